@@ -1,0 +1,281 @@
+"""The whole command line, by Typer: every op of the catalogue as a command, with help, completion and suggestions.
+
+Typer only takes words apart and explains itself. What a value may be is the op's own declaration, read in
+`ops/catalogue.py`, so this way and the lean one refuse the same things with the same codes. A group's commands are
+made when the group is named.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from typer._click.exceptions import (
+    BadOptionUsage,
+    ClickException,
+    NoArgsIsHelpError,
+    NoSuchOption,
+)
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
+from typer.main import get_install_completion_arguments
+
+import bb
+from bb.cli import local, run, say
+from bb.kernel.errors import BbError, Usage
+from bb.ops import catalogue
+from bb.ops.params import AgentId, Flag, InvalidText
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from typer._click import Context
+
+    from bb.ops.catalogue import Op, Parameter
+
+    Chosen = Callable[[bool], int]  # what to run, told whether to answer in JSON
+
+JSON = "--json"
+ABOUT = """Lets coding agents, and the people who steer them, work in one repository without stepping on each other.
+
+Every command takes --json, before or after the verb, and then prints exactly one JSON document:
+{"ok", "command", "data", "error"}. Exit status: 0 ok, 1 bug, 2 usage, 3 not found, 4 refused by a rule,
+5 not yours, 6 busy, 7 conflict.
+
+The caller is --agent or BB_AGENT. BB_AGENT_STALE_MINUTES (15) sets when a silent agent counts as stale; BB_NOW
+replaces the clock; BB_HOME (~/.bb) is where what belongs to no repository is kept."""
+START = (
+    "bb init",
+    "bb agent register --name amber-otter --role builder",
+    "bb agent heartbeat --agent amber-otter --json",
+    "bb doctor",
+)
+
+
+class UnknownOption(Usage):
+    """There is no such option."""
+
+    code = "UNKNOWN_OPTION"
+
+
+class UnknownCommand(Usage):
+    """There is no such command."""
+
+    code = "UNKNOWN_COMMAND"
+
+
+class MissingValue(Usage):
+    """An option stands without its value."""
+
+    code = "MISSING_VALUE"
+
+
+class UnexpectedArgument(Usage):
+    """There is an argument too many."""
+
+    code = "UNEXPECTED_ARGUMENT"
+
+
+def answer(words: list[str]) -> int:
+    """Take WORDS apart, run what they ask for; the exit status."""
+    options = words[: words.index("--")] if "--" in words else words
+    as_json = JSON in options
+    plain = [word for word in options if word != JSON] + words[len(options) :]
+    command = " ".join(_command_words(plain))
+
+    def call() -> int:
+        if any("\ud800" <= character <= "\udfff" for word in plain for character in word):
+            raise InvalidText("the command line is not valid UTF-8")
+        if plain == ["--version"]:
+            say.success("version", {"version": bb.__version__} if as_json else f"bb {bb.__version__}", as_json=as_json)
+            return 0
+        try:
+            chosen: Any = root().main(plain, prog_name=_program(), standalone_mode=False)
+        except NoArgsIsHelpError as error:
+            say.lines([error.message])
+            return Usage.exit_status
+        except ClickException as error:
+            raise _translated(error, command) from error
+        return chosen(as_json) if callable(chosen) else int(chosen or 0)
+
+    return run.guarded(command, call, as_json=as_json)
+
+
+def root() -> TyperGroup:
+    """The command `bb` itself."""
+    return _Root(
+        name="bb",
+        help=ABOUT,
+        epilog=_examples(START),
+        rich_markup_mode=None,
+        no_args_is_help=True,
+        params=[
+            _json_option(),
+            TyperOption(param_decls=["--version"], is_flag=True, help="Show the version."),
+            *get_install_completion_arguments(),
+        ],
+    )
+
+
+class _Root(TyperGroup):
+    """The groups and the commands that stand alone, made when they are named."""
+
+    def list_commands(self, ctx: Context) -> list[str]:  # noqa: ARG002
+        return [
+            *(op.name for op in catalogue.in_group("")),
+            *local.COMMANDS,
+            *(name for name in catalogue.GROUPS if name),
+        ]
+
+    def get_command(self, ctx: Context, cmd_name: str) -> Any:  # noqa: ARG002
+        if cmd_name and cmd_name in catalogue.GROUPS:
+            return _Group(cmd_name)
+        if cmd_name in local.COMMANDS:
+            return local.command(cmd_name, _json_option(), _examples)
+        return next((_command(op) for op in catalogue.in_group("") if op.words == cmd_name), None)
+
+
+class _Group(TyperGroup):
+    """One group; its ops are imported when one of them is asked for."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            name=name,
+            help=catalogue.GROUPS[name][1],
+            rich_markup_mode=None,
+            no_args_is_help=True,
+            params=[_json_option()],
+        )
+
+    def list_commands(self, ctx: Context) -> list[str]:  # noqa: ARG002
+        return [op.words.split()[1] for op in catalogue.in_group(self.name or "")]
+
+    def get_command(self, ctx: Context, cmd_name: str) -> Any:  # noqa: ARG002
+        return next(
+            (_command(op) for op in catalogue.in_group(self.name or "") if op.words.split()[1] == cmd_name), None
+        )
+
+
+class _Command(TyperCommand):
+    """A command that never takes one of its own options for another one's value."""
+
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+        takes_value = {name for param in self.params if not getattr(param, "is_flag", False) for name in param.opts}
+        known = {name for param in self.params for name in param.opts} | {"--help", JSON}
+        for word, following in itertools.pairwise(args):
+            if word == "--":
+                break
+            if word in takes_value and following.partition("=")[0] in known:
+                raise BadOptionUsage(word, f"Option '{word}' requires an argument.", ctx=ctx)
+        return super().parse_args(ctx, args)
+
+
+def _command(op: Op) -> TyperCommand:
+    """OP as a command: Typer reads its words, and what comes back says what to run."""
+
+    def choose(**given: Any) -> Chosen:
+        wanted = {name: value for name, value in given.items() if value not in (None, [], ())}
+        flags = {parameter.name for parameter in op.parameters if parameter.kind is Flag}
+        wanted = {name: value for name, value in wanted.items() if value is not False or name not in flags}
+        return lambda as_json: run.perform(op, wanted, as_json=as_json)
+
+    return _Command(
+        name=op.words.split()[-1],
+        callback=choose,
+        help=f"{op.summary}\n\n{op.description}",
+        epilog=_examples(op.examples),
+        rich_markup_mode=None,
+        params=[*(_param(parameter) for parameter in op.parameters), _json_option()],
+    )
+
+
+def _param(parameter: Parameter) -> Any:
+    kind = parameter.kind
+    about = " ".join((kind.__doc__ or "").split())
+    if parameter.is_argument:
+        return TyperArgument(param_decls=[parameter.name], type=str, required=False, metavar=kind.metavar, help=about)
+    if kind is Flag:
+        return TyperOption(
+            param_decls=[parameter.option, parameter.name], is_flag=True, default=False, help=FLAGS.get(parameter.name)
+        )
+    notes = ["[required]"] if parameter.is_required else []
+    notes += [f"[default: {parameter.default}]"] if parameter.default is not None else []
+    return TyperOption(
+        param_decls=[parameter.option, parameter.name],
+        type=str,
+        metavar=kind.metavar,
+        multiple=parameter.is_repeated,
+        help=" ".join([about, *notes]),
+        autocompletion=_agents if issubclass(kind, AgentId) else (lambda: list(kind.choices)) if kind.choices else None,
+    )
+
+
+# A flag's kind says nothing about it, so its help stands here, by the name it has in every op.
+FLAGS = {
+    "force_update": "Change the identity if it exists already.",
+    "home": "Make the ledger for what belongs to no repository.",
+    "dry_run": "Say what would be done, and do nothing.",
+    "undo": "Take away what `bb init` made.",
+    "delete_history": "With --undo: delete all recorded events too, for good.",
+    "fix": "Mend what can be mended without losing anything.",
+    "follow": "Go on with every event as it is appended.",
+    "raw": "The stored lines, byte for byte, instead of events.",
+}
+
+
+def _agents(incomplete: str) -> list[str]:
+    """The agents known here, for completion: a look at the presence files, nothing slower."""
+    from bb.ledger import place, presence  # noqa: PLC0415
+
+    try:
+        names = presence.everybody(place.find(os.getcwd(), os.environ).store)
+    except BbError:
+        return []
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def _json_option() -> TyperOption:
+    return TyperOption(
+        param_decls=[JSON, "_json"],
+        is_flag=True,
+        default=False,
+        expose_value=False,
+        help="Answer with one JSON document.",
+    )
+
+
+def _examples(examples: tuple[str, ...]) -> str | None:
+    return "\b\nExamples:\n" + "\n".join(f"  {example}" for example in examples) if examples else None
+
+
+def _command_words(words: list[str]) -> list[str]:
+    """The command that WORDS are about, for the envelope: at most a group and a verb."""
+    found: list[str] = []
+    for word in words:
+        if word.startswith("-") or len(found) == 2 or (found and found[0] not in catalogue.GROUPS):
+            break
+        found.append(word)
+    return found
+
+
+def _program() -> str:
+    name = os.path.basename(sys.argv[0])
+    return name if name in ("bb", "beadboard") else "bb"
+
+
+def _translated(error: ClickException, command: str) -> Usage:
+    """What Typer calls a usage error, in our words and codes."""
+    message = error.format_message().rstrip(".")
+    hint = f"`{' '.join(['bb', *command.split()])} --help` shows what there is"
+    if isinstance(error, NoSuchOption):
+        return UnknownOption(message, hint=hint)
+    if isinstance(error, BadOptionUsage):
+        is_missing = "requires" in message
+        return (MissingValue if is_missing else UnexpectedArgument)(message, hint=hint)
+    if message.startswith("No such command"):
+        where = " ".join(["bb", *command.split()[:-1]])
+        return UnknownCommand(message, hint=f"`{where} --help` shows what there is")
+    if "unexpected extra argument" in message:
+        return UnexpectedArgument(message, hint=hint)
+    return Usage(message, hint=hint)

@@ -1,0 +1,76 @@
+"""Where every `bb` process starts: the lean way if the words are plain, else Typer; and where it ends.
+
+This is the one place that turns a bug into a report. Everything below lets bugs pass.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from bb.cli import lean
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+INTERRUPTED = 130
+READER_GONE = 141
+OUTPUT_FAILED = 1
+
+
+def main() -> NoReturn:
+    """Run the command line, and end the process with its exit status."""
+    _occupy_standard_streams()
+    words = sys.argv[1:]
+    try:
+        status = _answer(words)
+    except KeyboardInterrupt:
+        status = INTERRUPTED
+    except BrokenPipeError:
+        status = READER_GONE
+    except Exception as error:  # noqa: BLE001  (the outermost one)
+        from bb.cli import bug  # noqa: PLC0415
+
+        status = bug.report(error, words)
+    _leave(status)
+
+
+def _answer(words: list[str]) -> int:
+    status = lean.answer(words)
+    if status is None:
+        from bb.cli import app  # noqa: PLC0415  (Typer: five times what a heartbeat may take)
+
+        status = app.answer(words)
+    return status
+
+
+def _leave(status: int) -> NoReturn:
+    """End the process once all it said is out.
+
+    What was recorded is on the disk and what was opened is closed, so the interpreter's tidying up, a sixth of a
+    bare start, is left to the operating system.
+    """
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+    except BrokenPipeError:
+        # Whoever read our output has heard enough.
+        status = READER_GONE
+    except OSError as error:
+        status = status or OUTPUT_FAILED
+        os.write(2, f"Error: [OUTPUT_FAILED] the answer could not be written: {error.strerror}\n".encode())
+    os._exit(status)
+
+
+def _occupy_standard_streams() -> None:
+    """Open /dev/null where a standard stream is closed.
+
+    Otherwise the next file opened, a journal say, gets the stream's number, and what is printed goes into it.
+    """
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)

@@ -1,0 +1,47 @@
+"""From an op and what was given for it to an answer on the terminal: the same for the short way and for Typer.
+
+This is the command line's one place that turns a refusal into an answer.
+"""
+
+from __future__ import annotations
+
+from bb.cli import progress, say
+from bb.kernel.errors import BbError
+from bb.ops import catalogue, desk
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from bb.ops.catalogue import Op
+    from bb.ops.desk import Desk
+
+
+def perform(op: Op, given: Mapping[str, Any], *, as_json: bool, is_typed: bool = False) -> int:
+    """Call OP and say what it answers; the exit status."""
+
+    def call() -> int:
+        arguments = catalogue.bind(op, given, is_typed=is_typed)
+        at: Desk = desk.here(progress.shown())
+        try:
+            answer = op.call(at, **arguments)
+            if op.streams and not isinstance(answer, dict):
+                say.stream(op, answer, as_json=as_json, is_endless=bool(arguments.get("follow")))
+            else:
+                say.success(op.words, answer, as_json=as_json)
+        finally:
+            at.close()
+        return 0
+
+    return guarded(op.words, call, as_json=as_json)
+
+
+def guarded(command: str, call: Callable[[], int], *, as_json: bool) -> int:
+    """CALL's exit status, or that of its refusal, said in the form that was asked for."""
+    try:
+        return call()
+    except BbError as error:
+        return say.refusal(command, error, as_json=as_json)
+    finally:
+        progress.done()

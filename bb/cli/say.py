@@ -1,0 +1,70 @@
+"""Saying an answer: one JSON document on stdout, or short text; errors as text go to stderr."""
+
+from __future__ import annotations
+
+import sys
+
+from bb.cli import text
+from bb.kernel import jsontext
+from bb.wire import envelope
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any, TextIO
+
+    from bb.kernel.errors import BbError
+    from bb.ops.catalogue import Op
+
+
+def success(command: str, data: object, *, as_json: bool) -> None:
+    """What an op answered."""
+    if as_json:
+        document(envelope.success(command, data))
+    else:
+        lines(text.of(command, data))
+
+
+def refusal(command: str, error: BbError, *, as_json: bool) -> int:
+    """Why there is no answer; the exit status."""
+    if as_json:
+        document(envelope.failure(command, error))
+    else:
+        lines(text.findings(error))
+        lines(text.of_error(error), sys.stderr)
+    return error.exit_status
+
+
+def stream(op: Op, items: Iterable[Any], *, as_json: bool, is_endless: bool) -> None:
+    """What a streaming op yields: as it comes, or gathered in one document."""
+    if as_json and not is_endless:
+        document(envelope.success(op.words, list(items)))
+        return
+    for item in items:
+        if isinstance(item, str):
+            lines([item])
+        elif as_json or op.name == "ledger.export":
+            document(item)
+        else:
+            lines(text.of(op.words, item))
+        if is_endless:
+            sys.stdout.flush()
+
+
+def document(value: object) -> None:
+    """One JSON document on a line. ASCII, so that no terminal's encoding can spoil it."""
+    _write(sys.stdout, jsontext.dumps_ascii(value) + "\n")
+
+
+def lines(texts: Iterable[str], where: TextIO | None = None) -> None:
+    for line in texts:
+        _write(where or sys.stdout, line + "\n")
+
+
+def _write(where: TextIO | None, what: str) -> None:
+    if where is None:  # the caller closed the stream before starting us
+        return
+    try:
+        where.write(what)
+    except UnicodeEncodeError:
+        where.write(what.encode(where.encoding, "backslashreplace").decode(where.encoding))

@@ -1,0 +1,1 @@
+"""Who is here: identities, their liveness, and later what they hold. Pure rules over facts."""

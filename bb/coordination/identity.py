@@ -1,0 +1,92 @@
+"""Who may call itself what (Operative Protocol §3.3): a session starts under a name nobody has yet."""
+
+from __future__ import annotations
+
+from bb.coordination.facts import Registered, Updated
+from bb.kernel.errors import Conflict, NotFound, Refused, Usage
+from bb.kernel.show import has_control
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bb.coordination.facts import AgentFact
+    from bb.coordination.roster import Agent
+
+ROLE_LENGTH = 64
+TITLE_LENGTH = 80
+
+
+class InvalidRole(Usage):
+    """A role is one line of 1 to 64 characters."""
+
+    code = "INVALID_ROLE"
+    hint = "for example builder, reviewer, tester"
+
+
+class InvalidDisplayName(Usage):
+    """A display name is one line of 1 to 80 characters."""
+
+    code = "INVALID_DISPLAY_NAME"
+    hint = "leave it out to be shown by the agent's id"
+
+
+class DuplicateAgentId(Conflict):
+    """Another session already goes by that name."""
+
+    code = "DUPLICATE_AGENT_ID"
+    hint = "choose another name, or change that identity with --force-update"
+
+
+class AgentNotFound(NotFound):
+    """No agent of that name is registered."""
+
+    code = "AGENT_NOT_FOUND"
+    hint = "`bb agent list` shows who is; `bb agent register --name NAME --role ROLE` adds one"
+
+
+class AgentRetired(Refused):
+    """That identity is retired."""
+
+    code = "AGENT_RETIRED"
+    hint = "register under a new name, or take this one again with --force-update"
+
+
+def role(text: str) -> str:
+    """TEXT as a role."""
+    trimmed = text.strip()
+    if not 0 < len(trimmed) <= ROLE_LENGTH or has_control(trimmed):
+        raise InvalidRole
+    return trimmed
+
+
+def title(text: str) -> str:
+    """TEXT as a display name."""
+    trimmed = text.strip()
+    if not 0 < len(trimmed) <= TITLE_LENGTH or has_control(trimmed):
+        raise InvalidDisplayName
+    return trimmed
+
+
+def register(present: Agent | None, agent: str, role: str, title: str | None, *, force: bool) -> AgentFact:
+    """Decide whether AGENT may be registered, given what the roster PRESENTly has under that name."""
+    if present is None:
+        return Registered(agent, role, title or agent)
+    if not force:
+        state = "retired" if present.is_retired else "registered"
+        raise DuplicateAgentId(f"{agent} is already {state}", agent_id=agent)
+    if present.is_retired:
+        return Registered(agent, role, title or present.title)
+    return Updated(agent, role, title)
+
+
+def known(present: Agent | None, agent: str) -> Agent:
+    """The agent, when it is registered at all."""
+    if present is None:
+        raise AgentNotFound(f"no agent {agent} is registered", agent_id=agent)
+    return present
+
+
+def in_service(present: Agent | None, agent: str) -> Agent:
+    """The agent, when it is registered and not retired."""
+    if known(present, agent).is_retired:
+        raise AgentRetired(f"{agent} is retired", agent_id=agent)
+    return known(present, agent)

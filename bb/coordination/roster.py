@@ -1,0 +1,96 @@
+"""Everybody who ever registered, as a fold over the facts about agents.
+
+Facts may arrive in any order and more than once does no harm: a field is a register that keeps the value with the
+highest order key, the moment of joining keeps the lowest, and the ledger hands over each line once. So every clone
+that knows the same lines has the same roster.
+"""
+
+from __future__ import annotations
+
+from bb.coordination.facts import Registered, Retired, Seen, Updated
+from bb.kernel import clock
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from bb.coordination.facts import AgentFact
+    from bb.kernel.event import Event
+
+    State = dict[str, Any]  # JSON-plain: register name -> [lamport, writer, n, value]; `changes` -> a count
+
+NAME = "agent"
+FACTS = (Registered, Updated, Retired, Seen)
+
+
+class Agent(Record):
+    """One identity, as the ledger has it; what is known of its heartbeats is the presence file's business."""
+
+    agent_id: str
+    role: str
+    title: str
+    created_at: int
+    heard_at: int
+    is_retired: bool
+    changes: int
+
+
+def key(fact: AgentFact) -> str:
+    """The entry of the roster that FACT is about."""
+    return fact.agent
+
+
+def step(state: State | None, fact: AgentFact, event: Event) -> State:
+    """STATE after one more fact."""
+    after = dict(state or {"changes": 0})
+    at = list(event.order)
+    _keep_latest(after, "heard", at, event.ts)
+    match fact:
+        case Registered(role=role, title=title):
+            _keep_earliest(after, "joined", at, event.ts)
+            _keep_latest(after, "role", at, role)
+            _keep_latest(after, "title", at, title)
+            _keep_latest(after, "retired", at, False)
+            after["changes"] += 1
+        case Updated(role=role, title=title):
+            if role is not None:
+                _keep_latest(after, "role", at, role)
+            if title is not None:
+                _keep_latest(after, "title", at, title)
+            after["changes"] += 1
+        case Retired():
+            _keep_latest(after, "retired", at, True)
+            after["changes"] += 1
+        case Seen():
+            pass
+    return after
+
+
+def agent(agent_id: str, state: Mapping[str, Any] | None) -> Agent | None:
+    """The identity that STATE describes; None until its registration is known here."""
+    if state is None or "joined" not in state:
+        return None
+    value = {name: register[3] for name, register in state.items() if name != "changes"}
+    return Agent(
+        agent_id=agent_id,
+        role=value["role"],
+        title=value["title"],
+        created_at=clock.parse_or(value["joined"], 0),
+        heard_at=clock.parse_or(value["heard"], 0),
+        is_retired=value["retired"],
+        changes=state["changes"],
+    )
+
+
+def _keep_latest(state: State, name: str, at: list[Any], value: object) -> None:
+    held = state.get(name)
+    if held is None or held[:3] < at:
+        state[name] = [*at, value]
+
+
+def _keep_earliest(state: State, name: str, at: list[Any], value: object) -> None:
+    held = state.get(name)
+    if held is None or at < held[:3]:
+        state[name] = [*at, value]

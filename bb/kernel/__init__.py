@@ -1,0 +1,1 @@
+"""The ground floor: errors, events, ids, clock arithmetic, canonical JSON. Nothing here touches the outside."""

@@ -1,0 +1,51 @@
+"""One event: a CCCS envelope and its place in the total order.
+
+The order is `(lamport, writer, n)`, a function of the event alone, so every clone sorts alike. `ts` is what one
+machine's clock said; it is for people, and no rule compares it with another machine's.
+"""
+
+from __future__ import annotations
+
+from bb.kernel import ids
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Order = tuple[int, str, int]
+
+SALT = "_"  # the member of `data` that makes a small payload unguessable from its hash; never shown
+
+
+class Event(Record):
+    """What one ledger line says."""
+
+    id: str
+    lamport: int
+    ts: str
+    kind: str
+    by: str
+    data: dict[str, Any]
+    group_id: str = ""
+    scope_key: str = ""
+    key: str | None = None
+    seq: int | None = None
+
+    @property
+    def order(self) -> Order:
+        return ids.order_of(self.lamport, self.id)
+
+    def envelope(self) -> dict[str, Any]:
+        """What a client is shown: CCCSEventV1, without chain fields and salt."""
+        return {
+            "v": 1,
+            "id": self.id,
+            "ts": self.ts,
+            **({} if self.seq is None else {"seq": self.seq}),
+            "kind": self.kind,
+            "group_id": self.group_id,
+            "scope_key": self.scope_key,
+            "by": self.by,
+            "data": {name: value for name, value in self.data.items() if name != SALT},
+        }

@@ -1,0 +1,86 @@
+"""The names things have: agents, writers, events, groups. Every id that reaches a path has been through here."""
+
+from __future__ import annotations
+
+from bb.kernel.errors import Usage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bb.kernel.event import Order
+
+LOWER = "abcdefghijklmnopqrstuvwxyz"
+DIGITS = "0123456789"
+BASE32 = LOWER + "234567"
+
+AGENT_LENGTH = range(3, 49)
+WRITER_LENGTH = 12
+
+# Principals that CCCS and CCCC give a meaning of their own, and names that a Windows file system refuses: an agent
+# called so could speak as somebody else, or could not have a file.
+RESERVED = frozenset(
+    "user all system foreman peers admin root cccc broadcast con prn aux nul".split()  # noqa: SIM905
+    + [port + str(n) for port in ("com", "lpt") for n in range(1, 10)]
+)
+
+
+class InvalidAgentId(Usage):
+    """An agent id is lower-case words of letters and digits joined by single hyphens, 3 to 48 characters."""
+
+    code = "INVALID_AGENT_ID"
+    hint = "for example amber-otter"
+
+
+class InvalidEventId(Usage):
+    """An event id is a writer of 12 characters, a dot, and a number."""
+
+    code = "INVALID_EVENT_ID"
+    hint = "`bb ledger log` shows the ids there are"
+
+
+def agent_id(text: str) -> str:
+    """TEXT, when it may name an agent."""
+    if not is_agent_id(text):
+        reason = (
+            "is reserved"
+            if text in RESERVED
+            else "is no agent id: lower-case words joined by single hyphens, 3 to 48 characters"
+        )
+        raise InvalidAgentId(f"{text[:60]!r} {reason}")
+    return text
+
+
+def is_agent_id(text: str) -> bool:
+    words = text.split("-")
+    return (
+        len(text) in AGENT_LENGTH
+        and all(word and not word.strip(LOWER + DIGITS) for word in words)
+        and text not in RESERVED
+    )
+
+
+def is_writer_id(text: str) -> bool:
+    return len(text) == WRITER_LENGTH and not text.strip(BASE32)
+
+
+def writer_id(octets: bytes) -> str:
+    """A writer id from at least eight random OCTETS."""
+    number = int.from_bytes(octets, "big")
+    return "".join(BASE32[number >> 5 * place & 31] for place in range(WRITER_LENGTH))
+
+
+def event_id(writer: str, n: int) -> str:
+    return f"{writer}.{n}"
+
+
+def split_event_id(text: str) -> tuple[str, int]:
+    """The writer and the number that an event id names."""
+    writer, dot, n = text.partition(".")
+    if not (is_writer_id(writer) and dot and n.isascii() and n.isdigit() and n[0] != "0" and len(n) <= 15):
+        raise InvalidEventId(f"{text[:60]!r} is no event id")
+    return writer, int(n)
+
+
+def order_of(lamport: int, event: str) -> Order:
+    """Where an event stands in the total order."""
+    writer, n = split_event_id(event)
+    return lamport, writer, n

@@ -1,0 +1,93 @@
+"""JSON text, by the C core that the standard `json` package stands on.
+
+`import json` costs two thirds of a `python -c pass`, nearly all of it for `re`; its C scanner and encoder cost
+nothing. Where an interpreter has no such core, the package itself is used: same results, slower start.
+
+`dumps` writes compact JSON with keys in the order they stand and text as it is; `dumps_ascii` writes what survives
+any terminal's encoding and any lone surrogate.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+WHITESPACE = " \t\r\n"
+
+
+class NotJson(ValueError):
+    """The text is not JSON."""
+
+
+def _no_constant(name: str) -> object:
+    raise NotJson(f"{name} is not JSON")
+
+
+class _Reading:
+    """What the scanner wants to be told; NaN and Infinity, which are no JSON, are refused."""
+
+    strict = True
+    object_hook = None
+    object_pairs_hook = None
+    parse_float = float
+    parse_int = int
+    parse_constant = staticmethod(_no_constant)
+    memo: dict[str, str] = {}  # noqa: RUF012  (the scanner's own cache, cleared by it)
+
+
+def _by_the_core() -> tuple[Callable[[str, int], tuple[Any, int]], Callable[[object], str], Callable[[object], str]]:
+    """A scanner and two writers made of the C core's parts."""
+    import _json  # noqa: PLC0415
+
+    core: Any = _json
+    scan = core.make_scanner(_Reading)
+
+    def writer(quote: Callable[[str], str]) -> Callable[[object], str]:
+        encode = core.make_encoder(None, None, quote, None, ":", ",", False, False, False)
+        return lambda value: "".join(encode(value, 0))
+
+    return scan, writer(core.encode_basestring), writer(core.encode_basestring_ascii)
+
+
+def _by_the_package() -> tuple[Callable[[str, int], tuple[Any, int]], Callable[[object], str], Callable[[object], str]]:
+    """The same from the `json` package, for an interpreter without the C core."""
+    import json  # noqa: PLC0415
+
+    def writer(is_ascii: bool) -> Callable[[object], str]:
+        return json.JSONEncoder(ensure_ascii=is_ascii, separators=(",", ":"), allow_nan=False).encode
+
+    decoder = json.JSONDecoder(parse_constant=_no_constant)
+    return decoder.raw_decode, writer(False), writer(True)
+
+
+try:
+    _scan, dumps, dumps_ascii = _by_the_core()
+except (ImportError, AttributeError, TypeError):
+    _scan, dumps, dumps_ascii = _by_the_package()
+
+
+def loads(text: str) -> Any:
+    """The value of a JSON TEXT; NotJson when it is none, or is nested beyond all reason."""
+    start = len(text) - len(text.lstrip(WHITESPACE))
+    try:
+        value, end = _scan(text, start)
+    except (ValueError, StopIteration, RecursionError) as error:
+        raise NotJson(str(error) or "nothing there") from None
+    if text[end:].strip(WHITESPACE):
+        raise NotJson(f"extra text at character {end}")
+    return value
+
+
+def canonical(value: object) -> str:
+    """One text for one value, whatever order its members were given in: for digests and comparisons."""
+    return dumps(_sorted(value))
+
+
+def _sorted(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _sorted(value[key]) for key in sorted(value)}
+    if isinstance(value, list | tuple):
+        return [_sorted(item) for item in value]
+    return value

@@ -1,0 +1,70 @@
+"""Frozen values without the price of `dataclasses`.
+
+`import dataclasses` costs one and a half times a whole `python -c pass` (it pulls in `inspect`), and facts are
+needed by verbs that must answer in less. So a record lists its fields as annotations, type checkers read it as a
+frozen dataclass, and what runs is the dozen lines below. See docs/decisions/0002.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Self, TypeVar, dataclass_transform
+
+    T = TypeVar("T")
+else:
+
+    def dataclass_transform(**_: object) -> Callable[[T], T]:
+        return lambda cls: cls
+
+
+@dataclass_transform(frozen_default=True)
+class Record:
+    """A frozen value; its fields are its annotations, in order, and a class attribute is a default."""
+
+    __match_args__: tuple[str, ...] = ()
+
+    def __init_subclass__(cls) -> None:
+        inherited = cls.__match_args__
+        own = tuple(name for name in cls.__annotations__ if name not in inherited)
+        type.__setattr__(cls, "__match_args__", inherited + own)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        names = self.__match_args__
+        if len(args) > len(names):
+            raise TypeError(f"{type(self).__name__} takes {len(names)} values, not {len(args)}")
+        values = dict(zip(names, args, strict=False))
+        if len(values) == len(names) and not kwargs:
+            self.__dict__.update(values)
+            return
+        if strange := (kwargs.keys() & values.keys()) | (kwargs.keys() - set(names)):
+            raise TypeError(f"{type(self).__name__}: unknown or repeated {', '.join(sorted(strange))}")
+        values |= kwargs
+        if missing := [name for name in names if name not in values and not hasattr(type(self), name)]:
+            raise TypeError(f"{type(self).__name__} lacks {', '.join(missing)}")
+        self.__dict__.update(values)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{type(self).__name__} is frozen")
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self._values() == other._values()
+
+    def __hash__(self) -> int:
+        return hash((type(self), *self._values()))
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{name}={value!r}" for name, value in self.as_dict().items())
+        return f"{type(self).__name__}({fields})"
+
+    def _values(self) -> tuple[object, ...]:
+        return tuple(getattr(self, name) for name in self.__match_args__)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields by name, in order."""
+        return dict(zip(self.__match_args__, self._values(), strict=True))
+
+    def but(self, **changes: Any) -> Self:
+        """The same value with some fields changed."""
+        return type(self)(**(self.as_dict() | changes))

@@ -1,0 +1,215 @@
+"""What `bb doctor` looks at, and what it may mend. Each finding says how things are and which command helps."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+
+import bb
+from bb.coordination import liveness
+from bb.kernel import clock, ids
+from bb.kernel.errors import BbError
+from bb.kernel.record import Record
+from bb.ledger import audit, clone, disk, git, presence, repair, writers
+from bb.ledger import index as indexes
+from bb.ledger import place as places
+from bb.ledger.store import Store
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+GOOD, ODD, BROKEN = "good", "odd", "broken"
+OLDEST_PYTHON = (3, 11)
+OLDEST_GIT = (2, 30)
+
+
+class Finding(Record):
+    """How one thing is."""
+
+    name: str
+    state: str
+    text: str
+    mend: str | None = None
+
+
+def check(cwd: str, env: Mapping[str, str], now: int | None) -> list[Finding]:
+    """Everything bb stands on, from the interpreter to the last line of the ledger."""
+    findings = [_python(), _program(env), _git(), *_settings(env)]
+    try:
+        place = places.find(cwd, env)
+    except BbError as error:
+        return [*findings, Finding("repository", ODD, error.message, "git init")]
+    findings.append(Finding("repository", GOOD, place.work_tree or place.common))
+    return [*findings, *_store(place, now)]
+
+
+def mend(cwd: str, env: Mapping[str, str], now: int | None) -> list[str]:
+    """Mend what can be mended without losing a whole line; what was done."""
+    try:
+        place = places.find(cwd, env)
+    except BbError:
+        return []
+    if not os.path.isdir(place.store):
+        return []
+    done = []
+    try:
+        clone.read(place.store)
+    except clone.StoreUnreadable:
+        repair.rewrite_clone(place.store)
+        done.append("wrote clone.json anew from the journals")
+    store = Store(place)
+    try:
+        done += [f"mended the torn last line of writer {writer}" for writer in repair.mend_torn(store)]
+        if not audit.audit(store).is_index_right:
+            store.index.rebuild(store.journals())
+            done.append("rebuilt the index")
+        for damage in store.caught_up().damages():
+            if damage.writer == store.writer and now is not None:
+                count = repair.start_new_writer(store, damage, now)
+                done.append(f"retired writer {damage.writer} and recorded {count} whole events behind its damage again")
+        if swept := repair.sweep(place.store):
+            done.append(f"removed {swept} left-over temporary files")
+    finally:
+        store.close()
+    return done
+
+
+def _python() -> Finding:
+    found = f"{platform.python_version()} at {sys.executable}, bb {bb.__version__}"
+    if sys.version_info < OLDEST_PYTHON:
+        return Finding("python", BROKEN, found, "install Python 3.11 or later")
+    return Finding("python", GOOD, found)
+
+
+def _program(env: Mapping[str, str]) -> Finding:
+    """`bb` is also the name of a well-known Clojure interpreter: say which one a shell would run."""
+    here = os.path.dirname(sys.executable)
+    found = [
+        path
+        for folder in env.get("PATH", "").split(os.pathsep)
+        for path in [os.path.join(folder, "bb.cmd" if os.name == "nt" else "bb")]
+        if folder and os.access(path, os.X_OK) and os.path.isfile(path)
+    ]
+    if not found:
+        return Finding("command", ODD, "no `bb` on the PATH", f"add {here} to the PATH, or run python -m bb")
+    if not _is_ours(found[0]):
+        return Finding("command", ODD, f"the shell runs {found[0]}, which is another program", "call it as beadboard")
+    return Finding("command", GOOD, f"the shell runs {found[0]}")
+
+
+def _is_ours(path: str) -> bool:
+    start = (disk.read_small(path) or b"")[:4096]
+    return b"bb.__main__" in start or b"scripts/install" in start or b"-m bb" in start
+
+
+def _git() -> Finding:
+    try:
+        found = git.version()
+    except BbError as error:
+        return Finding("git", BROKEN, error.message, error.hint)
+    numbers = tuple(int(part) for part in found.split(".")[:2] if part.isdigit())
+    if numbers < OLDEST_GIT:
+        return Finding("git", ODD, f"{found} is older than anybody tests with", "upgrade git to 2.30 or later")
+    return Finding("git", GOOD, found)
+
+
+def _settings(env: Mapping[str, str]) -> Iterator[Finding]:
+    """The environment variables that bb obeys."""
+    checks: dict[str, Callable[[str], object]] = {
+        "BB_AGENT": ids.agent_id,
+        "BB_AGENT_STALE_MINUTES": liveness.stale_after,
+        "BB_NOW": clock.parse,
+    }
+    for name, parse in checks.items():
+        value = env.get(name)
+        if not value:
+            continue
+        try:
+            parse(value)
+        except BbError as error:
+            yield Finding(name, BROKEN, error.message, f"unset {name}")
+        else:
+            is_odd = name == "BB_NOW"
+            text = f"{value}: every command takes this for the present" if is_odd else value
+            yield Finding(name, ODD if is_odd else GOOD, text, f"unset {name}" if is_odd else None)
+
+
+def _store(place: places.Place, now: int | None) -> Iterator[Finding]:
+    try:
+        store = Store(place)
+    except BbError as error:
+        yield Finding("ledger", BROKEN, f"{error.message}: {place.store}", error.hint)
+        return
+    if not store.exists:
+        yield Finding("ledger", ODD, "this repository has none yet", "bb init")
+        return
+    try:
+        yield _writable(store)
+        yield from _journals(store)
+        yield _index(store)
+        yield from _leftovers(store)
+        if now is not None:
+            yield _clock(store, now)
+    except BbError as error:
+        yield Finding("ledger", BROKEN, error.message, error.hint)
+    finally:
+        store.close()
+
+
+def _writable(store: Store) -> Finding:
+    try:
+        store.clone.may_write()
+    except clone.LedgerTooNew as error:
+        return Finding("ledger", ODD, error.message, error.hint)
+    if not os.access(store.path, os.W_OK):
+        return Finding("ledger", ODD, f"{store.path} can only be read", "remount or change its permissions")
+    kind = indexes.file_system(store.path)
+    if kind in indexes.NETWORK_FILE_SYSTEMS:
+        return Finding("ledger", ODD, f"{store.path} is on {kind}: locks of other machines may not be seen", None)
+    return Finding("ledger", GOOD, store.path)
+
+
+def _journals(store: Store) -> Iterator[Finding]:
+    found = audit.audit(store)
+    journals = os.path.join(store.path, "j")
+    for chain in found.chains:
+        name = f"journal {chain.writer}"
+        owner = writers.read_owner(journals, chain.writer)
+        if owner and owner.retired:
+            yield Finding(name, GOOD, f"{chain.lines:,} lines; retired: {owner.retired}")
+        elif chain.damage:
+            where = f"line {chain.damage.n} in {chain.damage.path} at byte {chain.damage.offset}"
+            yield Finding(name, BROKEN, f"{where}: {chain.damage.reason}", "bb doctor --fix")
+        elif chain.is_torn:
+            yield Finding(name, ODD, "the last line is torn; the next write mends it", "bb doctor --fix")
+        else:
+            yield Finding(name, GOOD, f"{chain.lines:,} lines in {chain.segments} files")
+    if not found.is_index_right:
+        yield Finding("index content", BROKEN, "it does not say what the journals say", "bb ledger rebuild")
+
+
+def _index(store: Store) -> Finding:
+    if store.index.is_in_memory:
+        return Finding("index", ODD, "it cannot be written, so every command reads the whole ledger", "bb doctor")
+    return Finding("index", GOOD, f"{store.index.path} is up to date")
+
+
+def _leftovers(store: Store) -> Iterator[Finding]:
+    count = sum(1 for folder in (store.path, presence.folder(store.path)) for _ in disk.leftovers(folder))
+    if count:
+        yield Finding("leftovers", ODD, f"{count} temporary files of killed processes", "bb doctor --fix")
+    if aside := disk.names(os.path.join(store.path, "torn")):
+        yield Finding("torn", GOOD, f"{len(aside)} fragments of unfinished writes are kept in {store.path}/torn")
+
+
+def _clock(store: Store, now: int) -> Finding:
+    """A last line or heartbeat from the future means that this machine's clock was, or is, wrong."""
+    beats = presence.everybody(store.path).values()
+    ahead = max((beat.seen_at - now for beat in beats), default=0)
+    if ahead > clock.MINUTE:
+        return Finding(
+            "clock", ODD, f"a heartbeat is {ahead // clock.MINUTE} minutes ahead of the clock", "check the clock"
+        )
+    return Finding("clock", GOOD, clock.text(now))

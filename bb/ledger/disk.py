@@ -1,0 +1,196 @@
+"""The door to the file system: whole small files, replaced at once, and the system's refusals in our words."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from bb.kernel.errors import BbError, Busy, Forbidden, Refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import IO
+
+SMALL = 1 << 16  # no small file of ours comes near this; a larger one is not ours
+
+
+class DiskFull(Refused):
+    """The disk is full; nothing was recorded."""
+
+    code = "DISK_FULL"
+    hint = "free some space and repeat the command"
+
+
+class ReadOnlyStore(Refused):
+    """The ledger's directory cannot be written."""
+
+    code = "STORE_READ_ONLY"
+    hint = "reading works; to write, remount the file system read-write"
+
+
+class NoPermission(Forbidden):
+    """The system does not let you into the ledger's directory."""
+
+    code = "NO_PERMISSION"
+    hint = "check who owns the repository's .git/bb directory"
+
+
+class DiskFailed(Refused):
+    """The disk reported an error; nothing was acknowledged."""
+
+    code = "DISK_FAILED"
+    hint = "check the disk, then run `bb doctor`"
+
+
+class TooManyFiles(Busy):
+    """The system has no file handles left."""
+
+    code = "TOO_MANY_FILES"
+    hint = "try again, or raise the limit on open files"
+
+
+REFUSALS: dict[int | None, type[BbError]] = {
+    errno.ENOSPC: DiskFull,
+    errno.EDQUOT: DiskFull,
+    errno.EFBIG: DiskFull,
+    errno.EROFS: ReadOnlyStore,
+    errno.EACCES: NoPermission,
+    errno.EPERM: NoPermission,
+    errno.EMFILE: TooManyFiles,
+    errno.ENFILE: TooManyFiles,
+}
+
+
+def refusal(error: OSError) -> BbError:
+    """What a failed system call means to a user."""
+    family = REFUSALS.get(error.errno, DiskFailed)
+    what = f"{(family.__doc__ or '').splitlines()[0].rstrip('.')}: {error.strerror or error}"
+    return family(what, **({"path": str(error.filename)} if error.filename else {}))
+
+
+def read_small(path: str) -> bytes | None:
+    """The contents of a small file; None when there is none."""
+    try:
+        fd = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise refusal(error) from error
+    try:
+        return os.read(fd, SMALL)
+    except OSError as error:
+        raise refusal(error) from error
+    finally:
+        os.close(fd)
+
+
+def replace(path: str, octets: bytes, *, durable: bool = False) -> None:
+    """Put OCTETS at PATH in one step: a reader sees the old file or the new one, never half of either."""
+    folder, name = os.path.split(path)
+    temporary = os.path.join(folder, f".{name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
+    try:
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o666)
+        try:
+            write_all(fd, octets)
+            if durable:
+                os.fsync(fd)
+        finally:
+            os.close(fd)
+        os.replace(temporary, path)
+        if durable:
+            sync_folder(folder)
+    except OSError as error:
+        remove_if_there(temporary)
+        raise refusal(error) from error
+
+
+class Replacement:
+    """A file written piece by piece that takes its name only when it is whole."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._temporary = f"{path}.{os.getpid()}.tmp"
+
+    def __enter__(self) -> IO[bytes]:
+        try:
+            self._file = open(self._temporary, "wb")
+        except OSError as error:
+            raise refusal(error) from error
+        return self._file
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            self._file.close()
+            if kind is None:
+                os.replace(self._temporary, self._path)
+                return
+        except OSError as error:
+            raise refusal(error) from error
+        finally:
+            remove_if_there(self._temporary)
+
+
+def write_all(fd: int, octets: bytes) -> None:
+    """Write OCTETS, or fail: a short write is a full disk until proven otherwise."""
+    written = os.write(fd, octets)
+    while written < len(octets):
+        more = os.write(fd, octets[written:])
+        if not more:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        written += more
+
+
+def remove_if_there(path: str) -> None:
+    """Remove a file that may be gone already, or may never have come to be."""
+    try:
+        os.unlink(path)
+    except OSError:
+        return
+
+
+def make_folder(path: str) -> None:
+    """Make a folder and what leads to it; one that is there is fine."""
+    try:
+        os.makedirs(path, exist_ok=True)
+    except OSError as error:
+        raise refusal(error) from error
+
+
+def names(folder: str) -> list[str]:
+    """The names in a folder, sorted; none when there is no folder."""
+    try:
+        return sorted(os.listdir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise refusal(error) from error
+
+
+def sync_folder(path: str) -> None:
+    """Make a new name in a folder survive a power cut, where the system can."""
+    if os.name == "nt":
+        return
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def sync_data(fd: int) -> None:
+    """Wait until what was written to FD is on the disk itself."""
+    if hasattr(os, "fdatasync"):
+        os.fdatasync(fd)
+        return
+    try:
+        import fcntl  # noqa: PLC0415  (macOS: fsync stops at the drive's cache, this does not)
+
+        fcntl.fcntl(fd, getattr(fcntl, "F_FULLFSYNC"))  # noqa: B009  (macOS only)
+    except (ImportError, AttributeError, OSError):
+        os.fsync(fd)
+
+
+def leftovers(folder: str) -> Iterator[str]:
+    """Temporary files that a killed process left in FOLDER."""
+    return (os.path.join(folder, name) for name in names(folder) if name.startswith(".") and name.endswith(".tmp"))

@@ -1,0 +1,296 @@
+"""One writer's journal: segments of ledger lines in `j/<writer>/`, which only ever grow at the end.
+
+    open, lock, read the tail, mend a torn one, chain, one write, fdatasync, unlock, answer
+
+Whoever is told that a line was recorded finds it on the disk. A line that could not be synced is taken back and
+never acknowledged. A writer killed in the middle of a write leaves a torn last line; the next append finishes it if
+it is whole but for its line feed, and otherwise puts the fragment aside in `torn/`.
+"""
+
+from __future__ import annotations
+
+import os
+
+from bb.kernel.errors import Refused
+from bb.kernel.record import Record
+from bb.ledger import disk
+from bb.ledger import line as lines
+from bb.ledger.line import BadLine, Link
+from bb.ledger.lock import Lock
+from bb.ledger.writers import LOCK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from bb.kernel.event import Event
+
+SEGMENT_SIZE = 4 << 20
+SUFFIX = ".jsonl"
+BLOCK = 1 << 20
+TAIL_BLOCK = 1 << 12
+NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+
+
+class LedgerDamaged(Refused):
+    """A journal has a line that cannot be right."""
+
+    code = "LEDGER_DAMAGED"
+    hint = "`bb ledger verify` names the line; `bb doctor --fix` keeps what is whole and goes on"
+
+
+class Position(Record):
+    """A place between two lines of a journal: the segment by its first n, the offset in it, the link before it."""
+
+    segment: int
+    offset: int
+    link: Link
+
+
+class Segment(Record):
+    """One file of a journal."""
+
+    first: int
+    path: str
+
+    def size(self) -> int:
+        return self.status().st_size
+
+    def status(self) -> os.stat_result:
+        try:
+            return os.stat(self.path)
+        except OSError as error:
+            raise disk.refusal(error) from error
+
+    def blocks(self, offset: int = 0) -> Iterator[tuple[int, list[bytes]]]:
+        """Whole lines from OFFSET on, block by block, with each block's offset.
+
+        A line longer than any line may be ends the reading.
+        """
+        try:
+            fd = os.open(self.path, os.O_RDONLY | NO_FOLLOW)
+            try:
+                while octets := _pread(fd, BLOCK + lines.MAX_LINE, offset):
+                    whole = octets.rfind(b"\n") + 1
+                    if not whole:
+                        return
+                    yield offset, octets[: whole - 1].split(b"\n")
+                    offset += whole
+            finally:
+                os.close(fd)
+        except OSError as error:
+            raise disk.refusal(error) from error
+
+
+class Journal:
+    """The journal of one writer."""
+
+    def __init__(self, store: str, writer: str) -> None:
+        self.writer = writer
+        self.folder = os.path.join(store, "j", writer)
+        self.torn = os.path.join(store, "torn")
+
+    def segments(self) -> list[Segment]:
+        """The segments, oldest first."""
+        stems = [name[: -len(SUFFIX)] for name in disk.names(self.folder) if name.endswith(SUFFIX)]
+        return [
+            Segment(int(stem), os.path.join(self.folder, stem + SUFFIX))
+            for stem in stems
+            if len(stem) == 12 and stem.isascii() and stem.isdigit()
+        ]
+
+    def lock(self) -> Lock:
+        return Lock(os.path.join(self.folder, LOCK))
+
+    # -- reading
+
+    def tail(self) -> Link:
+        """The link of the last whole line."""
+        for segment in reversed(self.segments()):
+            for raw in _lines_backwards(segment):
+                try:
+                    return lines.link_alone(raw, self.writer)
+                except BadLine as error:
+                    problem = f"the last line of {segment.path} is damaged: {error}"
+                    raise LedgerDamaged(problem, path=segment.path) from None
+        return lines.START
+
+    def read(self, start: Position | None = None) -> Iterator[tuple[Segment, int, list[bytes]]]:
+        """Blocks of whole lines from START on: the segment, the offset of the block, and its lines without line feeds.
+
+        Ends at the first thing that is no whole line; `stuck` tells whether that is a line still being written or
+        a damage.
+        """
+        for segment in self.segments():
+            if start and segment.first < start.segment:
+                continue
+            end = start.offset if start and segment.first == start.segment else 0
+            for offset, block in segment.blocks(end):
+                yield segment, offset, block
+                end = offset + sum(map(len, block)) + len(block)
+            if end < segment.size():
+                return
+
+    def stuck(self, segment: int, offset: int) -> str | None:
+        """Why reading cannot go on where it ended, if that is more than a line being written."""
+        for place, file in enumerate(segments := self.segments()):
+            if file.first == segment and (rest := file.size() - offset):
+                if place + 1 < len(segments):
+                    return "a segment ends in the middle of a line"
+                if rest >= lines.MAX_LINE:
+                    return "it is longer than a line may be"
+        return None
+
+    def backwards(self) -> Iterator[bytes]:
+        """Every whole line, last first."""
+        for segment in reversed(self.segments()):
+            yield from _lines_backwards(segment)
+
+    def line(self, n: int) -> bytes | None:
+        """Line N as it stands, or None. Its id says which segment it is in."""
+        home = [segment for segment in self.segments() if segment.first <= n]
+        if not home:
+            return None
+        start = b'{"v":1,"id":"%s.%d",' % (self.writer.encode(), n)
+        for _, block in home[-1].blocks():
+            for raw in block:
+                if raw.startswith(start):
+                    return raw
+        return None
+
+    # -- writing
+
+    def append(self, events: Callable[[Link], Sequence[Event]], salt: Callable[[], str]) -> list[Event]:
+        """Record the events that follow from the last link, in one write. The lock must be held."""
+        segment, link = self._mended_tail()
+        recorded = list(events(link))
+        octets = b""
+        for event in recorded:
+            raw, link = lines.write(event, link, salt())
+            octets += raw
+        if octets:
+            self._write(segment, link.n - len(recorded) + 1, octets)
+        return recorded
+
+    def mend(self) -> bool:
+        """Finish or put aside a torn last line; whether there was one. The lock must be held."""
+        segments = self.segments()
+        if not segments:
+            return False
+        before = segments[-1].size()
+        self._mended_tail()
+        return segments[-1].size() != before
+
+    def is_torn(self) -> bool:
+        """Whether the last line lacks its end: somebody is writing it now, or was killed while doing so."""
+        segments = self.segments()
+        return bool(segments) and _last_line_feed(segments[-1]) < segments[-1].size()
+
+    def _mended_tail(self) -> tuple[Segment | None, Link]:
+        segments = self.segments()
+        if segments and (end := _last_line_feed(segments[-1])) < segments[-1].size():
+            self._mend(segments, end)
+        return (segments[-1] if segments else None), self.tail()
+
+    def _mend(self, segments: list[Segment], end: int) -> None:
+        segment = segments[-1]
+        try:
+            fd = os.open(segment.path, os.O_RDWR | NO_FOLLOW)
+            try:
+                fragment = _pread(fd, segment.size() - end, end)
+                if self._is_whole(fragment):
+                    os.lseek(fd, 0, os.SEEK_END)
+                    disk.write_all(fd, b"\n")
+                else:
+                    disk.make_folder(self.torn)
+                    aside = os.path.join(self.torn, f"{self.writer}-{segment.first:012}-{end}-{os.urandom(3).hex()}")
+                    disk.replace(aside, fragment, durable=True)
+                    os.ftruncate(fd, end)
+                disk.sync_data(fd)
+            finally:
+                os.close(fd)
+        except OSError as error:
+            raise disk.refusal(error) from error
+
+    def _is_whole(self, fragment: bytes) -> bool:
+        """Whether a fragment without a line feed is a whole line that follows from the one before it."""
+        try:
+            lines.check(fragment, self.writer, self.tail())
+        except (BadLine, LedgerDamaged):
+            return False
+        return len(fragment) < lines.MAX_LINE
+
+    def _write(self, segment: Segment | None, first: int, octets: bytes) -> None:
+        is_new = segment is None or segment.size() >= SEGMENT_SIZE
+        path = os.path.join(self.folder, f"{first:012}{SUFFIX}") if is_new or segment is None else segment.path
+        try:
+            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | NO_FOLLOW, 0o666)
+            try:
+                size = os.fstat(fd).st_size
+                try:
+                    disk.write_all(fd, octets)
+                    disk.sync_data(fd)
+                    if is_new:
+                        disk.sync_folder(self.folder)
+                except OSError:
+                    # Not synced, so not acknowledged, so it must not stay: a retry would record it twice.
+                    os.ftruncate(fd, size)
+                    raise
+            finally:
+                os.close(fd)
+        except OSError as error:
+            raise disk.refusal(error) from error
+
+
+def _lines_backwards(segment: Segment) -> Iterator[bytes]:
+    """The whole lines of a segment, last first, read in growing blocks from its end."""
+    try:
+        fd = os.open(segment.path, os.O_RDONLY | NO_FOLLOW)
+        try:
+            end, rest, size, is_end = os.fstat(fd).st_size, b"", TAIL_BLOCK, True
+            while end:
+                start = max(0, end - size)
+                pieces = (_pread(fd, end - start, start) + rest).split(b"\n")
+                if is_end and len(pieces) > 1:
+                    pieces.pop()  # empty after a line feed, or a line that is not whole yet
+                    is_end = False
+                rest = pieces[0]
+                if not is_end:
+                    yield from reversed(pieces[1:])
+                end, size = start, min(size * 4, BLOCK)
+            if not is_end:
+                yield rest
+        finally:
+            os.close(fd)
+    except OSError as error:
+        raise disk.refusal(error) from error
+
+
+def _last_line_feed(segment: Segment) -> int:
+    """The offset behind the last line feed."""
+    try:
+        fd = os.open(segment.path, os.O_RDONLY | NO_FOLLOW)
+        try:
+            end, size = os.fstat(fd).st_size, TAIL_BLOCK
+            while end:
+                start = max(0, end - size)
+                found = _pread(fd, end - start, start).rfind(b"\n")
+                if found >= 0:
+                    return start + found + 1
+                end, size = start, min(size * 4, BLOCK)
+            return 0
+        finally:
+            os.close(fd)
+    except OSError as error:
+        raise disk.refusal(error) from error
+
+
+def _pread(fd: int, length: int, offset: int) -> bytes:
+    """Up to LENGTH bytes at OFFSET: less only at the end of the file."""
+    if hasattr(os, "pread"):
+        octets = os.pread(fd, length, offset)
+        if len(octets) in (0, length):
+            return octets
+        return octets + _pread(fd, length - len(octets), offset + len(octets))
+    os.lseek(fd, offset, os.SEEK_SET)
+    return os.read(fd, length)

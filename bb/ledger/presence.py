@@ -1,0 +1,71 @@
+"""Presence files: when each agent was last seen in this clone.
+
+A heartbeat replaces one small file: no lock, no ledger line, no commit. Beside the time the file carries the agent's
+record as the ledger last had it, so that a heartbeat can answer in full without opening the ledger. Losing these
+files loses nothing but the time of the last beat.
+"""
+
+from __future__ import annotations
+
+import os
+
+from bb.kernel import clock, ids, jsontext
+from bb.kernel.record import Record
+from bb.ledger import disk
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+FOLDER = "presence"
+SUFFIX = ".json"
+
+
+class Presence(Record):
+    """An agent's last sign of life, and its record at that time."""
+
+    agent_id: str
+    seen_at: int
+    beats: int
+    record: dict[str, Any]
+
+
+def read(store: str, agent_id: str) -> Presence | None:
+    """The presence of an agent; None when there is none that can be read."""
+    written = disk.read_small(_path(store, agent_id))
+    try:
+        found = jsontext.loads((written or b"").decode())
+        seen_at, beats, record = clock.parse(found["seen_at"]), found["beats"], found["record"]
+        if type(beats) is int and type(record) is dict and record["agent_id"] == agent_id and _is_record(record):
+            return Presence(agent_id, seen_at, beats, record)
+    except (ValueError, TypeError, KeyError, clock.NotATime):
+        pass
+    return None
+
+
+def write(store: str, presence: Presence) -> None:
+    """Replace an agent's presence."""
+    text = jsontext.dumps({"seen_at": clock.text(presence.seen_at), "beats": presence.beats, "record": presence.record})
+    disk.replace(_path(store, presence.agent_id), text.encode())
+
+
+def everybody(store: str) -> dict[str, Presence]:
+    """Every presence there is, by agent."""
+    stems = [name[: -len(SUFFIX)] for name in disk.names(folder(store)) if name.endswith(SUFFIX)]
+    found = (read(store, stem) for stem in stems if ids.is_agent_id(stem))
+    return {presence.agent_id: presence for presence in found if presence}
+
+
+def folder(store: str) -> str:
+    return os.path.join(store, FOLDER)
+
+
+def _path(store: str, agent_id: str) -> str:
+    return os.path.join(store, FOLDER, agent_id + SUFFIX)
+
+
+RECORD = {"agent_id": str, "display_name": str, "role": str, "status": str, "created_at": str, "changes": int}
+
+
+def _is_record(record: dict[str, Any]) -> bool:
+    return record.keys() == RECORD.keys() and all(type(record[name]) is kind for name, kind in RECORD.items())

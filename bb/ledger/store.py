@@ -1,0 +1,339 @@
+"""The ledger of one repository as its users see it: record facts, read state, walk through events.
+
+To record is to decide and append under one lock: what is known is caught up before the lock is taken, the few lines
+that appeared meanwhile are folded under it, the rule decides, and the lines it asks for are on the disk before the
+lock is let go. So a rule that says "nobody else has it" is right about it.
+"""
+
+from __future__ import annotations
+
+import bisect
+import heapq
+import os
+
+from bb.kernel import clock, ids, jsontext, tokens
+from bb.kernel.digest import digest
+from bb.kernel.errors import Conflict, NotFound
+from bb.kernel.event import Event
+from bb.ledger import clone, disk, git, kinds, writers
+from bb.ledger import line as lines
+from bb.ledger.index import Index
+from bb.ledger.journal import Journal, LedgerDamaged
+from bb.ledger.lock import Lock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
+
+    from bb.coordination.facts import AgentFact
+    from bb.kernel.event import Order
+    from bb.ledger.clone import Clone
+    from bb.ledger.index import Progress
+    from bb.ledger.line import Link
+    from bb.ledger.place import Place
+
+    Draft = tuple[str, str, dict[str, Any]]  # by whom, of what kind, with which data
+
+INDEX, JOURNALS, STORE_LOCK = "index.sqlite", "j", "lock"
+
+
+class NotInitialized(NotFound):
+    """This repository has no ledger yet."""
+
+    code = "NOT_INITIALIZED"
+    hint = "make one with `bb init`"
+
+
+class EventNotFound(NotFound):
+    """There is no such event in the ledger."""
+
+    code = "EVENT_NOT_FOUND"
+    hint = "`bb ledger log` shows the events there are"
+
+
+class KeyReused(Conflict):
+    """That idempotency key has been used for something else."""
+
+    code = "KEY_REUSED"
+    hint = "use a fresh key for a new request"
+
+
+class Store:
+    """The ledger in one place. It may not exist yet: then it reads as empty, and recording makes it."""
+
+    def __init__(self, place: Place, progress: Progress | None = None) -> None:
+        self.place = place
+        self.path = place.store
+        self.progress = progress
+        self._journals_path = os.path.join(self.path, JOURNALS)
+        self._clone = clone.read(self.path)
+        if self._clone:
+            self._clone.may_read()
+        self.writer = writers.ours(self._journals_path, self._clone.writer) if self._clone else None
+        self._index: Index | None = None
+
+    @property
+    def exists(self) -> bool:
+        return self._clone is not None
+
+    @property
+    def clone(self) -> Clone:
+        if self._clone is None:
+            raise NotInitialized
+        return self._clone
+
+    @property
+    def index(self) -> Index:
+        if self._index is None:
+            self._index = Index(os.path.join(self.path, INDEX) if self.exists else ":memory:", self.writer)
+        return self._index
+
+    def journals(self) -> list[Journal]:
+        """The journals of all writers, ours among them."""
+        return [Journal(self.path, writer) for writer in writers.all_in(self._journals_path)]
+
+    def caught_up(self) -> Index:
+        """The index, having read all there is."""
+        self.index.catch_up(self.journals(), self.progress)
+        return self.index
+
+    def close(self) -> None:
+        """Let go of the index."""
+        if self._index is not None:
+            self._index.close()
+            self._index = None
+
+    # -- making it
+
+    def make(self, title: str, by: str, now: int) -> bool:
+        """Make the ledger if there is none; whether it had to be made. Safe to run twice, or twice at once."""
+        if self.exists and self.caught_up().heads():
+            return False
+        disk.make_folder(self._journals_path)
+        disk.make_folder(os.path.join(self.path, "presence"))
+        lock = os.path.join(self.path, STORE_LOCK)
+        try:
+            os.close(os.open(lock, os.O_WRONLY | os.O_CREAT, 0o666))
+        except OSError as error:
+            raise disk.refusal(error) from error
+        with Lock(lock):
+            self.close()
+            self._clone = clone.read(self.path)
+            self.writer = writers.ours(self._journals_path, self._clone.writer if self._clone else None)
+            self.writer = self.writer or writers.mint(self._journals_path)
+            if self._clone is None:
+                self._clone = clone.Clone(_repo_id(self.place), self.writer)
+                clone.write(self.path, self._clone)
+            if self.caught_up().heads():
+                return False  # another process was faster
+            genesis = (kinds.GENESIS, {"title": title, "repo": self.clone.repo, "format": clone.FORMAT})
+            self._append(lambda: [(by, *genesis)], now)
+            return True
+
+    def salvage(self, found: Sequence[Draft], now: int) -> int:
+        """Record events of a retired journal again, under a writer of our own; how many."""
+        self.writer = None
+        self.close()
+        return len(self._append(lambda: found, now))
+
+    # -- recording
+
+    def record(
+        self,
+        decide: Callable[[Index], Sequence[AgentFact]],
+        *,
+        by: str,
+        now: int,
+        key: str | None = None,
+        allow_secret: str | None = None,
+    ) -> list[Event]:
+        """Record the facts that DECIDE arrives at, knowing all there is to know. KEY makes a repetition harmless:
+        it records nothing and returns what the first call recorded."""
+
+        def drafts() -> list[Draft]:
+            return [(by, *_written(fact, allow_secret)) for fact in decide(self.index)]
+
+        return self._append(drafts, now, (by, key) if key else None)
+
+    def _append(
+        self, drafts: Callable[[], Sequence[Draft]], now: int, key: tuple[str, str] | None = None
+    ) -> list[Event]:
+        self.clone.may_write()
+        self._ensure_writer()
+        self.caught_up()
+        journal = Journal(self.path, self._own())
+        with journal.lock():
+            index = self.caught_up()
+            self._refuse_damage(index)
+            if key and (earlier := index.recorded_under(*key)):
+                return self._repeated(earlier, drafts)
+            wanted = list(drafts())
+            if not wanted:
+                return []
+            if heads := index.unmerged():
+                wanted.insert(0, ("system", kinds.MERGED, {"heads": heads}))
+
+            def events(link: Link) -> list[Event]:
+                lamport = max(link.lamport, index.lamport())
+                return [
+                    Event(
+                        id=ids.event_id(journal.writer, link.n + place),
+                        lamport=lamport + place,
+                        ts=clock.text(now),
+                        kind=kind,
+                        by=by,
+                        data=data,
+                        group_id=self.clone.group_id,
+                        key=key[1] if key and place == len(wanted) else None,
+                    )
+                    for place, (by, kind, data) in enumerate(wanted, 1)
+                ]
+
+            recorded = journal.append(events, lambda: lines.salt(os.urandom(5)))
+        return [event for event in recorded if event.kind != kinds.MERGED]
+
+    def _own(self) -> str:
+        if self.writer is None:
+            raise NotInitialized
+        return self.writer
+
+    def _ensure_writer(self) -> None:
+        """A copied store, or one shared with another kernel, gets a writer of its own before it is written to."""
+        self.writer = writers.ours(self._journals_path, self.writer or self.clone.writer)
+        if self.writer is None:
+            self.close()
+            self.writer = writers.mint(self._journals_path)
+        elif self._index is not None and self._index.own_writer != self.writer:
+            self.close()
+
+    def _refuse_damage(self, index: Index) -> None:
+        for damage in index.damages():
+            if damage.writer == self.writer:
+                raise LedgerDamaged(
+                    f"line {damage.n} of {os.path.relpath(damage.path, self.path)} is damaged: {damage.reason}",
+                    **damage.as_dict(),
+                )
+
+    def _repeated(self, earlier: str, drafts: Callable[[], Sequence[Draft]]) -> list[Event]:
+        """The event recorded under a key, when it was for the same thing."""
+        event = self.event(earlier)
+        try:
+            kind_now = {kind for _, kind, _ in drafts()}
+        except Conflict:
+            kind_now = {event.kind}  # of course it conflicts with itself: it has been done
+        if event.kind not in kind_now:
+            raise KeyReused(event_id=event.id)
+        return [event]
+
+    # -- reading
+
+    def event(self, event_id: str) -> Event:
+        """One event by its id."""
+        return self.numbered([lines.event(jsontext.loads(self.line(event_id).decode()))])[0]
+
+    def line(self, event_id: str) -> bytes:
+        """The line that records one event, as it stands."""
+        writer, n = ids.split_event_id(event_id)
+        is_sound = n <= self.caught_up().heads().get(writer, 0)
+        raw = Journal(self.path, writer).line(n) if is_sound else None
+        if raw is None:
+            raise EventNotFound(f"there is no event {event_id}", event_id=event_id)
+        return raw
+
+    def newest_first(self, decode: Callable[[bytes], Any], wanted: Callable[[bytes], bool]) -> Iterator[Event]:
+        """Every event whose line is wanted, in the total order, newest first. Nothing behind a damage is shown."""
+        index = self.caught_up()
+        heads = index.heads()
+        return heapq.merge(
+            *(_backwards(journal, heads.get(journal.writer, 0), decode, wanted) for journal in self.journals()),
+            key=lambda event: event.order,
+            reverse=True,
+        )
+
+    def numbered(self, events: Sequence[Event]) -> list[Event]:
+        """The events with their `seq`: the position in this clone's own order."""
+        places = self.places()
+        return [event.but(seq=places.of(event)) for event in events]
+
+    def places(self) -> Places:
+        """Where events stand in this clone's own order."""
+        return Places(self)
+
+
+class Places:
+    """Positions in this clone's order: its own lines, and before each marker the foreign lines it brought in."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._markers = store.caught_up().markers()
+        self._starts = [marker.n for marker in self._markers]
+        self._batches: dict[int, list[Order]] = {}
+
+    def of(self, event: Event) -> int | None:
+        writer, n = ids.split_event_id(event.id)
+        if writer == self._store.writer:
+            return n + self._markers[bisect.bisect_right(self._starts, n) - 1].foreign_before
+        for before, marker in zip(self._markers, self._markers[1:], strict=False):
+            if marker.heads.get(writer, 0) >= n:
+                return (
+                    marker.n
+                    + before.foreign_before
+                    + bisect.bisect_left(self._batch(before.heads, marker), event.order)
+                )
+        return None  # known, but no line of ours accounts for it yet
+
+    def _batch(self, before: dict[str, int], marker: Any) -> list[Order]:
+        """The orders of the foreign lines that one marker brought in, sorted."""
+        if marker.n not in self._batches:
+            self._batches[marker.n] = sorted(
+                (jsontext.loads(raw.decode())["l"], writer, n)
+                for writer, head in marker.heads.items()
+                for n, raw in enumerate(
+                    _range(Journal(self._store.path, writer), before.get(writer, 0), head), before.get(writer, 0) + 1
+                )
+            )
+        return self._batches[marker.n]
+
+
+def _range(journal: Journal, after: int, last: int) -> Iterator[bytes]:
+    """The lines of JOURNAL behind AFTER, up to LAST."""
+    n = 0
+    for segment, _, block in journal.read():
+        n = segment.first - 1 if n < segment.first else n
+        for raw in block:
+            n += 1
+            if after < n <= last:
+                yield raw
+
+
+def _backwards(
+    journal: Journal, head: int, decode: Callable[[bytes], Any], wanted: Callable[[bytes], bool]
+) -> Iterator[Event]:
+    for raw in journal.backwards():
+        if wanted(raw):
+            event = _tolerant(raw, decode)
+            if event is not None and ids.split_event_id(event.id)[1] <= head:
+                yield event
+
+
+def _tolerant(raw: bytes, decode: Callable[[bytes], Any]) -> Event | None:
+    try:
+        event = lines.event(decode(raw))
+        ids.split_event_id(event.id)
+    except (ValueError, TypeError, KeyError, ids.InvalidEventId):
+        return None
+    return event
+
+
+def _written(fact: AgentFact, allow_secret: str | None) -> tuple[str, dict[str, Any]]:
+    """A fact as kind and data, having made sure that no secret enters the ledger unnoticed."""
+    kind, data = kinds.written(fact)
+    tokens.refuse_secrets(jsontext.dumps(data), allow_secret)
+    return kind, data | ({"secret_allowed": allow_secret} if allow_secret else {})
+
+
+def _repo_id(place: Place) -> str:
+    """The same in every clone of a history; made up where there is no history yet."""
+    root = git.root_commit(place.common)
+    return root[:12] if root else digest(os.urandom(16))[:12]

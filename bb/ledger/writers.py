@@ -1,0 +1,105 @@
+"""Which journal is ours: one writer per (store, kernel).
+
+A chain must never fork, so two stores must never write under one id, and neither must two kernels that share a
+directory, since their locks do not see each other. A writer belongs to a store by the inode and change time of its
+lock file, which nobody writes after it was made: a copied or restored directory has others. It belongs to a kernel by
+machine and boot: either one equal is enough, so a reboot and a container on the same host both keep their writer.
+Whoever finds no writer of its own mints one; an unneeded writer costs one small folder, a shared one costs the chain.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from bb.kernel import ids, jsontext
+from bb.kernel.digest import digest
+from bb.kernel.record import Record
+from bb.ledger import disk
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+LOCK, OWNER = "lock", "owner.json"
+
+
+class Owner(Record):
+    """Whose writer it is."""
+
+    machine: str
+    boot: str
+    lock: str
+    retired: str | None = None  # why it may not be written to any more
+
+    def is_us(self, here: Owner) -> bool:
+        same_kernel = self.machine == here.machine or (self.boot != "" and self.boot == here.boot)
+        return self.retired is None and same_kernel and self.lock == here.lock
+
+
+def ours(journals: str, hint: str | None = None) -> str | None:
+    """The writer in JOURNALS that is ours to write to; HINT is tried first."""
+    for writer in dict.fromkeys([*([hint] if hint else []), *all_in(journals)]):
+        owner = read_owner(journals, writer)
+        if owner is not None and owner.is_us(_here(os.path.join(journals, writer))):
+            return writer
+    return None
+
+
+def all_in(journals: str) -> list[str]:
+    """Every writer that has a journal here."""
+    return [name for name in disk.names(journals) if ids.is_writer_id(name)]
+
+
+def mint(journals: str) -> str:
+    """Make a new writer of our own."""
+    writer = ids.writer_id(os.urandom(8))
+    folder = os.path.join(journals, writer)
+    disk.make_folder(folder)
+    try:
+        os.close(os.open(os.path.join(folder, LOCK), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+    except OSError as error:
+        raise disk.refusal(error) from error
+    _write_owner(folder, _here(folder))
+    return writer
+
+
+def retire(journals: str, writer: str, reason: str) -> None:
+    """Never write under this id again."""
+    owner = read_owner(journals, writer) or Owner("", "", "")
+    _write_owner(os.path.join(journals, writer), owner.but(retired=reason))
+
+
+def read_owner(journals: str, writer: str) -> Owner | None:
+    """Whose WRITER is; None when that cannot be read, and then it is nobody's."""
+    written = disk.read_small(os.path.join(journals, writer, OWNER))
+    try:
+        found: Any = jsontext.loads((written or b"").decode())
+        return Owner(found["machine"], found["boot"], found["lock"], found.get("retired"))
+    except (ValueError, TypeError, KeyError):
+        return None
+
+
+def _write_owner(folder: str, owner: Owner) -> None:
+    disk.replace(os.path.join(folder, OWNER), jsontext.dumps(owner.as_dict()).encode(), durable=True)
+
+
+def _here(folder: str) -> Owner:
+    """What an owner record would say if we wrote it now."""
+    try:
+        lock = os.stat(os.path.join(folder, LOCK))
+    except OSError:
+        return Owner(machine="", boot="", lock="none")
+    return Owner(machine=_machine(), boot=_boot(), lock=f"{lock.st_ino}:{lock.st_ctime_ns}")
+
+
+def _machine() -> str:
+    """This machine, as a digest: its name is nobody else's business."""
+    known = disk.read_small("/etc/machine-id") or b""
+    name = os.environ.get("COMPUTERNAME", "") if sys.platform == "win32" else os.uname().nodename
+    return digest(known.strip() + b"/" + os.fsencode(name))
+
+
+def _boot() -> str:
+    """This run of the kernel; every container on it has the same. Empty where the system does not tell."""
+    return (disk.read_small("/proc/sys/kernel/random/boot_id") or b"").decode("ascii", "replace").strip()

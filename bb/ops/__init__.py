@@ -1,0 +1,1 @@
+"""What one can ask of bb. An op is declared once; every face derives its own form from the declaration."""

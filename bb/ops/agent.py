@@ -1,0 +1,179 @@
+"""Identities and their liveness (Operative Protocol §3, §4)."""
+
+from __future__ import annotations
+
+from bb.coordination import identity, liveness, roster
+from bb.coordination.facts import Seen
+from bb.kernel import clock
+from bb.ledger import presence
+from bb.ledger.presence import Presence
+from bb.ops.catalogue import op
+from bb.ops.params import AgentId, DisplayName, Key, Reason, Role, Text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.coordination.roster import Agent
+    from bb.ops.desk import Desk
+
+
+class Status(Text):
+    """Only agents of this status."""
+
+    choices = ("idle",)
+
+
+class Liveness(Text):
+    """Only agents of this liveness: active, stale or evicted."""
+
+    choices = (liveness.ACTIVE, liveness.STALE, liveness.EVICTED)
+
+
+@op(
+    "agent.register",
+    examples=(
+        "bb agent register --name amber-otter --role builder",
+        "bb agent register --name amber-otter --role reviewer --force-update --json",
+    ),
+)
+def register(
+    desk: Desk,
+    *,
+    name: AgentId,
+    role: Role,
+    display: DisplayName | None = None,
+    force_update: bool = False,
+    key: Key | None = None,
+    allow_secret: Reason | None = None,
+) -> dict[str, Any]:
+    """Take an identity for this session, under a name nobody has yet.
+
+    Name yourself adjective-noun, such as amber-otter or cobalt-harbor, with a new name for every session. A name
+    that is taken is refused; --force-update changes the role and display name of an identity that is yours. The
+    ledger is made first when the repository has none.
+    """
+    now = desk.now()
+    threshold = desk.stale_after
+    desk.store.make(desk.place.title, desk.principal(), now)
+    desk.store.record(
+        lambda index: [
+            identity.register(
+                roster.agent(name, index.state(roster.NAME, name)), name, role, display, force=force_update
+            )
+        ],
+        by=name,
+        now=now,
+        key=key,
+        allow_secret=allow_secret,
+    )
+    agent = identity.known(_agent(desk, name), name)
+    return _answer(_beat(desk, agent, now), now, threshold)
+
+
+@op(
+    "agent.heartbeat",
+    examples=("bb agent heartbeat --agent amber-otter --json", "BB_AGENT=amber-otter bb agent heartbeat"),
+)
+def heartbeat(desk: Desk, *, agent: AgentId | None = None) -> dict[str, Any]:
+    """Say that you are alive. Safe to repeat as often as you like; once a minute is plenty.
+
+    An agent that is silent for 15 minutes counts as stale, for 30 as evicted (BB_AGENT_STALE_MINUTES changes the
+    15). A heartbeat makes it active again, but gives nothing back that was taken over meanwhile.
+    """
+    who = desk.caller(agent)
+    now = desk.now()
+    threshold = desk.stale_after
+    last = presence.read(desk.place.store, who)
+    state = liveness.liveness(last.seen_at, now, threshold) if last else None
+    if last is None or state != liveness.ACTIVE:
+        last = _come_back(desk, who, now, threshold)
+    beat = last.but(seen_at=now, beats=last.beats + 1)
+    presence.write(desk.place.store, beat)
+    return _answer(beat, now, threshold)
+
+
+@op("agent.list", examples=("bb agent list", "bb agent list --liveness stale --json"))
+def list_agents(
+    desk: Desk,
+    *,
+    role: Role | None = None,
+    status: Status | None = None,
+    liveness: Liveness | None = None,
+) -> list[dict[str, Any]]:
+    """Who is registered here, by id. Retired identities are left out."""
+    now = desk.now()
+    threshold = desk.stale_after
+    beats = presence.everybody(desk.place.store)
+    agents = (roster.agent(key, state) for key, state in desk.store.caught_up().states(roster.NAME))
+    answers = [
+        _answer(_presence(agent, beats.get(agent.agent_id)), now, threshold)
+        for agent in agents
+        if agent and not agent.is_retired
+    ]
+    wanted = {"role": role, "status": status, "liveness": liveness}
+    return [
+        answer
+        for answer in answers
+        if all(value is None or answer[member] == value for member, value in wanted.items())
+    ]
+
+
+@op("agent.show", examples=("bb agent show --agent amber-otter",))
+def show(desk: Desk, *, agent: AgentId | None = None) -> dict[str, Any]:
+    """One identity: role, liveness, when it joined and when it was last seen."""
+    who = desk.caller(agent)
+    now = desk.now()
+    threshold = desk.stale_after
+    known = identity.known(_agent(desk, who), who)
+    answer = _answer(_presence(known, presence.read(desk.place.store, who)), now, threshold)
+    return answer | ({"status": "retired"} if known.is_retired else {})
+
+
+def _come_back(desk: Desk, who: str, now: int, threshold: int) -> Presence:
+    """The presence of an agent that has been silent for long, or was never seen in this clone.
+
+    That it is back is a change of state, and those are recorded.
+    """
+    agent = identity.in_service(_agent(desk, who), who)
+    last = _presence(agent, presence.read(desk.place.store, who))
+    state = liveness.liveness(last.seen_at, now, threshold)
+    if state != liveness.ACTIVE:
+        desk.store.record(lambda _: [Seen(who, state)], by=who, now=now)
+    return last
+
+
+def _agent(desk: Desk, agent_id: str) -> Agent | None:
+    return roster.agent(agent_id, desk.store.caught_up().state(roster.NAME, agent_id))
+
+
+def _beat(desk: Desk, agent: Agent, now: int) -> Presence:
+    """Record that an agent has just been seen, with its record as the ledger has it."""
+    beat = _presence(agent, presence.read(desk.place.store, agent.agent_id)).but(seen_at=now)
+    presence.write(desk.place.store, beat)
+    return beat
+
+
+def _presence(agent: Agent, last: Presence | None) -> Presence:
+    """What is known of an agent: its record from the ledger, its last sign of life from whichever is later."""
+    record = {
+        "agent_id": agent.agent_id,
+        "display_name": agent.title,
+        "role": agent.role,
+        "status": "idle",
+        "created_at": clock.text(agent.created_at),
+        "changes": agent.changes,
+    }
+    seen_at = max(agent.heard_at, last.seen_at) if last else agent.heard_at
+    return Presence(agent.agent_id, seen_at, last.beats if last else 0, record)
+
+
+def _answer(presence: Presence, now: int, threshold: int) -> dict[str, Any]:
+    """An agent as every face shows it. `version` grows with every change and every heartbeat."""
+    record = dict(presence.record)
+    changes = record.pop("changes")
+    return record | {
+        "last_seen_at": clock.text(presence.seen_at),
+        "version": changes + presence.beats,
+        "liveness": liveness.liveness(presence.seen_at, now, threshold),
+    }

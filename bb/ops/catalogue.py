@@ -1,0 +1,185 @@
+"""The catalogue of ops: what each is called, takes and does, read from one declaration.
+
+    @op("agent.register", examples=("bb agent register --name amber-otter --role builder",))
+    def register(desk: Desk, *, name: AgentId, role: Role, force_update: bool = False) -> dict[str, Any]:
+        \"\"\"Take an identity for this session.\"\"\"
+
+Name, signature and docstring are the whole declaration. Left of `*` is a CLI argument, right of it an option; no
+default means required. The kind of a parameter is a class that says how to read it and what it means (`ops/params.py`).
+
+This is the one lazy place: naming a group imports its module, and nothing else does. It reads signatures without
+`inspect`, because hot verbs come through here.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from bb.kernel.errors import NotFound, Usage
+from bb.kernel.record import Record
+from bb.ops.params import Flag, invalid
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any, TypeVar
+
+    from bb.ops.params import Kind
+
+    F = TypeVar("F", bound=Callable[..., Any])
+
+# group -> (module, what it is about). The empty group holds the ops that stand alone, such as `bb init`.
+GROUPS = {
+    "": ("bb.ops.repository", ""),
+    "agent": ("bb.ops.agent", "Identities: who works here, and who is still alive."),
+    "ledger": ("bb.ops.ledger", "The ledger itself: look at it, check it, carry it away."),
+}
+
+# Ops that must answer in little more than an interpreter's start: they are dispatched without Typer.
+HOT = frozenset(["agent.heartbeat"])
+
+
+class UnknownOp(NotFound):
+    """There is no op of that name."""
+
+    code = "UNKNOWN_OP"
+    hint = "`bb call --list` names them all"
+
+
+class MissingOption(Usage):
+    """A required option is missing."""
+
+    code = "MISSING_OPTION"
+
+
+class UnknownField(Usage):
+    """The request has a field that the op does not take."""
+
+    code = "UNKNOWN_FIELD"
+
+
+class Parameter(Record):
+    """One parameter of an op."""
+
+    name: str
+    kind: Kind
+    is_argument: bool
+    is_required: bool
+    is_repeated: bool
+    default: Any
+
+    @property
+    def option(self) -> str:
+        return "--" + self.name.rstrip("_").replace("_", "-")
+
+
+class Op(Record):
+    """One thing that can be asked of bb."""
+
+    name: str
+    call: Callable[..., Any]
+    summary: str
+    description: str
+    parameters: tuple[Parameter, ...]
+    examples: tuple[str, ...]
+    streams: bool
+
+    @property
+    def words(self) -> str:
+        """The op's name as it is typed: `agent register`."""
+        return self.name.replace(".", " ").replace("_", "-")
+
+    @property
+    def is_hot(self) -> bool:
+        return self.name in HOT
+
+
+_declared: dict[str, Op] = {}
+
+
+def op(name: str, *, examples: tuple[str, ...] = (), streams: bool = False) -> Callable[[F], F]:
+    """Declare a function as the op called NAME."""
+
+    def declare(function: F) -> F:
+        summary, _, description = (function.__doc__ or "").strip().partition("\n")
+        text = "\n".join(line.removeprefix("    ") for line in description.strip("\n").split("\n"))
+        _declared[name] = Op(name, function, summary, text.strip(), _parameters(function), examples, streams)
+        return function
+
+    return declare
+
+
+def find(name: str) -> Op:
+    """The op called NAME."""
+    group, dot, _ = name.rpartition(".")
+    if (dot or not group) and group in GROUPS:
+        __import__(GROUPS[group][0])  # `importlib` would cost a heartbeat three per cent
+    if name not in _declared:
+        raise UnknownOp(f"there is no op {name[:60]!r}")
+    return _declared[name]
+
+
+def in_group(group: str) -> list[Op]:
+    """The ops of a group, in the order they are declared."""
+    __import__(GROUPS[group][0])
+    return [op for op in _declared.values() if op.name.rpartition(".")[0] == group]
+
+
+def everything() -> list[Op]:
+    """Every op there is, group by group."""
+    return [op for group in GROUPS for op in in_group(group)]
+
+
+def bind(op: Op, given: Mapping[str, Any], *, is_typed: bool = False) -> dict[str, Any]:
+    """The arguments to call OP with, from what a face was GIVEN by name; refused when they do not fit.
+
+    On a command line everything is text. A request `is_typed` when it came as JSON, and then a number must be one.
+    """
+    if unknown := given.keys() - {parameter.name for parameter in op.parameters}:
+        raise UnknownField(f"{op.name} takes no {min(unknown)!r}", path=f"$.{min(unknown)}")
+    missing = [p for p in op.parameters if p.is_required and given.get(p.name) is None]
+    if missing:
+        what = missing[0].name.upper() if missing[0].is_argument else missing[0].option
+        raise MissingOption(f"{op.words} needs {what}", hint=f"`bb {op.words} --help` shows how", option=what)
+    return {
+        parameter.name: _read(parameter, given[parameter.name], is_typed)
+        for parameter in op.parameters
+        if given.get(parameter.name) is not None
+    }
+
+
+def _read(parameter: Parameter, value: Any, is_typed: bool) -> Any:
+    read = parameter.kind.from_json if is_typed else parameter.kind.from_text
+    if not parameter.is_repeated:
+        return read(value, parameter.name)
+    if not isinstance(value, list | tuple):
+        raise invalid(f"{parameter.name} must be a list", parameter.name)
+    return [read(item, parameter.name) for item in value]
+
+
+def _parameters(function: Callable[..., Any]) -> tuple[Parameter, ...]:
+    """The parameters behind the desk, from the function's own code object."""
+    code = function.__code__
+    first_option = code.co_argcount
+    names = code.co_varnames[1 : first_option + code.co_kwonlyargcount]
+    argument_defaults = function.__defaults__ or ()
+    defaults = dict(
+        zip(code.co_varnames[first_option - len(argument_defaults) : first_option], argument_defaults, strict=True)
+    )
+    defaults |= function.__kwdefaults__ or {}
+    known = vars(sys.modules[function.__module__])
+    return tuple(
+        _parameter(name, function.__annotations__[name], known, defaults, name in code.co_varnames[:first_option])
+        for name in names
+    )
+
+
+def _parameter(
+    name: str, annotation: str, known: Mapping[str, Any], defaults: Mapping[str, Any], is_argument: bool
+) -> Parameter:
+    """One parameter from its annotation: `Kind`, `Kind | None`, or `list[Kind]`."""
+    kind = annotation.removesuffix(" | None")
+    is_repeated = kind.startswith("list[")
+    kind = kind.removeprefix("list[").removesuffix("]")
+    what = Flag if kind == "bool" else known[kind]
+    return Parameter(name, what, is_argument, name not in defaults, is_repeated, defaults.get(name))

@@ -1,0 +1,120 @@
+"""What an op works at: the repository, its ledger, the clock, the caller. Built once per request and passed in.
+
+The ledger proper (SQLite, journals) is opened when an op first asks for it: a heartbeat does not.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from bb.coordination import liveness
+from bb.kernel import clock, ids
+from bb.kernel.errors import Usage
+from bb.ledger import place as places
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from bb.ledger.place import Place
+    from bb.ledger.store import Store
+
+
+class NoAgent(Usage):
+    """The command does not know who is asking."""
+
+    code = "NO_AGENT"
+    hint = "pass --agent ID, or set BB_AGENT"
+
+
+class Desk:
+    """One caller, in one directory, at one time."""
+
+    def __init__(
+        self,
+        cwd: str,
+        env: Mapping[str, str],
+        progress: Callable[[int, int], None] | None = None,
+    ) -> None:
+        self.cwd = cwd
+        self.env = env
+        self.progress = progress
+        self._place: Place | None = None
+        self._store: Store | None = None
+
+    def now(self) -> int:
+        """This moment, or the one that BB_NOW stands still at."""
+        fixed = self.env.get("BB_NOW")
+        if not fixed:
+            return time.time_ns() // 1_000_000
+        try:
+            return clock.parse(fixed)
+        except clock.NotATime as error:
+            raise clock.NotATime(f"BB_NOW is {fixed[:40]!r}, which is no RFC 3339 time") from error
+
+    def now_or_none(self) -> int | None:
+        """This moment; None when BB_NOW is no time. For `doctor`, which reports that instead of refusing."""
+        try:
+            return self.now()
+        except clock.NotATime:
+            return None
+
+    @property
+    def stale_after(self) -> int:
+        """How long an agent may be silent before it counts as stale, in milliseconds."""
+        return liveness.stale_after(self.env.get("BB_AGENT_STALE_MINUTES"))
+
+    @property
+    def place(self) -> Place:
+        """The repository we are in."""
+        if self._place is None:
+            self._place = places.find(self.cwd, self.env)
+        return self._place
+
+    @property
+    def store(self) -> Store:
+        """The ledger of the repository we are in."""
+        if self._store is None:
+            self._store = self.store_at(self.place)
+        return self._store
+
+    def store_at(self, place: Place) -> Store:
+        from bb.ledger.store import Store  # noqa: PLC0415  (SQLite and git: not for a heartbeat)
+
+        return Store(place, self.progress)
+
+    @property
+    def store_or_home(self) -> Store:
+        """The ledger here; outside any repository, the one in the home directory of bb."""
+        try:
+            return self.store
+        except places.NotARepository:
+            self._store = self.store_at(places.at_home(self.env))
+            return self._store
+
+    def caller(self, named: str | None = None) -> str:
+        """Who is asking: as NAMED in the request, else BB_AGENT."""
+        agent = named or self.env.get("BB_AGENT")
+        if not agent:
+            raise NoAgent
+        return ids.agent_id(agent)
+
+    def principal(self) -> str:
+        """In whose name an event is recorded that is not an agent's own doing."""
+        agent = self.env.get("BB_AGENT", "")
+        return agent if ids.is_agent_id(agent) else "user"
+
+    def close(self) -> None:
+        """Let go of what was opened."""
+        if self._store is not None:
+            self._store.close()
+
+
+def here(progress: Callable[[int, int], None] | None = None) -> Desk:
+    """A desk in this process's directory and environment."""
+    try:
+        cwd = os.getcwd()
+    except FileNotFoundError:
+        raise places.NotARepository("the current directory is gone") from None
+    return Desk(cwd, os.environ, progress)

@@ -1,0 +1,211 @@
+"""The ledger itself: look at it, check it, carry it away."""
+
+from __future__ import annotations
+
+import os
+
+from bb.kernel import clock, jsontext
+from bb.ledger import audit, disk, writers
+from bb.ledger import walk as walks
+from bb.ledger.journal import LedgerDamaged
+from bb.ops.catalogue import op
+from bb.ops.params import AgentId, Number, Text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from bb.ledger.store import Store
+    from bb.ops.desk import Desk
+
+
+class EventId(Text):
+    """The event, as `bb ledger log` shows it."""
+
+    metavar = "EVENT"
+
+
+class Kind(Text):
+    """Only events of this kind, such as actor.add; may be given several times."""
+
+    metavar = "KIND"
+
+
+class Who(AgentId):
+    """Only events by or about this agent."""
+
+
+class Since(Text):
+    """Only events from this time on: RFC 3339, or an age such as 90s, 15m, 2h, 7d."""
+
+    metavar = "TIME"
+
+
+class Until(Text):
+    """Only events before this time, written like --since."""
+
+    metavar = "TIME"
+
+
+class Limit(Number):
+    """Show at most this many events, the latest."""
+
+
+class Output(Text):
+    """Write to this file instead of standard output."""
+
+    metavar = "FILE"
+
+
+@op("ledger.status", examples=("bb ledger status",))
+def status(desk: Desk) -> dict[str, Any]:
+    """Where the ledger is, how much it holds, and whether it is well."""
+    store = desk.store_or_home
+    if not store.exists:
+        return {"store": store.path, "exists": False, "events": 0, "writers": [], "is_damaged": False}
+    index = store.caught_up()
+    heads = index.heads()
+    return {
+        "store": store.path,
+        "exists": True,
+        "repo": store.clone.repo,
+        "group_id": store.clone.group_id,
+        "format": store.clone.format,
+        "writer": store.writer,
+        "events": sum(heads.values()),
+        "bytes": sum(segment.size() for journal in store.journals() for segment in journal.segments()),
+        "writers": [{"writer": writer, "events": n, "is_ours": writer == store.writer} for writer, n in heads.items()],
+        "index": "memory" if index.is_in_memory else index.path,
+        "is_damaged": bool(index.damages()),
+    }
+
+
+@op(
+    "ledger.log",
+    examples=("bb ledger log", "bb ledger log --kind actor.add --since 2h --json", "bb ledger log --follow"),
+    streams=True,
+)
+def log(
+    desk: Desk,
+    *,
+    kind: list[Kind] | None = None,
+    agent: Who | None = None,
+    since: Since | None = None,
+    until: Until | None = None,
+    limit: Limit = Limit(50),  # noqa: B008  (a number)
+    follow: bool = False,
+) -> Iterator[dict[str, Any]]:
+    """The latest events, oldest first.
+
+    --follow goes on with every event that any process appends, until interrupted; with --json that is one event
+    a line instead of one document.
+    """
+    wanted = _filter(desk, kind, agent, since, until)
+    store = desk.store_or_home
+    following = walks.Follower(store, wanted) if follow else None
+    for event in walks.latest(store, wanted, limit):
+        yield event.envelope()
+    if following:
+        for event in following.forever():
+            yield event.envelope()
+
+
+@op("ledger.show", examples=("bb ledger show k7q2mzp4x3ab.17",))
+def show(desk: Desk, event: EventId) -> dict[str, Any]:
+    """One event, and its place in its writer's chain."""
+    store = desk.store_or_home
+    found = store.event(event)
+    raw = store.line(event)
+    return found.envelope() | {"chain": {"lamport": found.lamport, "key": found.key, "line_bytes": len(raw) + 1}}
+
+
+@op("ledger.verify", examples=("bb ledger verify", "bb ledger verify --json"))
+def verify(desk: Desk) -> dict[str, Any]:
+    """Read every line again: chains, order, digests, and whether the index says what the lines say.
+
+    Refused with LEDGER_DAMAGED when a line cannot be right; the first bad one is named, with what to do.
+    """
+    store = desk.store_or_home
+    found = audit.audit(store, desk.progress)
+    retired = {chain.writer for chain in found.chains if _is_retired(store, chain.writer)}
+    answer: dict[str, Any] = {
+        "chains": [
+            chain.as_dict() | {"damage": chain.damage and chain.damage.as_dict(), "is_retired": chain.writer in retired}
+            for chain in found.chains
+        ],
+        "events": sum(chain.lines for chain in found.chains),
+        "state": found.state,
+        "is_index_right": found.is_index_right,
+        "put_aside": list(found.put_aside),
+    }
+    for chain in found.chains:
+        if chain.damage and chain.writer not in retired:
+            bad = chain.damage
+            raise LedgerDamaged(f"line {bad.n} in {bad.path} at byte {bad.offset}: {bad.reason}", **answer)
+    if not found.is_index_right:
+        raise LedgerDamaged("the index does not say what the journals say", hint="bb ledger rebuild", **answer)
+    return answer
+
+
+@op(
+    "ledger.export",
+    examples=("bb ledger export > events.jsonl", "bb ledger export --raw --output copy.jsonl"),
+    streams=True,
+)
+def export(
+    desk: Desk,
+    *,
+    output: Output | None = None,
+    raw: bool = False,
+    kind: list[Kind] | None = None,
+    agent: Who | None = None,
+    since: Since | None = None,
+    until: Until | None = None,
+) -> Iterator[dict[str, Any] | str]:
+    """Every event as one JSON object a line, in the ledger's total order.
+
+    --raw gives the stored lines instead, byte for byte, writer by writer, so that their chains can be checked
+    elsewhere; it takes no filters.
+    """
+    store = desk.store_or_home
+    if raw:
+        found: Iterator[dict[str, Any] | str] = (octets.decode() for _, octets in walks.raw_lines(store))
+    else:
+        wanted = _filter(desk, kind, agent, since, until)
+        found = (event.envelope() for event in walks.everything(store, wanted))
+    if output is None:
+        yield from found
+        return
+    path = os.path.join(desk.cwd, output)
+    count = 0
+    with disk.Replacement(path) as file:
+        for item in found:
+            file.write((item if isinstance(item, str) else jsontext.dumps(item)).encode() + b"\n")
+            count += 1
+    yield {"output": path, "events": count}
+
+
+@op("ledger.rebuild", examples=("bb ledger rebuild",))
+def rebuild(desk: Desk) -> dict[str, Any]:
+    """Throw the index away and make it again from the journals. Never needed, always safe."""
+    store = desk.store_or_home
+    store.index.rebuild(store.journals(), desk.progress)
+    return {"events": sum(store.index.heads().values()), "is_damaged": bool(store.index.damages())}
+
+
+def _filter(
+    desk: Desk, kind: list[Kind] | None, agent: str | None, since: str | None, until: str | None
+) -> walks.Filter:
+    now = desk.now()
+    return walks.Filter(
+        kinds=frozenset(kind or ()),
+        agent=agent,
+        since=clock.text(clock.before(since, now)) if since else None,
+        until=clock.text(clock.before(until, now)) if until else None,
+    )
+
+
+def _is_retired(store: Store, writer: str) -> bool:
+    owner = writers.read_owner(os.path.join(store.path, "j"), writer)
+    return owner is not None and owner.retired is not None

@@ -1,0 +1,162 @@
+"""The kinds of parameters. A kind is a plain value's type with its limits; its docstring is the help text.
+
+`from_text` reads what stood on a command line, `from_json` what stood in a JSON request. Both refuse with the same
+code, so every face says the same about the same mistake.
+"""
+
+from __future__ import annotations
+
+from bb.coordination import identity
+from bb.kernel import ids
+from bb.kernel.errors import Usage
+from bb.kernel.show import harmless
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, ClassVar
+
+
+class InvalidValue(Usage):
+    """A value is not what the parameter takes."""
+
+    code = "INVALID_VALUE"
+
+
+class InvalidText(Usage):
+    """A text is not valid UTF-8."""
+
+    code = "INVALID_TEXT"
+    hint = "pass valid UTF-8"
+
+
+def invalid(message: str, name: str) -> InvalidValue:
+    """The refusal of a value, with the path to it in the request."""
+    return InvalidValue(message, path=f"$.{name}")
+
+
+class Text(str):
+    """Text."""
+
+    metavar: ClassVar[str] = "TEXT"
+    choices: ClassVar[tuple[str, ...]] = ()
+    longest: ClassVar[int] = 10_000
+
+    @classmethod
+    def from_text(cls, text: str, name: str) -> Any:
+        if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+            raise InvalidText(f"{name} is not valid UTF-8: {harmless(text[:60])}", path=f"$.{name}")
+        if len(text) > cls.longest:
+            raise invalid(f"{name} is longer than {cls.longest:,} characters", name)
+        return cls.checked(text, name)
+
+    @classmethod
+    def from_json(cls, value: Any, name: str) -> Any:
+        if type(value) is not str:
+            raise invalid(f"{name} must be text", name)
+        return cls.from_text(value, name)
+
+    @classmethod
+    def checked(cls, text: str, name: str) -> Any:
+        if cls.choices and text not in cls.choices:
+            raise invalid(f"{name} must be one of {', '.join(cls.choices)}, not {harmless(text[:60])!r}", name)
+        return cls(text)
+
+
+class Flag:
+    """A switch: there or not. Ops annotate it as `bool`."""
+
+    metavar: ClassVar[str] = ""
+    choices: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    def from_text(cls, text: Any, name: str) -> Any:
+        return bool(text)
+
+    @classmethod
+    def from_json(cls, value: Any, name: str) -> Any:
+        if type(value) is not bool:
+            raise invalid(f"{name} must be true or false", name)
+        return value
+
+
+class Number(int):
+    """A whole number."""
+
+    metavar: ClassVar[str] = "N"
+    choices: ClassVar[tuple[str, ...]] = ()
+    least: ClassVar[int] = 1
+    most: ClassVar[int] = 1_000_000
+
+    @classmethod
+    def from_text(cls, text: str, name: str) -> Any:
+        if not (text.isascii() and text.isdigit() and len(text) < 16):
+            raise invalid(f"{name} must be a whole number, not {harmless(text[:60])!r}", name)
+        return cls.from_json(int(text), name)
+
+    @classmethod
+    def from_json(cls, value: Any, name: str) -> Any:
+        if type(value) is not int:
+            raise invalid(f"{name} must be a whole number", name)
+        if not cls.least <= value <= cls.most:
+            raise invalid(f"{name} must be from {cls.least} to {cls.most:,}", name)
+        return cls(value)
+
+
+class AgentId(Text):
+    """The agent: lower-case words joined by hyphens, such as amber-otter."""
+
+    metavar = "ID"
+
+    @classmethod
+    def checked(cls, text: str, name: str) -> Any:
+        return cls(ids.agent_id(text))
+
+
+class Role(Text):
+    """What the agent does here, such as builder, reviewer or tester."""
+
+    metavar = "ROLE"
+
+    @classmethod
+    def checked(cls, text: str, name: str) -> Any:
+        return cls(identity.role(text))
+
+
+class DisplayName(Text):
+    """The name people are shown; the id unless given."""
+
+    metavar = "NAME"
+
+    @classmethod
+    def checked(cls, text: str, name: str) -> Any:
+        return cls(identity.title(text))
+
+
+class Key(Text):
+    """An idempotency key: a repetition with the same key records nothing and answers as the first time."""
+
+    metavar = "KEY"
+    longest = 128
+
+    @classmethod
+    def checked(cls, text: str, name: str) -> Any:
+        if not text.isprintable() or not text.strip():
+            raise invalid(f"{name} must be one line of 1 to {cls.longest} characters", name)
+        return cls(text)
+
+
+class Reason(Text):
+    """Why this is right although it looks wrong; it is recorded."""
+
+    metavar = "REASON"
+    longest = 500
+
+    @classmethod
+    def checked(cls, text: str, name: str) -> Any:
+        if not text.strip():
+            raise invalid(f"{name} must say why", name)
+        return cls(text.strip())
+
+
+if TYPE_CHECKING:
+    Kind = type[Text | Number | Flag]

@@ -1,0 +1,117 @@
+"""Ops on the repository as a whole: make its ledger, take it away again, see that all is well."""
+
+from __future__ import annotations
+
+import os
+
+from bb.kernel.errors import Refused
+from bb.ledger import checkup, git, kinds, repair, walk
+from bb.ledger import place as places
+from bb.ops.catalogue import op
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.ledger.store import Store
+    from bb.ops.desk import Desk
+
+
+class HistoryPresent(Refused):
+    """The ledger holds more than `bb init` put there."""
+
+    code = "HISTORY_PRESENT"
+    hint = "to delete the history for good, say so with --delete-history"
+
+
+class ProblemsFound(Refused):
+    """Something is wrong."""
+
+    code = "PROBLEMS_FOUND"
+    hint = "each problem names the command that mends it"
+
+
+@op("init", examples=("bb init", "bb init --dry-run", "bb init --undo"))
+def init(
+    desk: Desk,
+    *,
+    home: bool = False,
+    dry_run: bool = False,
+    undo: bool = False,
+    delete_history: bool = False,
+) -> dict[str, Any]:
+    """Make this repository's ledger. Running it again changes nothing.
+
+    The ledger lives in git's own directory, shared by all worktrees and branches of this clone; no work tree, index
+    or branch is touched, and nothing leaves this machine. --undo takes away what init made, and refuses when the
+    ledger has events beyond that unless --delete-history is said as well. --home makes the ledger for what belongs
+    to no repository.
+    """
+    if home:
+        place = places.at_home(desk.env)
+        if not (dry_run or undo):
+            git.init_bare(place.common)
+    else:
+        place = desk.place
+    store = desk.store_at(place)
+    try:
+        if undo:
+            return _undo(store, dry_run=dry_run, delete_history=delete_history)
+        if dry_run:
+            return {"store": store.path, "created": False, "would_create": _is_missing(store)}
+        created = store.make(place.title, desk.principal(), desk.now())
+        return {
+            "store": store.path,
+            "created": created,
+            "writer": store.writer,
+            "repo": store.clone.repo,
+            "group_id": store.clone.group_id,
+        }
+    finally:
+        store.close()
+
+
+@op("doctor", examples=("bb doctor", "bb doctor --fix --json"))
+def doctor(desk: Desk, *, fix: bool = False) -> dict[str, Any]:
+    """Check everything bb stands on, and name the command that mends what is wrong.
+
+    Looks at Python, git and the settings in the environment, at which program the shell runs as `bb`, and at the
+    ledger: format, journals, index, leftovers, clock. --fix mends what can be mended without losing anything.
+    """
+    now = desk.now_or_none()
+    mended = checkup.mend(desk.cwd, desk.env, now) if fix else []
+    findings = checkup.check(desk.cwd, desk.env, now)
+    report: dict[str, Any] = {"checks": [finding.as_dict() for finding in findings], "mended": mended}
+    if broken := [finding for finding in findings if finding.state == checkup.BROKEN]:
+        names = ", ".join(finding.name for finding in broken)
+        raise ProblemsFound(f"{len(broken)} of {len(findings)} checks failed: {names}", **report)
+    return report
+
+
+def _is_missing(store: Store) -> bool:
+    return not (store.exists and store.caught_up().heads())
+
+
+def _undo(store: Store, *, dry_run: bool, delete_history: bool) -> dict[str, Any]:
+    """Take away what init made. History only goes when it was asked for by name."""
+    events = _events_beyond_genesis(store)
+    if events and not delete_history:
+        raise HistoryPresent(f"the ledger holds {events:,} events beyond the first", events=events)
+    store.close()
+    ours = repair.belongings(store.path) if os.path.isdir(store.path) else []
+    stayed = [] if dry_run else repair.remove(ours)
+    return {
+        "store": store.path,
+        "removed": 0 if dry_run else len(ours) - len(stayed),
+        "would_remove": len(ours) if dry_run else 0,
+        "events_deleted": 0 if dry_run else events,
+        "left": stayed,
+    }
+
+
+def _events_beyond_genesis(store: Store) -> int:
+    if not store.exists:
+        return 0
+    total = sum(store.caught_up().heads().values()) + len(store.caught_up().damages())
+    first = walk.latest(store, walk.Filter(kinds=frozenset([kinds.GENESIS])), 2)
+    return total - len(first)

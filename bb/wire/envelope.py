@@ -1,0 +1,22 @@
+"""The one answer: `{"ok","command","data","error"}`, for success and failure alike, on every face."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.kernel.errors import BbError
+
+
+def success(command: str, data: object) -> dict[str, Any]:
+    return {"ok": True, "command": command, "data": data, "error": None}
+
+
+def failure(command: str, error: BbError) -> dict[str, Any]:
+    described: dict[str, Any] = {"code": error.code, "message": error.message}
+    if error.hint:
+        described["hint"] = error.hint
+    if error.details:
+        described["details"] = error.details
+    return {"ok": False, "command": command, "data": None, "error": described}
