@@ -7,6 +7,8 @@ made when the group is named.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import itertools
 import os
 import sys
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     Chosen = Callable[[bool], int]  # what to run, told whether to answer in JSON
 
 JSON = "--json"
+HELP = {"--help", "-h"}
 ABOUT = """Lets coding agents, and the people who steer them, work in one repository without stepping on each other.
 
 Every command takes --json, before or after the verb, and then prints exactly one JSON document:
@@ -65,6 +68,12 @@ class UnknownCommand(Usage):
     code = "UNKNOWN_COMMAND"
 
 
+class MissingCommand(Usage):
+    """There is no command to run."""
+
+    code = "MISSING_COMMAND"
+
+
 class MissingValue(Usage):
     """An option stands without its value."""
 
@@ -82,24 +91,34 @@ def answer(words: list[str]) -> int:
     options = words[: words.index("--")] if "--" in words else words
     as_json = JSON in options
     plain = [word for word in options if word != JSON] + words[len(options) :]
+    if plain[:1] == ["help"]:
+        plain = [*plain[1:], "--help"]
     command = " ".join(_command_words(plain))
 
     def call() -> int:
         if any("\ud800" <= character <= "\udfff" for word in plain for character in word):
             raise InvalidText("the command line is not valid UTF-8")
+        if as_json and HELP & set(plain):
+            say.success(command, {"help": _help(plain)}, as_json=True)
+            return 0
         if plain == ["--version"]:
             say.success("version", {"version": bb.__version__} if as_json else f"bb {bb.__version__}", as_json=as_json)
             return 0
         try:
             chosen: Any = root().main(plain, prog_name=_program(), standalone_mode=False)
         except NoArgsIsHelpError as error:
+            if as_json:
+                raise MissingCommand(hint=_where_to_look(command)) from error
             say.lines([error.message])
-            return Usage.exit_status
+            return 0
         except ClickException as error:
             raise _translated(error, command) from error
         return chosen(as_json) if callable(chosen) else int(chosen or 0)
 
     return run.guarded(command, call, as_json=as_json)
+
+
+NAMES = {"help_option_names": ["-h", "--help"]}
 
 
 def root() -> TyperGroup:
@@ -110,6 +129,7 @@ def root() -> TyperGroup:
         epilog=_examples(START),
         rich_markup_mode=None,
         no_args_is_help=True,
+        context_settings=NAMES,
         params=[
             _json_option(),
             TyperOption(param_decls=["--version"], is_flag=True, help="Show the version."),
@@ -264,18 +284,28 @@ def _program() -> str:
     return name if name in ("bb", "beadboard") else "bb"
 
 
+def _where_to_look(command: str) -> str:
+    return f"`{' '.join(['bb', *command.split()])} --help` shows what there is"
+
+
+def _help(words: list[str]) -> str:
+    """The help that WORDS ask for, as text."""
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        root().main(words, prog_name=_program(), standalone_mode=False)
+    return out.getvalue()
+
+
 def _translated(error: ClickException, command: str) -> Usage:
     """What Typer calls a usage error, in our words and codes."""
     message = error.format_message().rstrip(".")
-    hint = f"`{' '.join(['bb', *command.split()])} --help` shows what there is"
+    hint = _where_to_look(command)
     if isinstance(error, NoSuchOption):
         return UnknownOption(message, hint=hint)
     if isinstance(error, BadOptionUsage):
         is_missing = "requires" in message
         return (MissingValue if is_missing else UnexpectedArgument)(message, hint=hint)
     if message.startswith("No such command"):
-        where = " ".join(["bb", *command.split()[:-1]])
-        return UnknownCommand(message, hint=f"`{where} --help` shows what there is")
+        return UnknownCommand(message, hint=_where_to_look(command.rpartition(" ")[0]))
     if "unexpected extra argument" in message:
         return UnexpectedArgument(message, hint=hint)
     return Usage(message, hint=hint)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-from bb.cli import lean
+from bb.cli import lean, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +29,9 @@ def main() -> NoReturn:
         status = INTERRUPTED
     except BrokenPipeError:
         status = READER_GONE
-    except Exception as error:  # noqa: BLE001  (the outermost one)
+    except say.OutputFailed as error:
+        status = _output_failed(error)
+    except Exception as error:
         from bb.cli import bug  # noqa: PLC0415
 
         status = bug.report(error, words)
@@ -59,9 +61,13 @@ def _leave(status: int) -> NoReturn:
         # Whoever read our output has heard enough.
         status = READER_GONE
     except OSError as error:
-        status = status or OUTPUT_FAILED
-        os.write(2, f"Error: [OUTPUT_FAILED] the answer could not be written: {error.strerror}\n".encode())
+        status = _output_failed(error)
     os._exit(status)
+
+
+def _output_failed(error: Exception) -> int:
+    os.write(2, f"Error: [OUTPUT_FAILED] the answer could not be written: {error}\n".encode())
+    return OUTPUT_FAILED
 
 
 def _occupy_standard_streams() -> None:

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from bb.ops.catalogue import Op
 
 
+class OutputFailed(Exception):
+    """What was to be said cannot be written, to a full disk for instance. What was recorded stays recorded."""
+
+
 def success(command: str, data: object, *, as_json: bool) -> None:
     """What an op answered."""
     if as_json:
@@ -65,6 +69,11 @@ def _write(where: TextIO | None, what: str) -> None:
     if where is None:  # the caller closed the stream before starting us
         return
     try:
-        where.write(what)
-    except UnicodeEncodeError:
-        where.write(what.encode(where.encoding, "backslashreplace").decode(where.encoding))
+        try:
+            where.write(what)
+        except UnicodeEncodeError:
+            where.write(what.encode(where.encoding, "backslashreplace").decode(where.encoding))
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputFailed(error.strerror) from error

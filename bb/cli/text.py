@@ -100,10 +100,11 @@ def _event(event: dict[str, Any]) -> list[str]:
 
 def _verified(found: dict[str, Any]) -> list[str]:
     chains = [
-        f"{'our' if chain['is_ours'] else 'other'} writer {chain['writer']}: {chain['lines']:,} lines, head {chain['head']}"
+        f"{'our' if chain['is_ours'] else 'other'} writer {chain['writer']}: "
+        f"{chain['lines']:,} lines, head {chain['head']}{', damaged and retired' if chain['damage'] else ''}"
         for chain in found["chains"]
     ]
-    return [*chains, f"{found['events']:,} events, every chain holds; state {found['state']}"]
+    return [*chains, f"{found['events']:,} events, every chain in use holds; state {found['state']}"]
 
 
 def _status(status: dict[str, Any]) -> list[str]:

@@ -38,6 +38,7 @@ class Event(Record):
 
     def envelope(self) -> dict[str, Any]:
         """What a client is shown: CCCSEventV1, without chain fields and salt."""
+        # `seq` is left out while no line of this clone accounts for the event yet.
         return {
             "v": 1,
             "id": self.id,

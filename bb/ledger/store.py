@@ -77,6 +77,13 @@ class Store:
     def exists(self) -> bool:
         return self._clone is not None
 
+    def must_exist(self) -> None:
+        """Refuse where there is no ledger, and say which command makes one here."""
+        if self._clone is None:
+            is_home = self.place.work_tree is None and not os.path.isdir(self.place.common)
+            hint = "go into a git repository, or make a ledger for what belongs to none with `bb init --home`"
+            raise NotInitialized("there is no ledger here", hint=hint if is_home else None, store=self.path)
+
     @property
     def clone(self) -> Clone:
         if self._clone is None:

@@ -84,6 +84,7 @@ def heartbeat(desk: Desk, *, agent: AgentId | None = None) -> dict[str, Any]:
     who = desk.caller(agent)
     now = desk.now()
     threshold = desk.stale_after
+    desk.may_write()
     last = presence.read(desk.place.store, who)
     state = liveness.liveness(last.seen_at, now, threshold) if last else None
     if last is None or state != liveness.ACTIVE:

@@ -11,6 +11,7 @@ import time
 from bb.coordination import liveness
 from bb.kernel import clock, ids
 from bb.kernel.errors import Usage
+from bb.ledger import clone as clones
 from bb.ledger import place as places
 
 TYPE_CHECKING = False
@@ -84,6 +85,11 @@ class Desk:
 
         return Store(place, self.progress)
 
+    def may_write(self) -> None:
+        """Refuse when the ledger here is in a format that this bb must not write."""
+        if found := clones.read(self.place.store):
+            found.may_write()
+
     @property
     def store_or_home(self) -> Store:
         """The ledger here; outside any repository, the one in the home directory of bb."""
@@ -92,6 +98,13 @@ class Desk:
         except places.NotARepository:
             self._store = self.store_at(places.at_home(self.env))
             return self._store
+
+    @property
+    def ledger(self) -> Store:
+        """The ledger here or at home, which must exist."""
+        found = self.store_or_home
+        found.must_exist()
+        return found
 
     def caller(self, named: str | None = None) -> str:
         """Who is asking: as NAMED in the request, else BB_AGENT."""

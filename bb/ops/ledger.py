@@ -102,7 +102,7 @@ def log(
     a line instead of one document.
     """
     wanted = _filter(desk, kind, agent, since, until)
-    store = desk.store_or_home
+    store = desk.ledger
     following = walks.Follower(store, wanted) if follow else None
     for event in walks.latest(store, wanted, limit):
         yield event.envelope()
@@ -114,7 +114,7 @@ def log(
 @op("ledger.show", examples=("bb ledger show k7q2mzp4x3ab.17",))
 def show(desk: Desk, event: EventId) -> dict[str, Any]:
     """One event, and its place in its writer's chain."""
-    store = desk.store_or_home
+    store = desk.ledger
     found = store.event(event)
     raw = store.line(event)
     return found.envelope() | {"chain": {"lamport": found.lamport, "key": found.key, "line_bytes": len(raw) + 1}}
@@ -126,7 +126,7 @@ def verify(desk: Desk) -> dict[str, Any]:
 
     Refused with LEDGER_DAMAGED when a line cannot be right; the first bad one is named, with what to do.
     """
-    store = desk.store_or_home
+    store = desk.ledger
     found = audit.audit(store, desk.progress)
     retired = {chain.writer for chain in found.chains if _is_retired(store, chain.writer)}
     answer: dict[str, Any] = {
@@ -162,34 +162,33 @@ def export(
     agent: Who | None = None,
     since: Since | None = None,
     until: Until | None = None,
-) -> Iterator[dict[str, Any] | str]:
+) -> Iterator[dict[str, Any] | str] | dict[str, Any]:
     """Every event as one JSON object a line, in the ledger's total order.
 
     --raw gives the stored lines instead, byte for byte, writer by writer, so that their chains can be checked
     elsewhere; it takes no filters.
     """
-    store = desk.store_or_home
+    store = desk.ledger
     if raw:
         found: Iterator[dict[str, Any] | str] = (octets.decode() for _, octets in walks.raw_lines(store))
     else:
         wanted = _filter(desk, kind, agent, since, until)
         found = (event.envelope() for event in walks.everything(store, wanted))
     if output is None:
-        yield from found
-        return
+        return found
     path = os.path.join(desk.cwd, output)
     count = 0
     with disk.Replacement(path) as file:
         for item in found:
             file.write((item if isinstance(item, str) else jsontext.dumps(item)).encode() + b"\n")
             count += 1
-    yield {"output": path, "events": count}
+    return {"output": path, "events": count}
 
 
 @op("ledger.rebuild", examples=("bb ledger rebuild",))
 def rebuild(desk: Desk) -> dict[str, Any]:
     """Throw the index away and make it again from the journals. Never needed, always safe."""
-    store = desk.store_or_home
+    store = desk.ledger
     store.index.rebuild(store.journals(), desk.progress)
     return {"events": sum(store.index.heads().values()), "is_damaged": bool(store.index.damages())}
 

@@ -1,0 +1,104 @@
+"""What tests share: a scratch repository, a `bb` that runs in it as a user would run it, and short ways to record."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+NOON = "2026-01-05T12:00:00.000Z"
+
+
+def environment(**settings: str) -> dict[str, str]:
+    """This process's environment without anything that leads bb or git elsewhere."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("BB_", "GIT_", "CCCC_", "_BB"))}
+    return clean | {"PYTHONPATH": str(ROOT), "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"} | settings
+
+
+@dataclass
+class Ran:
+    """A finished `bb`."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def envelope(self) -> dict[str, Any]:
+        """The one JSON document on stdout."""
+        assert self.out.count("\n") == 1, f"not one line: {self.out!r} {self.err!r}"
+        found = json.loads(self.out)
+        assert list(found) == ["ok", "command", "data", "error"]
+        assert found["ok"] is (self.status == 0), "exit status 0 and ok go together"
+        return found
+
+    @property
+    def data(self) -> Any:
+        assert self.envelope["ok"], self.out
+        return self.envelope["data"]
+
+    @property
+    def code(self) -> str:
+        return self.envelope["error"]["code"]
+
+
+@dataclass
+class Scratch:
+    """A repository and a way to run commands in it."""
+
+    path: Path
+    settings: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def store(self) -> Path:
+        return self.path / ".git" / "bb"
+
+    def journal(self) -> Path:
+        """The only journal's only segment."""
+        (found,) = self.store.glob("j/*/*.jsonl")
+        return found
+
+    def bb(self, *words: str | bytes, cwd: Path | None = None, stdin: str | None = None, **settings: str) -> Ran:
+        """Run `bb WORDS` here."""
+        done = subprocess.run(
+            [sys.executable, "-m", "bb", *words],
+            cwd=cwd or self.path,
+            env=environment(**self.settings, **settings),
+            input=None if stdin is None else stdin.encode(),
+            stdin=subprocess.DEVNULL if stdin is None else None,
+            capture_output=True,
+        )
+        return Ran(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
+
+    def json(self, *words: str | bytes, **settings: Any) -> Ran:
+        """Run `bb WORDS --json` here."""
+        return self.bb(*words, "--json", **settings)
+
+    def git(self, *words: str, cwd: Path | None = None) -> str:
+        identity = [
+            "-c",
+            "user.name=Tester",
+            "-c",
+            "user.email=tester@example.invalid",
+            "-c",
+            "init.defaultBranch=main",
+        ]
+        done = subprocess.run(
+            ["git", *identity, *words], cwd=cwd or self.path, env=environment(), check=True, capture_output=True
+        )
+        return done.stdout.decode()
+
+
+def scratch(path: Path, *, commit: bool = True) -> Scratch:
+    """A fresh repository at PATH."""
+    path.mkdir(parents=True, exist_ok=True)
+    made = Scratch(path)
+    made.git("init", "--quiet")
+    if commit:
+        made.git("commit", "--quiet", "--allow-empty", "-m", "Start")
+    return made
