@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.coordination.facts import AgentFact
-    from bb.kernel.event import Event
 
+    Place = list[Any]  # [lamport, writer, n]
     State = dict[str, Any]  # JSON-plain: register name -> [lamport, writer, n, value]; `changes` -> a count
 
 NAME = "agent"
@@ -42,14 +42,13 @@ def key(fact: AgentFact) -> str:
     return fact.agent
 
 
-def step(state: State | None, fact: AgentFact, event: Event) -> State:
-    """STATE after one more fact."""
+def step(state: State | None, fact: AgentFact, at: Place, ts: str) -> State:
+    """STATE after one more fact, which stands AT a place in the total order and was written at TS."""
     after = dict(state or {"changes": 0})
-    at = list(event.order)
-    _keep_latest(after, "heard", at, event.ts)
+    _keep_latest(after, "heard", at, ts)
     match fact:
         case Registered(role=role, title=title):
-            _keep_earliest(after, "joined", at, event.ts)
+            _keep_earliest(after, "joined", at, ts)
             _keep_latest(after, "role", at, role)
             _keep_latest(after, "title", at, title)
             _keep_latest(after, "retired", at, False)
@@ -84,13 +83,13 @@ def agent(agent_id: str, state: Mapping[str, Any] | None) -> Agent | None:
     )
 
 
-def _keep_latest(state: State, name: str, at: list[Any], value: object) -> None:
+def _keep_latest(state: State, name: str, at: Place, value: object) -> None:
     held = state.get(name)
     if held is None or held[:3] < at:
         state[name] = [*at, value]
 
 
-def _keep_earliest(state: State, name: str, at: list[Any], value: object) -> None:
+def _keep_earliest(state: State, name: str, at: Place, value: object) -> None:
     held = state.get(name)
     if held is None or at < held[:3]:
         state[name] = [*at, value]

@@ -50,10 +50,13 @@ def agent_id(text: str) -> str:
 
 
 def is_agent_id(text: str) -> bool:
-    words = text.split("-")
     return (
         len(text) in AGENT_LENGTH
-        and all(word and not word.strip(LOWER + DIGITS) for word in words)
+        and text.isascii()
+        and text.replace("-", "").isalnum()
+        and text == text.lower()
+        and "--" not in text
+        and text[0] != "-" != text[-1]
         and text not in RESERVED
     )
 

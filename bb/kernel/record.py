@@ -32,12 +32,12 @@ class Record:
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         names = self.__match_args__
+        if len(args) == len(names) and not kwargs:  # what a fold over a million lines does
+            self.__dict__.update(zip(names, args, strict=True))
+            return
         if len(args) > len(names):
             raise TypeError(f"{type(self).__name__} takes {len(names)} values, not {len(args)}")
         values = dict(zip(names, args, strict=False))
-        if len(values) == len(names) and not kwargs:
-            self.__dict__.update(values)
-            return
         if strange := (kwargs.keys() & values.keys()) | (kwargs.keys() - set(names)):
             raise TypeError(f"{type(self).__name__}: unknown or repeated {', '.join(sorted(strange))}")
         values |= kwargs
@@ -60,6 +60,11 @@ class Record:
 
     def _values(self) -> tuple[object, ...]:
         return tuple(getattr(self, name) for name in self.__match_args__)
+
+    @classmethod
+    def required(cls) -> int:
+        """How many of the fields have no default; those come first."""
+        return sum(1 for name in cls.__match_args__ if not hasattr(cls, name))
 
     def as_dict(self) -> dict[str, Any]:
         """The fields by name, in order."""

@@ -10,28 +10,29 @@ from __future__ import annotations
 import os
 import sqlite3
 
-from bb.kernel import jsontext
-from bb.kernel.digest import HEX_LENGTH, digest
+from bb.kernel import ids, jsontext
 from bb.kernel.errors import Busy
 from bb.kernel.record import Record
 from bb.ledger import disk, kinds
 from bb.ledger import line as lines
 from bb.ledger.journal import Position
-from bb.ledger.line import BadLine, Link
+from bb.ledger.line import BadLine, Link, Unreadable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from types import ModuleType
     from typing import Any
 
-    from bb.kernel.event import Event
-    from bb.ledger.journal import Journal, Segment
+    from bb.ledger.journal import Block, Journal, Segment
 
     Progress = Callable[[int, int], None]  # bytes read, bytes to read
 
 VERSION = 1
 PATIENCE = 10.0  # seconds to wait for another process that is catching up
 BULK = 1 << 20  # from so many bytes on, the fast decoder repays its import
+KNOWN = frozenset(kind.encode() for kind in [*kinds.BY_KIND, kinds.MERGED])
+KEY_MARK = b',"k":"'
 NETWORK_FILE_SYSTEMS = frozenset(["nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "fuse.sshfs", "vboxsf", "prl_fs"])
 
 SCHEMA = """
@@ -190,9 +191,9 @@ class Index:
         unread = self._unread(journals)
         total = sum(size for _, size in unread)
         reader = _Reader(self._connection, total, progress)
-        for journal, _ in unread:
-            reader.read(journal)
-        reader.finish()
+        with reader:
+            for journal, _ in unread:
+                reader.read(journal)
 
     # -- the file
 
@@ -279,10 +280,8 @@ class _Reader:
         self._progress = progress
         self._states: dict[tuple[str, str], Any] = {}
         self._keys: list[tuple[str, str, str]] = []
-        self._decode: Callable[[bytes], Any] | None = None
-        self._digest: Callable[[bytes], str] = digest
-        if total >= BULK:
-            self._decode, self._digest = _fast_codec()
+        self._bulk = _bulk() if total >= BULK else None
+        self._decode = self._bulk.decode if self._bulk else None
 
     def read(self, journal: Journal) -> None:
         """Everything that JOURNAL has gained, up to its end or its first bad line."""
@@ -311,27 +310,44 @@ class _Reader:
         )
 
     def _read_block(
-        self, writer: str, segment: Segment, offset: int, block: list[bytes], position: Position
+        self, writer: str, segment: Segment, offset: int, block: Block, position: Position
     ) -> tuple[Position, Damage | None]:
-        link, decode, digest = position.link, self._decode, self._digest
-        for raw in block:
+        raws = block.lines()
+        checked = self._bulk.check(raws, writer, position.link) if self._bulk else None
+        if checked:
+            said, link = checked
+            self._fold_known(writer, position.link.n + 1, raws, said, has_keys=KEY_MARK in block.octets)
+            return Position(segment.first, offset + len(block.octets), link), None
+        link = position.link
+        for raw in raws:
             try:
-                parsed, link = lines.check(raw, writer, link, decode, digest)
+                link = lines.check(raw, writer, link)
             except BadLine as error:
                 damage = Damage(writer, link.n + 1, segment.path, offset, str(error))
                 return Position(segment.first, offset, link), damage
             offset += len(raw) + 1
-            if parsed["kind"] in kinds.BY_KIND or parsed["kind"] == kinds.MERGED:
-                self._fold(writer, link.n, lines.event(parsed))
-            if "k" in parsed:
-                self._keys.append((parsed["by"], parsed["k"], parsed["id"]))
+            self._fold_known(writer, link.n, [raw], [lines.clock_and_kind(raw)[1]], has_keys=True)
         return Position(segment.first, offset, link), None
 
-    def _fold(self, writer: str, n: int, event: Event) -> None:
-        if event.kind == kinds.MERGED:
-            self._account(writer, n, event)
+    def _fold_known(self, writer: str, first: int, raws: list[bytes], said: list[bytes], *, has_keys: bool) -> None:
+        """Fold those of the lines that say something we know; only they are parsed."""
+        known = [place for place, kind in enumerate(said) if kind in KNOWN]
+        if has_keys:
+            known = sorted({*known, *(place for place, raw in enumerate(raws) if KEY_MARK in raw)})
+        for place in known:
+            try:
+                found = lines.members(raws[place], self._decode)
+            except Unreadable:
+                continue
+            self._fold(writer, first + place, found)
+
+    def _fold(self, writer: str, n: int, found: dict[str, Any]) -> None:
+        if "k" in found:
+            self._keys.append((found["by"], found["k"], ids.event_id(writer, n)))
+        if found["kind"] == kinds.MERGED:
+            self._account(writer, n, found["data"])
             return
-        fact = kinds.fact_of(event)
+        fact = kinds.fact_of(found["kind"], found["data"])
         if fact is None:
             return
         fold = kinds.FOLDS[type(fact)]
@@ -339,24 +355,35 @@ class _Reader:
         if entry not in self._states:
             row = self._connection.execute("select value from state where fold = ? and key = ?", entry).fetchone()
             self._states[entry] = jsontext.loads(row[0]) if row else None
-        self._states[entry] = fold.step(self._states[entry], fact, event)
+        self._states[entry] = fold.step(self._states[entry], fact, [found["l"], writer, n], found["ts"])
 
-    def _account(self, writer: str, n: int, event: Event) -> None:
+    def _account(self, writer: str, n: int, data: dict[str, Any]) -> None:
         """A marker: in its writer's order, the foreign lines up to its heads stand before it."""
         row = self._connection.execute(
             "select heads, foreign_before from merged where writer = ? order by n desc limit 1", (writer,)
         ).fetchone()
         heads: dict[str, int] = jsontext.loads(row[0]) if row else {}
         count = int(row[1]) if row else 0
-        claimed = event.data.get("heads")
+        claimed = data.get("heads")
         for other, head in (claimed if isinstance(claimed, dict) else {}).items():
             if type(head) is int and other != writer and heads.get(other, 0) < head < 1 << 53:
                 count += head - heads.get(other, 0)
                 heads[other] = head
         self._connection.execute("insert into merged values (?, ?, ?, ?)", (writer, n, count, jsontext.dumps(heads)))
 
-    def finish(self) -> None:
-        """Write the folded states back."""
+    def __enter__(self) -> None:
+        self._undisturbed = self._bulk.Undisturbed() if self._bulk else None
+        if self._undisturbed:
+            self._undisturbed.__enter__()
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self._undisturbed:
+            self._undisturbed.__exit__()
+        if kind is None:
+            self._write_back()
+
+    def _write_back(self) -> None:
+        """Put the folded states into the index."""
         self._connection.executemany(
             "insert or replace into state values (?, ?, ?)",
             ((fold, key, jsontext.dumps(value)) for (fold, key), value in self._states.items()),
@@ -387,13 +414,11 @@ def _growth(journal: Journal, segment: int, offset: int, inode: int | None) -> i
     return sum(file.st_size for file in status) - offset
 
 
-def _fast_codec() -> tuple[Callable[[bytes], Any], Callable[[bytes], str]]:
-    """The decoder and the hash for many lines: slow to import, fast to use."""
-    import hashlib  # noqa: PLC0415
+def _bulk() -> ModuleType:
+    """The fast way to check lines: slow to import, so only for many."""
+    from bb.ledger import bulk  # noqa: PLC0415
 
-    import orjson  # noqa: PLC0415
-
-    return orjson.loads, lambda octets: hashlib.sha256(octets).hexdigest()[:HEX_LENGTH]
+    return bulk
 
 
 def _set_aside(path: str) -> None:

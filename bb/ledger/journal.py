@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 SEGMENT_SIZE = 4 << 20
 SUFFIX = ".jsonl"
-BLOCK = 1 << 20
+BLOCK = 1 << 18  # what a processor's cache holds together with all that is made of it
 TAIL_BLOCK = 1 << 12
 NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
@@ -47,6 +47,17 @@ class Position(Record):
     link: Link
 
 
+class Block(Record):
+    """Some whole lines as they stand, line feeds and all."""
+
+    octets: bytes
+
+    def lines(self) -> list[bytes]:
+        found = self.octets.split(b"\n")
+        found.pop()  # nothing stands behind the last line feed
+        return found
+
+
 class Segment(Record):
     """One file of a journal."""
 
@@ -62,7 +73,7 @@ class Segment(Record):
         except OSError as error:
             raise disk.refusal(error) from error
 
-    def blocks(self, offset: int = 0) -> Iterator[tuple[int, list[bytes]]]:
+    def blocks(self, offset: int = 0) -> Iterator[tuple[int, Block]]:
         """Whole lines from OFFSET on, block by block, with each block's offset.
 
         A line longer than any line may be ends the reading.
@@ -70,11 +81,13 @@ class Segment(Record):
         try:
             fd = os.open(self.path, os.O_RDONLY | NO_FOLLOW)
             try:
-                while octets := _pread(fd, BLOCK + lines.MAX_LINE, offset):
+                while octets := _pread(fd, BLOCK, offset):
+                    if b"\n" not in octets:
+                        octets = _pread(fd, lines.MAX_LINE, offset)
                     whole = octets.rfind(b"\n") + 1
                     if not whole:
                         return
-                    yield offset, octets[: whole - 1].split(b"\n")
+                    yield offset, Block(octets[:whole])
                     offset += whole
             finally:
                 os.close(fd)
@@ -115,8 +128,8 @@ class Journal:
                     raise LedgerDamaged(problem, path=segment.path) from None
         return lines.START
 
-    def read(self, start: Position | None = None) -> Iterator[tuple[Segment, int, list[bytes]]]:
-        """Blocks of whole lines from START on: the segment, the offset of the block, and its lines without line feeds.
+    def read(self, start: Position | None = None) -> Iterator[tuple[Segment, int, Block]]:
+        """Blocks of whole lines from START on: the segment, the offset of the block, and the block.
 
         Ends at the first thing that is no whole line; `stuck` tells whether that is a line still being written or
         a damage.
@@ -127,7 +140,7 @@ class Journal:
             end = start.offset if start and segment.first == start.segment else 0
             for offset, block in segment.blocks(end):
                 yield segment, offset, block
-                end = offset + sum(map(len, block)) + len(block)
+                end = offset + len(block.octets)
             if end < segment.size():
                 return
 
@@ -153,7 +166,7 @@ class Journal:
             return None
         start = b'{"v":1,"id":"%s.%d",' % (self.writer.encode(), n)
         for _, block in home[-1].blocks():
-            for raw in block:
+            for raw in block.lines():
                 if raw.startswith(start):
                     return raw
         return None

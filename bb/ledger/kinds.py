@@ -12,24 +12,22 @@ from bb.kernel import ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
     from bb.coordination.facts import AgentFact
-    from bb.kernel.event import Event
 
 GENESIS = "group.create"
 MERGED = "x.bb.merged"
 
-# fact, kind, and the member of `data` for each of the fact's fields
-WRITTEN: tuple[tuple[type, str, dict[str, str]], ...] = (
-    (Registered, "actor.add", {"agent": "actor_id", "role": "role", "title": "title"}),
-    (Updated, "actor.update", {"agent": "actor_id", "role": "role", "title": "title"}),
-    (Retired, "actor.remove", {"agent": "actor_id"}),
-    (Seen, "x.bb.seen", {"agent": "actor_id", "after": "after"}),
+# fact, kind, and the members of `data` that hold the fact's fields, in order
+WRITTEN: tuple[tuple[type[AgentFact], str, tuple[str, ...]], ...] = (
+    (Registered, "actor.add", ("actor_id", "role", "title")),
+    (Updated, "actor.update", ("actor_id", "role", "title")),
+    (Retired, "actor.remove", ("actor_id",)),
+    (Seen, "x.bb.seen", ("actor_id", "after")),
 )
 BY_FACT = {fact: (kind, members) for fact, kind, members in WRITTEN}
-BY_KIND = {kind: (fact, members) for fact, kind, members in WRITTEN}
+BY_KIND = {kind: (fact, members, fact.required()) for fact, kind, members in WRITTEN}
 
 FOLDS = dict.fromkeys(roster.FACTS, roster)
 
@@ -37,20 +35,17 @@ FOLDS = dict.fromkeys(roster.FACTS, roster)
 def written(fact: AgentFact) -> tuple[str, dict[str, Any]]:
     """The kind and data that FACT is recorded as."""
     kind, members = BY_FACT[type(fact)]
-    data = {member: getattr(fact, field) for field, member in members.items()}
+    data = dict(zip(members, fact.as_dict().values(), strict=True))
     return kind, {member: value for member, value in data.items() if value is not None}
 
 
-def fact_of(event: Event) -> AgentFact | None:
-    """The fact that EVENT records; None when it is none that we know."""
-    known = BY_KIND.get(event.kind)
+def fact_of(kind: str, data: dict[str, Any]) -> AgentFact | None:
+    """The fact that an event of this kind with this data records; None when it is none that we know."""
+    known = BY_KIND.get(kind)
     if known is None:
         return None
-    make: Callable[..., AgentFact] = known[0]
-    values = {field: event.data[member] for field, member in known[1].items() if member in event.data}
-    if not all(type(value) is str for value in values.values()) or not ids.is_agent_id(values.get("agent", "")):
+    make, members, required = known
+    values: list[Any] = [data.get(member) for member in members]
+    if None in values[:required] or [value for value in values if type(value) is not str and value is not None]:
         return None
-    try:
-        return make(**values)
-    except TypeError:  # a member is missing
-        return None
+    return make(*values) if ids.is_agent_id(values[0]) else None

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 MAX_LINE = 1 << 20
+LAMPORT_END = 1 << 53  # beyond it JSON readers elsewhere lose digits
+PREFIX = b'{"v":1,"id":"%s.%d","l":'
+# Split at every quote, a head has the Lamport time in this part and the kind in that one.
+LAMPORT_PART, KIND_PART = 8, 15
 DATA = b',"data":'
 P_MARK, DH_MARK = b',"p":"', b'","dh":"'
 TAIL = len(P_MARK) + HEX_LENGTH + len(DH_MARK) + HEX_LENGTH + 1  # from P_MARK to the head's end
@@ -49,6 +53,10 @@ class TextNotUtf8(Refused):
 
 class BadLine(Exception):
     """What is wrong with a line; the reader adds where it is."""
+
+
+class Unreadable(Exception):
+    """A line that is in its place in the chain, but says nothing that this version understands."""
 
 
 class Link(Record):
@@ -89,34 +97,37 @@ def write(event: Event, previous: Link, salt: str) -> tuple[bytes, Link]:
     return line, Link(previous.n + 1, event.lamport, digest(head))
 
 
-def check(
-    line: bytes,
-    writer: str,
-    previous: Link,
-    decode: Callable[[bytes], Any] | None = None,
-    digest: Callable[[bytes], str] = digest,
-) -> tuple[dict[str, Any], Link]:
-    """The parsed LINE (without its line feed) and its link, when it rightly follows PREVIOUS; else BadLine."""
-    n = previous.n + 1
+def check(line: bytes, writer: str, previous: Link) -> Link:
+    """The link that LINE (without its line feed) makes when it rightly follows PREVIOUS; else BadLine.
+
+    This is about the line's place in the chain, and only looks at bytes. What the line says is read tolerantly, by
+    whoever wants to know (`event`).
+    """
     if len(line) >= MAX_LINE:
         raise BadLine("it is longer than a line may be")
     head, mark, data = line.partition(DATA)
-    if not mark or not line.endswith(b"}") or head[-TAIL:P_START] != P_MARK or head[P_END:DH_START] != DH_MARK:
+    if not mark or not line.endswith(b"}"):
         raise BadLine("it is not a ledger line")
-    if not head.startswith(b'{"v":1,"id":"%s.%d","l":' % (writer.encode(), n)):
-        raise BadLine(f"it is not line {n} of writer {writer}")
+    if not head.startswith(PREFIX % (writer.encode(), previous.n + 1)):
+        raise BadLine(f"it is not line {previous.n + 1} of writer {writer}")
     if head[P_START:P_END] != previous.head_digest.encode():
         raise BadLine("it does not follow from the line before it")
     data = data[:-1]
     if digest(data).encode() != head[DH_START:-1] and data.rstrip(b" ") != b"null":
         raise BadLine("its data is not what its head says")
-    try:
-        parsed = (decode or _decode)(line)
-    except ValueError as error:
-        raise BadLine(f"it is not JSON: {error}") from None
-    if not _is_well_formed(parsed, previous.lamport):
-        raise BadLine("a member is missing or of the wrong kind")
-    return parsed, Link(n, parsed["l"], digest(head))
+    lamport, _ = clock_and_kind(head)
+    if not previous.lamport < lamport < LAMPORT_END:
+        raise BadLine("its Lamport time does not rise")
+    return Link(previous.n + 1, lamport, digest(head))
+
+
+def clock_and_kind(head: bytes) -> tuple[int, bytes]:
+    """The Lamport time and the kind, by their place among a head's quoted texts. BadLine when they are not there."""
+    parts = head.split(b'"', KIND_PART + 1)
+    number = parts[LAMPORT_PART][1:-1] if len(parts) > KIND_PART else b""
+    if not (number.isdigit() and len(number) < 17):
+        raise BadLine("it has no Lamport time or no kind")
+    return int(number), parts[KIND_PART]
 
 
 def link_alone(line: bytes, writer: str) -> Link:
@@ -126,21 +137,38 @@ def link_alone(line: bytes, writer: str) -> Link:
     if not (claimed.isdigit() and len(claimed) < 16):
         raise BadLine("it is not a ledger line")
     before = Link(int(claimed) - 1, 0, head[P_START:P_END].decode("ascii", "replace"))
-    return check(line, writer, before)[1]
+    return check(line, writer, before)
 
 
-def event(parsed: dict[str, Any]) -> Event:
-    """The event that a checked line says. A blanked payload reads as an empty one."""
+def members(line: bytes, decode: Callable[[bytes], Any] | None = None) -> dict[str, Any]:
+    """What a line says, member by member; Unreadable when that is no event. A blanked payload reads as an empty one."""
+    try:
+        found: dict[str, Any] = (decode or _decode)(line)
+        if found["data"] is None:
+            found["data"] = {}
+        are_texts = str is type(found["id"]) is type(found["ts"]) is type(found["kind"]) is type(found["by"])
+        are_texts = are_texts and str is type(found["group_id"]) is type(found["scope_key"]) is type(found.get("k", ""))
+        is_event = are_texts and type(found["data"]) is dict and type(found["l"]) is int
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise Unreadable(f"it is no event: {error}") from None
+    if not is_event:
+        raise Unreadable("a member is of the wrong kind")
+    return found
+
+
+def event(line: bytes, decode: Callable[[bytes], Any] | None = None) -> Event:
+    """The event that a line says."""
+    found = members(line, decode)
     return Event(
-        id=parsed["id"],
-        lamport=parsed["l"],
-        ts=parsed["ts"],
-        kind=parsed["kind"],
-        by=parsed["by"],
-        data=parsed["data"] or {},
-        group_id=parsed["group_id"],
-        scope_key=parsed["scope_key"],
-        key=parsed.get("k"),
+        id=found["id"],
+        lamport=found["l"],
+        ts=found["ts"],
+        kind=found["kind"],
+        by=found["by"],
+        data=found["data"],
+        group_id=found["group_id"],
+        scope_key=found["scope_key"],
+        key=found.get("k"),
     )
 
 
@@ -151,17 +179,7 @@ def salt(octets: bytes) -> str:
 
 
 def _decode(line: bytes) -> Any:
-    return jsontext.loads(line.decode())
-
-
-TEXTS = ("ts", "kind", "group_id", "scope_key", "by")
-
-
-def _is_well_formed(parsed: Any, after: int) -> bool:
-    if type(parsed) is not dict:
-        return False
-    data, lamport = parsed.get("data"), parsed.get("l")
-    if type(lamport) is not int or not after < lamport < 1 << 53 or not (type(data) is dict or data is None):
-        return False
-    get = parsed.get
-    return all(type(get(name)) is str for name in TEXTS) and type(get("k", "")) is str
+    parsed = jsontext.loads(line.decode())
+    if b"\\u" in line:
+        jsontext.dumps(parsed).encode()  # refuses half a surrogate pair, as orjson does: it is no text
+    return parsed

@@ -43,16 +43,15 @@ class Lock:
             fd = os.open(self.path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0))
         except OSError as error:
             raise disk.refusal(error) from error
-        deadline = time.monotonic() + self.patience
-        pause = FIRST_PAUSE
-        while not _try_lock(fd):
-            if time.monotonic() >= deadline:
-                os.close(fd)
-                holder = _holder(self.path)
-                raise LedgerBusy(f"the ledger is held by {holder}", holder=holder)
-            # Half the pause is chance, so that processes that collided once do not march in step.
-            time.sleep(pause / 2 * (1 + os.urandom(1)[0] / 255))
-            pause = min(pause * 2, LONGEST_PAUSE)
+        try:
+            is_ours = _try_lock(fd) or _wait_in_line(fd, self.patience)
+        except BaseException:
+            os.close(fd)
+            raise
+        if not is_ours:
+            os.close(fd)
+            holder = _holder(self.path)
+            raise LedgerBusy(f"the ledger is held by {holder}", holder=holder)
         self._fd = fd
         self._sign()
         return self
@@ -77,6 +76,19 @@ def _holder(path: str) -> str:
     return f"process {pid}" if pid.isdigit() else "an unknown process"
 
 
+def _ask_again_and_again(fd: int, patience: float) -> bool:
+    """Wait for the lock where there is no queue to wait in."""
+    deadline = time.monotonic() + patience
+    pause = FIRST_PAUSE
+    while not _try_lock(fd):
+        if time.monotonic() >= deadline:
+            return False
+        # Half the pause is chance, so that processes that collided once do not march in step.
+        time.sleep(pause / 2 * (1 + os.urandom(1)[0] / 255))
+        pause = min(pause * 2, LONGEST_PAUSE)
+    return True
+
+
 if sys.platform == "win32":
     import msvcrt
 
@@ -92,6 +104,8 @@ if sys.platform == "win32":
     def _unlock(fd: int) -> None:
         msvcrt.locking(fd, msvcrt.LK_UNLCK, 1)
 
+    _wait_in_line = _ask_again_and_again
+
 else:
     import fcntl
 
@@ -106,3 +120,33 @@ else:
 
     def _unlock(fd: int) -> None:
         fcntl.flock(fd, fcntl.LOCK_UN)
+
+    class _OutOfPatienceError(Exception):
+        pass
+
+    def _wait_in_line(fd: int, patience: float) -> bool:
+        """Wait for the lock in the system's own queue, where a waiter is woken the moment it is free.
+
+        An alarm ends the wait. Only the main thread can have one; any other asks again and again.
+        """
+        import signal  # noqa: PLC0415  (only who has to wait pays for it)
+
+        def give_up(*_: object) -> None:
+            raise _OutOfPatienceError
+
+        try:
+            before = signal.signal(signal.SIGALRM, give_up)
+        except ValueError:
+            return _ask_again_and_again(fd, patience)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, patience)
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        except _OutOfPatienceError:
+            return False
+        except OSError as error:
+            raise disk.refusal(error) from error
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+        return True

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from bb.kernel import ids, jsontext
+from bb.kernel import ids
 from bb.kernel.errors import Refused
 from bb.kernel.event import SALT
 from bb.ledger import clone, disk, kinds, presence, writers
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.ledger.index import Damage
+    from bb.ledger.journal import Block
     from bb.ledger.store import Store
 
 
@@ -54,14 +55,14 @@ def start_new_writer(store: Store, damage: Damage, now: int) -> int:
 def _whole_behind(journal: Journal, damage: Damage) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """By whom, of what kind, with which data: every line behind DAMAGE whose data still matches its head."""
     for segment, offset, block in _everything(journal):
-        for raw in block:
+        for raw in block.lines():
             is_behind = (segment, offset) >= (damage.path, damage.offset)
             offset += len(raw) + 1
             if is_behind and (found := _salvaged(raw, journal.writer)):
                 yield found
 
 
-def _everything(journal: Journal) -> Iterator[tuple[str, int, list[bytes]]]:
+def _everything(journal: Journal) -> Iterator[tuple[str, int, Block]]:
     for segment in journal.segments():
         for offset, block in segment.blocks():
             yield segment.path, offset, block
@@ -70,8 +71,8 @@ def _everything(journal: Journal) -> Iterator[tuple[str, int, list[bytes]]]:
 def _salvaged(raw: bytes, writer: str) -> tuple[str, str, dict[str, Any]] | None:
     try:
         link = lines.link_alone(raw, writer)
-        event = lines.event(jsontext.loads(raw.decode()))
-    except (lines.BadLine, ValueError, TypeError, KeyError):
+        event = lines.event(raw)
+    except (lines.BadLine, lines.Unreadable):
         return None
     if link.n < 1 or event.kind == kinds.MERGED:
         return None
@@ -85,8 +86,8 @@ def rewrite_clone(store: str) -> Clone:
     for writer in writers.all_in(journals):
         raw = Journal(store, writer).line(1)
         try:
-            event = lines.event(jsontext.loads((raw or b"").decode()))
-        except (ValueError, TypeError, KeyError):
+            event = lines.event(raw or b"")
+        except lines.Unreadable:
             continue
         if event.group_id.startswith("g_"):
             found = Clone(event.group_id.removeprefix("g_"), writers.ours(journals) or writer)

@@ -13,7 +13,7 @@ import os
 
 from bb.kernel import clock, ids, jsontext, tokens
 from bb.kernel.digest import digest
-from bb.kernel.errors import Conflict, NotFound
+from bb.kernel.errors import Conflict, NotFound, Refused
 from bb.kernel.event import Event
 from bb.ledger import clone, disk, git, kinds, writers
 from bb.ledger import line as lines
@@ -23,7 +23,7 @@ from bb.ledger.lock import Lock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
     from bb.coordination.facts import AgentFact
@@ -50,6 +50,13 @@ class EventNotFound(NotFound):
 
     code = "EVENT_NOT_FOUND"
     hint = "`bb ledger log` shows the events there are"
+
+
+class EventUnreadable(Refused):
+    """That line says nothing that this version of bb understands."""
+
+    code = "EVENT_UNREADABLE"
+    hint = "upgrade bb; the line itself is in its place and is kept"
 
 
 class KeyReused(Conflict):
@@ -237,7 +244,10 @@ class Store:
 
     def event(self, event_id: str) -> Event:
         """One event by its id."""
-        return self.numbered([lines.event(jsontext.loads(self.line(event_id).decode()))])[0]
+        try:
+            return self.numbered([lines.event(self.line(event_id))])[0]
+        except lines.Unreadable as error:
+            raise EventUnreadable(f"{event_id} cannot be read: {error}", event_id=event_id) from None
 
     def line(self, event_id: str) -> bytes:
         """The line that records one event, as it stands."""
@@ -248,7 +258,7 @@ class Store:
             raise EventNotFound(f"there is no event {event_id}", event_id=event_id)
         return raw
 
-    def newest_first(self, decode: Callable[[bytes], Any], wanted: Callable[[bytes], bool]) -> Iterator[Event]:
+    def newest_first(self, decode: Callable[[bytes], Any] | None, wanted: Callable[[bytes], bool]) -> Iterator[Event]:
         """Every event whose line is wanted, in the total order, newest first. Nothing behind a damage is shown."""
         index = self.caught_up()
         heads = index.heads()
@@ -294,7 +304,7 @@ class Places:
         """The orders of the foreign lines that one marker brought in, sorted."""
         if marker.n not in self._batches:
             self._batches[marker.n] = sorted(
-                (jsontext.loads(raw.decode())["l"], writer, n)
+                (lines.clock_and_kind(raw)[0], writer, n)
                 for writer, head in marker.heads.items()
                 for n, raw in enumerate(
                     _range(Journal(self._store.path, writer), before.get(writer, 0), head), before.get(writer, 0) + 1
@@ -308,29 +318,29 @@ def _range(journal: Journal, after: int, last: int) -> Iterator[bytes]:
     n = 0
     for segment, _, block in journal.read():
         n = segment.first - 1 if n < segment.first else n
-        for raw in block:
+        for raw in block.lines():
             n += 1
             if after < n <= last:
                 yield raw
 
 
 def _backwards(
-    journal: Journal, head: int, decode: Callable[[bytes], Any], wanted: Callable[[bytes], bool]
+    journal: Journal, head: int, decode: Callable[[bytes], Any] | None, wanted: Callable[[bytes], bool]
 ) -> Iterator[Event]:
-    for raw in journal.backwards():
-        if wanted(raw):
-            event = _tolerant(raw, decode)
-            if event is not None and ids.split_event_id(event.id)[1] <= head:
-                yield event
+    for event in readable((raw for raw in journal.backwards() if wanted(raw)), decode):
+        if ids.split_event_id(event.id)[1] <= head:
+            yield event
 
 
-def _tolerant(raw: bytes, decode: Callable[[bytes], Any]) -> Event | None:
-    try:
-        event = lines.event(decode(raw))
-        ids.split_event_id(event.id)
-    except (ValueError, TypeError, KeyError, ids.InvalidEventId):
-        return None
-    return event
+def readable(raws: Iterable[bytes], decode: Callable[[bytes], Any] | None = None) -> Iterator[Event]:
+    """The events that lines say; a line that says none is passed over."""
+    for raw in raws:
+        try:
+            event = lines.event(raw, decode)
+            ids.split_event_id(event.id)
+        except (lines.Unreadable, ids.InvalidEventId):
+            continue
+        yield event
 
 
 def _written(fact: AgentFact, allow_secret: str | None) -> tuple[str, dict[str, Any]]:

@@ -10,11 +10,11 @@ from bb.kernel.record import Record
 from bb.ledger import line as lines
 from bb.ledger.journal import LedgerDamaged, Position
 from bb.ledger.line import BadLine
+from bb.ledger.store import readable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from bb.kernel.event import Event
     from bb.ledger.journal import Journal
@@ -49,7 +49,7 @@ class Filter(Record):
 def latest(store: Store, wanted: Filter, limit: int) -> list[Event]:
     """The last LIMIT events that are wanted, oldest first."""
     found: list[Event] = []
-    for event in store.newest_first(_decode, wanted.may_admit):
+    for event in store.newest_first(None, wanted.may_admit):
         if wanted.admits(event):
             found.append(event)
             if len(found) == limit:
@@ -105,13 +105,13 @@ class Follower:
             return
         for segment, offset, block in journal.read(position):
             link = position.link
-            for raw in block:
+            for raw in block.lines():
                 try:
-                    parsed, link = lines.check(raw, journal.writer, link)
+                    link = lines.check(raw, journal.writer, link)
                 except BadLine as error:
                     raise LedgerDamaged(f"line {link.n + 1} of {journal.writer} is damaged: {error}") from None
                 offset += len(raw) + 1
-                yield lines.event(parsed)
+            yield from readable(block.lines())
             position = Position(segment.first, offset, link)
             self._positions[journal.writer] = position
 
@@ -126,13 +126,8 @@ class Follower:
 
 
 def _forwards(journal: Journal, head: int) -> Iterator[Event]:
-    for _, raw in zip(range(head), _raw(journal), strict=False):
-        yield lines.event(_decode(raw))
+    return readable(raw for _, raw in zip(range(head), _raw(journal), strict=False))
 
 
 def _raw(journal: Journal) -> Iterator[bytes]:
-    return (raw for _, _, block in journal.read() for raw in block)
-
-
-def _decode(raw: bytes) -> Any:
-    return jsontext.loads(raw.decode())
+    return (raw for _, _, block in journal.read() for raw in block.lines())
