@@ -141,7 +141,10 @@ class Index:
 
     def behind(self, journals: Sequence[Journal]) -> int:
         """How many bytes of the journals have not been read yet."""
-        return sum(size for _, size in self._unread(journals))
+        try:
+            return sum(size for _, size in self._unread(journals))
+        except Unusable:
+            return sum(segment.size() for journal in journals for segment in journal.segments())
 
     # -- keeping up
 

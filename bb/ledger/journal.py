@@ -73,6 +73,18 @@ class Segment(Record):
         except OSError as error:
             raise disk.refusal(error) from error
 
+    def is_whole(self) -> bool:
+        """Whether it ends with a whole line, or is empty."""
+        try:
+            fd = os.open(self.path, os.O_RDONLY | NO_FOLLOW)
+            try:
+                size = os.fstat(fd).st_size
+                return size == 0 or _pread(fd, 1, size - 1) == b"\n"
+            finally:
+                os.close(fd)
+        except OSError as error:
+            raise disk.refusal(error) from error
+
     def blocks(self, offset: int = 0) -> Iterator[tuple[int, Block]]:
         """Whole lines from OFFSET on, block by block, with each block's offset.
 
@@ -119,7 +131,10 @@ class Journal:
 
     def tail(self) -> Link:
         """The link of the last whole line."""
-        for segment in reversed(self.segments()):
+        return self._tail(self.segments())
+
+    def _tail(self, segments: list[Segment]) -> Link:
+        for segment in reversed(segments):
             for raw in _lines_backwards(segment):
                 try:
                     return lines.link_alone(raw, self.writer)
@@ -175,38 +190,30 @@ class Journal:
 
     def append(self, events: Callable[[Link], Sequence[Event]], salt: Callable[[], str]) -> list[Event]:
         """Record the events that follow from the last link, in one write. The lock must be held."""
-        segment, link = self._mended_tail()
+        self.mend()
+        segments = self.segments()
+        link = self._tail(segments)
         recorded = list(events(link))
-        octets = b""
+        first, octets = link.n + 1, b""
         for event in recorded:
             raw, link = lines.write(event, link, salt())
             octets += raw
         if octets:
-            self._write(segment, link.n - len(recorded) + 1, octets)
+            self._write(segments[-1] if segments else None, first, octets)
         return recorded
-
-    def mend(self) -> bool:
-        """Finish or put aside a torn last line; whether there was one. The lock must be held."""
-        segments = self.segments()
-        if not segments:
-            return False
-        before = segments[-1].size()
-        self._mended_tail()
-        return segments[-1].size() != before
 
     def is_torn(self) -> bool:
         """Whether the last line lacks its end: somebody is writing it now, or was killed while doing so."""
         segments = self.segments()
-        return bool(segments) and _last_line_feed(segments[-1]) < segments[-1].size()
+        return bool(segments) and not segments[-1].is_whole()
 
-    def _mended_tail(self) -> tuple[Segment | None, Link]:
+    def mend(self) -> bool:
+        """Finish or put aside a torn last line; whether there was one. The lock must be held."""
         segments = self.segments()
-        if segments and (end := _last_line_feed(segments[-1])) < segments[-1].size():
-            self._mend(segments, end)
-        return (segments[-1] if segments else None), self.tail()
-
-    def _mend(self, segments: list[Segment], end: int) -> None:
+        if not segments or segments[-1].is_whole():
+            return False
         segment = segments[-1]
+        end = _last_line_feed(segment)
         try:
             fd = os.open(segment.path, os.O_RDWR | NO_FOLLOW)
             try:
@@ -224,6 +231,7 @@ class Journal:
                 os.close(fd)
         except OSError as error:
             raise disk.refusal(error) from error
+        return True
 
     def _is_whole(self, fragment: bytes) -> bool:
         """Whether a fragment without a line feed is a whole line that follows from the one before it."""

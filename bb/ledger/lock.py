@@ -2,7 +2,7 @@
 
 The wait is bounded, and whoever waits in vain is told who has it. The lock file itself stays empty and untouched
 for ever, because its inode is what tells a store from a copy of it (`ledger/writers.py`); the holder's name is
-written beside it.
+written into the queue beside it.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 PATIENCE = 5.0  # seconds; an append takes a fraction of a millisecond, so this is many thousands of turns
 FIRST_PAUSE, LONGEST_PAUSE = 0.0002, 0.004
+QUEUE = ".queue"
 
 
 class LedgerBusy(Busy):
@@ -31,7 +32,11 @@ class LedgerBusy(Busy):
 
 
 class Lock:
-    """`with Lock(path):` holds the lock; LedgerBusy after `patience` seconds."""
+    """`with Lock(path):` holds the lock; LedgerBusy after `patience` seconds.
+
+    Who wants the lock first takes the queue beside it, then waits for the lock, then leaves the queue. So somebody
+    who has just let go and wants it again stands behind those who have been waiting, instead of overtaking them.
+    """
 
     def __init__(self, path: str, patience: float = PATIENCE) -> None:
         self.path = path
@@ -39,40 +44,55 @@ class Lock:
         self._fd = -1
 
     def __enter__(self) -> Self:
+        deadline = time.monotonic() + self.patience
+        queue = _opened(self.path + QUEUE, os.O_CREAT)
         try:
-            fd = os.open(self.path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0))
-        except OSError as error:
-            raise disk.refusal(error) from error
-        try:
-            is_ours = _try_lock(fd) or _wait_in_line(fd, self.patience)
-        except BaseException:
-            os.close(fd)
-            raise
-        if not is_ours:
-            os.close(fd)
-            holder = _holder(self.path)
-            raise LedgerBusy(f"the ledger is held by {holder}", holder=holder)
+            fd = _opened(self.path)
+            try:
+                _wait_for(queue, fd, deadline)
+            except BaseException:
+                os.close(fd)
+                raise
+        finally:
+            os.close(queue)
         self._fd = fd
-        self._sign()
         return self
 
     def __exit__(self, *_: object) -> None:
-        _unlock(self._fd)
         os.close(self._fd)
         self._fd = -1
 
-    def _sign(self) -> None:
-        """Leave our name for those who wait. They can do without, so a failure to write it is no failure."""
-        try:
-            fd = os.open(self.path + ".holder", os.O_WRONLY | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o666)
-            os.write(fd, f"{os.getpid():>10}\n".encode())
-            os.close(fd)
-        except OSError:
-            return
+
+def _opened(path: str, flags: int = 0) -> int:
+    try:
+        return os.open(path, os.O_RDWR | flags | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0), 0o666)
+    except OSError as error:
+        raise disk.refusal(error) from error
 
 
-def _holder(path: str) -> str:
-    pid = (disk.read_small(path + ".holder") or b"").decode("ascii", "replace").strip()
+def _wait_for(queue: int, fd: int, deadline: float) -> None:
+    if not (_taken(queue, deadline) and _taken(fd, deadline)):
+        holder = _holder(queue)
+        raise LedgerBusy(f"the ledger is held by {holder}", holder=holder)
+    _sign(queue)
+
+
+def _taken(fd: int, deadline: float) -> bool:
+    return _try_lock(fd) or _wait_in_line(fd, max(deadline - time.monotonic(), FIRST_PAUSE))
+
+
+def _sign(queue: int) -> None:
+    """Leave our name for those who wait. They can do without, so a failure to write it is no failure."""
+    try:
+        os.lseek(queue, 0, os.SEEK_SET)
+        os.write(queue, f"{os.getpid():>10}\n".encode())
+    except OSError:
+        return
+
+
+def _holder(queue: int) -> str:
+    os.lseek(queue, 0, os.SEEK_SET)
+    pid = os.read(queue, 64).decode("ascii", "replace").strip()
     return f"process {pid}" if pid.isdigit() else "an unknown process"
 
 
@@ -101,9 +121,6 @@ if sys.platform == "win32":
             raise disk.refusal(error) from error
         return True
 
-    def _unlock(fd: int) -> None:
-        msvcrt.locking(fd, msvcrt.LK_UNLCK, 1)
-
     _wait_in_line = _ask_again_and_again
 
 else:
@@ -117,9 +134,6 @@ else:
         except OSError as error:
             raise disk.refusal(error) from error
         return True
-
-    def _unlock(fd: int) -> None:
-        fcntl.flock(fd, fcntl.LOCK_UN)
 
     class _OutOfPatienceError(Exception):
         pass

@@ -134,10 +134,10 @@ def _is_ours(folder: str, name: str) -> bool:
     match top, below:
         case ".", "":
             return (
-                name in {clone.NAME, "lock", "lock.holder"} or name.startswith("index.sqlite") or name.endswith(".tmp")
+                name in {clone.NAME, "lock", "lock.queue"} or name.startswith("index.sqlite") or name.endswith(".tmp")
             )
         case "j", writer:
-            known = {"lock", "lock.holder", "owner.json"}
+            known = {"lock", "lock.queue", "owner.json"}
             return ids.is_writer_id(writer) and (name in known or name.endswith((".jsonl", ".tmp")))
         case "presence", "":
             return name.endswith((".json", ".tmp"))

@@ -1,8 +1,8 @@
 """The ledger of one repository as its users see it: record facts, read state, walk through events.
 
-To record is to decide and append under one lock: what is known is caught up before the lock is taken, the few lines
-that appeared meanwhile are folded under it, the rule decides, and the lines it asks for are on the disk before the
-lock is let go. So a rule that says "nobody else has it" is right about it.
+To record is to decide and append under one lock: the lines that have appeared lately are folded under it, the rule
+decides, and the lines it asks for are on the disk before the lock is let go. So a rule that says "nobody else has it"
+is right about it.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from __future__ import annotations
 import bisect
 import heapq
 import os
+import sqlite3
 
 from bb.kernel import clock, ids, jsontext, tokens
 from bb.kernel.digest import digest
-from bb.kernel.errors import Conflict, NotFound, Refused
+from bb.kernel.errors import BbError, Conflict, NotFound, Refused
 from bb.kernel.event import Event
 from bb.ledger import clone, disk, git, kinds, writers
 from bb.ledger import line as lines
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     Draft = tuple[str, str, dict[str, Any]]  # by whom, of what kind, with which data
 
+FAR_BEHIND = 1 << 20  # bytes of journal
 INDEX, JOURNALS, STORE_LOCK = "index.sqlite", "j", "lock"
 
 
@@ -175,7 +177,9 @@ class Store:
     ) -> list[Event]:
         self.clone.may_write()
         self._ensure_writer()
-        self.caught_up()
+        # What has come lately is folded under the lock, one process at a time; a long way is gone before it.
+        if self.index.behind(self.journals()) > FAR_BEHIND:
+            self.caught_up()
         journal = Journal(self.path, self._own())
         with journal.lock():
             index = self.caught_up()
@@ -205,7 +209,18 @@ class Store:
                 ]
 
             recorded = journal.append(events, lambda: lines.salt(os.urandom(5)))
+            self._fold_own()
         return [event for event in recorded if event.kind != kinds.MERGED]
+
+    def _fold_own(self) -> None:
+        """Let the index know what was just recorded, while nobody else is at it.
+
+        It is recorded whatever becomes of this, so a failure is left for the next reader to meet.
+        """
+        try:
+            self.caught_up()
+        except (BbError, sqlite3.Error):
+            return
 
     def _own(self) -> str:
         if self.writer is None:
