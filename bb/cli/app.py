@@ -26,8 +26,9 @@ from typer.main import get_install_completion_arguments
 import bb
 from bb.cli import local, run, say
 from bb.kernel.errors import BbError, Usage
+from bb.kernel.jsontext import InvalidText
 from bb.ops import catalogue
-from bb.ops.params import AgentId, Flag, InvalidText
+from bb.ops.params import AgentId, Flag
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -212,13 +213,11 @@ def _command(op: Op) -> TyperCommand:
 
 def _param(parameter: Parameter) -> Any:
     kind = parameter.kind
-    about = " ".join((kind.__doc__ or "").split())
+    about = parameter.about
     if parameter.is_argument:
         return TyperArgument(param_decls=[parameter.name], type=str, required=False, metavar=kind.metavar, help=about)
     if kind is Flag:
-        return TyperOption(
-            param_decls=[parameter.option, parameter.name], is_flag=True, default=False, help=FLAGS.get(parameter.name)
-        )
+        return TyperOption(param_decls=[parameter.option, parameter.name], is_flag=True, default=False, help=about)
     notes = ["[required]"] if parameter.is_required else []
     notes += [f"[default: {parameter.default}]"] if parameter.default is not None else []
     return TyperOption(
@@ -229,19 +228,6 @@ def _param(parameter: Parameter) -> Any:
         help=" ".join([about, *notes]),
         autocompletion=_agents if issubclass(kind, AgentId) else (lambda: list(kind.choices)) if kind.choices else None,
     )
-
-
-# A flag's kind says nothing about it, so its help stands here, by the name it has in every op.
-FLAGS = {
-    "force_update": "Change the identity if it exists already.",
-    "home": "Make the ledger for what belongs to no repository.",
-    "dry_run": "Say what would be done, and do nothing.",
-    "undo": "Take away what `bb init` made.",
-    "delete_history": "With --undo: delete all recorded events too, for good.",
-    "fix": "Mend what can be mended without losing anything.",
-    "follow": "Go on with every event as it is appended.",
-    "raw": "The stored lines, byte for byte, instead of events.",
-}
 
 
 def _agents(incomplete: str) -> list[str]:

@@ -19,7 +19,7 @@ class BbError(Exception):
     hint: str | None = None
 
     def __init__(self, message: str | None = None, *, hint: str | None = None, **details: Any) -> None:
-        self.message = message or (type(self).__doc__ or "").strip().split("\n")[0]
+        self.message = message or (type(self).__doc__ or "").strip().split("\n")[0].rstrip(".")
         self.hint = hint or type(self).hint
         self.details = details
         super().__init__(self.message)

@@ -9,12 +9,21 @@ any terminal's encoding and any lone surrogate.
 
 from __future__ import annotations
 
+from bb.kernel.errors import Usage
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
 WHITESPACE = " \t\r\n"
+
+
+class InvalidText(Usage):
+    """A text is not valid UTF-8."""
+
+    code = "INVALID_TEXT"
+    hint = "pass valid UTF-8"
 
 
 class NotJson(ValueError):

@@ -44,13 +44,6 @@ class LineTooLong(Refused):
     hint = "put the large text into a file and refer to it"
 
 
-class TextNotUtf8(Refused):
-    """The text cannot be written as UTF-8."""
-
-    code = "INVALID_TEXT"
-    hint = "pass valid UTF-8"
-
-
 class BadLine(Exception):
     """What is wrong with a line; the reader adds where it is."""
 
@@ -90,7 +83,7 @@ def write(event: Event, previous: Link, salt: str) -> tuple[bytes, Link]:
             }
         )[:-1].encode()
     except UnicodeEncodeError as error:
-        raise TextNotUtf8 from error
+        raise jsontext.InvalidText from error
     line = head + DATA + data + b"}\n"
     if len(line) > MAX_LINE:
         raise LineTooLong(f"the event takes {len(line):,} bytes, and {MAX_LINE:,} are allowed", bytes=len(line))

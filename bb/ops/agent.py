@@ -36,6 +36,7 @@ class Liveness(Text):
         "bb agent register --name amber-otter --role builder",
         "bb agent register --name amber-otter --role reviewer --force-update --json",
     ),
+    force_update="Change the identity if it exists already.",
 )
 def register(
     desk: Desk,

@@ -67,6 +67,7 @@ class Parameter(Record):
     is_required: bool
     is_repeated: bool
     default: Any
+    about: str
 
     @property
     def option(self) -> str:
@@ -97,13 +98,13 @@ class Op(Record):
 _declared: dict[str, Op] = {}
 
 
-def op(name: str, *, examples: tuple[str, ...] = (), streams: bool = False) -> Callable[[F], F]:
-    """Declare a function as the op called NAME."""
+def op(name: str, *, examples: tuple[str, ...] = (), streams: bool = False, **flags: str) -> Callable[[F], F]:
+    """Declare a function as the op called NAME; what its FLAGS mean is said here, since a flag's kind cannot."""
 
     def declare(function: F) -> F:
         summary, _, description = (function.__doc__ or "").strip().partition("\n")
         text = "\n".join(line.removeprefix("    ") for line in description.strip("\n").split("\n"))
-        _declared[name] = Op(name, function, summary, text.strip(), _parameters(function), examples, streams)
+        _declared[name] = Op(name, function, summary, text.strip(), _parameters(function, flags), examples, streams)
         return function
 
     return declare
@@ -157,7 +158,7 @@ def _read(parameter: Parameter, value: Any, is_typed: bool) -> Any:
     return [read(item, parameter.name) for item in value]
 
 
-def _parameters(function: Callable[..., Any]) -> tuple[Parameter, ...]:
+def _parameters(function: Callable[..., Any], flags: Mapping[str, str]) -> tuple[Parameter, ...]:
     """The parameters behind the desk, from the function's own code object."""
     code = function.__code__
     first_option = code.co_argcount
@@ -169,17 +170,31 @@ def _parameters(function: Callable[..., Any]) -> tuple[Parameter, ...]:
     defaults |= function.__kwdefaults__ or {}
     known = vars(sys.modules[function.__module__])
     return tuple(
-        _parameter(name, function.__annotations__[name], known, defaults, name in code.co_varnames[:first_option])
+        _parameter(
+            name,
+            function.__annotations__[name],
+            known,
+            defaults,
+            name in code.co_varnames[:first_option],
+            flags.get(name),
+        )
         for name in names
     )
 
 
 def _parameter(
-    name: str, annotation: str, known: Mapping[str, Any], defaults: Mapping[str, Any], is_argument: bool
+    name: str,
+    annotation: str,
+    known: Mapping[str, Any],
+    defaults: Mapping[str, Any],
+    is_argument: bool,
+    about: str | None,
 ) -> Parameter:
     """One parameter from its annotation: `Kind`, `Kind | None`, or `list[Kind]`."""
     kind = annotation.removesuffix(" | None")
     is_repeated = kind.startswith("list[")
     kind = kind.removeprefix("list[").removesuffix("]")
     what = Flag if kind == "bool" else known[kind]
-    return Parameter(name, what, is_argument, name not in defaults, is_repeated, defaults.get(name))
+    return Parameter(
+        name, what, is_argument, name not in defaults, is_repeated, defaults.get(name), about or what.__doc__ or ""
+    )

@@ -85,6 +85,7 @@ def status(desk: Desk) -> dict[str, Any]:
     "ledger.log",
     examples=("bb ledger log", "bb ledger log --kind actor.add --since 2h --json", "bb ledger log --follow"),
     streams=True,
+    follow="Go on with every event as it is appended, until interrupted.",
 )
 def log(
     desk: Desk,
@@ -152,6 +153,7 @@ def verify(desk: Desk) -> dict[str, Any]:
     "ledger.export",
     examples=("bb ledger export > events.jsonl", "bb ledger export --raw --output copy.jsonl"),
     streams=True,
+    raw="The stored lines, byte for byte, instead of events.",
 )
 def export(
     desk: Desk,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bb.coordination import identity
 from bb.kernel import ids
 from bb.kernel.errors import Usage
+from bb.kernel.jsontext import InvalidText
 from bb.kernel.show import harmless
 
 TYPE_CHECKING = False
@@ -20,13 +21,6 @@ class InvalidValue(Usage):
     """A value is not what the parameter takes."""
 
     code = "INVALID_VALUE"
-
-
-class InvalidText(Usage):
-    """A text is not valid UTF-8."""
-
-    code = "INVALID_TEXT"
-    hint = "pass valid UTF-8"
 
 
 def invalid(message: str, name: str) -> InvalidValue:

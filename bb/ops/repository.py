@@ -31,7 +31,14 @@ class ProblemsFound(Refused):
     hint = "each problem names the command that mends it"
 
 
-@op("init", examples=("bb init", "bb init --dry-run", "bb init --undo"))
+@op(
+    "init",
+    examples=("bb init", "bb init --dry-run", "bb init --undo"),
+    home="Make the ledger for what belongs to no repository.",
+    dry_run="Say what would be done, and do nothing.",
+    undo="Take away what `bb init` made.",
+    delete_history="With --undo: delete all recorded events too, for good.",
+)
 def init(
     desk: Desk,
     *,
@@ -71,7 +78,11 @@ def init(
         store.close()
 
 
-@op("doctor", examples=("bb doctor", "bb doctor --fix --json"))
+@op(
+    "doctor",
+    examples=("bb doctor", "bb doctor --fix --json"),
+    fix="Mend what can be mended without losing a whole line.",
+)
 def doctor(desk: Desk, *, fix: bool = False) -> dict[str, Any]:
     """Check everything bb stands on, and name the command that mends what is wrong.
 
