@@ -8,11 +8,12 @@ from bb.kernel import jsontext
 from bb.kernel.digest import digest
 from bb.kernel.record import Record
 from bb.ledger import disk
-from bb.ledger.index import Damage, Index
+from bb.ledger.index import Index
+from bb.ledger.reader import Damage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bb.ledger.index import Progress
+    from bb.ledger.reader import Progress
     from bb.ledger.store import Store
 
 

@@ -12,7 +12,6 @@ from bb.kernel import clock, ids
 from bb.kernel.errors import BbError
 from bb.kernel.record import Record
 from bb.ledger import audit, clone, disk, git, presence, repair, writers
-from bb.ledger import index as indexes
 from bb.ledger import place as places
 from bb.ledger.store import Store
 
@@ -165,8 +164,8 @@ def _writable(store: Store) -> Finding:
         return Finding("ledger", ODD, error.message, error.hint)
     if not os.access(store.path, os.W_OK):
         return Finding("ledger", ODD, f"{store.path} can only be read", "remount or change its permissions")
-    kind = indexes.file_system(store.path)
-    if kind in indexes.NETWORK_FILE_SYSTEMS:
+    kind = disk.file_system(store.path)
+    if kind in disk.NETWORK_FILE_SYSTEMS:
         return Finding("ledger", ODD, f"{store.path} is on {kind}: locks of other machines may not be seen", None)
     return Finding("ledger", GOOD, store.path)
 

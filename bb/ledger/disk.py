@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import IO
 
+NETWORK_FILE_SYSTEMS = frozenset(["nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "fuse.sshfs", "vboxsf", "prl_fs"])
 SMALL = 1 << 16  # no small file of ours comes near this; a larger one is not ours
 
 
@@ -194,3 +195,20 @@ def sync_data(fd: int) -> None:
 def leftovers(folder: str) -> Iterator[str]:
     """Temporary files that a killed process left in FOLDER."""
     return (os.path.join(folder, name) for name in names(folder) if name.startswith(".") and name.endswith(".tmp"))
+
+
+def file_system(path: str) -> str:
+    """The type of the file system that PATH is on, where Linux tells; else empty."""
+    mounts = _read_mounts()
+    real = os.path.realpath(path)
+    holding = [(point, kind) for point, kind in mounts if real == point or real.startswith(point.rstrip("/") + "/")]
+    return max(holding, key=lambda mount: len(mount[0]), default=("", ""))[1]
+
+
+def _read_mounts() -> list[tuple[str, str]]:
+    try:
+        with open("/proc/self/mounts", encoding="utf-8", errors="replace") as file:
+            rows = [row.split() for row in file]
+    except OSError:
+        return []
+    return [(row[1], row[2]) for row in rows if len(row) > 2]

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 MAX_LINE = 1 << 20
-LAMPORT_END = 1 << 53  # beyond it JSON readers elsewhere lose digits
+# How far Lamport time may rise from one line to the next: more than any clone has events to bring in, and so little
+# that a forged line cannot push everybody's clock to where JSON readers lose digits.
+LEAP = 1 << 32
 PREFIX = b'{"v":1,"id":"%s.%d","l":'
 # Split at every quote, a head has the Lamport time in this part and the kind in that one.
 LAMPORT_PART, KIND_PART = 8, 15
@@ -109,8 +111,8 @@ def check(line: bytes, writer: str, previous: Link) -> Link:
     if digest(data).encode() != head[DH_START:-1] and data.rstrip(b" ") != b"null":
         raise BadLine("its data is not what its head says")
     lamport, _ = clock_and_kind(head)
-    if not previous.lamport < lamport < LAMPORT_END:
-        raise BadLine("its Lamport time does not rise")
+    if not previous.lamport < lamport <= previous.lamport + LEAP:
+        raise BadLine("its Lamport time does not rise, or leaps")
     return Link(previous.n + 1, lamport, digest(head))
 
 
@@ -129,7 +131,7 @@ def link_alone(line: bytes, writer: str) -> Link:
     claimed = head.partition(b'","l":')[0].rpartition(b".")[2]
     if not (claimed.isdigit() and len(claimed) < 16):
         raise BadLine("it is not a ledger line")
-    before = Link(int(claimed) - 1, 0, head[P_START:P_END].decode("ascii", "replace"))
+    before = Link(int(claimed) - 1, clock_and_kind(head)[0] - 1, head[P_START:P_END].decode("ascii", "replace"))
     return check(line, writer, before)
 
 

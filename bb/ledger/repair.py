@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from bb.ledger.index import Damage
     from bb.ledger.journal import Block
+    from bb.ledger.reader import Damage
     from bb.ledger.store import Store
 
 

@@ -7,7 +7,6 @@ is right about it.
 
 from __future__ import annotations
 
-import bisect
 import heapq
 import os
 import sqlite3
@@ -21,6 +20,7 @@ from bb.ledger import line as lines
 from bb.ledger.index import Index
 from bb.ledger.journal import Journal, LedgerDamaged
 from bb.ledger.lock import Lock
+from bb.ledger.sequence import Places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,11 +28,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.coordination.facts import AgentFact
-    from bb.kernel.event import Order
     from bb.ledger.clone import Clone
-    from bb.ledger.index import Progress
     from bb.ledger.line import Link
     from bb.ledger.place import Place
+    from bb.ledger.reader import Progress
 
     Draft = tuple[str, str, dict[str, Any]]  # by whom, of what kind, with which data
 
@@ -290,53 +289,7 @@ class Store:
 
     def places(self) -> Places:
         """Where events stand in this clone's own order."""
-        return Places(self)
-
-
-class Places:
-    """Positions in this clone's order: its own lines, and before each marker the foreign lines it brought in."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._markers = store.caught_up().markers()
-        self._starts = [marker.n for marker in self._markers]
-        self._batches: dict[int, list[Order]] = {}
-
-    def of(self, event: Event) -> int | None:
-        writer, n = ids.split_event_id(event.id)
-        if writer == self._store.writer:
-            return n + self._markers[bisect.bisect_right(self._starts, n) - 1].foreign_before
-        for before, marker in zip(self._markers, self._markers[1:], strict=False):
-            if marker.heads.get(writer, 0) >= n:
-                return (
-                    marker.n
-                    + before.foreign_before
-                    + bisect.bisect_left(self._batch(before.heads, marker), event.order)
-                )
-        return None  # known, but no line of ours accounts for it yet
-
-    def _batch(self, before: dict[str, int], marker: Any) -> list[Order]:
-        """The orders of the foreign lines that one marker brought in, sorted."""
-        if marker.n not in self._batches:
-            self._batches[marker.n] = sorted(
-                (lines.clock_and_kind(raw)[0], writer, n)
-                for writer, head in marker.heads.items()
-                for n, raw in enumerate(
-                    _range(Journal(self._store.path, writer), before.get(writer, 0), head), before.get(writer, 0) + 1
-                )
-            )
-        return self._batches[marker.n]
-
-
-def _range(journal: Journal, after: int, last: int) -> Iterator[bytes]:
-    """The lines of JOURNAL behind AFTER, up to LAST."""
-    n = 0
-    for segment, _, block in journal.read():
-        n = segment.first - 1 if n < segment.first else n
-        for raw in block.lines():
-            n += 1
-            if after < n <= last:
-                yield raw
+        return Places(self.path, self.writer, self.caught_up().markers())
 
 
 def _backwards(
