@@ -49,11 +49,9 @@ def check(block: list[bytes], writer: str, previous: Link) -> tuple[list[bytes],
         times = list(map(int, numbers))
     except (IndexError, ValueError):
         return None
-    if (
-        not b"".join(numbers).isdigit()
-        or times[-1] >= lines.LAMPORT_END
-        or not all(map(lt, [previous.lamport, *times], times))
-    ):
+    if not b"".join(numbers).isdigit() or times[-1] - previous.lamport > LEAP:
+        return None
+    if not all(map(lt, [previous.lamport, *times], times)):
         return None
     return kinds, Link(last, times[-1], digests[-1].hex())
 

@@ -8,6 +8,7 @@ rebuilt without a cursor losing its place.
 from __future__ import annotations
 
 import bisect
+import itertools
 
 from bb.kernel import ids
 from bb.ledger import line as lines
@@ -35,13 +36,10 @@ class Places:
         writer, n = ids.split_event_id(event.id)
         if writer == self._own_writer:
             return n + self._markers[bisect.bisect_right(self._starts, n) - 1].foreign_before
-        for before, marker in zip(self._markers, self._markers[1:], strict=False):
+        for before, marker in itertools.pairwise(self._markers):
             if marker.heads.get(writer, 0) >= n:
-                return (
-                    marker.n
-                    + before.foreign_before
-                    + bisect.bisect_left(self._batch(before.heads, marker), event.order)
-                )
+                batch = self._batch(before.heads, marker)
+                return marker.n + before.foreign_before + bisect.bisect_left(batch, event.order)
         return None  # known, but no line of ours accounts for it yet
 
     def _batch(self, before: dict[str, int], marker: Marker) -> list[Order]:
@@ -50,19 +48,12 @@ class Places:
             self._batches[marker.n] = sorted(
                 (lines.clock_and_kind(raw)[0], writer, n)
                 for writer, head in marker.heads.items()
-                for n, raw in enumerate(
-                    _range(Journal(self._store, writer), before.get(writer, 0), head), before.get(writer, 0) + 1
-                )
+                for n, raw in _numbered(Journal(self._store, writer), before.get(writer, 0), head)
             )
         return self._batches[marker.n]
 
 
-def _range(journal: Journal, after: int, last: int) -> Iterator[bytes]:
-    """The lines of JOURNAL behind AFTER, up to LAST."""
-    n = 0
-    for segment, _, block in journal.read():
-        n = segment.first - 1 if n < segment.first else n
-        for raw in block.lines():
-            n += 1
-            if after < n <= last:
-                yield raw
+def _numbered(journal: Journal, after: int, last: int) -> Iterator[tuple[int, bytes]]:
+    """The lines of JOURNAL behind AFTER, up to LAST, with their numbers."""
+    raws = (raw for _, _, block in journal.read() for raw in block.lines())
+    return itertools.islice(enumerate(raws, 1), after, last)
