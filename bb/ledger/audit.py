@@ -13,6 +13,7 @@ from bb.ledger.reader import Damage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from bb.ledger.journal import Journal
     from bb.ledger.reader import Progress
     from bb.ledger.store import Store
 
@@ -45,27 +46,34 @@ def audit(store: Store, progress: Progress | None = None) -> Audit:
     try:
         journals = store.journals()
         fresh.rebuild(journals, progress)
+        known = store.caught_up()
         damages = {damage.writer: damage for damage in fresh.damages()}
-        chains = tuple(
-            Chain(
-                writer=journal.writer,
-                is_ours=journal.writer == store.writer,
-                lines=fresh.position(journal.writer).link.n,
-                segments=len(journal.segments()),
-                bytes=sum(segment.size() for segment in journal.segments()),
-                head=fresh.position(journal.writer).link.head_digest,
-                is_torn=journal.is_torn(),
-                damage=damages.get(journal.writer),
-            )
-            for journal in journals
-        )
+        chains = tuple(_chain(store, journal, fresh, known, damages.get(journal.writer)) for journal in journals)
         state = state_digest(fresh)
         # Lines may have come since; the index is only judged on the same lines.
-        known = store.caught_up()
         is_right = known.heads() != fresh.heads() or state_digest(known) == state
     finally:
         fresh.close()
     return Audit(chains, state, is_right, tuple(disk.names(os.path.join(store.path, "torn"))))
+
+
+def _chain(store: Store, journal: Journal, fresh: Index, known: Index, damage: Damage | None) -> Chain:
+    position, segments = fresh.position(journal.writer), journal.segments()
+    last = known.position(journal.writer)
+    if damage is None and last.link.n == position.link.n and last.link != position.link:
+        # No line vouches for the head of the last one. But the index remembers how that was when it was read.
+        start = journal.offset_of_last()
+        damage = Damage(journal.writer, last.link.n, segments[-1].path, start, "its head has changed since it was read")
+    return Chain(
+        writer=journal.writer,
+        is_ours=journal.writer == store.writer,
+        lines=position.link.n,
+        segments=len(segments),
+        bytes=sum(segment.size() for segment in segments),
+        head=position.link.head_digest,
+        is_torn=journal.is_torn(),
+        damage=damage,
+    )
 
 
 def state_digest(index: Index) -> str:

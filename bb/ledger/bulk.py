@@ -14,7 +14,7 @@ import orjson
 
 from bb.kernel.digest import HEX_LENGTH
 from bb.ledger import line as lines
-from bb.ledger.line import DH_START, KIND_PART, LAMPORT_PART, P_END, P_START, Link
+from bb.ledger.line import DH_START, KIND_PART, LAMPORT_PART, LEAP, P_END, P_START, Link
 
 decode = orjson.loads
 HALF = HEX_LENGTH // 2  # the bytes that a digest's hex stands for

@@ -169,6 +169,13 @@ class Journal:
                     return "it is longer than a line may be"
         return None
 
+    def offset_of_last(self) -> int:
+        """Where the last whole line starts, in its segment."""
+        for segment in reversed(self.segments()):
+            for raw in _lines_backwards(segment):
+                return _last_line_feed(segment) - len(raw) - 1
+        return 0
+
     def backwards(self) -> Iterator[bytes]:
         """Every whole line, last first."""
         for segment in reversed(self.segments()):
