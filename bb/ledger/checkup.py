@@ -61,13 +61,14 @@ def mend(cwd: str, env: Mapping[str, str], now: int | None) -> list[str]:
     store = Store(place)
     try:
         done += [f"mended the torn last line of writer {writer}" for writer in repair.mend_torn(store)]
-        if not audit.audit(store).is_index_right:
+        found = audit.audit(store)
+        damages = [chain.damage for chain in found.chains if chain.damage and chain.is_ours and now is not None]
+        for damage in damages:
+            count = repair.start_new_writer(store, damage, now or 0)
+            done.append(f"retired writer {damage.writer} and recorded {count} whole events behind its damage again")
+        if damages or not found.is_index_right:
             store.index.rebuild(store.journals())
             done.append("rebuilt the index")
-        for damage in store.caught_up().damages():
-            if damage.writer == store.writer and now is not None:
-                count = repair.start_new_writer(store, damage, now)
-                done.append(f"retired writer {damage.writer} and recorded {count} whole events behind its damage again")
         if swept := repair.sweep(place.store):
             done.append(f"removed {swept} left-over temporary files")
     finally:

@@ -192,6 +192,8 @@ class Store:
                 wanted.insert(0, ("system", kinds.MERGED, {"heads": heads}))
 
             def events(link: Link) -> list[Event]:
+                if link != index.position(journal.writer).link:
+                    raise LedgerDamaged("the last line is not what it was when it was read", writer=journal.writer)
                 lamport = max(link.lamport, index.lamport())
                 return [
                     Event(
