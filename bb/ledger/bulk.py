@@ -17,6 +17,8 @@ from bb.ledger import line as lines
 from bb.ledger.line import DH_START, KIND_PART, LAMPORT_PART, LEAP, P_END, P_START, Link
 
 decode = orjson.loads
+BEFORE_N, _, AFTER_N = lines.PREFIX.partition(b"%d")
+THREE_DIGITS = [b"%03d" % n for n in range(1000)]
 HALF = HEX_LENGTH // 2  # the bytes that a digest's hex stands for
 
 
@@ -38,8 +40,7 @@ def check(block: list[bytes], writer: str, previous: Link) -> tuple[list[bytes],
     if (
         b"".join([head[P_START:P_END] for head in heads]) != _hex(previous.head_digest, digests[:-1])
         or b"".join([head[DH_START:-1] for head in heads]) != _hex("", data_digests)
-        or b"".join([head[:prefix] for head in heads])
-        != b"".join([lines.PREFIX % (own, n) for n in range(first, last + 1)])
+        or b"".join([head[:prefix] for head in heads]) != _prefixes(own, first, last)
     ):
         return None
     parts = [head.split(b'"', KIND_PART + 1) for head in heads]
@@ -60,6 +61,18 @@ def _check_in_two(block: list[bytes], writer: str, previous: Link, cut: int) -> 
     before = check(block[:cut], writer, previous)
     after = before and check(block[cut:], writer, before[1])
     return (before[0] + after[0], after[1]) if before and after else None
+
+
+def _prefixes(own: bytes, first: int, last: int) -> bytes:
+    """What the lines from FIRST to LAST must begin with, one behind the other: a thousand at a stroke."""
+    if first < 1000:
+        return b"".join([lines.PREFIX % (own, n) for n in range(first, last + 1)])
+    whole = []
+    for thousand in range(first // 1000, last // 1000 + 1):
+        start = BEFORE_N % own + b"%d" % thousand
+        endings = THREE_DIGITS[max(first - thousand * 1000, 0) : last - thousand * 1000 + 1]
+        whole.append(start + (AFTER_N + start).join(endings) + AFTER_N)
+    return b"".join(whole)
 
 
 def _hex(before: str, digests: list[bytes]) -> bytes:
