@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-PATIENCE = 1.0
+PATIENCE, PAUSE = 1.0, 0.1  # seconds before the first word, and between two
 CLEAR = "\r\x1b[K"
 
 _is_shown = False
@@ -19,11 +19,13 @@ def shown() -> Callable[[int, int], None] | None:
     """What to call with the bytes read and to be read; None when nobody would see it."""
     if sys.stderr is None or not sys.stderr.isatty():
         return None
-    started = time.monotonic()
+    next_time = time.monotonic() + PATIENCE
 
     def show(done: int, total: int) -> None:
         global _is_shown  # noqa: PLW0603  (there is one terminal)
-        if time.monotonic() - started > PATIENCE and total:
+        nonlocal next_time
+        if (now := time.monotonic()) >= next_time and total:
+            next_time = now + PAUSE
             _is_shown = True
             sys.stderr.write(f"{CLEAR}Reading the ledger: {100 * done // total} % of {total / 1e6:,.0f} MB")
             sys.stderr.flush()

@@ -72,4 +72,8 @@ class Record:
 
     def but(self, **changes: Any) -> Self:
         """The same value with some fields changed."""
-        return type(self)(**(self.as_dict() | changes))
+        if strange := changes.keys() - set(self.__match_args__):
+            raise TypeError(f"{type(self).__name__} has no {', '.join(sorted(strange))}")
+        copy = object.__new__(type(self))
+        copy.__dict__.update(self.__dict__, **changes)
+        return copy

@@ -19,6 +19,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from bb.ledger.reader import Progress
+
 GOOD, ODD, BROKEN = "good", "odd", "broken"
 OLDEST_PYTHON = (3, 11)
 OLDEST_GIT = (2, 30)
@@ -33,7 +35,7 @@ class Finding(Record):
     mend: str | None = None
 
 
-def check(cwd: str, env: Mapping[str, str], now: int | None) -> list[Finding]:
+def check(cwd: str, env: Mapping[str, str], now: int | None, progress: Progress | None = None) -> list[Finding]:
     """Everything bb stands on, from the interpreter to the last line of the ledger."""
     findings = [_python(), _program(env), _git(), *_settings(env)]
     try:
@@ -41,7 +43,7 @@ def check(cwd: str, env: Mapping[str, str], now: int | None) -> list[Finding]:
     except BbError as error:
         return [*findings, Finding("repository", ODD, error.message, "git init")]
     findings.append(Finding("repository", GOOD, place.work_tree or place.common))
-    return [*findings, *_store(place, now)]
+    return [*findings, *_store(place, now, progress)]
 
 
 def mend(cwd: str, env: Mapping[str, str], now: int | None) -> list[str]:
@@ -136,9 +138,9 @@ def _settings(env: Mapping[str, str]) -> Iterator[Finding]:
             yield Finding(name, ODD if is_odd else GOOD, text, f"unset {name}" if is_odd else None)
 
 
-def _store(place: places.Place, now: int | None) -> Iterator[Finding]:
+def _store(place: places.Place, now: int | None, progress: Progress | None) -> Iterator[Finding]:
     try:
-        store = Store(place)
+        store = Store(place, progress)
     except BbError as error:
         yield Finding("ledger", BROKEN, f"{error.message}: {place.store}", error.hint)
         return
@@ -172,7 +174,7 @@ def _writable(store: Store) -> Finding:
 
 
 def _journals(store: Store) -> Iterator[Finding]:
-    found = audit.audit(store)
+    found = audit.audit(store, store.progress)
     journals = os.path.join(store.path, "j")
     for chain in found.chains:
         name = f"journal {chain.writer}"

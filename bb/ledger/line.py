@@ -155,15 +155,16 @@ def event(line: bytes, decode: Callable[[bytes], Any] | None = None) -> Event:
     """The event that a line says."""
     found = members(line, decode)
     return Event(
-        id=found["id"],
-        lamport=found["l"],
-        ts=found["ts"],
-        kind=found["kind"],
-        by=found["by"],
-        data=found["data"],
-        group_id=found["group_id"],
-        scope_key=found["scope_key"],
-        key=found.get("k"),
+        found["id"],
+        found["l"],
+        found["ts"],
+        found["kind"],
+        found["by"],
+        found["data"],
+        found["group_id"],
+        found["scope_key"],
+        found.get("k"),
+        None,
     )
 
 

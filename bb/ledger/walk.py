@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 
@@ -61,10 +62,15 @@ def everything(store: Store, wanted: Filter) -> Iterator[Event]:
     """Every event that is wanted, oldest first in the total order, each with its place in this clone's order."""
     import heapq  # noqa: PLC0415
 
+    import orjson  # noqa: PLC0415  (many lines: it repays its import)
+
     index = store.caught_up()
-    journals = [(journal, index.position(journal.writer).link.n) for journal in store.journals()]
     places = store.places()
-    for event in heapq.merge(*(_forwards(j, head) for j, head in journals), key=lambda event: event.order):
+    sources = []
+    for journal in store.journals():
+        raws = itertools.islice(_raw(journal), index.position(journal.writer).link.n)
+        sources.append(readable(filter(wanted.may_admit, raws), orjson.loads))
+    for event in heapq.merge(*sources, key=lambda event: event.order) if len(sources) > 1 else sources[0]:
         if wanted.admits(event):
             yield event.but(seq=places.of(event))
 
@@ -73,7 +79,7 @@ def raw_lines(store: Store) -> Iterator[tuple[str, bytes]]:
     """Every sound line as it stands, writer by writer: what a byte-exact copy needs."""
     index = store.caught_up()
     for journal in store.journals():
-        for _, raw in zip(range(index.position(journal.writer).link.n), _raw(journal), strict=False):
+        for raw in itertools.islice(_raw(journal), index.position(journal.writer).link.n):
             yield journal.writer, raw
 
 
@@ -123,10 +129,6 @@ class Follower:
             return True
         following = os.path.join(journal.folder, f"{position.link.n + 1:012}.jsonl")
         return size > position.offset or os.path.exists(following)
-
-
-def _forwards(journal: Journal, head: int) -> Iterator[Event]:
-    return readable(raw for _, raw in zip(range(head), _raw(journal), strict=False))
 
 
 def _raw(journal: Journal) -> Iterator[bytes]:

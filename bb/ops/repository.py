@@ -91,7 +91,7 @@ def doctor(desk: Desk, *, fix: bool = False) -> dict[str, Any]:
     """
     now = desk.now_or_none()
     mended = checkup.mend(desk.cwd, desk.env, now) if fix else []
-    findings = checkup.check(desk.cwd, desk.env, now)
+    findings = checkup.check(desk.cwd, desk.env, now, desk.progress)
     report: dict[str, Any] = {"checks": [finding.as_dict() for finding in findings], "mended": mended}
     if broken := [finding for finding in findings if finding.state == checkup.BROKEN]:
         names = ", ".join(finding.name for finding in broken)
