@@ -47,13 +47,15 @@ def before(written: str, now: int) -> int:
     """A moment given as RFC 3339, or as an age such as `90s`, `15m`, `2h`, `7d` counted back from NOW."""
     amount, unit = written[:-1], written[-1:]
     if unit in UNITS and _is_number(amount) and len(amount) <= 6:
-        return now - int(amount) * UNITS[unit]
+        moment = now - int(amount) * UNITS[unit]
+        if moment < FIRST:
+            raise NotATime(f"{written!r} ago there was no time yet")
+        return moment
     try:
         return parse(written)
     except NotATime:
-        raise NotATime(
-            f"{written!r} is neither a time nor an age", hint="for example 2026-11-21T03:40:35Z or 2h"
-        ) from None
+        hint = "for example 2026-11-21T03:40:35Z or 2h"
+        raise NotATime(f"{written!r} is neither a time nor an age", hint=hint) from None
 
 
 def _parse(written: str) -> int:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 WHITESPACE = " \t\r\n"
+INFINITE = float("inf")
 
 
 class InvalidText(Usage):
@@ -34,13 +35,20 @@ def _no_constant(name: str) -> object:
     raise NotJson(f"{name} is not JSON")
 
 
+def _finite(text: str) -> float:
+    number = float(text)
+    if number in (INFINITE, -INFINITE):
+        raise NotJson("a number is beyond all numbers")
+    return number
+
+
 class _Reading:
     """What the scanner wants to be told; NaN and Infinity, which are no JSON, are refused."""
 
     strict = True
     object_hook = None
     object_pairs_hook = None
-    parse_float = float
+    parse_float = staticmethod(_finite)
     parse_int = int
     parse_constant = staticmethod(_no_constant)
     memo: dict[str, str] = {}  # noqa: RUF012  (the scanner's own cache, cleared by it)
@@ -67,7 +75,7 @@ def _by_the_package() -> tuple[Callable[[str, int], tuple[Any, int]], Callable[[
     def writer(is_ascii: bool) -> Callable[[object], str]:
         return json.JSONEncoder(ensure_ascii=is_ascii, separators=(",", ":"), allow_nan=False).encode
 
-    decoder = json.JSONDecoder(parse_constant=_no_constant)
+    decoder = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite)
     return decoder.raw_decode, writer(False), writer(True)
 
 
@@ -82,8 +90,10 @@ def loads(text: str) -> Any:
     start = len(text) - len(text.lstrip(WHITESPACE))
     try:
         value, end = _scan(text, start)
-    except (ValueError, StopIteration, RecursionError) as error:
-        raise NotJson(str(error) or "nothing there") from None
+    except StopIteration as error:
+        raise NotJson(f"nothing that can be read at character {error.value}") from None
+    except (ValueError, RecursionError) as error:
+        raise NotJson(str(error)) from None
     if text[end:].strip(WHITESPACE):
         raise NotJson(f"extra text at character {end}")
     return value

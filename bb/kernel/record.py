@@ -48,6 +48,9 @@ class Record:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} is frozen")
 
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{type(self).__name__} is frozen")
+
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and self._values() == other._values()
 

@@ -10,7 +10,7 @@ from bb.kernel.errors import Refused
 
 # kind, the mark to look for, what must follow the mark
 TOKENS = (
-    ("private key", "-----BEGIN ", r"[A-Z ]*PRIVATE KEY"),
+    ("private key", "-----BEGIN ", r"[A-Z ]{0,40}PRIVATE KEY"),
     ("AWS access key", "AKIA", r"[0-9A-Z]{16}(?![0-9A-Za-z])"),
     ("AWS temporary key", "ASIA", r"[0-9A-Z]{16}(?![0-9A-Za-z])"),
     ("GitHub token", "ghp_", r"[0-9A-Za-z]{36}"),
@@ -21,17 +21,27 @@ TOKENS = (
     ("GitHub token", "github_pat_", r"[0-9A-Za-z_]{50}"),
     ("GitLab token", "glpat-", r"[0-9A-Za-z_-]{20}"),
     ("Slack token", "xox", r"[abeoprs]-[0-9A-Za-z-]{10}"),
-    ("Slack webhook", "hooks.slack.com/services/", r"T[0-9A-Z]+/B[0-9A-Z]+/\w+"),
+    ("Slack webhook", "hooks.slack.com/services/", r"T[0-9A-Z]{1,20}/B[0-9A-Z]{1,20}/\w+"),
     ("Anthropic key", "sk-ant-", r"[0-9A-Za-z_-]{20}"),
     ("OpenAI key", "sk-proj-", r"[0-9A-Za-z_-]{20}"),
     ("OpenAI key", "sk-", r"[0-9A-Za-z]{40}"),
-    ("Stripe key", "k_live_", r"[0-9A-Za-z]{20}"),
+    ("Stripe key", "sk_live_", r"[0-9A-Za-z]{20}"),
+    ("Stripe key", "rk_live_", r"[0-9A-Za-z]{20}"),
     ("Google key", "AIza", r"[0-9A-Za-z_-]{35}"),
     ("npm token", "npm_", r"[0-9A-Za-z]{36}"),
     ("PyPI token", "pypi-AgEI", r"[0-9A-Za-z_-]{20}"),
-    ("JSON web token", "eyJ", r"[0-9A-Za-z_-]{10,}\.eyJ[0-9A-Za-z_-]{10,}\.[0-9A-Za-z_-]{10}"),
-    ("password in a URL", "://", r"[^\s/:@]{1,64}:[^\s/:@]{3,128}@"),
+    ("JSON web token", "eyJ", r"[0-9A-Za-z_-]{10,4000}\.eyJ[0-9A-Za-z_-]{10,4000}\.[0-9A-Za-z_-]{10}"),
+    ("password in a URL", "://", r"[^\s/:@]{0,64}:[^\s/:@]{3,128}@"),
 )
+# A mark that starts with a letter starts a word: `task-` is no `sk-`. This also keeps a search from starting over and
+# over within one long word. In escaped text a word may also start behind an escape, as in `\\nghp_…`.
+WORD_START = r"(?:(?<![0-9A-Za-z_-])|(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4}))"
+# What belongs to a secret that was found: the rest of its word, or all the lines of a key.
+REST_OF_WORD = r"[0-9A-Za-z_/+=.-]*"
+BREAK = r"(?:\s|\\[nr])+"
+KEY_LINES = rf"-----(?:{BREAK}[0-9A-Za-z+/=]{{12,}})*"
+KEY_END = rf"(?:{BREAK}[0-9A-Za-z+/=]{{1,11}})?{BREAK}-----END [A-Z ]{{0,40}}PRIVATE KEY-----"
+REST_OF_KEY = rf"(?:{KEY_LINES}{KEY_END}|{KEY_LINES}|{REST_OF_WORD})"
 
 
 class SecretFound(Refused):
@@ -48,7 +58,7 @@ def found(text: str) -> list[str]:
         return []
     import re  # noqa: PLC0415  (a text with no mark must not pay for it)
 
-    return sorted({kind for kind, mark, rest in suspects if re.search(re.escape(mark) + rest, text)})
+    return sorted({kind for kind, mark, rest in suspects if re.search(_pattern(re.escape(mark), mark, rest), text)})
 
 
 def masked(text: str) -> str:
@@ -58,8 +68,13 @@ def masked(text: str) -> str:
         import re  # noqa: PLC0415
 
         for kind, mark, rest in suspects:
-            text = re.sub(re.escape(mark) + rest + r"[0-9A-Za-z_/+=-]*", f"[{kind}]", text)
+            whole = REST_OF_KEY if kind == "private key" else REST_OF_WORD
+            text = re.sub(_pattern(re.escape(mark), mark, rest) + whole, f"[{kind}]", text)
     return text
+
+
+def _pattern(escaped: str, mark: str, rest: str) -> str:
+    return (WORD_START if mark[0].isalpha() else "") + escaped + rest
 
 
 def refuse_secrets(text: str, allowed_because: str | None = None) -> None:

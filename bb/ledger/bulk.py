@@ -7,6 +7,7 @@ is handed back, and the caller goes through it line by line to say what and wher
 from __future__ import annotations
 
 import gc
+import re
 from hashlib import sha256
 from operator import lt
 
@@ -14,9 +15,13 @@ import orjson
 
 from bb.kernel.digest import HEX_LENGTH
 from bb.ledger import line as lines
-from bb.ledger.line import DH_START, KIND_PART, LAMPORT_PART, LEAP, P_END, P_START, Link
+from bb.ledger.line import DH_START, KIND_PART, LAMPORT_PART, LEAP, LONGEST_TIME, P_END, P_START, Link
 
-decode = orjson.loads
+LONG_NUMBER = re.compile(rb"[0-9]{19}")  # fast decoders read whole numbers beyond 64 bits as something else
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 BEFORE_N, _, AFTER_N = lines.PREFIX.partition(b"%d")
 THREE_DIGITS = [b"%03d" % n for n in range(1000)]
 HALF = HEX_LENGTH // 2  # the bytes that a digest's hex stands for
@@ -33,7 +38,7 @@ def check(block: list[bytes], writer: str, previous: Link) -> tuple[list[bytes],
         return _check_in_two(block, writer, previous, 10 ** len(str(first)) - first)
     pieces = [raw.partition(lines.DATA) for raw in block]
     heads = [piece[0] for piece in pieces]
-    if [1 for raw in block if raw[-1:] != b"}"]:
+    if [1 for piece in pieces if piece[2][-1:] != b"}"]:  # also where there is no data at all
         return None
     digests = [sha256(head).digest()[:HALF] for head in heads]
     data_digests = [sha256(piece[2][:-1]).digest()[:HALF] for piece in pieces]
@@ -50,7 +55,7 @@ def check(block: list[bytes], writer: str, previous: Link) -> tuple[list[bytes],
         times = list(map(int, numbers))
     except (IndexError, ValueError):
         return None
-    if not b"".join(numbers).isdigit() or times[-1] - previous.lamport > LEAP:
+    if not b"".join(numbers).isdigit() or max(map(len, numbers)) > LONGEST_TIME or times[-1] - previous.lamport > LEAP:
         return None
     if not all(map(lt, [previous.lamport, *times], times)):
         return None
@@ -77,6 +82,11 @@ def _prefixes(own: bytes, first: int, last: int) -> bytes:
 
 def _hex(before: str, digests: list[bytes]) -> bytes:
     return (before + b"".join(digests).hex()).encode()
+
+
+def decode(line: bytes) -> Any:
+    """What a line says, as the other decoder would read it."""
+    return lines.decode(line) if LONG_NUMBER.search(line) else orjson.loads(line)
 
 
 class Undisturbed:

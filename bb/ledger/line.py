@@ -28,10 +28,13 @@ MAX_LINE = 1 << 20
 # How far Lamport time may rise from one line to the next: more than any clone has events to bring in, and so little
 # that a forged line cannot push everybody's clock to where JSON readers lose digits.
 LEAP = 1 << 32
+LONGEST_TIME = 16  # digits
+DEEPEST = 500  # levels of brackets; decoders give up at different depths beyond that
 PREFIX = b'{"v":1,"id":"%s.%d","l":'
 # Split at every quote, a head has the Lamport time in this part and the kind in that one.
 LAMPORT_PART, KIND_PART = 8, 15
 DATA = b',"data":'
+NO_BRACKETS = bytes(octet for octet in range(256) if octet not in b"[]{}")
 P_MARK, DH_MARK = b',"p":"', b'","dh":"'
 TAIL = len(P_MARK) + HEX_LENGTH + len(DH_MARK) + HEX_LENGTH + 1  # from P_MARK to the head's end
 P_START = -TAIL + len(P_MARK)
@@ -120,7 +123,7 @@ def clock_and_kind(head: bytes) -> tuple[int, bytes]:
     """The Lamport time and the kind, by their place among a head's quoted texts. BadLine when they are not there."""
     parts = head.split(b'"', KIND_PART + 1)
     number = parts[LAMPORT_PART][1:-1] if len(parts) > KIND_PART else b""
-    if not (number.isdigit() and len(number) < 17):
+    if not (number.isdigit() and len(number) <= LONGEST_TIME):
         raise BadLine("it has no Lamport time or no kind")
     return int(number), parts[KIND_PART]
 
@@ -135,10 +138,12 @@ def link_alone(line: bytes, writer: str) -> Link:
     return check(line, writer, before)
 
 
-def members(line: bytes, decode: Callable[[bytes], Any] | None = None) -> dict[str, Any]:
+def members(line: bytes, decoder: Callable[[bytes], Any] | None = None) -> dict[str, Any]:
     """What a line says, member by member; Unreadable when that is no event. A blanked payload reads as an empty one."""
+    if line.count(b"[") + line.count(b"{") > DEEPEST and _depth(line) > DEEPEST:
+        raise Unreadable("it is nested too deeply")
     try:
-        found: dict[str, Any] = (decode or _decode)(line)
+        found: dict[str, Any] = (decoder or decode)(line)
         if found["data"] is None:
             found["data"] = {}
         are_texts = str is type(found["id"]) is type(found["ts"]) is type(found["kind"]) is type(found["by"])
@@ -148,12 +153,25 @@ def members(line: bytes, decode: Callable[[bytes], Any] | None = None) -> dict[s
         raise Unreadable(f"it is no event: {error}") from None
     if not is_event:
         raise Unreadable("a member is of the wrong kind")
+    # A member given twice must not make the line another than the one its place in the chain is about.
+    if not line.startswith(b'{"v":1,"id":"%s","l":%d,' % (found["id"].encode(), found["l"])):
+        raise Unreadable("it gives itself two places")
     return found
 
 
-def event(line: bytes, decode: Callable[[bytes], Any] | None = None) -> Event:
+def _depth(line: bytes) -> int:
+    """How deep the brackets outside of texts are nested."""
+    outside = b"".join(line.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')[::2])
+    depth = deepest = 0
+    for bracket in outside.translate(None, delete=NO_BRACKETS):
+        depth += 1 if bracket in b"[{" else -1
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def event(line: bytes, decoder: Callable[[bytes], Any] | None = None) -> Event:
     """The event that a line says."""
-    found = members(line, decode)
+    found = members(line, decoder)
     return Event(
         found["id"],
         found["l"],
@@ -174,7 +192,7 @@ def salt(octets: bytes) -> str:
     return "".join(ids.BASE32[number >> 5 * place & 31] for place in range(8))
 
 
-def _decode(line: bytes) -> Any:
+def decode(line: bytes) -> Any:
     parsed = jsontext.loads(line.decode())
     if b"\\u" in line:
         jsontext.dumps(parsed).encode()  # refuses half a surrogate pair, as orjson does: it is no text

@@ -113,15 +113,15 @@ class Reader:
                 found = lines.members(raws[place], self._decode)
             except Unreadable:
                 continue
-            self._fold(writer, first + place, found)
+            self._fold(writer, first + place, said[place].decode("utf-8", "replace"), found)
 
-    def _fold(self, writer: str, n: int, found: dict[str, Any]) -> None:
+    def _fold(self, writer: str, n: int, kind: str, found: dict[str, Any]) -> None:
         if found.get("k"):
             self._keys.append((found["by"], found["k"], ids.event_id(writer, n)))
-        if found["kind"] == kinds.MERGED:
+        if kind == kinds.MERGED:
             self._account(writer, n, found["data"])
             return
-        fact = kinds.fact_of(found["kind"], found["data"])
+        fact = kinds.fact_of(kind, found["data"])
         if fact is None:
             return
         fold = kinds.FOLDS[type(fact)]

@@ -62,14 +62,14 @@ def everything(store: Store, wanted: Filter) -> Iterator[Event]:
     """Every event that is wanted, oldest first in the total order, each with its place in this clone's order."""
     import heapq  # noqa: PLC0415
 
-    import orjson  # noqa: PLC0415  (many lines: it repays its import)
+    from bb.ledger import bulk  # noqa: PLC0415  (many lines: it repays its import)
 
     index = store.caught_up()
     places = store.places()
     sources = []
     for journal in store.journals():
         raws = itertools.islice(_raw(journal), index.position(journal.writer).link.n)
-        sources.append(readable(filter(wanted.may_admit, raws), orjson.loads))
+        sources.append(readable(filter(wanted.may_admit, raws), bulk.decode))
     for event in heapq.merge(*sources, key=lambda event: event.order) if len(sources) > 1 else sources[0]:
         if wanted.admits(event):
             yield event.but(seq=places.of(event))
