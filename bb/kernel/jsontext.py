@@ -99,6 +99,17 @@ def loads(text: str) -> Any:
     return value
 
 
+def read(octets: bytes) -> Any:
+    """The value of a JSON text as it stands in a file; NotJson also when a text in it is half a surrogate pair."""
+    try:
+        value = loads(octets.decode())
+        if b"\\u" in octets:
+            dumps(value).encode()
+    except UnicodeError as error:
+        raise NotJson(str(error)) from None
+    return value
+
+
 def canonical(value: object) -> str:
     """One text for one value, whatever order its members were given in: for digests and comparisons."""
     return dumps(_sorted(value))

@@ -13,6 +13,7 @@ from operator import lt
 
 import orjson
 
+from bb.kernel import jsontext
 from bb.kernel.digest import HEX_LENGTH
 from bb.ledger import line as lines
 from bb.ledger.line import DH_START, KIND_PART, LAMPORT_PART, LEAP, LONGEST_TIME, P_END, P_START, Link
@@ -86,7 +87,7 @@ def _hex(before: str, digests: list[bytes]) -> bytes:
 
 def decode(line: bytes) -> Any:
     """What a line says, as the other decoder would read it."""
-    return lines.decode(line) if LONG_NUMBER.search(line) else orjson.loads(line)
+    return jsontext.read(line) if LONG_NUMBER.search(line) else orjson.loads(line)
 
 
 class Undisturbed:

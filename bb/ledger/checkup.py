@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from bb.ledger.reader import Progress
+    from bb.ledger.reader import Damage, Progress
 
 GOOD, ODD, BROKEN = "good", "odd", "broken"
 OLDEST_PYTHON = (3, 11)
@@ -64,11 +64,8 @@ def mend(cwd: str, env: Mapping[str, str], now: int | None) -> list[str]:
     try:
         done += [f"mended the torn last line of writer {writer}" for writer in repair.mend_torn(store)]
         found = audit.audit(store)
-        damages = [chain.damage for chain in found.chains if chain.damage and chain.is_ours and now is not None]
-        for damage in damages:
-            count = repair.start_new_writer(store, damage, now or 0)
-            done.append(f"retired writer {damage.writer} and recorded {count} whole events behind its damage again")
-        if damages or not found.is_index_right:
+        done += _mend_journals(store, [chain.damage for chain in found.chains if chain.damage and chain.is_ours], now)
+        if not audit.audit(store).is_index_right:
             store.index.rebuild(store.journals())
             done.append("rebuilt the index")
         if swept := repair.sweep(place.store):
@@ -76,6 +73,17 @@ def mend(cwd: str, env: Mapping[str, str], now: int | None) -> list[str]:
     finally:
         store.close()
     return done
+
+
+def _mend_journals(store: Store, damages: list[Damage], now: int | None) -> Iterator[str]:
+    """Retire what is damaged, and record again what is whole behind the damage, now or from an earlier attempt."""
+    if now is None:
+        return
+    for damage in damages:
+        repair.retire(store, damage)
+        yield f"retired writer {damage.writer}: line {damage.n} is damaged"
+    for writer, count in repair.salvage_owed(store, now).items():
+        yield f"recorded {count} whole events from behind the damage of {writer} again"
 
 
 def _python() -> Finding:
@@ -199,8 +207,7 @@ def _index(store: Store) -> Finding:
 
 
 def _leftovers(store: Store) -> Iterator[Finding]:
-    count = sum(1 for folder in (store.path, presence.folder(store.path)) for _ in disk.leftovers(folder))
-    if count:
+    if count := len(repair.leftovers(store.path)):
         yield Finding("leftovers", ODD, f"{count} temporary files of killed processes", "bb doctor --fix")
     if aside := disk.names(os.path.join(store.path, "torn")):
         yield Finding("torn", GOOD, f"{len(aside)} fragments of unfinished writes are kept in {store.path}/torn")

@@ -63,7 +63,7 @@ def read(store: str) -> Clone | None:
     if written is None:
         return None
     try:
-        found: Any = jsontext.loads(written.decode())
+        found: Any = jsontext.read(written)
         clone = Clone(**{name: found[name] for name in Clone.__match_args__})
     except (ValueError, TypeError, KeyError) as error:
         raise StoreUnreadable(path=os.path.join(store, NAME)) from error

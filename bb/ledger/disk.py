@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import time
 
 from bb.kernel.errors import BbError, Busy, Forbidden, Refused
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from typing import IO
 
 NETWORK_FILE_SYSTEMS = frozenset(["nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "fuse.sshfs", "vboxsf", "prl_fs"])
+ABANDONED = 600  # seconds; replacing a file takes a fraction of one
 SMALL = 1 << 16  # no small file of ours comes near this; a larger one is not ours
 
 
@@ -44,6 +46,13 @@ class DiskFailed(Refused):
     hint = "check the disk, then run `bb doctor`"
 
 
+class NoSuchFolder(Refused):
+    """A folder of the ledger is gone."""
+
+    code = "FOLDER_MISSING"
+    hint = "run `bb doctor`"
+
+
 class TooManyFiles(Busy):
     """The system has no file handles left."""
 
@@ -58,6 +67,7 @@ REFUSALS: dict[int | None, type[BbError]] = {
     errno.EROFS: ReadOnlyStore,
     errno.EACCES: NoPermission,
     errno.EPERM: NoPermission,
+    errno.ENOENT: NoSuchFolder,
     errno.EMFILE: TooManyFiles,
     errno.ENFILE: TooManyFiles,
 }
@@ -193,8 +203,15 @@ def sync_data(fd: int) -> None:
 
 
 def leftovers(folder: str) -> Iterator[str]:
-    """Temporary files that a killed process left in FOLDER."""
-    return (os.path.join(folder, name) for name in names(folder) if name.startswith(".") and name.endswith(".tmp"))
+    """Temporary files that killed processes left in FOLDER: those too old to be anybody's work under way."""
+    for name in names(folder):
+        if name.startswith(".") and name.endswith(".tmp"):
+            path = os.path.join(folder, name)
+            try:
+                if time.time() - os.stat(path).st_mtime > ABANDONED:
+                    yield path
+            except OSError:
+                continue  # its owner has just finished with it
 
 
 def file_system(path: str) -> str:

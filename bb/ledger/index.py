@@ -17,7 +17,8 @@ from bb.ledger.reader import Damage, Reader, Unusable, cursor_of, growth
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Sequence
+    from sqlite3 import Cursor
     from typing import Any
 
     from bb.ledger.journal import Journal, Position
@@ -29,7 +30,7 @@ PATIENCE = 10.0  # seconds to wait for another process that is catching up
 SCHEMA = """
 create table cursor (
     writer text primary key, segment integer, offset integer, n integer, lamport integer, head text, inode integer,
-    damage text
+    damage text, seen text
 ) without rowid;
 create table state (fold text, key text, value text, primary key (fold, key)) without rowid;
 create table idempotency (by text, key text, event text, primary key (by, key)) without rowid;
@@ -60,6 +61,7 @@ class Index:
         self.path = path
         self.own_writer = own_writer
         self.is_in_memory = False
+        self._journals: Sequence[Journal] = ()
         self._connection = self._open()
 
     def close(self) -> None:
@@ -69,36 +71,35 @@ class Index:
 
     def state(self, fold: str, key: str) -> Any:
         """The folded state of one entry; None when there is none."""
-        row = self._connection.execute("select value from state where fold = ? and key = ?", (fold, key)).fetchone()
-        return jsontext.loads(row[0]) if row else None
+        rows = self._ask(_parsed_first, "select value from state where fold = ? and key = ?", fold, key)
+        return rows[0][0] if rows else None
 
-    def states(self, fold: str) -> Iterator[tuple[str, Any]]:
+    def states(self, fold: str) -> list[tuple[str, Any]]:
         """Every entry of a fold, by key."""
-        for key, value in self._connection.execute("select key, value from state where fold = ? order by key", (fold,)):
-            yield key, jsontext.loads(value)
+        rows = self._ask(_parsed_first, "select value, key from state where fold = ? order by key", fold)
+        return [(key, value) for value, key in rows]
 
     def folds(self) -> list[str]:
         """The folds that have any state."""
-        return [fold for (fold,) in self._connection.execute("select distinct fold from state order by fold")]
+        return [fold for (fold,) in self._ask(list, "select distinct fold from state order by fold")]
 
     def recorded_under(self, by: str, key: str) -> str | None:
         """The event that BY recorded under an idempotency key."""
-        row = self._connection.execute("select event from idempotency where by = ? and key = ?", (by, key)).fetchone()
-        return row[0] if row else None
+        rows = self._ask(list, "select event from idempotency where by = ? and key = ?", by, key)
+        return rows[0][0] if rows else None
 
     def lamport(self) -> int:
         """The highest Lamport time of any line read."""
-        (highest,) = self._connection.execute("select coalesce(max(lamport), 0) from cursor").fetchone()
-        return int(highest)
+        return int(self._ask(list, "select coalesce(max(lamport), 0) from cursor")[0][0])
 
     def heads(self) -> dict[str, int]:
         """How many lines of each writer have been read."""
-        return dict(self._connection.execute("select writer, n from cursor where n > 0 order by writer"))
+        return dict(self._ask(list, "select writer, n from cursor where n > 0 order by writer"))
 
     def damages(self) -> list[Damage]:
         """What is broken in the journals."""
-        rows = self._connection.execute("select damage from cursor where damage is not null order by writer")
-        return [Damage(**jsontext.loads(damage)) for (damage,) in rows]
+        rows = self._ask(_parsed_first, "select damage from cursor where damage is not null order by writer")
+        return [Damage(**damage) for (damage,) in rows]
 
     def unmerged(self) -> dict[str, int]:
         """Lines of other writers that no line of ours accounts for yet: the heads of those writers."""
@@ -107,14 +108,24 @@ class Index:
 
     def markers(self) -> list[Marker]:
         """Where our own lines brought in other writers' lines, in order; the first is the empty beginning."""
-        rows = self._connection.execute(
-            "select n, foreign_before, heads from merged where writer = ? order by n", (self.own_writer or "",)
-        )
-        return [Marker(0, 0, {}), *(Marker(n, before, jsontext.loads(heads)) for n, before, heads in rows)]
+        query = "select heads, n, foreign_before from merged where writer = ? order by n"
+        rows = self._ask(_parsed_first, query, self.own_writer or "")
+        return [Marker(0, 0, {}), *(Marker(n, before, heads) for heads, n, before in rows)]
 
     def position(self, writer: str) -> Position:
         """How far the journal of WRITER has been read."""
         return cursor_of(self._connection, writer)[0]
+
+    def _ask(self, read: Callable[[Cursor], list[Any]], query: str, *values: str) -> list[Any]:
+        """The rows of QUERY. An index that turns out to be broken is made again first."""
+        try:
+            return read(self._connection.execute(query, values))
+        except (sqlite3.DatabaseError, ValueError) as error:
+            if self._connection.in_transaction:
+                raise
+            self._start_over(sqlite3.DatabaseError(str(error)))
+            self.catch_up(self._journals)
+            return read(self._connection.execute(query, values))
 
     def behind(self, journals: Sequence[Journal]) -> int:
         """How many bytes of the journals have not been read yet."""
@@ -127,16 +138,18 @@ class Index:
 
     def catch_up(self, journals: Sequence[Journal], progress: Progress | None = None) -> None:
         """Read what the journals have gained."""
+        self._journals = journals
         try:
             self._catch_up(journals, progress)
         except Unusable:
             self.rebuild(journals, progress)
-        except sqlite3.DatabaseError as error:
-            self._start_over(error)
+        except (sqlite3.DatabaseError, ValueError) as error:
+            self._start_over(sqlite3.DatabaseError(str(error)))
             self._catch_up(journals, progress)
 
     def rebuild(self, journals: Sequence[Journal], progress: Progress | None = None) -> None:
         """Forget everything and read the journals from the start."""
+        self._journals = journals
         try:
             self._connection.execute("begin immediate")
             with _Transaction(self._connection):
@@ -160,11 +173,11 @@ class Index:
 
     def _unread(self, journals: Sequence[Journal]) -> list[tuple[Journal, int]]:
         """The journals that have grown, and by how much. Unusable when one has shrunk or is another file now."""
-        rows = self._connection.execute("select writer, segment, offset, inode from cursor")
-        cursors = {writer: (segment, offset, inode) for writer, segment, offset, inode in rows}
+        rows = self._connection.execute("select writer, segment, offset, inode, seen from cursor")
+        cursors = {writer: cursor for writer, *cursor in rows}
         if gone := cursors.keys() - {journal.writer for journal in journals}:
             raise Unusable(f"the journal of {', '.join(sorted(gone))} is gone")
-        grown = [(journal, growth(journal, *cursors.get(journal.writer, (0, 0, None)))) for journal in journals]
+        grown = [(journal, growth(journal, *cursors.get(journal.writer, (0, 0, None, None)))) for journal in journals]
         return [(journal, size) for journal, size in grown if size]
 
     def _read(self, journals: Sequence[Journal], progress: Progress | None) -> None:
@@ -233,6 +246,11 @@ class Index:
     def _refuse_to_wait(self, error: sqlite3.DatabaseError) -> None:
         if "locked" in str(error) or "busy" in str(error):
             raise IndexBusy from error
+
+
+def _parsed_first(rows: Cursor) -> list[Any]:
+    """The rows, with their first value read as JSON."""
+    return [(jsontext.loads(first), *others) for first, *others in rows]
 
 
 class _Transaction:

@@ -73,6 +73,18 @@ class Segment(Record):
         except OSError as error:
             raise disk.refusal(error) from error
 
+    def octets(self) -> bytes:
+        """The whole file, sound or not."""
+        size = self.size()
+        try:
+            fd = os.open(self.path, os.O_RDONLY | NO_FOLLOW)
+            try:
+                return _pread(fd, size, 0)
+            finally:
+                os.close(fd)
+        except OSError as error:
+            raise disk.refusal(error) from error
+
     def is_whole(self) -> bool:
         """Whether it ends with a whole line, or is empty."""
         try:
@@ -124,6 +136,11 @@ class Journal:
             if len(stem) == 12 and stem.isascii() and stem.isdigit()
         ]
 
+    def signature(self) -> str:
+        """What changes whenever somebody writes to the journal."""
+        status = [segment.status() for segment in self.segments()]
+        return " ".join(f"{file.st_ino}:{file.st_size}:{file.st_mtime_ns}" for file in status)
+
     def lock(self) -> Lock:
         return Lock(os.path.join(self.folder, LOCK))
 
@@ -159,15 +176,27 @@ class Journal:
             if end < segment.size():
                 return
 
-    def stuck(self, segment: int, offset: int) -> str | None:
-        """Why reading cannot go on where it ended, if that is more than a line being written."""
-        for place, file in enumerate(segments := self.segments()):
-            if file.first == segment and (rest := file.size() - offset):
-                if place + 1 < len(segments):
-                    return "a segment ends in the middle of a line"
-                if rest >= lines.MAX_LINE:
-                    return "it is longer than a line may be"
+    def stuck(self, position: Position) -> tuple[Segment, int, str] | None:
+        """Where and why reading cannot go on behind POSITION, if that is more than a line being written."""
+        segments = [file for file in self.segments() if file.first >= position.segment]
+        for place, file in enumerate(segments):
+            offset = position.offset if file.first == position.segment else 0
+            if (rest := file.size() - offset) and place + 1 < len(segments):
+                return file, offset, "a segment ends in the middle of a line"
+            if rest >= lines.MAX_LINE:
+                return file, offset, "it is longer than a line may be"
         return None
+
+    def has(self, position: Position) -> bool:
+        """Whether the line that ends at POSITION is still the one that was read there."""
+        for segment in self.segments():
+            if segment.first == position.segment and segment.size() >= position.offset:
+                raw = next(_lines_backwards(segment, position.offset), b"")
+                try:
+                    return lines.link_alone(raw, self.writer) == position.link
+                except BadLine:
+                    return False
+        return False
 
     def offset_of_last(self) -> int:
         """Where the last whole line starts, in its segment."""
@@ -270,12 +299,13 @@ class Journal:
             raise disk.refusal(error) from error
 
 
-def _lines_backwards(segment: Segment) -> Iterator[bytes]:
-    """The whole lines of a segment, last first, read in growing blocks from its end."""
+def _lines_backwards(segment: Segment, end: int | None = None) -> Iterator[bytes]:
+    """The whole lines of a segment up to END, last first, read in growing blocks."""
     try:
         fd = os.open(segment.path, os.O_RDONLY | NO_FOLLOW)
         try:
-            end, rest, size, is_end = os.fstat(fd).st_size, b"", TAIL_BLOCK, True
+            rest, size, is_end = b"", TAIL_BLOCK, True
+            end = os.fstat(fd).st_size if end is None else end
             while end:
                 start = max(0, end - size)
                 pieces = (_pread(fd, end - start, start) + rest).split(b"\n")

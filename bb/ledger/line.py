@@ -143,7 +143,7 @@ def members(line: bytes, decoder: Callable[[bytes], Any] | None = None) -> dict[
     if line.count(b"[") + line.count(b"{") > DEEPEST and _depth(line) > DEEPEST:
         raise Unreadable("it is nested too deeply")
     try:
-        found: dict[str, Any] = (decoder or decode)(line)
+        found: dict[str, Any] = (decoder or jsontext.read)(line)
         if found["data"] is None:
             found["data"] = {}
         are_texts = str is type(found["id"]) is type(found["ts"]) is type(found["kind"]) is type(found["by"])
@@ -190,10 +190,3 @@ def salt(octets: bytes) -> str:
     """Eight characters of salt from five random OCTETS."""
     number = int.from_bytes(octets, "big")
     return "".join(ids.BASE32[number >> 5 * place & 31] for place in range(8))
-
-
-def decode(line: bytes) -> Any:
-    parsed = jsontext.loads(line.decode())
-    if b"\\u" in line:
-        jsontext.dumps(parsed).encode()  # refuses half a surrogate pair, as orjson does: it is no text
-    return parsed

@@ -58,6 +58,8 @@ def find(cwd: str, env: Mapping[str, str]) -> Place:
         link = os.path.join(folder, ".git")
         if git_dir := _git_dir(link):
             return Place(_common(git_dir, {}), folder)
+        if os.path.isfile(link):  # what it leads to is gone; the repository around it is another one
+            raise NotARepository(f"{link} leads to no repository")
         if _is_git_dir(folder):
             return Place(_common(folder, {}), None)
         parent = os.path.dirname(folder)

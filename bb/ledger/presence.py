@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 
 from bb.kernel import clock, ids, jsontext
+from bb.kernel.errors import BbError
 from bb.kernel.record import Record
 from bb.ledger import disk
 
@@ -32,13 +33,13 @@ class Presence(Record):
 
 def read(store: str, agent_id: str) -> Presence | None:
     """The presence of an agent; None when there is none that can be read."""
-    written = disk.read_small(_path(store, agent_id))
     try:
-        found = jsontext.loads((written or b"").decode())
+        written = disk.read_small(_path(store, agent_id))
+        found = jsontext.read(written or b"")
         seen_at, beats, record = clock.parse(found["seen_at"]), found["beats"], found["record"]
         if type(beats) is int and type(record) is dict and record["agent_id"] == agent_id and _is_record(record):
             return Presence(agent_id, seen_at, beats, record)
-    except (ValueError, TypeError, KeyError, clock.NotATime):
+    except (ValueError, TypeError, KeyError, BbError):
         pass
     return None
 
@@ -46,7 +47,11 @@ def read(store: str, agent_id: str) -> Presence | None:
 def write(store: str, presence: Presence) -> None:
     """Replace an agent's presence."""
     text = jsontext.dumps({"seen_at": clock.text(presence.seen_at), "beats": presence.beats, "record": presence.record})
-    disk.replace(_path(store, presence.agent_id), text.encode())
+    try:
+        disk.replace(_path(store, presence.agent_id), text.encode())
+    except disk.NoSuchFolder:
+        disk.make_folder(folder(store))
+        disk.replace(_path(store, presence.agent_id), text.encode())
 
 
 def everybody(store: str) -> dict[str, Presence]:

@@ -61,26 +61,26 @@ class Reader:
         """Everything that JOURNAL has gained, up to its end or its first bad line."""
         position, inode = cursor_of(self._connection, journal.writer)
         damage: Damage | None = None
-        path = ""
         for segment, offset, block in journal.read(position):
             position, damage = self._read_block(journal.writer, segment, offset, block, position)
-            path, inode = segment.path, segment.status().st_ino
+            inode = segment.status().st_ino
             self._done += position.offset - offset
             if self._progress:
                 self._progress(self._done, self._total)
             if damage:
                 break
-        if damage is None and (reason := journal.stuck(position.segment, position.offset)):
-            damage = Damage(journal.writer, position.link.n + 1, path, position.offset, reason)
-        if position.segment:
-            self._move_cursor(journal.writer, position, inode, damage)
-
-    def _move_cursor(self, writer: str, position: Position, inode: int | None, damage: Damage | None) -> None:
-        link = position.link
+        if damage is None and (stuck := journal.stuck(position)):
+            segment, offset, reason = stuck
+            damage = Damage(journal.writer, position.link.n + 1, segment.path, offset, reason)
+        link, seen = position.link, journal.signature() if damage else None
         written = jsontext.dumps(damage.as_dict()) if damage else None
         self._connection.execute(
-            "insert or replace into cursor values (?, ?, ?, ?, ?, ?, ?, ?)",
-            (writer, position.segment, position.offset, link.n, link.lamport, link.head_digest, inode, written),
+            "insert or replace into cursor values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                *(journal.writer, position.segment, position.offset),
+                *(link.n, link.lamport, link.head_digest),
+                *(inode, written, seen),
+            ),
         )
 
     def _read_block(
@@ -182,8 +182,13 @@ def cursor_of(connection: sqlite3.Connection, writer: str) -> tuple[Position, in
     return Position(segment, offset, Link(n, lamport, head)), inode
 
 
-def growth(journal: Journal, segment: int, offset: int, inode: int | None) -> int:
-    """How many bytes JOURNAL has behind a cursor. Unusable when the cursor points into another file."""
+def growth(journal: Journal, segment: int, offset: int, inode: int | None, seen: str | None) -> int:
+    """How many bytes JOURNAL has behind a cursor. Unusable when the cursor points into another file.
+
+    None behind a damage that has been SEEN already, as long as the files are what they were.
+    """
+    if seen is not None and seen == journal.signature():
+        return 0
     segments = [file for file in journal.segments() if file.first >= segment]
     if segment and (not segments or segments[0].first != segment):
         raise Unusable(f"a segment of {journal.writer} is gone")

@@ -16,15 +16,18 @@ from bb.ledger import clone, disk, kinds, presence, writers
 from bb.ledger import line as lines
 from bb.ledger.clone import Clone
 from bb.ledger.journal import Journal
+from bb.ledger.store import readable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
-    from bb.ledger.journal import Block
     from bb.ledger.reader import Damage
-    from bb.ledger.store import Store
+    from bb.ledger.store import Draft, Store
+
+
+SALVAGED = b'"salvaged_from":'
+ROOM_FOR_ORIGIN = 256
 
 
 class NothingToMend(Refused):
@@ -45,39 +48,62 @@ def mend_torn(store: Store) -> list[str]:
         return [journal.writer] if journal.mend() else []
 
 
-def start_new_writer(store: Store, damage: Damage, now: int) -> int:
-    """Retire a damaged journal, go on under a new writer, and record again what is whole behind the damage."""
-    salvage = list(_whole_behind(Journal(store.path, damage.writer), damage))
-    writers.retire(os.path.join(store.path, "j"), damage.writer, f"line {damage.n}: {damage.reason}")
-    return store.salvage(salvage, now)
+def retire(store: Store, damage: Damage) -> None:
+    """Never write to a damaged journal again, and remember that what is whole behind the damage is to be recorded."""
+    owed = f"{os.path.basename(damage.path)}:{damage.offset}"
+    writers.retire(_journals(store), damage.writer, f"line {damage.n}: {damage.reason}", owed)
 
 
-def _whole_behind(journal: Journal, damage: Damage) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """By whom, of what kind, with which data: every line behind DAMAGE whose data still matches its head."""
-    for segment, offset, block in _everything(journal):
-        for raw in block.lines():
-            is_behind = (segment, offset) >= (damage.path, damage.offset)
-            offset += len(raw) + 1
-            if is_behind and (found := _salvaged(raw, journal.writer)):
+def salvage_owed(store: Store, now: int) -> dict[str, int]:
+    """Record what retired writers are still owed, under a writer of our own: how many events for each.
+
+    A salvage that was interrupted is taken up again; what has been recorded once is left out.
+    """
+    done = {}
+    for writer, owner in writers.retired(_journals(store)).items():
+        name, _, offset = (owner.owed or "").partition(":")
+        if not (name and offset.isdigit()):
+            continue
+        whole = list(_whole_behind(Journal(store.path, writer), name, int(offset)))
+        done[writer] = store.salvage(lambda whole=whole: _new(store, whole), now)  # type: ignore[misc]
+        writers.retire(_journals(store), writer, owner.retired or "", None)
+    return done
+
+
+def _new(store: Store, whole: list[Draft]) -> list[Draft]:
+    """Those of the events that have not been recorded again yet."""
+    out_of_use = writers.retired(_journals(store))
+    in_use = [journal for journal in store.journals() if journal.writer not in out_of_use]
+    candidates = (raw for journal in in_use for raw in journal.backwards() if SALVAGED in raw)
+    known = {event.data.get("salvaged_from") for event in readable(candidates)}
+    return [draft for draft in whole if draft[2]["salvaged_from"] not in known]
+
+
+def _whole_behind(journal: Journal, name: str, start: int) -> Iterator[Draft]:
+    """Every line from byte START of the segment called NAME on whose data still matches its head."""
+    for segment in journal.segments():
+        this = os.path.basename(segment.path)
+        offset = start if this == name else 0
+        for raw in segment.octets()[offset:].split(b"\n") if this >= name else ():
+            if found := _salvaged(raw, journal.writer):
                 yield found
 
 
-def _everything(journal: Journal) -> Iterator[tuple[str, int, Block]]:
-    for segment in journal.segments():
-        for offset, block in segment.blocks():
-            yield segment.path, offset, block
+def _journals(store: Store) -> str:
+    return os.path.join(store.path, "j")
 
 
-def _salvaged(raw: bytes, writer: str) -> tuple[str, str, dict[str, Any]] | None:
+def _salvaged(raw: bytes, writer: str) -> Draft | None:
+    """The event of a whole line, with the id and time it had. One that would no longer fit into a line stays behind."""
     try:
-        link = lines.link_alone(raw, writer)
+        lines.link_alone(raw, writer)
         event = lines.event(raw)
     except (lines.BadLine, lines.Unreadable):
         return None
-    if link.n < 1 or event.kind == kinds.MERGED:
+    if event.kind == kinds.MERGED or len(raw) > lines.MAX_LINE - ROOM_FOR_ORIGIN:
         return None
     data = {name: value for name, value in event.data.items() if name != SALT}
-    return event.by, event.kind, data | {"salvaged_from": event.id, "salvaged_ts": event.ts}
+    return event.by, event.kind, {"salvaged_from": event.id, "salvaged_ts": event.ts} | data
 
 
 def rewrite_clone(store: str) -> Clone:
@@ -98,10 +124,18 @@ def rewrite_clone(store: str) -> Clone:
 
 def sweep(store: str) -> int:
     """Remove temporary files that killed processes left behind; how many."""
-    swept = [path for folder in (store, presence.folder(store)) for path in disk.leftovers(folder)]
+    swept = leftovers(store)
     for path in swept:
         disk.remove_if_there(path)
     return len(swept)
+
+
+def leftovers(store: str) -> list[str]:
+    """Temporary files of killed processes, anywhere in the store."""
+    journals = os.path.join(store, "j")
+    folders = [store, presence.folder(store), os.path.join(store, "torn")]
+    folders += [os.path.join(journals, writer) for writer in writers.all_in(journals)]
+    return [path for folder in folders for path in disk.leftovers(folder)]
 
 
 def belongings(store: str) -> list[str]:

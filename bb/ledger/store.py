@@ -146,11 +146,9 @@ class Store:
             self._append(lambda: [(by, *genesis)], now)
             return True
 
-    def salvage(self, found: Sequence[Draft], now: int) -> int:
+    def salvage(self, drafts: Callable[[], Sequence[Draft]], now: int) -> int:
         """Record events of a retired journal again, under a writer of our own; how many."""
-        self.writer = None
-        self.close()
-        return len(self._append(lambda: found, now))
+        return len(self._append(drafts, now))
 
     # -- recording
 
@@ -181,6 +179,7 @@ class Store:
             self.caught_up()
         journal = Journal(self.path, self._own())
         with journal.lock():
+            journal.mend()
             index = self.caught_up()
             self._refuse_damage(index)
             if key and (earlier := index.recorded_under(*key)):
@@ -194,7 +193,8 @@ class Store:
             def events(link: Link) -> list[Event]:
                 if link != index.position(journal.writer).link:
                     raise LedgerDamaged("the last line is not what it was when it was read", writer=journal.writer)
-                lamport = max(link.lamport, index.lamport())
+                # A forged clock far ahead is followed no further than a line may leap, or ours would not be sound.
+                lamport = min(max(link.lamport, index.lamport()), link.lamport + lines.LEAP - 1)
                 return [
                     Event(
                         id=ids.event_id(journal.writer, link.n + place),

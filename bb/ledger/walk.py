@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bb.ledger.journal import Journal
     from bb.ledger.store import Store
 
+REMEMBERED = 100  # lines; more than one append ever takes back
 GLANCE = 0.04  # seconds between two looks at the journals: well under the tenth of a second a follower may lag
 
 
@@ -89,10 +90,9 @@ class Follower:
     def __init__(self, store: Store, wanted: Filter) -> None:
         self._store = store
         self._wanted = wanted
-        self._positions: dict[str, Position] = {}
         index = store.caught_up()
-        for journal in store.journals():
-            self._positions[journal.writer] = index.position(journal.writer)
+        # By writer, the places behind the last lines shown.
+        self._passed = {journal.writer: [index.position(journal.writer)] for journal in store.journals()}
 
     def new(self) -> list[Event]:
         """What has come since the last call, in order."""
@@ -106,20 +106,24 @@ class Follower:
             time.sleep(GLANCE)
 
     def _read(self, journal: Journal) -> Iterator[Event]:
-        position = self._positions.get(journal.writer, Position(0, 0, lines.START))
-        if not self._has_grown(journal, position):
+        """What JOURNAL has gained. A line that could not be synced may have been shown and then taken back; then
+        reading goes on from the last one shown that is still there."""
+        passed = self._passed.setdefault(journal.writer, [Position(0, 0, lines.START)])
+        if not self._has_grown(journal, passed[-1]):
             return
-        for segment, offset, block in journal.read(position):
-            link = position.link
+        while len(passed) > 1 and not journal.has(passed[-1]):
+            passed.pop()
+        for segment, offset, block in journal.read(passed[-1]):
+            link = passed[-1].link
             for raw in block.lines():
                 try:
                     link = lines.check(raw, journal.writer, link)
                 except BadLine as error:
                     raise LedgerDamaged(f"line {link.n + 1} of {journal.writer} is damaged: {error}") from None
                 offset += len(raw) + 1
+                passed.append(Position(segment.first, offset, link))
+            del passed[:-REMEMBERED]
             yield from readable(block.lines())
-            position = Position(segment.first, offset, link)
-            self._positions[journal.writer] = position
 
     def _has_grown(self, journal: Journal, position: Position) -> bool:
         """One look at the active segment, and one for a newer."""
@@ -128,7 +132,7 @@ class Follower:
         except OSError:
             return True
         following = os.path.join(journal.folder, f"{position.link.n + 1:012}.jsonl")
-        return size > position.offset or os.path.exists(following)
+        return size != position.offset or os.path.exists(following)
 
 
 def _raw(journal: Journal) -> Iterator[bytes]:

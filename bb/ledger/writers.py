@@ -31,6 +31,7 @@ class Owner(Record):
     boot: str
     lock: str
     retired: str | None = None  # why it may not be written to any more
+    owed: str | None = None  # from where on its whole lines are still to be recorded again: segment file, colon, offset
 
     def is_us(self, here: Owner) -> bool:
         same_kernel = self.machine == here.machine or (self.boot != "" and self.boot == here.boot)
@@ -64,18 +65,25 @@ def mint(journals: str) -> str:
     return writer
 
 
-def retire(journals: str, writer: str, reason: str) -> None:
-    """Never write under this id again."""
+def retire(journals: str, writer: str, reason: str, owed: str | None) -> None:
+    """Never write under this id again; what is OWED until then is remembered, should this process die."""
     owner = read_owner(journals, writer) or Owner("", "", "")
-    _write_owner(os.path.join(journals, writer), owner.but(retired=reason))
+    _write_owner(os.path.join(journals, writer), owner.but(retired=reason, owed=owed))
+
+
+def retired(journals: str) -> dict[str, Owner]:
+    """The writers that are not written to any more."""
+    owners = {writer: read_owner(journals, writer) for writer in all_in(journals)}
+    return {writer: owner for writer, owner in owners.items() if owner is not None and owner.retired is not None}
 
 
 def read_owner(journals: str, writer: str) -> Owner | None:
     """Whose WRITER is; None when that cannot be read, and then it is nobody's."""
     written = disk.read_small(os.path.join(journals, writer, OWNER))
     try:
-        found: Any = jsontext.loads((written or b"").decode())
-        return Owner(found["machine"], found["boot"], found["lock"], found.get("retired"))
+        found: Any = jsontext.read(written or b"")
+        owner = Owner(found["machine"], found["boot"], found["lock"], found.get("retired"), found.get("owed"))
+        return owner if all(value is None or type(value) is str for value in owner.as_dict().values()) else None
     except (ValueError, TypeError, KeyError):
         return None
 
