@@ -94,6 +94,8 @@ def loads(text: str) -> Any:
         raise NotJson(f"nothing that can be read at character {error.value}") from None
     except (ValueError, RecursionError) as error:
         raise NotJson(str(error)) from None
+    except SystemError:  # what the bare scanner raises for its own errors until `json.decoder` has been imported
+        raise NotJson("it is cut short or malformed") from None
     if text[end:].strip(WHITESPACE):
         raise NotJson(f"extra text at character {end}")
     return value

@@ -46,15 +46,22 @@ def audit(store: Store, progress: Progress | None = None) -> Audit:
     try:
         journals = store.journals()
         fresh.rebuild(journals, progress)
-        known = store.caught_up()
         damages = {damage.writer: damage for damage in fresh.damages()}
-        chains = tuple(_chain(store, journal, fresh, known, damages.get(journal.writer)) for journal in journals)
         state = state_digest(fresh)
-        # Lines may have come since; the index is only judged on the same lines.
-        is_right = known.heads() != fresh.heads() or state_digest(known) == state
+        with store.caught_up().held_still() as known:
+            chains = tuple(_chain(store, journal, fresh, known, damages.get(journal.writer)) for journal in journals)
+            is_right = _is_right(fresh, known, set(damages), state)
     finally:
         fresh.close()
     return Audit(chains, state, is_right, tuple(disk.names(os.path.join(store.path, "torn"))))
+
+
+def _is_right(fresh: Index, known: Index, damaged: set[str], state: str) -> bool:
+    """Whether the index says what the journals say. It is only judged on the same lines: others may have come since."""
+    now, then = known.heads(), fresh.heads()
+    if now == then:
+        return state_digest(known) == state
+    return not any(now.get(writer, 0) > then.get(writer, 0) for writer in damaged)
 
 
 def _chain(store: Store, journal: Journal, fresh: Index, known: Index, damage: Damage | None) -> Chain:

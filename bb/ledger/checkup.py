@@ -56,15 +56,21 @@ def mend(cwd: str, env: Mapping[str, str], now: int | None) -> list[str]:
         return []
     done = []
     try:
-        clone.read(place.store)
+        found = clone.read(place.store)
+        if found:
+            found.may_write()  # what looks torn to this program may be whole to a newer one
+    except clone.LedgerTooNew:
+        return []
     except clone.StoreUnreadable:
+        found = None
+    if found is None:
         repair.rewrite_clone(place.store)
         done.append("wrote clone.json anew from the journals")
     store = Store(place)
     try:
         done += [f"mended the torn last line of writer {writer}" for writer in repair.mend_torn(store)]
-        found = audit.audit(store)
-        done += _mend_journals(store, [chain.damage for chain in found.chains if chain.damage and chain.is_ours], now)
+        chains = audit.audit(store).chains
+        done += _mend_journals(store, [chain.damage for chain in chains if chain.damage and chain.is_ours], now)
         if not audit.audit(store).is_index_right:
             store.index.rebuild(store.journals())
             done.append("rebuilt the index")

@@ -68,8 +68,7 @@ def read(store: str) -> Clone | None:
     except (ValueError, TypeError, KeyError) as error:
         raise StoreUnreadable(path=os.path.join(store, NAME)) from error
     numbers = (clone.format, clone.min_reader, clone.min_writer)
-    is_repo = type(clone.repo) is str and 0 < len(clone.repo) <= 64 and clone.repo.isalnum() and clone.repo.isascii()
-    if not (is_repo and all(type(number) is int for number in numbers)):
+    if not (is_repo_id(clone.repo) and all(type(number) is int for number in numbers)):
         raise StoreUnreadable(path=os.path.join(store, NAME))
     if not (type(clone.writer) is str and ids.is_writer_id(clone.writer)):
         raise StoreUnreadable(path=os.path.join(store, NAME))
@@ -78,3 +77,8 @@ def read(store: str) -> Clone | None:
 
 def write(store: str, clone: Clone) -> None:
     disk.replace(os.path.join(store, NAME), (jsontext.dumps(clone.as_dict()) + "\n").encode(), durable=True)
+
+
+def is_repo_id(repo: object) -> bool:
+    """Whether REPO may be the id of a repository."""
+    return isinstance(repo, str) and 0 < len(repo) <= 64 and repo.isalnum() and repo.isascii()

@@ -8,8 +8,9 @@ that is corrupt, of another version, or does not fit its journals is thrown away
 from __future__ import annotations
 
 import sqlite3
+import time
 
-from bb.kernel import jsontext
+from bb.kernel import ids, jsontext
 from bb.kernel.errors import Busy
 from bb.kernel.record import Record
 from bb.ledger import disk
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from bb.ledger.reader import Progress
 
 VERSION = 1
+PAUSE = 0.01
 PATIENCE = 10.0  # seconds to wait for another process that is catching up
 
 SCHEMA = """
@@ -33,7 +35,7 @@ create table cursor (
     damage text, seen text
 ) without rowid;
 create table state (fold text, key text, value text, primary key (fold, key)) without rowid;
-create table idempotency (by text, key text, event text, primary key (by, key)) without rowid;
+create table idempotency (by text, key text, writer text, n integer, primary key (by, key, writer, n)) without rowid;
 create table merged (writer text, n integer, foreign_before integer, heads text, primary key (writer, n));
 """
 TABLES = ("cursor", "state", "idempotency", "merged")
@@ -83,10 +85,10 @@ class Index:
         """The folds that have any state."""
         return [fold for (fold,) in self._ask(list, "select distinct fold from state order by fold")]
 
-    def recorded_under(self, by: str, key: str) -> str | None:
-        """The event that BY recorded under an idempotency key."""
-        rows = self._ask(list, "select event from idempotency where by = ? and key = ?", by, key)
-        return rows[0][0] if rows else None
+    def recorded_under(self, by: str, key: str) -> list[str]:
+        """The events that BY recorded under an idempotency key, in order."""
+        query = "select writer, n from idempotency where by = ? and key = ? order by writer, n"
+        return [ids.event_id(writer, n) for writer, n in self._ask(list, query, by, key)]
 
     def lamport(self) -> int:
         """The highest Lamport time of any line read."""
@@ -126,6 +128,10 @@ class Index:
             self._start_over(sqlite3.DatabaseError(str(error)))
             self.catch_up(self._journals)
             return read(self._connection.execute(query, values))
+
+    def held_still(self) -> HeldStill:
+        """`with index.held_still():` answers everything as of one moment, whatever other processes do to it."""
+        return HeldStill(self, self._connection)
 
     def behind(self, journals: Sequence[Journal]) -> int:
         """How many bytes of the journals have not been read yet."""
@@ -217,13 +223,24 @@ class Index:
     def _prepare(self, path: str) -> None:
         execute = self._connection.execute
         if path != ":memory:":
-            execute(
-                f"pragma journal_mode = {'delete' if disk.file_system(path) in disk.NETWORK_FILE_SYSTEMS else 'wal'}"
-            )
+            self._choose_journal_mode("delete" if disk.file_system(path) in disk.NETWORK_FILE_SYSTEMS else "wal")
         execute("begin immediate")
         with _Transaction(self._connection):
             if execute("pragma user_version").fetchone()[0] != VERSION:  # else another process was faster
                 self._create()
+
+    def _choose_journal_mode(self, mode: str) -> None:
+        """SQLite does not wait for others with this as it does with everything else, so we do."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                self._connection.execute(f"pragma journal_mode = {mode}")
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(PAUSE)
+            else:
+                return
 
     def _create(self) -> None:
         for table in TABLES:
@@ -251,6 +268,22 @@ class Index:
 def _parsed_first(rows: Cursor) -> list[Any]:
     """The rows, with their first value read as JSON."""
     return [(jsontext.loads(first), *others) for first, *others in rows]
+
+
+class HeldStill:
+    """One read transaction around several questions."""
+
+    def __init__(self, index: Index, connection: sqlite3.Connection) -> None:
+        self._index = index
+        self._connection = connection
+
+    def __enter__(self) -> Index:
+        self._connection.execute("begin")
+        return self._index
+
+    def __exit__(self, *_: object) -> None:
+        if self._connection.in_transaction:
+            self._connection.execute("rollback")
 
 
 class _Transaction:

@@ -176,12 +176,20 @@ class Journal:
             if end < segment.size():
                 return
 
-    def stuck(self, position: Position) -> tuple[Segment, int, str] | None:
-        """Where and why reading cannot go on behind POSITION, if that is more than a line being written."""
-        segments = [file for file in self.segments() if file.first >= position.segment]
-        for place, file in enumerate(segments):
+    def sizes(self) -> list[tuple[Segment, int]]:
+        """The segments and how long they are now."""
+        return [(segment, segment.size()) for segment in self.segments()]
+
+    def stuck(self, position: Position, sizes: list[tuple[Segment, int]]) -> tuple[Segment, int, str] | None:
+        """Where and why reading cannot go on behind POSITION, if that is more than a line being written.
+
+        Judged by the SIZES of before it was read: a line and a new segment may have come since.
+        """
+        for place, (file, size) in enumerate(sizes):
+            if file.first < position.segment:
+                continue
             offset = position.offset if file.first == position.segment else 0
-            if (rest := file.size() - offset) and place + 1 < len(segments):
+            if (rest := size - offset) > 0 and place + 1 < len(sizes):
                 return file, offset, "a segment ends in the middle of a line"
             if rest >= lines.MAX_LINE:
                 return file, offset, "it is longer than a line may be"

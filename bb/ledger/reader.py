@@ -53,7 +53,7 @@ class Reader:
         self._done = 0
         self._progress = progress
         self._states: dict[tuple[str, str], Any] = {}
-        self._keys: list[tuple[str, str, str]] = []
+        self._keys: list[tuple[str, str, str, int]] = []
         self._bulk = _bulk() if total >= BULK else None
         self._decode = self._bulk.decode if self._bulk else None
 
@@ -61,6 +61,7 @@ class Reader:
         """Everything that JOURNAL has gained, up to its end or its first bad line."""
         position, inode = cursor_of(self._connection, journal.writer)
         damage: Damage | None = None
+        sizes = journal.sizes()
         for segment, offset, block in journal.read(position):
             position, damage = self._read_block(journal.writer, segment, offset, block, position)
             inode = segment.status().st_ino
@@ -69,7 +70,7 @@ class Reader:
                 self._progress(self._done, self._total)
             if damage:
                 break
-        if damage is None and (stuck := journal.stuck(position)):
+        if damage is None and (stuck := journal.stuck(position, sizes)):
             segment, offset, reason = stuck
             damage = Damage(journal.writer, position.link.n + 1, segment.path, offset, reason)
         link, seen = position.link, journal.signature() if damage else None
@@ -117,7 +118,7 @@ class Reader:
 
     def _fold(self, writer: str, n: int, kind: str, found: dict[str, Any]) -> None:
         if found.get("k"):
-            self._keys.append((found["by"], found["k"], ids.event_id(writer, n)))
+            self._keys.append((found["by"], found["k"], writer, n))
         if kind == kinds.MERGED:
             self._account(writer, n, found["data"])
             return
@@ -167,8 +168,7 @@ class Reader:
             "insert or replace into state values (?, ?, ?)",
             ((fold, key, jsontext.dumps(value)) for (fold, key), value in self._states.items()),
         )
-        # The first use of a key counts; folding by order of arrival is safe because a key is checked under the lock.
-        self._connection.executemany("insert or ignore into idempotency values (?, ?, ?)", self._keys)
+        self._connection.executemany("insert or ignore into idempotency values (?, ?, ?, ?)", self._keys)
 
 
 def cursor_of(connection: sqlite3.Connection, writer: str) -> tuple[Position, int | None]:

@@ -12,7 +12,7 @@ import os
 from bb.kernel import ids
 from bb.kernel.errors import Refused
 from bb.kernel.event import SALT
-from bb.ledger import clone, disk, kinds, presence, writers
+from bb.ledger import clone, disk, kinds, origin, presence, writers
 from bb.ledger import line as lines
 from bb.ledger.clone import Clone
 from bb.ledger.journal import Journal
@@ -103,23 +103,16 @@ def _salvaged(raw: bytes, writer: str) -> Draft | None:
     if event.kind == kinds.MERGED or len(raw) > lines.MAX_LINE - ROOM_FOR_ORIGIN:
         return None
     data = {name: value for name, value in event.data.items() if name != SALT}
-    return event.by, event.kind, {"salvaged_from": event.id, "salvaged_ts": event.ts} | data
+    return event.by, event.kind, {"salvaged_from": event.id, "salvaged_ts": event.ts} | data, event.key
 
 
 def rewrite_clone(store: str) -> Clone:
     """Write clone.json anew from what the journals say of themselves."""
-    journals = os.path.join(store, "j")
-    for writer in writers.all_in(journals):
-        raw = Journal(store, writer).line(1)
-        try:
-            event = lines.event(raw or b"")
-        except lines.Unreadable:
-            continue
-        if event.group_id.startswith("g_"):
-            found = Clone(event.group_id.removeprefix("g_"), writers.ours(journals) or writer)
-            clone.write(store, found)
-            return found
-    raise NothingToMend
+    found = origin.from_journals(store)
+    if found is None:
+        raise NothingToMend
+    clone.write(store, found)
+    return found
 
 
 def sweep(store: str) -> int:

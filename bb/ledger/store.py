@@ -15,7 +15,7 @@ from bb.kernel import clock, ids, jsontext, tokens
 from bb.kernel.digest import digest
 from bb.kernel.errors import BbError, Conflict, NotFound, Refused
 from bb.kernel.event import Event
-from bb.ledger import clone, disk, git, kinds, writers
+from bb.ledger import clone, disk, git, kinds, origin, writers
 from bb.ledger import line as lines
 from bb.ledger.index import Index
 from bb.ledger.journal import Journal, LedgerDamaged
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from bb.ledger.place import Place
     from bb.ledger.reader import Progress
 
-    Draft = tuple[str, str, dict[str, Any]]  # by whom, of what kind, with which data
+    Draft = tuple[str, str, dict[str, Any], str | None]  # by whom, of what kind, with which data, under which key
 
 FAR_BEHIND = 1 << 20  # bytes of journal
 INDEX, JOURNALS, STORE_LOCK = "index.sqlite", "j", "lock"
@@ -75,7 +75,7 @@ class Store:
         self.path = place.store
         self.progress = progress
         self._journals_path = os.path.join(self.path, JOURNALS)
-        self._clone = clone.read(self.path)
+        self._clone = clone.read(self.path) or origin.from_journals(self.path)
         if self._clone:
             self._clone.may_read()
         self.writer = writers.ours(self._journals_path, self._clone.writer) if self._clone else None
@@ -127,24 +127,31 @@ class Store:
             return False
         disk.make_folder(self._journals_path)
         disk.make_folder(os.path.join(self.path, "presence"))
-        lock = os.path.join(self.path, STORE_LOCK)
-        try:
-            os.close(os.open(lock, os.O_WRONLY | os.O_CREAT, 0o666))
-        except OSError as error:
-            raise disk.refusal(error) from error
-        with Lock(lock):
+        with self._store_lock():
             self.close()
             self._clone = clone.read(self.path)
-            self.writer = writers.ours(self._journals_path, self._clone.writer if self._clone else None)
-            self.writer = self.writer or writers.mint(self._journals_path)
             if self._clone is None:
-                self._clone = clone.Clone(_repo_id(self.place), self.writer)
+                self._clone = origin.from_journals(self.path) or clone.Clone(_repo_id(self.place), writers.new_id())
                 clone.write(self.path, self._clone)
+            self.writer = writers.ours(self._journals_path, self._clone.writer)
+            if self.writer is None:
+                known = writers.all_in(self._journals_path)
+                fresh = writers.new_id() if self._clone.writer in known else self._clone.writer
+                self.writer = writers.mint(self._journals_path, fresh)
             if self.caught_up().heads():
                 return False  # another process was faster
             genesis = (kinds.GENESIS, {"title": title, "repo": self.clone.repo, "format": clone.FORMAT})
-            self._append(lambda: [(by, *genesis)], now)
+            self._append(lambda: [(by, *genesis, None)], now)
             return True
+
+    def _store_lock(self) -> Lock:
+        """Held while the store itself changes: it is made, or gets another writer."""
+        path = os.path.join(self.path, STORE_LOCK)
+        try:
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o666))
+        except OSError as error:
+            raise disk.refusal(error) from error
+        return Lock(path)
 
     def salvage(self, drafts: Callable[[], Sequence[Draft]], now: int) -> int:
         """Record events of a retired journal again, under a writer of our own; how many."""
@@ -165,7 +172,7 @@ class Store:
         it records nothing and returns what the first call recorded."""
 
         def drafts() -> list[Draft]:
-            return [(by, *_written(fact, allow_secret)) for fact in decide(self.index)]
+            return [(by, *_written(fact, allow_secret), key) for fact in decide(self.index)]
 
         return self._append(drafts, now, (by, key) if key else None)
 
@@ -188,7 +195,7 @@ class Store:
             if not wanted:
                 return []
             if heads := index.unmerged():
-                wanted.insert(0, ("system", kinds.MERGED, {"heads": heads}))
+                wanted.insert(0, ("system", kinds.MERGED, {"heads": heads}, None))
 
             def events(link: Link) -> list[Event]:
                 if link != index.position(journal.writer).link:
@@ -204,9 +211,9 @@ class Store:
                         by=by,
                         data=data,
                         group_id=self.clone.group_id,
-                        key=key[1] if key and place == len(wanted) else None,
+                        key=under,
                     )
-                    for place, (by, kind, data) in enumerate(wanted, 1)
+                    for place, (by, kind, data, under) in enumerate(wanted, 1)
                 ]
 
             recorded = journal.append(events, lambda: lines.salt(os.urandom(5)))
@@ -230,11 +237,13 @@ class Store:
 
     def _ensure_writer(self) -> None:
         """A copied store, or one shared with another kernel, gets a writer of its own before it is written to."""
-        self.writer = writers.ours(self._journals_path, self.writer or self.clone.writer)
+        before = self.writer
+        self.writer = writers.ours(self._journals_path, before or self.clone.writer)
         if self.writer is None:
-            self.close()
-            self.writer = writers.mint(self._journals_path)
-        elif self._index is not None and self._index.own_writer != self.writer:
+            with self._store_lock():  # two processes must not find themselves in a copy at once
+                self.writer = writers.ours(self._journals_path)
+                self.writer = self.writer or writers.mint(self._journals_path, writers.new_id())
+        if self.writer != before:
             self.close()
 
     def _refuse_damage(self, index: Index) -> None:
@@ -245,16 +254,17 @@ class Store:
                     **damage.as_dict(),
                 )
 
-    def _repeated(self, earlier: str, drafts: Callable[[], Sequence[Draft]]) -> list[Event]:
-        """The event recorded under a key, when it was for the same thing."""
-        event = self.event(earlier)
+    def _repeated(self, earlier: list[str], drafts: Callable[[], Sequence[Draft]]) -> list[Event]:
+        """The events recorded under a key, when they say what the request asks for now."""
+        events = [self.event(event) for event in earlier]
         try:
-            kind_now = {kind for _, kind, _ in drafts()}
-        except Conflict:
-            kind_now = {event.kind}  # of course it conflicts with itself: it has been done
-        if event.kind not in kind_now:
-            raise KeyReused(event_id=event.id)
-        return [event]
+            asked = [data for _, _, data, _ in drafts()]
+        except BbError:
+            return events  # of course it conflicts with itself: it has been done
+        for data, event in zip(asked, events, strict=False):
+            if any(event.data.get(member) != value for member, value in data.items()):
+                raise KeyReused(event_id=event.id)
+        return events
 
     # -- reading
 

@@ -52,13 +52,16 @@ def all_in(journals: str) -> list[str]:
     return [name for name in disk.names(journals) if ids.is_writer_id(name)]
 
 
-def mint(journals: str) -> str:
-    """Make a new writer of our own."""
-    writer = ids.writer_id(os.urandom(8))
+def new_id() -> str:
+    return ids.writer_id(os.urandom(8))
+
+
+def mint(journals: str, writer: str) -> str:
+    """Make WRITER a writer of our own."""
     folder = os.path.join(journals, writer)
     disk.make_folder(folder)
     try:
-        os.close(os.open(os.path.join(folder, LOCK), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+        os.close(os.open(os.path.join(folder, LOCK), os.O_WRONLY | os.O_CREAT, 0o666))
     except OSError as error:
         raise disk.refusal(error) from error
     _write_owner(folder, _here(folder))

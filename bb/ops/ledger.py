@@ -77,7 +77,7 @@ def status(desk: Desk) -> dict[str, Any]:
         "bytes": sum(segment.size() for journal in store.journals() for segment in journal.segments()),
         "writers": [{"writer": writer, "events": n, "is_ours": writer == store.writer} for writer, n in heads.items()],
         "index": "memory" if index.is_in_memory else index.path,
-        "is_damaged": bool(index.damages()),
+        "is_damaged": any(not _is_retired(store, damage.writer) for damage in index.damages()),
     }
 
 

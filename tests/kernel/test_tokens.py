@@ -1,0 +1,182 @@
+"""Secrets are found before they enter the ledger, and masked in what people paste elsewhere.
+
+Every example is put together from pieces, so that this file holds no secret that a scanner would know.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from bb.kernel.tokens import TOKENS, SecretFound, found, masked, refuse_secrets
+
+# (kind, the mark and what it needs to follow, the secret part itself); each is as short as its kind may be
+EXAMPLES = [
+    ("private key", "-----" + "BEGIN ", "PRIVATE" + " KEY"),
+    ("private key", "-----" + "BEGIN ", "EC " + "PRIVATE" + " KEY"),
+    ("private key", "-----" + "BEGIN ", "OPENSSH " + "PRIVATE" + " KEY"),
+    ("AWS access key", "AK" + "IA", "Q0W1E2R3T4Y5U6I7"),
+    ("AWS temporary key", "AS" + "IA", "Q0W1E2R3T4Y5U6I7"),
+    *(("GitHub token", "gh" + letter + "_", "aZ09" * 9) for letter in "posur"),
+    ("GitHub token", "github" + "_pat_", "aZ0_9" * 10),
+    ("GitLab token", "gl" + "pat-", "aZ_09-bY1x" * 2),
+    *(("Slack token", "xo" + "x" + letter + "-", "12345-abcd") for letter in "abeoprs"),
+    ("Slack webhook", "hooks.slack" + ".com/services/", "T0Z/B9A/x"),
+    ("Anthropic key", "sk" + "-ant-", "aZ_09-bY1x" * 2),
+    ("OpenAI key", "sk" + "-proj-", "aZ_09-bY1x" * 2),
+    ("OpenAI key", "sk" + "-", "aZ09" * 10),
+    *(("Stripe key", letter + "k_li" + "ve_", "aZ09x" * 4) for letter in "sr"),
+    ("Google key", "AI" + "za", "aZ-0_" * 7),
+    ("npm token", "np" + "m_", "aZ09" * 9),
+    ("PyPI token", "pypi" + "-AgEI", "aZ_09-bY1x" * 2),
+    ("JSON web token", "ey" + "J", "hbGciOiJ_-" + ".ey" + "J" + "zdWIiOiI_-" + "." + "c2lnbmF0_-"),
+    ("password in a URL", "https:" + "//", "u:abc" + "@"),
+    ("password in a URL", "postgres:" + "//", "amber:hunter2!" + "@"),
+]
+EACH = pytest.mark.parametrize(("kind", "mark", "rest"), EXAMPLES)
+
+
+def test_every_row_of_the_table_has_an_example():
+    for kind, mark, _ in TOKENS:
+        assert [1 for of, begins, rest in EXAMPLES if of == kind and mark in begins + rest], mark
+
+
+@EACH
+@pytest.mark.parametrize("around", ["{}", "the key is {} ok", '"{}"', "one\n{}\nthree", "\\u00e9{}", "={}"])
+def test_a_secret_is_found_and_named_for_its_kind(kind: str, mark: str, rest: str, around: str):
+    assert found(around.format(mark + rest)) == [kind]
+
+
+@EACH
+def test_a_secret_is_masked_and_the_words_around_it_stay(kind: str, mark: str, rest: str):
+    shown = masked(f"before {mark}{rest} between {mark}{rest} after")
+
+    assert rest not in shown
+    assert shown.count(f"[{kind}]") == 2
+    assert shown.startswith("before ")
+    assert " between " in shown
+    assert shown.endswith(" after")
+    assert found(shown) == []
+
+
+@EACH
+def test_what_follows_a_secret_without_a_break_is_masked_with_it(kind: str, mark: str, rest: str):
+    tail = "_/+=-" if kind.startswith("AWS") else "Zz9_/+=-"
+    assert tail not in masked(f"{mark}{rest}{tail} after")
+
+
+@EACH
+def test_what_is_too_short_to_be_a_secret_is_none(kind: str, mark: str, rest: str):
+    shorter = mark + (rest.replace("abc", "ab").replace("hunter2!", "h") if kind == "password in a URL" else rest[:-1])
+    assert found(shorter) == []
+    assert masked(shorter) == shorter
+
+
+def test_a_private_key_is_masked_with_all_of_its_lines():
+    name = "RSA " + "PRIVATE" + " KEY"
+    body = "\n".join(["MIIEowIBAAKCAQEA" * 4] * 3)
+    pem = f"-----BEGIN {name}-----\n{body}\n-----END {name}-----"
+
+    shown = masked(f"before\n{pem}\nafter")
+
+    assert "MIIE" not in shown
+    assert shown.startswith("before\n[private key]")
+    assert shown.endswith("\nafter")
+
+
+@pytest.mark.parametrize("end", ["", "\n-----END ", "\n-----END PRIVATE" + " KEY----"])
+def test_a_private_key_that_was_cut_off_is_masked_as_far_as_it_goes(end: str):
+    begin = "-----" + "BEGIN PRIVATE" + " KEY-----"
+    shown = masked(f"{begin}\n" + "MIIEowIBAAKCAQEA\n" * 3 + "MIIEowIBAAKCAQEA" + end)
+    assert "MIIE" not in shown
+    assert shown.startswith("[private key]")
+
+
+def test_a_private_key_inside_json_is_masked_with_all_of_its_lines():
+    name = "PRIVATE" + " KEY"
+    pem = f"-----BEGIN {name}-----\nMIIEowIBAAKCAQEA\nMIIEowIB\n-----END {name}-----"
+    assert masked(json.dumps({"body": pem, "by": "ada"})) == '{"body": "[private key]", "by": "ada"}'
+
+
+@pytest.mark.parametrize("escape", ["\\n", "\\t", "\\r", "\\u000b"])
+def test_a_secret_behind_an_escape_of_json_is_found(escape: str):
+    assert found('{"body":"one' + escape + "np" + "m_" + "aZ09" * 9 + '"}') == ["npm token"]
+
+
+def test_several_kinds_are_all_found_each_once_and_in_order():
+    npm, google = "np" + "m_" + "aZ09" * 9, "AI" + "za" + "aZ-0_" * 7
+    assert found(f"{npm} {google} {npm}") == ["Google key", "npm token"]
+    assert masked(f"{npm} {google}") == "[npm token] [Google key]"
+
+
+ORDINARY = [
+    "",
+    "Fix the parser; see docs/decisions/0002-records.md",
+    "3f786850e387550fdab836ed7e6dc881de23001b",
+    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+    "git@github.com:beadboard/bb.git",
+    "ssh://git@example.org:22/srv/repo.git",
+    "https://example.org:8443/a@b?c=d",
+    "https://example.org/path:with@signs",
+    "https://user@example.org/",
+    "mail ada@example.org: done",
+    "the mask-image and disk-usage of sk-learn, risk-free",
+    "AKIAs and ASIA are not keys: ASIA-PACIFIC",
+    "-----BEGIN CERTIFICATE-----",
+    "-----BEGIN PUBLIC KEY-----",
+    "ghp_short and npm_config_registry, github_pat_",
+    "eyJust a word. eyJ.eyJ.eyJ",
+    "xoxo-hugs, xoxo",
+    "k_live_show",
+    "pypi-AgEI",
+    "sk-ant-hill",
+    "\x00\ud800",
+]
+
+
+@pytest.mark.parametrize("text", ORDINARY)
+def test_ordinary_text_holds_no_secret(text: str):
+    assert found(text) == []
+    assert masked(text) == text
+    refuse_secrets(text)
+
+
+@pytest.mark.parametrize("word", ["task-", "disk-", "feature/risk-"])
+def test_a_word_that_ends_like_a_mark_and_a_commit_are_no_key(word: str):
+    assert found(f"branch {word}3f786850e387550fdab836ed7e6dc881de23001b") == []
+
+
+def test_a_password_without_a_user_is_found_too():
+    assert found("redis:" + "//" + ":hunter2hunter2" + "@cache.example:6379/0") == ["password in a URL"]
+
+
+@EACH
+def test_a_text_with_a_secret_is_refused_without_repeating_it(kind: str, mark: str, rest: str):
+    with pytest.raises(SecretFound) as refusal:
+        refuse_secrets(f"see {mark}{rest}")
+
+    error = refusal.value
+    assert (error.code, error.exit_status) == ("SECRET_FOUND", 4)
+    assert error.details == {"kinds": [kind]}
+    assert kind in error.message
+    assert rest not in error.message + (error.hint or "")
+
+
+def test_whoever_vouches_for_a_text_may_record_it_and_no_reason_is_none():
+    kind, mark, rest = EXAMPLES[0]
+    refuse_secrets(mark + rest, "an example from the manual")
+    for no_reason in (None, ""):
+        with pytest.raises(SecretFound, match=kind):
+            refuse_secrets(mark + rest, no_reason)
+
+
+@pytest.mark.parametrize("mark", sorted({mark for _, mark, _ in TOKENS}))
+@pytest.mark.parametrize("more", ["", "a", "a:"])
+def test_a_large_text_made_to_be_hard_to_search_is_searched_soon(mark: str, more: str):
+    hostile = ((mark + more) * 100_000)[:100_000]
+    began = time.perf_counter()
+    found(hostile)
+    masked(hostile)
+    assert time.perf_counter() - began < 1  # milliseconds, unless the time grows with the square of the length

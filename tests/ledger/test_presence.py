@@ -1,0 +1,221 @@
+"""A presence file is replaced whole, and losing or spoiling one loses no more than the time of a beat."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bb.ledger import disk, presence, repair
+from tests.ledger.ledger_support import ADA, BO, NOW, beat_for, child, finished, kept, make, repository
+from tests.support import NOON, Scratch
+
+RECORD = {"agent_id": ADA, "display_name": ADA, "role": "r", "status": "idle", "created_at": NOON, "changes": 1}
+WHOLE = {"seen_at": NOON, "beats": 3, "record": RECORD}
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Scratch:
+    """A repository in which two agents are registered."""
+    path = repository(tmp_path / "here")
+    made = Scratch(path, {"BB_NOW": NOON})
+    for agent in (ADA, BO):
+        assert made.bb("agent", "register", "--name", agent, "--role", "builder").status == 0
+    return made
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    (tmp_path / "presence").mkdir()
+    return tmp_path
+
+
+def put(store: Path, content: bytes, name: str = f"{ADA}.json") -> Path:
+    file = store / "presence" / name
+    file.write_bytes(content)
+    return file
+
+
+def test_what_is_written_is_read_back(store: Path):
+    beat = presence.Presence(ADA, NOW, 3, RECORD)
+
+    presence.write(str(store), beat)
+
+    assert presence.read(str(store), ADA) == beat
+    assert presence.everybody(str(store)) == {ADA: beat}
+    assert [file.name for file in (store / "presence").iterdir()] == [f"{ADA}.json"]
+
+
+def test_a_reader_never_sees_half_a_beat(store: Path):
+    writer = child(beat_for, store, ADA, 1.5)
+    assert writer.stdout is not None
+    assert writer.stdin is not None
+    writer.stdout.readline()
+    presence.write(str(store), presence.Presence(ADA, NOW, 0, RECORD))
+    writer.stdin.write("go\n")
+    writer.stdin.flush()
+    seen = []
+
+    while writer.poll() is None:
+        beat = presence.read(str(store), ADA)
+        assert beat is not None
+        assert beat.seen_at == NOW + beat.beats
+        seen.append(beat.beats)
+
+    assert int(finished(writer)) > 1
+    assert seen == sorted(seen)
+    assert len(set(seen)) > 1
+
+
+DAMAGED: list[bytes] = [
+    b"",
+    b"\0" * 300,
+    b"{",
+    b"[]",
+    b"null",
+    b"7",
+    b"\xff\xfe",
+    json.dumps(WHOLE).encode()[:-5],
+    json.dumps(WHOLE | {"seen_at": 7}).encode(),
+    json.dumps(WHOLE | {"seen_at": "yesterday"}).encode(),
+    json.dumps(WHOLE | {"seen_at": None}).encode(),
+    json.dumps(WHOLE | {"beats": "3"}).encode(),
+    json.dumps(WHOLE | {"beats": True}).encode(),
+    json.dumps(WHOLE | {"record": None}).encode(),
+    json.dumps(WHOLE | {"record": {}}).encode(),
+    json.dumps(WHOLE | {"record": RECORD | {"role": 7}}).encode(),
+    json.dumps(WHOLE | {"record": RECORD | {"agent_id": BO}}).encode(),
+    json.dumps(WHOLE | {"record": RECORD | {"more": 1}}).encode(),
+    json.dumps(WHOLE | {"record": RECORD | {"role": "\ud800"}}).encode(),
+    json.dumps({"beats": 3, "record": RECORD}).encode(),
+    b"[" * 50_000,
+    json.dumps(WHOLE | {"padding": "x" * 100_000}).encode(),
+]
+
+
+@pytest.mark.parametrize("content", DAMAGED, ids=[str(n) for n in range(len(DAMAGED))])
+def test_a_damaged_presence_counts_as_none(store: Path, content: bytes):
+    put(store, content)
+
+    assert presence.read(str(store), ADA) is None
+    assert presence.everybody(str(store)) == {}
+
+
+@pytest.mark.parametrize("content", [b"", b"\0" * 300, DAMAGED[18]], ids=["empty", "zeros", "half a character"])
+def test_a_damaged_presence_is_made_anew_by_the_next_beat(here: Scratch, content: bytes):
+    (here.store / "presence" / f"{ADA}.json").write_bytes(content)
+
+    assert [agent["agent_id"] for agent in here.json("agent", "list").data] == [ADA, BO]
+    assert here.json("agent", "heartbeat", "--agent", ADA).data["liveness"] == "active"
+    assert presence.read(str(here.store), ADA) is not None
+
+
+def test_a_presence_that_is_a_directory_stops_nobody_else(here: Scratch):
+    file = here.store / "presence" / f"{ADA}.json"
+    file.unlink()
+    file.mkdir()
+
+    assert [agent["agent_id"] for agent in here.json("agent", "list").data] == [ADA, BO]
+    assert here.json("agent", "heartbeat", "--agent", BO).status == 0
+
+
+def test_what_a_killed_heartbeat_left_behind_is_no_agent(here: Scratch):
+    folder = here.store / "presence"
+    whole = (folder / f"{ADA}.json").read_bytes()
+    (folder / f".{ADA}.json.4242.0badcafe.tmp").write_bytes(whole[:20])
+    (folder / ".quiet-heron.json.4242.0badcafe.tmp").write_bytes(whole)
+    (folder / "quiet-heron.json.tmp").write_bytes(whole)
+    (folder / "No Agent.json").write_bytes(whole)
+    (folder / "..json").write_bytes(whole)
+
+    assert sorted(presence.everybody(str(here.store))) == [ADA, BO]
+    assert [agent["agent_id"] for agent in here.json("agent", "list").data] == [ADA, BO]
+
+
+def test_an_agent_without_a_presence_file_still_heartbeats(here: Scratch):
+    (here.store / "presence" / f"{ADA}.json").unlink()
+
+    answer = here.json("agent", "heartbeat", "--agent", ADA).data
+
+    assert (answer["agent_id"], answer["role"], answer["liveness"]) == (ADA, "builder", "active")
+
+
+def test_agents_still_heartbeat_when_the_whole_folder_is_lost(here: Scratch):
+    for file in (here.store / "presence").iterdir():
+        file.unlink()
+    (here.store / "presence").rmdir()
+
+    assert [agent["agent_id"] for agent in here.json("agent", "list").data] == [ADA, BO]
+    assert here.json("agent", "heartbeat", "--agent", ADA).status == 0
+    assert here.json("agent", "register", "--name", "quiet-heron", "--role", "builder").status == 0
+
+
+def test_an_unknown_agent_does_not_heartbeat_by_a_presence_file_of_its_own_making(here: Scratch):
+    """The file is a cache; who is registered, the ledger says."""
+    assert here.json("agent", "heartbeat", "--agent", "quiet-heron").code == "AGENT_NOT_FOUND"
+    assert not (here.store / "presence" / "quiet-heron.json").exists()
+
+
+def test_a_heartbeat_leaves_the_ledger_alone(here: Scratch):
+    before = here.journal().read_bytes()
+
+    for _ in range(3):
+        assert here.json("agent", "heartbeat", "--agent", ADA).status == 0
+
+    assert here.journal().read_bytes() == before
+
+
+def test_sweeping_up_does_not_take_a_beat_that_is_being_written(store: Path, monkeypatch: pytest.MonkeyPatch):
+    """`bb doctor --fix` runs while agents are at work."""
+    replace = os.replace
+
+    def replace_after_a_sweep(source: Any, target: Any) -> None:
+        repair.sweep(str(store))
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", replace_after_a_sweep)
+
+    presence.write(str(store), presence.Presence(ADA, NOW, 1, RECORD))
+
+    assert presence.read(str(store), ADA) is not None
+
+
+def test_what_the_dead_left_behind_is_swept_up(tmp_path: Path):
+    path = repository(tmp_path / "here")
+    make(path, ADA)
+    writer = next((kept(path) / "j").iterdir())
+    (kept(path) / "torn").mkdir()
+    dead = child(beat_for, kept(path), ADA, 0)
+    dead.communicate("go\n")
+    left = [
+        folder / f".some.json.{dead.pid}.0badcafe.tmp"
+        for folder in (kept(path), kept(path) / "presence", writer, kept(path) / "torn")
+    ]
+    for file in left:
+        file.write_bytes(b"half")
+        os.utime(file, (1, 1))
+
+    repair.sweep(str(kept(path)))
+
+    assert [file for file in left if file.exists()] == []
+
+
+def test_a_file_that_cannot_be_replaced_leaves_the_old_one_and_nothing_else(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+):
+    presence.write(str(store), presence.Presence(ADA, NOW, 1, RECORD))
+
+    def refuse(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(disk.DiskFull):
+        presence.write(str(store), presence.Presence(ADA, NOW, 2, RECORD))
+
+    assert [file.name for file in (store / "presence").iterdir()] == [f"{ADA}.json"]
+    found = presence.read(str(store), ADA)
+    assert found is not None
+    assert found.beats == 1
