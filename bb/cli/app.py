@@ -8,6 +8,7 @@ made when the group is named.
 from __future__ import annotations
 
 import contextlib
+import difflib
 import io
 import itertools
 import os
@@ -19,6 +20,7 @@ from typer._click.exceptions import (
     ClickException,
     NoArgsIsHelpError,
     NoSuchOption,
+    UsageError,
 )
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from typer.main import get_install_completion_arguments
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from typer._click import Context
 
     from bb.ops.catalogue import Op, Parameter
+    from bb.ops.params import Kind
 
     Chosen = Callable[[bool], int]  # what to run, told whether to answer in JSON
 
@@ -226,19 +229,28 @@ def _param(parameter: Parameter) -> Any:
         metavar=kind.metavar,
         multiple=parameter.is_repeated,
         help=" ".join([about, *notes]),
-        autocompletion=_agents if issubclass(kind, AgentId) else (lambda: list(kind.choices)) if kind.choices else None,
+        autocompletion=_completion(kind),
     )
 
 
-def _agents(incomplete: str) -> list[str]:
-    """The agents known here, for completion: a look at the presence files, nothing slower."""
+def _completion(kind: Kind) -> Callable[[Context, list[str], str], list[str]]:
+    """What a shell may offer for a value: its choices, or the agents there are."""
+
+    def offered(_: Context, __: list[str], incomplete: str) -> list[str]:
+        known = _agents() if issubclass(kind, AgentId) else kind.choices
+        return [value for value in known if value.startswith(incomplete)]
+
+    return offered
+
+
+def _agents() -> list[str]:
+    """The agents known here: a look at the presence files, nothing slower."""
     from bb.ledger import place, presence  # noqa: PLC0415
 
     try:
-        names = presence.everybody(place.find(os.getcwd(), os.environ).store)
-    except BbError:
+        return list(presence.everybody(place.find(os.getcwd(), os.environ).store))
+    except (BbError, OSError):
         return []
-    return [name for name in names if name.startswith(incomplete)]
 
 
 def _json_option() -> TyperOption:
@@ -270,6 +282,14 @@ def _program() -> str:
     return name if name in ("bb", "beadboard") else "bb"
 
 
+def _suggestion(error: ClickException, command: str) -> str:
+    """The commands that a misspelt one may have meant."""
+    context = error.ctx if isinstance(error, UsageError) else None
+    known = context.command.list_commands(context) if context and isinstance(context.command, TyperGroup) else []
+    close = difflib.get_close_matches(command.rpartition(" ")[2], known)
+    return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
+
+
 def _where_to_look(command: str) -> str:
     return f"`{' '.join(['bb', *command.split()])} --help` shows what there is"
 
@@ -291,7 +311,7 @@ def _translated(error: ClickException, command: str) -> Usage:
         is_missing = "requires" in message
         return (MissingValue if is_missing else UnexpectedArgument)(message, hint=hint)
     if message.startswith("No such command"):
-        return UnknownCommand(message, hint=_where_to_look(command.rpartition(" ")[0]))
+        return UnknownCommand(message + _suggestion(error, command), hint=_where_to_look(command.rpartition(" ")[0]))
     if "unexpected extra argument" in message:
         return UnexpectedArgument(message, hint=hint)
     return Usage(message, hint=hint)

@@ -309,6 +309,12 @@ def test_what_is_neither_a_time_nor_an_age_is_refused(written: str):
     assert "2h" in (refusal.value.hint or "")
 
 
+def test_an_age_may_reach_back_to_the_beginning_of_time():
+    assert clock.before("1s", FIRST + SECOND) == FIRST
+    with pytest.raises(NotATime):
+        clock.before("1s", FIRST + SECOND - 1)
+
+
 @given(st.integers(0, 999_999), st.sampled_from("smhd"), moments)
 @example(999_999, "d", NOON)
 def test_no_age_reaches_beyond_the_beginning_of_time(amount: int, unit: str, now: int):
