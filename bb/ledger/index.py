@@ -203,7 +203,10 @@ class Index:
             self._refuse_to_wait(error)
             if not isinstance(error, sqlite3.OperationalError):
                 _set_aside(self.path)
-                return self._opened(self.path)
+                try:
+                    return self._opened(self.path)
+                except sqlite3.DatabaseError as again:  # others found it broken too, and are making it anew
+                    self._refuse_to_wait(again)
             # A store that cannot be written can still be read: the index is made in memory, for this once.
             self.is_in_memory = True
             return self._opened(":memory:")

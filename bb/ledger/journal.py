@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 SEGMENT_SIZE = 4 << 20
 SUFFIX = ".jsonl"
-BLOCK = 1 << 18  # what a processor's cache holds together with all that is made of it
+BLOCK = 1 << 17  # what a processor's cache holds together with all that is made of it
 TAIL_BLOCK = 1 << 12
 NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
