@@ -103,11 +103,19 @@ def op(name: str, *, examples: tuple[str, ...] = (), streams: bool = False, **fl
 
     def declare(function: F) -> F:
         summary, _, description = (function.__doc__ or "").strip().partition("\n")
-        text = "\n".join(line.removeprefix("    ") for line in description.strip("\n").split("\n"))
-        _declared[name] = Op(name, function, summary, text.strip(), _parameters(function, flags), examples, streams)
+        _declared[name] = Op(
+            name, function, summary, _dedented(description), _parameters(function, flags), examples, streams
+        )
         return function
 
     return declare
+
+
+def _dedented(text: str) -> str:
+    """A docstring's lines without the indentation they share; from Python 3.13 on there is none."""
+    lines = text.strip("\n").split("\n")
+    shared = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
+    return "\n".join(line[shared:] for line in lines).strip()
 
 
 def find(name: str) -> Op:
