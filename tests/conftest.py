@@ -9,7 +9,6 @@ from hypothesis import HealthCheck, settings
 
 from tests.support import Scratch, scratch
 
-
 # How fast examples come depends on how busy the machine is, and no test is about that.
 settings.register_profile("calm", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("calm")
