@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    Order = tuple[int, str, int]
+    from bb.kernel.ids import Order
 
 SALT = "_"  # the member of `data` that makes a small payload unguessable from its hash; never shown
 

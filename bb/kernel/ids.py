@@ -6,7 +6,7 @@ from bb.kernel.errors import Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bb.kernel.event import Order
+    Order = tuple[int, str, int]  # Lamport time, writer, number: where an event stands in the total order
 
 LOWER = "abcdefghijklmnopqrstuvwxyz"
 DIGITS = "0123456789"

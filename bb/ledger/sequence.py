@@ -18,7 +18,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bb.kernel.event import Event, Order
+    from bb.kernel.event import Event
+    from bb.kernel.ids import Order
     from bb.ledger.index import Marker
 
 
