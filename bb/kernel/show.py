@@ -7,6 +7,7 @@ forge a line or open a link; a bidirectional override could make a path read as 
 from __future__ import annotations
 
 BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+JOINERS = frozenset("\u3000\u200c\u200d")  # in ordinary Japanese, Persian and emoji; they move nothing
 LINE_ENDS = frozenset("\u2028\u2029")
 
 
@@ -18,7 +19,7 @@ def harmless(text: str) -> str:
 
 
 def _is_plain(character: str) -> bool:
-    return (character.isprintable() or character == "\u3000") and character not in BIDI and character not in LINE_ENDS
+    return (character.isprintable() or character in JOINERS) and character not in BIDI and character not in LINE_ENDS
 
 
 def _escaped(character: str) -> str:

@@ -35,7 +35,9 @@ TOKENS = (
 )
 # A mark that starts with a letter starts a word: `task-` is no `sk-`. This also keeps a search from starting over and
 # over within one long word. In escaped text a word may also start behind an escape, as in `\\nghp_…`.
-WORD_START = r"(?:(?<![0-9A-Za-z_-])|(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4}))"
+ESCAPE = r"(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4})"
+WORD_START = rf"(?:(?<![0-9A-Za-z])|{ESCAPE})"
+WHOLE_WORD_START = rf"(?:(?<![0-9A-Za-z_-])|{ESCAPE})"
 # What belongs to a secret that was found: the rest of its word, or all the lines of a key.
 REST_OF_WORD = r"[0-9A-Za-z_/+=.-]*"
 BREAK = r"(?:\s|\\[nr])+"
@@ -74,6 +76,8 @@ def masked(text: str) -> str:
 
 
 def _pattern(escaped: str, mark: str, rest: str) -> str:
+    if mark == "eyJ":  # its own marks may follow one another within a word, so only a whole word starts one
+        return WHOLE_WORD_START + escaped + rest
     return (WORD_START if mark[0].isalpha() else "") + escaped + rest
 
 

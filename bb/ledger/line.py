@@ -135,7 +135,7 @@ def link_alone(line: bytes, writer: str) -> Link:
     """The link that a line makes when nothing before it is known: sound in itself, or BadLine."""
     head, _, _ = line.partition(DATA)
     claimed = head.partition(b'","l":')[0].rpartition(b".")[2]
-    if not (claimed.isdigit() and len(claimed) < 16):
+    if not (claimed.isdigit() and len(claimed) < 16 and int(claimed)):
         raise BadLine("it is not a ledger line")
     before = Link(int(claimed) - 1, clock_and_kind(head)[0] - 1, head[P_START:P_END].decode("ascii", "replace"))
     return check(line, writer, before)
@@ -157,8 +157,7 @@ def members(line: bytes, decoder: Callable[[bytes], Any] | None = None) -> dict[
     if not is_event:
         raise Unreadable("a member is of the wrong kind")
     # A member given twice must not make the line another than the one its place in the chain is about.
-    may_differ = line.count(b'"id":') + line.count(b'"l":') > 2
-    if may_differ and not line.startswith(b'{"v":1,"id":"%s","l":%d,' % (found["id"].encode(), found["l"])):
+    if not line.startswith(b'{"v":1,"id":"%s","l":%d,' % (found["id"].encode(), found["l"])):
         raise Unreadable("it gives itself two places")
     return found
 

@@ -127,17 +127,17 @@ class Store:
             return False
         disk.make_folder(self._journals_path)
         disk.make_folder(os.path.join(self.path, "presence"))
+        fresh = self._clone or clone.Clone(_repo_id(self.place), writers.new_id())  # no lock is held across git
         with self._store_lock():
             self.close()
             self._clone = clone.read(self.path)
             if self._clone is None:
-                self._clone = origin.from_journals(self.path) or clone.Clone(_repo_id(self.place), writers.new_id())
+                self._clone = origin.from_journals(self.path) or fresh
                 clone.write(self.path, self._clone)
             self.writer = writers.ours(self._journals_path, self._clone.writer)
             if self.writer is None:
-                known = writers.all_in(self._journals_path)
-                fresh = writers.new_id() if self._clone.writer in known else self._clone.writer
-                self.writer = writers.mint(self._journals_path, fresh)
+                is_taken = self._clone.writer in writers.all_in(self._journals_path)
+                self.writer = writers.mint(self._journals_path, writers.new_id() if is_taken else self._clone.writer)
             if self.caught_up().heads():
                 return False  # another process was faster
             genesis = (kinds.GENESIS, {"title": title, "repo": self.clone.repo, "format": clone.FORMAT})

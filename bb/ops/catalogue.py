@@ -163,7 +163,7 @@ def _read(parameter: Parameter, value: Any, is_typed: bool) -> Any:
         return read(value, parameter.name)
     if not isinstance(value, list | tuple):
         raise invalid(f"{parameter.name} must be a list", parameter.name)
-    return [read(item, parameter.name) for item in value]
+    return [read(item, f"{parameter.name}[{place}]") for place, item in enumerate(value)]
 
 
 def _parameters(function: Callable[..., Any], flags: Mapping[str, str]) -> tuple[Parameter, ...]:

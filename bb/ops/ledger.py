@@ -202,8 +202,8 @@ def _filter(
     return walks.Filter(
         kinds=frozenset(kind or ()),
         agent=agent,
-        since=clock.text(clock.before(since, now)) if since else None,
-        until=clock.text(clock.before(until, now)) if until else None,
+        since=clock.text(clock.before(since, now)) if since is not None else None,
+        until=clock.text(clock.before(until, now)) if until is not None else None,
     )
 
 

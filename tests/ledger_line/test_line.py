@@ -374,12 +374,25 @@ def test_a_line_in_its_place_that_is_no_json_stays_in_the_chain_and_says_nothing
             lines.event(line)
 
 
+def compact(said: dict[str, Any]) -> bytes:
+    """SAID as a line would say it, whatever its digests."""
+    return json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def test_what_a_line_says_is_read_whatever_its_digests():
+    said = json.loads(GOLDEN_ADD)
+    assert compact(said) == GOLDEN_ADD
+    assert lines.event(compact(said | {"by": "bo1", "p": "x", "dh": 1})).by == "bo1"
+    del said["k"]
+    assert lines.event(compact(said)).key is None
+
+
 @pytest.mark.parametrize("member", ["id", "l", "ts", "kind", "group_id", "scope_key", "by", "data"])
 def test_a_line_that_lacks_a_member_says_nothing(member: str):
     said = json.loads(GOLDEN_ADD)
     del said[member]
     with pytest.raises(Unreadable):
-        lines.event(json.dumps(said).encode())
+        lines.event(compact(said))
 
 
 WRONG = {
@@ -398,7 +411,7 @@ WRONG = {
 @pytest.mark.parametrize(("member", "wrong"), [(member, value) for member in WRONG for value in WRONG[member]])
 def test_a_line_with_a_member_of_the_wrong_type_says_nothing(member: str, wrong: object):
     with pytest.raises(Unreadable):
-        lines.event(json.dumps(json.loads(GOLDEN_ADD) | {member: wrong}).encode())
+        lines.event(compact(json.loads(GOLDEN_ADD) | {member: wrong}))
 
 
 @pytest.mark.parametrize("line", [b"", b"1", b"null", b'"text"', b"[]", b"[1]", b"{}", b"\xff", b"[" * 100_000])
@@ -432,8 +445,21 @@ def place_and_words(line: bytes) -> tuple[str, int] | None:
         forged(data=b'{"_":"s"},"id":"%s.9"' % OTHER.encode()),
         forged(data=b'{"_":"s"},"l":99'),
         forged(data=b'{"_":"s"},"data":{},"id":"%s.9"' % OTHER.encode()),
+        forged(extra=b',"i\\u0064":"%s.9"' % OTHER.encode()),
+        forged(extra=b',"id" :"%s.9"' % OTHER.encode()),
+        forged(data=b'{"_":"s"},"\\u006c":99'),
+        forged(data=b'{"_":"s"},"l"\t:99'),
     ],
-    ids=["id in the head", "path in the head", "clock in the head", "id behind", "clock behind", "data and id behind"],
+    ids=[
+        *("id in the head", "path in the head", "clock in the head", "id behind", "clock behind", "data and id behind"),
+        *("id with an escape", "id with a blank", "clock with an escape", "clock with a blank"),
+    ],
 )
 def test_a_line_that_says_a_member_twice_cannot_pass_for_another_line(line: bytes):
     assert place_and_words(line) in (None, (f"{WRITER}.1", 1))
+
+
+def test_a_payload_may_have_members_called_like_those_of_its_line():
+    event = ADD.but(data={"id": "another", "l": 99, "by": [{"id": 1, "l": 2}], "data": None})
+    written, _ = lines.write(event, lines.START, SALT)
+    assert lines.event(written[:-1]) == event.but(data={"_": SALT, **event.data})
