@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     Chosen = Callable[[bool], int]  # what to run, told whether to answer in JSON
 
 JSON = "--json"
-HELP = {"--help", "-h"}
 ABOUT = """Lets coding agents, and the people who steer them, work in one repository without stepping on each other.
 
 Every command takes --json, before or after the verb, and then prints exactly one JSON document:
@@ -94,32 +93,48 @@ def answer(words: list[str]) -> int:
     """Take WORDS apart, run what they ask for; the exit status."""
     options = words[: words.index("--")] if "--" in words else words
     as_json = JSON in options
-    plain = [word for word in options if word != JSON] + words[len(options) :]
-    if plain[:1] == ["help"]:
-        plain = [*plain[1:], "--help"]
+    plain = _help_last([word for word in options if word != JSON] + words[len(options) :])
     command = " ".join(_command_words(plain))
 
     def call() -> int:
         if any("\ud800" <= character <= "\udfff" for word in plain for character in word):
             raise InvalidText("the command line is not valid UTF-8")
-        if as_json and HELP & set(plain):
-            say.success(command, {"help": _help(plain)}, as_json=True)
-            return 0
         if plain == ["--version"]:
             say.success("version", {"version": bb.__version__} if as_json else f"bb {bb.__version__}", as_json=as_json)
             return 0
-        try:
-            chosen: Any = root().main(plain, prog_name=_program(), standalone_mode=False)
-        except NoArgsIsHelpError as error:
-            if as_json:
-                raise MissingCommand(hint=_where_to_look(command)) from error
-            say.lines([error.message])
-            return 0
-        except ClickException as error:
-            raise _translated(error, command) from error
-        return chosen(as_json) if callable(chosen) else int(chosen or 0)
+        chosen, printed = _parsed(plain, command, as_json)
+        if callable(chosen):
+            return int(chosen(as_json))
+        if as_json:
+            say.success(command, {"help": printed}, as_json=True)
+        return int(chosen or 0)
 
     return run.guarded(command, call, as_json=as_json)
+
+
+def _parsed(words: list[str], command: str, as_json: bool) -> tuple[Any, str]:
+    """What Typer makes of WORDS: something to run, or an exit status and what it has printed, help for instance."""
+    printed = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(printed) if as_json else contextlib.nullcontext():
+            return root().main(words, prog_name=_program(), standalone_mode=False), printed.getvalue()
+    except NoArgsIsHelpError as error:
+        if as_json:
+            raise MissingCommand(hint=_where_to_look(command)) from error
+        say.lines([error.message])
+        return 0, ""
+    except ClickException as error:
+        raise _translated(error, command) from error
+    except SystemExit as end:  # how showing a completion script ends
+        return end.code, printed.getvalue()
+
+
+def _help_last(words: list[str]) -> list[str]:
+    """`bb help agent list` and `bb agent help list` ask for what `bb agent list --help` gives."""
+    for place in (0, 1):
+        if words[place : place + 1] == ["help"] and (place == 0 or words[0] in catalogue.GROUPS):
+            return [*words[:place], *words[place + 1 :], "--help"]
+    return words
 
 
 NAMES = {"help_option_names": ["-h", "--help"]}
@@ -186,7 +201,7 @@ class _Command(TyperCommand):
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
         takes_value = {name for param in self.params if not getattr(param, "is_flag", False) for name in param.opts}
-        known = {name for param in self.params for name in param.opts} | {"--help", JSON}
+        known = {name for param in self.params for name in param.opts} | {"-h", "--help", JSON}
         for word, following in itertools.pairwise(args):
             if word == "--":
                 break
@@ -292,13 +307,6 @@ def _suggestion(error: ClickException, command: str) -> str:
 
 def _where_to_look(command: str) -> str:
     return f"`{' '.join(['bb', *command.split()])} --help` shows what there is"
-
-
-def _help(words: list[str]) -> str:
-    """The help that WORDS ask for, as text."""
-    with contextlib.redirect_stdout(io.StringIO()) as out:
-        root().main(words, prog_name=_program(), standalone_mode=False)
-    return out.getvalue()
 
 
 def _translated(error: ClickException, command: str) -> Usage:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import platform
 import sys
@@ -28,11 +29,15 @@ def report(error: Exception, words: list[str]) -> int:
     """Say that ERROR happened, in the form that was asked for; the exit status."""
     text = _text(error, words)
     bug = Bug(f"bb ran into a bug: {type(error).__name__}: {_clean(str(error))}", report=text)
-    command = " ".join(word for word in words[:2] if not word.startswith("-"))
-    status = say.refusal(command, bug, as_json=JSON in words)
-    if JSON not in words:
-        say.lines(["", *text.splitlines()], sys.stderr)
-    return status
+    plain = [word for word in words if word != JSON]
+    command = " ".join(itertools.takewhile(lambda word: not word.startswith("-"), plain[:2]))
+    try:
+        say.refusal(command, bug, as_json=JSON in words)
+        if JSON not in words:
+            say.lines(["", *text.splitlines()], sys.stderr)
+    except (say.OutputFailed, BrokenPipeError):
+        pass  # there is nobody left to tell
+    return bug.exit_status
 
 
 def _text(error: Exception, words: list[str]) -> str:
@@ -44,5 +49,6 @@ def _text(error: Exception, words: list[str]) -> str:
 
 
 def _clean(text: str, *, keep_lines: bool = False) -> str:
-    text = tokens.masked(text.replace(os.path.expanduser("~"), "~"))
+    home = os.path.expanduser("~")
+    text = tokens.masked(text.replace(home, "~") if len(home) > 1 else text)
     return "\n".join(map(harmless, text.split("\n"))) if keep_lines else harmless(text)

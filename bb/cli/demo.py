@@ -80,7 +80,7 @@ def play(*, keep: bool, as_json: bool) -> int:
             shutil.rmtree(scratch, ignore_errors=True)
     is_right = all(step["is_right"] for step in played)
     if as_json:
-        say.success("demo", {"steps": played, "is_right": is_right}, as_json=True)
+        say.success("demo", {"steps": played, "is_right": is_right, "kept": scratch if keep else None}, as_json=True)
     else:
         say.lines(
             ["", "That was the demo." if is_right else "A step did not end as it should; `bb doctor` may know why."]
@@ -92,9 +92,12 @@ def play(*, keep: bool, as_json: bool) -> int:
 def _prepare(scratch: str) -> None:
     project = os.path.join(scratch, "project")
     identity = ["-c", "user.name=Demo", "-c", "user.email=demo@example.invalid"]
-    git.run(["init", "--quiet", project])
-    git.run(["-C", project, *identity, "commit", "--quiet", "--allow-empty", "-m", "Start"])
-    git.run(["-C", project, "worktree", "add", "--quiet", "-b", "review", os.path.join(scratch, "worktree")])
+    git.run(["init", "--quiet", project], env=_environment())
+    git.run(["-C", project, *identity, "commit", "--quiet", "--allow-empty", "-m", "Start"], env=_environment())
+    git.run(
+        ["-C", project, "worktree", "add", "--quiet", "-b", "review", os.path.join(scratch, "worktree")],
+        env=_environment(),
+    )
 
 
 def _step(scratch: str, number: int, step: Step, as_json: bool) -> dict[str, Any]:
@@ -138,4 +141,5 @@ def _environment() -> dict[str, str]:
     import bb  # noqa: PLC0415
 
     source = os.path.dirname(os.path.dirname(os.path.abspath(bb.__file__)))
+    ours |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}  # nobody's hooks, keys or colours
     return ours | {"PYTHONPATH": os.pathsep.join([source, *filter(None, [ours.get("PYTHONPATH")])])}

@@ -42,11 +42,12 @@ def refusal(command: str, error: BbError, *, as_json: bool) -> int:
 def stream(op: Op, items: Iterable[Any], *, as_json: bool, is_endless: bool) -> None:
     """What a streaming op yields: as it comes, or gathered in one document."""
     if as_json and not is_endless:
-        document(envelope.success(op.words, list(items)))
+        gathered = [item.decode("utf-8", "backslashreplace") if isinstance(item, bytes) else item for item in items]
+        document(envelope.success(op.words, gathered))
         return
     for item in items:
-        if isinstance(item, str):
-            lines([item])
+        if isinstance(item, bytes):
+            octets(item + b"\n")
         elif as_json or op.name == "ledger.export":
             document(item)
         else:
@@ -63,6 +64,17 @@ def document(value: object) -> None:
 def lines(texts: Iterable[str], where: TextIO | None = None) -> None:
     for line in texts:
         _write(where or sys.stdout, line + "\n")
+
+
+def octets(what: bytes) -> None:
+    """Bytes as they are, text or not."""
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(what)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputFailed(error.strerror) from error
 
 
 def _write(where: TextIO | None, what: str) -> None:

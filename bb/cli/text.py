@@ -78,7 +78,8 @@ def _init(made: dict[str, Any]) -> list[str]:
             return [f"Would remove {made['would_remove']} files and folders from {store}"]
         return [f"Removed {made['removed']} files and folders from {store}", *left]
     if made["created"]:
-        return [f"Made a ledger in {store}", "Next: bb agent register --name NAME --role ROLE"]
+        following = ["Next: bb agent register --name NAME --role ROLE"] if made["has_work_tree"] else []
+        return [f"Made a ledger in {store}", *following]
     return [f"The ledger in {store} is there already"]
 
 
@@ -109,7 +110,7 @@ def _verified(found: dict[str, Any]) -> list[str]:
 
 def _status(status: dict[str, Any]) -> list[str]:
     if not status["exists"]:
-        return [f"No ledger in {harmless(status['store'])} yet. `bb init` makes one."]
+        return [f"No ledger in {harmless(status['store'])} yet. `{status['made_by']}` makes one."]
     size = f"{status['bytes'] / 1e6:,.1f} MB"
     health = "damaged: run `bb ledger verify`" if status["is_damaged"] else "well"
     return [

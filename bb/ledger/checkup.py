@@ -41,7 +41,9 @@ def check(cwd: str, env: Mapping[str, str], now: int | None, progress: Progress 
     try:
         place = places.find(cwd, env)
     except BbError as error:
-        return [*findings, Finding("repository", ODD, error.message, "git init")]
+        home = places.at_home(env)
+        at_home = _store(home, now, progress) if os.path.isdir(home.store) else ()
+        return [*findings, Finding("repository", ODD, error.message, "git init"), *at_home]
     findings.append(Finding("repository", GOOD, place.work_tree or place.common))
     return [*findings, *_store(place, now, progress)]
 

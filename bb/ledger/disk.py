@@ -116,30 +116,43 @@ def replace(path: str, octets: bytes, *, durable: bool = False) -> None:
         raise refusal(error) from error
 
 
+class OutputNotWritten(Refused):
+    """The file cannot be written."""
+
+    code = "OUTPUT_NOT_WRITTEN"
+    hint = "name a file in a directory that you may write to"
+
+
 class Replacement:
-    """A file written piece by piece that takes its name only when it is whole."""
+    """A file written piece by piece that takes its name only when it is whole.
+
+    It keeps the permissions of the file it replaces and the link that leads there. A pipe or a device is written to.
+    """
 
     def __init__(self, path: str) -> None:
-        self._path = path
-        self._temporary = f"{path}.{os.getpid()}.tmp"
+        self._path = os.path.realpath(path)
+        self._is_direct = os.path.exists(self._path) and not os.path.isfile(self._path)
+        self._temporary = self._path if self._is_direct else f"{self._path}.{os.getpid()}.tmp"
 
     def __enter__(self) -> IO[bytes]:
         try:
             self._file = open(self._temporary, "wb")
+            if not self._is_direct and os.path.exists(self._path):
+                os.chmod(self._temporary, os.stat(self._path).st_mode & 0o7777)
         except OSError as error:
-            raise refusal(error) from error
+            raise OutputNotWritten(f"{self._path} cannot be written: {error.strerror}", path=self._path) from error
         return self._file
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
             self._file.close()
-            if kind is None:
+            if kind is None and not self._is_direct:
                 os.replace(self._temporary, self._path)
-                return
         except OSError as error:
-            raise refusal(error) from error
+            raise OutputNotWritten(f"{self._path} cannot be written: {error.strerror}", path=self._path) from error
         finally:
-            remove_if_there(self._temporary)
+            if not self._is_direct:
+                remove_if_there(self._temporary)
 
 
 def write_all(fd: int, octets: bytes) -> None:

@@ -8,6 +8,7 @@ and in other clones, have those facts too.
 from __future__ import annotations
 
 import os
+import shutil
 
 from bb.kernel import ids
 from bb.kernel.errors import Refused
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
 SALVAGED = b'"salvaged_from":'
 ROOM_FOR_ORIGIN = 256
+OWN_FILES = frozenset(
+    [clone.NAME, "lock", "lock.queue", *("index.sqlite" + end for end in ("", "-wal", "-shm", "-journal"))]
+)
 
 
 class NothingToMend(Refused):
@@ -132,19 +136,18 @@ def leftovers(store: str) -> list[str]:
 
 
 def belongings(store: str) -> list[str]:
-    """Every file in the store that is ours, each folder after its contents."""
-    found = []
-    for folder, _, files in os.walk(store, topdown=False):
-        found += [
-            os.path.join(folder, name) for name in sorted(files) if _is_ours(os.path.relpath(folder, store), name)
-        ]
-        found.append(folder)
+    """Everything in the store that is ours: files, and folders that hold nothing else, each after its contents."""
+    found: list[str] = []
+    for folder, folders, files in os.walk(store, topdown=False):
+        ours = [os.path.join(folder, name) for name in files if _is_ours(os.path.relpath(folder, store), name)]
+        found += sorted(ours)
+        if len(ours) == len(files) and all(os.path.join(folder, name) in found for name in folders):
+            found.append(folder)
     return found
 
 
-def remove(paths: list[str]) -> list[str]:
-    """Remove files, and folders that are empty by then; what stayed."""
-    stayed = []
+def remove(paths: list[str]) -> None:
+    """Remove files and emptied folders; what somebody else holds on to stays."""
     for path in paths:
         try:
             if os.path.isdir(path) and not os.path.islink(path):
@@ -152,22 +155,35 @@ def remove(paths: list[str]) -> list[str]:
             else:
                 os.unlink(path)
         except OSError:
-            stayed.append(path)
-    return stayed
+            continue
+
+
+def files_in(store: str) -> list[str]:
+    """Every file that is left."""
+    return sorted(os.path.join(folder, name) for folder, _, files in os.walk(store) for name in files)
+
+
+def remove_empty_repository(common: str) -> None:
+    """Remove the bare repository that was made for a ledger, when it holds nothing of its own."""
+    if not any(files for part in ("objects", "refs") for _, _, files in os.walk(os.path.join(common, part))):
+        shutil.rmtree(common, ignore_errors=True)
 
 
 def _is_ours(folder: str, name: str) -> bool:
     top, _, below = folder.partition(os.sep)
+    is_temporary = name.startswith(".") and name.endswith(".tmp")
     match top, below:
         case ".", "":
-            return (
-                name in {clone.NAME, "lock", "lock.queue"} or name.startswith("index.sqlite") or name.endswith(".tmp")
-            )
+            return is_temporary or name in OWN_FILES
         case "j", writer:
             known = {"lock", "lock.queue", "owner.json"}
-            return ids.is_writer_id(writer) and (name in known or name.endswith((".jsonl", ".tmp")))
+            return ids.is_writer_id(writer) and (is_temporary or name in known or _is_segment(name))
         case "presence", "":
-            return name.endswith((".json", ".tmp"))
+            return is_temporary or (name.endswith(".json") and ids.is_agent_id(name.removesuffix(".json")))
         case "torn", "":
             return True
     return False
+
+
+def _is_segment(name: str) -> bool:
+    return name.endswith(".jsonl") and len(name) == 18 and name[:12].isdigit()

@@ -71,7 +71,8 @@ def everything(store: Store, wanted: Filter) -> Iterator[Event]:
     for journal in store.journals():
         raws = itertools.islice(_raw(journal), index.position(journal.writer).link.n)
         sources.append(readable(filter(wanted.may_admit, raws), bulk.decode))
-    for event in heapq.merge(*sources, key=lambda event: event.order) if len(sources) > 1 else sources[0]:
+    merged = sources[0] if len(sources) == 1 else heapq.merge(*sources, key=lambda event: event.order)
+    for event in merged:
         if wanted.admits(event):
             yield event.but(seq=places.of(event))
 

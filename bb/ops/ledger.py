@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 
 from bb.kernel import clock, jsontext
+from bb.kernel.errors import Usage
 from bb.ledger import audit, disk, writers
 from bb.ledger import walk as walks
 from bb.ledger.journal import LedgerDamaged
 from bb.ops.catalogue import op
-from bb.ops.params import AgentId, Number, Text
+from bb.ops.params import AgentId, Name, Number, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class EventId(Text):
     metavar = "EVENT"
 
 
-class Kind(Text):
+class Kind(Name):
     """Only events of this kind, such as actor.add; may be given several times."""
 
     metavar = "KIND"
@@ -52,7 +53,14 @@ class Limit(Number):
     """Show at most this many events, the latest."""
 
 
-class Output(Text):
+class RawTakesNoFilter(Usage):
+    """--raw gives whole chains, and takes no filters."""
+
+    code = "RAW_TAKES_NO_FILTER"
+    hint = "leave --raw out to export some of the events"
+
+
+class Output(Name):
     """Write to this file instead of standard output."""
 
     metavar = "FILE"
@@ -63,7 +71,15 @@ def status(desk: Desk) -> dict[str, Any]:
     """Where the ledger is, how much it holds, and whether it is well."""
     store = desk.store_or_home
     if not store.exists:
-        return {"store": store.path, "exists": False, "events": 0, "writers": [], "is_damaged": False}
+        made_by = "bb init" if store.place.work_tree else "bb init --home"
+        return {
+            "store": store.path,
+            "exists": False,
+            "events": 0,
+            "writers": [],
+            "is_damaged": False,
+            "made_by": made_by,
+        }
     index = store.caught_up()
     heads = index.heads()
     return {
@@ -164,15 +180,17 @@ def export(
     agent: Who | None = None,
     since: Since | None = None,
     until: Until | None = None,
-) -> Iterator[dict[str, Any] | str] | dict[str, Any]:
+) -> Iterator[dict[str, Any] | bytes] | dict[str, Any]:
     """Every event as one JSON object a line, in the ledger's total order.
 
     --raw gives the stored lines instead, byte for byte, writer by writer, so that their chains can be checked
     elsewhere; it takes no filters.
     """
+    if raw and any((kind, agent, since, until)):
+        raise RawTakesNoFilter
     store = desk.ledger
     if raw:
-        found: Iterator[dict[str, Any] | str] = (octets.decode() for _, octets in walks.raw_lines(store))
+        found: Iterator[dict[str, Any] | bytes] = (octets for _, octets in walks.raw_lines(store))
     else:
         wanted = _filter(desk, kind, agent, since, until)
         found = (event.envelope() for event in walks.everything(store, wanted))
@@ -182,7 +200,7 @@ def export(
     count = 0
     with disk.Replacement(path) as file:
         for item in found:
-            file.write((item if isinstance(item, str) else jsontext.dumps(item)).encode() + b"\n")
+            file.write((item if isinstance(item, bytes) else jsontext.dumps(item).encode()) + b"\n")
             count += 1
     return {"output": path, "events": count}
 

@@ -56,6 +56,16 @@ class Text(str):
         return cls(text)
 
 
+class Name(Text):
+    """A name: anything but nothing."""
+
+    @classmethod
+    def checked(cls, text: str, name: str) -> Any:
+        if not text.strip():
+            raise invalid(f"{name} must not be empty", name)
+        return cls(text)
+
+
 class Flag:
     """A switch: there or not. Ops annotate it as `bool`."""
 

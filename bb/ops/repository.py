@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-
-from bb.kernel.errors import Refused
-from bb.ledger import checkup, git, kinds, repair, walk
+from bb.kernel.errors import Refused, Usage
+from bb.ledger import checkup, clone, git, kinds, repair, walk
 from bb.ledger import place as places
 from bb.ops.catalogue import op
 
@@ -13,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from bb.ledger.store import Store
+    from bb.ledger.place import Place
     from bb.ops.desk import Desk
 
 
@@ -22,6 +20,13 @@ class HistoryPresent(Refused):
 
     code = "HISTORY_PRESENT"
     hint = "to delete the history for good, say so with --delete-history"
+
+
+class NothingToUndo(Usage):
+    """--delete-history goes with --undo."""
+
+    code = "NOTHING_TO_UNDO"
+    hint = "to delete the ledger and all its history: bb init --undo --delete-history"
 
 
 class ProblemsFound(Refused):
@@ -54,22 +59,23 @@ def init(
     ledger has events beyond that unless --delete-history is said as well. --home makes the ledger for what belongs
     to no repository.
     """
-    if home:
-        place = places.at_home(desk.env)
-        if not (dry_run or undo):
-            git.init_bare(place.common)
-    else:
-        place = desk.place
+    if delete_history and not undo:
+        raise NothingToUndo
+    place = places.at_home(desk.env) if home else desk.place
+    if undo:
+        return _undo(desk, place, dry_run=dry_run, delete_history=delete_history)
+    if home and not dry_run:
+        git.init_bare(place.common)
     store = desk.store_at(place)
     try:
-        if undo:
-            return _undo(store, dry_run=dry_run, delete_history=delete_history)
         if dry_run:
-            return {"store": store.path, "created": False, "would_create": _is_missing(store)}
+            is_missing = not (store.exists and store.caught_up().heads())
+            return {"store": store.path, "created": False, "would_create": is_missing}
         created = store.make(place.title, desk.principal(), desk.now())
         return {
             "store": store.path,
             "created": created,
+            "has_work_tree": place.work_tree is not None,
             "writer": store.writer,
             "repo": store.clone.repo,
             "group_id": store.clone.group_id,
@@ -99,30 +105,37 @@ def doctor(desk: Desk, *, fix: bool = False) -> dict[str, Any]:
     return report
 
 
-def _is_missing(store: Store) -> bool:
-    return not (store.exists and store.caught_up().heads())
-
-
-def _undo(store: Store, *, dry_run: bool, delete_history: bool) -> dict[str, Any]:
+def _undo(desk: Desk, place: Place, *, dry_run: bool, delete_history: bool) -> dict[str, Any]:
     """Take away what init made. History only goes when it was asked for by name."""
-    events = _events_beyond_genesis(store)
+    events = _events_beyond_genesis(desk, place, is_lost_too=delete_history)
     if events and not delete_history:
         raise HistoryPresent(f"the ledger holds {events:,} events beyond the first", events=events)
-    store.close()
-    ours = repair.belongings(store.path) if os.path.isdir(store.path) else []
-    stayed = [] if dry_run else repair.remove(ours)
+    ours = repair.belongings(place.store)
+    if not dry_run:
+        repair.remove(ours)
+        if place.common == places.home_ledger(desk.env):
+            repair.remove_empty_repository(place.common)
     return {
-        "store": store.path,
-        "removed": 0 if dry_run else len(ours) - len(stayed),
+        "store": place.store,
+        "removed": 0 if dry_run else len(ours),
         "would_remove": len(ours) if dry_run else 0,
         "events_deleted": 0 if dry_run else events,
-        "left": stayed,
+        "left": [] if dry_run else repair.files_in(place.store),
     }
 
 
-def _events_beyond_genesis(store: Store) -> int:
-    if not store.exists:
+def _events_beyond_genesis(desk: Desk, place: Place, *, is_lost_too: bool) -> int:
+    """How many events there are beyond the first; a ledger too broken to be counted may only be lost on purpose."""
+    try:
+        store = desk.store_at(place)
+    except clone.StoreUnreadable:
+        if not is_lost_too:
+            raise
         return 0
-    total = sum(store.caught_up().heads().values()) + len(store.caught_up().damages())
-    first = walk.latest(store, walk.Filter(kinds=frozenset([kinds.GENESIS])), 2)
-    return total - len(first)
+    try:
+        if not store.exists:
+            return 0
+        total = sum(store.caught_up().heads().values()) + len(store.caught_up().damages())
+        return total - len(walk.latest(store, walk.Filter(kinds=frozenset([kinds.GENESIS])), 2))
+    finally:
+        store.close()

@@ -40,7 +40,7 @@ class Call:
 def run_all(repo: Scratch, calls: Iterable[Call], way: str = WHOLE, *, keep: str | None = None) -> list[Ran]:
     """What each of the CALLS does in REPO, one after the other, each in a process of its own.
 
-    The file KEEP, when it is named, is put back before each call as it was before the first.
+    The files in the folder KEEP, when one is named, are put back before each call as they were before the first.
     """
     asked = [[list(call.words), dict(call.settings)] for call in calls]
     with tempfile.TemporaryFile() as errors:
@@ -65,11 +65,11 @@ def _serve(way: str, keep: str) -> None:
 
     app.root()
     catalogue.everything()
-    kept = Path(keep).read_bytes() if keep else b""
+    kept = {file: file.read_bytes() for file in Path(keep).iterdir()} if keep else {}
     calls = json.loads(sys.stdin.read())
     for words, settings in calls:
-        if keep:
-            Path(keep).write_bytes(kept)
+        for file, contents in kept.items():
+            file.write_bytes(contents)
         print(json.dumps(_forked(words, settings, way)), flush=True)
 
 

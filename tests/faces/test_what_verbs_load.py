@@ -1,0 +1,173 @@
+"""What a verb imports decides how soon it answers. Counting modules is steady; counting milliseconds is not."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bb.ops import catalogue
+from tests.faces.faces_support import Forger
+from tests.support import NOON, ROOT, Scratch, environment, scratch
+
+OPS = {op.name: op for op in catalogue.everything()}
+# Prints, in the place of ending, what had been imported by then.
+CHILD = """
+import os, sys
+def leave(status):
+    sys.stdout.flush()
+    os.write(2, "\\n".join([f"status {status}", *sys.modules]).encode())
+    end(0)
+end, os._exit = os._exit, leave
+sys.argv = ["bb", *sys.argv[1:]]
+from bb.__main__ import main
+main()
+"""
+NEVER_HOT = {
+    *("argparse", "ast", "base64", "bisect", "calendar", "click", "collections", "contextlib", "copy", "dataclasses"),
+    *("datetime", "decimal", "enum", "functools", "hashlib", "heapq", "importlib.util", "inspect", "itertools", "json"),
+    *("keyword", "locale", "logging", "operator", "orjson", "pathlib", "platform", "random", "re", "reprlib", "select"),
+    *("selectors", "shutil", "signal", "socket", "sqlite3", "string", "struct", "subprocess", "tempfile", "threading"),
+    *("tokenize", "traceback", "typer", "types", "typing", "urllib", "uuid", "warnings", "weakref", "zlib"),
+}
+NEVER = {
+    *(
+        "asyncio",
+        "click",
+        "concurrent.futures",
+        "git",
+        "httpx",
+        "jinja2",
+        "mcp",
+        "msgspec",
+        "multiprocessing",
+        "orjson",
+    ),
+    *("pydantic", "pygments", "requests", "rich", "ssl", "starlette", "uvicorn", "watchfiles", "xml", "yaml"),
+}
+
+
+@pytest.fixture(scope="module")
+def repo(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
+    folder = tmp_path_factory.mktemp("loads")
+    made = scratch(folder / "repo")
+    assert made.bb("agent", "register", "--name", "amber-otter", "--role", "Bäcker").status == 0
+    made.git("worktree", "add", "--quiet", "-b", "side", str(folder / "side"))
+    (folder / "side" / "deep").mkdir()
+    return made
+
+
+def loaded(cwd: Path, words: list[str], **settings: str) -> tuple[int, set[str]]:
+    """The exit status of `bb WORDS`, and the modules it had imported at its end."""
+    # -I and -S keep out what an environment's own start-up hooks load.
+    code = f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{CHILD}"
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", code, *words],
+        cwd=cwd,
+        env=environment(**settings),
+        capture_output=True,
+        text=True,
+    )
+    status, *modules = done.stderr[done.stderr.index("status ") :].splitlines()
+    return int(status.removeprefix("status ")), set(modules)
+
+
+BEAT = ["agent", "heartbeat"]
+AMBER = ["--agent", "amber-otter"]
+HOT = {
+    "as an agent loop calls it": ([*BEAT, *AMBER, "--json"], {}),
+    "for a person": ([*BEAT, *AMBER], {}),
+    "with an equals sign": ([*BEAT, "--agent=amber-otter", "--json"], {}),
+    "json first": (["--json", *BEAT, *AMBER], {}),
+    "by BB_AGENT": ([*BEAT, "--json"], {"BB_AGENT": "amber-otter"}),
+    "with settings": ([*BEAT, *AMBER], {"BB_AGENT_STALE_MINUTES": "40", "BB_NOW": "2100-01-01T00:00:00+02:00"}),
+    "nobody named": (BEAT, {}),
+    "an id that is none": ([*BEAT, "--agent", "../x", "--json"], {}),
+    "a time that is none": ([*BEAT, *AMBER], {"BB_NOW": "tomorrow"}),
+    "minutes that are none": ([*BEAT, *AMBER], {"BB_AGENT_STALE_MINUTES": "abc"}),
+}
+
+
+@pytest.mark.parametrize(("words", "settings"), HOT.values(), ids=HOT)
+def test_a_heartbeat_imports_next_to_nothing(repo: Scratch, words: list[str], settings: dict[str, str]):
+    """Not even the mistakes an agent loop repeats every minute may cost more."""
+    repo.bb(*words, **settings)  # so that the agent is not just coming back
+
+    status, modules = loaded(repo.path, words, **settings)
+
+    assert status in (0, 2)
+    assert "bb.ops.agent" in modules
+    assert sorted(modules & NEVER_HOT) == []
+
+
+@pytest.mark.parametrize("where", ["../side", "../side/deep", ".git"])
+def test_a_heartbeat_imports_as_little_in_a_worktree(repo: Scratch, where: str):
+    repo.bb("agent", "heartbeat", *AMBER)
+
+    status, modules = loaded((repo.path / where).resolve(), [*BEAT, *AMBER, "--json"])
+
+    assert status == 0
+    assert sorted(modules & NEVER_HOT) == []
+
+
+def test_a_heartbeat_imports_the_same_however_long_the_ledger_is(tmp_path: Path):
+    repo = scratch(tmp_path / "repo")
+    repo.bb("agent", "register", "--name", "amber-otter", "--role", "builder")
+    repo.bb("agent", "heartbeat", *AMBER)
+    short = loaded(repo.path, [*BEAT, *AMBER])
+    forger = Forger(repo)
+    for number in range(2000):
+        forger.add("x.filler", "user", {"number": number})
+
+    assert loaded(repo.path, [*BEAT, *AMBER]) == short
+
+
+def test_only_a_return_from_silence_opens_the_ledger(repo: Scratch):
+    repo.bb("agent", "heartbeat", *AMBER, BB_NOW=NOON)
+
+    _, just_seen = loaded(repo.path, [*BEAT, *AMBER], BB_NOW="2026-01-05T12:14:59Z")
+    _, returned = loaded(repo.path, [*BEAT, *AMBER], BB_NOW="2026-01-05T13:14:59Z")
+
+    assert "sqlite3" not in just_seen
+    assert "bb.ledger.store" in returned
+    assert "typer" not in returned
+
+
+# Words that make each op run to its end; a module may be imported only where something is done.
+RUN = {
+    "agent.register": ["--name", "amber-otter", "--role", "builder", "--force-update"],
+    "agent.heartbeat": ["--agent", "amber-otter", "--agent", "amber-otter"],  # too odd for the short way
+    "agent.show": ["--agent", "amber-otter"],
+    "ledger.show": ["EVENT"],
+}
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]], ids=["text", "json"])
+@pytest.mark.parametrize("op", OPS.values(), ids=OPS)
+def test_no_verb_imports_what_it_does_not_use(repo: Scratch, op: catalogue.Op, form: list[str]):
+    event = f"{repo.journal().parent.name}.1"
+    words = [*op.words.split(), *(event if word == "EVENT" else word for word in RUN.get(op.name, [])), *form]
+    code = f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{CHILD}"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words], cwd=repo.path, env=environment(), capture_output=True, text=True
+    )
+    status, *modules = done.stderr[done.stderr.index("status ") :].splitlines()
+
+    assert status == "status 0", done.stdout
+    assert "typer" in modules
+    # An environment's own start-up files may load anything; only what they did not is the verb's doing.
+    bare = subprocess.run([sys.executable, "-c", "import sys; print(*sys.modules)"], capture_output=True, text=True)
+    allowed = set(bare.stdout.split()) | ({"orjson"} if op.name == "ledger.export" else set())
+    assert sorted(set(modules) & NEVER - allowed) == []
+
+
+def test_help_imports_nothing_heavy_either(repo: Scratch):
+    for words in (["--help"], ["agent", "--help"], ["ledger", "log", "--help"]):
+        done = subprocess.run(
+            [sys.executable, "-c", CHILD, *words], cwd=repo.path, env=environment(), capture_output=True, text=True
+        )
+        modules = set(done.stderr.splitlines())
+        assert "status 0" in modules
+        assert sorted(modules & {"rich", "pydantic", "asyncio", "orjson", "pygments"}) == []
