@@ -171,6 +171,8 @@ class Store:
         """Record the facts that DECIDE arrives at, knowing all there is to know. KEY makes a repetition harmless:
         it records nothing and returns what the first call recorded."""
 
+        tokens.refuse_secrets(key or "")
+
         def drafts() -> list[Draft]:
             return [(by, *_written(fact, allow_secret), key) for fact in decide(self.index)]
 
@@ -326,8 +328,12 @@ def readable(raws: Iterable[bytes], decode: Callable[[bytes], Any] | None = None
 def _written(fact: AgentFact, allow_secret: str | None) -> tuple[str, dict[str, Any]]:
     """A fact as kind and data, having made sure that no secret enters the ledger unnoticed."""
     kind, data = kinds.written(fact)
-    tokens.refuse_secrets(jsontext.dumps(data), allow_secret)
-    return kind, data | ({"secret_allowed": allow_secret} if allow_secret else {})
+    text = jsontext.dumps(data)
+    tokens.refuse_secrets(text, allow_secret)
+    if allow_secret and tokens.found(text):
+        tokens.refuse_secrets(allow_secret)
+        data["secret_allowed"] = allow_secret
+    return kind, data
 
 
 def _repo_id(place: Place) -> str:
