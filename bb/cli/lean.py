@@ -23,7 +23,7 @@ def answer(words: list[str]) -> int | None:
     """The exit status, having answered; None when these words are for Typer."""
     plain = [word for word in words if word != JSON]
     name = ".".join(plain[:2])
-    if name not in catalogue.HOT:
+    if name not in catalogue.HOT or not all(map(str.isascii, plain)):  # text beyond ASCII may be no text at all
         return None
     op = catalogue.find(name)
     given = _options(op, plain[2:])
