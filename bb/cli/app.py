@@ -30,7 +30,7 @@ from bb.cli import local, run, say
 from bb.kernel.errors import BbError, Usage
 from bb.kernel.jsontext import InvalidText
 from bb.ops import catalogue
-from bb.ops.params import AgentId, Flag
+from bb.ops.params import Flag
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -233,11 +233,18 @@ def _param(parameter: Parameter) -> Any:
     kind = parameter.kind
     about = parameter.about
     if parameter.is_argument:
-        return TyperArgument(param_decls=[parameter.name], type=str, required=False, metavar=kind.metavar, help=about)
+        return TyperArgument(
+            param_decls=[parameter.name],
+            type=str,
+            required=False,
+            nargs=-1 if parameter.is_repeated else 1,
+            metavar=f"{kind.metavar}..." if parameter.is_repeated else kind.metavar,
+            help=about,
+        )
     if kind is Flag:
         return TyperOption(param_decls=[parameter.option, parameter.name], is_flag=True, default=False, help=about)
     notes = ["[required]"] if parameter.is_required else []
-    notes += [f"[default: {parameter.default}]"] if parameter.default is not None else []
+    notes += [f"[default: {parameter.default}]"] if parameter.default not in (None, ()) else []
     return TyperOption(
         param_decls=[parameter.option, parameter.name],
         type=str,
@@ -252,7 +259,7 @@ def _completion(kind: Kind) -> Callable[[Context, list[str], str], list[str]]:
     """What a shell may offer for a value: its choices, or the agents there are."""
 
     def offered(_: Context, __: list[str], incomplete: str) -> list[str]:
-        known = _agents() if issubclass(kind, AgentId) else kind.choices
+        known = _agents() if kind.is_agent else kind.offered or kind.choices
         return [value for value in known if value.startswith(incomplete)]
 
     return offered

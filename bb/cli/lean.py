@@ -1,7 +1,8 @@
 """The short way for hot verbs: from words to the op and its answer, on the standard library alone.
 
-It understands `bb GROUP VERB` with long options, each once, as `--option value` or `--option=value`, and `--json`
-anywhere. What an option is called and whether it takes a value comes from the op's own declaration. Everything else,
+It understands `bb GROUP VERB` or `bb VERB` with plain arguments and with long options, as `--option value` or
+`--option=value`, and `--json` anywhere. What an option is called, whether it takes a value and whether it may be
+repeated comes from the op's own declaration. Everything else,
 every mistake included, is left to Typer unchanged, so there is one place that explains mistakes. A test holds the two
 ways against each other.
 """
@@ -14,6 +15,9 @@ from bb.ops.params import Flag
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
     from bb.ops.catalogue import Op, Parameter
 
 JSON = "--json"
@@ -22,32 +26,52 @@ JSON = "--json"
 def answer(words: list[str]) -> int | None:
     """The exit status, having answered; None when these words are for Typer."""
     plain = [word for word in words if word != JSON]
-    name = ".".join(plain[:2])
+    names = 1 if plain[:1] == ["check"] else 2  # no other hot op stands alone
+    name = ".".join(plain[:names])
     if name not in catalogue.HOT or not all(map(str.isascii, plain)):  # text beyond ASCII may be no text at all
         return None
     op = catalogue.find(name)
-    given = _options(op, plain[2:])
+    given = _given(op, plain[names:])
     return None if given is None else run.perform(op, given, as_json=len(plain) < len(words))
 
 
-def _options(op: Op, words: list[str]) -> dict[str, str | bool] | None:
-    known = {parameter.option: parameter for parameter in op.parameters if not parameter.is_argument}
-    given: dict[str, str | bool] = {}
+def _given(op: Op, words: list[str]) -> dict[str, Any] | None:
+    """What WORDS give for the parameters of OP; None when they are not as plain as that."""
+    options = {parameter.option: parameter for parameter in op.parameters if not parameter.is_argument}
+    arguments = [parameter for parameter in op.parameters if parameter.is_argument]
+    given: dict[str, Any] = {}
     rest = iter(words)
     for word in rest:
-        option, equals, value = word.partition("=")
-        parameter = known.get(option)
-        if parameter is None or parameter.name in given or not _is_plain(parameter, equals):
+        if word.startswith("-"):
+            option, equals, value = word.partition("=")
+            parameter = options.get(option)
+            found = _value(parameter, equals, value, rest) if parameter else None
+        else:
+            parameter, found = _next(arguments, given), word
+        if parameter is None or found is None or not _keep(parameter, found, given):
             return None
-        if parameter.kind is Flag:
-            given[parameter.name] = True
-            continue
-        found = value if equals else next(rest, None)
-        if found is None or (found.startswith("-") and not equals):
-            return None
-        given[parameter.name] = found
     return given
 
 
-def _is_plain(parameter: Parameter, equals: str) -> bool:
-    return not parameter.is_repeated and not (equals and parameter.kind is Flag)
+def _value(parameter: Parameter, equals: str, value: str, rest: Iterator[str]) -> str | bool | None:
+    """What stands for an option: after `=`, or in the next word; nothing where it is a flag."""
+    if parameter.kind is Flag:
+        return None if equals else True
+    found = value if equals else next(rest, None)
+    return None if found is None or (found.startswith("-") and not equals) else found
+
+
+def _next(arguments: list[Parameter], given: dict[str, Any]) -> Parameter | None:
+    """The argument that the next plain word is for."""
+    return next((each for each in arguments if each.is_repeated or each.name not in given), None)
+
+
+def _keep(parameter: Parameter, found: str | bool, given: dict[str, Any]) -> bool:
+    """Note what was FOUND; whether it may be given, for the first time or once more."""
+    if parameter.is_repeated:
+        given.setdefault(parameter.name, []).append(found)
+        return True
+    if parameter.name in given:
+        return False
+    given[parameter.name] = found
+    return True

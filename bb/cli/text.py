@@ -11,12 +11,20 @@ if TYPE_CHECKING:
 
     from bb.kernel.errors import BbError
 
+SCREENS = frozenset(["status", "problems", "timeline", "sessions list", "sessions show", "resume"])
 MARKS = {"good": "ok  ", "odd": "note", "broken": "FAIL"}
 
 
 def of(command: str, data: Any) -> Iterable[str]:
     """The lines that say DATA, the answer of COMMAND."""
-    return FORMS.get(command, _plain)(data)
+    form = FORMS.get(command) or (_screens().get(command) if command in SCREENS else _plain)
+    return (form or _plain)(data)
+
+
+def _screens() -> dict[str, Callable[[Any], Iterable[str]]]:
+    from bb.cli import screens  # noqa: PLC0415  (no verb that must be quick has a screen)
+
+    return screens.FORMS
 
 
 def of_error(error: BbError) -> list[str]:
@@ -28,7 +36,9 @@ def of_error(error: BbError) -> list[str]:
 
 def findings(error: BbError) -> Iterable[str]:
     """What a refusal carries that a person wants to see first."""
-    return _doctor(error.details) if "checks" in error.details else []
+    if "checks" in error.details:
+        return _doctor(error.details)
+    return _screens()["problems"](error.details) if "problems" in error.details else []
 
 
 def _plain(data: Any) -> list[str]:
@@ -68,7 +78,123 @@ def _agents(agents: list[dict[str, Any]]) -> list[str]:
     ]
 
 
+def _name(found: dict[str, Any]) -> list[str]:
+    return list(found["names"])
+
+
+def _retired(found: dict[str, Any]) -> list[str]:
+    return [f"{found['agent_id']} is retired; {found['released']} reservations given back"]
+
+
+def _reserved(found: dict[str, Any]) -> list[str]:
+    lines = [
+        f"{each['agent_id']} holds {harmless(each['scope'])} until {each['expires_at']}  [{each['reservation_id']}]"
+        for each in found["reservations"]
+    ]
+    lines += [
+        f"Taken over: {harmless(each['scope'])} from {each['agent_id']}, who was {each['owner_liveness']} and is told"
+        for each in found["taken_over"]
+    ]
+    lines += [
+        f"Overlaps {harmless(each['held'])}, held by {each['owner_agent']}: {harmless(each['resolution_hint'])}"
+        for each in found["incursions"]
+        if each["outcome"] == "overlapping"
+    ]
+    return lines
+
+
+def _renewed(found: dict[str, Any]) -> list[str]:
+    return [f"{harmless(each['scope'])} until {each['expires_at']}" for each in found["reservations"]] or [
+        "You hold nothing."
+    ]
+
+
+def _released(found: dict[str, Any]) -> list[str]:
+    return [f"{harmless(each['scope'])} is {each['state']}" for each in found["reservations"]] or ["You held nothing."]
+
+
+def _agent_status(found: dict[str, Any]) -> list[str]:
+    summary = found["summary"]
+    first = (
+        f"{summary['active']} held, {summary['expired']} expired, {summary['released']} ended, "
+        f"{summary['unacked_required_messages']} messages to be accepted"
+    )
+    lines = [
+        f"{harmless(each['scope'])}  {each['agent_id']}  {each['state']}  until {each['expires_at']}"
+        f"  [{harmless(each['bead_id'])}]"
+        for each in found["reservations"]
+    ]
+    return [first, *lines]
+
+
+def _message(message: dict[str, Any]) -> list[str]:
+    to = message.get("recipients", [message["to_agent"]])
+    return [f"{message['message_id']} to {', '.join(to)}: {message['state']}"]
+
+
+def _messages(messages: list[dict[str, Any]]) -> list[str]:
+    return [
+        f"[{each['message_id']}] {each['category']}: {harmless(each['subject'])}"
+        f" (from {each['from_agent']}, {each['state']}{', to be accepted' if _is_owed(each) else ''})"
+        for each in messages
+    ] or ["No messages."]
+
+
+def _is_owed(message: dict[str, Any]) -> bool:
+    return bool(message["requires_ack"]) and message["state"] != "acked"
+
+
+def _come(found: dict[str, Any]) -> list[str]:
+    return _messages(found["messages"])
+
+
+def _checked(found: dict[str, Any]) -> list[str]:
+    lines = []
+    for path in found["paths"]:
+        holders = "; ".join(f"{each['agent_id']} holds {harmless(each['scope'])}" for each in path["held_by"])
+        lines.append(f"{path['verdict']:<6}  {harmless(path['path'])}{'  ' + holders if holders else ''}")
+    return lines
+
+
+def _compared(found: dict[str, Any]) -> list[str]:
+    return [
+        found["class"],
+        f"a  {harmless(found['a']['canonical'])}  {harmless(found['a']['absolute'])}",
+        f"b  {harmless(found['b']['canonical'])}  {harmless(found['b']['absolute'])}",
+    ]
+
+
+def _protocol_event(event: dict[str, Any]) -> list[str]:
+    to = f" -> {', '.join(event['recipients'])}" if "recipients" in event else f" -> {event['to_agent']}"
+    scope = f" in {harmless(event['scope'])}" if event["scope"] else ""
+    head = f"{event['id']}  {event['created_at']}  {event['label']}: {event['from_agent']}{to}{scope}, {event['state']}"
+    return [head, *(f"  {name}: {_short(value)}" for name, value in event["payload"].items())]
+
+
+def _protocol_events(events: list[dict[str, Any]]) -> list[str]:
+    lines = []
+    for event in events:
+        subject = (
+            event["payload"].get("subject")
+            or event["payload"].get("resolution_hint")
+            or event["payload"].get("evidence")
+        )
+        lines.append(
+            f"{event['created_at']}  {event['event_type']:<9}  {event['from_agent']} -> {event['to_agent']}"
+            f"  {_short(subject)}  ({event['state']})  [{event['id']}]"
+        )
+    return lines or ["No protocol events."]
+
+
+def _session(made: dict[str, Any]) -> list[str]:
+    how = f"goes on as {made['agent_id']}" if made["mode"] == "adopt" else f"starts as {made['agent_id']}"
+    lines = [f"This session {how}", f"  {harmless(made['recommendation']['why'])}"]
+    return [*lines, *([f"  Note: {harmless(made['warning'])}"] if made.get("warning") else [])]
+
+
 def _init(made: dict[str, Any]) -> list[str]:
+    if "mode" in made:
+        return _session(made)
     store = harmless(made["store"])
     if "would_create" in made:
         return [f"Would make a ledger in {store}" if made["would_create"] else f"There is a ledger in {store} already"]
@@ -78,7 +204,8 @@ def _init(made: dict[str, Any]) -> list[str]:
             return [f"Would remove {made['would_remove']} files and folders from {store}"]
         return [f"Removed {made['removed']} files and folders from {store}", *left]
     if made["created"]:
-        following = ["Next: bb agent register --name NAME --role ROLE"] if made["has_work_tree"] else []
+        advice = made.get("recommendation")
+        following = [f"Next: bb init --register {advice['agent_id']}"] if made["has_work_tree"] and advice else []
         return [f"Made a ledger in {store}", *following]
     return [f"The ledger in {store} is there already"]
 
@@ -123,6 +250,23 @@ FORMS: dict[str, Callable[[Any], Iterable[str]]] = {
     "agent heartbeat": _heartbeat,
     "agent register": _registered,
     "agent list": _agents,
+    "agent name": _name,
+    "agent retire": _retired,
+    "agent reserve": _reserved,
+    "agent renew": _renewed,
+    "agent release": _released,
+    "agent status": _agent_status,
+    "agent send": _message,
+    "agent read": _message,
+    "agent ack": _message,
+    "agent inbox": _messages,
+    "agent wait": _come,
+    "check": _checked,
+    "scope compare": _compared,
+    "protocol handoff": _protocol_event,
+    "protocol blocked": _protocol_event,
+    "protocol show": _protocol_event,
+    "protocol list": _protocol_events,
     "init": _init,
     "doctor": _doctor,
     "ledger log": _event,

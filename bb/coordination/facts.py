@@ -1,4 +1,4 @@
-"""What happened to agents."""
+"""What happened to agents, and to what they hold."""
 
 from __future__ import annotations
 
@@ -34,4 +34,75 @@ class Seen(Record):
     after: str
 
 
+class Reserved(Record):
+    """AGENT holds SCOPE from now on, for TTL minutes without a sign of life."""
+
+    agent: str
+    scope: str
+    bead: str
+    ttl: int
+    shared: bool = False
+
+
+class Renewed(Record):
+    """The holder wants to keep its reservation: everything is counted anew from here."""
+
+    agent: str
+    reservation: str
+    ttl: int
+
+
+class Released(Record):
+    """A reservation was given back."""
+
+    agent: str
+    reservation: str
+
+
+class Expired(Record):
+    """A reservation was found to have outlived its time."""
+
+    agent: str
+    reservation: str
+
+
+class TakenOver(Record):
+    """AGENT took the scope of somebody who had fallen silent; ARCHIVED is the state the old reservation ends in."""
+
+    agent: str
+    reservation: str
+    owner: str
+    liveness: str
+    archived: str
+
+
+class Incurred(Record):
+    """An INCURSION: INCOMING wants, or has, what overlaps a reservation of OWNER. OUTCOME says how it ended."""
+
+    incoming: str
+    owner: str
+    reservation: str
+    kind: str
+    scope: str
+    held: str
+    liveness: str
+    bead: str
+    outcome: str
+    hint: str
+
+
+class Resumed(Record):
+    """A RESUME: AGENT goes on under an identity that was there before, for a REASON and on EVIDENCE."""
+
+    agent: str
+    prior: str
+    adopted: str
+    reason: str
+    evidence: str
+    bead: str
+    beads: tuple[str, ...] = ()
+
+
 AgentFact = Registered | Updated | Retired | Seen
+HoldingFact = Reserved | Renewed | Released | Expired | TakenOver
+NoticeFact = Incurred | Resumed

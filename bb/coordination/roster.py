@@ -1,14 +1,15 @@
 """Everybody who ever registered, as a fold over the facts about agents.
 
-Facts may arrive in any order and more than once does no harm: a field is a register that keeps the value with the
-highest order key, the moment of joining keeps the lowest, and the ledger hands over each line once. So every clone
-that knows the same lines has the same roster.
+Facts may arrive in any order: a field is a register that keeps the value with the highest place in the order, the
+moment of joining keeps the lowest, and the ledger hands over each line once. So every clone that knows the same lines
+has the same roster.
 """
 
 from __future__ import annotations
 
 from bb.coordination.facts import Registered, Retired, Seen, Updated
 from bb.kernel import clock
+from bb.kernel.order import earliest, latest
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
@@ -17,9 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.coordination.facts import AgentFact
-
-    Place = list[Any]  # [lamport, writer, n]
-    State = dict[str, Any]  # JSON-plain: register name -> [lamport, writer, n, value]; `changes` -> a count
+    from bb.kernel.order import Place, State
 
 NAME = "agent"
 FACTS = (Registered, Updated, Retired, Seen)
@@ -37,30 +36,30 @@ class Agent(Record):
     changes: int
 
 
-def key(fact: AgentFact) -> str:
+def keys(fact: AgentFact, at: Place) -> list[str]:  # noqa: ARG001  (other folds name their entries by place)
     """The entry of the roster that FACT is about."""
-    return fact.agent
+    return [fact.agent]
 
 
 def step(state: State | None, fact: AgentFact, at: Place, ts: str) -> State:
     """STATE after one more fact, which stands AT a place in the total order and was written at TS."""
     after = dict(state or {"changes": 0})
-    _keep_latest(after, "heard", at, ts)
+    latest(after, "heard", at, ts)
     match fact:
         case Registered(role=role, title=title):
-            _keep_earliest(after, "joined", at, ts)
-            _keep_latest(after, "role", at, role)
-            _keep_latest(after, "title", at, title)
-            _keep_latest(after, "retired", at, False)
+            earliest(after, "joined", at, ts)
+            latest(after, "role", at, role)
+            latest(after, "title", at, title)
+            latest(after, "retired", at, False)
             after["changes"] += 1
         case Updated(role=role, title=title):
             if role is not None:
-                _keep_latest(after, "role", at, role)
+                latest(after, "role", at, role)
             if title is not None:
-                _keep_latest(after, "title", at, title)
+                latest(after, "title", at, title)
             after["changes"] += 1
         case Retired():
-            _keep_latest(after, "retired", at, True)
+            latest(after, "retired", at, True)
             after["changes"] += 1
         case Seen():
             pass
@@ -81,15 +80,3 @@ def agent(agent_id: str, state: Mapping[str, Any] | None) -> Agent | None:
         is_retired=value["retired"],
         changes=state["changes"],
     )
-
-
-def _keep_latest(state: State, name: str, at: Place, value: object) -> None:
-    held = state.get(name)
-    if held is None or held[:3] < at:
-        state[name] = [*at, value]
-
-
-def _keep_earliest(state: State, name: str, at: Place, value: object) -> None:
-    held = state.get(name)
-    if held is None or at < held[:3]:
-        state[name] = [*at, value]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
 
@@ -18,10 +19,13 @@ class BbError(Exception):
     exit_status = 4
     hint: str | None = None
 
-    def __init__(self, message: str | None = None, *, hint: str | None = None, **details: Any) -> None:
+    def __init__(
+        self, message: str | None = None, *, hint: str | None = None, leaving: Sequence[Any] = (), **details: Any
+    ) -> None:
         self.message = message or (type(self).__doc__ or "").strip().split("\n")[0].rstrip(".")
         self.hint = hint or type(self).hint
         self.details = details
+        self.leaving = leaving  # facts that are recorded although, or because, it is refused
         super().__init__(self.message)
 
 

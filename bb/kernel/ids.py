@@ -12,6 +12,7 @@ LOWER = "abcdefghijklmnopqrstuvwxyz"
 DIGITS = "0123456789"
 BASE32 = LOWER + "234567"
 
+PERSON = "user"  # the human principal of CCCS: whoever steers the agents here
 AGENT_LENGTH = range(3, 49)
 WRITER_LENGTH = 12
 

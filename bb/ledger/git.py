@@ -53,6 +53,10 @@ class GitFailed(Refused):
 
 def run(arguments: list[str], *, git_dir: str | None = None, env: Mapping[str, str] | None = None) -> str:
     """What `git ARGUMENTS` prints."""
+    return _output(arguments, git_dir, env).decode("utf-8", "replace")
+
+
+def _output(arguments: list[str], git_dir: str | None = None, env: Mapping[str, str] | None = None) -> bytes:
     where = ["--git-dir", git_dir] if git_dir else []
     clean = {name: value for name, value in (env or os.environ).items() if name not in SCRUBBED}
     try:
@@ -71,7 +75,12 @@ def run(arguments: list[str], *, git_dir: str | None = None, env: Mapping[str, s
     if done.returncode:
         said = done.stderr.decode("utf-8", "replace").strip().splitlines()
         raise GitFailed(f"git {arguments[0]} failed: {said[-1] if said else done.returncode}")
-    return done.stdout.decode("utf-8", "replace")
+    return done.stdout
+
+
+def changed(work_tree: str) -> bytes:
+    """What differs from HEAD in a work tree, file by file, as `git status --porcelain=v1 -z -uall` says it."""
+    return _output(["-C", work_tree, "status", "--porcelain=v1", "-z", "--untracked-files=all"])
 
 
 def version() -> str:

@@ -7,7 +7,6 @@ that is corrupt, of another version, or does not fit its journals is thrown away
 
 from __future__ import annotations
 
-import sqlite3
 import time
 
 from bb.kernel import ids, jsontext
@@ -15,6 +14,7 @@ from bb.kernel.errors import Busy
 from bb.kernel.record import Record
 from bb.ledger import disk
 from bb.ledger.reader import Damage, Reader, Unusable, cursor_of, growth
+from bb.ledger.sqlite import sqlite3
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bb.ledger.journal import Journal, Position
     from bb.ledger.reader import Progress
 
-VERSION = 1
+VERSION = 2
 PAUSE = 0.01
 PATIENCE = 10.0  # seconds to wait for another process that is catching up
 
@@ -35,10 +35,12 @@ create table cursor (
     damage text, seen text
 ) without rowid;
 create table state (fold text, key text, value text, primary key (fold, key)) without rowid;
+create table term (fold text, term text, place text, key text, primary key (fold, term, place, key)) without rowid;
 create table idempotency (by text, key text, writer text, n integer, primary key (by, key, writer, n)) without rowid;
 create table merged (writer text, n integer, foreign_before integer, heads text, primary key (writer, n));
 """
-TABLES = ("cursor", "state", "idempotency", "merged")
+TABLES = ("cursor", "state", "term", "idempotency", "merged")
+BEYOND = chr(0x10FFFF)  # sorts behind every character of a place
 
 
 class IndexBusy(Busy):
@@ -80,6 +82,33 @@ class Index:
         """Every entry of a fold, by key."""
         rows = self._ask(_parsed_first, "select value, key from state where fold = ? order by key", fold)
         return [(key, value) for value, key in rows]
+
+    def found(
+        self, fold: str, term: str, *, below: str = "", newest_first: bool = False, limit: int = -1
+    ) -> list[tuple[str, Any]]:
+        """The entries that are found by TERM at a place that starts with BELOW, in the order of their places."""
+        order = "desc" if newest_first else "asc"
+        query = f"""
+            select state.value, term.key from term join state on state.fold = term.fold and state.key = term.key
+            where term.fold = ? and term.term = ? and term.place >= ? and term.place < ?
+            order by term.place {order} limit {limit:d}"""  # noqa: S608  (no text of anybody's)
+        return [(key, value) for value, key in self._ask(_parsed_first, query, fold, term, below, below + BEYOND)]
+
+    def found_at(self, fold: str, term: str, places: Sequence[str]) -> list[tuple[str, Any]]:
+        """The entries that are found by TERM at one of PLACES."""
+        query = f"""
+            select state.value, term.key from term join state on state.fold = term.fold and state.key = term.key
+            where term.fold = ? and term.term = ? and term.place in ({", ".join("?" * len(places))})"""  # noqa: S608
+        return [(key, value) for value, key in self._ask(_parsed_first, query, fold, term, *places)]
+
+    def terms(self, fold: str, start: str) -> list[str]:
+        """The terms of a fold that begin with START, each once."""
+        query = "select distinct term from term where fold = ? and term >= ? and term < ?"
+        return [term for (term,) in self._ask(list, query, fold, start, start + BEYOND)]
+
+    def count(self, fold: str, term: str) -> int:
+        """How many entries are found by TERM."""
+        return int(self._ask(list, "select count(*) from term where fold = ? and term = ?", fold, term)[0][0])
 
     def folds(self) -> list[str]:
         """The folds that have any state."""

@@ -1,4 +1,4 @@
-"""Facts and the event kinds they are written as. One entry a kind; reading is tolerant, writing is not.
+"""Facts and the event kinds they are written as. Reading is tolerant, writing is not.
 
 A line whose kind is not listed, or whose data does not fit, is no fact to this version: it is kept in the ledger,
 shown as it is, and skipped by every fold.
@@ -6,46 +6,132 @@ shown as it is, and skipped by every fold.
 
 from __future__ import annotations
 
-from bb.coordination import roster
-from bb.coordination.facts import Registered, Retired, Seen, Updated
+from bb.coordination import holdings, notices, roster, scopes
+from bb.coordination.facts import (
+    Expired,
+    Incurred,
+    Registered,
+    Released,
+    Renewed,
+    Reserved,
+    Resumed,
+    Retired,
+    Seen,
+    TakenOver,
+    Updated,
+)
 from bb.kernel import ids
+from bb.ledger import forms
+from bb.messaging import letters, mailbox
+from bb.messaging.facts import Acked, Agreed, Read, Sent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
     from typing import Any
 
-    from bb.coordination.facts import AgentFact
+    from bb.coordination.facts import AgentFact, HoldingFact, NoticeFact
+    from bb.messaging.facts import MailFact
+
+    Fact = AgentFact | HoldingFact | NoticeFact | MailFact
 
 GENESIS = "group.create"
 MERGED = "x.bb.merged"
 
-# fact, kind, and the members of `data` that hold the fact's fields, in order
-WRITTEN: tuple[tuple[type[AgentFact], str, tuple[str, ...]], ...] = (
+# fact, kind, and the members of `data` that hold the fact's fields, in order. `by` is the envelope's.
+WRITTEN: tuple[tuple[type[Fact], str, tuple[str, ...]], ...] = (
     (Registered, "actor.add", ("actor_id", "role", "title")),
     (Updated, "actor.update", ("actor_id", "role", "title")),
     (Retired, "actor.remove", ("actor_id",)),
     (Seen, "x.bb.seen", ("actor_id", "after")),
+    (Reserved, "x.bb.reserved", ("by", "scope", "bead_id", "ttl_minutes", "shared")),
+    (Renewed, "x.bb.renewed", ("by", "reservation_id", "ttl_minutes")),
+    (Released, "x.bb.released", ("by", "reservation_id")),
+    (Expired, "x.bb.expired", ("by", "reservation_id")),
+    (TakenOver, "x.bb.taken_over", ("by", "reservation_id", "owner", "liveness", "archived")),
 )
+# Kinds that CCCS has given a form of their own: how they are written and read is said in `ledger/forms.py`. Most
+# lines of these kinds are none of ours, and are passed over unread unless they hold the mark of those that are.
+FORMED: dict[type[Fact], str] = {
+    Sent: "chat.message",
+    Read: "chat.reaction",
+    Acked: "chat.ack",
+    Agreed: "chat.reaction",
+    Incurred: "system.notify",
+    Resumed: "system.notify",
+}
+MARKS = {b"chat.message": b'"mail":{', b"chat.reaction": b'"signal":"', b"system.notify": b'"context":{'}
+
 BY_FACT = {fact: (kind, members) for fact, kind, members in WRITTEN}
 BY_KIND = {kind: (fact, members, fact.required()) for fact, kind, members in WRITTEN}
+KINDS = frozenset([*BY_KIND, *FORMED.values()])
 
-FOLDS = dict.fromkeys(roster.FACTS, roster)
+FOLDS: dict[type[Fact], tuple[ModuleType, ...]] = {
+    fact: tuple(fold for fold in (roster, holdings, notices, letters, mailbox) if fact in fold.FACTS)
+    for fact in [*BY_FACT, *FORMED]
+}
+FOLD_BY_NAME = {fold.NAME: fold for folds in FOLDS.values() for fold in folds}
 
 
-def written(fact: AgentFact) -> tuple[str, dict[str, Any]]:
+def _is_text(value: object) -> bool:
+    return type(value) is str
+
+
+def _is_agent(value: object) -> bool:
+    return type(value) is str and ids.is_agent_id(value)
+
+
+def _is_reservation(value: object) -> bool:
+    return type(value) is str and holdings.is_reservation_id(value)
+
+
+def _is_principal(value: object) -> bool:
+    return type(value) is str and (value == ids.PERSON or ids.is_agent_id(value))
+
+
+def _is_scope(value: object) -> bool:
+    return type(value) is str and scopes.stored(value) is not None
+
+
+def _is_ttl(value: object) -> bool:
+    return type(value) is int and 0 < value < 1 << 31
+
+
+FITS: dict[str, Callable[[object], bool]] = {
+    "actor_id": _is_agent,
+    "by": _is_principal,
+    "owner": _is_principal,
+    "scope": _is_scope,
+    "reservation_id": _is_reservation,
+    "ttl_minutes": _is_ttl,
+    "shared": lambda value: type(value) is bool,
+    "archived": lambda value: value in (holdings.EXPIRED, holdings.TAKEN_OVER),
+}
+
+
+def written(fact: Fact) -> tuple[str, dict[str, Any]]:
     """The kind and data that FACT is recorded as."""
+    if kind := FORMED.get(type(fact)):
+        return kind, forms.written(fact)
     kind, members = BY_FACT[type(fact)]
     data = dict(zip(members, fact.as_dict().values(), strict=True))
-    return kind, {member: value for member, value in data.items() if value is not None}
+    data.pop("by", None)
+    return kind, {member: value for member, value in data.items() if value is not None and value is not False}
 
 
-def fact_of(kind: str, data: dict[str, Any]) -> AgentFact | None:
-    """The fact that an event of this kind with this data records; None when it is none that we know."""
+def fact_of(kind: str, data: dict[str, Any], by: str = "") -> Fact | None:
+    """The fact that an event of this kind with this data, recorded BY somebody, is; None when it is none we know."""
     known = BY_KIND.get(kind)
     if known is None:
-        return None
+        return forms.fact_of(kind, data, by) if kind in KINDS and _is_principal(by) else None
     make, members, required = known
-    values: list[Any] = [data.get(member) for member in members]
-    if None in values[:required] or [value for value in values if type(value) is not str and value is not None]:
+    values: list[Any] = [by if member == "by" else data.get(member) for member in members]
+    if None in values[:required]:
         return None
-    return make(*values) if ids.is_agent_id(values[0]) else None
+    for member, value in zip(members, values, strict=True):
+        if value is not None and not FITS.get(member, _is_text)(value):
+            return None
+    while values[-1] is None and len(values) > required:  # a default stands for what was left out
+        values.pop()
+    return make(*values)

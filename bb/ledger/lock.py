@@ -78,7 +78,7 @@ def _wait_for(queue: int, fd: int, deadline: float) -> None:
 
 
 def _taken(fd: int, deadline: float) -> bool:
-    return _try_lock(fd) or _wait_in_line(fd, max(deadline - time.monotonic(), FIRST_PAUSE))
+    return try_lock(fd) or _wait_in_line(fd, max(deadline - time.monotonic(), FIRST_PAUSE))
 
 
 def _sign(queue: int) -> None:
@@ -100,7 +100,7 @@ def _ask_again_and_again(fd: int, patience: float) -> bool:
     """Wait for the lock where there is no queue to wait in."""
     deadline = time.monotonic() + patience
     pause = FIRST_PAUSE
-    while not _try_lock(fd):
+    while not try_lock(fd):
         if time.monotonic() >= deadline:
             return False
         # Half the pause is chance, so that processes that collided once do not march in step.
@@ -112,7 +112,7 @@ def _ask_again_and_again(fd: int, patience: float) -> bool:
 if sys.platform == "win32":
     import msvcrt
 
-    def _try_lock(fd: int) -> bool:
+    def try_lock(fd: int, *, shared: bool = False) -> bool:  # noqa: ARG001  (Windows knows no shared locks)
         try:
             msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
         except OSError as error:
@@ -126,9 +126,10 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def _try_lock(fd: int) -> bool:
+    def try_lock(fd: int, *, shared: bool = False) -> bool:
+        """Take the lock if it is free; whether it was."""
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(fd, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
         except OSError as error:

@@ -54,6 +54,11 @@ def write(store: str, presence: Presence) -> None:
         disk.replace(_path(store, presence.agent_id), text.encode())
 
 
+def remove(store: str, agent_id: str) -> None:
+    """Forget when an agent was last seen; its next heartbeat asks the ledger about it."""
+    disk.remove_if_there(_path(store, agent_id))
+
+
 def everybody(store: str) -> dict[str, Presence]:
     """Every presence there is, by agent."""
     stems = [name[: -len(SUFFIX)] for name in disk.names(folder(store)) if name.endswith(SUFFIX)]

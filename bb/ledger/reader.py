@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Progress = Callable[[int, int], None]  # bytes read, bytes to read
 
 BULK = 1 << 20  # from so many bytes on, the fast decoder repays its import
-KNOWN = frozenset(kind.encode() for kind in [*kinds.BY_KIND, kinds.MERGED])
+KNOWN = frozenset(kind.encode() for kind in [*kinds.KINDS, kinds.MERGED])
 KEY_MARK = b',"k":"'
 LONGEST = 10**12  # no chain is longer; a marker that claims more cannot make sums overflow
 
@@ -53,6 +53,7 @@ class Reader:
         self._done = 0
         self._progress = progress
         self._states: dict[tuple[str, str], Any] = {}
+        self._terms: dict[tuple[str, str], list[tuple[str, str]]] = {}  # as the index has them
         self._keys: list[tuple[str, str, str, int]] = []
         self._bulk = _bulk() if total >= BULK else None
         self._decode = self._bulk.decode if self._bulk else None
@@ -106,7 +107,11 @@ class Reader:
 
     def _fold_known(self, writer: str, first: int, raws: list[bytes], said: list[bytes], *, has_keys: bool) -> None:
         """Fold those of the lines that say something we know; only they are parsed."""
-        known = [place for place, kind in enumerate(said) if kind in KNOWN]
+        known = [
+            place
+            for place, kind in enumerate(said)
+            if kind in KNOWN and (kind not in kinds.MARKS or kinds.MARKS[kind] in raws[place])
+        ]
         if has_keys:
             known = sorted({*known, *(place for place, raw in enumerate(raws) if KEY_MARK in raw)})
         for place in known:
@@ -122,15 +127,24 @@ class Reader:
         if kind == kinds.MERGED:
             self._account(writer, n, found["data"])
             return
-        fact = kinds.fact_of(kind, found["data"])
+        fact = kinds.fact_of(kind, found["data"], found["by"])
         if fact is None:
             return
-        fold = kinds.FOLDS[type(fact)]
-        entry = (fold.NAME, fold.key(fact))
-        if entry not in self._states:
-            row = self._connection.execute("select value from state where fold = ? and key = ?", entry).fetchone()
-            self._states[entry] = jsontext.loads(row[0]) if row else None
-        self._states[entry] = fold.step(self._states[entry], fact, [found["l"], writer, n], found["ts"])
+        at = [found["l"], writer, n]
+        for fold in kinds.FOLDS[type(fact)]:
+            for key in fold.keys(fact, at):
+                entry = (fold.NAME, key)
+                if entry not in self._states:
+                    self._states[entry] = self._state(fold, entry)
+                self._states[entry] = fold.step(self._states[entry], fact, at, found["ts"])
+
+    def _state(self, fold: ModuleType, entry: tuple[str, str]) -> Any:
+        """An entry as the index has it, remembering what it is found by."""
+        row = self._connection.execute("select value from state where fold = ? and key = ?", entry).fetchone()
+        state = jsontext.loads(row[0]) if row else None
+        if state is not None and hasattr(fold, "terms"):
+            self._terms[entry] = fold.terms(entry[1], state)
+        return state
 
     def _account(self, writer: str, n: int, data: dict[str, Any]) -> None:
         """A marker: in its writer's order, the foreign lines up to its heads stand before it."""
@@ -169,6 +183,20 @@ class Reader:
             ((fold, key, jsontext.dumps(value)) for (fold, key), value in self._states.items()),
         )
         self._connection.executemany("insert or ignore into idempotency values (?, ?, ?, ?)", self._keys)
+        self._write_terms()
+
+    def _write_terms(self) -> None:
+        """What the folded entries are found by; what they were found by before goes."""
+        gone, come = [], []
+        for (fold, key), state in self._states.items():
+            if not (terms_of := getattr(kinds.FOLD_BY_NAME[fold], "terms", None)):
+                continue
+            now, before = terms_of(key, state), self._terms.get((fold, key), [])
+            if now != before:
+                gone += [(fold, *term, key) for term in before if term not in now]
+                come += [(fold, *term, key) for term in now if term not in before]
+        self._connection.executemany("delete from term where fold = ? and term = ? and place = ? and key = ?", gone)
+        self._connection.executemany("insert or ignore into term values (?, ?, ?, ?)", come)
 
 
 def cursor_of(connection: sqlite3.Connection, writer: str) -> tuple[Position, int | None]:

@@ -9,31 +9,32 @@ from __future__ import annotations
 
 import heapq
 import os
-import sqlite3
 
 from bb.kernel import clock, ids, jsontext, tokens
 from bb.kernel.digest import digest
 from bb.kernel.errors import BbError, Conflict, NotFound, Refused
 from bb.kernel.event import Event
-from bb.ledger import clone, disk, git, kinds, origin, writers
+from bb.ledger import clone, disk, kinds, origin, writers
 from bb.ledger import line as lines
 from bb.ledger.index import Index
 from bb.ledger.journal import Journal, LedgerDamaged
 from bb.ledger.lock import Lock
 from bb.ledger.sequence import Places
+from bb.ledger.sqlite import sqlite3
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
-    from bb.coordination.facts import AgentFact
     from bb.ledger.clone import Clone
+    from bb.ledger.kinds import Fact
     from bb.ledger.line import Link
     from bb.ledger.place import Place
     from bb.ledger.reader import Progress
 
     Draft = tuple[str, str, dict[str, Any], str | None]  # by whom, of what kind, with which data, under which key
+    IsSame = Callable[[Sequence[Event]], bool]
 
 FAR_BEHIND = 1 << 20  # bytes of journal
 INDEX, JOURNALS, STORE_LOCK = "index.sqlite", "j", "lock"
@@ -161,25 +162,46 @@ class Store:
 
     def record(
         self,
-        decide: Callable[[Index], Sequence[AgentFact]],
+        decide: Callable[[Index], Sequence[Fact]],
         *,
         by: str,
         now: int,
         key: str | None = None,
+        is_same: IsSame | None = None,
         allow_secret: str | None = None,
     ) -> list[Event]:
-        """Record the facts that DECIDE arrives at, knowing all there is to know. KEY makes a repetition harmless:
-        it records nothing and returns what the first call recorded."""
+        """Record the facts that DECIDE arrives at, knowing all there is to know. What a refusal leaves is recorded too.
+
+        KEY makes a repetition harmless: it records nothing and returns what the first call recorded, when IS_SAME
+        finds there what is asked for now; without it, what DECIDE arrives at now must be the same.
+        """
 
         tokens.refuse_secrets(key or "")
+        refusals: list[BbError] = []
 
         def drafts() -> list[Draft]:
-            return [(by, *_written(fact, allow_secret), key) for fact in decide(self.index)]
+            try:
+                return [(by, *_written(fact, allow_secret), key) for fact in decide(self.index)]
+            except BbError as refusal:
+                if not refusal.leaving:
+                    raise
+                refusals[:] = [refusal]
+                return [(by, *_written(fact, None), None) for fact in refusal.leaving]
 
-        return self._append(drafts, now, (by, key) if key else None)
+        def repeated(earlier: Sequence[Event]) -> bool:
+            return is_same(earlier) if is_same else _says_the_same(earlier, drafts)
+
+        recorded = self._append(drafts, now, (by, key) if key else None, repeated)
+        if refusals and all(event.key is None for event in recorded):
+            raise refusals[0]
+        return recorded
 
     def _append(
-        self, drafts: Callable[[], Sequence[Draft]], now: int, key: tuple[str, str] | None = None
+        self,
+        drafts: Callable[[], Sequence[Draft]],
+        now: int,
+        key: tuple[str, str] | None = None,
+        is_same: IsSame | None = None,
     ) -> list[Event]:
         self.clone.may_write()
         self._ensure_writer()
@@ -191,8 +213,10 @@ class Store:
             journal.mend()
             index = self.caught_up()
             self._refuse_damage(index)
-            if key and (earlier := index.recorded_under(*key)):
-                return self._repeated(earlier, drafts)
+            if key and (earlier := [self.event(event) for event in index.recorded_under(*key)]):
+                if is_same and not is_same(earlier):
+                    raise KeyReused(event_id=earlier[0].id)
+                return earlier
             wanted = list(drafts())
             if not wanted:
                 return []
@@ -256,18 +280,6 @@ class Store:
                     **damage.as_dict(),
                 )
 
-    def _repeated(self, earlier: list[str], drafts: Callable[[], Sequence[Draft]]) -> list[Event]:
-        """The events recorded under a key, when they say what the request asks for now."""
-        events = [self.event(event) for event in earlier]
-        try:
-            asked = [data for _, _, data, _ in drafts()]
-        except BbError:
-            return events  # of course it conflicts with itself: it has been done
-        for data, event in zip(asked, events, strict=False):
-            if any(event.data.get(member) != value for member, value in data.items()):
-                raise KeyReused(event_id=event.id)
-        return events
-
     # -- reading
 
     def event(self, event_id: str) -> Event:
@@ -325,7 +337,20 @@ def readable(raws: Iterable[bytes], decode: Callable[[bytes], Any] | None = None
         yield event
 
 
-def _written(fact: AgentFact, allow_secret: str | None) -> tuple[str, dict[str, Any]]:
+def _says_the_same(earlier: Sequence[Event], drafts: Callable[[], Sequence[Draft]]) -> bool:
+    """Whether the events recorded under a key say what the request asks for now."""
+    try:
+        asked = [data for _, _, data, _ in drafts()]
+    except BbError:
+        return True  # of course it conflicts with itself: it has been done
+    return all(
+        event.data.get(member) == value
+        for data, event in zip(asked, earlier, strict=False)
+        for member, value in data.items()
+    )
+
+
+def _written(fact: Fact, allow_secret: str | None) -> tuple[str, dict[str, Any]]:
     """A fact as kind and data, having made sure that no secret enters the ledger unnoticed."""
     kind, data = kinds.written(fact)
     text = jsontext.dumps(data)
@@ -338,5 +363,7 @@ def _written(fact: AgentFact, allow_secret: str | None) -> tuple[str, dict[str, 
 
 def _repo_id(place: Place) -> str:
     """The same in every clone of a history; made up where there is no history yet."""
+    from bb.ledger import git  # noqa: PLC0415  (only making a ledger needs git)
+
     root = git.root_commit(place.common)
     return root[:12] if root else digest(os.urandom(16))[:12]

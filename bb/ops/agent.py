@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from bb.coordination import identity, liveness, roster
 from bb.coordination.facts import Seen
-from bb.kernel import clock
 from bb.ledger import presence
-from bb.ledger.presence import Presence
+from bb.ops import life
 from bb.ops.catalogue import op
 from bb.ops.params import AgentId, DisplayName, Key, Reason, Role, Text
 
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.coordination.roster import Agent
+    from bb.ledger.presence import Presence
     from bb.ops.desk import Desk
 
 
@@ -69,7 +69,7 @@ def register(
         allow_secret=allow_secret,
     )
     agent = identity.known(_agent(desk, name), name)
-    return _answer(_beat(desk, agent, now), now, threshold)
+    return life.shown(life.beat(desk, agent, now), now, threshold)
 
 
 @op(
@@ -92,7 +92,7 @@ def heartbeat(desk: Desk, *, agent: AgentId | None = None) -> dict[str, Any]:
         last = _come_back(desk, who, now, threshold)
     beat = last.but(seen_at=now, beats=last.beats + 1)
     presence.write(desk.place.store, beat)
-    return _answer(beat, now, threshold)
+    return life.shown(beat, now, threshold)
 
 
 @op("agent.list", examples=("bb agent list", "bb agent list --liveness stale --json"))
@@ -109,7 +109,7 @@ def list_agents(
     beats = presence.everybody(desk.place.store)
     agents = (roster.agent(key, state) for key, state in desk.store.caught_up().states(roster.NAME))
     answers = [
-        _answer(_presence(agent, beats.get(agent.agent_id)), now, threshold)
+        life.shown(life.presence_of(agent, beats.get(agent.agent_id)), now, threshold)
         for agent in agents
         if agent and not agent.is_retired
     ]
@@ -128,7 +128,7 @@ def show(desk: Desk, *, agent: AgentId | None = None) -> dict[str, Any]:
     now = desk.now()
     threshold = desk.stale_after
     known = identity.known(_agent(desk, who), who)
-    answer = _answer(_presence(known, presence.read(desk.place.store, who)), now, threshold)
+    answer = life.shown(life.presence_of(known, presence.read(desk.place.store, who)), now, threshold)
     return answer | ({"status": "retired"} if known.is_retired else {})
 
 
@@ -138,7 +138,7 @@ def _come_back(desk: Desk, who: str, now: int, threshold: int) -> Presence:
     That it is back is a change of state, and those are recorded.
     """
     agent = identity.in_service(_agent(desk, who), who)
-    last = _presence(agent, presence.read(desk.place.store, who))
+    last = life.presence_of(agent, presence.read(desk.place.store, who))
     state = liveness.liveness(last.seen_at, now, threshold)
     if state != liveness.ACTIVE:
         desk.store.record(lambda _: [Seen(who, state)], by=who, now=now)
@@ -147,35 +147,3 @@ def _come_back(desk: Desk, who: str, now: int, threshold: int) -> Presence:
 
 def _agent(desk: Desk, agent_id: str) -> Agent | None:
     return roster.agent(agent_id, desk.store.caught_up().state(roster.NAME, agent_id))
-
-
-def _beat(desk: Desk, agent: Agent, now: int) -> Presence:
-    """Record that an agent has just been seen, with its record as the ledger has it."""
-    beat = _presence(agent, presence.read(desk.place.store, agent.agent_id)).but(seen_at=now)
-    presence.write(desk.place.store, beat)
-    return beat
-
-
-def _presence(agent: Agent, last: Presence | None) -> Presence:
-    """What is known of an agent: its record from the ledger, its last sign of life from whichever is later."""
-    record = {
-        "agent_id": agent.agent_id,
-        "display_name": agent.title,
-        "role": agent.role,
-        "status": "idle",
-        "created_at": clock.text(agent.created_at),
-        "changes": agent.changes,
-    }
-    seen_at = max(agent.heard_at, last.seen_at) if last else agent.heard_at
-    return Presence(agent.agent_id, seen_at, last.beats if last else 0, record)
-
-
-def _answer(presence: Presence, now: int, threshold: int) -> dict[str, Any]:
-    """An agent as every face shows it. `version` grows with every change and every heartbeat."""
-    record = dict(presence.record)
-    changes = record.pop("changes")
-    return record | {
-        "last_seen_at": clock.text(presence.seen_at),
-        "version": changes + presence.beats,
-        "liveness": liveness.liveness(presence.seen_at, now, threshold),
-    }

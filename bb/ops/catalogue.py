@@ -28,15 +28,28 @@ if TYPE_CHECKING:
 
     F = TypeVar("F", bound=Callable[..., Any])
 
-# group -> (module, what it is about). The empty group holds the ops that stand alone, such as `bb init`.
-GROUPS = {
-    "": ("bb.ops.repository", ""),
-    "agent": ("bb.ops.agent", "Identities: who works here, and who is still alive."),
-    "ledger": ("bb.ops.ledger", "The ledger itself: look at it, check it, carry it away."),
+# group -> (modules, what it is about). The empty group holds the ops that stand alone, such as `bb init`.
+GROUPS: dict[str, tuple[tuple[str, ...], str]] = {
+    "": (("bb.ops.repository", "bb.ops.overview", "bb.ops.check"), ""),
+    "agent": (
+        ("bb.ops.agent", "bb.ops.service", "bb.ops.reservations", "bb.ops.inbox", "bb.ops.mail"),
+        "Agents: who works here, who is alive, who holds what, who has mail.",
+    ),
+    "protocol": (("bb.ops.protocol",), "Protocol events: hand-offs, blockers, incursions, resumptions."),
+    "scope": (("bb.ops.scope",), "Scopes: what a path or pattern means, and whether two of them meet."),
+    "sessions": (("bb.ops.sessions",), "Sessions: the work in hand, bead by bead, and what was said about it."),
+    "ledger": (("bb.ops.ledger",), "The ledger itself: look at it, check it, carry it away."),
 }
 
-# Ops that must answer in little more than an interpreter's start: they are dispatched without Typer.
-HOT = frozenset(["agent.heartbeat"])
+# Ops that must answer in little more than an interpreter's start, and the module each is in: they are dispatched
+# without Typer, and nothing else of their group is imported.
+HOT = {
+    "agent.heartbeat": "bb.ops.agent",
+    "agent.reserve": "bb.ops.reservations",
+    "agent.release": "bb.ops.reservations",
+    "agent.inbox": "bb.ops.inbox",
+    "check": "bb.ops.check",
+}
 
 
 class UnknownOp(NotFound):
@@ -84,6 +97,7 @@ class Op(Record):
     parameters: tuple[Parameter, ...]
     examples: tuple[str, ...]
     streams: bool
+    module: str
 
     @property
     def words(self) -> str:
@@ -104,7 +118,14 @@ def op(name: str, *, examples: tuple[str, ...] = (), streams: bool = False, **fl
     def declare(function: F) -> F:
         summary, _, description = (function.__doc__ or "").strip().partition("\n")
         _declared[name] = Op(
-            name, function, summary, _dedented(description), _parameters(function, flags), examples, streams
+            name,
+            function,
+            summary,
+            _dedented(description),
+            _parameters(function, flags),
+            examples,
+            streams,
+            function.__module__,
         )
         return function
 
@@ -121,8 +142,10 @@ def _dedented(text: str) -> str:
 def find(name: str) -> Op:
     """The op called NAME."""
     group, dot, _ = name.rpartition(".")
-    if (dot or not group) and group in GROUPS:
-        __import__(GROUPS[group][0])  # `importlib` would cost a heartbeat three per cent
+    if name in HOT:
+        __import__(HOT[name])  # `importlib` would cost a heartbeat three per cent
+    elif (dot or not group) and group in GROUPS:
+        in_group(group)
     if name not in _declared:
         raise UnknownOp(f"there is no op {name[:60]!r}")
     return _declared[name]
@@ -130,8 +153,10 @@ def find(name: str) -> Op:
 
 def in_group(group: str) -> list[Op]:
     """The ops of a group, in the order they are declared."""
-    __import__(GROUPS[group][0])
-    return [op for op in _declared.values() if op.name.rpartition(".")[0] == group]
+    for module in GROUPS[group][0]:
+        __import__(module)
+    known = [op for op in _declared.values() if op.name.rpartition(".")[0] == group]
+    return sorted(known, key=lambda op: GROUPS[group][0].index(op.module))
 
 
 def everything() -> list[Op]:

@@ -18,6 +18,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from bb.coordination.scopes import Scope
+    from bb.ledger.holdings import Holdings
+    from bb.ledger.index import Index
     from bb.ledger.place import Place
     from bb.ledger.store import Store
 
@@ -37,10 +40,12 @@ class Desk:
         cwd: str,
         env: Mapping[str, str],
         progress: Callable[[int, int], None] | None = None,
+        ask: Callable[[str], bool] | None = None,
     ) -> None:
         self.cwd = cwd
         self.env = env
         self.progress = progress
+        self.ask = ask  # a person who can be asked a question; None when nobody is there
         self._place: Place | None = None
         self._store: Store | None = None
 
@@ -105,6 +110,20 @@ class Desk:
         found = self.store_or_home
         found.must_exist()
         return found
+
+    def scope(self, written: str, *, is_path: bool = False) -> Scope:
+        """The scope that WRITTEN names, standing where we are."""
+        from bb.ledger import tree  # noqa: PLC0415
+
+        return tree.scope_of(self.place, self.cwd, written, is_path=is_path)
+
+    def holdings(self, index: Index, now: int) -> Holdings:
+        """What is held here, as of NOW."""
+        from bb.ledger import tree  # noqa: PLC0415
+        from bb.ledger.holdings import Holdings  # noqa: PLC0415
+
+        ignore_case = tree.minds_no_case(self.place)
+        return Holdings(index, self.place.store, now, self.stale_after, ignore_case=ignore_case)
 
     def caller(self, named: str | None = None) -> str:
         """Who is asking: as NAMED in the request, else BB_AGENT."""

@@ -33,6 +33,9 @@ class Text(str):
 
     metavar: ClassVar[str] = "TEXT"
     choices: ClassVar[tuple[str, ...]] = ()
+    offered: ClassVar[tuple[str, ...]] = ()  # by completion, where the rules and not the kind say what is right
+    is_agent: ClassVar[bool] = False
+    takes_numbers: ClassVar[bool] = False  # in JSON: where the rules judge the text, a number is as good
     longest: ClassVar[int] = 10_000
 
     @classmethod
@@ -45,6 +48,8 @@ class Text(str):
 
     @classmethod
     def from_json(cls, value: Any, name: str) -> Any:
+        if cls.takes_numbers and type(value) is int:
+            value = str(value)
         if type(value) is not str:
             raise invalid(f"{name} must be text", name)
         return cls.from_text(value, name)
@@ -53,7 +58,7 @@ class Text(str):
     def checked(cls, text: str, name: str) -> Any:
         if cls.choices and text not in cls.choices:
             raise invalid(f"{name} must be one of {', '.join(cls.choices)}, not {harmless(text[:60])!r}", name)
-        return cls(text)
+        return text
 
 
 class Name(Text):
@@ -63,7 +68,7 @@ class Name(Text):
     def checked(cls, text: str, name: str) -> Any:
         if not text.strip():
             raise invalid(f"{name} must not be empty", name)
-        return cls(text)
+        return text
 
 
 class Flag:
@@ -71,6 +76,8 @@ class Flag:
 
     metavar: ClassVar[str] = ""
     choices: ClassVar[tuple[str, ...]] = ()
+    offered: ClassVar[tuple[str, ...]] = ()
+    is_agent: ClassVar[bool] = False
 
     @classmethod
     def from_text(cls, text: Any, name: str) -> Any:
@@ -88,6 +95,8 @@ class Number(int):
 
     metavar: ClassVar[str] = "N"
     choices: ClassVar[tuple[str, ...]] = ()
+    offered: ClassVar[tuple[str, ...]] = ()
+    is_agent: ClassVar[bool] = False
     least: ClassVar[int] = 1
     most: ClassVar[int] = 1_000_000
 
@@ -103,17 +112,58 @@ class Number(int):
             raise invalid(f"{name} must be a whole number", name)
         if not cls.least <= value <= cls.most:
             raise invalid(f"{name} must be from {cls.least} to {cls.most:,}", name)
-        return cls(value)
+        return value
 
 
 class AgentId(Text):
     """The agent: lower-case words joined by hyphens, such as amber-otter."""
 
     metavar = "ID"
+    is_agent = True
 
     @classmethod
     def checked(cls, text: str, name: str) -> Any:
-        return cls(ids.agent_id(text))
+        return ids.agent_id(text)
+
+
+class Someone(Text):
+    """The agent."""
+
+    metavar = "ID"
+    is_agent = True
+    longest = 100_000
+
+    @classmethod
+    def checked(cls, text: str, name: str) -> Any:
+        if text != ids.PERSON and not ids.is_agent_id(text):  # what nobody can be called, nobody is registered as
+            raise identity.AgentNotFound(f"no agent {harmless(text[:60])!r} is registered", agent_id=text[:60])
+        return text
+
+
+class Plain(Text):
+    """Text that the op judges by itself, in the order its rules want."""
+
+    longest = 1_000_000
+
+
+class Scope(Plain):
+    """A path or pattern in this repository: src/parser, src/*, docs/**/*.md."""
+
+    metavar = "SCOPE"
+
+
+class Bead(Plain):
+    """The bead (work item) this is about, such as bb-12."""
+
+    metavar = "BEAD"
+
+
+class Seconds(Number):
+    """Seconds."""
+
+    metavar = "SECONDS"
+    least = 0
+    most = 86_400
 
 
 class Role(Text):
@@ -123,7 +173,7 @@ class Role(Text):
 
     @classmethod
     def checked(cls, text: str, name: str) -> Any:
-        return cls(identity.role(text))
+        return identity.role(text)
 
 
 class DisplayName(Text):
@@ -133,7 +183,7 @@ class DisplayName(Text):
 
     @classmethod
     def checked(cls, text: str, name: str) -> Any:
-        return cls(identity.title(text))
+        return identity.title(text)
 
 
 class Key(Text):
@@ -146,7 +196,7 @@ class Key(Text):
     def checked(cls, text: str, name: str) -> Any:
         if not text.isprintable() or not text.strip():
             raise invalid(f"{name} must be one line of 1 to {cls.longest} characters", name)
-        return cls(text)
+        return text
 
 
 class Reason(Text):
@@ -159,7 +209,7 @@ class Reason(Text):
     def checked(cls, text: str, name: str) -> Any:
         if not text.strip():
             raise invalid(f"{name} must say why", name)
-        return cls(text.strip())
+        return text.strip()
 
 
 if TYPE_CHECKING:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from bb.coordination import adoption
 from bb.kernel.errors import Refused, Usage
 from bb.ledger import checkup, clone, git, kinds, repair, walk
 from bb.ledger import place as places
+from bb.ops import start
 from bb.ops.catalogue import op
+from bb.ops.params import AgentId, Plain, Role, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +32,13 @@ class NothingToUndo(Usage):
     hint = "to delete the ledger and all its history: bb init --undo --delete-history"
 
 
+class NoSession(Usage):
+    """--register, --adopt and --non-interactive start a session; they go with neither --undo, --dry-run nor --home."""
+
+    code = "NO_SESSION"
+    hint = "run the two one after the other"
+
+
 class ProblemsFound(Refused):
     """Something is wrong."""
 
@@ -36,9 +46,36 @@ class ProblemsFound(Refused):
     hint = "each problem names the command that mends it"
 
 
+class Adopt(AgentId):
+    """Go on as this agent, whose work lies here unfinished."""
+
+
+class Register(AgentId):
+    """Start as this agent: a name nobody has yet."""
+
+
+class Claimed(Plain):
+    """With --adopt: what it worked on, instead of what it holds or held last."""
+
+    metavar = "SCOPE"
+
+
+class Bead(Text):
+    """With --adopt: the bead the work is about."""
+
+    metavar = "BEAD"
+
+
 @op(
     "init",
-    examples=("bb init", "bb init --dry-run", "bb init --undo"),
+    examples=(
+        "bb init",
+        "bb init --register amber-otter --role builder --json",
+        "bb init --adopt amber-otter --non-interactive --json",
+        "bb init --dry-run",
+        "bb init --undo",
+    ),
+    non_interactive="Never ask; fail when it cannot be told safely what to do.",
     home="Make the ledger for what belongs to no repository.",
     dry_run="Say what would be done, and do nothing.",
     undo="Take away what `bb init` made.",
@@ -51,8 +88,18 @@ def init(
     dry_run: bool = False,
     undo: bool = False,
     delete_history: bool = False,
+    register: Register | None = None,
+    adopt: Adopt | None = None,
+    role: Role | None = None,
+    scope: list[Claimed] | None = None,
+    bead: Bead | None = None,
+    non_interactive: bool = False,
 ) -> dict[str, Any]:
-    """Make this repository's ledger. Running it again changes nothing.
+    """Make this repository's ledger, and give this session its identity. Running it again changes nothing.
+
+    --register starts as a new agent, --adopt goes on as an earlier one. Adopting needs evidence: uncommitted changes
+    in what that agent claimed, or a bead in progress that it owns. Otherwise it is rejected, or, at a terminal, you
+    are asked. With --non-interactive one of the two is required. Every answer recommends what to do, and says why.
 
     The ledger lives in git's own directory, shared by all worktrees and branches of this clone; no work tree, index
     or branch is touched, and nothing leaves this machine. --undo takes away what init made, and refuses when the
@@ -61,6 +108,24 @@ def init(
     """
     if delete_history and not undo:
         raise NothingToUndo
+    is_session = bool(register or adopt or non_interactive)
+    if register and adopt:
+        raise adoption.AdoptOrRegister(recommendation=start.advice(desk))
+    if is_session and (undo or dry_run or home):
+        raise NoSession
+    if non_interactive and not (register or adopt):
+        raise adoption.AmbiguousSession(recommendation=start.advice(desk))
+    if adopt or register:
+        given = start.session(
+            desk,
+            adopt=adopt,
+            register=register,
+            role=role,
+            scope=scope or (),
+            bead=bead,
+            non_interactive=non_interactive,
+        )
+        return {"store": desk.store.path, "created": False} | given
     place = places.at_home(desk.env) if home else desk.place
     if undo:
         return _undo(desk, place, dry_run=dry_run, delete_history=delete_history)
@@ -79,6 +144,7 @@ def init(
             "writer": store.writer,
             "repo": store.clone.repo,
             "group_id": store.clone.group_id,
+            **({} if home else {"recommendation": start.advice(desk)}),
         }
     finally:
         store.close()

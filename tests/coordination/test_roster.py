@@ -190,5 +190,5 @@ def test_a_step_leaves_the_state_before_it_as_it_was(history: list[Said], fact: 
 
 def test_an_entry_of_the_roster_is_about_one_agent():
     for fact in (Registered("bo1", "r", "t"), Updated("bo1"), Retired("bo1"), Seen("bo1", "stale")):
-        assert roster.key(fact) == "bo1"
+        assert roster.keys(fact, [1, "w", 1]) == ["bo1"]
         assert type(fact) in roster.FACTS

@@ -16,24 +16,10 @@ from bb.kernel.event import Event
 from bb.ledger import line as lines
 from bb.ledger.journal import Journal
 from bb.ops import catalogue
+from tests.faces.good_calls import ONCE, good_words, prepare
 from tests.support import NOON, ROOT, Scratch, environment, scratch
 
 OPS = {op.name: op for op in catalogue.everything()}
-# A way to call each op that succeeds in a repository with one agent.
-GOOD = {
-    "init": [],
-    "doctor": [],
-    "agent.register": ["--name", "dusty-wren", "--role", "builder"],
-    "agent.heartbeat": ["--agent", "amber-otter"],
-    "agent.list": [],
-    "agent.show": ["--agent", "amber-otter"],
-    "ledger.status": [],
-    "ledger.log": [],
-    "ledger.show": ["EVENT"],
-    "ledger.verify": [],
-    "ledger.export": [],
-    "ledger.rebuild": [],
-}
 
 
 @pytest.fixture
@@ -43,23 +29,17 @@ def here(repo: Scratch) -> Scratch:
     return repo
 
 
-def good_words(op: catalogue.Op, repo: Scratch) -> list[str]:
-    words = [*op.words.split(), *GOOD[op.name]]
-    if "EVENT" in words:
-        words[words.index("EVENT")] = json.loads(repo.journal().read_text().splitlines()[0])["id"]
-    return words
-
-
 @pytest.mark.parametrize("op", OPS.values(), ids=OPS)
-def test_every_op_answers_with_one_envelope_wherever_json_stands(here: Scratch, op: catalogue.Op):
-    words = good_words(op, here)
+def test_every_op_answers_with_one_envelope_wherever_json_stands(repo: Scratch, op: catalogue.Op):
+    prepare(repo)
+    words = good_words(op, repo)
 
-    behind = here.bb(*words, "--json")
-    before = here.bb("--json", *words) if op.name != "agent.register" else behind
+    behind = repo.bb(*words, "--json")
+    before = repo.bb("--json", *words) if op.name not in ONCE else behind
 
     assert (behind.status, before.status) == (0, 0), behind.out
     assert behind.envelope["command"] == before.envelope["command"] == op.words
-    assert here.bb(*words).status == (7 if op.name == "agent.register" else 0)
+    assert repo.bb(*words).status == ONCE.get(op.name, 0)
 
 
 @pytest.mark.parametrize("op", OPS.values(), ids=OPS)

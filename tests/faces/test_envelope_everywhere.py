@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import re
 import subprocess
 import sys
@@ -15,17 +14,11 @@ from bb.ops import catalogue
 from bb.ops.catalogue import Op
 from bb.ops.params import Flag
 from tests.faces.faces_support import Call, run_all, statuses
+from tests.faces.good_calls import good_words, prepare
 from tests.support import NOON, Ran, Scratch, environment, scratch
 
 OPS = {op.name: op for op in catalogue.everything()}
 FAMILIES = statuses()
-# Words that make an op answer, so that only the mistake added to them is wrong.
-GOOD = {
-    "agent.register": ["--name", "dusty-wren", "--role", "builder", "--force-update"],
-    "agent.heartbeat": ["--agent", "amber-otter"],
-    "agent.show": ["--agent", "amber-otter"],
-    "ledger.show": ["EVENT"],
-}
 QUESTIONS = ["agent.list", "agent.show", "ledger.status", "ledger.log", "ledger.show", "ledger.verify", "ledger.export"]
 
 
@@ -33,13 +26,8 @@ QUESTIONS = ["agent.list", "agent.show", "ledger.status", "ledger.log", "ledger.
 def repo(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
     made = scratch(tmp_path_factory.mktemp("everywhere") / "repo")
     made.settings["BB_NOW"] = NOON
-    assert made.bb("agent", "register", "--name", "amber-otter", "--role", "builder").status == 0
+    prepare(made)
     return made
-
-
-def good_words(op: Op, repo: Scratch) -> list[str]:
-    first = json.loads(repo.journal().read_text().splitlines()[0])["id"]
-    return [*op.words.split(), *(first if word == "EVENT" else word for word in GOOD.get(op.name, []))]
 
 
 def mistakes(op: Op, repo: Scratch) -> Iterator[list[str]]:
@@ -48,11 +36,12 @@ def mistakes(op: Op, repo: Scratch) -> Iterator[list[str]]:
     yield [*good, "--no-such-option"]
     yield [*good, "--no-such-option=1"]
     yield [*good, "-q"]
-    yield [*good, "stray"]
-    yield [*good, "--", "stray"]
+    if not any(parameter.is_argument and parameter.is_repeated for parameter in op.parameters):
+        yield [*good, "stray"]
+        yield [*good, "--", "stray"]
+        yield [*good, "stray\x1b[2J\n"]
     yield [*good, "--json=1"]
     yield [*good, "--help=1"]
-    yield [*good, "stray\x1b[2J\n"]
     yield [*good, "\udcff"]
     for parameter in op.parameters:
         if parameter.is_argument:

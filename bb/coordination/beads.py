@@ -1,0 +1,81 @@
+"""Beads, the work items of a tracker of their own (`bd`, `br`), as far as bb reads them. It never writes them."""
+
+from __future__ import annotations
+
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+IN_PROGRESS = frozenset(["in_progress", "hooked"])
+ID_LENGTH, TITLE_LENGTH = 128, 500
+
+
+class Bead(Record):
+    """One work item. Who works on it is the assignee; the `owner` in the tracker's files is somebody's mail address."""
+
+    id: str
+    title: str
+    status: str
+    assignee: str | None
+    parent: str | None
+    updated_at: str | None
+
+
+def bead(record: object) -> Bead | None:
+    """The bead that a RECORD of the tracker describes; None when it describes something else, a memory say."""
+    if not isinstance(record, dict):
+        return None
+    name, title, status = record.get("id"), record.get("title"), record.get("status")
+    if not (_is_text(name) and _is_text(title) and _is_text(status)) or len(str(name)) > ID_LENGTH:
+        return None
+    return Bead(
+        str(name),
+        str(title)[:TITLE_LENGTH],
+        str(status),
+        assignee=_text(record.get("assignee")),
+        parent=_text(record.get("parent")) or _parent(record),
+        updated_at=_text(record.get("updated_at")),
+    )
+
+
+def owned_by(beads: Iterable[Bead], agent: str) -> list[Bead]:
+    """The beads in progress that AGENT works on."""
+    return [bead for bead in beads if bead.assignee == agent and bead.status in IN_PROGRESS]
+
+
+def epic_of(bead: Bead, known: Mapping[str, Bead]) -> str | None:
+    """The bead at the top of the tree that BEAD is in; None when it is in none.
+
+    The tracker says what is part of what; where it does not, `demo-a1.2` is part of `demo-a1`, if there is one.
+    """
+    top, seen = bead, {bead.id}
+    while (above := _above(top, known)) and above not in seen:
+        seen.add(above)
+        top = known[above]
+    return top.id if top is not bead else None
+
+
+def _above(bead: Bead, known: Mapping[str, Bead]) -> str | None:
+    if bead.parent in known:
+        return bead.parent
+    prefix, dot, _ = bead.id.rpartition(".")
+    return prefix if dot and prefix in known else None
+
+
+def _parent(record: Mapping[str, object]) -> str | None:
+    """What the record's dependencies say it is part of."""
+    dependencies = record.get("dependencies")
+    for each in dependencies if isinstance(dependencies, list) else ():
+        if isinstance(each, dict) and each.get("type") == "parent-child" and each.get("issue_id") == record.get("id"):
+            return _text(each.get("depends_on_id"))
+    return None
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None

@@ -1,0 +1,121 @@
+"""Every reservation there ever was, as a fold; and what one is worth at a moment.
+
+A reservation is named by the event that made it. Who may end or renew it is judged when the state is read, not when a
+line is folded, because lines may arrive in any order: a release or a renewal counts if it is the holder's own, or a
+person's; the first end counts, and the latest renewal.
+
+Nothing is written when time passes. When a reservation ends by itself is computed from its holder's last sign of life
+(`expiry`): a lease neither lapses under an agent at work nor outlives a dead one.
+"""
+
+from __future__ import annotations
+
+from bb.coordination import scopes
+from bb.coordination.facts import Expired, Released, Renewed, Reserved, TakenOver
+from bb.kernel import clock, ids
+from bb.kernel.order import earliest, event, latest, sortable
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.coordination.facts import HoldingFact
+    from bb.kernel.order import Place, State
+
+NAME = "reservation"
+FACTS = (Reserved, Renewed, Released, Expired, TakenOver)
+
+ACTIVE, RELEASED, EXPIRED, TAKEN_OVER = "active", "released", "expired", "taken_over"
+
+LONGEST = 24 * clock.HOUR  # without a word from the holder, no lease lasts longer
+
+
+class Reservation(Record):
+    """One reservation, as the ledger has it."""
+
+    id: str
+    agent: str
+    scope: str
+    bead: str
+    ttl: int  # minutes
+    shared: bool
+    made_at: int
+    renewed_at: int
+    state: str
+    ended_at: int | None
+    ended_by: str | None
+    place: str  # in the total order; sorts
+
+    def expiry(self, seen_at: int, now: int) -> int:
+        """When it ends by itself, its holder having been SEEN last then. A clock ahead of ours counts as just seen."""
+        since = min(max(self.made_at, self.renewed_at, seen_at), now)
+        return min(since + self.ttl * clock.MINUTE, min(self.renewed_at, now) + LONGEST)
+
+
+def keys(fact: HoldingFact, at: Place) -> list[str]:
+    """The reservation that FACT is about."""
+    return [event(at) if isinstance(fact, Reserved) else fact.reservation]
+
+
+def step(state: State | None, fact: HoldingFact, at: Place, ts: str) -> State:
+    """STATE after one more fact."""
+    after = dict(state or {})
+    match fact:
+        case Reserved(agent, scope, bead, ttl, shared):
+            earliest(after, "made", at, [ts, agent, scope, bead, ttl, shared])
+        case Renewed(agent, _, ttl):
+            latest(after, f"renewed {agent}", at, [ts, ttl])
+        case Released(agent):
+            earliest(after, f"{RELEASED} {agent}", at, ts)
+        case Expired(agent):
+            earliest(after, f"{EXPIRED} {agent}", at, ts)
+        case TakenOver(agent, archived=archived):
+            earliest(after, f"{archived} {agent}", at, ts)
+    return after
+
+
+def reservation(name: str, state: State | None) -> Reservation | None:
+    """The reservation that STATE describes; None until it is known here who made it."""
+    if state is None or "made" not in state:
+        return None
+    *place, (ts, agent, scope, bead, ttl, shared) = state["made"]
+    made_at = renewed_at = clock.parse_or(ts, 0)
+    if renewal := state.get(f"renewed {agent}"):
+        renewed_at, ttl = max(made_at, clock.parse_or(renewal[3][0], 0)), renewal[3][1]
+    how, by, ended_at = _end(state, agent)
+    return Reservation(name, agent, scope, bead, ttl, shared, made_at, renewed_at, how, ended_at, by, sortable(place))
+
+
+def terms(name: str, state: State) -> list[tuple[str, str]]:
+    """What the reservation is found by: (term, place within the term)."""
+    found = reservation(name, state)
+    if found is None:
+        return []
+    always = [(f"of {found.agent}", found.place), (f"bead {found.bead}", found.place)]
+    scope = scopes.stored(found.scope)
+    if found.state != ACTIVE or scope is None:
+        return always
+    return [*always, ("live", found.place), (f"live of {found.agent}", found.place), ("at", scopes.lead(scope))]
+
+
+def _end(state: State, agent: str) -> tuple[str, str | None, int | None]:
+    """How it ended, by whom and when."""
+    ends: list[Any] = []
+    for register, (*place, ts) in state.items():
+        how, _, by = register.partition(" ")
+        if how in (EXPIRED, TAKEN_OVER) or (how == RELEASED and by in (agent, ids.PERSON)):
+            ends.append((place, how, by, ts))
+    if not ends:
+        return ACTIVE, None, None
+    _, how, by, ts = min(ends)
+    return how, by, clock.parse_or(ts, 0)
+
+
+def is_reservation_id(text: str) -> bool:
+    """Whether TEXT has the form of a reservation's name."""
+    try:
+        ids.split_event_id(text)
+    except ids.InvalidEventId:
+        return False
+    return True

@@ -1,0 +1,294 @@
+"""Who may hold what (Operative Protocol §4.4).
+
+    the holder is …                          without a flag            --takeover-stale
+    active, its time not over                RESERVATION_CONFLICT      RESERVATION_CONFLICT
+    stale                                    RESERVATION_STALE_FOUND   taken over; the old one ends as taken_over
+    evicted, retired, or its time is over    RESERVATION_STALE_FOUND   taken over; the old one ends as expired
+
+Any overlap counts, exact or partial. `--allow-overlap` goes ahead where an overlap is partial, and shared reservations
+do not stand in each other's way. One thing in the way, and nothing of what was asked for is done. Every outcome that
+touches somebody else's active reservation, or ends one, is an INCURSION, recorded once.
+"""
+
+from __future__ import annotations
+
+from bb.coordination import holdings, liveness, scopes
+from bb.coordination.facts import Expired, Incurred, Released, Renewed, Reserved, TakenOver
+from bb.kernel import clock, ids
+from bb.kernel.errors import Conflict, Forbidden, NotFound, Usage
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import Any
+
+    from bb.coordination.facts import HoldingFact, NoticeFact
+    from bb.coordination.holdings import Reservation
+    from bb.coordination.scopes import Scope
+
+MINUTES = 120
+MINUTES_ALLOWED = range(5, 1441)
+BEAD_LENGTH = 128
+SHOWN = 20  # of the reservations in the way; the refusal tells how many there are
+
+REFUSED, OVERLAPPING, TAKEN_OVER = "refused", "overlapping", "taken_over"
+
+
+class InvalidArgs(Usage):
+    """A reservation needs a scope, a bead, and a time to live from 5 to 1440 minutes."""
+
+    code = "INVALID_ARGS"
+    hint = "for example --scope src/parser --bead bb-12 --ttl 120"
+
+
+class ReservationConflict(Conflict):
+    """Another agent holds that scope, or a part of it."""
+
+    code = "RESERVATION_CONFLICT"
+    hint = "narrow the scope, wait for it with --wait SECONDS, or message the holder"
+
+
+class ReservationStaleFound(Conflict):
+    """An agent that has fallen silent holds that scope, or a part of it."""
+
+    code = "RESERVATION_STALE_FOUND"
+    hint = "take it over with --takeover-stale; its holder is told"
+
+
+class ReservationNotFound(NotFound):
+    """Nothing live is held there."""
+
+    code = "RESERVATION_NOT_FOUND"
+    hint = "`bb agent status` shows what is held"
+
+
+class ReleaseForbidden(Forbidden):
+    """Another agent holds that scope."""
+
+    code = "RELEASE_FORBIDDEN"
+    hint = "only its holder may give it back; a silent holder's can be taken over: `bb agent reserve --takeover-stale`"
+
+
+class RenewForbidden(Forbidden):
+    """Another agent holds that scope, so it is not yours to keep."""
+
+    code = "RENEW_FORBIDDEN"
+    hint = "reserve a scope of your own: `bb agent reserve`"
+
+
+class Held(Record):
+    """A reservation that has not ended, at one moment."""
+
+    reservation: Reservation
+    scope: Scope
+    liveness: str  # of its holder
+    expires_at: int
+    is_over: bool
+
+    @property
+    def is_protected(self) -> bool:
+        return self.liveness == liveness.ACTIVE and not self.is_over
+
+    @property
+    def archived(self) -> str:
+        """The state it ends in when it is taken over."""
+        is_stale = self.liveness == liveness.STALE and not self.is_over
+        return holdings.TAKEN_OVER if is_stale else holdings.EXPIRED
+
+    def shown(self) -> dict[str, Any]:
+        """What somebody in whose way it is needs to know."""
+        return {
+            "reservation_id": self.reservation.id,
+            "agent_id": self.reservation.agent,
+            "scope": self.reservation.scope,
+            "bead_id": self.reservation.bead,
+            "shared": self.reservation.shared,
+            "liveness": self.liveness,
+            "expires_at": clock.text(self.expires_at),
+            "is_expired": self.is_over,
+        }
+
+
+class Overlap(Record):
+    """A wanted scope that meets one that is held."""
+
+    wanted: Scope
+    held: Held
+    kind: str
+
+    def shown(self) -> dict[str, Any]:
+        return {"wanted": self.wanted.text, "class": self.kind, **self.held.shown()}
+
+
+class Wanted(Record):
+    """What a reservation is to be."""
+
+    agent: str
+    scopes: tuple[Scope, ...]
+    bead: str
+    ttl: int
+    shared: bool = False
+    takeover: bool = False
+    allow_overlap: bool = False
+
+    def facts(self) -> list[Reserved]:
+        """What is recorded when it is granted."""
+        return [Reserved(self.agent, scope.text, self.bead, self.ttl, self.shared) for scope in self.scopes]
+
+
+def minutes(text: str) -> int:
+    """TEXT as a reservation's time to live."""
+    is_number = text.isascii() and text.isdigit() and len(text) < 8
+    if not (is_number and int(text) in MINUTES_ALLOWED):
+        raise InvalidArgs(f"--ttl must be a whole number of minutes from 5 to 1440, not {text[:40]!r}", path="$.ttl")
+    return int(text)
+
+
+def bead(text: str) -> str:
+    """TEXT as the bead that a reservation is for."""
+    trimmed = text.strip()
+    if not 0 < len(trimmed) <= BEAD_LENGTH or not trimmed.isprintable():
+        raise InvalidArgs(f"--bead must be one line of 1 to {BEAD_LENGTH} characters", path="$.bead")
+    return trimmed
+
+
+def overlaps(wanted: Iterable[Scope], held: Iterable[Held], *, ignore_case: bool) -> list[Overlap]:
+    """Where what is WANTED meets what is HELD."""
+    found = []
+    others = list(held)
+    for scope in wanted:
+        for other in others:
+            kind = scopes.compare(scope, other.scope, ignore_case=ignore_case)
+            if kind != scopes.DISJOINT:
+                found.append(Overlap(scope, other, kind))
+    return found
+
+
+def reserve(
+    wanted: Wanted, met: Sequence[Overlap], is_recorded: Callable[[str, str], bool]
+) -> list[HoldingFact | NoticeFact]:
+    """Decide whether what is WANTED may be held, given everything it has MET; the facts to record if so.
+
+    IS_RECORDED tells whether an incursion into a reservation with an outcome has been recorded already.
+    """
+    others = [meeting for meeting in met if meeting.held.reservation.agent != wanted.agent]
+    others = [meeting for meeting in others if not (wanted.shared and meeting.held.reservation.shared)]
+    admitted = [meeting for meeting in others if wanted.allow_overlap and meeting.kind == scopes.PARTIAL]
+    in_way = [meeting for meeting in others if meeting not in admitted]
+    if protected := [meeting for meeting in in_way if meeting.held.is_protected]:
+        raise _conflict(protected, _incursions(wanted, protected, REFUSED, is_recorded))
+    if in_way and not wanted.takeover:
+        raise _stale_found(in_way)
+    own = [meeting for meeting in met if meeting.held.reservation.agent == wanted.agent]
+    same = [meeting for meeting in own if meeting.kind == scopes.EXACT]
+    return [
+        *(_taken_over(wanted.agent, held) for held in _each_once(in_way)),
+        *_incursions(wanted, in_way, TAKEN_OVER, is_recorded),
+        *(_given_back(wanted.agent, held) for held in _each_once(same)),
+        *wanted.facts(),
+        *_incursions(wanted, admitted, OVERLAPPING, is_recorded),
+    ]
+
+
+def release(agent: str, scope: Scope, held: Sequence[Held]) -> list[HoldingFact]:
+    """Decide whether AGENT may give back what is HELD on exactly this SCOPE."""
+    live = _mine(agent, scope, held, ReleaseForbidden)
+    return [Released(agent, other.reservation.id) for other in live]
+
+
+def renew(agent: str, scope: Scope, held: Sequence[Held], ttl: int | None) -> list[HoldingFact]:
+    """Decide whether AGENT may keep what is HELD on exactly this SCOPE for longer, counted from now."""
+    live = _mine(agent, scope, held, RenewForbidden)
+    return [Renewed(agent, other.reservation.id, ttl or other.reservation.ttl) for other in live]
+
+
+def release_all(agent: str, held: Sequence[Held]) -> list[HoldingFact]:
+    """Give back all that AGENT has HELD; what is over is archived as that."""
+    return [_given_back(agent, each) for each in held]
+
+
+def renew_all(agent: str, held: Sequence[Held], ttl: int | None) -> list[HoldingFact]:
+    """Keep all that AGENT has HELD and that is not over."""
+    return [
+        Expired(agent, each.reservation.id)
+        if each.is_over
+        else Renewed(agent, each.reservation.id, ttl or each.reservation.ttl)
+        for each in held
+    ]
+
+
+def _mine(agent: str, scope: Scope, held: Sequence[Held], forbidden: type[Forbidden]) -> list[Held]:
+    """What AGENT may do as it likes with. A person may with anybody's. What is over is found no more, but archived."""
+    mine = [each for each in held if agent in (each.reservation.agent, ids.PERSON)]
+    if live := [each for each in mine if not each.is_over]:
+        return live
+    if mine or all(each.is_over for each in held):
+        message = f"the reservation of {scope.text} has expired" if held else f"nobody holds {scope.text}"
+        hint = "to go on there, reserve it again: `bb agent reserve`" if mine else None
+        over = [Expired(agent, each.reservation.id) for each in mine]
+        raise ReservationNotFound(message, hint=hint, leaving=over, scope=scope.text)
+    raise forbidden(f"{held[0].reservation.agent} holds {scope.text}", **held[0].shown())
+
+
+def _each_once(met: Iterable[Overlap]) -> list[Held]:
+    return list({meeting.held.reservation.id: meeting.held for meeting in met}.values())
+
+
+def _taken_over(agent: str, held: Held) -> TakenOver:
+    return TakenOver(agent, held.reservation.id, held.reservation.agent, held.liveness, held.archived)
+
+
+def _given_back(agent: str, held: Held) -> HoldingFact:
+    return (Expired if held.is_over else Released)(agent, held.reservation.id)
+
+
+def _incursions(
+    wanted: Wanted, met: Iterable[Overlap], outcome: str, is_recorded: Callable[[str, str], bool]
+) -> list[NoticeFact]:
+    """One INCURSION for each reservation that was met, unless that very incident is known."""
+    found: dict[str, NoticeFact] = {}
+    for meeting in met:
+        held = meeting.held.reservation
+        if held.id not in found and not is_recorded(held.id, outcome):
+            found[held.id] = Incurred(
+                incoming=wanted.agent,
+                owner=held.agent,
+                reservation=held.id,
+                kind=meeting.kind,
+                scope=meeting.wanted.text,
+                held=held.scope,
+                liveness=meeting.held.liveness,
+                bead=wanted.bead,
+                outcome=outcome,
+                hint=HINTS[outcome].format(incoming=wanted.agent, owner=held.agent),
+            )
+    return list(found.values())
+
+
+HINTS = {
+    REFUSED: "nothing to do for {owner}; {incoming} was refused and may wait or ask for a hand-off",
+    OVERLAPPING: "{owner} and {incoming} both work here: agree by mail on who changes what",
+    TAKEN_OVER: "{owner} had fallen silent; it must reserve again before it goes on here",
+}
+
+
+def _conflict(met: Sequence[Overlap], facts: list[NoticeFact]) -> ReservationConflict:
+    first = met[0].held
+    until = clock.text(first.expires_at)
+    message = f"{first.reservation.agent} holds {first.scope.text} ({met[0].kind} overlap), active, until {until}"
+    hint = None
+    if all(meeting.kind == scopes.PARTIAL for meeting in met):
+        hint = f"{ReservationConflict.hint}; --allow-overlap goes ahead where the overlap is partial"
+    return ReservationConflict(
+        message, hint=hint, leaving=facts, conflicts=[meeting.shown() for meeting in met[:SHOWN]], count=len(met)
+    )
+
+
+def _stale_found(met: Sequence[Overlap]) -> ReservationStaleFound:
+    first = met[0].held
+    state = "expired" if first.is_over else first.liveness
+    message = f"{first.reservation.agent} holds {first.scope.text} ({met[0].kind} overlap) and is {state}"
+    if first.is_over:
+        message = f"the reservation of {first.scope.text} by {first.reservation.agent} has expired"
+    return ReservationStaleFound(message, conflicts=[meeting.shown() for meeting in met[:SHOWN]], count=len(met))

@@ -1,0 +1,185 @@
+"""How messages and notices are written as CCCS events: text and recipients where any CCCS client looks for them, mail
+and the Operative Protocol's envelope beside. `id`, `created_at` and `project_root` of that envelope are no part of what
+is stored: the ledger line has the first two, and the third is the reader's own."""
+
+from __future__ import annotations
+
+from bb.coordination import protocol
+from bb.coordination.facts import Incurred, Resumed
+from bb.kernel import ids
+from bb.kernel.errors import BbError
+from bb.messaging.facts import Acked, Agreed, Read, Sent
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from bb.coordination.facts import NoticeFact
+    from bb.messaging.facts import MailFact
+
+# what a reaction says to `bb`, and what other clients show of it
+SEEN, AGREE = "seen", "agree"
+EMOJI = {SEEN: "\N{EYES}", AGREE: "\N{THUMBS UP SIGN}"}
+
+
+def written(fact: Any) -> dict[str, Any]:
+    """The data that FACT is recorded as."""
+    return WRITERS[type(fact)](fact)
+
+
+def fact_of(kind: str, data: dict[str, Any], by: str) -> MailFact | NoticeFact | None:
+    """The fact that an event of one of these kinds is; None when it is something else."""
+    try:
+        found: MailFact | NoticeFact | None = READERS[kind](data, by)
+    except (KeyError, TypeError, ValueError, AttributeError, BbError):
+        return None
+    return found
+
+
+# -- messages
+
+
+def _sent(fact: Sent) -> dict[str, Any]:
+    mail = {
+        "category": fact.category,
+        "subject": fact.subject,
+        "bead_id": fact.bead,
+        "thread_id": fact.thread,
+        "requires_ack": fact.requires_ack,
+    }
+    data = {"mail": mail, "priority": "attention" if fact.requires_ack else "normal", "to": list(fact.to)}
+    if fact.payload is not None:
+        data["protocol"] = protocol.validated(
+            {
+                "event_type": fact.category,
+                "bead_id": fact.bead,
+                "from_agent": fact.sender,
+                "to_agent": fact.to[0] if len(fact.to) == 1 else ", ".join(fact.to),
+                "scope": fact.scope,
+                "payload": fact.payload,
+            }
+        )
+    return data | {"text": fact.body}
+
+
+def _read_message(data: dict[str, Any], by: str) -> Sent | None:
+    mail, to, envelope = data["mail"], data["to"], data.get("protocol") or {}
+    texts = [mail["category"], mail["subject"], data["text"], mail["bead_id"], mail["thread_id"]]
+    is_right = all(type(text) is str for text in texts) and type(mail["requires_ack"]) is bool and bool(to)
+    if not (is_right and type(to) is list and all(map(_is_principal, to)) and len(set(to)) == len(to)):
+        return None
+    scope, payload = envelope.get("scope"), envelope.get("payload")
+    if not (scope is None or type(scope) is str) or not (payload is None or type(payload) is dict):
+        return None
+    category, subject, body, bead, thread = texts
+    return Sent(by, tuple(to), category, subject, body, bead, thread, mail["requires_ack"], scope, payload)
+
+
+def _gesture(signal: str | None) -> Callable[[Any], dict[str, Any]]:
+    def data(fact: Read | Acked | Agreed) -> dict[str, Any]:
+        reaction = {"signal": signal, "emoji": EMOJI[signal]} if signal else {}
+        return {"event_id": fact.message, "actor_id": fact.agent, **reaction}
+
+    return data
+
+
+def _read_ack(data: dict[str, Any], by: str) -> Acked | None:
+    ids.split_event_id(data["event_id"])
+    return Acked(by, data["event_id"]) if data["actor_id"] == by else None  # nobody accepts for another
+
+
+def _read_reaction(data: dict[str, Any], by: str) -> Read | Agreed | None:
+    ids.split_event_id(data["event_id"])
+    fact: Any = {SEEN: Read, AGREE: Agreed}.get(data["signal"])
+    return fact(by, data["event_id"]) if fact and data["actor_id"] == by else None
+
+
+# -- notices
+
+
+def _incurred(fact: Incurred) -> dict[str, Any]:
+    payload = protocol.incursion(
+        kind=fact.kind, owner=fact.owner, incoming=fact.incoming, liveness=fact.liveness, hint=fact.hint
+    )
+    return {
+        "kind": "incursion",
+        "priority": "high",
+        "title": f"{fact.incoming} {OUTCOMES.get(fact.outcome, 'met')} {fact.owner} in {fact.held}",
+        "target_actor_id": fact.owner,
+        "context": _context(protocol.INCURSION, fact.bead, fact.incoming, fact.owner, fact.scope, payload),
+        "incident": {"reservation_id": fact.reservation, "held": fact.held, "outcome": fact.outcome},
+    }
+
+
+OUTCOMES = {"refused": "wanted what belongs to", "overlapping": "works beside", "taken_over": "took over from"}
+
+
+def _resumed(fact: Resumed) -> dict[str, Any]:
+    payload = protocol.resume(reason=fact.reason, prior=fact.prior, adopted=fact.adopted, evidence=fact.evidence)
+    return {
+        "kind": "resume",
+        "title": f"{fact.agent} goes on as {fact.adopted}",
+        "target_actor_id": fact.prior,
+        "context": _context(protocol.RESUME, fact.bead, fact.agent, fact.prior, None, payload),
+        "beads": list(fact.beads),
+    }
+
+
+def _context(
+    event_type: str, bead: str, sender: str, to: str, scope: str | None, payload: dict[str, Any]
+) -> dict[str, Any]:
+    return protocol.validated(
+        {
+            "event_type": event_type,
+            "bead_id": bead,
+            "from_agent": sender,
+            "to_agent": to,
+            "scope": scope,
+            "payload": payload,
+        }
+    )
+
+
+def _read_notice(data: dict[str, Any], by: str) -> Incurred | Resumed | None:
+    context = data["context"]
+    payload = context["payload"]
+    if data["kind"] == "incursion":
+        incident = data["incident"]
+        ids.split_event_id(incident["reservation_id"])
+        values = [by, payload["owner_agent"], incident["reservation_id"], payload["incursion_kind"], context["scope"]]
+        values += [incident["held"], payload["owner_liveness"], context["bead_id"], incident["outcome"]]
+        values += [payload["resolution_hint"]]
+        return Incurred(*values) if all(type(value) is str for value in values) else None
+    if data["kind"] == "resume":
+        resumed = Resumed(
+            agent=by,
+            prior=payload["prior_session_agent"],
+            adopted=payload["adopted_agent"],
+            reason=payload["resume_reason"],
+            evidence=payload["evidence"],
+            bead=context["bead_id"],
+            beads=tuple(bead for bead in data.get("beads", ()) if type(bead) is str),
+        )
+        return resumed if all(type(text) is str for text in list(resumed.as_dict().values())[:-1]) else None
+    return None
+
+
+def _is_principal(value: object) -> bool:
+    return type(value) is str and (value == ids.PERSON or ids.is_agent_id(value))
+
+
+WRITERS: dict[type, Callable[[Any], dict[str, Any]]] = {
+    Sent: _sent,
+    Read: _gesture(SEEN),
+    Acked: _gesture(None),
+    Agreed: _gesture(AGREE),
+    Incurred: _incurred,
+    Resumed: _resumed,
+}
+READERS: dict[str, Callable[[dict[str, Any], str], Any]] = {
+    "chat.message": _read_message,
+    "chat.ack": _read_ack,
+    "chat.reaction": _read_reaction,
+    "system.notify": _read_notice,
+}

@@ -1,0 +1,139 @@
+"""What is held at this moment: reservations that have not ended, with their holders' liveness and the time left.
+
+Found by the index: a scope can only meet one whose lead starts with its own, or is the start of its own
+(`scopes.lead`), so the question does not grow with the number of reservations.
+"""
+
+from __future__ import annotations
+
+from bb.coordination import holdings, liveness, roster, scopes
+from bb.coordination.reservations import Held, Overlap
+from bb.kernel.errors import BbError
+from bb.ledger import presence
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    from bb.coordination.holdings import Reservation
+    from bb.coordination.scopes import Scope
+    from bb.ledger.index import Index
+
+
+class Holdings:
+    """What is held in one store, as of NOW; an agent silent for THRESHOLD is stale."""
+
+    def __init__(self, index: Index, store: str, now: int, threshold: int, *, ignore_case: bool) -> None:
+        self._index = index
+        self._store = store
+        self._now = now
+        self._threshold = threshold
+        self._ignore_case = ignore_case
+        self._seen: dict[str, tuple[int, str]] = {}
+
+    def met_by(self, wanted: Iterable[Scope]) -> list[Overlap]:
+        """Where the WANTED scopes meet what anybody holds; exact overlaps first."""
+        found = []
+        for scope in wanted:
+            for held in self._held(self._near(scope)):
+                kind = scopes.compare(scope, held.scope, ignore_case=self._ignore_case)
+                if kind != scopes.DISJOINT:
+                    found.append(Overlap(scope, held, kind))
+        return sorted(found, key=lambda overlap: overlap.kind != scopes.EXACT)
+
+    def covers(self, held: Held, path: Scope) -> bool:
+        """Whether PATH lies wholly within what is HELD."""
+        return scopes.covers(held.scope, path, ignore_case=self._ignore_case)
+
+    def on(self, scope: Scope) -> list[Held]:
+        """What anybody holds on exactly this scope."""
+        return [overlap.held for overlap in self.met_by([scope]) if overlap.kind == scopes.EXACT]
+
+    def of(self, agent: str) -> list[Held]:
+        """What AGENT holds."""
+        return self._held(self._index.found(holdings.NAME, f"live of {agent}"))
+
+    def everything(self) -> list[Held]:
+        """What anybody holds, oldest first."""
+        return self._held(self._index.found(holdings.NAME, "live"))
+
+    def everything_about(self, bead: str) -> list[Held]:
+        """What anybody holds for a bead, oldest first."""
+        live = (each for each in self.ever_about(bead) if each.state == holdings.ACTIVE)
+        return [held for each in live if (held := self.held(each))]
+
+    def ever_about(self, bead: str) -> list[Reservation]:
+        """Every reservation there ever was for a bead, oldest first."""
+        return _reservations(self._index.found(holdings.NAME, f"bead {bead}"))
+
+    def ever(self, agent: str | None, bead: str | None) -> list[Reservation]:
+        """Every reservation there ever was, of one agent and for one bead where they are given."""
+        if agent:
+            return [each for each in self.ever_of(agent) if bead in (None, each.bead)]
+        if bead:
+            return self.ever_about(bead)
+        return _reservations(self._index.states(holdings.NAME))
+
+    def ever_of(self, agent: str) -> list[Reservation]:
+        """Every reservation AGENT ever had, newest first."""
+        return _reservations(self._index.found(holdings.NAME, f"of {agent}", newest_first=True))
+
+    def claimed_by(self, agent: str) -> list[Scope]:
+        """What AGENT holds; if that is nothing, what it held last: all that ended in the same moment."""
+        if held := self.of(agent):
+            return [each.scope for each in held]
+        ended = [each for each in self.ever_of(agent) if each.ended_at is not None]
+        last = max((each.ended_at or 0 for each in ended), default=0)
+        return [scope for each in ended if each.ended_at == last and (scope := scopes.stored(each.scope))]
+
+    def lies_in(self, path: str, scope: Scope) -> bool:
+        """Whether a PATH, as git writes it, lies within SCOPE. A path that is no text lies nowhere."""
+        try:
+            found = scopes.scope(path, root="/", cwd="/", is_path=True)
+        except BbError:
+            return False
+        return scopes.covers(scope, found, ignore_case=self._ignore_case)
+
+    def liveness_of(self, agent: str) -> str:
+        """How alive the agent is."""
+        return self._seen_of(agent)[1]
+
+    def one(self, reservation: str) -> Reservation | None:
+        """One reservation, whatever became of it."""
+        return holdings.reservation(reservation, self._index.state(holdings.NAME, reservation))
+
+    def held(self, reservation: Reservation) -> Held | None:
+        """What RESERVATION is worth now; None when its scope says nothing to this version."""
+        scope = scopes.stored(reservation.scope)
+        if scope is None:
+            return None
+        seen_at, state = self._seen_of(reservation.agent)
+        expires_at = reservation.expiry(seen_at, self._now)
+        return Held(reservation, scope, state, expires_at, expires_at <= self._now)
+
+    def _near(self, scope: Scope) -> list[tuple[str, Any]]:
+        """The reservations that may meet SCOPE."""
+        lead = scopes.lead(scope)
+        above = [lead[:end] for end in range(1, len(lead))]
+        return [
+            *(self._index.found_at(holdings.NAME, "at", above) if above else []),
+            *self._index.found(holdings.NAME, "at", below=lead),
+        ]
+
+    def _held(self, entries: Sequence[tuple[str, Any]]) -> list[Held]:
+        return [held for found in _reservations(entries) if (held := self.held(found))]
+
+    def _seen_of(self, agent: str) -> tuple[int, str]:
+        """When AGENT was last seen, and what that makes of it. Who is retired holds nothing against anybody."""
+        if agent not in self._seen:
+            known = roster.agent(agent, self._index.state(roster.NAME, agent))
+            last = presence.read(self._store, agent)
+            seen_at = max(known.heard_at if known else 0, last.seen_at if last else 0)
+            state = liveness.liveness(seen_at, self._now, self._threshold)
+            self._seen[agent] = (seen_at, liveness.EVICTED if known is None or known.is_retired else state)
+        return self._seen[agent]
+
+
+def _reservations(entries: Iterable[tuple[str, Any]]) -> list[Reservation]:
+    return [found for name, state in entries if (found := holdings.reservation(name, state))]

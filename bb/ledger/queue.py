@@ -1,0 +1,112 @@
+"""The line of those who wait for a scope, in one clone: `<store>/queue/<number>.json`, one file for each.
+
+Who stands in line keeps its file locked, and the system lets go of the lock when the process ends, however it ends. So
+a file that nobody has locked belongs to nobody, and whoever comes next clears it away.
+"""
+
+from __future__ import annotations
+
+import os
+
+from bb.coordination import scopes
+from bb.coordination.queueing import Waiter
+from bb.kernel import ids, jsontext
+from bb.ledger import disk
+from bb.ledger.lock import Lock, try_lock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Self
+
+    from bb.coordination.scopes import Scope
+
+FOLDER, LOCK, SUFFIX = "queue", "lock", ".json"
+
+
+class Standing:
+    """`with Standing(store, agent, scopes, may_join) as me:` stands in line; MAY_JOIN refuses those who must not."""
+
+    def __init__(
+        self, store: str, agent: str, wanted: Sequence[Scope], may_join: Callable[[Waiter, list[Waiter]], None]
+    ) -> None:
+        self.number = 0
+        self.folder = os.path.join(store, FOLDER)
+        self._agent = agent
+        self._wanted = wanted
+        self._may_join = may_join
+        self._path = ""
+        self._fd = -1
+
+    def __enter__(self) -> Self:
+        disk.make_folder(self.folder)
+        lock = os.path.join(self.folder, LOCK)
+        try:
+            os.close(os.open(lock, os.O_WRONLY | os.O_CREAT, 0o666))
+            with Lock(lock):
+                _clear(self.folder)
+                self.number = 1 + max((number for number, _ in _files(self.folder)), default=0)
+                me = Waiter(self.number, self._agent, tuple(self._wanted))
+                self._may_join(me, line(os.path.dirname(self.folder)))
+                self._take_place(me)
+        except OSError as error:
+            raise disk.refusal(error) from error
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        disk.remove_if_there(self._path)
+        os.close(self._fd)
+
+    def _take_place(self, me: Waiter) -> None:
+        """The file is locked before it has the name by which others find it."""
+        self._path = os.path.join(self.folder, f"{me.number:012}{SUFFIX}")
+        fresh = f"{self._path}.{os.getpid()}"
+        self._fd = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0), 0o666)
+        try_lock(self._fd)
+        os.write(self._fd, jsontext.dumps({"agent": me.agent, "scopes": [scope.text for scope in me.scopes]}).encode())
+        os.replace(fresh, self._path)
+
+
+def line(store: str) -> list[Waiter]:
+    """Who stands in line, in order."""
+    found = (_waiter(number, path) for number, path in _files(os.path.join(store, FOLDER)))
+    return [waiter for waiter in found if waiter]
+
+
+def _files(folder: str) -> list[tuple[int, str]]:
+    stems = [(name[: -len(SUFFIX)], name) for name in disk.names(folder) if name.endswith(SUFFIX)]
+    return [
+        (int(stem), os.path.join(folder, name))
+        for stem, name in stems
+        if len(stem) == 12 and stem.isascii() and stem.isdigit()
+    ]
+
+
+def _waiter(number: int, path: str) -> Waiter | None:
+    """Who waits with that file; None when it is nobody any more, or nothing we understand."""
+    if not _is_alive(path):
+        return None
+    try:
+        found = jsontext.read(disk.read_small(path) or b"")
+        wanted = [scope for text in found["scopes"] if (scope := scopes.stored(text))]
+        return Waiter(number, found["agent"], tuple(wanted)) if ids.is_agent_id(found["agent"]) and wanted else None
+    except (ValueError, TypeError, KeyError):
+        return None
+
+
+def _is_alive(path: str) -> bool:
+    try:
+        fd = os.open(path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
+    except OSError:
+        return False
+    try:
+        return not try_lock(fd, shared=True)
+    finally:
+        os.close(fd)
+
+
+def _clear(folder: str) -> None:
+    """Take away what dead processes have left."""
+    for _, path in _files(folder):
+        if not _is_alive(path):
+            disk.remove_if_there(path)

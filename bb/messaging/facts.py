@@ -1,0 +1,48 @@
+"""What happened to messages."""
+
+from __future__ import annotations
+
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Sent(Record):
+    """A message to each of TO. A HANDOFF or BLOCKED carries the PAYLOAD of its protocol event."""
+
+    sender: str
+    to: tuple[str, ...]
+    category: str
+    subject: str
+    body: str
+    bead: str
+    thread: str
+    requires_ack: bool
+    scope: str | None = None
+    payload: dict[str, Any] | None = None
+
+
+class Read(Record):
+    """AGENT has seen the message."""
+
+    agent: str
+    message: str
+
+
+class Acked(Record):
+    """AGENT has accepted what the message asks for."""
+
+    agent: str
+    message: str
+
+
+class Agreed(Record):
+    """AGENT has accepted a message that did not ask for it."""
+
+    agent: str
+    message: str
+
+
+MailFact = Sent | Read | Acked | Agreed

@@ -1,0 +1,33 @@
+"""What was said, each message once, however many it went to."""
+
+from __future__ import annotations
+
+from bb.kernel.order import earliest, event, sortable
+from bb.messaging.facts import Sent
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bb.kernel.order import Place, State
+
+NAME = "letter"
+FACTS = (Sent,)
+
+
+def keys(fact: Sent, at: Place) -> list[str]:  # noqa: ARG001
+    """A message is an entry of its own."""
+    return [event(at)]
+
+
+def step(state: State | None, fact: Sent, at: Place, ts: str) -> State:
+    """STATE after one more fact."""
+    after = dict(state or {})
+    earliest(after, "said", at, [ts, fact.as_dict()])
+    return after
+
+
+def terms(name: str, state: State) -> list[tuple[str, str]]:  # noqa: ARG001
+    """What a message is found by."""
+    *at, (_, said) = state["said"]
+    place = sortable(at)
+    found = [(f"bead {said['bead']}", place), (f"by {said['sender']}", place)]
+    return [*found, ("protocol", place), (said["category"], place)] if said["payload"] else found

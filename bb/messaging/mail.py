@@ -1,0 +1,202 @@
+"""Who may send, read and accept what (Operative Protocol §6.2; mail of the original command line).
+
+Rules are asked in a fixed order, so that a request with several mistakes is always refused for the same one: sender,
+recipient, bead, category, subject and body, fan-out.
+"""
+
+from __future__ import annotations
+
+from bb.coordination import protocol
+from bb.coordination.facts import Incurred
+from bb.kernel import ids
+from bb.kernel.errors import Forbidden, NotFound, Usage
+from bb.kernel.show import has_control
+from bb.messaging.facts import Sent
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+DECISION, INFO = "DECISION", "INFO"
+CATEGORIES = (protocol.HANDOFF, protocol.BLOCKED, DECISION, INFO)
+LABELS = {**protocol.LABELS, DECISION: "Deciding"}  # any other: "Update"
+BROADCAST, ROLE = "broadcast", "role:"
+
+SUBJECT_LENGTH, BODY_LENGTH, BEAD_LENGTH = 500, 262_144, 128
+
+
+class UnknownSender(NotFound):
+    """The sender is not registered."""
+
+    code = "UNKNOWN_SENDER"
+    hint = "`bb agent register --name NAME --role ROLE` adds an agent"
+
+
+class UnknownRecipient(NotFound):
+    """There is nobody to send that to."""
+
+    code = "UNKNOWN_RECIPIENT"
+    hint = "`bb agent list` shows who is here; `role:ROLE`, `broadcast` and `user` (the person) work too"
+
+
+class MissingBeadId(Usage):
+    """A message is about a bead."""
+
+    code = "MISSING_BEAD_ID"
+    hint = "pass --bead ID"
+
+
+class InvalidCategory(Usage):
+    """A category is HANDOFF, BLOCKED, DECISION or INFO."""
+
+    code = "INVALID_CATEGORY"
+    hint = "HANDOFF and BLOCKED ask to be accepted; DECISION and INFO do not"
+
+
+class InvalidMessage(Usage):
+    """A message needs a subject of one line and a body."""
+
+    code = "INVALID_MESSAGE"
+    hint = "pass --subject and --body; --body - reads it from stdin"
+
+
+class InvalidState(Usage):
+    """A message is unread, read or acked."""
+
+    code = "INVALID_STATE"
+
+
+class InvalidLimit(Usage):
+    """A limit is a whole number from 1 to 500."""
+
+    code = "INVALID_LIMIT"
+
+
+class InvalidMessageId(Usage):
+    """That cannot be the id of a message."""
+
+    code = "INVALID_MESSAGE_ID"
+    hint = "`bb agent inbox` shows the ids"
+
+
+class MessageNotFound(NotFound):
+    """There is no such message."""
+
+    code = "MESSAGE_NOT_FOUND"
+    hint = "`bb agent inbox` shows the ids"
+
+
+class ReadForbidden(Forbidden):
+    """The message went to somebody else, who alone may mark it as seen."""
+
+    code = "READ_FORBIDDEN"
+
+
+class AckForbidden(Forbidden):
+    """The message went to somebody else, who alone may accept it."""
+
+    code = "ACK_FORBIDDEN"
+
+
+def compose(
+    *,
+    sender: str,
+    to: str,
+    category: str,
+    subject: str,
+    body: str,
+    bead: str,
+    thread: str | None,
+    scope: str | None,
+    payload: dict[str, Any] | None,
+    everybody: Callable[[], Sequence[tuple[str, str]]],
+    is_known: Callable[[str], bool],
+) -> Sent:
+    """The message, if it may be sent. EVERYBODY are the agents in service, each with its role."""
+    if not (sender == ids.PERSON or (ids.is_agent_id(sender) and is_known(sender))):
+        raise UnknownSender(f"no agent {sender[:60]!r} is registered", agent_id=sender[:60])
+    is_group = to == BROADCAST or to.startswith(ROLE)
+    if not (is_group or to == ids.PERSON or (ids.is_agent_id(to) and is_known(to))):
+        raise UnknownRecipient(f"no agent {to[:60]!r} is registered", to=to[:60])
+    if not bead.strip():
+        raise MissingBeadId
+    if len(bead.strip()) > BEAD_LENGTH or not bead.strip().isprintable():
+        raise MissingBeadId(f"a bead's id is one line of 1 to {BEAD_LENGTH} characters")
+    if category not in CATEGORIES:
+        raise InvalidCategory(f"{category[:40]!r} is no category; {InvalidCategory.__doc__}")
+    subject = subject.strip()
+    if not 0 < len(subject) <= SUBJECT_LENGTH or has_control(subject):
+        raise InvalidMessage(f"a subject is one line of 1 to {SUBJECT_LENGTH} characters", path="$.subject")
+    if not body.strip() or len(body) > BODY_LENGTH:
+        raise InvalidMessage(f"a body has 1 to {BODY_LENGTH:,} characters", path="$.body")
+    recipients = _fan_out(sender, to, everybody) if is_group else (to,)
+    requires_ack = category in (protocol.HANDOFF, protocol.BLOCKED)
+    if requires_ack and payload is None:
+        payload = _payload(category, subject, body)
+    if payload is not None:
+        requires_ack = payload.get("requires_ack") is not False
+    bead = bead.strip()
+    thread = (thread or "").strip() or f"bead:{bead}"
+    return Sent(sender, recipients, category, subject, body, bead, thread, requires_ack, scope, payload)
+
+
+def _fan_out(sender: str, to: str, everybody: Callable[[], Sequence[tuple[str, str]]]) -> tuple[str, ...]:
+    """Everybody meant but the sender."""
+    role = to.removeprefix(ROLE)
+    meant = [agent for agent, its_role in everybody() if to == BROADCAST or its_role == role]
+    if not meant:
+        what = "is nobody to broadcast to" if to == BROADCAST else f"are no agents with role {role[:60]!r}"
+        raise UnknownRecipient(f"there {what}", to=to[:60])
+    if others := tuple(agent for agent in meant if agent != sender):
+        return others
+    raise UnknownRecipient("all recipients were excluded: only the sender is left", to=to[:60])
+
+
+def _payload(category: str, subject: str, body: str) -> dict[str, Any]:
+    """What a plain message of a category that is a protocol event says in the event's fields."""
+    if category == protocol.HANDOFF:
+        return {"subject": subject, "summary": body, "next_action": body, "requires_ack": True}
+    return {
+        "subject": subject,
+        "blocker": body,
+        "requested_action": body,
+        "urgency": "medium",
+        "requires_ack": True,
+    }
+
+
+def about(facts: Sequence[Any]) -> list[Sent]:
+    """What those are told whose reservations others took over, or work beside."""
+    return [_told(fact) for fact in facts if isinstance(fact, Incurred) and fact.outcome in TOLD]
+
+
+TOLD = {
+    "taken_over": "{incoming} took over {held}, which you held but were {liveness}. Reserve it again before you go on.",
+    "overlapping": "{incoming} works in {scope}, which overlaps {held} that you hold. Agree on who changes what.",
+}
+
+
+def _told(fact: Incurred) -> Sent:
+    text = TOLD[fact.outcome].format(**fact.as_dict())
+    subject = text.partition(". ")[0][:SUBJECT_LENGTH]
+    return Sent(fact.incoming, (fact.owner,), INFO, subject, text, fact.bead, f"bead:{fact.bead}", False)
+
+
+def message_id(event: str, agent: str, *, is_alone: bool) -> str:
+    """What a recipient calls its copy."""
+    return event if is_alone else f"{event}_{agent}"
+
+
+def split_message_id(text: str) -> tuple[str, str | None]:
+    """The event and, where it went to several, the recipient whose copy is meant."""
+    if not text.strip():
+        raise MessageNotFound("no message was named")
+    if not text.replace("_", "").replace("-", "").replace(":", "").replace(".", "").isalnum() or not text.isascii():
+        raise InvalidMessageId(f"{text[:60]!r} cannot be the id of a message")
+    event, _, agent = text.partition("_")
+    try:
+        ids.split_event_id(event)
+    except ids.InvalidEventId:
+        raise MessageNotFound(f"there is no message {text[:60]}") from None
+    return event, agent or None

@@ -1,0 +1,78 @@
+"""The inbox: what was sent to an agent. Reading never consumes."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from bb.kernel import ids
+from bb.ledger import mail as mails
+from bb.messaging import mail, mailbox
+from bb.ops import life
+from bb.ops.catalogue import op
+from bb.ops.params import Plain, Someone
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.ledger.index import Index
+    from bb.ops.desk import Desk
+
+
+class State(Plain):
+    """Only messages in this state: unread, read or acked."""
+
+    metavar = "STATE"
+    offered = (mailbox.UNREAD, mailbox.READ, mailbox.ACKED)
+
+
+class About(Plain):
+    """Only what is about this bead."""
+
+    metavar = "BEAD"
+
+
+class Limit(Plain):
+    """At most so many, the newest; 1 to 500."""
+
+    metavar = "N"
+    takes_numbers = True
+
+
+@op(
+    "agent.inbox",
+    examples=("bb agent inbox --agent amber-otter", "bb agent inbox --state unread --json"),
+)
+def inbox(
+    desk: Desk,
+    *,
+    agent: Someone | None = None,
+    state: State | None = None,
+    bead: About | None = None,
+    limit: Limit = Limit("50"),  # noqa: B008  (a text)
+) -> list[dict[str, Any]]:
+    """Messages to an agent, newest first. Looking at them changes nothing.
+
+    `--agent user` is the person's own inbox.
+    """
+    who, index = known(desk, agent)
+    if state is not None and state not in State.offered:
+        raise mail.InvalidState(f"{state[:40]!r} is no state: unread, read or acked")
+    if not (limit.isascii() and limit.isdigit() and len(limit) < 5 and 1 <= int(limit) <= 500):
+        raise mail.InvalidLimit(f"{limit[:40]!r} is no limit: a whole number from 1 to 500")
+    wanted = (message for message in mails.inbox(index, who, state) if bead in (None, message["bead_id"]))
+    return [shown(message) for message in islice(wanted, int(limit))]
+
+
+def known(desk: Desk, agent: str | None) -> tuple[str, Index]:
+    """Whose inbox is asked for, and the index to find it in. A person always has one."""
+    who = ids.PERSON if agent == ids.PERSON else desk.caller(agent)
+    index = life.index_of(desk, who)
+    if who != ids.PERSON:
+        life.registered(index, who)
+    return who, index
+
+
+def shown(message: dict[str, Any]) -> dict[str, Any]:
+    """A message as every face shows it."""
+    return {name: value for name, value in message.items() if name != "order"}

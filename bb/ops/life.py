@@ -1,0 +1,115 @@
+"""Signs of life: what is known of an agent, and acts of its own, each of which proves that it is alive.
+
+Only who acts is refreshed, never whom the act is about; and only once the act has succeeded, so that nobody comes back
+to life by trying.
+"""
+
+from __future__ import annotations
+
+from bb.coordination import identity, liveness, roster
+from bb.coordination.facts import Seen
+from bb.kernel import clock, ids
+from bb.ledger import presence
+from bb.ledger.presence import Presence
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from bb.coordination.roster import Agent
+    from bb.kernel.event import Event
+    from bb.ledger.holdings import Holdings
+    from bb.ledger.index import Index
+    from bb.ledger.kinds import Fact
+    from bb.ops.desk import Desk
+
+    Decide = Callable[[Index, Holdings], Sequence[Fact]]
+    IsSame = Callable[[Sequence[Event]], bool]
+
+
+def act(
+    desk: Desk,
+    who: str,
+    decide: Decide,
+    *,
+    key: str | None = None,
+    is_same: IsSame | None = None,
+    allow_secret: str | None = None,
+    by: str | None = None,
+) -> list[Event]:
+    """Record what WHO does, when it is in service (a person always is); in its own name unless BY another's."""
+    now, threshold = desk.now(), desk.stale_after
+    index_of(desk, who)
+
+    def facts(index: Index) -> list[Fact]:
+        back = [] if who == ids.PERSON else _back(desk, in_service(index, who), now, threshold)
+        return [*back, *decide(index, desk.holdings(index, now))]
+
+    recorded = desk.store.record(facts, by=by or who, now=now, key=key, is_same=is_same, allow_secret=allow_secret)
+    if who != ids.PERSON:
+        beat(desk, in_service(desk.store.index, who), now)
+    return recorded
+
+
+def in_service(index: Index, who: str) -> Agent:
+    """WHO, as the ledger has it; refused when it is unknown or retired."""
+    return identity.in_service(roster.agent(who, index.state(roster.NAME, who)), who)
+
+
+def registered(index: Index, who: str) -> Agent:
+    """WHO, as the ledger has it, in service or retired."""
+    return identity.known(roster.agent(who, index.state(roster.NAME, who)), who)
+
+
+def caller(desk: Desk, named: str | None) -> str:
+    """Who is asking, when it is an agent in service."""
+    who = desk.caller(named)
+    return in_service(index_of(desk, who), who).agent_id
+
+
+def index_of(desk: Desk, who: str) -> Index:
+    """The index, for WHO to look at; where there is no ledger yet, nobody is registered."""
+    if not desk.store.exists and who != ids.PERSON:
+        identity.known(None, who)
+    desk.store.must_exist()
+    return desk.store.caught_up()
+
+
+def _back(desk: Desk, agent: Agent, now: int, threshold: int) -> list[Fact]:
+    """That a silent agent is heard of again is a change of state, and those are recorded."""
+    last = presence_of(agent, presence.read(desk.place.store, agent.agent_id))
+    state = liveness.liveness(last.seen_at, now, threshold)
+    return [] if state == liveness.ACTIVE else [Seen(agent.agent_id, state)]
+
+
+def beat(desk: Desk, agent: Agent, now: int) -> Presence:
+    """Record that an agent has just been seen, with its record as the ledger has it."""
+    last = presence_of(agent, presence.read(desk.place.store, agent.agent_id)).but(seen_at=now)
+    presence.write(desk.place.store, last)
+    return last
+
+
+def presence_of(agent: Agent, last: Presence | None) -> Presence:
+    """What is known of an agent: its record from the ledger, its last sign of life from whichever is later."""
+    record = {
+        "agent_id": agent.agent_id,
+        "display_name": agent.title,
+        "role": agent.role,
+        "status": "idle",
+        "created_at": clock.text(agent.created_at),
+        "changes": agent.changes,
+    }
+    seen_at = max(agent.heard_at, last.seen_at) if last else agent.heard_at
+    return Presence(agent.agent_id, seen_at, last.beats if last else 0, record)
+
+
+def shown(presence: Presence, now: int, threshold: int) -> dict[str, Any]:
+    """An agent as every face shows it. `version` grows with every change and every heartbeat."""
+    record = dict(presence.record)
+    changes = record.pop("changes")
+    return record | {
+        "last_seen_at": clock.text(presence.seen_at),
+        "version": changes + presence.beats,
+        "liveness": liveness.liveness(presence.seen_at, now, threshold),
+    }

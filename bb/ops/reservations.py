@@ -1,0 +1,286 @@
+"""Reservations: who holds what (Operative Protocol §4.4, §5)."""
+
+from __future__ import annotations
+
+import os
+
+from bb.coordination import holdings, notices, reservations
+from bb.coordination.facts import Incurred, Reserved, TakenOver
+from bb.coordination.reservations import InvalidArgs, Wanted
+from bb.kernel import clock, ids
+from bb.ledger import kinds
+from bb.ledger import mail as mails
+from bb.messaging import mail
+from bb.ops import life
+from bb.ops.catalogue import op
+from bb.ops.params import Bead, Key, Plain, Reason, Scope, Seconds, Someone
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from bb.coordination import scopes
+    from bb.coordination.holdings import Reservation
+    from bb.kernel.event import Event
+    from bb.ledger.holdings import Holdings
+    from bb.ledger.index import Index
+    from bb.ops.desk import Desk
+
+
+class Minutes(Plain):
+    """How long it lasts without a sign of life from you: minutes, 5 to 1440."""
+
+    metavar = "MINUTES"
+    takes_numbers = True
+
+
+@op(
+    "agent.reserve",
+    examples=(
+        "bb agent reserve --agent amber-otter --scope src/parser --bead bb-12",
+        "bb agent reserve --scope 'src/**/*.py' --scope docs/parser.md --bead bb-12 --ttl 60 --json",
+        "bb agent reserve --scope src/parser --bead bb-12 --takeover-stale",
+        "bb agent reserve --scope src/parser --bead bb-12 --wait 300",
+    ),
+    takeover_stale="Take what an agent holds that has fallen silent, or whose time is over. It is told.",
+    allow_overlap="Go ahead where the overlap is only partial. It is recorded, and the other one is told.",
+    shared="Hold it together with others who share it too.",
+)
+def reserve(
+    desk: Desk,
+    *,
+    agent: Someone | None = None,
+    scope: list[Scope],
+    bead: Bead,
+    ttl: Minutes = Minutes("120"),  # noqa: B008  (a text)
+    takeover_stale: bool = False,
+    allow_overlap: bool = False,
+    shared: bool = False,
+    wait: Seconds | None = None,
+    key: Key | None = None,
+    allow_secret: Reason | None = None,
+) -> dict[str, Any]:
+    """Hold paths for a piece of work, before you edit them.
+
+    Refused with RESERVATION_CONFLICT when another agent that is alive holds any part of them, and with
+    RESERVATION_STALE_FOUND when its holder has fallen silent or its time is over. With several scopes you get all
+    or nothing. The time is counted from your latest sign of life, so a reservation does not lapse while you work, but
+    it ends 24 hours after it was made or renewed. --wait stands in line, first come first served, and goes on as
+    soon as the way is free. Reserving a scope of your own again renews it.
+    """
+    who = life.caller(desk, agent)
+    wanted = Wanted(
+        agent=who,
+        scopes=_scopes(desk, scope),
+        bead=reservations.bead(bead),
+        ttl=reservations.minutes(ttl),
+        shared=shared,
+        takeover=takeover_stale,
+        allow_overlap=allow_overlap,
+    )
+    if wait:
+        from bb.ops import waiting  # noqa: PLC0415  (who does not wait need not know how)
+
+        return waiting.in_line(desk, wanted, wait, lambda number: _reserved(desk, wanted, key, allow_secret, number))
+    return _reserved(desk, wanted, key, allow_secret)
+
+
+@op(
+    "agent.release",
+    examples=(
+        "bb agent release --agent amber-otter --scope src/parser",
+        "bb agent release --all --json",
+    ),
+    all_="Give back everything you hold.",
+)
+def release(
+    desk: Desk,
+    *,
+    agent: Someone | None = None,
+    scope: Scope | None = None,
+    all_: bool = False,
+    key: Key | None = None,
+) -> dict[str, Any]:
+    """Give back what you hold: one scope, or everything with --all."""
+    who = life.caller(desk, agent)
+    wanted = _one_or_all(desk, scope, all_)
+
+    def decide(_: Index, held: Holdings) -> list[Any]:
+        if wanted is None:
+            return reservations.release_all(who, held.of(who))
+        return reservations.release(who, wanted, held.on(wanted))
+
+    return _ended_or_renewed(desk, who, decide, key)
+
+
+@op(
+    "agent.renew",
+    examples=(
+        "bb agent renew --agent amber-otter --scope src/parser --ttl 240",
+        "bb agent renew --all",
+    ),
+    all_="Renew everything you hold.",
+)
+def renew(
+    desk: Desk,
+    *,
+    agent: Someone | None = None,
+    scope: Scope | None = None,
+    all_: bool = False,
+    ttl: Minutes | None = None,
+    key: Key | None = None,
+) -> dict[str, Any]:
+    """Keep what you hold for longer, counted from now.
+
+    While you show signs of life a reservation does not lapse; renewing matters after 24 hours, or to change its time.
+    """
+    who = life.caller(desk, agent)
+    wanted = _one_or_all(desk, scope, all_)
+    minutes = None if ttl is None else reservations.minutes(ttl)
+
+    def decide(_: Index, held: Holdings) -> list[Any]:
+        if wanted is None:
+            return reservations.renew_all(who, held.of(who), minutes)
+        return reservations.renew(who, wanted, held.on(wanted), minutes)
+
+    return _ended_or_renewed(desk, who, decide, key)
+
+
+@op(
+    "agent.status",
+    examples=("bb agent status", "bb agent status --agent amber-otter --json"),
+)
+def status(desk: Desk, *, agent: Someone | None = None, bead: Bead | None = None) -> dict[str, Any]:
+    """What is held, and which messages wait to be accepted: by everybody, by one agent, or about one bead.
+
+    Changes nothing; --agent says whom it is about, not who is asking.
+    """
+    desk.store.must_exist()
+    index = desk.store.caught_up()
+    if agent is not None and agent != ids.PERSON:
+        life.registered(index, agent)
+    held = desk.holdings(index, desk.now())
+    live = [shown(held, each.reservation) for each in (held.of(agent) if agent else held.everything())]
+    live = [each for each in live if bead in (None, each["bead_id"])]
+    owed = [message for message in mails.owed(index, agent) if bead in (None, message["bead_id"])]
+    ended = sum(found.state != holdings.ACTIVE for found in held.ever(agent, bead))
+    return {
+        "reservations": live,
+        "unacked_required_messages": [{k: v for k, v in message.items() if k != "order"} for message in owed],
+        "summary": {
+            "active": sum(each["state"] == holdings.ACTIVE for each in live),
+            "released": ended,
+            "expired": sum(each["state"] == holdings.EXPIRED for each in live),
+            "unacked_required_messages": len(owed),
+        },
+    }
+
+
+def _ended_or_renewed(desk: Desk, who: str, decide: life.Decide, key: str | None) -> dict[str, Any]:
+    recorded = life.act(desk, who, decide, key=key, is_same=lambda _: True)
+    return _answer(desk, [event.data["reservation_id"] for event in recorded if "reservation_id" in event.data])
+
+
+def _reserved(
+    desk: Desk, wanted: Wanted, key: str | None, allow_secret: str | None, number: int | None = None
+) -> dict[str, Any]:
+    """Reserve what is WANTED, or be refused. NUMBER is where we stand in line."""
+
+    def decide(index: Index, held: Holdings) -> list[Any]:
+        met = held.met_by(wanted.scopes)
+        if os.path.isdir(os.path.join(desk.place.store, "queue")):
+            from bb.ops import waiting  # noqa: PLC0415  (where nobody ever waited, nobody is overtaken)
+
+            waiting.refuse_to_overtake(desk, wanted, met, number)
+        facts = reservations.reserve(wanted, met, lambda name, outcome: _is_recorded(index, name, wanted, outcome))
+        return [*facts, *mail.about(facts)]
+
+    recorded = life.act(
+        desk,
+        wanted.agent,
+        decide,
+        key=key,
+        is_same=lambda earlier: [_reserved_fact(event) for event in _made(earlier)] == wanted.facts(),
+        allow_secret=allow_secret,
+    )
+    facts = [kinds.fact_of(event.kind, event.data, event.by) for event in recorded]
+    held = desk.holdings(desk.store.index, desk.now())
+    return _answer(desk, [event.id for event in _made(recorded)]) | {
+        "taken_over": [
+            shown(held, before) | {"owner_liveness": fact.liveness}
+            for fact in facts
+            if isinstance(fact, TakenOver) and (before := held.one(fact.reservation))
+        ],
+        "incursions": [_incursion(fact) for fact in facts if isinstance(fact, Incurred)],
+    }
+
+
+def _is_recorded(index: Index, reservation: str, wanted: Wanted, outcome: str) -> bool:
+    return index.count(notices.NAME, notices.incident(reservation, wanted.agent, outcome)) > 0
+
+
+def _made(events: Sequence[Event]) -> list[Event]:
+    return [event for event in events if event.kind == kinds.BY_FACT[Reserved][0]]
+
+
+def _reserved_fact(event: Event) -> object:
+    return kinds.fact_of(event.kind, event.data, event.by)
+
+
+def _incursion(fact: Incurred) -> dict[str, Any]:
+    return {
+        "incursion_kind": fact.kind,
+        "owner_agent": fact.owner,
+        "incoming_agent": fact.incoming,
+        "owner_liveness": fact.liveness,
+        "scope": fact.scope,
+        "held": fact.held,
+        "outcome": fact.outcome,
+        "resolution_hint": fact.hint,
+    }
+
+
+def _scopes(desk: Desk, written: Sequence[str]) -> tuple[scopes.Scope, ...]:
+    """The scopes that were written, each once."""
+    return tuple({(found := _scope(desk, text)).text: found for text in written}.values())
+
+
+def _scope(desk: Desk, written: str) -> scopes.Scope:
+    if not written.strip():
+        raise InvalidArgs("--scope must not be blank", path="$.scope")
+    return desk.scope(written)
+
+
+def _one_or_all(desk: Desk, scope: str | None, is_all: bool) -> scopes.Scope | None:
+    """The one scope that is meant; None when everything is."""
+    if (scope is None) is not is_all:
+        raise InvalidArgs("say which scope with --scope, or --all, and not both", path="$.scope")
+    return None if scope is None else _scope(desk, scope)
+
+
+def _answer(desk: Desk, names: Sequence[str]) -> dict[str, Any]:
+    """The reservations of those names as they are now: the first by itself, and all of them."""
+    held = desk.holdings(desk.store.index, desk.now())
+    found = [shown(held, reservation) for name in names if (reservation := held.one(name))]
+    return (found[0] if found else {}) | {"reservations": found}
+
+
+def shown(held: Holdings, reservation: Reservation) -> dict[str, Any]:
+    """A reservation as every face shows it."""
+    now = held.held(reservation)
+    is_live = reservation.state == holdings.ACTIVE
+    return {
+        "reservation_id": reservation.id,
+        "scope": reservation.scope,
+        "agent_id": reservation.agent,
+        "bead_id": reservation.bead,
+        "state": holdings.EXPIRED if is_live and now and now.is_over else reservation.state,
+        "shared": reservation.shared,
+        "ttl_minutes": reservation.ttl,
+        "created_at": clock.text(reservation.made_at),
+        "renewed_at": clock.text(reservation.renewed_at),
+        "expires_at": clock.text(now.expires_at) if is_live and now else None,
+        "released_at": clock.text(reservation.ended_at) if reservation.ended_at is not None else None,
+        "owner_liveness": held.liveness_of(reservation.agent),
+    }

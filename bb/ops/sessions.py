@@ -1,0 +1,240 @@
+"""Sessions: the work in hand, bead by bead (Operative Protocol §6.3). What a page or a terminal shows, as data."""
+
+from __future__ import annotations
+
+from bb.coordination import beads as rules
+from bb.coordination import holdings, protocol, sessions
+from bb.coordination.beads import Bead
+from bb.kernel import clock
+from bb.kernel.errors import NotFound
+from bb.ledger import beads, tree
+from bb.ledger import mail as mails
+from bb.ledger.protocol import OPEN, Events
+from bb.messaging import letters, mail
+from bb.ops.catalogue import op
+from bb.ops.overview import shown_agents
+from bb.ops.params import Text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.ledger.beads import Found
+    from bb.ledger.holdings import Holdings
+    from bb.ledger.index import Index
+    from bb.ops.desk import Desk
+
+NO_EPIC = {"id": None, "title": "Uncategorized", "status": None}
+SNIPPET = 120
+
+
+class SessionNotFound(NotFound):
+    """Nothing is known about that bead."""
+
+    code = "SESSION_NOT_FOUND"
+    hint = "`bb sessions list` shows the beads there are"
+
+
+class State(Text):
+    """Only sessions in this state."""
+
+    metavar = "STATE"
+    choices = sessions.STATES
+
+
+class Owner(Text):
+    """Only sessions of this agent."""
+
+    metavar = "ID"
+
+
+class BeadId(Text):
+    """The bead."""
+
+    metavar = "BEAD"
+
+
+@op("sessions.list", examples=("bb sessions list", "bb sessions list --state needs_input --json"))
+def list_sessions(desk: Desk, *, state: State | None = None, owner: Owner | None = None) -> dict[str, Any]:
+    """The beads in hand with their state, owner and talk, epic by epic; and who is alive, and who collides.
+
+    Titles and statuses come from the bead tracker's own files, which are only read. Without a tracker, the beads are
+    those that reservations and messages name.
+    """
+    view = _View(desk)
+    tasks = [view.task(name) for name in view.names()]
+    wanted = [task for task in tasks if state in (None, task["session_state"]) and owner in (None, task["owner"])]
+    return {
+        "feed": view.by_epic(wanted),
+        "liveness": {agent["agent_id"]: agent["liveness"] for agent in view.agents},
+        "incursions": view.open_incursions(),
+        "agents": view.agents,
+        "beads": provenance(view.tracker),
+    }
+
+
+@op("sessions.show", examples=("bb sessions show bb-12",))
+def show(desk: Desk, bead: BeadId) -> dict[str, Any]:
+    """One bead: its state, and everything that was said and done about it, oldest first.
+
+    Hand-offs, blockers, incursions and resumptions are rows like any message.
+    """
+    view = _View(desk)
+    if bead not in view.names():
+        raise SessionNotFound(f"nothing is known about bead {bead[:60]}", bead_id=bead[:60])
+    return view.task(bead) | {"conversation": view.conversation(bead), "beads": provenance(view.tracker)}
+
+
+def provenance(found: Found) -> dict[str, Any]:
+    """Where what is known of beads comes from, and how old it is."""
+    return {
+        "source": found.source,
+        "path": found.path,
+        "as_of": None if found.as_of is None else clock.text(found.as_of),
+        "skipped": found.skipped,
+        "note": found.note,
+    }
+
+
+class _View:
+    """Beads, reservations and messages side by side, as of one moment."""
+
+    def __init__(self, desk: Desk) -> None:
+        desk.store.must_exist()
+        self._index: Index = desk.store.caught_up()
+        self._held: Holdings = desk.holdings(self._index, desk.now())
+        self._events = Events(self._index, self._held, tree.root_of(desk.place))
+        self.tracker: Found = beads.of(desk.place, desk.env)
+        self._beads: dict[str, Bead] = {bead.id: bead for bead in self.tracker.beads}
+        self.agents = shown_agents(desk, self._index)
+
+    def names(self) -> list[str]:
+        """Every bead that the tracker, a reservation or a message names."""
+        spoken_of = [
+            term.removeprefix("bead ")
+            for fold in (holdings.NAME, letters.NAME)
+            for term in self._index.terms(fold, "bead ")
+        ]
+        return sorted({*self._beads, *spoken_of})
+
+    def task(self, name: str) -> dict[str, Any]:
+        bead = self._beads.get(name)
+        messages = mails.about(self._index, name)
+        live = [each for each in self._held.everything_about(name) if not each.is_over]
+        owner = (bead.assignee if bead else None) or (live[0].reservation.agent if live else None)
+        owed = [message for message in messages if message["requires_ack"] and message["state"] != "acked"]
+        liveness = next((a["liveness"] for a in self.agents if a["agent_id"] == owner), None)
+        last = messages[-1] if messages else None
+        epic = rules.epic_of(bead, self._beads) if bead else None
+        return {
+            "id": name,
+            "title": bead.title if bead else None,
+            "epic_id": epic,
+            "status": bead.status if bead else None,
+            "session_state": sessions.state(
+                bead.status if bead else None, liveness, is_owed=bool(owed), is_held=bool(live)
+            ),
+            "owner": owner,
+            "owner_liveness": liveness,
+            "scopes": [each.reservation.scope for each in live],
+            "last_actor": last["from_agent"] if last else owner,
+            "last_activity_at": last["created_at"] if last else bead.updated_at if bead else None,
+            "communication": {
+                "unread_count": sum(message["state"] == "unread" for message in messages),
+                "pending_required": len(owed),
+                "latest_snippet": last["subject"][:SNIPPET] if last else None,
+            },
+        }
+
+    def by_epic(self, tasks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Tasks under their epics; an epic is no task of its own."""
+        epics = {task["epic_id"] for task in tasks if task["epic_id"]}
+        groups: dict[str, list[dict[str, Any]]] = {}
+        for task in tasks:
+            if task["id"] not in epics:
+                groups.setdefault(task["epic_id"] or "", []).append(task)
+        return [{"epic": self._epic(name), "tasks": groups[name]} for name in sorted(groups, key=lambda n: (not n, n))]
+
+    def _epic(self, name: str) -> dict[str, Any]:
+        bead = self._beads.get(name)
+        return {"id": bead.id, "title": bead.title, "status": bead.status} if bead else NO_EPIC
+
+    def open_incursions(self) -> list[dict[str, Any]]:
+        found = self._events.newest_first(protocol.INCURSION)
+        return [{k: v for k, v in event.items() if k != "order"} for event in found if event["state"] == OPEN]
+
+    def conversation(self, name: str) -> list[dict[str, Any]]:
+        """Messages, protocol events and what was held, oldest first."""
+        rows = [_message_row(message) for message in mails.about(self._index, name)]
+        rows += [
+            _event_row(event)
+            for event in self._events.newest_first(None, name)
+            if event["event_type"] in protocol.SYSTEM_MAY_SEND
+        ]
+        rows += [row for reservation in self._held.ever_about(name) for row in _activity_rows(reservation)]
+        return sorted(rows, key=lambda row: (row["at"], row["id"]))
+
+
+def _message_row(message: dict[str, Any]) -> dict[str, Any]:
+    is_protocol = message["payload"] is not None
+    can_see = [protocol.SEEN] if message["state"] == "unread" else []
+    can_accept = [protocol.ACCEPTED] if message["requires_ack"] and message["state"] != "acked" else []
+    return {
+        "type": "protocol" if is_protocol else "message",
+        "id": message["message_id"],
+        "at": message["created_at"],
+        "label": mail.LABELS.get(message["category"], "Update"),
+        "event_type": message["category"] if is_protocol else None,
+        "from": message["from_agent"],
+        "to": message["to_agent"],
+        "subject": message["subject"],
+        "body": message["body"],
+        "state": message["state"],
+        "state_label": {"read": protocol.SEEN, "acked": protocol.ACCEPTED}.get(message["state"], "Unread"),
+        "actions": [*can_see, *can_accept],
+    }
+
+
+def _event_row(event: dict[str, Any]) -> dict[str, Any]:
+    payload = event["payload"]
+    if event["event_type"] == protocol.INCURSION:
+        subject = f"{event['from_agent']} in {event['scope']}, held by {event['to_agent']} ({event['held']})"
+        body = payload["resolution_hint"]
+    else:
+        subject = f"{event['from_agent']} goes on as {payload['adopted_agent']}"
+        body = payload["evidence"]
+    return {
+        "type": "protocol",
+        "id": event["id"],
+        "at": event["created_at"],
+        "label": protocol.LABELS[event["event_type"]],
+        "event_type": event["event_type"],
+        "from": event["from_agent"],
+        "to": event["to_agent"],
+        "subject": subject,
+        "body": body,
+        "state": event["state"],
+        "state_label": event["state"].capitalize(),
+        "actions": [],
+    }
+
+
+def _activity_rows(reservation: holdings.Reservation) -> list[dict[str, Any]]:
+    began = {
+        "type": "activity",
+        "id": reservation.id,
+        "at": clock.text(reservation.made_at),
+        "from": reservation.agent,
+        "subject": f"reserved {reservation.scope}",
+    }
+    if reservation.ended_at is None:
+        return [began]
+    verb = {holdings.TAKEN_OVER: "took over", holdings.EXPIRED: "ended"}.get(reservation.state, "released")
+    ended = {
+        "type": "activity",
+        "id": f"{reservation.id} {reservation.state}",
+        "at": clock.text(reservation.ended_at),
+        "from": reservation.ended_by,
+        "subject": f"{verb} {reservation.scope}",
+    }
+    return [began, ended]

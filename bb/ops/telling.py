@@ -1,0 +1,108 @@
+"""What happened, told in sentences: one for each fact a person may care about."""
+
+from __future__ import annotations
+
+from bb.coordination.facts import (
+    Expired,
+    Incurred,
+    Registered,
+    Released,
+    Renewed,
+    Reserved,
+    Resumed,
+    Retired,
+    Seen,
+    TakenOver,
+    Updated,
+)
+from bb.ledger import kinds
+from bb.messaging import mail
+from bb.messaging.facts import Acked, Agreed, Read, Sent
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.kernel.event import Event
+    from bb.ledger.store import Store
+    from bb.ledger.walk import Filter
+
+KINDS = kinds.KINDS
+
+
+def latest(store: Store, wanted: Filter, agent: str | None, bead: str | None, limit: int) -> list[dict[str, Any]]:
+    """The last LIMIT things that happened, oldest first."""
+    teller = _Teller(store)
+    found: list[dict[str, Any]] = []
+    for event in store.newest_first(None, wanted.may_admit):
+        if not wanted.admits(event):
+            continue
+        told = teller.told(event)
+        if told and bead in (None, told["bead_id"]) and (agent is None or agent in told["about"]):
+            found.append(told)
+            if len(found) == limit:
+                break
+    return found[::-1]
+
+
+class _Teller:
+    """Tells events, looking up the reservations and messages they name."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def told(self, event: Event) -> dict[str, Any] | None:
+        fact = kinds.fact_of(event.kind, event.data, event.by)
+        if fact is None:
+            return None
+        text, bead, others = self._sentence(fact)
+        about = [event.by, *(other for other in others if other != event.by)]
+        return {"at": event.ts, "by": event.by, "text": text, "bead_id": bead, "about": about, "event_id": event.id}
+
+    def _sentence(self, fact: Any) -> tuple[str, str | None, list[str]]:
+        """What FACT says, the bead it is about, and who else."""
+        match fact:
+            case Registered(agent, role):
+                return f"started as {role}", None, [agent]
+            case Updated(agent):
+                return "changed its role or name", None, [agent]
+            case Retired(agent):
+                return f"retired {agent}", None, [agent]
+            case Seen(agent, after):
+                return f"is back, having been {after}", None, [agent]
+            case Reserved(_, scope, bead, ttl):
+                return f"reserved {scope} for {ttl} minutes", bead, []
+            case Incurred(_, owner, outcome=outcome, scope=scope, bead=bead):
+                how = {"refused": "was refused", "overlapping": "works in", "taken_over": "took over"}
+                return f"{how.get(outcome, 'met')} {scope}, held by {owner}", bead, [owner]
+            case Resumed(_, prior, adopted, reason, bead=bead):
+                return f"goes on as {adopted} ({reason})", bead, [prior, adopted]
+            case Sent(_, to, category, subject, bead=bead):
+                return f"{mail.LABELS.get(category, 'told')} {', '.join(to)}: {subject}", bead, list(to)
+        return self._about_another(fact)
+
+    def _about_another(self, fact: Any) -> tuple[str, str | None, list[str]]:
+        """Facts that name a reservation or a message made before."""
+        if isinstance(fact, Read | Acked | Agreed):
+            verb = "has seen" if isinstance(fact, Read) else "accepted"
+            said = self._of("letter", fact.message)
+            sent = said[1] if said else {"subject": "a message", "bead": None, "sender": ""}
+            return f"{verb}: {sent['subject']}", sent["bead"], [sent["sender"]] if sent["sender"] else []
+        made = self._of("reservation", fact.reservation)
+        scope, bead, owner = (made[2], made[3], made[1]) if made else ("a reservation", None, "")
+        others = [owner] if owner else []
+        match fact:
+            case Renewed():
+                return f"renewed {scope}", bead, others
+            case Released():
+                return f"released {scope}", bead, others
+            case Expired():
+                return f"found {scope} to have expired", bead, others
+            case TakenOver(_, _, owner, liveness):
+                return f"took {scope} over from {owner}, who was {liveness}", bead, [owner]
+        return type(fact).__name__, bead, others
+
+    def _of(self, fold: str, name: str) -> Any:
+        state = self._store.index.state(fold, name) or {}
+        register = state.get("said") or state.get("made")
+        return register[3] if register else None

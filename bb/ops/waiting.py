@@ -1,0 +1,82 @@
+"""Standing in line for a reservation: `bb agent reserve --wait`."""
+
+from __future__ import annotations
+
+from bb.coordination import queueing, reservations
+from bb.coordination.queueing import ReservationAwaited, WaitDeadlock, Waiter
+from bb.coordination.reservations import ReservationConflict, ReservationStaleFound
+from bb.ledger import queue, tree
+from bb.ledger.watch import Watch
+from bb.ops import life
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from bb.coordination.reservations import Wanted
+    from bb.kernel.errors import BbError
+    from bb.ledger.holdings import Holdings
+    from bb.ops.desk import Desk
+
+    Attempt = Callable[[int | None], dict[str, Any]]  # told the number at which we stand in line
+
+IN_THE_WAY = (ReservationConflict, ReservationStaleFound, ReservationAwaited)
+LOOK_AGAIN = 1.0  # seconds; a lease that ends and an agent that falls silent change no file
+
+
+def in_line(desk: Desk, wanted: Wanted, seconds: int, attempt: Attempt) -> dict[str, Any]:
+    """What ATTEMPT answers once the way is free; its last refusal when the time is up."""
+    try:
+        return attempt(None)
+    except IN_THE_WAY as refused:
+        refusal: BbError = refused
+    ignore_case = tree.minds_no_case(desk.place)
+
+    def may_join(me: Waiter, line: Sequence[Waiter]) -> None:
+        held = desk.holdings(desk.store.caught_up(), desk.now())
+        ways = {each.agent: _waits_for(each, [*line, me], held, ignore_case) for each in [*line, me]}
+        if circle := queueing.circle(me.agent, ways):
+            names = " waits for ".join(circle)
+            raise WaitDeadlock(f"waiting would never end: {names}", cycle=circle)
+
+    with queue.Standing(desk.place.store, wanted.agent, wanted.scopes, may_join) as me:
+        watch = Watch(desk.store, me.folder)
+        for _ in watch.changes(seconds, every_minute=lambda: _alive(desk, wanted.agent), at_least_every=LOOK_AGAIN):
+            try:
+                return attempt(me.number) | {"waited_seconds": watch.waited}
+            except IN_THE_WAY as refused:
+                refusal = refused
+    refusal.details["waited_seconds"] = watch.waited
+    raise refusal
+
+
+def _waits_for(waiter: Waiter, line: Sequence[Waiter], held: Holdings, ignore_case: bool) -> list[str]:
+    """Those a waiter waits for: who holds what it wants, and who is ahead of it."""
+    holders = [
+        meeting.held.reservation.agent
+        for meeting in held.met_by(waiter.scopes)
+        if meeting.held.is_protected and meeting.held.reservation.agent != waiter.agent
+    ]
+    before = queueing.ahead(waiter.agent, waiter.scopes, line, waiter.number, ignore_case=ignore_case)
+    return [*holders, *(each.agent for each in before)]
+
+
+def _alive(desk: Desk, who: str) -> None:
+    life.beat(desk, life.in_service(desk.store.caught_up(), who), desk.now())
+
+
+def refuse_to_overtake(desk: Desk, wanted: Wanted, met: Sequence[reservations.Overlap], number: int | None) -> None:
+    """Refuse what somebody has been waiting for. What one holds already, one may keep."""
+    line = queue.line(desk.place.store)
+    if not line:
+        return
+    mine = {m.wanted.text for m in met if m.kind == "exact" and m.held.reservation.agent == wanted.agent}
+    fresh = [scope for scope in wanted.scopes if scope.text not in mine]
+    ignore_case = tree.minds_no_case(desk.place)
+    if before := queueing.ahead(wanted.agent, fresh, line, number, ignore_case=ignore_case):
+        first = before[0]
+        raise ReservationAwaited(
+            f"{first.agent} has been waiting for {', '.join(scope.text for scope in first.scopes)} for longer",
+            awaited_by=[waiter.agent for waiter in before],
+        )

@@ -1,0 +1,60 @@
+"""One way to call each op that succeeds, and a repository prepared for it: for tests that go through all ops."""
+
+from __future__ import annotations
+
+import json
+
+from bb.ops.catalogue import Op
+from tests.support import Scratch
+
+AMBER, COBALT = "amber-otter", "cobalt-harbor"
+LETTER = ["--bead", "bb-1", "--category", "INFO", "--subject", "Parser", "--body", "Done."]
+GOOD = {
+    "agent.register": ["--name", "dusty-wren", "--role", "builder"],
+    "agent.heartbeat": ["--agent", AMBER],
+    "agent.show": ["--agent", AMBER],
+    "agent.retire": ["--agent", "tidy-crane"],
+    "agent.reserve": ["--agent", AMBER, "--scope", "src/parser", "--bead", "bb-1"],
+    "agent.renew": ["--agent", AMBER, "--all"],
+    "agent.release": ["--agent", AMBER, "--all"],
+    "agent.inbox": ["--agent", COBALT],
+    "agent.send": ["--from", AMBER, "--to", COBALT, *LETTER],
+    "agent.read": ["--agent", COBALT, "--message", "MESSAGE"],
+    "agent.ack": ["--agent", COBALT, "--message", "MESSAGE"],
+    "agent.wait": ["--agent", "quiet-heron", "--timeout", "0"],
+    "check": ["docs/index.md"],
+    "resume": ["--agent", AMBER],
+    "protocol.handoff": [
+        *("--from", AMBER, "--to", COBALT, "--bead", "bb-1", "--subject", "Parser"),
+        *("--summary", "All but dates.", "--next-action", "Dates."),
+    ],
+    "protocol.blocked": [
+        *("--from", AMBER, "--to", COBALT, "--bead", "bb-1", "--subject", "Format"),
+        *("--blocker", "Two are in use.", "--requested-action", "Choose one."),
+    ],
+    "protocol.show": ["HANDOFF"],
+    "scope.compare": ["src/*", "src/lib"],
+    "sessions.show": ["bb-1"],
+    "ledger.show": ["EVENT"],
+}
+ONCE = {"agent.register": 7, "agent.retire": 4}  # what cannot be done twice, and how the second time ends
+
+
+def prepare(repo: Scratch) -> None:
+    """Agents, a message and a hand-off, so that every op has something to be about."""
+    for name in (AMBER, COBALT, "quiet-heron", "tidy-crane"):
+        assert repo.bb("agent", "register", "--name", name, "--role", "builder").status == 0
+    for to in (COBALT, "quiet-heron"):
+        assert repo.bb("agent", "send", "--from", AMBER, "--to", to, *LETTER).status == 0
+    assert repo.bb(*["protocol", "handoff"], *GOOD["protocol.handoff"]).status == 0
+
+
+def good_words(op: Op, repo: Scratch) -> list[str]:
+    """Words that call OP, with the ids that the prepared repository has."""
+    lines = [json.loads(line) for line in repo.journal().read_text().splitlines()]
+    said = [line for line in lines if line["kind"] == "chat.message"]
+    passed_on = [line for line in said if "protocol" in line["data"]]
+    found = {
+        word: some[0]["id"] for word, some in (("EVENT", lines), ("MESSAGE", said), ("HANDOFF", passed_on)) if some
+    }
+    return [*op.words.split(), *(found.get(word, word) for word in GOOD.get(op.name, []))]
