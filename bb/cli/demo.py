@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -23,48 +24,69 @@ NOON = "2026-01-05T12:00:00Z"
 LATER = "2026-01-05T12:20:00Z"
 EVEN_LATER = "2026-01-05T12:45:00Z"
 
+AMBER, COBALT = {"BB_AGENT": "amber-otter"}, {"BB_AGENT": "cobalt-harbor", "IN": "worktree"}
+HANDOFF = "--subject Parser --summary 'Reads everything but dates.' --next-action 'Read dates.'"
+MESSAGE = "MESSAGE"  # in a command: the id of the newest message to cobalt-harbor
+
 STEPS: tuple[Step, ...] = (
     ("A repository gets a ledger, in git's own directory.", "bb init", {}, 0),
-    ("An agent takes a name for its session.", "bb agent register --name amber-otter --role builder", {}, 0),
+    ("An agent starts its session under a name of its own.", "bb init --register amber-otter --role builder", {}, 0),
     (
         "So does another, in a worktree of its own.",
-        "bb agent register --name cobalt-harbor --role reviewer",
+        "bb init --register cobalt-harbor --role reviewer",
         {"IN": "worktree"},
         0,
     ),
-    ("A name that is taken is refused, with the way out.", "bb agent register --name amber-otter --role tester", {}, 7),
+    ("A name that is taken is refused, with the way out.", "bb init --register amber-otter", {}, 7),
+    ("amber-otter holds what it is going to edit.", "bb agent reserve --scope 'src/*' --bead demo-a1.1", AMBER, 0),
     (
-        "A heartbeat says: I am alive. It answers in one JSON document.",
-        "bb agent heartbeat --agent amber-otter --json",
-        {},
+        "Any overlap is refused, patterns included, and the holder is named.",
+        "bb agent reserve --scope '**/parser.py' --bead demo-a1.2",
+        COBALT,
+        7,
+    ),
+    ("May I touch this? Asked before an edit, from anywhere.", "bb check src/parser.py", COBALT, 7),
+    (
+        "Twenty minutes later a heartbeat says: cobalt-harbor is alive.",
+        "bb agent heartbeat --json",
+        COBALT | {"BB_NOW": LATER},
+        0,
+    ),
+    ("amber-otter has fallen silent.", "bb status", {"BB_NOW": LATER}, 0),
+    (
+        "Now its scope can be taken over, but only by saying so.",
+        "bb agent reserve --scope 'src/*' --bead demo-a1.1",
+        COBALT | {"BB_NOW": LATER},
+        7,
+    ),
+    (
+        "Said so: the old reservation is archived, and its holder is told.",
+        "bb agent reserve --scope 'src/*' --bead demo-a1.1 --takeover-stale",
+        COBALT | {"BB_NOW": LATER},
         0,
     ),
     (
-        "Twenty minutes later only cobalt-harbor has been heard of.",
-        "bb agent heartbeat",
-        {"BB_AGENT": "cobalt-harbor", "BB_NOW": LATER},
+        "amber-otter is back, reads its mail, and hands its work over.",
+        "bb agent inbox",
+        AMBER | {"BB_NOW": EVEN_LATER},
         0,
     ),
     (
-        "Both worktrees see the same: amber-otter has become stale.",
-        "bb agent list",
-        {"BB_NOW": LATER, "IN": "worktree"},
+        "A hand-off says what was done and what comes next.",
+        f"bb protocol handoff --to cobalt-harbor --bead demo-a1.1 {HANDOFF}",
+        AMBER | {"BB_NOW": EVEN_LATER},
         0,
     ),
+    ("What an agent needs after a restart, in few words.", "bb resume", COBALT | {"BB_NOW": EVEN_LATER}, 0),
     (
-        "Forty-five minutes after its last sign, it counts as evicted.",
-        "bb agent show --agent amber-otter",
-        {"BB_NOW": EVEN_LATER},
+        "cobalt-harbor accepts: the work is its own now.",
+        f"bb agent ack --message {MESSAGE}",
+        COBALT | {"BB_NOW": EVEN_LATER},
         0,
     ),
-    (
-        "It comes back; that is a change of state, so it is recorded.",
-        "bb agent heartbeat --agent amber-otter",
-        {"BB_NOW": EVEN_LATER},
-        0,
-    ),
-    ("Every fact is one line of an append-only ledger.", "bb ledger log", {}, 0),
-    ("Every line is chained to the one before it.", "bb ledger verify", {}, 0),
+    ("Nothing is left that needs a person.", "bb problems", {"BB_NOW": EVEN_LATER}, 0),
+    ("All of it, told in sentences.", "bb timeline", {"BB_NOW": EVEN_LATER}, 0),
+    ("Every fact is one line of an append-only ledger, chained to the one before.", "bb ledger verify", {}, 0),
     ("The work tree has not been touched.", "git status --short", {}, 0),
 )
 
@@ -104,6 +126,8 @@ def _step(scratch: str, number: int, step: Step, as_json: bool) -> dict[str, Any
     about, command, settings, expected = step
     where = settings.get("IN", "project")
     extra = {name: value for name, value in settings.items() if name != "IN"}
+    if MESSAGE in command:
+        command = command.replace(MESSAGE, _newest_message(scratch))
     done = subprocess.run(  # noqa: S603  (our own commands)
         _arguments(command),
         cwd=os.path.join(scratch, where),
@@ -123,6 +147,18 @@ def _step(scratch: str, number: int, step: Step, as_json: bool) -> dict[str, Any
     return answer | {"output": _answered(output)}
 
 
+def _newest_message(scratch: str) -> str:
+    """The id of what cobalt-harbor was sent last."""
+    asked = _arguments("bb agent inbox --agent cobalt-harbor --limit 1 --json")
+    done = subprocess.run(  # noqa: S603  (our own command)
+        asked, cwd=os.path.join(scratch, "project"), env=_environment(), capture_output=True, text=True, check=False
+    )
+    try:
+        return str(jsontext.loads(done.stdout)["data"][0]["message_id"])
+    except (jsontext.NotJson, TypeError, LookupError):
+        return MESSAGE
+
+
 def _answered(output: str) -> Any:
     try:
         return jsontext.loads(output)
@@ -131,7 +167,7 @@ def _answered(output: str) -> Any:
 
 
 def _arguments(command: str) -> list[str]:
-    words = command.split()
+    words = shlex.split(command)
     return [sys.executable, "-m", "bb", *words[1:]] if words[0] == "bb" else words
 
 

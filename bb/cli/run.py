@@ -5,8 +5,11 @@ This is the command line's one place that turns a refusal into an answer.
 
 from __future__ import annotations
 
+import sys
+
 from bb.cli import progress, say
 from bb.kernel.errors import BbError
+from bb.kernel.show import harmless
 from bb.ops import catalogue, desk
 
 TYPE_CHECKING = False
@@ -23,7 +26,7 @@ def perform(op: Op, given: Mapping[str, Any], *, as_json: bool, is_typed: bool =
 
     def call() -> int:
         arguments = catalogue.bind(op, given, is_typed=is_typed)
-        at: Desk = desk.here(progress.shown())
+        at: Desk = desk.here(progress.shown(), None if as_json or not _is_somebody_there() else _ask)
         try:
             answer = op.call(at, **arguments)
             if op.streams and not isinstance(answer, dict):
@@ -35,6 +38,17 @@ def perform(op: Op, given: Mapping[str, Any], *, as_json: bool, is_typed: bool =
         return 0
 
     return guarded(op.words, call, as_json=as_json)
+
+
+def _is_somebody_there() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+def _ask(question: str) -> bool:
+    """Whether the person at the terminal says yes. Anything else is a no."""
+    say.lines([f"{harmless(question)} [y/N]"], sys.stderr)
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def guarded(command: str, call: Callable[[], int], *, as_json: bool) -> int:

@@ -42,6 +42,7 @@ class Reserved(Record):
     bead: str
     ttl: int
     shared: bool = False
+    is_file: bool = False  # SCOPE was a file then, and so has nothing beneath it
 
 
 class Renewed(Record):

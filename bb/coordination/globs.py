@@ -1,226 +1,297 @@
-"""Patterns for one name in a path, and whether two of them have a name in common: decided exactly, by an automaton.
+"""What a pattern for one name means, how it is written, and whether two patterns share a name.
 
-A pattern is a tuple of tokens: a character, a set of characters (`?` and `[...]`), or STAR. The product of two
-patterns walks both at once; they have a name in common if a state is reached in which both are at their end. Which
-characters are possible at a step is all that matters, so the walk is over sets, and it ends after at most as many
-states as the lengths of the two multiplied.
+    *        any characters, or none          [abc] [a-z]    one of these
+    ?        any one character                [!abc] [^abc]  any one character but these
+    **       where a whole name could stand: any number of names, or none
 
-A name is never empty, `.` or `..`; a third, tiny automaton (`NO_NAME`) sees to that.
+A pattern is kept as the runs between its stars: `a*b?` is the run `a` and the run `b?`. That makes the question easy.
+Where both have a star they share a name as soon as their first runs agree as far as both go, and so do their last runs:
+all that stands between can follow one upon the other. A pattern without a star is as long as its names, and the
+other's runs are laid into it, each as far left as it goes. So nothing is searched for, however the patterns are made.
 """
 
 from __future__ import annotations
 
+from bb.kernel.errors import Usage
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Sequence
+    from typing import TypeVar
 
-    Ranges = tuple[tuple[int, int], ...]  # of code points, both ends included
-    Token = str | Ranges
-    Pattern = tuple[Token, ...]
+    One = tuple[bool, frozenset[str]]  # whether it is all but these, and these
+    Run = tuple[One, ...]
+    Part = str | tuple[Run, ...]  # a name, or a pattern for names
 
-STAR: Ranges = ()
-SLASH, DOT, HIGHEST = 0x2F, 0x2E, 0x10FFFF
-ANY: Ranges = ((0, SLASH - 1), (SLASH + 1, HIGHEST))
-SPECIAL = "*?["
-WIDEST = 4096  # characters that a range may span
+    T = TypeVar("T")
 
-# What has been read so far: nothing, `.`, `..`, or a name. A dot leads on by one, anything else to a name.
-NOTHING, NAME = 0, 3
+MEMBERS = 4096  # in a class, so that its letters can be lower-cased one by one
+NO_NAMES = (".", "..")
 
-
-class Undecidable(ValueError):
-    """What the text may mean is not settled; the message says what to write instead."""
+ANY: One = (True, frozenset())
+STAR: Part = ((), ())
+DEPTH: Part = ()  # `**`
 
 
-def parse(text: str) -> Pattern:
-    """The pattern that TEXT, one component of a path, stands for."""
-    tokens: list[Token] = []
-    position = 0
-    while position < len(text):
-        character = text[position]
-        end = _class_end(text, position) if character == "[" else 0
-        if end:
-            tokens.append(_class(text[position + 1 : end]))
-            position = end + 1
+class InvalidScope(Usage):
+    """A scope is a path or a pattern, of at most 4096 characters, none of them a control character."""
+
+    code = "INVALID_SCOPE"
+    hint = "for example src/lib, 'src/*' or 'src/**/*.py'"
+
+
+# -- reading
+
+
+def part(text: str) -> Part:
+    """What TEXT, which stands between two slashes, is: a name, or a pattern."""
+    if not is_special(text):
+        return text
+    if not text.strip("*"):
+        return STAR if text == "*" else DEPTH
+    runs: list[list[One]] = [[]]
+    place = 0
+    while place < len(text):
+        if text[place] != "*":
+            one, place = _one(text, place)
+            runs[-1].append(one)
             continue
-        if character == "*":
-            if not tokens or tokens[-1] != STAR:
-                tokens.append(STAR)
-        else:
-            tokens.append(ANY if character == "?" else character)
-        position += 1
-    return tuple(tokens)
+        if runs[-1] or len(runs) == 1:  # stars in a row are one
+            runs.append([])
+        place += 1
+    return _plain(tuple(tuple(run) for run in runs))
 
 
-def canonical(text: str) -> str:
-    """The one way to write the pattern that TEXT stands for."""
-    written: list[str] = []
-    position = 0
-    while position < len(text):
-        character = text[position]
-        end = _class_end(text, position) if character == "[" else 0
-        if end:
-            written.append(_canonical_class(text[position + 1 : end]))
-            position = end
-        elif character != "*" or written[-1:] != ["*"]:
-            written.append("[[]" if character == "[" else character)
-        position += 1
-    return "".join(written)
+def is_special(text: str) -> bool:
+    """Whether TEXT may be a pattern."""
+    return "*" in text or "?" in text or "[" in text
 
 
-def escaped(text: str) -> str:
-    """The pattern that stands for TEXT itself and nothing else."""
-    return "".join(f"[{character}]" if character in SPECIAL else character for character in text)
+def class_end(text: str, start: int) -> int:
+    """Where the class that opens at START closes; -1 when it does not, and its bracket is an ordinary character."""
+    place = start + 1
+    place += text.startswith(("!", "^"), place)
+    place += text.startswith("]", place)  # first of all it is a member
+    end = text.find("]", place)
+    return -1 if "/" in text[start:end] else end
 
 
-def is_literal(pattern: Pattern) -> bool:
-    return all(isinstance(token, str) for token in pattern)
+def _one(text: str, place: int) -> tuple[One, int]:
+    if text[place] == "?":
+        return ANY, place + 1
+    if text[place] == "[" and (end := class_end(text, place)) > 0:
+        return _class(text[place + 1 : end]), end + 1
+    return _letter(text[place]), place + 1
 
 
-def without_case(pattern: Pattern) -> Pattern:
-    """The pattern for names in lower case of which some way to write them fits PATTERN."""
-    return tuple(lower(token) if isinstance(token, str) else _lower_set(token) for token in pattern)
+def _class(body: str) -> One:
+    is_negated = body[0] in "!^"
+    body = body[is_negated:]
+    for mark in ":.=":
+        if body.endswith(mark) and 0 <= body.find("[" + mark) < len(body) - 2:
+            raise InvalidScope(f"[[{mark}...{mark}]] is not understood", hint="list the characters, such as [a-z]")
+    members: list[str] = []
+    place = 0
+    while place < len(body):
+        first = last = ord(body[place])
+        if body.startswith("-", place + 1) and place + 2 < len(body):
+            last = ord(body[place + 2])
+            place += 2
+        place += 1
+        if not 0 <= last - first < MEMBERS:
+            raise InvalidScope(f"[{chr(first)}-{chr(last)}] has its ends the wrong way round or is too wide")
+        members += map(chr, range(first, last + 1))
+        if len(members) > MEMBERS:
+            raise InvalidScope(f"a class may have {MEMBERS} characters at most")
+    return is_negated, frozenset(members) - {"/"}
 
 
-def lower(character: str) -> str:
-    """CHARACTER in lower case; one whose lower case is two characters stays as it is."""
-    small = character.lower()
-    return small if len(small) == 1 else character
+def _letter(character: str) -> One:
+    return False, frozenset(character)
 
 
-def meet(one: Pattern, other: Pattern) -> bool:
-    """Whether some name fits both patterns."""
-    if is_literal(one) and is_literal(other):
-        return one == other and "".join(map(str, one)) not in ("", ".", "..")
-    seen = {(0, 0, NOTHING)}
-    ahead = [(0, 0, NOTHING)]
-    while ahead:
-        i, j, read = ahead.pop()
-        if i == len(one) and j == len(other) and read == NAME:
-            return True
-        for following in _steps(one, other, i, j, read):
-            if following not in seen:
-                seen.add(following)
-                ahead.append(following)
-    return False
+def _is_letter(one: One) -> bool:
+    return not one[0] and len(one[1]) == 1
 
 
-def _steps(one: Pattern, other: Pattern, i: int, j: int, read: int) -> Iterator[tuple[int, int, int]]:
-    """The states that follow: a star passed by, or one character read by both."""
-    first = one[i] if i < len(one) else None
-    second = other[j] if j < len(other) else None
-    if first == STAR:
-        yield i + 1, j, read
-    if second == STAR:
-        yield i, j + 1, read
-    if first is None or second is None:
-        return
-    has_dot, has_other = _common(ANY if first == STAR else first, ANY if second == STAR else second)
-    after = (i if first == STAR else i + 1, j if second == STAR else j + 1)
-    if has_dot:
-        yield *after, min(read + 1, NAME)
-    if has_other:
-        yield *after, NAME
+def _plain(runs: tuple[Run, ...]) -> Part:
+    """RUNS, or the only name they have."""
+    if len(runs) == 1 and all(map(_is_letter, runs[0])):
+        return "".join(character for _, members in runs[0] for character in members)
+    return runs
 
 
-def _common(one: Token, other: Token) -> tuple[bool, bool]:
-    """Whether two tokens have the dot in common, and whether anything else."""
-    if isinstance(one, str):
-        found = one == other if isinstance(other, str) else _has(other, ord(one))
-        return found and one == ".", found and one != "."
-    if isinstance(other, str):
-        return _common(other, one)
-    shared = [(max(a, c), min(b, d)) for a, b in one for c, d in other if max(a, c) <= min(b, d)]
-    return _has(shared, DOT), any(span != (DOT, DOT) for span in shared)
+# -- writing
 
 
-def _has(ranges: Sequence[tuple[int, int]], point: int) -> bool:
-    return any(low <= point <= high for low, high in ranges)
+def written(found: Part, special: str = "*?[") -> str:
+    """The one way to write a part. A SPECIAL character that stands for itself is a class of one."""
+    if isinstance(found, str):
+        return f"[.]{found[1:]}" if found in NO_NAMES else _escaped(found, special)
+    if found == DEPTH:
+        return "**"
+    return "*".join("".join(_one_written(one, special) for one in run) for run in found)
 
 
-def _class_end(text: str, start: int) -> int:
-    """Where the class that opens at START closes; 0 when it never does, and the bracket is just a bracket."""
-    first = start + 2 if text[start + 1 : start + 2] in ("!", "^") else start + 1
-    return max(text.find("]", first + 1), 0)
+def _escaped(text: str, special: str) -> str:
+    return "".join(f"[{character}]" if character in special else character for character in text)
 
 
-def _items(inside: str) -> tuple[bool, list[tuple[str, str]]]:
-    """Whether the class is negated, and the ranges it lists, each once and in order."""
-    if "[:" in inside and ":]" in inside + "]":
-        raise Undecidable("named classes such as [:alpha:] are not supported; list the characters")
-    is_negated = inside[0] in "!^"
-    rest = inside[1:] if is_negated else inside
-    found, position = set(), 0
-    while position < len(rest):
-        is_range = rest[position + 1 : position + 2] == "-" and position + 2 < len(rest)
-        low, high = rest[position], rest[position + 2] if is_range else rest[position]
-        if low > high:
-            raise Undecidable(f"the range {low}-{high} runs backwards")
-        if ord(high) - ord(low) > WIDEST:
-            raise Undecidable(f"the range {low}-{high} is too wide")
-        found.add((low, high))
-        position += 3 if is_range else 1
-    return is_negated, sorted(found)
+def _one_written(one: One, special: str) -> str:
+    is_negated, members = one
+    if one == ANY:
+        return "?"
+    if _is_letter(one):
+        return _escaped("".join(members), special)
+    # `]` is a member only in front, `-` only at an end, and `!` and `^` only further on
+    body = "]" * ("]" in members) + _ranges(sorted(members.difference("]-!^")))
+    rest = "!^-" if body or is_negated else "-!^"
+    return f"[{'!' * is_negated}{body}{''.join(each for each in rest if each in members)}]"
 
 
-def _class(inside: str) -> Token:
-    is_negated, items = _items(inside)
-    if not is_negated and len(items) == 1 and items[0][0] == items[0][1]:
-        return items[0][0]
-    ranges = _merged([(ord(low), ord(high)) for low, high in items])
-    return _without_slash(_complement(ranges) if is_negated else ranges)
+def _ranges(members: list[str]) -> str:
+    text, start = "", 0
+    for place in range(1, len(members) + 1):
+        if place == len(members) or ord(members[place]) != ord(members[place - 1]) + 1:
+            run = members[start:place]
+            text += f"{run[0]}-{run[-1]}" if len(run) > 2 else "".join(run)
+            start = place
+    return text
 
 
-def _canonical_class(inside: str) -> str:
-    """A class with its items in order; what would mean something else in its place is moved: `]` to the front, `-` to
-    the end, and `!` and `^` away from the front."""
-    is_negated, items = _items(inside)
-    if not is_negated and len(items) == 1 and items[0][0] == items[0][1]:
-        return escaped(items[0][0])
-    first = [item for item in items if item[0] == "]"]
-    last = [item for item in items if item == ("-", "-")]
-    shy = [item for item in items if item[0] in "!^" and item not in last]
-    plain = [item for item in items if item not in first + last + shy]
-    ordered = [*first, *plain, *shy, *last]
-    return "[" + "!" * is_negated + "".join(a if a == b else f"{a}-{b}" for a, b in ordered) + "]"
+def wildcards(found: Part) -> int:
+    """How many wildcards a part has."""
+    if isinstance(found, str):
+        return 0
+    if found == DEPTH:
+        return 1
+    return len(found) - 1 + sum(not _is_letter(one) for run in found for one in run)
 
 
-def _merged(ranges: list[tuple[int, int]]) -> Ranges:
-    found: list[tuple[int, int]] = []
-    for low, high in sorted(ranges):
-        if found and low <= found[-1][1] + 1:
-            found[-1] = (found[-1][0], max(found[-1][1], high))
-        else:
-            found.append((low, high))
-    return tuple(found)
+def first_letters(found: Part) -> str:
+    """What every name that FOUND matches begins with."""
+    if isinstance(found, str):
+        return found
+    letters = ""
+    for one in found[0] if found else ():
+        if not _is_letter(one):
+            break
+        letters += "".join(one[1])
+    return letters
 
 
-def _complement(ranges: Ranges) -> Ranges:
-    found, start = [], 0
-    for low, high in ranges:
-        if start < low:
-            found.append((start, low - 1))
-        start = high + 1
-    return (*found, (start, HIGHEST)) if start <= HIGHEST else tuple(found)
+def loosened(found: Part) -> str:
+    """FOUND with a star for whatever is not a letter."""
+    if isinstance(found, str):
+        return _escaped(found, "*?[")
+    return "*".join("".join(written(each) if (each := _name(one)) else "*" for one in run) for run in found)
 
 
-def _without_slash(ranges: Ranges) -> Ranges:
-    """No pattern fits a slash. A set of nothing at all must not be taken for a star."""
-    parts = [(low, min(high, SLASH - 1)) for low, high in ranges if low < SLASH]
-    parts += [(max(low, SLASH + 1), high) for low, high in ranges if high > SLASH]
-    return tuple(parts) or ((HIGHEST + 1, HIGHEST + 1),)
+def _name(one: One) -> str:
+    return "".join(one[1]) if _is_letter(one) else ""
 
 
-def _lower_set(ranges: Ranges) -> Ranges:
-    """The lower-case forms of a set's members. A set that leaves out only a little is judged by what it leaves out."""
-    if ranges == STAR:
-        return ranges
-    left_out = _complement(_merged([*ranges, (SLASH, SLASH)]))
-    if sum(high - low + 1 for low, high in ranges) > sum(high - low + 1 for low, high in left_out):
-        return _without_slash(_complement(_lowered(left_out)))
-    return _without_slash(_lowered(ranges))
+# -- case
 
 
-def _lowered(ranges: Ranges) -> Ranges:
-    points = [ord(lower(chr(point))) for low, high in ranges for point in range(low, min(high, HIGHEST) + 1)]
-    return _merged([(point, point) for point in points])
+def lower(text: str) -> str:
+    """TEXT in lower case, letter by letter, so that what is lower-cased in pieces fits together again.
+
+    `lower()` looks around for a sigma, and makes two characters of U+0130 alone, which is left as it is here.
+    """
+    if text.isascii():
+        return text.lower()
+    return "\u0130".join(piece.lower().replace("ς", "σ") for piece in text.split("\u0130"))
+
+
+def folded(found: Part) -> Part:
+    """FOUND where case does not count. A class of all but `A` is one of all but `a`, then."""
+    if isinstance(found, str):
+        return lower(found)
+    return _plain(tuple(tuple((but, frozenset(map(lower, members))) for but, members in run) for run in found))
+
+
+def composed(text: str) -> str:
+    """TEXT in Unicode's normal form C."""
+    if text.isascii():
+        return text
+    import unicodedata  # noqa: PLC0415  (most scopes do without)
+
+    return unicodedata.normalize("NFC", text)
+
+
+def bare(text: str) -> str:
+    """TEXT without accents, letter by letter."""
+    if text.isascii():
+        return text
+    import unicodedata  # noqa: PLC0415  (most scopes do without)
+
+    letters = "".join(unicodedata.normalize("NFD", character) for character in text)
+    return "".join(character for character in letters if not unicodedata.combining(character))
+
+
+# -- meeting
+
+
+def same(one: Part, other: Part) -> bool:
+    """Whether two parts are the same. What is composed may no longer be so in lower case."""
+    if one == other:
+        return True
+    if not isinstance(one, str) or not isinstance(other, str) or one.isascii() or other.isascii():
+        return False
+    return composed(one) == composed(other)
+
+
+def meet(one: Part, other: Part) -> bool:
+    """Whether a name is matched by both. Neither is `**`."""
+    if isinstance(one, str) and isinstance(other, str):
+        return same(one, other)
+    ours, theirs = _runs(one), _runs(other)
+    if len(ours) == 1:
+        return _meets_fixed(ours[0], theirs)
+    if len(theirs) == 1:
+        return _meets_fixed(theirs[0], ours)
+    return all(map(_share, ours[0], theirs[0])) and all(map(_share, reversed(ours[-1]), reversed(theirs[-1])))
+
+
+def is_laid(runs: Sequence[Sequence[T]], into: Sequence[T], fits: Callable[[T, T], bool]) -> bool:
+    """Whether RUNS, with anything between them, make up the whole of what they are laid INTO."""
+    head, *middle = runs
+    if not middle:
+        return len(head) == len(into) and all(map(fits, head, into))
+    tail = middle.pop()
+    start, end = len(head), len(into) - len(tail)
+    if start > end or not all(map(fits, head, into)) or not all(map(fits, tail, into[end:])):
+        return False
+    for run in middle:
+        last = end - len(run)
+        while start <= last and not all(map(fits, run, into[start : start + len(run)])):
+            start += 1
+        if start > last:
+            return False
+        start += len(run)
+    return True
+
+
+def _meets_fixed(fixed: Run, runs: tuple[Run, ...]) -> bool:
+    if len(fixed) > 2:
+        return is_laid(runs, fixed, _share)
+    # `.` and `..` are no names: one of so few characters must be another
+    others = ((*fixed[:place], _no_dot(fixed[place]), *fixed[place + 1 :]) for place in range(len(fixed)))
+    return any(is_laid(runs, other, _share) for other in others)
+
+
+def _no_dot(one: One) -> One:
+    is_negated, members = one
+    return is_negated, members | {"."} if is_negated else members - {"."}
+
+
+def _runs(found: Part) -> tuple[Run, ...]:
+    return (tuple(map(_letter, found)),) if isinstance(found, str) else found
+
+
+def _share(one: One, other: One) -> bool:
+    """Whether a character is in both."""
+    if one[0]:
+        return other[0] or not other[1] <= one[1]
+    return not one[1] <= other[1] if other[0] else not one[1].isdisjoint(other[1])

@@ -40,6 +40,7 @@ class Reservation(Record):
     bead: str
     ttl: int  # minutes
     shared: bool
+    is_file: bool
     made_at: int
     renewed_at: int
     state: str
@@ -62,8 +63,8 @@ def step(state: State | None, fact: HoldingFact, at: Place, ts: str) -> State:
     """STATE after one more fact."""
     after = dict(state or {})
     match fact:
-        case Reserved(agent, scope, bead, ttl, shared):
-            earliest(after, "made", at, [ts, agent, scope, bead, ttl, shared])
+        case Reserved(agent, scope, bead, ttl, shared, is_file):
+            earliest(after, "made", at, [ts, agent, scope, bead, ttl, shared, is_file])
         case Renewed(agent, _, ttl):
             latest(after, f"renewed {agent}", at, [ts, ttl])
         case Released(agent):
@@ -79,37 +80,41 @@ def reservation(name: str, state: State | None) -> Reservation | None:
     """The reservation that STATE describes; None until it is known here who made it."""
     if state is None or "made" not in state:
         return None
-    *place, (ts, agent, scope, bead, ttl, shared) = state["made"]
+    *place, (ts, agent, scope, bead, ttl, shared, is_file) = state["made"]
     made_at = renewed_at = clock.parse_or(ts, 0)
     if renewal := state.get(f"renewed {agent}"):
         renewed_at, ttl = max(made_at, clock.parse_or(renewal[3][0], 0)), renewal[3][1]
-    how, by, ended_at = _end(state, agent)
-    return Reservation(name, agent, scope, bead, ttl, shared, made_at, renewed_at, how, ended_at, by, sortable(place))
+    _, how, by, ended = _end(state, agent) or (None, ACTIVE, None, None)
+    ended_at = None if ended is None else clock.parse_or(ended, 0)
+    return Reservation(
+        name, agent, scope, bead, ttl, shared, is_file, made_at, renewed_at, how, ended_at, by, sortable(place)
+    )
 
 
-def terms(name: str, state: State) -> list[tuple[str, str]]:
+def terms(name: str, state: State) -> list[tuple[str, str]]:  # noqa: ARG001
     """What the reservation is found by: (term, place within the term)."""
-    found = reservation(name, state)
-    if found is None:
+    if "made" not in state:
         return []
-    always = [(f"of {found.agent}", found.place), (f"bead {found.bead}", found.place)]
-    scope = scopes.stored(found.scope)
-    if found.state != ACTIVE or scope is None:
+    *at, (_, agent, text, bead, _, _, is_file) = state["made"]
+    place = sortable(at)
+    always = [(f"of {agent}", place), (f"bead {bead}", place)]
+    if len(state) > 1 and _end(state, agent):
         return always
-    return [*always, ("live", found.place), (f"live of {found.agent}", found.place), ("at", scopes.lead(scope))]
+    scope = scopes.stored(text)
+    if scope is None:  # nobody can tell what it is about, so it stands in nobody's way
+        return always
+    where = "file" if is_file else "at"
+    return [*always, ("live", place), (f"live of {agent}", place), (where, scopes.lead(scope))]
 
 
-def _end(state: State, agent: str) -> tuple[str, str | None, int | None]:
-    """How it ended, by whom and when."""
-    ends: list[Any] = []
+def _end(state: State, agent: str) -> tuple[list[Any], str, str, str] | None:
+    """How it ended first, if it did: at what place, how, by whom and when."""
+    ends: list[tuple[list[Any], str, str, str]] = []
     for register, (*place, ts) in state.items():
         how, _, by = register.partition(" ")
         if how in (EXPIRED, TAKEN_OVER) or (how == RELEASED and by in (agent, ids.PERSON)):
             ends.append((place, how, by, ts))
-    if not ends:
-        return ACTIVE, None, None
-    _, how, by, ts = min(ends)
-    return how, by, clock.parse_or(ts, 0)
+    return min(ends) if ends else None
 
 
 def is_reservation_id(text: str) -> bool:

@@ -134,7 +134,9 @@ class Wanted(Record):
 
     def facts(self) -> list[Reserved]:
         """What is recorded when it is granted."""
-        return [Reserved(self.agent, scope.text, self.bead, self.ttl, self.shared) for scope in self.scopes]
+        return [
+            Reserved(self.agent, scope.text, self.bead, self.ttl, self.shared, scope.is_file) for scope in self.scopes
+        ]
 
 
 def minutes(text: str) -> int:

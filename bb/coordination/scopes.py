@@ -1,295 +1,312 @@
-"""Scopes: canonical paths and patterns, and whether two of them meet (Operative Protocol §5).
+"""What a scope covers, and whether two scopes overlap (Operative Protocol §5).
 
-A scope covers every path that fits it and everything beneath such a path. `src/lib` covers src/lib and what is in it,
-`src/*` what is beneath src, `.` everything. It is written relative to the repository's root, with `/` between names, so
-that every worktree and clone writes the same scope alike; §5.1's absolute form is that with the root in front.
-
-Two scopes meet when some path is covered by both. That is decided exactly, by walking both patterns at once, name by
-name (`globs.meet` for each pair of names). What cannot be decided is refused, never called disjoint.
+A scope is kept as canonical text: relative to the repository's root, so that clones and worktrees agree, with `/`
+between names, in Unicode's form C; `.` is the root. It covers every path that it matches, and all beneath such a path.
+So a scope goes on in any way behind its last name, and two scopes share a path exactly if the names before the first
+`**` of either agree, one by one, as far as both go.
 """
 
 from __future__ import annotations
 
 from bb.coordination import globs
-from bb.coordination.globs import Undecidable
-from bb.kernel.errors import Refused, Usage
+from bb.coordination.globs import DEPTH, STAR, InvalidScope
+from bb.kernel.errors import Refused
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
-    from bb.coordination.globs import Pattern
+    from bb.coordination.globs import Part
+
+    Name = tuple[str, bool]  # what stands between two slashes, and whether every character of it means itself
+
+__all__ = ["DISJOINT", "EXACT", "PARTIAL", "InvalidScope", "Scope", "ScopeOutside"]
 
 EXACT, PARTIAL, DISJOINT = "exact", "partial", "disjoint"
 POSIX, WINDOWS = "posix", "windows"
-ROOT, ANYTHING_BELOW, ANY_DEPTH = ".", "*", "**"
 
-LONGEST, LONGEST_PATTERN = 4096, 512  # characters
-MOST_WILDCARDS = 32  # more than any sane pattern has, and few enough to decide about two of them in no time
-
-
-class InvalidScope(Usage):
-    """That is no path, and no pattern bb can decide about."""
-
-    code = "INVALID_SCOPE"
-    hint = "for example src/parser, src/*, docs/**/*.md"
+LONGEST = 4096
+WILDCARDS = 64
 
 
 class ScopeOutside(Refused):
-    """The scope lies outside the repository."""
+    """That path lies outside the repository."""
 
     code = "SCOPE_OUTSIDE"
-    hint = "name paths relative to where you are, or absolute ones inside the repository"
+    hint = "name something beneath the repository's root"
 
 
 class Scope(Record):
-    """A path or pattern in its canonical form."""
+    """A scope, by its canonical text. What was a file when it was named has nothing beneath it to meet."""
 
     text: str
+    is_file: bool = False
 
     @property
-    def parts(self) -> list[str]:
-        return [] if self.text == ROOT else self.text.split("/")
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether every character is itself, so that the text is the path."""
-        return "*" not in self.text and "?" not in self.text and "[" not in self.text
+    def parts(self) -> tuple[Part, ...]:
+        return () if self.text == "." else _settled([globs.part(each) for each in self.text.split("/")])
 
     @property
     def is_literal(self) -> bool:
-        """Whether it names one path. A `[*]` stands for the character itself."""
-        return self.is_plain or all(map(_is_name, self.parts))
+        """Whether it has no wildcard, and so is one path and what lies beneath."""
+        return not globs.is_special(self.text) or self.path is not None
+
+    @property
+    def path(self) -> str | None:
+        """The path that a literal scope is, `app/[slug]` where the text has `app/[[]slug]`; None for a pattern."""
+        names = [each for each in self.parts if isinstance(each, str)]
+        return "/".join(names) or "." if len(names) == len(self.parts) else None
 
 
 # -- from what was written
 
 
 def scope(written: str, *, root: str, cwd: str, platform: str = POSIX, is_path: bool = False) -> Scope:
-    """The scope that was WRITTEN by somebody standing in CWD. In a path every character is itself."""
-    _check(written, is_path=is_path)
-    drive, parts = _resolved(written, cwd, platform, is_path=is_path)
-    root_drive, root_parts = _split(_nfc(root), platform)
-    base = [part for part in root_parts if part not in ("", ".")]
-    names = [name for name, _ in parts]
-    if _folded([drive, *names[: len(base)]], platform) != _folded([root_drive, *base], platform):
-        raise ScopeOutside(f"{written[:200]} lies outside the repository {root}")
-    try:
-        return _canonical(
-            [globs.escaped(name) if is_name else _pattern(name) for name, is_name in parts[len(base) :]], written
-        )
-    except Undecidable as reason:
-        raise InvalidScope(f"{written[:200]!r}: {reason}") from None
+    """The scope that was WRITTEN, standing in CWD. With IS_PATH it is a path, and wildcards are part of its names."""
+    if not written.strip():
+        raise InvalidScope("a scope must not be blank")
+    text = _slashed(globs.composed(_sound(written)), platform)
+    if not is_path:
+        _refuse_what_others_expand(text)
+    anchor, names = _resolved(text, cwd, platform, is_path)
+    inside = _beneath(anchor, names, root, platform)
+    if inside is None:
+        raise ScopeOutside(f"{_shown(written)} lies outside the repository at {_shown(root)}")
+    return Scope(_canonical([name if is_literal else globs.part(name) for name, is_literal in inside]))
 
 
 def stored(text: str) -> Scope | None:
-    """The scope that a line of the ledger names; None when that is no canonical form."""
-    if text == ROOT:
-        return Scope(ROOT)
-    if not text or len(text) > LONGEST or text != _nfc(text) or "\0" in text:
-        return None
-    parts = text.split("/")
+    """The scope that canonical TEXT from the ledger is; None when it is not canonical."""
+    found = Scope(text)
     try:
-        is_right = not {"", ".", ".."} & {*parts} and [_pattern(part) for part in parts] == parts
-        return found if is_right and (found := _canonical(parts, text)).text == text else None
-    except (Undecidable, InvalidScope):
+        is_canonical = _sound(text) == _canonical(found.parts) and "" not in text.split("/")
+    except InvalidScope:
         return None
+    return found if is_canonical else None
 
 
-def absolute(scope: Scope, *, root: str, platform: str = POSIX) -> str:
-    """The form that §5.1 compares: absolute, with `/`, without a slash at the end, on Windows in lower case."""
-    drive, parts = _split(_nfc(root), platform)
-    names = [part for part in parts if part not in ("", ".")]
-    path = f"{drive}/{'/'.join([*names, *scope.parts])}"
-    return path.lower() if platform == WINDOWS else path
+def _sound(text: str) -> str:
+    if len(text) > LONGEST:
+        raise InvalidScope(f"a scope may have {LONGEST} characters at most, not {len(text)}")
+    if not (text.isprintable() if text.isascii() else not any(map(_is_control, text))):
+        raise InvalidScope(f"{_shown(text)} has a control character, or one that is no text")
+    return text
 
 
-def _check(written: str, *, is_path: bool) -> None:
-    """Refuse what cannot be a path at all, and patterns that mean something elsewhere and something else here."""
-    if not written.strip():
-        raise InvalidScope("a scope must not be blank")
-    if len(written) > LONGEST or "\0" in written:
-        raise InvalidScope(f"a scope has 1 to {LONGEST} characters, and no NUL among them")
-    if is_path:
-        return
-    if not written.isprintable():
-        raise InvalidScope(f"{written[:200]!r} holds characters that no scope may hold")
-    if "{" in written and "}" in written and ("," in written or ".." in written.partition("{")[2]):
-        raise InvalidScope(f"{written[:200]!r}: braces are not expanded", hint="name each scope by its own --scope")
-    if written.startswith("!"):
-        raise InvalidScope(f"{written[:200]!r}: a scope cannot leave something out", hint="name what it covers instead")
+def _is_control(character: str) -> bool:
+    return character < " " or "\x7f" <= character <= "\x9f" or "\ud800" <= character <= "\udfff"
 
 
-def _resolved(written: str, cwd: str, platform: str, *, is_path: bool) -> tuple[str, list[tuple[str, bool]]]:
-    """Drive and names of an absolute path (§5.1.1); each name with whether every character in it is itself."""
-    drive, parts = _split(_nfc(written), platform)
-    cwd_drive, cwd_parts = _split(_nfc(cwd), platform)
-    is_absolute = parts[:1] == [""] and len(parts) > 1
-    if drive and not is_absolute:
-        raise InvalidScope(f"{written[:200]!r} is relative to the current directory of a drive")
-    found = [] if is_absolute else [(part, True) for part in cwd_parts if part not in ("", ".")]
-    for part in parts:
-        if part == "..":
-            if found and not found[-1][1] and not globs.is_literal(globs.parse(found[-1][0])):
-                raise InvalidScope(f"{written[:200]!r}: where `..` leads behind a wildcard cannot be told")
-            del found[-1:]
-        elif part not in ("", "."):
-            found.append((part, is_path))
-    return drive or cwd_drive, found
+def _refuse_what_others_expand(text: str) -> None:
+    """A shell or an ignore file would take TEXT for more than one scope, or for the opposite of one."""
+    if text.startswith("!"):
+        raise InvalidScope(f"{_shown(text)} begins with !", hint="a scope excludes nothing; ./!name is a name")
+    if _has_alternatives(text):
+        raise InvalidScope(f"{_shown(text)} has braces", hint="name each scope by its own --scope, or write [{] for {")
 
 
-def _split(path: str, platform: str) -> tuple[str, list[str]]:
-    """Drive (or server and share) and names. An absolute path's first name is empty."""
-    if platform != WINDOWS:
-        return "", path.split("/")
-    path = path.replace("\\", "/")
-    if path.startswith("//") and not path.startswith("///"):
-        server, share, *rest = [*path[2:].split("/"), ""]
-        return f"//{server}/{share}", ["", *rest]
-    if path[1:2] == ":" and path[:1].isalpha():
-        return path[:2], path[2:].split("/")
-    return "", path.split("/")
+def _has_alternatives(text: str) -> bool:
+    """Whether TEXT has braces with a comma or two dots in them, which a shell expands."""
+    are_alternatives: list[bool] = []  # one for each brace that is open
+    place = 0 if "{" in text else len(text)
+    while place < len(text):
+        if text[place] == "[":
+            place = max(place, globs.class_end(text, place))
+        elif text[place] == "{":
+            are_alternatives.append(False)
+        elif are_alternatives and text.startswith((",", ".."), place):
+            are_alternatives[-1] = True
+        elif are_alternatives and text[place] == "}" and are_alternatives.pop():
+            return True
+        place += 1
+    return False
 
 
-def _folded(names: Sequence[str], platform: str) -> list[str]:
-    return [name.lower() for name in names] if platform == WINDOWS else list(names)
+# -- §5.1 the pipeline
 
 
-def _pattern(part: str) -> str:
-    """One name of a written pattern, in canonical form."""
-    return ANY_DEPTH if len(part) > 1 and not part.strip("*") else globs.canonical(part)
+def _slashed(text: str, platform: str) -> str:
+    return text.replace("\\", "/") if platform == WINDOWS else text
 
 
-def _canonical(parts: list[str], written: str) -> Scope:
-    """The scope of those names. Some patterns can be said in several ways: `src/**`, `src/**/*` are `src/*`."""
-    kept: list[str] = []
-    for part in parts:
-        if not (part == ANY_DEPTH and kept[-1:] == [ANY_DEPTH]):
-            kept.append(part)
-    if kept[-1:] == [ANY_DEPTH]:
-        kept[-1] = ANYTHING_BELOW
-    if kept[-2:] == [ANY_DEPTH, ANYTHING_BELOW]:
-        del kept[-2]
-    text = "/".join(kept) or ROOT
-    wildcards = sum(text.count(mark) for mark in globs.SPECIAL)
-    is_long = wildcards > MOST_WILDCARDS or len(text) > LONGEST_PATTERN
-    if wildcards and is_long and not all(map(_is_name, kept)):
-        limits = f"{LONGEST_PATTERN} characters and {MOST_WILDCARDS} wildcards"
-        raise InvalidScope(f"{written[:80]!r}…: a pattern has at most {limits}")
-    return Scope(text)
+def _resolved(text: str, cwd: str, platform: str, is_path: bool) -> tuple[str, list[Name]]:
+    """TEXT made absolute: drive or share, and names without dots."""
+    anchor, names = _split(text, platform)
+    here, above = _place(cwd, platform)
+    found: list[Name] = [(name, True) for name in above] if anchor is None else []
+    for name in names:
+        if name == "..":
+            _leave(found)
+        elif name not in ("", "."):
+            found.append((name, is_path))
+    return anchor or here, found
 
 
-def _is_name(part: str) -> bool:
-    return part != ANY_DEPTH and globs.is_literal(globs.parse(part))
+def _leave(names: list[Name]) -> None:
+    """Go up by one name. Above the root is the root."""
+    name, is_literal = names.pop() if names else ("", True)
+    if not is_literal and not isinstance(globs.part(name), str):
+        raise InvalidScope(f"what {_shown(name)}/.. is depends on links", hint="leave out the .. behind a wildcard")
 
 
-def _nfc(text: str) -> str:
-    """One spelling for what looks the same: file systems disagree on which they keep."""
-    if text.isascii():
-        return text
-    import unicodedata  # noqa: PLC0415  (most paths need none)
+def _place(path: str, platform: str) -> tuple[str, list[str]]:
+    """An absolute PATH of ours: drive or share, and names."""
+    anchor, names = _split(_slashed(globs.composed(path), platform), platform)
+    if anchor is None:
+        raise InvalidScope(f"{_shown(path)} is not an absolute path", hint="give the root as an absolute path")
+    found: list[Name] = []
+    for name in names:
+        if name == "..":
+            _leave(found)
+        elif name not in ("", "."):
+            found.append((name, True))
+    return anchor, [name for name, _ in found]
 
-    return unicodedata.normalize("NFC", text)
+
+def _split(text: str, platform: str) -> tuple[str | None, list[str]]:
+    """The drive or share of TEXT, and what stands between its slashes. Without a drive it is ours; None is relative."""
+    if platform == WINDOWS and text[1:2] == ":" and text[0].isascii() and text[0].isalpha():
+        if text[2:3] != "/":
+            raise InvalidScope(f"{_shown(text)} depends on where that drive stands", hint=r"write it as C:\path")
+        return text[:2], text[2:].split("/")
+    if platform == WINDOWS and text.startswith("//"):
+        server, share, *names = text[2:].split("/") + [""] * (text.count("/") == 2)
+        if not server or not share:
+            raise InvalidScope(f"{_shown(text)} names no share", hint=r"write it as \\server\share\path")
+        return f"//{server}/{share}", names
+    return ("" if text.startswith("/") else None), text.split("/")
 
 
-# -- comparing
+def _beneath(anchor: str, names: Sequence[Name], root: str, platform: str) -> Sequence[Name] | None:
+    """NAMES relative to ROOT; None when they lie elsewhere."""
+    start, top = _place(root, platform)
+    above = [anchor, *(name for name, _ in names[: len(top)])]
+    expected = [start, *top]
+    if platform == WINDOWS:
+        above, expected = [globs.lower(name) for name in above], [globs.lower(name) for name in expected]
+    return names[len(top) :] if above == expected else None
 
 
-def compare(one: Scope, other: Scope, *, ignore_case: bool) -> str:
-    """How two scopes lie to each other (§5.2): exact, partial or disjoint."""
-    if _key(one.text, ignore_case) == _key(other.text, ignore_case):
+def absolute(scope: Scope, *, root: str, platform: str) -> str:
+    """SCOPE as §5.1 compares it: absolute, and in lower case on Windows."""
+    anchor, names = _place(root, platform)
+    text = "/".join([anchor, *names, *(scope.text.split("/") if scope.text != "." else ())])
+    if len(names) == 0 and scope.text == ".":
+        text += "/"
+    return text.lower() if platform == WINDOWS else text
+
+
+# -- the canonical text
+
+
+def _settled(parts: list[Part]) -> tuple[Part, ...]:
+    """PARTS without `**` that say nothing more: in a row, and at the end, where anything beneath is covered anyway."""
+    end = len(parts)
+    while end and parts[end - 1] in (STAR, DEPTH):
+        end -= 1
+    stars = parts[end:].count(STAR) + (parts[-1:] == [DEPTH])  # `src/**` is what lies beneath src, as `src/*` is
+    kept = [each for place, each in enumerate(parts[:end]) if each != DEPTH or parts[place + 1] != DEPTH]
+    return (*kept, *[STAR] * stars)
+
+
+def _canonical(parts: Sequence[Part]) -> str:
+    """The text for PARTS; the same scope has the same text however it was written."""
+    settled = _settled(list(parts))
+    if sum(map(globs.wildcards, settled)) > WILDCARDS:
+        raise InvalidScope(f"a scope may have {WILDCARDS} wildcards at most")
+    text = "/".join(map(globs.written, settled)) or "."
+    if _has_alternatives(text):  # of a path that was given as one
+        text = "/".join(globs.written(each, "*?[{") for each in settled)
+    if globs.composed(text) != text:
+        raise InvalidScope(f"{_shown(text)} has a combining mark in a class", hint="write the characters one by one")
+    return _sound(text)
+
+
+def _shown(text: str) -> str:
+    return ascii(text) if len(text) <= 80 else ascii(text[:80]) + "…"
+
+
+# -- §5.2 the classes
+
+
+def compare(a: Scope, b: Scope, *, ignore_case: bool) -> str:
+    """How two scopes overlap: `exact`, `partial`, or `disjoint` when no path is covered by both."""
+    return comparison(a, ignore_case=ignore_case)(b)
+
+
+def comparison(a: Scope, *, ignore_case: bool) -> Callable[[Scope], str]:
+    """`compare` with A, which is taken apart once for any number of others."""
+    ours, is_plain = _parts(a, ignore_case), a.text.isascii() and not globs.is_special(a.text)
+    path = a.text.lower() if ignore_case else a.text
+
+    def compared(b: Scope) -> str:
+        if a.text == b.text:
+            return EXACT
+        if is_plain and b.text.isascii() and not globs.is_special(b.text):
+            return _compare_paths(path, b.text.lower() if ignore_case else b.text)
+        return _compare_parts(a, b, ours, _parts(b, ignore_case), ignore_case)
+
+    return compared
+
+
+def _compare_parts(a: Scope, b: Scope, ours: tuple[Part, ...], theirs: tuple[Part, ...], ignore_case: bool) -> str:
+    if len(ours) == len(theirs) and all(map(globs.same, ours, theirs)):
         return EXACT
-    if one.is_literal and other.is_literal:
-        first, second = _path(one, ignore_case), _path(other, ignore_case)
-        return PARTIAL if first.startswith(second) or second.startswith(first) else DISJOINT
-    return PARTIAL if _meet(_patterns(one, ignore_case), _patterns(other, ignore_case)) else DISJOINT
+    if any(name in ours or name in theirs for name in globs.NO_NAMES):  # `[.]` matches nothing
+        return DISJOINT
+    if a.is_file is not b.is_file and not (a.is_literal and b.is_literal):
+        pattern, file = (b, a) if a.is_file else (a, b)
+        return PARTIAL if covers(pattern, file, ignore_case=ignore_case) else DISJOINT
+    for one, other in zip(ours, theirs, strict=False):
+        if DEPTH in (one, other):
+            break
+        if not globs.meet(one, other):
+            return DISJOINT
+    return PARTIAL
 
 
 def covers(scope: Scope, path: Scope, *, ignore_case: bool) -> bool:
-    """Whether SCOPE covers everything at and beneath a literal PATH."""
-    if scope.is_literal:
-        return _path(path, ignore_case).startswith(_path(scope, ignore_case))
-    return _fits(_patterns(scope, ignore_case), _patterns(path, ignore_case))
+    """Whether PATH, a literal scope, lies within SCOPE."""
+    runs: list[list[Part]] = [[]]
+    for each in _parts(scope, ignore_case):
+        if each == DEPTH:
+            runs.append([])
+        else:
+            runs[-1].append(each)
+    names = _parts(path, ignore_case)
+    return path.is_literal and globs.is_laid([*runs, []], names, globs.meet)
 
 
 def lead(scope: Scope) -> str:
-    """How every path that SCOPE covers begins, in lower case, with a slash behind every name.
+    """What all paths that SCOPE covers begin with, with a slash around every name, as a key to look overlaps up by.
 
-    If two scopes meet, under whichever rule for case, then the lead of one is the beginning of the other's.
+    Of two scopes that overlap, whether or not case counts, one's lead begins with the other's. Accents are left out:
+    in lower case, letters and marks may be composed otherwise.
     """
-    found = "/"
-    for part in scope.parts:
-        for token in () if part == ANY_DEPTH else globs.parse(part):
-            if not isinstance(token, str):
-                return found
-            found += globs.lower(token)
-        if part == ANY_DEPTH:
-            return found
-        found += "/"
-    return found
+    text = "/"
+    for each in scope.parts:
+        text += globs.first_letters(each)
+        if not isinstance(each, str):
+            break
+        text += "/"
+    return globs.bare(globs.lower(text))
 
 
-def _key(text: str, ignore_case: bool) -> str:
-    return "".join(map(globs.lower, text)) if ignore_case else text
+def sieve(scope: Scope) -> str:
+    """A pattern, in SQLite's GLOB language, that the lead of every file fits that SCOPE covers, and of some others."""
+    text = ""
+    for each in scope.parts:
+        text += "/*" if each == DEPTH else f"/{globs.loosened(each)}"
+    return globs.bare(globs.lower(text)).replace("/*/", "/*") + "/*"
 
 
-def _path(scope: Scope, ignore_case: bool) -> str:
-    """A literal scope as the path it is, with a slash behind every name; that of the root is empty."""
-    if scope.is_plain:
-        return _key(f"{scope.text}/", ignore_case) if scope.text != ROOT else ""
-    names = ("".join(map(str, globs.parse(part))) for part in scope.parts)
-    return _key("".join(f"{name}/" for name in names), ignore_case)
+def _parts(scope: Scope, ignore_case: bool) -> tuple[Part, ...]:
+    return tuple(map(globs.folded, scope.parts)) if ignore_case else scope.parts
 
 
-def _patterns(scope: Scope, ignore_case: bool) -> list[Pattern | None]:
-    """Name by name; None stands for any number of names."""
-    found = [None if part == ANY_DEPTH else globs.parse(part) for part in scope.parts]
-    return [pattern and globs.without_case(pattern) for pattern in found] if ignore_case else found
-
-
-def _meet(one: list[Pattern | None], other: list[Pattern | None]) -> bool:
-    """Whether some path is covered by both. Behind its end a scope covers any names."""
-    seen = {(0, 0)}
-    ahead = [(0, 0)]
-    while ahead:
-        i, j = ahead.pop()
-        if i == len(one) and j == len(other):
-            return True
-        for following in _steps(one, other, i, j):
-            if following not in seen:
-                seen.add(following)
-                ahead.append(following)
-    return False
-
-
-def _steps(one: list[Pattern | None], other: list[Pattern | None], i: int, j: int) -> Iterator[tuple[int, int]]:
-    """The states that follow: any-depth passed by, or one name read by both."""
-    is_open, other_is_open = i == len(one) or one[i] is None, j == len(other) or other[j] is None
-    if i < len(one) and one[i] is None:
-        yield i + 1, j
-    if j < len(other) and other[j] is None:
-        yield i, j + 1
-    first = (globs.STAR,) if is_open else one[i]
-    second = (globs.STAR,) if other_is_open else other[j]
-    if first is not None and second is not None and globs.meet(first, second):
-        yield (i if is_open else i + 1), (j if other_is_open else j + 1)
-
-
-def _fits(pattern: list[Pattern | None], path: list[Pattern | None]) -> bool:
-    """Whether a path, or a directory above it, fits a pattern."""
-    seen = {(0, 0)}
-    ahead = [(0, 0)]
-    while ahead:
-        i, j = ahead.pop()
-        if i == len(pattern):
-            return True
-        wanted, name = pattern[i], path[j] if j < len(path) else None
-        following = [(i + 1, j), (i, j + 1)] if wanted is None else []
-        if wanted is not None and name is not None and globs.meet(wanted, name):
-            following = [(i + 1, j + 1)]
-        for step in following:
-            if step not in seen and step[1] <= len(path):
-                seen.add(step)
-                ahead.append(step)
-    return False
+def _compare_paths(one: str, other: str) -> str:
+    if one == other:
+        return EXACT
+    is_partial = "." in (one, other) or one.startswith(other + "/") or other.startswith(one + "/")
+    return PARTIAL if is_partial else DISJOINT

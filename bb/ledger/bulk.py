@@ -91,6 +91,14 @@ def decode(line: bytes) -> Any:
     return jsontext.read(line) if LONG_NUMBER in line.translate(DIGITS_TO_ZERO) else orjson.loads(line)
 
 
+def encode(value: Any) -> str:
+    """A value as JSON text, as the other encoder would write it; whole numbers beyond 64 bits are left to that."""
+    try:
+        return orjson.dumps(value).decode()
+    except (TypeError, ValueError):
+        return jsontext.dumps(value)
+
+
 class Undisturbed:
     """No garbage collection meanwhile: a block's thousands of short-lived values would set it off again and again."""
 

@@ -36,10 +36,11 @@ class Holdings:
         """Where the WANTED scopes meet what anybody holds; exact overlaps first."""
         found = []
         for scope in wanted:
-            for held in self._held(self._near(scope)):
-                kind = scopes.compare(scope, held.scope, ignore_case=self._ignore_case)
-                if kind != scopes.DISJOINT:
-                    found.append(Overlap(scope, held, kind))
+            lies = scopes.comparison(scope, ignore_case=self._ignore_case)
+            for reservation in _reservations(self._near(scope)):
+                other = _scope(reservation)
+                if other and (kind := lies(other)) != scopes.DISJOINT:
+                    found.append(Overlap(scope, self._held_on(other, reservation), kind))
         return sorted(found, key=lambda overlap: overlap.kind != scopes.EXACT)
 
     def covers(self, held: Held, path: Scope) -> bool:
@@ -105,9 +106,10 @@ class Holdings:
 
     def held(self, reservation: Reservation) -> Held | None:
         """What RESERVATION is worth now; None when its scope says nothing to this version."""
-        scope = scopes.stored(reservation.scope)
-        if scope is None:
-            return None
+        scope = _scope(reservation)
+        return self._held_on(scope, reservation) if scope else None
+
+    def _held_on(self, scope: Scope, reservation: Reservation) -> Held:
         seen_at, state = self._seen_of(reservation.agent)
         expires_at = reservation.expiry(seen_at, self._now)
         return Held(reservation, scope, state, expires_at, expires_at <= self._now)
@@ -116,9 +118,12 @@ class Holdings:
         """The reservations that may meet SCOPE."""
         lead = scopes.lead(scope)
         above = [lead[:end] for end in range(1, len(lead))]
+        sieve = "*" if scope.is_literal else scopes.sieve(scope)
         return [
             *(self._index.found_at(holdings.NAME, "at", above) if above else []),
+            *(self._index.found_at(holdings.NAME, "file", above) if above else []),
             *self._index.found(holdings.NAME, "at", below=lead),
+            *self._index.found(holdings.NAME, "file", below=lead, sieve=sieve),
         ]
 
     def _held(self, entries: Sequence[tuple[str, Any]]) -> list[Held]:
@@ -137,3 +142,8 @@ class Holdings:
 
 def _reservations(entries: Iterable[tuple[str, Any]]) -> list[Reservation]:
     return [found for name, state in entries if (found := holdings.reservation(name, state))]
+
+
+def _scope(reservation: Reservation) -> Scope | None:
+    found = scopes.stored(reservation.scope)
+    return found and found.but(is_file=reservation.is_file)

@@ -84,15 +84,18 @@ class Index:
         return [(key, value) for value, key in rows]
 
     def found(
-        self, fold: str, term: str, *, below: str = "", newest_first: bool = False, limit: int = -1
+        self, fold: str, term: str, *, below: str = "", sieve: str = "*", newest_first: bool = False, limit: int = -1
     ) -> list[tuple[str, Any]]:
-        """The entries that are found by TERM at a place that starts with BELOW, in the order of their places."""
+        """The entries that are found by TERM at a place that starts with BELOW and fits the GLOB pattern SIEVE, in the
+        order of their places."""
         order = "desc" if newest_first else "asc"
         query = f"""
             select state.value, term.key from term join state on state.fold = term.fold and state.key = term.key
-            where term.fold = ? and term.term = ? and term.place >= ? and term.place < ?
+            where term.fold = ? and term.term = ? and term.place >= ? and term.place < ? and term.place glob ?
             order by term.place {order} limit {limit:d}"""  # noqa: S608  (no text of anybody's)
-        return [(key, value) for value, key in self._ask(_parsed_first, query, fold, term, below, below + BEYOND)]
+        return [
+            (key, value) for value, key in self._ask(_parsed_first, query, fold, term, below, below + BEYOND, sieve)
+        ]
 
     def found_at(self, fold: str, term: str, places: Sequence[str]) -> list[tuple[str, Any]]:
         """The entries that are found by TERM at one of PLACES."""

@@ -6,7 +6,7 @@ shown as it is, and skipped by every fold.
 
 from __future__ import annotations
 
-from bb.coordination import holdings, notices, roster, scopes
+from bb.coordination import holdings, notices, roster
 from bb.coordination.facts import (
     Expired,
     Incurred,
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from bb.coordination.facts import AgentFact, HoldingFact, NoticeFact
     from bb.messaging.facts import MailFact
 
+    Fits = Callable[[object], bool]
     Fact = AgentFact | HoldingFact | NoticeFact | MailFact
 
 GENESIS = "group.create"
@@ -45,7 +46,7 @@ WRITTEN: tuple[tuple[type[Fact], str, tuple[str, ...]], ...] = (
     (Updated, "actor.update", ("actor_id", "role", "title")),
     (Retired, "actor.remove", ("actor_id",)),
     (Seen, "x.bb.seen", ("actor_id", "after")),
-    (Reserved, "x.bb.reserved", ("by", "scope", "bead_id", "ttl_minutes", "shared")),
+    (Reserved, "x.bb.reserved", ("by", "scope", "bead_id", "ttl_minutes", "shared", "is_file")),
     (Renewed, "x.bb.renewed", ("by", "reservation_id", "ttl_minutes")),
     (Released, "x.bb.released", ("by", "reservation_id")),
     (Expired, "x.bb.expired", ("by", "reservation_id")),
@@ -64,8 +65,6 @@ FORMED: dict[type[Fact], str] = {
 MARKS = {b"chat.message": b'"mail":{', b"chat.reaction": b'"signal":"', b"system.notify": b'"context":{'}
 
 BY_FACT = {fact: (kind, members) for fact, kind, members in WRITTEN}
-BY_KIND = {kind: (fact, members, fact.required()) for fact, kind, members in WRITTEN}
-KINDS = frozenset([*BY_KIND, *FORMED.values()])
 
 FOLDS: dict[type[Fact], tuple[ModuleType, ...]] = {
     fact: tuple(fold for fold in (roster, holdings, notices, letters, mailbox) if fact in fold.FACTS)
@@ -90,24 +89,38 @@ def _is_principal(value: object) -> bool:
     return type(value) is str and (value == ids.PERSON or ids.is_agent_id(value))
 
 
-def _is_scope(value: object) -> bool:
-    return type(value) is str and scopes.stored(value) is not None
+def _is_flag(value: object) -> bool:
+    return type(value) is bool
 
 
 def _is_ttl(value: object) -> bool:
     return type(value) is int and 0 < value < 1 << 31
 
 
-FITS: dict[str, Callable[[object], bool]] = {
+FITS: dict[str, Fits] = {
     "actor_id": _is_agent,
     "by": _is_principal,
     "owner": _is_principal,
-    "scope": _is_scope,
     "reservation_id": _is_reservation,
     "ttl_minutes": _is_ttl,
-    "shared": lambda value: type(value) is bool,
+    "shared": _is_flag,
+    "is_file": _is_flag,
     "archived": lambda value: value in (holdings.EXPIRED, holdings.TAKEN_OVER),
 }
+
+
+# kind -> fact, members, what each must be, what stands for it where it is left out, and how many must not be
+BY_KIND: dict[str, tuple[Any, tuple[str, ...], tuple[Fits, ...], tuple[Any, ...], int]] = {
+    kind: (
+        fact,
+        members,
+        tuple(FITS.get(member, _is_text) for member in members),
+        tuple(getattr(fact, name, None) for name in fact.__match_args__),
+        fact.required(),
+    )
+    for fact, kind, members in WRITTEN
+}
+KINDS = frozenset([*BY_KIND, *FORMED.values()])
 
 
 def written(fact: Fact) -> tuple[str, dict[str, Any]]:
@@ -125,13 +138,14 @@ def fact_of(kind: str, data: dict[str, Any], by: str = "") -> Fact | None:
     known = BY_KIND.get(kind)
     if known is None:
         return forms.fact_of(kind, data, by) if kind in KINDS and _is_principal(by) else None
-    make, members, required = known
-    values: list[Any] = [by if member == "by" else data.get(member) for member in members]
-    if None in values[:required]:
-        return None
-    for member, value in zip(members, values, strict=True):
-        if value is not None and not FITS.get(member, _is_text)(value):
+    make, members, fits, defaults, required = known
+    values: list[Any] = [data.get(member) for member in members]
+    if members[0] == "by":
+        values[0] = by
+    for place, value in enumerate(values):
+        if value is None and place >= required:
+            values[place] = defaults[place]
+        elif not fits[place](value):
             return None
-    while values[-1] is None and len(values) > required:  # a default stands for what was left out
-        values.pop()
-    return make(*values)
+    fact: Fact = make(*values)
+    return fact

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     Progress = Callable[[int, int], None]  # bytes read, bytes to read
 
 BULK = 1 << 20  # from so many bytes on, the fast decoder repays its import
-KNOWN = frozenset(kind.encode() for kind in [*kinds.KINDS, kinds.MERGED])
+MARKS = kinds.MARKS
+ALWAYS = frozenset(kind.encode() for kind in [*kinds.KINDS, kinds.MERGED]) - MARKS.keys()
 KEY_MARK = b',"k":"'
 LONGEST = 10**12  # no chain is longer; a marker that claims more cannot make sums overflow
 
@@ -49,6 +50,7 @@ class Reader:
 
     def __init__(self, connection: sqlite3.Connection, total: int, progress: Progress | None) -> None:
         self._connection = connection
+        self._is_first = connection.execute("select 1 from state limit 1").fetchone() is None
         self._total = total
         self._done = 0
         self._progress = progress
@@ -108,9 +110,7 @@ class Reader:
     def _fold_known(self, writer: str, first: int, raws: list[bytes], said: list[bytes], *, has_keys: bool) -> None:
         """Fold those of the lines that say something we know; only they are parsed."""
         known = [
-            place
-            for place, kind in enumerate(said)
-            if kind in KNOWN and (kind not in kinds.MARKS or kinds.MARKS[kind] in raws[place])
+            place for place, kind in enumerate(said) if kind in ALWAYS or (kind in MARKS and MARKS[kind] in raws[place])
         ]
         if has_keys:
             known = sorted({*known, *(place for place, raw in enumerate(raws) if KEY_MARK in raw)})
@@ -140,6 +140,8 @@ class Reader:
 
     def _state(self, fold: ModuleType, entry: tuple[str, str]) -> Any:
         """An entry as the index has it, remembering what it is found by."""
+        if self._is_first:
+            return None
         row = self._connection.execute("select value from state where fold = ? and key = ?", entry).fetchone()
         state = jsontext.loads(row[0]) if row else None
         if state is not None and hasattr(fold, "terms"):
@@ -178,9 +180,10 @@ class Reader:
 
     def _write_back(self) -> None:
         """Put the folded states into the index."""
+        dumps = self._bulk.encode if self._bulk else jsontext.dumps
         self._connection.executemany(
             "insert or replace into state values (?, ?, ?)",
-            ((fold, key, jsontext.dumps(value)) for (fold, key), value in self._states.items()),
+            ((fold, key, dumps(value)) for (fold, key), value in self._states.items()),
         )
         self._connection.executemany("insert or ignore into idempotency values (?, ?, ?, ?)", self._keys)
         self._write_terms()
@@ -196,7 +199,7 @@ class Reader:
                 gone += [(fold, *term, key) for term in before if term not in now]
                 come += [(fold, *term, key) for term in now if term not in before]
         self._connection.executemany("delete from term where fold = ? and term = ? and place = ? and key = ?", gone)
-        self._connection.executemany("insert or ignore into term values (?, ?, ?, ?)", come)
+        self._connection.executemany("insert or ignore into term values (?, ?, ?, ?)", sorted(come))
 
 
 def cursor_of(connection: sqlite3.Connection, writer: str) -> tuple[Position, int | None]:

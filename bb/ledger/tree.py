@@ -22,6 +22,12 @@ def scope_of(place: Place, cwd: str, written: str, *, is_path: bool = False) -> 
     A text that names something there is that path, whatever wildcards it seems to hold: `app/[slug]/page.tsx` is a
     common name. And a path through a symbolic link is the path it leads to, as long as that lies in the repository.
     """
+    found = _found(place, cwd, written, is_path)
+    is_file = found.path is not None and os.path.isfile(os.path.join(root_of(place), found.path))
+    return found.but(is_file=True) if is_file else found
+
+
+def _found(place: Place, cwd: str, written: str, is_path: bool) -> Scope:
     root = root_of(place)
     cwd = cwd if place.work_tree else root
     is_path = is_path or (not SPECIAL.isdisjoint(written) and os.path.lexists(os.path.join(cwd, written)))

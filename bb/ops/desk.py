@@ -143,10 +143,10 @@ class Desk:
             self._store.close()
 
 
-def here(progress: Callable[[int, int], None] | None = None) -> Desk:
+def here(progress: Callable[[int, int], None] | None = None, ask: Callable[[str], bool] | None = None) -> Desk:
     """A desk in this process's directory and environment."""
     try:
         cwd = os.getcwd()
     except FileNotFoundError:
         raise places.NotARepository("the current directory is gone") from None
-    return Desk(cwd, os.environ, progress)
+    return Desk(cwd, os.environ, progress, ask)

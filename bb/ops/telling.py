@@ -55,6 +55,8 @@ class _Teller:
         fact = kinds.fact_of(event.kind, event.data, event.by)
         if fact is None:
             return None
+        if isinstance(fact, Incurred) and fact.outcome == "taken_over":
+            return None  # the taking over tells it
         text, bead, others = self._sentence(fact)
         about = [event.by, *(other for other in others if other != event.by)]
         return {"at": event.ts, "by": event.by, "text": text, "bead_id": bead, "about": about, "event_id": event.id}

@@ -17,7 +17,7 @@ from bb.ledger import line as lines
 from bb.ledger.journal import Journal
 from bb.ops import catalogue
 from tests.faces.good_calls import ONCE, good_words, prepare
-from tests.support import NOON, ROOT, Scratch, environment, scratch
+from tests.support import NOON, Scratch, environment, scratch
 
 OPS = {op.name: op for op in catalogue.everything()}
 
@@ -384,19 +384,6 @@ def test_call_reads_its_arguments_from_stdin_too(here: Scratch):
 
 def test_call_names_every_op(repo: Scratch):
     assert [row["op"] for row in repo.json("call", "--list").data] == list(OPS)
-
-
-def test_every_command_of_the_skill_is_a_command(repo: Scratch):
-    """The skill is read by agents who will type what it says."""
-    text = (ROOT / "skills" / "beadboard-driver" / "SKILL.md").read_text()
-    commands = [
-        line for block in text.split("```")[1::2] for line in block.strip().splitlines() if line.startswith("bb ")
-    ]
-
-    ran = [repo.bb(*command.split()[1:], BB_AGENT="amber-otter") for command in commands]
-
-    assert len(commands) >= 5
-    assert [(one.status, one.err) for one in ran] == [(0, "")] * len(commands)
 
 
 def test_the_tests_use_a_repository_of_their_own(tmp_path: Path):
