@@ -68,7 +68,7 @@ class Scratch:
         done = subprocess.run(
             [sys.executable, "-m", "bb", *words],
             cwd=cwd or self.path,
-            env=environment(**self.settings, **settings),
+            env=environment(**(self.settings | settings)),
             input=None if stdin is None else stdin.encode(),
             stdin=subprocess.DEVNULL if stdin is None else None,
             capture_output=True,
