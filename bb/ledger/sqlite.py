@@ -1,5 +1,5 @@
-"""SQLite by its C core: the package around it imports `datetime` and `collections`, a sixth of a bare start, for
-converters that nobody here uses. Where an interpreter has no such core the package itself is used."""
+"""SQLite by its C core: the package around it imports `datetime`, a sixth of a bare start, for converters that nobody
+here uses. Where an interpreter has no such core the package itself is used."""
 
 from __future__ import annotations
 

@@ -153,6 +153,7 @@ def wait(
     """
     who, index = inbox.known(desk, agent)
     known = {message["message_id"] for message in mails.inbox(index, who, mailbox.UNREAD)} if new else set()
+    _alive(desk, who)
     watch = Watch(desk.store)
     for _ in watch.changes(timeout, every_minute=lambda: _alive(desk, who)):
         unread = list(mails.inbox(desk.store.caught_up(), who, mailbox.UNREAD))

@@ -245,3 +245,69 @@ def test_another_verb_loads_typer_but_nothing_that_it_does_not_use(tmp_path: Pat
 
     assert "typer" in modules
     assert sorted(modules & {"asyncio", "rich", "pydantic", "mcp", "orjson", "starlette"}) == []
+
+
+AMBER, COBALT = ["--agent", "amber-otter"], ["--agent", "cobalt-harbor"]
+RESERVE, RELEASE = ["agent", "reserve"], ["agent", "release"]
+SRC = ["--scope", "src", "--bead", "bb-1"]
+# In order, because each finds what the ones before it have left. The flag says whether the short way takes it.
+SEQUENCE: list[tuple[list[str], bool]] = [
+    ([*RESERVE, *AMBER, *SRC, "--json"], True),
+    ([*RESERVE, *AMBER, *SRC], True),
+    ([*RESERVE, *COBALT, *SRC, "--json"], True),
+    ([*RESERVE, *COBALT, "--scope=src/a.py", "--bead=bb-2", "--allow-overlap", "--json"], True),
+    ([*RESERVE, *COBALT, "--scope", "docs", "--scope", "a", "--scope", "b/**/*.md", "--bead", "x", "--shared"], True),
+    ([*RESERVE, *AMBER, "--scope", "docs", "--bead", "y", "--shared", "--ttl", "5", "--json"], True),
+    ([*RESERVE, *AMBER, "--scope", "../out", "--bead", "y"], True),
+    ([*RESERVE, *AMBER, "--scope", "src/{a,b}", "--bead", "y", "--json"], True),
+    ([*RESERVE, *AMBER, "--scope", "", "--bead", "y", "--json"], True),
+    ([*RESERVE, *AMBER, "--scope", "x", "--bead", " "], True),
+    *(([*RESERVE, *AMBER, "--scope", "x", "--bead", "y", "--ttl", ttl], True) for ttl in ("4", "1441", "10.5", "abc")),
+    ([*RESERVE, "--agent", "nobody-here", *SRC, "--json"], True),
+    ([*RESERVE, "--agent", "No Body", *SRC], True),
+    ([*RESERVE, *AMBER, "--bead", "y", "--json"], True),
+    ([*RESERVE, *AMBER, "--scope", "x", "--bead"], False),
+    ([*RESERVE, *AMBER, "--scope", "x", "--bead", "y", "--bead", "z"], False),
+    ([*RESERVE, *AMBER, "--scope", "x", "--bead", "y", "--wait", "soon"], True),
+    (["check", "src/a.py", *AMBER, "--json"], True),
+    (["check", "src/a.py", "docs/x", "--json", *COBALT], True),
+    (["check", "src/a.py"], True),
+    (["check", "--json"], True),
+    (["check", *AMBER, "zzz", "--", "-x"], False),
+    (["check", "src/ä.py", "--json"], False),
+    (["agent", "inbox", *AMBER, "--json"], True),
+    (["agent", "inbox", *AMBER, "--state", "unread"], True),
+    (["agent", "inbox", *AMBER, "--state", "lost"], True),
+    (["agent", "inbox", *AMBER, "--limit", "0", "--json"], True),
+    (["agent", "inbox", "--agent", "user"], True),
+    (["agent", "inbox", "--json"], True),
+    ([*RELEASE, *COBALT, "--scope", "src"], True),
+    ([*RELEASE, *AMBER, "--scope", "./src/", "--json"], True),
+    ([*RELEASE, *AMBER, "--scope", "src", "--json"], True),
+    ([*RELEASE, *AMBER], True),
+    ([*RELEASE, *AMBER, "--all", "--all"], False),
+    ([*RELEASE, *COBALT, "--all"], True),
+]
+
+
+def test_the_verbs_that_leave_something_answer_alike_too(tmp_path: Path):
+    said = {}
+    for way in ("whole", "typer"):
+        repo = scratch(tmp_path / way / "repo")
+        for name in ("amber-otter", "cobalt-harbor"):
+            assert repo.bb("agent", "register", "--name", name, "--role", "builder", BB_NOW=NOON).status == 0
+        done = subprocess.run(
+            [sys.executable, "-c", BOTH, str(repo.path), way],
+            input=json.dumps([(words, {}) for words, _ in SEQUENCE]),
+            env=environment(BB_NOW=NOON, COLUMNS="100"),
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        same = done.stdout.replace(repo.journal().parent.name, "WRITER").replace(str(repo.path), "REPO")
+        said[way] = [json.loads(line) for line in same.splitlines()]
+
+    assert [answer for _, answer in said["whole"]] == [answer for _, answer in said["typer"]]
+    assert [was_lean for was_lean, _ in said["whole"]] == [is_plain for _, is_plain in SEQUENCE]
+    assert {answer[0] for _, answer in said["whole"]} == {0, 2, 3, 4, 5, 7}

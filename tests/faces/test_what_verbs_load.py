@@ -136,6 +136,29 @@ def test_only_a_return_from_silence_opens_the_ledger(repo: Scratch):
     assert "typer" not in returned
 
 
+# What the verbs that open the ledger may load beyond that: what the ledger's rooms use, and what SQLite's core loads.
+WARM = {"bisect", "heapq", "itertools", "operator"} | {"collections", "functools", "keyword", "reprlib", "types"}
+WARM_VERBS = {
+    "reserve": ["agent", "reserve", *AMBER, "--scope", "src/**/*.py", "--bead", "bb-1", "--json"],
+    "reserve, refused": ["agent", "reserve", "--agent", "cobalt-harbor", "--scope", "src", "--bead", "bb-1", "--json"],
+    "check": ["check", "src/a.py", *AMBER, "--json"],
+    "check, refused": ["check", "src/a.py", "--agent", "cobalt-harbor"],
+    "inbox": ["agent", "inbox", *AMBER, "--json"],
+    "release": ["agent", "release", *AMBER, "--all", "--json"],
+}
+
+
+def test_the_verbs_around_every_edit_load_no_more_than_the_ledger_needs(tmp_path: Path):
+    repo = scratch(tmp_path / "repo")
+    for name in ("amber-otter", "cobalt-harbor"):
+        repo.bb("agent", "register", "--name", name, "--role", "builder")
+
+    for name, words in WARM_VERBS.items():
+        status, modules = loaded(repo.path, words)
+        assert status in (0, 7), name
+        assert sorted(modules & NEVER_HOT - WARM) == [], name
+
+
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
     made = scratch(tmp_path_factory.mktemp("prepared") / "repo")
