@@ -82,8 +82,10 @@ def reservation(name: str, state: State | None) -> Reservation | None:
         return None
     *place, (ts, agent, scope, bead, ttl, shared, is_file) = state["made"]
     made_at = renewed_at = clock.parse_or(ts, 0)
-    if renewal := state.get(f"renewed {agent}"):
-        renewed_at, ttl = max(made_at, clock.parse_or(renewal[3][0], 0)), renewal[3][1]
+    renewals = [state[register] for by in (agent, ids.PERSON) if (register := f"renewed {by}") in state]
+    if renewals:
+        *_, (renewed, ttl) = max(renewals)
+        renewed_at = max(made_at, clock.parse_or(renewed, 0))
     _, how, by, ended = _end(state, agent) or (None, ACTIVE, None, None)
     ended_at = None if ended is None else clock.parse_or(ended, 0)
     return Reservation(

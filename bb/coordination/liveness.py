@@ -9,6 +9,10 @@ from __future__ import annotations
 from bb.kernel import clock
 from bb.kernel.errors import Usage
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 STALE_MINUTES = 15
 MINUTES_ALLOWED = range(1, 7 * 24 * 60 + 1)
 
@@ -38,6 +42,12 @@ def stale_after(minutes: str | None) -> int:
             f"BB_AGENT_STALE_MINUTES is {minutes[:40]!r}; it must be a whole number from 1 to 10080"
         )
     return int(minutes) * clock.MINUTE
+
+
+def latest(moments: Iterable[int], now: int) -> int:
+    """The last sign of life of several. One from a clock that was ahead only counts where there is no other."""
+    known = list(moments)
+    return max((moment for moment in known if moment <= now), default=max(known, default=0))
 
 
 def liveness(last_seen: int, now: int, threshold: int) -> str:

@@ -134,7 +134,8 @@ class Holdings:
         if agent not in self._seen:
             known = roster.agent(agent, self._index.state(roster.NAME, agent))
             last = presence.read(self._store, agent)
-            seen_at = max(known.heard_at if known else 0, last.seen_at if last else 0)
+            signs = [*([known.heard_at] if known else []), *([last.seen_at] if last else [])]
+            seen_at = liveness.latest(signs, self._now)
             state = liveness.liveness(seen_at, self._now, self._threshold)
             self._seen[agent] = (seen_at, liveness.EVICTED if known is None or known.is_retired else state)
         return self._seen[agent]

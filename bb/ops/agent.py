@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bb.coordination import identity, liveness, roster
-from bb.coordination.facts import Seen
 from bb.ledger import presence
 from bb.ops import life
 from bb.ops.catalogue import op
@@ -56,6 +55,8 @@ def register(
     """
     now = desk.now()
     threshold = desk.stale_after
+    if not desk.store.exists:
+        _refuse_secrets(role, display, key, allow_secret)
     desk.store.make(desk.place.title, desk.principal(), now)
     desk.store.record(
         lambda index: [
@@ -109,7 +110,7 @@ def list_agents(
     beats = presence.everybody(desk.place.store)
     agents = (roster.agent(key, state) for key, state in desk.store.caught_up().states(roster.NAME))
     answers = [
-        life.shown(life.presence_of(agent, beats.get(agent.agent_id)), now, threshold)
+        life.shown(life.presence_of(agent, beats.get(agent.agent_id), now), now, threshold)
         for agent in agents
         if agent and not agent.is_retired
     ]
@@ -128,8 +129,18 @@ def show(desk: Desk, *, agent: AgentId | None = None) -> dict[str, Any]:
     now = desk.now()
     threshold = desk.stale_after
     known = identity.known(_agent(desk, who), who)
-    answer = life.shown(life.presence_of(known, presence.read(desk.place.store, who)), now, threshold)
+    answer = life.shown(life.presence_of(known, presence.read(desk.place.store, who), now), now, threshold)
     return answer | ({"status": "retired"} if known.is_retired else {})
+
+
+def _refuse_secrets(role: str, display: str | None, key: str | None, allow_secret: str | None) -> None:
+    """Who is refused for a secret must not have made a ledger before."""
+    from bb.kernel import tokens  # noqa: PLC0415  (a heartbeat shows nobody anything new)
+
+    for text in (role, display or ""):
+        tokens.refuse_secrets(text, allow_secret)
+    for text in (key or "", allow_secret or ""):
+        tokens.refuse_secrets(text)
 
 
 def _come_back(desk: Desk, who: str, now: int, threshold: int) -> Presence:
@@ -138,10 +149,12 @@ def _come_back(desk: Desk, who: str, now: int, threshold: int) -> Presence:
     That it is back is a change of state, and those are recorded.
     """
     agent = identity.in_service(_agent(desk, who), who)
-    last = life.presence_of(agent, presence.read(desk.place.store, who))
+    last = life.presence_of(agent, presence.read(desk.place.store, who), now)
     state = liveness.liveness(last.seen_at, now, threshold)
     if state != liveness.ACTIVE:
-        desk.store.record(lambda _: [Seen(who, state)], by=who, now=now)
+        desk.store.record(
+            lambda index: life.return_of(desk, life.in_service(index, who), now, threshold), by=who, now=now
+        )
     return last
 
 

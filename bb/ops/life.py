@@ -43,7 +43,7 @@ def act(
     index_of(desk, who)
 
     def facts(index: Index) -> list[Fact]:
-        back = [] if who == ids.PERSON else _back(desk, in_service(index, who), now, threshold)
+        back = [] if who == ids.PERSON else return_of(desk, in_service(index, who), now, threshold)
         return [*back, *decide(index, desk.holdings(index, now))]
 
     recorded = desk.store.record(facts, by=by or who, now=now, key=key, is_same=is_same, allow_secret=allow_secret)
@@ -76,21 +76,21 @@ def index_of(desk: Desk, who: str) -> Index:
     return desk.store.caught_up()
 
 
-def _back(desk: Desk, agent: Agent, now: int, threshold: int) -> list[Fact]:
-    """That a silent agent is heard of again is a change of state, and those are recorded."""
-    last = presence_of(agent, presence.read(desk.place.store, agent.agent_id))
+def return_of(desk: Desk, agent: Agent, now: int, threshold: int) -> list[Fact]:
+    """That a silent agent is heard of again is a change of state, and those are recorded: once, whoever is faster."""
+    last = presence_of(agent, presence.read(desk.place.store, agent.agent_id), now)
     state = liveness.liveness(last.seen_at, now, threshold)
     return [] if state == liveness.ACTIVE else [Seen(agent.agent_id, state)]
 
 
 def beat(desk: Desk, agent: Agent, now: int) -> Presence:
     """Record that an agent has just been seen, with its record as the ledger has it."""
-    last = presence_of(agent, presence.read(desk.place.store, agent.agent_id)).but(seen_at=now)
+    last = presence_of(agent, presence.read(desk.place.store, agent.agent_id), now).but(seen_at=now)
     presence.write(desk.place.store, last)
     return last
 
 
-def presence_of(agent: Agent, last: Presence | None) -> Presence:
+def presence_of(agent: Agent, last: Presence | None, now: int) -> Presence:
     """What is known of an agent: its record from the ledger, its last sign of life from whichever is later."""
     record = {
         "agent_id": agent.agent_id,
@@ -100,7 +100,7 @@ def presence_of(agent: Agent, last: Presence | None) -> Presence:
         "created_at": clock.text(agent.created_at),
         "changes": agent.changes,
     }
-    seen_at = max(agent.heard_at, last.seen_at) if last else agent.heard_at
+    seen_at = liveness.latest([agent.heard_at, last.seen_at] if last else [agent.heard_at], now)
     return Presence(agent.agent_id, seen_at, last.beats if last else 0, record)
 
 

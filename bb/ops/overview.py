@@ -122,7 +122,7 @@ def resume(desk: Desk, *, agent: Someone | None = None) -> dict[str, Any]:
     now = desk.now()
     held = desk.holdings(index, now)
     mine = held.of(who)
-    last_seen = life.presence_of(known, presence.read(desk.place.store, who))
+    last_seen = life.presence_of(known, presence.read(desk.place.store, who), now)
     owed = mails.owed(index, who)
     answer = {
         "agent_id": who,
@@ -213,7 +213,7 @@ def shown_agents(desk: Desk, index: Index) -> list[dict[str, Any]]:
     beats = presence.everybody(desk.place.store)
     known = [found for name, state in index.states(roster.NAME) if (found := roster.agent(name, state))]
     shown = [
-        life.shown(life.presence_of(agent, beats.get(agent.agent_id)), now, threshold)
+        life.shown(life.presence_of(agent, beats.get(agent.agent_id), now), now, threshold)
         for agent in known
         if not agent.is_retired
     ]
