@@ -33,9 +33,6 @@ def terms(name: str, state: State) -> list[tuple[str, str]]:  # noqa: ARG001
     found = [("protocol", place), (event_type, place), (f"bead {said['bead']}", place)]
     if event_type == "INCURSION":
         found.append((incident(said["reservation"], said["incoming"], said["outcome"]), ""))
-        found += [(f"for {said['owner']}", place), (f"by {said['incoming']}", place)]
-    else:
-        found += [(f"for {said['prior']}", place), (f"by {said['agent']}", place)]
     return found
 
 

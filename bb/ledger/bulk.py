@@ -17,9 +17,6 @@ from bb.kernel.digest import HEX_LENGTH
 from bb.ledger import line as lines
 from bb.ledger.line import DH_START, KIND_PART, LAMPORT_PART, LEAP, P_END, P_START, Link
 
-# Fast decoders read whole numbers beyond 64 bits as something else.
-DIGITS_TO_ZERO = bytes(0x30 if 0x30 <= octet <= 0x39 else 0 for octet in range(256))
-LONG_NUMBER = b"0" * 19
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -87,8 +84,23 @@ def _hex(before: str, digests: list[bytes]) -> bytes:
 
 
 def decode(line: bytes) -> Any:
-    """What a line says, as the other decoder would read it."""
-    return jsontext.read(line) if LONG_NUMBER in line.translate(DIGITS_TO_ZERO) else orjson.loads(line)
+    """What a line says, as the other decoder would read it. This one takes whole numbers beyond 64 bits for fractions,
+    so where there is a fraction, or the text is refused, the other one is asked."""
+    try:
+        found = orjson.loads(line)
+    except ValueError:
+        return jsontext.read(line)
+    is_plain = type(found) in (dict, list) and not _has_fraction(found)
+    return found if is_plain else jsontext.read(line)
+
+
+def _has_fraction(found: Any) -> bool:
+    """Whether there is a fraction anywhere in what an array or object holds."""
+    for value in found.values() if type(found) is dict else found:
+        kind = type(value)
+        if kind is float or (kind in (dict, list) and _has_fraction(value)):
+            return True
+    return False
 
 
 def encode(value: Any) -> str:

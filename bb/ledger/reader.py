@@ -28,6 +28,7 @@ BULK = 1 << 20  # from so many bytes on, the fast decoder repays its import
 MARKS = kinds.MARKS
 ALWAYS = frozenset(kind.encode() for kind in [*kinds.KINDS, kinds.MERGED]) - MARKS.keys()
 KEY_MARK = b',"k":"'
+SHORTEST_HEAD = 200  # no head of a line of ours is shorter, so no mark stands before that
 LONGEST = 10**12  # no chain is longer; a marker that claims more cannot make sums overflow
 
 
@@ -110,7 +111,9 @@ class Reader:
     def _fold_known(self, writer: str, first: int, raws: list[bytes], said: list[bytes], *, has_keys: bool) -> None:
         """Fold those of the lines that say something we know; only they are parsed."""
         known = [
-            place for place, kind in enumerate(said) if kind in ALWAYS or (kind in MARKS and MARKS[kind] in raws[place])
+            place
+            for place, kind in enumerate(said)
+            if kind in ALWAYS or (kind in MARKS and raws[place].find(MARKS[kind], SHORTEST_HEAD) > 0)
         ]
         if has_keys:
             known = sorted({*known, *(place for place, raw in enumerate(raws) if KEY_MARK in raw)})

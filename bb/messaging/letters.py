@@ -29,5 +29,5 @@ def terms(name: str, state: State) -> list[tuple[str, str]]:  # noqa: ARG001
     """What a message is found by."""
     *at, (_, said) = state["said"]
     place = sortable(at)
-    found = [(f"bead {said['bead']}", place), (f"by {said['sender']}", place)]
+    found = [(f"bead {said['bead']}", place)]
     return [*found, ("protocol", place), (said["category"], place)] if said["payload"] else found
