@@ -97,7 +97,8 @@ def test_whatever_data_an_event_has_it_is_a_fact_of_texts_or_none(kind: str, dat
         assert all(type(value) is str or value is None for value in fact.as_dict().values())
 
 
-def test_every_fact_of_the_roster_has_a_kind_of_its_own_and_a_fold():
+def test_every_fact_has_a_form_and_a_fold():
     facts = [fact for fact, _, _ in kinds.WRITTEN]
     assert len({kind for _, kind, _ in kinds.WRITTEN}) == len(facts) == len(set(facts))
-    assert set(facts) == set(kinds.FOLDS)
+    assert {*facts, *kinds.FORMED} == set(kinds.FOLDS)
+    assert all(kinds.FOLDS.values())

@@ -1,0 +1,308 @@
+"""A reservation is a fold: it ends when its holder says so, when it is taken over, or in time by itself."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bb.coordination import holdings, scopes
+from bb.coordination.facts import Expired, Released, Renewed, Reserved, TakenOver
+from bb.coordination.holdings import Reservation
+from bb.kernel import clock
+from bb.kernel.order import sortable
+
+A, B = "a" * 12, "b" * 12
+NAME = f"{A}.1"
+MINUTE, HOUR = clock.MINUTE, clock.HOUR
+NOON = 1_767_614_400_000  # 2026-01-05T12:00:00Z
+
+Said = tuple[Any, tuple[int, str, int], str]  # a fact, its place in the total order, and when it was written
+
+
+def said(fact: Any, lamport: int, writer: str = B, minute: int | None = None) -> Said:
+    return fact, (lamport, writer, lamport), clock.text(NOON + (lamport if minute is None else minute) * MINUTE)
+
+
+def fold(history: list[Said]) -> Any:
+    """The state after a history; between any two facts it goes through JSON, as it does when it is kept."""
+    state = None
+    for fact, place, ts in history:
+        state = json.loads(json.dumps(holdings.step(state, fact, list(place), ts)))
+    return state
+
+
+def told(*history: Said) -> Reservation:
+    found = holdings.reservation(NAME, fold(list(history)))
+    assert found is not None
+    return found
+
+
+def words(*history: Said) -> set[str]:
+    """What it is found by."""
+    return {term for term, _ in holdings.terms(NAME, fold(list(history)))}
+
+
+MADE = said(Reserved("ada", "src", "bb-1", 120), 1, A, minute=0)
+TAKEN = TakenOver("bo1", NAME, "ada", "stale", "taken_over")
+
+
+# -- one fact after another
+
+
+def test_what_was_reserved_is_held():
+    assert told(MADE) == Reservation(
+        id=NAME,
+        agent="ada",
+        scope="src",
+        bead="bb-1",
+        ttl=120,
+        shared=False,
+        is_file=False,
+        made_at=NOON,
+        renewed_at=NOON,
+        state="active",
+        ended_at=None,
+        ended_by=None,
+        place=sortable([1, A, 1]),
+    )
+
+
+@pytest.mark.parametrize("flag", ["shared", "is_file"])
+def test_what_was_reserved_keeps_its_flags(flag: str):
+    fact, place, ts = MADE
+    assert getattr(told((fact.but(**{flag: True}), place, ts)), flag) is True
+
+
+@pytest.mark.parametrize(
+    ("end", "state", "by"),
+    [
+        (Released("ada", NAME), "released", "ada"),
+        (Released("user", NAME), "released", "user"),
+        (Expired("bo1", NAME), "expired", "bo1"),
+        (TAKEN, "taken_over", "bo1"),
+        (TAKEN.but(archived="expired"), "expired", "bo1"),
+    ],
+)
+def test_a_reservation_ends_in_the_state_that_was_recorded(end: Any, state: str, by: str):
+    found = told(MADE, said(end, 7))
+    assert (found.state, found.ended_by, found.ended_at) == (state, by, NOON + 7 * MINUTE)
+
+
+def test_a_release_by_somebody_else_ends_nothing():
+    assert told(MADE, said(Released("bo1", NAME), 7)) == told(MADE)
+
+
+def test_of_several_ends_the_first_in_the_total_order_counts():
+    first, second, third = said(Released("ada", NAME), 5), said(TAKEN, 6), said(Expired("cyd", NAME), 7)
+    for history in ([first, second, third], [third, second, first], [second, third, first]):
+        assert told(MADE, *history).state == "released"
+    assert told(MADE, third, second).state == "taken_over"
+
+
+def test_an_end_is_first_by_its_place_and_not_by_its_clock():
+    early, late = said(Released("ada", NAME), 5, minute=50), said(TAKEN, 6, minute=2)
+    assert told(MADE, late, early).state == "released"
+
+
+def test_a_release_by_somebody_else_does_not_hide_a_later_one_by_the_holder():
+    assert told(MADE, said(Released("bo1", NAME), 5), said(Released("ada", NAME), 6)).state == "released"
+
+
+def test_a_renewal_after_the_end_brings_nothing_back():
+    assert told(MADE, said(Released("ada", NAME), 5), said(Renewed("ada", NAME, 60), 6)).state == "released"
+
+
+def test_a_renewal_by_the_holder_counts_from_then_and_may_change_the_time():
+    found = told(MADE, said(Renewed("ada", NAME, 30), 9))
+    assert (found.made_at, found.renewed_at, found.ttl) == (NOON, NOON + 9 * MINUTE, 30)
+
+
+def test_a_renewal_by_somebody_else_changes_nothing():
+    assert told(MADE, said(Renewed("bo1", NAME, 30), 9)) == told(MADE)
+
+
+def test_the_renewal_that_stands_last_counts_whichever_came_first():
+    one, other = said(Renewed("ada", NAME, 30), 5), said(Renewed("ada", NAME, 60), 8)
+    assert told(MADE, one, other) == told(MADE, other, one)
+    assert told(MADE, other, one).ttl == 60
+
+
+def test_a_renewal_by_a_clock_that_is_behind_does_not_shorten_what_was_reserved():
+    assert told(MADE, said(Renewed("ada", NAME, 120), 9, minute=-600)).renewed_at == NOON
+
+
+@pytest.mark.parametrize("fact", [Renewed("ada", NAME, 9), Released("ada", NAME), Expired("ada", NAME), TAKEN])
+def test_a_reservation_whose_making_is_not_known_here_yet_is_none_and_is_not_found(fact: Any):
+    assert holdings.reservation(NAME, fold([said(fact, 5)])) is None
+    assert words(said(fact, 5)) == set()
+
+
+def test_nothing_is_held_before_anything_was_said():
+    assert holdings.reservation(NAME, None) is None
+
+
+def test_a_moment_that_is_none_counts_as_long_ago():
+    fact, place, _ = MADE
+    assert told((fact, place, "yesterday")).made_at == 0
+
+
+def test_every_fact_is_about_the_reservation_that_it_names():
+    assert holdings.keys(MADE[0], [1, A, 1]) == [NAME]
+    for fact in (Renewed("ada", NAME, 9), Released("ada", NAME), Expired("ada", NAME), TAKEN):
+        assert holdings.keys(fact, [5, B, 5]) == [NAME]
+        assert type(fact) in holdings.FACTS
+
+
+@pytest.mark.parametrize(("text", "is_one"), [(NAME, True), (f"{A}.0", False), ("res_1", False), ("", False)])
+def test_a_reservation_is_named_like_the_event_that_made_it(text: str, is_one: bool):
+    assert holdings.is_reservation_id(text) is is_one
+
+
+# -- when it ends by itself
+
+
+def test_a_reservation_ends_its_time_after_the_last_sign_of_life():
+    made = told(MADE)
+    assert made.expiry(0, NOON) == NOON + 120 * MINUTE
+    for minute in (1, 60, 1000):
+        seen_at = NOON + minute * MINUTE
+        assert made.expiry(seen_at, seen_at + 5 * MINUTE) == seen_at + 120 * MINUTE
+
+
+def test_an_agent_that_was_last_seen_before_it_reserved_has_its_whole_time():
+    assert told(MADE).expiry(NOON - 10 * HOUR, NOON + MINUTE) == NOON + 120 * MINUTE
+
+
+def test_a_renewal_counts_as_a_sign_of_life():
+    made = told(MADE, said(Renewed("ada", NAME, 30), 90))
+    assert made.expiry(NOON, NOON + 100 * MINUTE) == NOON + 120 * MINUTE
+
+
+@pytest.mark.parametrize("hours", [22, 23, 24, 48])
+def test_however_alive_its_holder_nothing_is_held_for_more_than_a_day_without_a_word(hours: int):
+    seen_at = NOON + hours * HOUR
+    assert told(MADE).expiry(seen_at, seen_at) == NOON + 24 * HOUR
+
+
+def test_the_day_is_the_bound_only_from_the_moment_that_the_time_would_go_beyond_it():
+    last = NOON + 22 * HOUR
+    assert told(MADE).expiry(last - 1, last) == NOON + 24 * HOUR - 1
+    assert told(MADE).expiry(last + 1, last + 1) == NOON + 24 * HOUR
+
+
+def test_a_word_begins_a_new_day():
+    made = told(MADE, said(Renewed("ada", NAME, 120), 2, minute=20 * 60))
+    seen_at = NOON + 43 * HOUR
+    assert made.expiry(seen_at, seen_at) == NOON + 44 * HOUR
+
+
+def test_no_recorded_time_to_live_outlasts_the_day():
+    fact, place, ts = MADE
+    assert told((fact.but(ttl=2**31 - 1), place, ts)).expiry(NOON, NOON) == NOON + 24 * HOUR
+
+
+def test_a_sign_of_life_by_a_clock_ahead_of_ours_counts_as_just_now():
+    assert told(MADE).expiry(NOON + 10 * HOUR, NOON + HOUR) == NOON + 3 * HOUR
+
+
+def test_a_reservation_by_a_clock_ahead_of_ours_counts_as_made_just_now():
+    assert told(MADE).expiry(0, NOON - 10 * HOUR) == NOON - 8 * HOUR
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 3000), st.integers(0, 3000), st.integers(0, 3000), st.integers(5, 1440))
+def test_a_later_sign_of_life_never_ends_a_reservation_sooner(one: int, other: int, now: int, ttl: int):
+    fact, place, ts = MADE
+    made = told((fact.but(ttl=ttl), place, ts))
+    earlier, later = (NOON + minute * MINUTE for minute in sorted([one, other]))
+    ends = [made.expiry(seen_at, NOON + now * MINUTE) for seen_at in (earlier, later)]
+    assert ends == sorted(ends)
+    assert NOON < ends[0] <= ends[1] <= NOON + 24 * HOUR
+
+
+# -- what it is found by
+
+EVER = {"of ada", "bead bb-1"}
+
+
+def test_what_is_held_is_found_by_holder_bead_and_place():
+    assert words(MADE) == EVER | {"live", "live of ada", "at"}
+
+
+def test_a_file_is_found_as_one():
+    fact, place, ts = MADE
+    assert words((fact.but(is_file=True), place, ts)) == EVER | {"live", "live of ada", "file"}
+
+
+def test_its_place_is_the_scopes_lead():
+    assert ("at", scopes.lead(scopes.Scope("src"))) in holdings.terms(NAME, fold([MADE]))
+
+
+@pytest.mark.parametrize("end", [Released("ada", NAME), Released("user", NAME), Expired("bo1", NAME), TAKEN])
+def test_what_has_ended_is_found_in_history_only(end: Any):
+    assert words(MADE, said(end, 7)) == EVER
+
+
+@pytest.mark.parametrize("fact", [Released("bo1", NAME), Renewed("ada", NAME, 9)])
+def test_what_ends_nothing_leaves_it_found(fact: Any):
+    assert words(MADE, said(fact, 7)) == words(MADE)
+
+
+@pytest.mark.parametrize("text", ["", "/src", "src/", "../x", "src//a", "a\x00b", "\ud800", "x" * 5000])
+def test_a_scope_that_says_nothing_stands_in_nobodys_way(text: str):
+    assert words(said(Reserved("ada", text, "bb-1", 120), 1, A)) == EVER
+
+
+# -- any order
+
+agents = st.sampled_from(["ada", "bo1", "user"])
+facts = st.one_of(
+    st.builds(Renewed, agents, st.just(NAME), st.integers(5, 9)),
+    st.builds(Released, agents, st.just(NAME)),
+    st.builds(Expired, agents, st.just(NAME)),
+    st.builds(
+        TakenOver, agents, st.just(NAME), st.just("ada"), st.just("stale"), st.sampled_from(["expired", "taken_over"])
+    ),
+)
+later = st.tuples(
+    facts,
+    st.tuples(st.integers(1, 4), st.sampled_from([A, B]), st.integers(2, 9)),
+    st.sampled_from([*(clock.text(NOON + minute * MINUTE) for minute in range(-3, 4)), "yesterday"]),
+)
+histories = st.tuples(st.sampled_from([[], [MADE]]), st.lists(later, max_size=7, unique_by=lambda said: said[1])).map(
+    lambda parts: parts[0] + parts[1]
+)
+
+
+@settings(max_examples=80)
+@given(histories, st.randoms(use_true_random=False))
+def test_the_same_facts_in_any_order_make_the_same_reservation(history: list[Said], random: Any):
+    shuffled = list(history)
+    random.shuffle(shuffled)
+    assert fold(shuffled) == fold(history)
+    assert fold(history + shuffled) == fold(history), "a fact that is heard twice counts once"
+
+
+@settings(max_examples=80)
+@given(histories)
+def test_what_is_found_as_live_is_what_has_not_ended(history: list[Said]):
+    state = fold(history)
+    found = holdings.reservation(NAME, state)
+    is_live = "live" in {term for term, _ in holdings.terms(NAME, state or {})}
+    assert is_live is (found is not None and found.state == "active")
+    ends = [fact for fact, _, _ in history if isinstance(fact, Expired | TakenOver)]
+    ends += [fact for fact, _, _ in history if isinstance(fact, Released) and fact.agent in ("ada", "user")]
+    assert found is None or (found.state == "active") is not bool(ends)
+
+
+@settings(max_examples=40)
+@given(histories, facts)
+def test_a_step_leaves_the_state_before_it_as_it_was(history: list[Said], fact: Any):
+    before = fold(history)
+    kept = json.dumps(before)
+    holdings.step(before, fact, [99, B, 99], clock.text(NOON))
+    assert json.dumps(before) == kept
