@@ -54,9 +54,7 @@ def _leave(status: int) -> NoReturn:
     bare start, is left to the operating system.
     """
     try:
-        for stream in (sys.stdout, sys.stderr):
-            if stream is not None:
-                stream.flush()
+        sys.stdout.flush()
     except BrokenPipeError:
         # Whoever read our output has heard enough.
         status = READER_GONE
@@ -66,7 +64,7 @@ def _leave(status: int) -> NoReturn:
 
 
 def _output_failed(error: Exception) -> int:
-    os.write(2, f"Error: [OUTPUT_FAILED] the answer could not be written: {error}\n".encode())
+    say.lines([f"Error: [OUTPUT_FAILED] the answer could not be written: {error}"], sys.stderr)
     return OUTPUT_FAILED
 
 
@@ -75,8 +73,8 @@ def _occupy_standard_streams() -> None:
 
     Otherwise the next file opened, a journal say, gets the stream's number, and what is printed goes into it.
     """
-    for number in (0, 1, 2):
+    for number, (name, mode) in enumerate([("stdin", "r"), ("stdout", "w"), ("stderr", "w")]):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, open(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))

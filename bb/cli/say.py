@@ -62,6 +62,7 @@ def document(value: object) -> None:
 
 
 def lines(texts: Iterable[str], where: TextIO | None = None) -> None:
+    """Text for people, on stdout unless WHERE says otherwise."""
     for line in texts:
         _write(where or sys.stdout, line + "\n")
 
@@ -77,15 +78,15 @@ def octets(what: bytes) -> None:
         raise OutputFailed(error.strerror) from error
 
 
-def _write(where: TextIO | None, what: str) -> None:
-    if where is None:  # the caller closed the stream before starting us
-        return
+def _write(where: TextIO, what: str) -> None:
     try:
         try:
             where.write(what)
         except UnicodeEncodeError:
             where.write(what.encode(where.encoding, "backslashreplace").decode(where.encoding))
-    except BrokenPipeError:
-        raise
     except OSError as error:
+        if where is sys.stderr:  # an error that nobody can read: the exit status says it too
+            return
+        if isinstance(error, BrokenPipeError):
+            raise
         raise OutputFailed(error.strerror) from error

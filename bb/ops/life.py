@@ -40,7 +40,8 @@ def act(
 ) -> list[Event]:
     """Record what WHO does, when it is in service (a person always is); in its own name unless BY another's."""
     now, threshold = desk.now(), desk.stale_after
-    index_of(desk, who)
+    if not desk.store.exists:
+        index_of(desk, who)  # which refuses
 
     def facts(index: Index) -> list[Fact]:
         back = [] if who == ids.PERSON else return_of(desk, in_service(index, who), now, threshold)

@@ -8,8 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bb.coordination.facts import Registered, Retired, Seen, Updated
+from bb.coordination.facts import (
+    Expired,
+    Registered,
+    Released,
+    Renewed,
+    Reserved,
+    Retired,
+    Seen,
+    TakenOver,
+    Updated,
+)
+from bb.kernel import ids
 from bb.ledger import kinds
+
+HELD = "a" * 12 + ".7"
 
 EXAMPLES = [
     (
@@ -102,3 +115,97 @@ def test_every_fact_has_a_form_and_a_fold():
     assert len({kind for _, kind, _ in kinds.WRITTEN}) == len(facts) == len(set(facts))
     assert {*facts, *kinds.FORMED} == set(kinds.FOLDS)
     assert all(kinds.FOLDS.values())
+
+
+# -- facts whose first field is who recorded them: that is the line's, and is not written a second time
+
+RESERVED = {"scope": "src", "bead_id": "bb-1", "ttl_minutes": 120}
+TAKEN = {"reservation_id": HELD, "owner": "bo1", "liveness": "stale", "archived": "taken_over"}
+RECORDED = [
+    (Reserved("ada-l", "src", "bb-1", 120), "x.bb.reserved", RESERVED),
+    (Reserved("ada-l", "src", "bb-1", 120, True, True), "x.bb.reserved", RESERVED | {"shared": True, "is_file": True}),
+    (Renewed("ada-l", HELD, 60), "x.bb.renewed", {"reservation_id": HELD, "ttl_minutes": 60}),
+    (Released("ada-l", HELD), "x.bb.released", {"reservation_id": HELD}),
+    (Expired("ada-l", HELD), "x.bb.expired", {"reservation_id": HELD}),
+    (TakenOver("ada-l", HELD, "bo1", "stale", "taken_over"), "x.bb.taken_over", TAKEN),
+]
+EACH_RECORDED = pytest.mark.parametrize(("fact", "kind", "data"), RECORDED)
+OPTIONAL = ("shared", "is_file")
+
+
+def test_every_kind_has_an_example_here():
+    assert {kind for _, kind, _ in EXAMPLES + RECORDED} == set(kinds.BY_KIND)
+
+
+@EACH_RECORDED
+def test_what_an_agent_recorded_is_written_without_its_name(fact: Any, kind: str, data: dict[str, Any]):
+    assert kinds.written(fact) == (kind, data)
+
+
+@EACH_RECORDED
+@pytest.mark.parametrize("by", ["ada-l", "user"])
+def test_what_an_agent_or_a_person_recorded_is_read_back_as_its_own(
+    fact: Any, kind: str, data: dict[str, Any], by: str
+):
+    assert kinds.fact_of(kind, data, by) == fact.but(agent=by)
+
+
+@EACH_RECORDED
+def test_nobody_records_for_another_by_saying_so_in_the_data(fact: Any, kind: str, data: dict[str, Any]):
+    found = kinds.fact_of(kind, data | {"by": "bo1", "agent": "bo1", "later": [1]}, "ada-l")
+    assert found == fact
+
+
+@EACH_RECORDED
+@pytest.mark.parametrize("by", ["", "ab", "Ada", "../../x", "system", "ada\n", "x" * 49])
+def test_what_was_recorded_by_nobody_is_no_fact(fact: Any, kind: str, data: dict[str, Any], by: str):
+    assert kinds.fact_of(kind, data, by) is None
+
+
+@EACH_RECORDED
+def test_a_recorded_event_that_lacks_what_it_needs_is_no_fact(fact: Any, kind: str, data: dict[str, Any]):
+    for member in data.keys() - set(OPTIONAL):
+        assert kinds.fact_of(kind, {name: value for name, value in data.items() if name != member}, "ada-l") is None
+        assert kinds.fact_of(kind, data | {member: None}, "ada-l") is None
+
+
+@pytest.mark.parametrize("member", OPTIONAL)
+def test_a_flag_that_is_left_out_or_null_is_not_set(member: str):
+    for data in (RESERVED, RESERVED | {member: None}, RESERVED | {member: False}):
+        assert getattr(kinds.fact_of("x.bb.reserved", data, "ada-l"), member) is False
+
+
+WRONG: dict[str, list[object]] = {
+    "scope": [1, True, [], {}],
+    "bead_id": [1, True, [], {}],
+    "liveness": [1, True, [], {}],
+    "ttl_minutes": [0, -1, 1 << 31, 1.0, "60", True, [], {}],
+    "shared": [0, 1, "true", [], {}],
+    "is_file": [0, 1, "true", [], {}],
+    "reservation_id": ["", "res_1", "a.7", HELD[:-1] + "0", HELD + "\n", HELD.upper(), 7, True, [], {}],
+    "owner": ["", "Bo1", "../../x", "bo1\n", "system", 7, True, [], {}],
+    "archived": ["", "active", "released", "EXPIRED", 7, True, [], {}],
+}
+
+
+@EACH_RECORDED
+def test_a_recorded_event_with_a_wrong_member_is_no_fact(fact: Any, kind: str, data: dict[str, Any]):
+    for member in data:
+        for wrong in WRONG[member]:
+            assert kinds.fact_of(kind, data | {member: wrong}, "ada-l") is None, (member, wrong)
+
+
+@pytest.mark.parametrize("minutes", [1, 5, 1440, (1 << 31) - 1])
+def test_any_time_to_live_that_another_version_may_have_written_is_read(minutes: int):
+    assert kinds.fact_of("x.bb.reserved", RESERVED | {"ttl_minutes": minutes}, "ada-l") is not None
+
+
+recorded = st.sampled_from(sorted({name for _, _, data in RECORDED for name in data} | {"by"}))
+likely = st.sampled_from(["ada-l", HELD, "src", "expired", 60, True])
+
+
+@given(st.sampled_from(sorted(kinds.BY_KIND)), st.dictionaries(recorded, likely | anything), st.text() | likely)
+def test_whatever_was_recorded_by_whomever_it_is_a_fact_of_theirs_or_none(kind: str, data: dict[str, Any], by: Any):
+    fact: Any = kinds.fact_of(kind, data, by)
+    assert fact is None or (type(fact), fact.agent) == (kinds.BY_KIND[kind][0], by)
+    assert fact is None or by == ids.PERSON or ids.is_agent_id(by)

@@ -125,6 +125,12 @@ def test_a_renewal_by_somebody_else_changes_nothing():
     assert told(MADE, said(Renewed("bo1", NAME, 30), 9)) == told(MADE)
 
 
+def test_a_person_may_renew_what_an_agent_holds_and_the_last_of_them_counts():
+    own, persons = said(Renewed("ada", NAME, 60), 8), said(Renewed("user", NAME, 30), 9)
+    assert told(MADE, persons).ttl == told(MADE, own, persons).ttl == told(MADE, persons, own).ttl == 30
+    assert told(MADE, persons, said(Renewed("ada", NAME, 60), 10)).ttl == 60
+
+
 def test_the_renewal_that_stands_last_counts_whichever_came_first():
     one, other = said(Renewed("ada", NAME, 30), 5), said(Renewed("ada", NAME, 60), 8)
     assert told(MADE, one, other) == told(MADE, other, one)
