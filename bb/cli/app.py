@@ -107,6 +107,8 @@ def answer(words: list[str]) -> int:
             return int(chosen(as_json))
         if as_json:
             say.success(command, {"help": printed}, as_json=True)
+        else:
+            say.lines(printed.splitlines())
         return int(chosen or 0)
 
     return run.guarded(command, call, as_json=as_json)
@@ -116,13 +118,12 @@ def _parsed(words: list[str], command: str, as_json: bool) -> tuple[Any, str]:
     """What Typer makes of WORDS: something to run, or an exit status and what it has printed, help for instance."""
     printed = io.StringIO()
     try:
-        with contextlib.redirect_stdout(printed) if as_json else contextlib.nullcontext():
+        with contextlib.redirect_stdout(printed):
             return root().main(words, prog_name=_program(), standalone_mode=False), printed.getvalue()
     except NoArgsIsHelpError as error:
         if as_json:
             raise MissingCommand(hint=_where_to_look(command)) from error
-        say.lines([error.message])
-        return 0, ""
+        return 0, error.message
     except ClickException as error:
         raise _translated(error, command) from error
     except SystemExit as end:  # how showing a completion script ends

@@ -50,9 +50,10 @@ def _run(name: str | None, args: str | None, as_json: bool) -> int:
     if not name:
         raise catalogue.MissingOption("call needs OP", hint="`bb call --list` names them all")
     op = catalogue.find(name)
-    text = sys.stdin.read() if args == "-" and sys.stdin else (args or "{}")
     try:
-        given = jsontext.loads(text)
+        given = jsontext.loads(sys.stdin.buffer.read().decode() if args == "-" else args or "{}")
+    except UnicodeDecodeError as error:
+        raise jsontext.InvalidText("the arguments on stdin are not valid UTF-8") from error
     except jsontext.NotJson as error:
         raise InvalidJson(f"the arguments are no JSON: {error}") from error
     if type(given) is not dict:

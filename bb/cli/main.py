@@ -54,17 +54,18 @@ def _leave(status: int) -> NoReturn:
     bare start, is left to the operating system.
     """
     try:
-        sys.stdout.flush()
+        say.flush()
     except BrokenPipeError:
         # Whoever read our output has heard enough.
         status = READER_GONE
-    except OSError as error:
+    except say.OutputFailed as error:
         status = _output_failed(error)
     os._exit(status)
 
 
-def _output_failed(error: Exception) -> int:
+def _output_failed(error: say.OutputFailed) -> int:
     say.lines([f"Error: [OUTPUT_FAILED] the answer could not be written: {error}"], sys.stderr)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the rest of it would only fail again
     return OUTPUT_FAILED
 
 
@@ -77,4 +78,5 @@ def _occupy_standard_streams() -> None:
         try:
             os.fstat(number)
         except OSError:
-            setattr(sys, name, open(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))
+            stream = open(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8")  # noqa: SIM115  (for good)
+            setattr(sys, name, stream)

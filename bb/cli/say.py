@@ -53,7 +53,7 @@ def stream(op: Op, items: Iterable[Any], *, as_json: bool, is_endless: bool) -> 
         else:
             lines(text.of(op.words, item))
         if is_endless:
-            sys.stdout.flush()
+            flush()
 
 
 def document(value: object) -> None:
@@ -69,13 +69,19 @@ def lines(texts: Iterable[str], where: TextIO | None = None) -> None:
 
 def octets(what: bytes) -> None:
     """Bytes as they are, text or not."""
+    flush()
+    try:
+        sys.stdout.buffer.write(what)
+    except OSError as error:
+        raise _failed(error) from error
+
+
+def flush() -> None:
+    """Let the reader have what was said so far."""
     try:
         sys.stdout.flush()
-        sys.stdout.buffer.write(what)
-    except BrokenPipeError:
-        raise
     except OSError as error:
-        raise OutputFailed(error.strerror) from error
+        raise _failed(error) from error
 
 
 def _write(where: TextIO, what: str) -> None:
@@ -85,8 +91,10 @@ def _write(where: TextIO, what: str) -> None:
         except UnicodeEncodeError:
             where.write(what.encode(where.encoding, "backslashreplace").decode(where.encoding))
     except OSError as error:
-        if where is sys.stderr:  # an error that nobody can read: the exit status says it too
-            return
-        if isinstance(error, BrokenPipeError):
-            raise
-        raise OutputFailed(error.strerror) from error
+        if where is not sys.stderr:  # an error that nobody can read is no failure: the exit status says it too
+            raise _failed(error) from error
+
+
+def _failed(error: OSError) -> Exception:
+    """ERROR itself where the reader has gone away, for that is nobody's failure."""
+    return error if isinstance(error, BrokenPipeError) else OutputFailed(error.strerror)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 STALE_MINUTES = 15
 MINUTES_ALLOWED = range(1, 7 * 24 * 60 + 1)
 
+LITTLE = 5 * clock.MINUTE
+
 ACTIVE, STALE, EVICTED = "active", "stale", "evicted"
 
 # silence, as a multiple of the stale threshold, from which on the state holds
@@ -45,9 +47,12 @@ def stale_after(minutes: str | None) -> int:
 
 
 def latest(moments: Iterable[int], now: int) -> int:
-    """The last sign of life of several. One from a clock that was ahead only counts where there is no other."""
+    """The last sign of life of several. One from a clock that was far ahead only counts where there is no other.
+
+    A little ahead is nothing: who judges has asked the clock before it stood in line, and others acted meanwhile.
+    """
     known = list(moments)
-    return max((moment for moment in known if moment <= now), default=max(known, default=0))
+    return max((moment for moment in known if moment <= now + LITTLE), default=max(known, default=0))
 
 
 def liveness(last_seen: int, now: int, threshold: int) -> str:

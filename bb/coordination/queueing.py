@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from bb.coordination.reservations import Overlap
     from bb.coordination.scopes import Scope
 
 
@@ -38,30 +39,39 @@ class Waiter(Record):
     number: int
     agent: str
     scopes: tuple[Scope, ...]
+    shared: bool = False
+    takeover: bool = False
+    allow_overlap: bool = False
 
 
-def ahead(
-    agent: str,
-    wanted: Iterable[Scope],
-    line: Iterable[Waiter],
-    number: int | None,
-    *,
-    ignore_case: bool,
-) -> list[Waiter]:
-    """Who in LINE is to be served before AGENT, which stands at NUMBER (or has just come), gets what is WANTED."""
-    wanted = list(wanted)
+def ahead(me: Waiter, line: Iterable[Waiter], *, ignore_case: bool) -> list[Waiter]:
+    """Who in LINE is to be served before ME."""
     return [
         waiter
         for waiter in line
-        if waiter.agent != agent
-        and (number is None or waiter.number < number)
-        and any(meet(one, other, ignore_case=ignore_case) for one in wanted for other in waiter.scopes)
+        if waiter.agent != me.agent
+        and waiter.number < me.number
+        and not (me.shared and waiter.shared)
+        and any(_meet(me, one, other, ignore_case) for one in me.scopes for other in waiter.scopes)
     ]
 
 
-def meet(one: Scope, other: Scope, *, ignore_case: bool) -> bool:
-    """Whether two scopes have a path in common."""
-    return scopes.compare(one, other, ignore_case=ignore_case) != scopes.DISJOINT
+def _meet(me: Waiter, one: Scope, other: Scope, ignore_case: bool) -> bool:
+    """Whether OTHER stands in my way when I want ONE."""
+    kind = scopes.compare(one, other, ignore_case=ignore_case)
+    return kind == scopes.EXACT or (kind == scopes.PARTIAL and not me.allow_overlap)
+
+
+def holders(me: Waiter, met: Iterable[Overlap]) -> list[str]:
+    """Whose reservations are in my way, given all I have MET."""
+    return [
+        meeting.held.reservation.agent
+        for meeting in met
+        if meeting.held.reservation.agent != me.agent
+        and not (me.shared and meeting.held.reservation.shared)
+        and not (me.allow_overlap and meeting.kind == scopes.PARTIAL)
+        and not (me.takeover and not meeting.held.is_protected)
+    ]
 
 
 def circle(start: str, waits_for: Mapping[str, Sequence[str]]) -> list[str] | None:

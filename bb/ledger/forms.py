@@ -159,10 +159,14 @@ def _read_notice(data: dict[str, Any], by: str) -> Incurred | Resumed | None:
             reason=payload["resume_reason"],
             evidence=payload["evidence"],
             bead=context["bead_id"],
-            beads=tuple(bead for bead in data.get("beads", ()) if type(bead) is str),
+            beads=tuple(bead for bead in _listed(data.get("beads")) if type(bead) is str),
         )
         return resumed if all(type(text) is str for text in list(resumed.as_dict().values())[:-1]) else None
     return None
+
+
+def _listed(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _is_principal(value: object) -> bool:

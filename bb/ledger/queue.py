@@ -16,24 +16,20 @@ from bb.ledger.lock import Lock, try_lock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from typing import Self
 
-    from bb.coordination.scopes import Scope
-
 FOLDER, LOCK, SUFFIX = "queue", "lock", ".json"
+FLAGS = ("shared", "takeover", "allow_overlap")
 
 
 class Standing:
-    """`with Standing(store, agent, scopes, may_join) as me:` stands in line; MAY_JOIN refuses those who must not."""
+    """`with Standing(store, me, may_join) as place:` stands in line behind all; MAY_JOIN refuses those who must not."""
 
-    def __init__(
-        self, store: str, agent: str, wanted: Sequence[Scope], may_join: Callable[[Waiter, list[Waiter]], None]
-    ) -> None:
+    def __init__(self, store: str, me: Waiter, may_join: Callable[[Waiter, list[Waiter]], None]) -> None:
         self.number = 0
         self.folder = os.path.join(store, FOLDER)
-        self._agent = agent
-        self._wanted = wanted
+        self._me = me
         self._may_join = may_join
         self._path = ""
         self._fd = -1
@@ -46,7 +42,7 @@ class Standing:
             with Lock(lock):
                 _clear(self.folder)
                 self.number = 1 + max((number for number, _ in _files(self.folder)), default=0)
-                me = Waiter(self.number, self._agent, tuple(self._wanted))
+                me = self._me.but(number=self.number)
                 self._may_join(me, line(os.path.dirname(self.folder)))
                 self._take_place(me)
         except OSError as error:
@@ -63,7 +59,8 @@ class Standing:
         fresh = f"{self._path}.{os.getpid()}"
         self._fd = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0), 0o666)
         try_lock(self._fd)
-        os.write(self._fd, jsontext.dumps({"agent": me.agent, "scopes": [scope.text for scope in me.scopes]}).encode())
+        written = {"agent": me.agent, "scopes": [scope.text for scope in me.scopes]}
+        os.write(self._fd, jsontext.dumps(written | {flag: getattr(me, flag) for flag in FLAGS}).encode())
         os.replace(fresh, self._path)
 
 
@@ -89,7 +86,9 @@ def _waiter(number: int, path: str) -> Waiter | None:
     try:
         found = jsontext.read(disk.read_small(path) or b"")
         wanted = [scope for text in found["scopes"] if (scope := scopes.stored(text))]
-        return Waiter(number, found["agent"], tuple(wanted)) if ids.is_agent_id(found["agent"]) and wanted else None
+        flags = {flag: found.get(flag) is True for flag in FLAGS}
+        is_right = ids.is_agent_id(found["agent"]) and wanted
+        return Waiter(number, found["agent"], tuple(wanted), **flags) if is_right else None
     except (ValueError, TypeError, KeyError):
         return None
 

@@ -23,7 +23,7 @@ CATEGORIES = (protocol.HANDOFF, protocol.BLOCKED, DECISION, INFO)
 LABELS = {**protocol.LABELS, DECISION: "Deciding"}  # any other: "Update"
 BROADCAST, ROLE = "broadcast", "role:"
 
-SUBJECT_LENGTH, BODY_LENGTH, BEAD_LENGTH = 500, 262_144, 128
+SUBJECT_LENGTH, BODY_LENGTH, BEAD_LENGTH, THREAD_LENGTH = 500, 262_144, 128, 200
 
 
 class UnknownSender(NotFound):
@@ -119,10 +119,7 @@ def compose(
     is_group = to == BROADCAST or to.startswith(ROLE)
     if not (is_group or to == ids.PERSON or (ids.is_agent_id(to) and is_known(to))):
         raise UnknownRecipient(f"no agent {to[:60]!r} is registered", to=to[:60])
-    if not bead.strip():
-        raise MissingBeadId
-    if len(bead.strip()) > BEAD_LENGTH or not bead.strip().isprintable():
-        raise MissingBeadId(f"a bead's id is one line of 1 to {BEAD_LENGTH} characters")
+    bead = _bead(bead)
     if category not in CATEGORIES:
         raise InvalidCategory(f"{category[:40]!r} is no category; {InvalidCategory.__doc__}")
     subject = subject.strip()
@@ -136,9 +133,23 @@ def compose(
         payload = _payload(category, subject, body)
     if payload is not None:
         requires_ack = payload.get("requires_ack") is not False
-    bead = bead.strip()
-    thread = (thread or "").strip() or f"bead:{bead}"
-    return Sent(sender, recipients, category, subject, body, bead, thread, requires_ack, scope, payload)
+    return Sent(sender, recipients, category, subject, body, bead, _thread(thread, bead), requires_ack, scope, payload)
+
+
+def _bead(text: str) -> str:
+    if not text.strip():
+        raise MissingBeadId
+    if len(text.strip()) > BEAD_LENGTH or not text.strip().isprintable():
+        raise MissingBeadId(f"a bead's id is one line of 1 to {BEAD_LENGTH} characters")
+    return text.strip()
+
+
+def _thread(text: str | None, bead: str) -> str:
+    """The conversation that was named, else the bead's."""
+    thread = (text or "").strip() or f"bead:{bead}"
+    if len(thread) > THREAD_LENGTH or not thread.isprintable():
+        raise InvalidMessage(f"a thread's name is one line of at most {THREAD_LENGTH} characters", path="$.thread")
+    return thread
 
 
 def _fan_out(sender: str, to: str, everybody: Callable[[], Sequence[tuple[str, str]]]) -> tuple[str, ...]:

@@ -63,8 +63,10 @@ def registered(index: Index, who: str) -> Agent:
     return identity.known(roster.agent(who, index.state(roster.NAME, who)), who)
 
 
-def caller(desk: Desk, named: str | None) -> str:
-    """Who is asking, when it is an agent in service."""
+def caller(desk: Desk, named: str | None, *, may_be_person: bool = False) -> str:
+    """Who is asking, when it is an agent in service, or the person where that may be."""
+    if may_be_person and named == ids.PERSON:
+        return ids.PERSON
     who = desk.caller(named)
     return in_service(index_of(desk, who), who).agent_id
 

@@ -102,8 +102,11 @@ def release(
     all_: bool = False,
     key: Key | None = None,
 ) -> dict[str, Any]:
-    """Give back what you hold: one scope, or everything with --all."""
-    who = life.caller(desk, agent)
+    """Give back what you hold: one scope, or everything with --all.
+
+    `--agent user` is the person, who may give back what any agent holds.
+    """
+    who = life.caller(desk, agent, may_be_person=True)
     wanted = _one_or_all(desk, scope, all_)
 
     def decide(_: Index, held: Holdings) -> list[Any]:
@@ -135,7 +138,7 @@ def renew(
 
     While you show signs of life a reservation does not lapse; renewing matters after 24 hours, or to change its time.
     """
-    who = life.caller(desk, agent)
+    who = life.caller(desk, agent, may_be_person=True)
     wanted = _one_or_all(desk, scope, all_)
     minutes = None if ttl is None else reservations.minutes(ttl)
 

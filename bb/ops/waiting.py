@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     Attempt = Callable[[int | None], dict[str, Any]]  # told the number at which we stand in line
 
 IN_THE_WAY = (ReservationConflict, ReservationStaleFound, ReservationAwaited)
+LAST = 10**12  # behind everybody in line
 LOOK_AGAIN = 1.0  # seconds; a lease that ends and an agent that falls silent change no file
 
 
@@ -35,12 +36,14 @@ def in_line(desk: Desk, wanted: Wanted, seconds: int, attempt: Attempt) -> dict[
 
     def may_join(me: Waiter, line: Sequence[Waiter]) -> None:
         held = desk.holdings(desk.store.caught_up(), desk.now())
-        ways = {each.agent: _waits_for(each, [*line, me], held, ignore_case) for each in [*line, me]}
+        ways: dict[str, list[str]] = {}
+        for each in [*line, me]:
+            ways.setdefault(each.agent, []).extend(_waits_for(each, line, held, ignore_case))
         if circle := queueing.circle(me.agent, ways):
             names = " waits for ".join(circle)
             raise WaitDeadlock(f"waiting would never end: {names}", cycle=circle)
 
-    with queue.Standing(desk.place.store, wanted.agent, wanted.scopes, may_join) as me:
+    with queue.Standing(desk.place.store, _waiter(wanted, 0), may_join) as me:
         watch = Watch(desk.store, me.folder)
         for _ in watch.changes(seconds, every_minute=lambda: _alive(desk, wanted.agent), at_least_every=LOOK_AGAIN):
             try:
@@ -53,13 +56,8 @@ def in_line(desk: Desk, wanted: Wanted, seconds: int, attempt: Attempt) -> dict[
 
 def _waits_for(waiter: Waiter, line: Sequence[Waiter], held: Holdings, ignore_case: bool) -> list[str]:
     """Those a waiter waits for: who holds what it wants, and who is ahead of it."""
-    holders = [
-        meeting.held.reservation.agent
-        for meeting in held.met_by(waiter.scopes)
-        if meeting.held.is_protected and meeting.held.reservation.agent != waiter.agent
-    ]
-    before = queueing.ahead(waiter.agent, waiter.scopes, line, waiter.number, ignore_case=ignore_case)
-    return [*holders, *(each.agent for each in before)]
+    before = queueing.ahead(waiter, line, ignore_case=ignore_case)
+    return [*queueing.holders(waiter, held.met_by(waiter.scopes)), *(each.agent for each in before)]
 
 
 def _alive(desk: Desk, who: str) -> None:
@@ -72,11 +70,15 @@ def refuse_to_overtake(desk: Desk, wanted: Wanted, met: Sequence[reservations.Ov
     if not line:
         return
     mine = {m.wanted.text for m in met if m.kind == "exact" and m.held.reservation.agent == wanted.agent}
-    fresh = [scope for scope in wanted.scopes if scope.text not in mine]
-    ignore_case = tree.minds_no_case(desk.place)
-    if before := queueing.ahead(wanted.agent, fresh, line, number, ignore_case=ignore_case):
+    fresh = tuple(scope for scope in wanted.scopes if scope.text not in mine)
+    me = _waiter(wanted, number or LAST).but(scopes=fresh)
+    if before := queueing.ahead(me, line, ignore_case=tree.minds_no_case(desk.place)):
         first = before[0]
         raise ReservationAwaited(
             f"{first.agent} has been waiting for {', '.join(scope.text for scope in first.scopes)} for longer",
             awaited_by=[waiter.agent for waiter in before],
         )
+
+
+def _waiter(wanted: Wanted, number: int) -> Waiter:
+    return Waiter(number, wanted.agent, wanted.scopes, wanted.shared, wanted.takeover, wanted.allow_overlap)

@@ -14,18 +14,18 @@ from bb.coordination.scopes import Scope
 from bb.kernel.errors import BbError
 
 
-def waiter(number: int, agent: str, *scopes: str) -> Waiter:
-    return Waiter(number, agent, tuple(map(Scope, scopes)))
+def waiter(number: int, agent: str, *scopes: str, **flags: bool) -> Waiter:
+    return Waiter(number, agent, tuple(map(Scope, scopes)), **flags)
 
 
+LAST = 99
 LINE = [waiter(1, "ada", "src"), waiter(2, "bo1", "docs"), waiter(3, "cyd", "src/a", "tests")]
 
 
 def ahead(agent: str, wanted: str, number: int | None = None, *, ignore_case: bool = False) -> list[str]:
     """Who is served before the agent is, when it wants these scopes."""
-    scopes = [Scope(text) for text in wanted.split()]
-    found = queueing.ahead(agent, iter(scopes), iter(LINE), number, ignore_case=ignore_case)
-    return [each.agent for each in found]
+    me = waiter(LAST if number is None else number, agent, *wanted.split())
+    return [each.agent for each in queueing.ahead(me, iter(LINE), ignore_case=ignore_case)]
 
 
 # -- first come, first served
@@ -60,7 +60,7 @@ def test_nobody_waits_for_itself():
 
 
 def test_an_empty_line_lets_everybody_pass():
-    assert queueing.ahead("dan", [Scope("src")], [], None, ignore_case=False) == []
+    assert queueing.ahead(waiter(LAST, "dan", "src"), [], ignore_case=False) == []
 
 
 @pytest.mark.parametrize(("ignore_case", "before"), [(True, ["ada", "cyd"]), (False, [])])
@@ -68,10 +68,16 @@ def test_case_counts_in_line_where_it_counts_in_paths(ignore_case: bool, before:
     assert ahead("dan", "SRC", ignore_case=ignore_case) == before
 
 
-@pytest.mark.parametrize(("one", "other", "do"), [("src", "src", 1), ("src", "src/a", 1), ("src", "srcs", 0)])
-def test_two_scopes_meet_when_they_have_a_path_in_common(one: str, other: str, do: int):
-    for a, b in ((one, other), (other, one)):
-        assert queueing.meet(Scope(a), Scope(b), ignore_case=False) is bool(do)
+def test_those_who_share_with_each_other_do_not_wait_for_each_other():
+    line = [waiter(1, "ada", "src", shared=True)]
+    assert queueing.ahead(waiter(2, "bo1", "src", shared=True), line, ignore_case=False) == []
+    assert queueing.ahead(waiter(2, "bo1", "src"), line, ignore_case=False) == line
+
+
+def test_who_allows_overlaps_waits_for_the_very_same_scope_only():
+    line = [waiter(1, "ada", "src")]
+    assert queueing.ahead(waiter(2, "bo1", "src/a", allow_overlap=True), line, ignore_case=False) == []
+    assert queueing.ahead(waiter(2, "bo1", "src", allow_overlap=True), line, ignore_case=False) == line
 
 
 # -- never in a circle

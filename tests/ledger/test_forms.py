@@ -1,0 +1,314 @@
+"""Messages and notices as CCCS events: what is written is read back, and a line that fits nothing is nothing."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bb.coordination import protocol
+from bb.coordination.facts import Incurred, Resumed
+from bb.coordination.protocol import InvalidProtocolEvent
+from bb.kernel import ids
+from bb.ledger import forms, kinds
+from bb.messaging.facts import Acked, Agreed, Read, Sent
+
+EVENT = "a" * 12 + ".7"
+PAYLOAD = {"subject": "s", "summary": "s", "next_action": "n", "requires_ack": True}
+INFO = Sent("ada", ("bo1", "user"), "INFO", "Parser", "It parses.\n", "bb-1", "bead:bb-1", False)
+HANDOFF = Sent("ada", ("bo1",), "HANDOFF", "s", "It parses.", "bb-1", "bead:bb-1", True, "src", PAYLOAD)
+INCURRED = Incurred("ada", "bo1", EVENT, "partial", "src/a", "src", "active", "bb-1", "refused", "wait")
+RESUMED = Resumed("ada-two", "ada", "ada", "uncommitted_scope", "1 file", "bb-2", ("bb-2", "bb-3"))
+EXAMPLES: dict[str, Any] = {
+    "info": INFO,
+    "from a person": INFO.but(sender="user"),
+    "handoff": HANDOFF,
+    "handoff to two": HANDOFF.but(to=("bo1", "cyd")),
+    "handoff without a scope": HANDOFF.but(scope=None),
+    "read": Read("bo1", EVENT),
+    "acked": Acked("bo1", EVENT),
+    "agreed": Agreed("bo1", EVENT),
+    "incursion": INCURRED,
+    "taken over": INCURRED.but(outcome="taken_over", liveness="stale", kind="exact"),
+    "resume": RESUMED,
+    "resume without beads": RESUMED.but(beads=()),
+}
+EACH = pytest.mark.parametrize("fact", EXAMPLES.values(), ids=EXAMPLES.keys())
+
+
+def written(fact: Any) -> tuple[str, dict[str, Any]]:
+    """The kind and the data of a fact, after they have been through a line of JSON."""
+    kind, data = kinds.written(fact)
+    return kind, json.loads(json.dumps(data))
+
+
+def by(fact: Any) -> str:
+    """Who records the fact."""
+    who: str = fact.as_dict()[fact.__match_args__[0]]
+    return who
+
+
+def read(fact: Any, *path: str, value: object = None, is_gone: bool = False) -> Any:
+    """What is read when one member of what was written is another, or gone."""
+    kind, data = written(fact)
+    inner = data
+    for name in path[:-1]:
+        inner = inner[name]
+    assert path[-1] in inner, "there is such a member to change"
+    if is_gone:
+        del inner[path[-1]]
+    else:
+        inner[path[-1]] = value
+    return kinds.fact_of(kind, data, by(fact))
+
+
+# -- there and back
+
+
+@EACH
+def test_a_fact_is_read_back_from_what_was_written(fact: Any):
+    kind, data = written(fact)
+    assert kinds.fact_of(kind, data, by(fact)) == fact
+
+
+@EACH
+def test_members_that_this_version_does_not_know_are_skipped(fact: Any):
+    kind, data = written(fact)
+    for inner in [data, *(each for each in data.values() if isinstance(each, dict))]:
+        inner |= {"_": "saltsalt", "later": {"x": [1]}}
+    assert kinds.fact_of(kind, data, by(fact)) == fact
+
+
+def test_every_fact_that_has_a_form_has_an_example_here():
+    assert {type(fact) for fact in EXAMPLES.values()} == set(kinds.FORMED) == set(forms.WRITERS)
+    assert set(kinds.FORMED.values()) == set(forms.READERS)
+
+
+@EACH
+def test_a_line_that_holds_a_fact_holds_the_mark_of_its_kind(fact: Any):
+    kind, data = kinds.written(fact)
+    line = json.dumps(data, separators=(",", ":")).encode()
+    assert kinds.MARKS.get(kind.encode(), b"") in line
+
+
+texts = st.text(max_size=9)
+names = st.sampled_from(["ada", "bo1", "cyd", "user"])
+
+
+@settings(max_examples=60)
+@given(
+    st.builds(
+        Sent,
+        names,
+        st.lists(names, min_size=1, unique=True).map(tuple),
+        texts,
+        texts,
+        texts,
+        texts,
+        texts,
+        st.booleans(),
+    )
+)
+def test_any_message_is_read_back_to_the_letter(fact: Sent):
+    kind, data = written(fact)
+    assert kinds.fact_of(kind, data, fact.sender) == fact
+
+
+@settings(max_examples=40)
+@given(
+    st.builds(
+        Resumed,
+        names,
+        *[st.text("ab \n日\x1b", min_size=1).filter(str.strip)] * 2,
+        st.sampled_from(["uncommitted_scope", "in_progress_ownership"]),
+        *[st.text("ab \n日\x1b", min_size=1).filter(str.strip)] * 2,
+        st.lists(texts).map(tuple),
+    )
+)
+def test_any_resume_is_read_back_to_the_letter(fact: Resumed):
+    kind, data = written(fact)
+    assert kinds.fact_of(kind, data, fact.agent) == fact
+
+
+# -- what other clients find
+
+
+def test_a_message_has_its_text_and_recipients_where_any_client_looks_for_them():
+    kind, data = written(INFO)
+    assert (kind, data["text"], data["to"], data["priority"]) == ("chat.message", INFO.body, ["bo1", "user"], "normal")
+    assert "protocol" not in data
+
+
+def test_a_message_that_asks_to_be_accepted_calls_for_attention():
+    assert written(HANDOFF)[1]["priority"] == "attention"
+
+
+@pytest.mark.parametrize(
+    ("fact", "kind", "emoji"),
+    [
+        (Read("bo1", EVENT), "chat.reaction", "👀"),
+        (Agreed("bo1", EVENT), "chat.reaction", "👍"),
+        (Acked("bo1", EVENT), "chat.ack", None),
+    ],
+)
+def test_a_gesture_names_the_message_and_who_makes_it(fact: Any, kind: str, emoji: str | None):
+    found, data = written(fact)
+    assert (found, data["event_id"], data["actor_id"], data.get("emoji")) == (kind, EVENT, "bo1", emoji)
+
+
+@pytest.mark.parametrize(("fact", "target"), [(INCURRED, "bo1"), (RESUMED, "ada")])
+def test_a_notice_is_for_whoever_it_concerns_and_has_a_title(fact: Any, target: str):
+    kind, data = written(fact)
+    assert (kind, data["target_actor_id"]) == ("system.notify", target)
+    assert by(fact) in data["title"]
+
+
+# -- §6 in what is stored
+
+
+@pytest.mark.parametrize(
+    ("fact", "where", "event_type", "ends"),
+    [
+        (HANDOFF, "protocol", "HANDOFF", ("ada", "bo1")),
+        (INCURRED, "context", "INCURSION", ("ada", "bo1")),
+        (RESUMED, "context", "RESUME", ("ada-two", "ada")),
+    ],
+)
+def test_6_1_the_envelope_is_stored_but_for_what_the_line_and_the_reader_know(
+    fact: Any, where: str, event_type: str, ends: tuple[str, str]
+):
+    envelope = written(fact)[1][where]
+    assert sorted(envelope) == [
+        *("bead_id", "event_type", "from_agent", "payload", "scope", "to_agent", "version"),
+    ]
+    assert (envelope["version"], envelope["event_type"]) == ("v1", event_type)
+    assert (envelope["from_agent"], envelope["to_agent"]) == ends
+    protocol.check_payload(event_type, envelope["payload"])
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [
+        HANDOFF.but(payload={}),
+        HANDOFF.but(payload=PAYLOAD | {"more": 1}),
+        HANDOFF.but(payload=PAYLOAD | {"summary": " "}),
+        HANDOFF.but(category="INFO"),
+        HANDOFF.but(bead=" "),
+        INCURRED.but(kind="disjoint"),
+        INCURRED.but(liveness="idle"),
+        INCURRED.but(hint=""),
+        RESUMED.but(reason="because"),
+        RESUMED.but(evidence=""),
+        RESUMED.but(bead=""),
+    ],
+)
+def test_6_2_what_is_no_valid_protocol_event_is_not_written(fact: Any):
+    with pytest.raises(InvalidProtocolEvent):
+        kinds.written(fact)
+
+
+# -- hostile lines
+
+
+@EACH
+@pytest.mark.parametrize("who", ["", "ab", "Ada", "system", "../../x", "ada\n", "x" * 49])
+def test_what_was_recorded_by_nobody_is_no_fact(fact: Any, who: str):
+    kind, data = written(fact)
+    assert kinds.fact_of(kind, data, who) is None
+
+
+@pytest.mark.parametrize("fact", [Read("bo1", EVENT), Acked("bo1", EVENT), Agreed("bo1", EVENT)])
+@pytest.mark.parametrize("who", ["ada", "user"])
+def test_nobody_reads_or_accepts_for_another(fact: Any, who: str):
+    kind, data = written(fact)
+    assert kinds.fact_of(kind, data, who) is None
+
+
+@pytest.mark.parametrize("fact", [INFO, HANDOFF, INCURRED, RESUMED])
+def test_a_message_or_notice_is_from_whoever_recorded_it_whatever_it_says(fact: Any):
+    kind, data = written(fact)
+    found: Any = kinds.fact_of(kind, data, "cyd")
+    assert found is not None
+    assert by(found) == "cyd"
+
+
+NEEDED: list[tuple[Any, tuple[str, ...]]] = [
+    *((INFO, ("mail", name)) for name in ("category", "subject", "bead_id", "thread_id", "requires_ack")),
+    *((INFO, (name,)) for name in ("mail", "text", "to")),
+    *((Read("bo1", EVENT), (name,)) for name in ("event_id", "actor_id", "signal")),
+    *((Acked("bo1", EVENT), (name,)) for name in ("event_id", "actor_id")),
+    *((INCURRED, (name,)) for name in ("kind", "context", "incident")),
+    *((INCURRED, ("incident", name)) for name in ("reservation_id", "held", "outcome")),
+    *((INCURRED, ("context", name)) for name in ("scope", "bead_id", "payload")),
+    *((INCURRED, ("context", "payload", name)) for name in ("incursion_kind", "owner_agent", "owner_liveness")),
+    *((RESUMED, (name,)) for name in ("kind", "context")),
+    *((RESUMED, ("context", name)) for name in ("bead_id", "payload")),
+    *((RESUMED, ("context", "payload", name)) for name in ("prior_session_agent", "adopted_agent", "resume_reason")),
+]
+
+
+@pytest.mark.parametrize(("fact", "path"), NEEDED, ids=lambda each: ".".join(each) if isinstance(each, tuple) else "")
+def test_an_event_that_lacks_a_member_or_has_a_wrong_one_is_no_fact(fact: Any, path: tuple[str, ...]):
+    assert read(fact, *path, is_gone=True) is None
+    for wrong in (None, 1, 1.5, [], [1], [[]], {}, {"x": 1}):
+        assert read(fact, *path, value=wrong) is None, wrong
+
+
+@pytest.mark.parametrize(
+    "to", [[], ["bo1", "bo1"], ["bo1", ""], ["Bo1"], ["../../x"], ["broadcast"], ["bo1", None], "bo1", {"bo1": 1}]
+)
+def test_a_message_to_what_is_nobody_or_twice_to_somebody_is_no_fact(to: object):
+    assert read(INFO, "to", value=to) is None
+
+
+@pytest.mark.parametrize("name", ["", "a.7", "res_1", EVENT + "\n", EVENT[:-1] + "0", "../" + EVENT])
+def test_a_gesture_or_incursion_about_what_is_no_event_is_no_fact(name: str):
+    for fact in (Read("bo1", EVENT), Acked("bo1", EVENT), Agreed("bo1", EVENT)):
+        assert read(fact, "event_id", value=name) is None
+    assert read(INCURRED, "incident", "reservation_id", value=name) is None
+
+
+@pytest.mark.parametrize("signal", ["", "SEEN", "like", "agreed"])
+def test_any_other_reaction_is_none_of_ours(signal: str):
+    assert read(Read("bo1", EVENT), "signal", value=signal) is None
+
+
+@pytest.mark.parametrize("envelope", [1, True, "x", ["x"]])
+def test_a_message_whose_protocol_event_is_none_is_no_fact(envelope: object):
+    assert read(HANDOFF, "protocol", value=envelope) is None
+
+
+@pytest.mark.parametrize("kind", ["chat.message", "chat.reaction", "chat.ack", "system.notify"])
+@pytest.mark.parametrize("data", [{}, {"text": "hello", "to": ["bo1"]}, {"event_id": EVENT}, {"title": "x"}])
+def test_other_clients_lines_of_these_kinds_are_none_of_ours(kind: str, data: dict[str, Any]):
+    assert kinds.fact_of(kind, data, "ada") is None
+
+
+leaves = st.none() | st.booleans() | st.integers() | st.text(max_size=4) | st.sampled_from(["bo1", EVENT, "seen"])
+anything = st.recursive(
+    leaves, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+)
+
+
+@settings(max_examples=150)
+@given(st.sampled_from(list(EXAMPLES.values())), st.data())
+def test_whatever_stands_in_a_line_it_is_a_whole_fact_or_none_and_never_a_crash(fact: Any, data: Any):
+    kind, line = written(fact)
+    inner = line
+    for _ in range(data.draw(st.integers(0, 2))):
+        below = [each for each in inner.values() if isinstance(each, dict)]
+        inner = data.draw(st.sampled_from(below)) if below else inner
+    inner[data.draw(st.sampled_from(sorted(inner)))] = data.draw(anything)
+
+    found: Any = kinds.fact_of(kind, line, by(fact))
+
+    assert found is None or kinds.FORMED[type(found)] == kind
+    assert found is None or by(found) == by(fact)
+    if isinstance(found, Sent):
+        assert all(each == ids.PERSON or ids.is_agent_id(each) for each in found.to)
+        assert all(type(text) is str for text in (found.category, found.subject, found.body, found.bead, found.thread))
+    elif found is not None:
+        assert all(type(value) is str for name, value in found.as_dict().items() if name != "beads")

@@ -1,0 +1,340 @@
+"""What the tests of races share: processes that stay, do as they are told and start together, and a second look at
+the ledger afterwards.
+
+Nothing here imports pytest, so that a child process which runs `work` starts quickly.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bb.coordination import scopes
+from bb.kernel import clock
+from bb.kernel.errors import BbError
+from bb.ops import catalogue
+from bb.ops.desk import Desk
+from tests.ledger.ledger_support import every_line, kept
+from tests.support import ROOT, environment
+
+_HERE = "tests.stories.races.races_support"
+PATIENCE = 120.0  # seconds; longer than anything here takes on the busiest machine
+
+# Every two of these have a path in common: the first, literally or as what they name or match.
+COVERING = ("src/parser/lexer.py", "src/parser", "src/parser/*.py", "src", "src/*/lexer.py", "src/**/*.py", "**/*.py")
+
+
+# -- processes that stay
+
+
+@dataclass
+class Answer:
+    """What an op answered, or how it refused."""
+
+    data: Any = None
+    code: str | None = None
+    details: dict[str, Any] = field(default_factory=dict)
+    at: float = 0.0  # the system's steady clock, the same in every process
+    busy: float = 0.0  # seconds of processor time, the program's and the system's
+
+    @property
+    def reservation(self) -> str:
+        assert self.code is None, self
+        return self.data["reservation_id"]
+
+
+class Worker:
+    """A process that does ops for one agent, with a desk it keeps or with a fresh one for each."""
+
+    def __init__(self, repo: Path, agent: str, gate: int, *, is_fresh: bool = False) -> None:
+        self.agent = agent
+        self._buffer = b""
+        self._child = subprocess.Popen(
+            [
+                sys.executable,
+                "-c",
+                f"import sys; from {_HERE} import work; work(*sys.argv[1:])",
+                *(str(repo), agent, str(gate), "fresh" if is_fresh else ""),
+            ],
+            env=environment(),
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            bufsize=0,
+            pass_fds=[gate],
+        )
+
+    def start(self, op: str, *, now: str | None = None, is_gated: bool = False, **given: Any) -> None:
+        """Ask for OP without waiting for its answer."""
+        assert self._child.stdin is not None
+        request = {"op": op, "given": given, "now": now, "gated": is_gated}
+        self._child.stdin.write(json.dumps(request).encode() + b"\n")
+
+    def answer(self) -> Answer:
+        """The answer to what was started."""
+        return Answer(**json.loads(self.line()))
+
+    def do(self, op: str, **given: Any) -> Answer:
+        """Ask for OP and wait."""
+        self.start(op, **given)
+        return self.answer()
+
+    @property
+    def has_answered(self) -> bool:
+        """Whether there is something to be read from it."""
+        assert self._child.stdout is not None
+        return b"\n" in self._buffer or bool(select.select([self._child.stdout], [], [], 0)[0])
+
+    def line(self) -> bytes:
+        """The next line it says."""
+        assert self._child.stdout is not None
+        end = time.monotonic() + PATIENCE
+        while b"\n" not in self._buffer:
+            assert select.select([self._child.stdout], [], [], end - time.monotonic())[0], f"{self.agent} says nothing"
+            octets = os.read(self._child.stdout.fileno(), 1 << 16)
+            assert octets, f"{self.agent} has ended"
+            self._buffer += octets
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        return line
+
+    def pause(self) -> None:
+        """Stop it where it stands; it keeps what it has locked."""
+        self._child.send_signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        self._child.send_signal(signal.SIGCONT)
+
+    def kill(self) -> None:
+        """End it at once, whatever it does."""
+        self._child.kill()
+        self._child.wait()
+        for pipe in (self._child.stdin, self._child.stdout):
+            assert pipe is not None
+            pipe.close()
+
+
+class Crew:
+    """Workers in one repository, and the gate at which they wait for each other."""
+
+    def __init__(self, repo: Path) -> None:
+        self.repo = repo
+        self.workers: list[Worker] = []
+        self._way_in, self._way_out = os.pipe()
+
+    def hire(self, *agents: str, is_fresh: bool = False) -> list[Worker]:
+        """One more worker for each of AGENTS."""
+        hired = [Worker(self.repo, agent, self._way_in, is_fresh=is_fresh) for agent in agents]
+        self.workers += hired
+        return hired
+
+    def registered(self, *agents: str, **settings: Any) -> list[Worker]:
+        """One more worker for each of AGENTS, all of which are registered."""
+        hired = self.hire(*agents, **settings)
+        for one in hired:
+            one.start("agent.register", name=one.agent, role="builder")
+        refused = [answer.code for one in hired if (answer := one.answer()).code]
+        assert refused == [], refused
+        return hired
+
+    def race(self, op: str, runners: Iterable[tuple[Worker, dict[str, Any]]]) -> list[Answer]:
+        """Let every worker do OP, each with its own arguments, at the same moment."""
+        return self.race_of([(one, op, given) for one, given in runners])
+
+    def race_of(self, runners: Sequence[tuple[Worker, str, dict[str, Any]]]) -> list[Answer]:
+        """Let workers do one op each at the same moment.
+
+        All of them stand at the gate, reading from one pipe, before one write opens it.
+        """
+        for one, op, given in runners:
+            one.start(op, is_gated=True, **given)
+        for one, _, _ in runners:
+            assert one.line() == b"ready"
+        os.write(self._way_out, b"." * len(runners))
+        return [one.answer() for one, _, _ in runners]
+
+    def disband(self) -> None:
+        for one in self.workers:
+            one.kill()
+        os.close(self._way_in)
+        os.close(self._way_out)
+
+
+@contextmanager
+def crew(repo: Path) -> Iterator[Crew]:
+    """Nobody yet; whoever is hired ends with the block."""
+    found = Crew(repo)
+    try:
+        yield found
+    finally:
+        found.disband()
+
+
+def work(repo: str, agent: str, gate: str, is_fresh: str) -> None:
+    """Do what stdin asks for, line by line, as AGENT; answer on stdout."""
+    desk = Desk(repo, {"BB_AGENT": agent})
+    for line in sys.stdin:
+        request = json.loads(line)
+        if is_fresh or request["now"]:
+            desk.close()
+            desk = Desk(repo, {"BB_AGENT": agent, "BB_NOW": request["now"] or ""})
+        if request["gated"]:
+            os.write(1, b"ready\n")
+            os.read(int(gate), 1)
+        os.write(1, json.dumps(_done(desk, request["op"], request["given"])).encode() + b"\n")
+        if request["now"]:
+            desk.close()
+            desk = Desk(repo, {"BB_AGENT": agent})
+
+
+def _done(desk: Desk, op: str, given: dict[str, Any]) -> dict[str, Any]:
+    before = time.process_time()
+    found: dict[str, Any] = {}
+    try:
+        found["data"] = call(desk, op, **given)
+    except BbError as refusal:
+        found |= {"code": refusal.code, "details": refusal.details}
+    return found | {"at": time.monotonic(), "busy": time.process_time() - before}
+
+
+def call(desk: Desk, op: str, **given: Any) -> Any:
+    """What OP answers in this process, asked as a JSON request would."""
+    found = catalogue.find(op)
+    return found.call(desk, **catalogue.bind(found, given, is_typed=True))
+
+
+# -- what workers do by themselves
+
+
+def run(function: Callable[..., None], *words: object) -> subprocess.Popen[str]:
+    """A process that runs FUNCTION, one of this module's, with WORDS as text."""
+    program = f"import sys; from {_HERE} import {function.__name__} as run; run(*sys.argv[1:])"
+    return subprocess.Popen(
+        [sys.executable, "-c", program, *map(str, words)],
+        env=environment(),
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def take_turns(repo: str, agent: str, count: str, inside: str) -> None:
+    """Hold and give back overlapping scopes COUNT times, as fast as can be; tell whenever somebody else is INSIDE.
+
+    Who holds one makes a file that must not be there, and removes it before giving the scope back.
+    """
+    desk, chance, held = Desk(repo, {"BB_AGENT": agent}), random.Random(agent), 0
+    for turn in range(int(count)):
+        scope = chance.choice(COVERING)
+        try:
+            call(desk, "agent.reserve", scope=[scope], bead=f"bb-{turn}")
+        except BbError as refusal:
+            if refusal.code != "RESERVATION_CONFLICT":
+                tell(f"refused: {refusal!r}")
+            continue
+        try:
+            os.close(os.open(inside, os.O_CREAT | os.O_EXCL))
+            os.unlink(inside)
+        except FileExistsError:
+            tell(f"{agent} met somebody in {scope}")
+        call(desk, "agent.release", scope=scope)
+        held += 1
+    tell(f"held {held}")
+
+
+def stir(repo: str, agent: str, seed: str) -> None:
+    """Reserve, renew, release and wait until killed; tell of each reservation that was acknowledged."""
+    desk, chance = Desk(repo, {"BB_AGENT": agent}), random.Random(seed)
+    while True:
+        scope = chance.choice(COVERING)
+        op = chance.choice(("agent.reserve", "agent.reserve", "agent.renew", "agent.release"))
+        given: dict[str, Any] = {"scope": scope} if op != "agent.reserve" else {"scope": [scope], "bead": "bb-1"}
+        if op == "agent.release" and chance.random() < 0.5:
+            given = {"all_": True}
+        if op == "agent.reserve" and chance.random() < 0.3:
+            given["wait"] = 1
+        try:
+            answer = call(desk, op, **given)
+        except BbError as refusal:
+            tell(f"refused {refusal.code}")
+        else:
+            tell(f"{op} {answer.get('reservation_id', '-')}")
+
+
+def tell(text: str) -> None:
+    os.write(1, f"{text}\n".encode())
+
+
+# -- a second look at the ledger
+
+
+def in_order(repo: Path) -> list[dict[str, Any]]:
+    """Every line of the ledger in the total order, each chain having been checked."""
+    return sorted(every_line(kept(repo)), key=lambda line: (line["l"], line["id"].partition(".")[0]))
+
+
+def of_kind(lines: Iterable[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+    return [line for line in lines if line["kind"] == kind]
+
+
+def meetings(lines: Sequence[dict[str, Any]]) -> list[str]:
+    """Every point of the order at which two agents held overlapping scopes, neither of them shared."""
+    live: dict[str, tuple[str, str]] = {}
+    found = []
+    for line in lines:
+        data = line["data"]
+        if line["kind"] == "x.bb.reserved" and not data.get("shared"):
+            for other, (agent, scope) in live.items():
+                if agent != line["by"] and overlap(scope, data["scope"]):
+                    found.append(f"{line['id']} {data['scope']} of {line['by']} meets {other} {scope} of {agent}")
+            live[line["id"]] = (line["by"], data["scope"])
+        elif line["kind"] in ("x.bb.released", "x.bb.expired", "x.bb.taken_over"):
+            live.pop(data["reservation_id"], None)
+    return found
+
+
+def overlap(one: str, other: str) -> bool:
+    if one in COVERING and other in COVERING:
+        return True
+    first, second = scopes.stored(one), scopes.stored(other)
+    assert first is not None
+    assert second is not None
+    return scopes.compare(first, second, ignore_case=False) != scopes.DISJOINT
+
+
+def standing(repo: Path) -> int:
+    """How many files there are in the line of those who wait."""
+    return len(list((kept(repo) / "queue").glob("*.json")))
+
+
+def waiters(repo: Path) -> list[str]:
+    """The agents that the line names, in order."""
+    found = []
+    for path in sorted((kept(repo) / "queue").glob("*.json")):
+        with contextlib.suppress(FileNotFoundError):  # it has just left
+            found.append(json.loads(path.read_bytes())["agent"])
+    return found
+
+
+def ago(minutes: float) -> str:
+    """So many minutes before now."""
+    return clock.text(time.time_ns() // 1_000_000 - round(minutes * clock.MINUTE))
+
+
+def until(is_so: Callable[[], bool]) -> None:
+    """Wait for something that another process is about to do."""
+    end = time.monotonic() + PATIENCE
+    while not is_so():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.005)
