@@ -11,8 +11,9 @@ import tempfile
 
 from bb.cli import say
 from bb.kernel import jsontext
+from bb.kernel.errors import Refused
 from bb.kernel.show import harmless
-from bb.ledger import git
+from bb.ledger import disk, git
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,24 +92,42 @@ STEPS: tuple[Step, ...] = (
 )
 
 
+class DemoWentWrong(Refused):
+    """A step of the demo did not end as it should."""
+
+    code = "DEMO_WENT_WRONG"
+    hint = "`bb doctor` may know why"
+
+
 def play(*, keep: bool, as_json: bool) -> int:
-    """Play every step; 0 when each ended as it should."""
-    scratch = tempfile.mkdtemp(prefix="bb-demo-")
+    """Play every step; refused when one did not end as it should."""
+    scratch = _scratch()
     try:
         _prepare(scratch)
         played = [_step(scratch, number, step, as_json) for number, step in enumerate(STEPS, 1)]
     finally:
         if not keep:
             shutil.rmtree(scratch, ignore_errors=True)
-    is_right = all(step["is_right"] for step in played)
+    kept = scratch if keep else None
+    if not as_json and kept:
+        say.lines(["", f"The scratch repository is in {kept}"])
+    if not all(step["is_right"] for step in played):
+        raise DemoWentWrong(steps=played, kept=kept)
     if as_json:
-        say.success("demo", {"steps": played, "is_right": is_right, "kept": scratch if keep else None}, as_json=True)
+        say.success("demo", {"steps": played, "is_right": True, "kept": kept}, as_json=True)
     else:
-        say.lines(
-            ["", "That was the demo." if is_right else "A step did not end as it should; `bb doctor` may know why."]
-        )
-        say.lines([f"The scratch repository is in {scratch}"] if keep else [])
-    return 0 if is_right else 1
+        say.lines(["", "That was the demo."])
+    return 0
+
+
+def _scratch() -> str:
+    try:
+        return tempfile.mkdtemp(prefix="bb-demo-")
+    except OSError as error:
+        raise disk.OutputNotWritten(
+            f"there is no place for a scratch repository: {error.strerror}",
+            hint="name a directory that you may write to in TMPDIR",
+        ) from error
 
 
 def _prepare(scratch: str) -> None:
@@ -134,7 +153,8 @@ def _step(scratch: str, number: int, step: Step, as_json: bool) -> dict[str, Any
         env=_environment() | {"BB_NOW": NOON} | extra,
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
+        errors="replace",
         check=False,
     )
     output = (done.stdout + done.stderr).replace(scratch, "…")
@@ -151,10 +171,10 @@ def _newest_message(scratch: str) -> str:
     """The id of what cobalt-harbor was sent last."""
     asked = _arguments("bb agent inbox --agent cobalt-harbor --limit 1 --json")
     done = subprocess.run(  # noqa: S603  (our own command)
-        asked, cwd=os.path.join(scratch, "project"), env=_environment(), capture_output=True, text=True, check=False
+        asked, cwd=os.path.join(scratch, "project"), env=_environment(), capture_output=True, check=False
     )
     try:
-        return str(jsontext.loads(done.stdout)["data"][0]["message_id"])
+        return str(jsontext.read(done.stdout)["data"][0]["message_id"])
     except (jsontext.NotJson, TypeError, LookupError):
         return MESSAGE
 
@@ -178,4 +198,5 @@ def _environment() -> dict[str, str]:
 
     source = os.path.dirname(os.path.dirname(os.path.abspath(bb.__file__)))
     ours |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}  # nobody's hooks, keys or colours
+    ours |= {"PYTHONIOENCODING": "utf-8"}  # what the steps say is read back, whatever the terminal's encoding
     return ours | {"PYTHONPATH": os.pathsep.join([source, *filter(None, [ours.get("PYTHONPATH")])])}

@@ -140,19 +140,31 @@ class Replacement:
             if not self._is_direct and os.path.exists(self._path):
                 os.chmod(self._temporary, os.stat(self._path).st_mode & 0o7777)
         except OSError as error:
-            raise OutputNotWritten(f"{self._path} cannot be written: {error.strerror}", path=self._path) from error
+            self._tidy()
+            raise self._refusal(error) from error
         return self._file
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(self, _: type[BaseException] | None, failure: BaseException | None, __: object) -> None:
         try:
             self._file.close()
-            if kind is None and not self._is_direct:
+            if failure is None and not self._is_direct:
                 os.replace(self._temporary, self._path)
         except OSError as error:
-            raise OutputNotWritten(f"{self._path} cannot be written: {error.strerror}", path=self._path) from error
+            raise self._refusal(error) from error
         finally:
-            if not self._is_direct:
-                remove_if_there(self._temporary)
+            self._tidy()
+        if isinstance(failure, OSError):
+            raise self._refusal(failure) from failure
+
+    def _tidy(self) -> None:
+        if not self._is_direct:
+            remove_if_there(self._temporary)
+
+    def _refusal(self, error: OSError) -> BbError:
+        """A full disk is one anywhere; whatever else it is, it is about the file that was named."""
+        if REFUSALS.get(error.errno) is DiskFull:
+            return refusal(error)
+        return OutputNotWritten(f"{self._path} cannot be written: {error.strerror}", path=self._path)
 
 
 def write_all(fd: int, octets: bytes) -> None:
