@@ -1,0 +1,185 @@
+"""Who owns which bead in progress: read from the tracker's files, or by one bounded question. Never written."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from bb.coordination import beads as rules
+from bb.coordination import names
+from bb.coordination.changes import changed_paths
+from bb.kernel import clock, ids
+from bb.ledger import beads
+from bb.ledger.place import Place
+from tests.support import ROOT, Scratch
+
+AMBER = "amber-otter"
+LINE = json.dumps({"id": "x-1", "title": "One", "status": "in_progress", "assignee": AMBER, "owner": "cobalt-harbor"})
+
+
+def place(path: Path) -> Place:
+    return Place(str(path / ".git"), str(path))
+
+
+def tracker(path: Path, *lines: str, file: str = "issues.jsonl") -> Path:
+    folder = path / ".beads"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / file).write_text("".join(f"{line}\n" for line in lines))
+    return folder
+
+
+def owned(found: beads.Found) -> list[str]:
+    return [bead.id for bead in rules.owned_by(found.beads, AMBER)]
+
+
+def test_the_sample_is_read_whole_and_the_worker_is_the_assignee(tmp_path: Path):
+    shutil.copytree(ROOT / ".beads-example", tmp_path / ".beads")
+
+    found = beads.of(place(tmp_path), {})
+
+    assert (found.source, found.skipped, found.is_known) == ("jsonl", 1, True)  # one line is a memory, and no bead
+    assert owned(found) == ["demo-a1.1"]
+    known = {bead.id: bead for bead in found.beads}
+    assert rules.epic_of(known["demo-a1.1"], known) == "demo-a1"
+
+
+def test_what_cannot_be_read_is_skipped_and_counted(tmp_path: Path):
+    folder = tracker(
+        tmp_path, LINE, "{broken", '{"type": "memory"}', "[1]", '"x"', "\udcff".encode("utf-8", "replace").decode()
+    )
+    (folder / "issues.jsonl").write_bytes(
+        (folder / "issues.jsonl").read_bytes() + b"\xff\x00\n" + b"{" * 100_000 + b"\n"
+    )
+
+    found = beads.of(place(tmp_path), {})
+
+    assert owned(found) == ["x-1"]
+    assert found.skipped == 7
+
+
+def test_a_redirect_is_followed_and_a_circle_of_them_ends(tmp_path: Path):
+    tracker(tmp_path / "other", LINE)
+    tracker(tmp_path / "here").joinpath("issues.jsonl").unlink()
+    (tmp_path / "here" / ".beads" / "redirect").write_text("../other/.beads\n")
+    assert owned(beads.of(place(tmp_path / "here"), {})) == ["x-1"]
+
+    (tmp_path / "other" / ".beads" / "redirect").write_text(str(tmp_path / "here" / ".beads"))
+    lost = beads.of(place(tmp_path / "here"), {})
+    assert (lost.source, lost.note) == ("none", "the redirects in .beads lead nowhere")
+
+
+def test_a_linked_worktree_sees_the_beads_of_the_main_one(repo: Scratch, tmp_path: Path):
+    tracker(repo.path, LINE)
+    repo.git("worktree", "add", "--quiet", str(tmp_path / "side"))
+
+    found = beads.of(Place(str(repo.path / ".git"), str(tmp_path / "side")), {})
+
+    assert owned(found) == ["x-1"]
+
+
+def test_old_and_configured_file_names_and_a_named_folder_are_found(tmp_path: Path):
+    tracker(tmp_path / "old", LINE, file="beads.jsonl")
+    folder = tracker(tmp_path / "set", LINE, file="mine.jsonl")
+    (folder / "config.yaml").write_text("# settings\nexport.path: mine.jsonl\n")
+
+    assert owned(beads.of(place(tmp_path / "old"), {})) == ["x-1"]
+    assert owned(beads.of(place(tmp_path / "set"), {})) == ["x-1"]
+    assert owned(beads.of(place(tmp_path), {"BEADS_DIR": str(folder)})) == ["x-1"]
+    (folder / "config.yaml").write_text(
+        "export.path: ../../old/.beads/beads.jsonl\n"
+    )  # leads out, so it does not count
+    assert beads.of(place(tmp_path / "set"), {"PATH": ""}).source == "none"
+
+
+def test_how_old_it_is_is_what_the_tracker_says_or_the_files_own_time(tmp_path: Path):
+    folder = tracker(tmp_path, LINE)
+    assert beads.of(place(tmp_path), {}).as_of == (folder / "issues.jsonl").stat().st_mtime_ns // 1_000_000
+
+    (folder / "export-state.json").write_text('{"timestamp": "2026-01-05T12:00:00Z"}')
+    assert beads.of(place(tmp_path), {}).as_of == clock.parse("2026-01-05T12:00:00Z")
+
+
+def tool(tmp_path: Path, name: str, body: str) -> dict[str, str]:
+    folder = tmp_path / "bin"
+    folder.mkdir(exist_ok=True)
+    path = folder / name
+    path.write_text(f"#!{sys.executable}\n{body}\n")
+    path.chmod(0o755)
+    return {"PATH": str(folder)}
+
+
+ANSWERS = {
+    "an array": f"print('[{LINE}]')",
+    "an object with issues": f"print('{{\"issues\": [{LINE}]}}')",
+    "an envelope": f'print(\'{{"schema_version": 1, "data": [{LINE}]}}\')',
+}
+
+
+@pytest.mark.parametrize("body", ANSWERS.values(), ids=ANSWERS)
+@pytest.mark.parametrize("name", ["bd", "br"])
+def test_without_a_file_the_tracker_is_asked(tmp_path: Path, name: str, body: str):
+    (tmp_path / ".beads").mkdir()
+
+    found = beads.of(place(tmp_path), tool(tmp_path, name, body))
+
+    assert (found.source, owned(found)) == (name, ["x-1"])
+
+
+PROBLEMS = {
+    "it hangs": ("import time; time.sleep(60)", "took longer"),
+    "it fails": ("raise SystemExit(3)", "failed with status 3"),
+    "it prints rubbish": ("print('no beads today')", "no JSON"),
+    "it prints something else": ("print('{\"a\": 1}')", "something else"),
+}
+
+
+@pytest.mark.parametrize(("body", "note"), PROBLEMS.values(), ids=PROBLEMS)
+def test_a_tracker_that_does_not_answer_leaves_it_unknown(tmp_path: Path, body: str, note: str):
+    (tmp_path / ".beads").mkdir()
+
+    found = beads.of(place(tmp_path), tool(tmp_path, "bd", body), 0.5)
+
+    assert (found.source, found.is_known, found.beads) == ("none", False, ())
+    assert note in (found.note or "")
+
+
+def test_a_folder_in_the_place_of_a_file_is_no_file(tmp_path: Path):
+    (tmp_path / ".beads" / "issues.jsonl").mkdir(parents=True)
+    (tmp_path / ".beads" / "redirect").mkdir()
+
+    assert beads.of(place(tmp_path), {"PATH": ""}).source == "none"
+
+
+def test_a_circle_of_parents_ends():
+    known = {name: rules.Bead(name, "t", "open", None, parent, None) for name, parent in (("a", "b"), ("b", "a"))}
+    assert rules.epic_of(known["a"], known) == "b"
+
+
+# -- what git says has changed
+
+
+def test_both_sides_of_a_rename_count_and_the_tools_own_files_do_not():
+    said = b"R  new name.py\0old.py\0?? src/x\0 M .beads/issues.jsonl\0?? .bb/x\0A  \xc3\xa4\xff\0!! build/\0"
+    assert changed_paths(said) == ["new name.py", "old.py", "src/x", "ä\udcff"]
+
+
+@pytest.mark.parametrize("said", [b"", b"\0\0", b"x", b"R  a", b"?? "])
+def test_what_git_never_says_is_no_change(said: bytes):
+    assert changed_paths(said) in ([], ["a"])
+
+
+# -- names
+
+
+def test_ten_thousand_agents_with_one_seed_do_not_collide():
+    walk = names.sequence("x")
+    found = [next(walk) for _ in range(10_000)]
+
+    assert len(set(found)) == 10_000
+    assert all(ids.is_agent_id(name) for name in found)
+    assert [next(names.sequence("x")), names.free("x", {found[0]})] == found[:2]
+    assert next(names.sequence("y")) != found[0]
