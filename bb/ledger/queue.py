@@ -106,6 +106,7 @@ def _is_alive(path: str) -> bool:
 
 def _clear(folder: str) -> None:
     """Take away what dead processes have left."""
-    for _, path in _files(folder):
-        if not _is_alive(path):
+    for name in disk.names(folder):
+        path = os.path.join(folder, name)
+        if SUFFIX in name and not _is_alive(path):  # also what somebody died over before it had its name
             disk.remove_if_there(path)

@@ -6,6 +6,7 @@ from bb.coordination import queueing, reservations
 from bb.coordination.queueing import ReservationAwaited, WaitDeadlock, Waiter
 from bb.coordination.reservations import ReservationConflict, ReservationStaleFound
 from bb.ledger import queue, tree
+from bb.ledger.lock import LedgerBusy
 from bb.ledger.watch import Watch
 from bb.ops import life
 
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
     Attempt = Callable[[int | None], dict[str, Any]]  # told the number at which we stand in line
 
-IN_THE_WAY = (ReservationConflict, ReservationStaleFound, ReservationAwaited)
+# What passes by itself. That others keep the ledger busy is no reason to leave the line.
+IN_THE_WAY = (ReservationConflict, ReservationStaleFound, ReservationAwaited, LedgerBusy)
 LAST = 10**12  # behind everybody in line
 LOOK_AGAIN = 1.0  # seconds; a lease that ends and an agent that falls silent change no file
 
@@ -33,6 +35,7 @@ def in_line(desk: Desk, wanted: Wanted, seconds: int, attempt: Attempt) -> dict[
     except IN_THE_WAY as refused:
         refusal: BbError = refused
     ignore_case = tree.minds_no_case(desk.place)
+    _alive(desk, wanted.agent)
 
     def may_join(me: Waiter, line: Sequence[Waiter]) -> None:
         held = desk.holdings(desk.store.caught_up(), desk.now())

@@ -7,11 +7,13 @@ Nothing here imports pytest, so that a child process which runs `work` starts qu
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import random
 import select
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -60,6 +62,7 @@ class Worker:
 
     def __init__(self, repo: Path, agent: str, gate: int, *, is_fresh: bool = False) -> None:
         self.agent = agent
+        self._repo = repo
         self._buffer = b""
         self._child = subprocess.Popen(
             [
@@ -110,8 +113,16 @@ class Worker:
         return line
 
     def pause(self) -> None:
-        """Stop it where it stands; it keeps what it has locked."""
+        """Stop it between two looks at the ledger: its place in line is all that it keeps locked."""
+        until(self._is_stopped_in_peace)
+
+    def _is_stopped_in_peace(self) -> bool:
         self._child.send_signal(signal.SIGSTOP)
+        os.waitpid(self._child.pid, os.WUNTRACED)
+        if is_free(kept(self._repo)):
+            return True
+        self.go_on()
+        return False
 
     def go_on(self) -> None:
         self._child.send_signal(signal.SIGCONT)
@@ -316,6 +327,22 @@ def overlap(one: str, other: str) -> bool:
 def standing(repo: Path) -> int:
     """How many files there are in the line of those who wait."""
     return len(list((kept(repo) / "queue").glob("*.json")))
+
+
+def is_free(store: Path) -> bool:
+    """Whether nobody is at the ledger just now: every lock can be had, that of the index among them."""
+    with contextlib.ExitStack() as closing:
+        for path in [*store.rglob("lock"), *store.rglob("lock.queue")]:
+            try:
+                fcntl.flock(closing.enter_context(path.open()), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+        index = closing.enter_context(contextlib.closing(sqlite3.connect(store / "index.sqlite", timeout=0)))
+        try:
+            index.execute("BEGIN IMMEDIATE").connection.rollback()
+        except sqlite3.OperationalError:
+            return False
+    return True
 
 
 def waiters(repo: Path) -> list[str]:
