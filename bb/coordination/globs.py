@@ -276,9 +276,9 @@ def is_laid(runs: Sequence[Sequence[T]], into: Sequence[T], fits: Callable[[T, T
 def _meets_fixed(fixed: Run, runs: tuple[Run, ...]) -> bool:
     if len(fixed) > 2:
         return is_laid(runs, fixed, _share)
-    # `.` and `..` are no names: one of so few characters must be another
-    others = ((*fixed[:place], _no_dot(fixed[place]), *fixed[place + 1 :]) for place in range(len(fixed)))
-    return any(is_laid(runs, other, _share) for other in others)
+    # `.` and `..` are no names: one of so few characters must be another, if it can
+    others = [(place, _no_dot(one)) for place, one in enumerate(fixed) if one != _letter(".")]
+    return any(is_laid(runs, (*fixed[:place], other, *fixed[place + 1 :]), _share) for place, other in others)
 
 
 def _no_dot(one: One) -> One:
