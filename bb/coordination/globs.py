@@ -168,6 +168,12 @@ def wildcards(found: Part) -> int:
     return len(found) - 1 + sum(not _is_letter(one) for run in found for one in run)
 
 
+def listed(found: Part) -> int:
+    """How many characters the classes of a part list."""
+    ones = [] if isinstance(found, str) else [one for run in found for one in run]
+    return sum(len(one[1]) for one in ones if not _is_letter(one))
+
+
 def first_letters(found: Part) -> str:
     """What every name that FOUND matches begins with."""
     if isinstance(found, str):

@@ -72,7 +72,7 @@ def scope(written: str, *, root: str, cwd: str, platform: str = POSIX, is_path: 
     anchor, names = _resolved(text, cwd, platform, is_path)
     inside = _beneath(anchor, names, root, platform)
     if inside is None:
-        raise ScopeOutside(f"{_shown(written)} lies outside the repository at {_shown(root)}")
+        raise ScopeOutside(f"{_shown(written)} lies outside the repository at {root!r}")
     return Scope(_canonical([name if is_literal else globs.part(name) for name, is_literal in inside]))
 
 
@@ -215,6 +215,8 @@ def _canonical(parts: Sequence[Part]) -> str:
     settled = _settled(list(parts))
     if sum(map(globs.wildcards, settled)) > WILDCARDS:
         raise InvalidScope(f"a scope may have {WILDCARDS} wildcards at most")
+    if sum(map(globs.listed, settled)) > globs.MEMBERS:
+        raise InvalidScope(f"the classes of a scope may have {globs.MEMBERS} characters at most")
     text = "/".join(map(globs.written, settled)) or "."
     if _has_alternatives(text):  # of a path that was given as one
         text = "/".join(globs.written(each, "*?[{") for each in settled)
@@ -224,7 +226,7 @@ def _canonical(parts: Sequence[Part]) -> str:
 
 
 def _shown(text: str) -> str:
-    return ascii(text) if len(text) <= 80 else ascii(text[:80]) + "…"
+    return repr(text) if len(text) <= 200 else repr(text[:200]) + "…"
 
 
 # -- §5.2 the classes
