@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 LOWER = "abcdefghijklmnopqrstuvwxyz"
 DIGITS = "0123456789"
 BASE32 = LOWER + "234567"
+IN_AGENT_ID = LOWER + DIGITS + "-"
 
 PERSON = "user"  # the human principal of CCCS: whoever steers the agents here
 AGENT_LENGTH = range(3, 49)
@@ -53,9 +54,7 @@ def agent_id(text: str) -> str:
 def is_agent_id(text: str) -> bool:
     return (
         len(text) in AGENT_LENGTH
-        and text.isascii()
-        and text.replace("-", "").isalnum()
-        and text == text.lower()
+        and not text.strip(IN_AGENT_ID)
         and "--" not in text
         and text[0] != "-" != text[-1]
         and text not in RESERVED

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 BEFORE_N, _, AFTER_N = lines.PREFIX.partition(b"%d")
 THREE_DIGITS = [b"%03d" % n for n in range(1000)]
+BEHIND_KIND = KIND_PART - LAMPORT_PART + 1  # so many quotes are between a line's prefix and the kind's end
 HALF = HEX_LENGTH // 2  # the bytes that a digest's hex stands for
 
 
@@ -47,10 +48,10 @@ def check(block: list[bytes], writer: str, previous: Link) -> tuple[list[bytes],
         or b"".join([head[:prefix] for head in heads]) != _prefixes(own, first, last)
     ):
         return None
-    parts = [head.split(b'"', KIND_PART + 1) for head in heads]
+    parts = [head[prefix:].split(b'"', BEHIND_KIND) for head in heads]
     try:
-        numbers = [part[LAMPORT_PART][1:-1] for part in parts]
-        kinds = [part[KIND_PART] for part in parts]
+        numbers = [part[0][:-1] for part in parts]
+        kinds = [part[BEHIND_KIND - 1] for part in parts]
         times = list(map(int, numbers))
     except (IndexError, ValueError):
         return None
@@ -98,7 +99,7 @@ def _has_fraction(found: Any) -> bool:
     """Whether there is a fraction anywhere in what an array or object holds."""
     for value in found.values() if type(found) is dict else found:
         kind = type(value)
-        if kind is float or (kind in (dict, list) and _has_fraction(value)):
+        if kind is float or ((kind is dict or kind is list) and _has_fraction(value)):
             return True
     return False
 
