@@ -76,6 +76,11 @@ def scope(written: str, *, root: str, cwd: str, platform: str = POSIX, is_path: 
     return Scope(_canonical([name if is_literal else globs.part(name) for name, is_literal in inside]))
 
 
+def existing(path: str) -> Scope:
+    """What lies at PATH, as git writes it from the root: with whatever characters the file system allows."""
+    return Scope("/".join(map(globs.written, globs.composed(path).split("/"))))
+
+
 def stored(text: str) -> Scope | None:
     """The scope that canonical TEXT from the ledger is; None when it is not canonical."""
     found = Scope(text)

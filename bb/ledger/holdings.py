@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bb.coordination import holdings, liveness, roster, scopes
 from bb.coordination.reservations import Held, Overlap
-from bb.kernel.errors import BbError
 from bb.ledger import presence
 
 TYPE_CHECKING = False
@@ -89,12 +88,8 @@ class Holdings:
         return [scope for each in ended if each.ended_at == last and (scope := scopes.stored(each.scope))]
 
     def lies_in(self, path: str, scope: Scope) -> bool:
-        """Whether a PATH, as git writes it, lies within SCOPE. A path that is no text lies nowhere."""
-        try:
-            found = scopes.scope(path, root="/", cwd="/", is_path=True)
-        except BbError:
-            return False
-        return scopes.covers(scope, found, ignore_case=self._ignore_case)
+        """Whether a PATH, as git writes it, lies within SCOPE."""
+        return scopes.covers(scope, scopes.existing(path), ignore_case=self._ignore_case)
 
     def liveness_of(self, agent: str) -> str:
         """How alive the agent is."""

@@ -33,7 +33,7 @@ class NothingToUndo(Usage):
 
 
 class NoSession(Usage):
-    """--register, --adopt and --non-interactive start a session; they go with neither --undo, --dry-run nor --home."""
+    """Options that start a session stand where none is started."""
 
     code = "NO_SESSION"
     hint = "run the two one after the other"
@@ -108,11 +108,13 @@ def init(
     """
     if delete_history and not undo:
         raise NothingToUndo
-    is_session = bool(register or adopt or non_interactive)
     if register and adopt:
         raise adoption.AdoptOrRegister(recommendation=start.advice(desk))
-    if is_session and (undo or dry_run or home):
-        raise NoSession
+    _refuse_what_means_nothing(
+        is_session=bool(register or adopt or non_interactive),
+        is_alone=undo or dry_run or home,
+        idle={"--role": role and not register, "--scope": scope and not adopt, "--bead": bead and not adopt},
+    )
     if non_interactive and not (register or adopt):
         raise adoption.AmbiguousSession(recommendation=start.advice(desk))
     if adopt or register:
@@ -148,6 +150,21 @@ def init(
         }
     finally:
         store.close()
+
+
+def _refuse_what_means_nothing(*, is_session: bool, is_alone: bool, idle: dict[str, object]) -> None:
+    if is_session and is_alone:
+        raise NoSession(
+            "--register, --adopt and --non-interactive start a session; "
+            "they go with neither --undo, --dry-run nor --home"
+        )
+    for option in (option for option, is_idle in idle.items() if is_idle):
+        needed, hint = (
+            ("--register", "bb init --register amber-otter --role builder")
+            if option == "--role"
+            else ("--adopt", "bb init --adopt amber-otter --scope src/parser --bead bb-12")
+        )
+        raise NoSession(f"{option} goes with {needed}", hint=f"for example {hint}")
 
 
 @op(

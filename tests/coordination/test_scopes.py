@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+import unicodedata
 from collections.abc import Iterator
 from functools import cache
 from itertools import product
@@ -693,3 +694,24 @@ def test_overlap_is_the_same_both_ways_round(one: str, other: str, ignore_case: 
 
 def test_parts_end_without_any_depth():
     assert scope("a/**/b/**").parts == ("a", DEPTH, "b", STAR)
+
+
+# -- what git names
+
+
+@pytest.mark.parametrize(
+    "path", ["src/a\tb", "src/line\nfeed", "src/\udcff", "src/{a,b}", "src/[x]", "src/*", "src/!x", "src/x" * 3000]
+)
+@BOTH_RULES
+def test_what_git_names_lies_in_the_directory_it_lies_in(path: str, ignore_case: bool):
+    assert scopes.covers(scope("src"), scopes.existing(path), ignore_case=ignore_case)
+    assert scopes.covers(scope("s*/*"), scopes.existing(path), ignore_case=ignore_case)
+    assert not scopes.covers(scope("docs"), scopes.existing(path), ignore_case=ignore_case)
+    assert not scopes.covers(scope("src/*.py"), scopes.existing(path), ignore_case=ignore_case)
+
+
+@given(st.lists(st.text(st.characters(exclude_characters="/\0"), min_size=1), min_size=1).map("/".join))
+def test_what_git_names_is_a_literal_path(path: str):
+    assume(not set(NO_NAMES) & set(path.split("/")))
+
+    assert scopes.existing(path).path == unicodedata.normalize("NFC", path)
