@@ -83,6 +83,12 @@ class MissingValue(Usage):
     code = "MISSING_VALUE"
 
 
+class RepeatedOption(Usage):
+    """An option that takes one value is given more than once."""
+
+    code = "REPEATED_OPTION"
+
+
 class UnexpectedArgument(Usage):
     """There is an argument too many."""
 
@@ -198,16 +204,20 @@ class _Group(TyperGroup):
 
 
 class _Command(TyperCommand):
-    """A command that never takes one of its own options for another one's value."""
+    """A command that never takes one of its own options for another one's value, and silently drops none."""
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
-        takes_value = {name for param in self.params if not getattr(param, "is_flag", False) for name in param.opts}
-        known = {name for param in self.params for name in param.opts} | {"-h", "--help", JSON}
-        for word, following in itertools.pairwise(args):
-            if word == "--":
-                break
+        options = [param for param in self.params if isinstance(param, TyperOption)]
+        takes_value = {name: param for param in options if not param.is_flag for name in param.opts}
+        known = {name for param in options for name in param.opts} | {"-h", "--help", JSON}
+        words = args[: args.index("--")] if "--" in args else args
+        for word, following in itertools.pairwise(words):
             if word in takes_value and following.partition("=")[0] in known:
                 raise BadOptionUsage(word, f"Option '{word}' requires an argument.", ctx=ctx)
+        given = [name for word in words if (name := word.partition("=")[0]) in takes_value]
+        for name in given:
+            if given.count(name) > 1 and not takes_value[name].multiple:
+                raise BadOptionUsage(name, f"Option '{name}' is given more than once.", ctx=ctx)
         return super().parse_args(ctx, args)
 
 
@@ -224,6 +234,7 @@ def _command(op: Op) -> TyperCommand:
         name=op.words.split()[-1],
         callback=choose,
         help=f"{op.summary}\n\n{op.description}",
+        short_help=op.summary,
         epilog=_examples(op.examples),
         rich_markup_mode=None,
         params=[*(_param(parameter) for parameter in op.parameters), _json_option()],
@@ -309,7 +320,9 @@ def _suggestion(error: ClickException, command: str) -> str:
     """The commands that a misspelt one may have meant."""
     context = error.ctx if isinstance(error, UsageError) else None
     known = context.command.list_commands(context) if context and isinstance(context.command, TyperGroup) else []
-    close = difflib.get_close_matches(command.rpartition(" ")[2], known)
+    word = command.rpartition(" ")[2]
+    elsewhere = [f"bb {op.words}" for op in catalogue.everything() if word in (op.words, op.words.split()[-1])]
+    close = elsewhere or difflib.get_close_matches(word, known)
     return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
 
 
@@ -324,8 +337,9 @@ def _translated(error: ClickException, command: str) -> Usage:
     if isinstance(error, NoSuchOption):
         return UnknownOption(message, hint=hint)
     if isinstance(error, BadOptionUsage):
-        is_missing = "requires" in message
-        return (MissingValue if is_missing else UnexpectedArgument)(message, hint=hint)
+        if "more than once" in message:
+            return RepeatedOption(message, hint=hint)
+        return (MissingValue if "requires" in message else UnexpectedArgument)(message, hint=hint)
     if message.startswith("No such command"):
         return UnknownCommand(message + _suggestion(error, command), hint=_where_to_look(command.rpartition(" ")[0]))
     if "unexpected extra argument" in message:

@@ -15,9 +15,14 @@ CLEAR = "\r\x1b[K"
 _is_shown = False
 
 
+def is_watched() -> bool:
+    """Whether somebody sees what is said meanwhile."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
 def shown() -> Callable[[int, int], None] | None:
     """What to call with the bytes read and to be read; None when nobody would see it."""
-    if sys.stderr is None or not sys.stderr.isatty():
+    if not is_watched():
         return None
     next_time = time.monotonic() + PATIENCE
 

@@ -26,9 +26,10 @@ def perform(op: Op, given: Mapping[str, Any], *, as_json: bool, is_typed: bool =
 
     def call() -> int:
         arguments = catalogue.bind(op, given, is_typed=is_typed)
-        at: Desk = desk.here(progress.shown(), None if as_json or not _is_somebody_there() else _ask)
+        ask = None if as_json or not _is_somebody_there() else _ask
+        at: Desk = desk.here(progress.shown(), ask, _tell if progress.is_watched() else None)
         try:
-            answer = op.call(at, **arguments)
+            answer = op.answer(at, arguments)
             if op.streams and not isinstance(answer, dict):
                 say.stream(op, answer, as_json=as_json, is_endless=bool(arguments.get("follow")))
             else:
@@ -42,6 +43,10 @@ def perform(op: Op, given: Mapping[str, Any], *, as_json: bool, is_typed: bool =
 
 def _is_somebody_there() -> bool:
     return sys.stdin is not None and sys.stdin.isatty()
+
+
+def _tell(news: str) -> None:
+    say.lines([harmless(news)], sys.stderr)
 
 
 def _ask(question: str) -> bool:

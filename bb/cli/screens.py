@@ -1,8 +1,9 @@
-"""Whole screens for people: status, problems, timeline, sessions, resume."""
+"""Whole screens for people: status, problems, timeline, sessions, resume; lists of agents, messages, reservations."""
 
 from __future__ import annotations
 
-from bb.cli import paint
+from bb.cli import paint, text
+from bb.cli.paint import brief, column, flowing, hanging, whole
 from bb.kernel import clock
 from bb.kernel.show import harmless
 
@@ -11,22 +12,37 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
+    Section = tuple[str, list[str], str]  # its title, its lines, and the command that shows all of them
+
+
+def of(command: str, data: Any) -> Iterable[str]:
+    """The lines that say DATA, the answer of COMMAND, as wide as the terminal allows."""
+    return paint.laid_out(FORMS[command](data))
+
 
 def status(shown: dict[str, Any]) -> list[str]:
     """One screen: agents by liveness, what they hold, what waits to be accepted, who collides."""
     now = clock.parse_or(shown["at"], 0)
-    lines = [paint.heading(f"{harmless(shown['repository'])}, {shown['at']}")]
+    head = [paint.heading(f"{flowing(shown['repository'])}, {shown['at']}")]
     if shown["is_damaged"]:
-        lines.append(paint.painted("The ledger is damaged: run `bb doctor`.", "red"))
-    lines += _section("Agents", [_agent(each, now) for each in shown["agents"]], "nobody has registered")
-    lines += _section("Held", [_held(each) for each in shown["reservations"]], "nothing")
-    lines += _section("To be accepted", [_unacked(each, now) for each in shown["unacked"]], "nothing")
+        head.append(paint.painted(f"The ledger is damaged: run {whole('`bb doctor`')}.", "red"))
+    held, unacked = shown["reservations"], shown["unacked"]
+    if paint.height():  # what does not fit on the screen should be what is least urgent
+        held = sorted(held, key=lambda each: (_is_well(each), each["seconds_left"]))
+        unacked = sorted(unacked, key=lambda each: str(each["created_at"]))
+    sections = [
+        _section("Agents", [_agent(each, now) for each in shown["agents"]], "bb agent list", "nobody has registered"),
+        _section("Held", [_held(each) for each in held], "bb agent status"),
+        _section("To be accepted", [_unacked(each, now) for each in unacked], "bb status | less"),
+    ]
     if shown["incursions"]:
-        lines += _section("In each other's way", [_incursion(each) for each in shown["incursions"]], "")
+        sections.append(
+            _section("In each other's way", [_incursion(each) for each in shown["incursions"]], "bb problems")
+        )
     if shown["waiting"]:
-        rows = [f"{each['agent_id']}  for {', '.join(map(harmless, each['scopes']))}" for each in shown["waiting"]]
-        lines += _section("In line", rows, "")
-    return lines
+        rows = [f"{each['agent_id']}  for {', '.join(map(whole, each['scopes']))}" for each in shown["waiting"]]
+        sections.append(_section("In line", rows, "bb status | less"))
+    return _on_one_screen(head, sections)
 
 
 def problems(found: list[dict[str, Any]]) -> list[str]:
@@ -36,25 +52,27 @@ def problems(found: list[dict[str, Any]]) -> list[str]:
     lines = []
     for each in found:
         when = f"{each['since'][:16].replace('T', ' ')}  "
-        lines.append(f"{when}{paint.painted(harmless(each['text']), 'bold')}")
-        lines.append(f"{' ' * len(when)}-> {harmless(each['next_step'])}")
+        lines.append(f"{when}{hanging(paint.painted(_problem(each), 'bold'))}")
+        indent = " " * paint.inset(len(when))
+        lines += [f"{indent}{hanging(flowing(line))}" for line in each.get("body", "").splitlines() if line.strip()]
+        if "answer" in each:
+            lines.append(f"{indent}{hanging('-> ' + flowing(each['answer']))}")
+        lines.append(f"{indent}{hanging('-> ' + _next_step(each['next_step']))}")
     return lines
 
 
 def timeline(told: list[dict[str, Any]]) -> list[str]:
     """One line for each thing that happened, oldest first, day by day."""
     if not told:
-        return ["Nothing has happened."]
+        return ["Nothing to tell."]
     lines, day, wide = [], "", max(len(harmless(each["by"])) for each in told)
     for each in told:
         if each["at"][:10] != day:
             day = each["at"][:10]
             lines.append(paint.heading(harmless(day)))
-        who = f"{harmless(each['by']):<{wide}}"
-        bead = f" [{each['bead_id']}]" if each["bead_id"] else ""
-        start = f"  {each['at'][11:19]}  "
-        text = paint.fitted(each["text"] + bead, len(start) + wide + 2)
-        lines.append(f"{start}{paint.painted(who, 'cyan')}  {text}")
+        who = column(paint.painted(harmless(each["by"]), "cyan"), wide)
+        bead = f" [{whole(each['bead_id'])}]" if each["bead_id"] else ""
+        lines.append(f"  {each['at'][11:19]}  {who}  {_told(each['text'])}{bead}")
     return lines
 
 
@@ -63,17 +81,20 @@ def sessions(shown: dict[str, Any]) -> list[str]:
     lines = []
     for group in shown["feed"]:
         epic = group["epic"]
-        name = f"{harmless(epic['id'])}  {paint.fitted(epic['title'] or '', 24)}" if epic["id"] else epic["title"]
+        name = f"{whole(epic['id'])}  {brief(epic['title'] or '')}" if epic["id"] else epic["title"]
         lines.append(paint.heading(f"{name}  ({len(group['tasks'])})"))
         lines += [_task(task) for task in group["tasks"]]
     for each in shown["incursions"]:
         lines.append(paint.painted(f"Conflict: {_incursion(each)}", "red"))
-    return lines or ["No sessions found."]
+    beads = shown["beads"]
+    if note := beads["note"] or (beads["skipped"] and f"{beads['skipped']} lines of {beads['path']} cannot be read"):
+        lines.append(paint.painted(f"Beads: {flowing(str(note))}", "dim"))
+    return lines or ["No sessions to show."]
 
 
 def session(shown: dict[str, Any]) -> list[str]:
     """One bead, and its conversation."""
-    title = f"{harmless(shown['id'])}  {paint.fitted(shown['title'] or '', 24)}".rstrip()
+    title = f"{whole(shown['id'])}  {flowing(shown['title'] or '')}".rstrip()
     owner = f", {harmless(shown['owner'])}" if shown["owner"] else ", unassigned"
     lines = [f"{paint.heading(title)}  {paint.state(shown['session_state'])}{owner}"]
     if not shown["conversation"]:
@@ -81,65 +102,221 @@ def session(shown: dict[str, Any]) -> list[str]:
     for row in shown["conversation"]:
         at = row["at"][:16].replace("T", " ")
         if row["type"] == "activity":
-            lines.append(paint.painted(f"  {at}  {harmless(row['from'] or '')} {harmless(row['subject'])}", "dim"))
+            lines.append(
+                "  " + paint.painted(f"{at}  {harmless(row['from'] or '')} {_activity(row['subject'])}", "dim")
+            )
             continue
         to = f" -> {harmless(row['to'])}" if row["to"] else ""
-        label = paint.painted(row["label"], "cyan")
-        lines.append(f"  {at}  {harmless(row['from'])}{to}  {label}: {paint.fitted(row['subject'], 40)}  {_done(row)}")
-        lines += [f"      {paint.fitted(line, 6)}" for line in row["body"].splitlines() if line.strip()]
+        label = paint.painted(whole(row["label"]), "cyan")
+        lines.append(f"  {at}  {harmless(row['from'])}{to}  {label}: {flowing(row['subject'])}  {_done(row)}")
+        lines += [f"      {hanging(flowing(line))}" for line in row["body"].splitlines() if line.strip()]
     return lines
 
 
 def resume(shown: dict[str, Any]) -> list[str]:
     """All an agent needs to go on, in few words."""
-    lines = [f"You are {shown['agent_id']} ({harmless(shown['role'])}), {shown['liveness']}."]
+    lines = [f"You are {shown['agent_id']} ({flowing(shown['role'])}), {shown['liveness']}."]
     for each in shown["holds"]:
         over = ", EXPIRED" if each.get("is_expired") else ""
-        lines.append(
-            f"You hold {harmless(each['scope'])} for {harmless(each['bead'])} until {each['expires_at']}{over}."
-        )
-    if not shown["holds"]:
+        lines.append(f"You hold {whole(each['scope'])} for {whole(each['bead'])} until {each['expires_at']}{over}.")
+    left_out = shown.get("left_out", {})
+    if not shown["holds"] and "holds" not in left_out:
         lines.append("You hold nothing.")
     lines += [
-        f"To accept: {each['id']} from {harmless(each['from'])}: {harmless(each['subject'])}"
+        f"To accept: {each['id']} from {harmless(each['from'])}: {flowing(each['subject'])}"
         for each in shown["to_accept"]
     ]
     if shown["unread"]:
-        lines.append(f"Unread messages: {shown['unread']}. `bb agent inbox --state unread` shows them.")
+        command = whole("`bb agent inbox --state unread`")
+        lines.append(f"Unread messages: {shown['unread']}. {command} shows them.")
     if last := shown["last_handoff"]:
-        lines.append(f"Last hand-off, from {harmless(last['from'])} ({last['state']}): {harmless(last['summary'])}")
-        lines.append(f"Next: {harmless(last['next_action'])}")
+        lines.append(f"Last hand-off, from {harmless(last['from'])} ({last['state']}): {flowing(last['summary'])}")
+        lines.append(f"Next: {flowing(last['next_action'])}")
     if shown["dirty"]:
-        lines.append(f"Uncommitted in your scopes: {', '.join(map(harmless, shown['dirty']))}")
-    for name, count in shown.get("left_out", {}).items():
-        lines.append(f"({count} more in {name})")
+        lines.append(f"Uncommitted in your scopes: {', '.join(map(whole, shown['dirty']))}")
+    more = {"holds": "you hold", "to_accept": "to accept", "dirty": "with uncommitted changes"}
+    lines += [f"({count} more {more[name]})" for name, count in left_out.items()]
     return lines
 
 
-def _section(title: str, rows: list[str], otherwise: str) -> list[str]:
-    return ["", paint.heading(title), *(f"  {row}" for row in (rows or [paint.painted(otherwise, "dim")]))]
+def agents(listed: list[dict[str, Any]]) -> list[str]:
+    """Who is registered."""
+    if not listed:
+        return [f"No agents to show. {whole('`bb agent register --name NAME --role ROLE`')} adds one."]
+    wide = max(len(agent["agent_id"]) for agent in listed)
+    return [
+        f"{column(agent['agent_id'], wide)}  {paint.state(agent['liveness'], 7)}"
+        f"  {whole('seen ' + agent['last_seen_at'])}  {brief(_role(agent))}"
+        for agent in listed
+    ]
+
+
+def holdings(found: dict[str, Any]) -> list[str]:
+    """What is held, and how much there is of everything."""
+    summary = found["summary"]
+    first = (
+        f"{summary['active']} held, {summary['released']} released, {summary['expired']} expired, "
+        f"{summary['taken_over']} taken over, {summary['unacked_required_messages']} messages to be accepted"
+    )
+    held = [
+        f"{whole(each['scope'])}  {each['agent_id']} ({paint.state(each['owner_liveness'])})"
+        f"  {'until ' + each['expires_at'] if each['state'] == 'active' else paint.state('expired')}"
+        f"  [{whole(each['bead_id'])}]"
+        for each in found["reservations"]
+    ]
+    return [first, *held, *(map(_headline, found["unacked_required_messages"]))]
+
+
+def inbox(messages: list[dict[str, Any]]) -> list[str]:
+    """Messages without their bodies."""
+    return [_headline(each) for each in messages] or ["No messages."]
+
+
+def letters(messages: list[dict[str, Any]]) -> list[str]:
+    """Messages with all that they say."""
+    return [line for each in messages for line in letter(each)]
+
+
+def letter(message: dict[str, Any]) -> list[str]:
+    """One message with all that it says."""
+    about = f"  {message['created_at']}, about {whole(message['bead_id'])}"
+    body = [f"  {hanging(flowing(line))}" for line in message["body"].splitlines() if line.strip()]
+    return [_headline(message), about, *body]
+
+
+def _headline(message: dict[str, Any]) -> str:
+    owed = ", to be accepted" if _is_owed(message) else ""
+    who = f"{message['from_agent']} to {message['to_agent']}, {message['state']}{owed}"
+    return f"[{message['message_id']}] {message['category']}: {flowing(message['subject'])} ({who})"
+
+
+def protocol_event(event: dict[str, Any]) -> list[str]:
+    """One protocol event with all that it says."""
+    to = f" -> {', '.join(event['recipients'])}" if "recipients" in event else f" -> {event['to_agent']}"
+    scope = f" in {whole(event['scope'])}" if event["scope"] else ""
+    head = f"{event['id']}  {event['created_at']}  {event['label']}: {event['from_agent']}{to}{scope}, {event['state']}"
+    return [head, *(f"  {name}: {flowing(text.short(value))}" for name, value in event["payload"].items())]
+
+
+def protocol_events(events: list[dict[str, Any]]) -> list[str]:
+    """Protocol events, each with what it is about."""
+    lines = []
+    for event in events:
+        subject = (
+            event["payload"].get("subject")
+            or event["payload"].get("resolution_hint")
+            or event["payload"].get("evidence")
+        )
+        lines.append(
+            f"{event['created_at']}  {event['event_type']:<9}  {event['from_agent']} -> {event['to_agent']}"
+            f"  {brief(text.short(subject))}  ({event['state']})  [{event['id']}]"
+        )
+    return lines or ["No protocol events."]
+
+
+def _section(title: str, rows: list[str], more: str, otherwise: str = "nothing") -> Section:
+    return title, [f"  {row}" for row in (rows or [paint.painted(otherwise, "dim")])], more
+
+
+def _on_one_screen(head: list[str], sections: list[Section]) -> list[str]:
+    """HEAD and SECTIONS, shortened where the terminal has too few lines for them."""
+    gap, kept = [""], [len(rows) for _, rows, _ in sections]
+    if height := paint.height():
+        room = height - 1 - paint.lines_taken(head) - 2 * len(sections)  # the prompt takes a line, too
+        if room < len(sections):
+            gap, room = [], room + len(sections)
+        kept = _shared_out([rows for _, rows, _ in sections], room)
+    lines = head
+    for (title, rows, more), count in zip(sections, kept, strict=True):
+        left_out = [f"  … {len(rows) - count} more: {whole(more)}"] if count < len(rows) else []
+        lines = [*lines, *gap, paint.heading(title), *rows[:count], *left_out]
+    return lines
+
+
+def _shared_out(sections: list[list[str]], room: int) -> list[int]:
+    """How many rows of each of SECTIONS have ROOM: one more for each in turn, as long as there is any."""
+    heights = [[paint.lines_taken([row]) for row in rows] for rows in sections]
+    kept = [0] * len(sections)
+    room -= len(sections)  # each says in a line how many are left out; the last row takes that line's place
+    grew = True
+    while grew:
+        grew = False
+        for number, tall in enumerate(heights):
+            shown = kept[number]
+            if shown < len(tall) and (needed := tall[shown] - (shown == len(tall) - 1)) <= room:
+                kept[number], room, grew = shown + 1, room - needed, True
+    return kept
 
 
 def _agent(agent: dict[str, Any], now: int) -> str:
     seen = paint.span((now - clock.parse_or(agent["last_seen_at"], now)) // 1000)
-    return f"{agent['agent_id']:<24} {paint.state(agent['liveness'], 8)} seen {seen} ago, {harmless(agent['role'])}"
+    return f"{column(agent['agent_id'], 24)} {paint.state(agent['liveness'], 8)} seen {seen} ago, {brief(_role(agent))}"
+
+
+def _role(agent: dict[str, Any]) -> str:
+    """What an agent does, and what people are to call it, where that is not its id."""
+    name = agent["display_name"]
+    return agent["role"] if name == agent["agent_id"] else f"{agent['role']} ({name})"
 
 
 def _held(each: dict[str, Any]) -> str:
     left = paint.span(each["seconds_left"]) + " left" if each["state"] == "active" else paint.state("expired")
     shared = ", shared" if each["shared"] else ""
     who = f"{each['agent_id']} ({paint.state(each['owner_liveness'])})"
-    return f"{paint.fitted(each['scope'], 50):<30} {who}, {left}{shared} [{harmless(each['bead_id'])}]"
+    return f"{column(whole(each['scope']), 30)} {who}, {left}{shared} [{whole(each['bead_id'])}]"
+
+
+def _is_well(each: dict[str, Any]) -> bool:
+    """Whether a reservation runs, and its holder is there."""
+    return bool(each["state"] == each["owner_liveness"] == "active")
 
 
 def _unacked(each: dict[str, Any], now: int) -> str:
     age = paint.span((now - clock.parse_or(each["created_at"], now)) // 1000)
-    text = f"{each['from_agent']} -> {each['to_agent']}  {each['label']}: {each['subject']}"
-    return f"{paint.fitted(text, 40)}  {age} ago  [{each['message_id']}]"
+    said = brief(f"{each['label']}: {each['subject']}")
+    return f"{each['from_agent']} -> {each['to_agent']}  {said}  {whole(age + ' ago')}  [{each['message_id']}]"
 
 
 def _incursion(each: dict[str, Any]) -> str:
-    return harmless(f"{each['from_agent']} in {each['scope']}, held by {each['to_agent']} ({each['held']})")
+    return f"{each['from_agent']} in {whole(each['scope'])}, held by {each['to_agent']} ({whole(each['held'])})"
+
+
+def _problem(each: dict[str, Any]) -> str:
+    """What is the matter. Somebody's own words follow the colon; before it, and where there are none, are names."""
+    names, colon, said = each["text"].partition(": ") if "message_id" in each else (each["text"], "", "")
+    sentence = harmless(names) + colon + flowing(said)
+    return sentence.replace(harmless(each["scope"]), whole(each["scope"])) if each.get("scope") else sentence
+
+
+def _next_step(step: str) -> str:
+    """STEP, with the command it ends in on one line."""
+    advice, colon, command = step.rpartition(": ")
+    return f"{harmless(advice)}{colon}{whole(command)}" if command.startswith("bb ") else harmless(step)
+
+
+# Sentences of the timeline that end in somebody's own words: how they begin, and what those words follow.
+ENDINGS = (("started as ", "started as "), ("", ": "))
+
+
+def _told(sentence: str) -> str:
+    """SENTENCE, with the words that somebody chose cut to one line."""
+    for beginning, mark in ENDINGS:
+        if sentence.startswith(beginning) and mark in sentence:
+            names, _, said = sentence.partition(mark)
+            return f"{harmless(names)}{mark}{brief(said)}"
+    return harmless(sentence)
+
+
+def _activity(subject: str) -> str:
+    """SUBJECT, which ends in a scope."""
+    for verb in ("took over ", "reserved ", "let lapse ", "released "):
+        if subject.startswith(verb):
+            return verb + whole(subject.removeprefix(verb))
+    return harmless(subject)
+
+
+def _is_owed(message: dict[str, Any]) -> bool:
+    return bool(message["requires_ack"]) and message["state"] != "acked"
 
 
 def _task(task: dict[str, Any]) -> str:
@@ -147,9 +324,10 @@ def _task(task: dict[str, Any]) -> str:
     talk = task["communication"]
     notes = [f"{talk['unread_count']} unread"] if talk["unread_count"] else []
     notes += [f"{talk['pending_required']} to accept"] if talk["pending_required"] else []
-    title = paint.fitted(task["title"] or talk["latest_snippet"] or "", 60)
+    title = brief(task["title"] or talk["latest_snippet"] or "")
     more = f"  ({', '.join(notes)})" if notes else ""
-    return f"  {harmless(task['id']):<16} {paint.state(task['session_state'], 12)} {harmless(owner)}  {title}{more}"
+    name, state = column(whole(task["id"]), 16), paint.state(task["session_state"], 12)
+    return f"  {name} {state} {harmless(owner)}  {title}{more}".rstrip()
 
 
 def _done(row: dict[str, Any]) -> str:
@@ -163,4 +341,13 @@ FORMS: dict[str, Callable[[Any], Iterable[str]]] = {
     "sessions list": sessions,
     "sessions show": session,
     "resume": resume,
+    "agent list": agents,
+    "agent status": holdings,
+    "agent inbox": inbox,
+    "agent wait": lambda come: letters(come["messages"]),
+    "agent read": letter,
+    "protocol handoff": protocol_event,
+    "protocol blocked": protocol_event,
+    "protocol show": protocol_event,
+    "protocol list": protocol_events,
 }

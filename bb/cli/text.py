@@ -11,20 +11,25 @@ if TYPE_CHECKING:
 
     from bb.kernel.errors import BbError
 
-SCREENS = frozenset(["status", "problems", "timeline", "sessions list", "sessions show", "resume"])
+SCREENS = frozenset(
+    [
+        *("status", "problems", "timeline", "sessions list", "sessions show", "resume"),
+        *("agent list", "agent status", "agent inbox", "agent wait", "agent read"),
+        *("protocol list", "protocol show", "protocol handoff", "protocol blocked"),
+    ]
+)
 MARKS = {"good": "ok  ", "odd": "note", "broken": "FAIL"}
 
 
 def of(command: str, data: Any) -> Iterable[str]:
     """The lines that say DATA, the answer of COMMAND."""
-    form = FORMS.get(command) or (_screens().get(command) if command in SCREENS else _plain)
-    return (form or _plain)(data)
+    return _screen(command, data) if command in SCREENS else FORMS.get(command, _plain)(data)
 
 
-def _screens() -> dict[str, Callable[[Any], Iterable[str]]]:
-    from bb.cli import screens  # noqa: PLC0415  (no verb that must be quick has a screen)
+def _screen(command: str, data: Any) -> Iterable[str]:
+    from bb.cli import screens  # noqa: PLC0415  (a heartbeat has no screen)
 
-    return screens.FORMS
+    return screens.of(command, data)
 
 
 def of_error(error: BbError) -> list[str]:
@@ -38,25 +43,26 @@ def findings(error: BbError) -> Iterable[str]:
     """What a refusal carries that a person wants to see first."""
     if "checks" in error.details:
         return _doctor(error.details)
-    return _screens()["problems"](error.details) if "problems" in error.details else []
+    return _screen("problems", error.details) if "problems" in error.details else []
 
 
 def _plain(data: Any) -> list[str]:
     if isinstance(data, dict):
         width = max(map(len, data), default=0)
-        return [f"{name:<{width}}  {_short(value)}" for name, value in data.items()]
+        return [f"{name:<{width}}  {short(value)}" for name, value in data.items()]
     if isinstance(data, list):
-        return [_short(item) for item in data]
-    return [_short(data)]
+        return [short(item) for item in data]
+    return [short(data)]
 
 
-def _short(value: Any) -> str:
+def short(value: Any) -> str:
+    """VALUE in words, on one line."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):
-        return ", ".join(f"{harmless(str(name))}={_short(item)}" for name, item in value.items())
+        return ", ".join(f"{harmless(str(name))}={short(item)}" for name, item in value.items())
     if isinstance(value, list):
-        return "; ".join(map(_short, value)) or "none"
+        return "; ".join(map(short, value)) or "none"
     return "-" if value is None else harmless(str(value))
 
 
@@ -68,22 +74,14 @@ def _registered(agent: dict[str, Any]) -> list[str]:
     return [f"{agent['agent_id']} is registered as {harmless(agent['role'])}"]
 
 
-def _agents(agents: list[dict[str, Any]]) -> list[str]:
-    if not agents:
-        return ["No agents. `bb agent register --name NAME --role ROLE` adds one."]
-    width = max(len(agent["agent_id"]) for agent in agents)
-    return [
-        f"{agent['agent_id']:<{width}}  {agent['liveness']:<7}  seen {agent['last_seen_at']}  {harmless(agent['role'])}"
-        for agent in agents
-    ]
-
-
 def _name(found: dict[str, Any]) -> list[str]:
     return list(found["names"])
 
 
 def _retired(found: dict[str, Any]) -> list[str]:
-    return [f"{found['agent_id']} is retired; {found['released']} reservations given back"]
+    lines = [f"{found['agent_id']} is retired; {found['released']} reservations given back"]
+    left = found["not_accepted"]
+    return [*lines, f"Not accepted, so ask somebody else: {', '.join(left)}"] if left else lines
 
 
 def _reserved(found: dict[str, Any]) -> list[str]:
@@ -113,45 +111,19 @@ def _released(found: dict[str, Any]) -> list[str]:
     return [f"{harmless(each['scope'])} is {each['state']}" for each in found["reservations"]] or ["You held nothing."]
 
 
-def _agent_status(found: dict[str, Any]) -> list[str]:
-    summary = found["summary"]
-    first = (
-        f"{summary['active']} held, {summary['expired']} expired, {summary['released']} ended, "
-        f"{summary['unacked_required_messages']} messages to be accepted"
-    )
-    lines = [
-        f"{harmless(each['scope'])}  {each['agent_id']}  {each['state']}  until {each['expires_at']}"
-        f"  [{harmless(each['bead_id'])}]"
-        for each in found["reservations"]
-    ]
-    return [first, *lines]
-
-
 def _message(message: dict[str, Any]) -> list[str]:
     to = message.get("recipients", [message["to_agent"]])
     return [f"{message['message_id']} to {', '.join(to)}: {message['state']}"]
 
 
-def _messages(messages: list[dict[str, Any]]) -> list[str]:
-    return [
-        f"[{each['message_id']}] {each['category']}: {harmless(each['subject'])}"
-        f" (from {each['from_agent']}, {each['state']}{', to be accepted' if _is_owed(each) else ''})"
-        for each in messages
-    ] or ["No messages."]
-
-
-def _is_owed(message: dict[str, Any]) -> bool:
-    return bool(message["requires_ack"]) and message["state"] != "acked"
-
-
-def _come(found: dict[str, Any]) -> list[str]:
-    return _messages(found["messages"])
-
-
 def _checked(found: dict[str, Any]) -> list[str]:
     lines = []
     for path in found["paths"]:
-        holders = "; ".join(f"{each['agent_id']} holds {harmless(each['scope'])}" for each in path["held_by"])
+        holders = "; ".join(
+            f"{'you hold' if each['agent_id'] == found['agent_id'] else each['agent_id'] + ' holds'} "
+            f"{harmless(each['scope'])}"
+            for each in path["held_by"]
+        )
         lines.append(f"{path['verdict']:<6}  {harmless(path['path'])}{'  ' + holders if holders else ''}")
     return lines
 
@@ -164,31 +136,11 @@ def _compared(found: dict[str, Any]) -> list[str]:
     ]
 
 
-def _protocol_event(event: dict[str, Any]) -> list[str]:
-    to = f" -> {', '.join(event['recipients'])}" if "recipients" in event else f" -> {event['to_agent']}"
-    scope = f" in {harmless(event['scope'])}" if event["scope"] else ""
-    head = f"{event['id']}  {event['created_at']}  {event['label']}: {event['from_agent']}{to}{scope}, {event['state']}"
-    return [head, *(f"  {name}: {_short(value)}" for name, value in event["payload"].items())]
-
-
-def _protocol_events(events: list[dict[str, Any]]) -> list[str]:
-    lines = []
-    for event in events:
-        subject = (
-            event["payload"].get("subject")
-            or event["payload"].get("resolution_hint")
-            or event["payload"].get("evidence")
-        )
-        lines.append(
-            f"{event['created_at']}  {event['event_type']:<9}  {event['from_agent']} -> {event['to_agent']}"
-            f"  {_short(subject)}  ({event['state']})  [{event['id']}]"
-        )
-    return lines or ["No protocol events."]
-
-
 def _session(made: dict[str, Any]) -> list[str]:
     how = f"goes on as {made['agent_id']}" if made["mode"] == "adopt" else f"starts as {made['agent_id']}"
     lines = [f"This session {how}", f"  {harmless(made['recommendation']['why'])}"]
+    if note := made.get("looked_at", {}).get("beads", {}).get("note"):
+        lines.append(f"  Beads: {harmless(note)}")
     return [*lines, *([f"  Note: {harmless(made['warning'])}"] if made.get("warning") else [])]
 
 
@@ -222,7 +174,7 @@ def _doctor(report: dict[str, Any]) -> list[str]:
 
 
 def _event(event: dict[str, Any]) -> list[str]:
-    what = ", ".join(f"{harmless(name)}={_short(value)}" for name, value in event["data"].items())
+    what = ", ".join(f"{harmless(name)}={short(value)}" for name, value in event["data"].items())
     return [f"{harmless(event['ts'])}  {harmless(event['kind'])}  {harmless(event['by'])}  {what}  [{event['id']}]"]
 
 
@@ -249,24 +201,15 @@ def _status(status: dict[str, Any]) -> list[str]:
 FORMS: dict[str, Callable[[Any], Iterable[str]]] = {
     "agent heartbeat": _heartbeat,
     "agent register": _registered,
-    "agent list": _agents,
     "agent name": _name,
     "agent retire": _retired,
     "agent reserve": _reserved,
     "agent renew": _renewed,
     "agent release": _released,
-    "agent status": _agent_status,
     "agent send": _message,
-    "agent read": _message,
     "agent ack": _message,
-    "agent inbox": _messages,
-    "agent wait": _come,
     "check": _checked,
     "scope compare": _compared,
-    "protocol handoff": _protocol_event,
-    "protocol blocked": _protocol_event,
-    "protocol show": _protocol_event,
-    "protocol list": _protocol_events,
     "init": _init,
     "doctor": _doctor,
     "ledger log": _event,

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 UNCOMMITTED_SCOPE, IN_PROGRESS_OWNERSHIP = "uncommitted_scope", "in_progress_ownership"
 NO_EVIDENCE, NAME_TAKEN, NO_IDENTITY, NAME_FREE = "no_evidence", "name_taken", "no_identity_requested", "name_free"
-ADOPT, REGISTER = "adopt", "register"
+UNKNOWN_AGENT, NOT_A_REPOSITORY, NOT_UNDERSTOOD = "unknown_agent", "not_a_git_repo", "invalid_request"
+ANOTHER = "start under another name, or adopt this one if its work is yours to go on with"
+ADOPT, REGISTER, STOP = "adopt", "register", "stop"
 SHOWN = 5  # names in a sentence; the lists have them all
 
 
@@ -79,9 +81,9 @@ def vouched_for(agent: str) -> Evidence:
     return Evidence(IN_PROGRESS_OWNERSHIP, text)
 
 
-def recommend(action: str, reason: str, agent: str, why: str) -> dict[str, Any]:
+def recommend(action: str, reason: str, agent: str | None, why: str) -> dict[str, Any]:
     """The same advice for the same situation, in words a program can read."""
-    command = f"bb init --non-interactive --{action} {agent}"
+    command = None if agent is None else f"bb init --non-interactive --{action} {agent}"
     return {"action": action, "reason": reason, "agent_id": agent, "why": why, "command": command}
 
 

@@ -23,8 +23,13 @@ class Bead(Record):
     updated_at: str | None
 
 
+def is_something_else(record: object) -> bool:
+    """Whether a RECORD of the tracker says of itself that it is no bead; a memory, say."""
+    return isinstance(record, dict) and record.get("_type") not in (None, "issue")
+
+
 def bead(record: object) -> Bead | None:
-    """The bead that a RECORD of the tracker describes; None when it describes something else, a memory say."""
+    """The bead that a RECORD of the tracker describes; None when it describes none."""
     if not isinstance(record, dict):
         return None
     name, title, status = record.get("id"), record.get("title"), record.get("status")

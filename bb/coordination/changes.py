@@ -6,13 +6,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-OURS = (".beads/", ".beadboard/", ".bb/")  # a tool's own files are nobody's work
+OURS = frozenset([".beads", ".beadboard", ".bb"])  # a tool's own files are nobody's work, wherever they lie
 MOVED = "RC"  # renamed and copied: the entry is followed by the old path
 
 
 def changed_paths(octets: bytes) -> list[str]:
     """The paths in `git status --porcelain=v1 -z -uall`; both sides of what was renamed."""
-    return [path for path in _paths(octets) if not path.startswith(OURS)]
+    return [path for path in _paths(octets) if OURS.isdisjoint(path.split("/"))]
 
 
 def _paths(octets: bytes) -> Iterator[str]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from bb.kernel.record import Record
 
+# how an INCURSION ended
+REFUSED, OVERLAPPING, TAKEN_OVER = "refused", "overlapping", "taken_over"
+
 
 class Registered(Record):
     """An agent took an identity: a new one, or a retired one again."""
@@ -91,6 +94,13 @@ class Incurred(Record):
     outcome: str
     hint: str
 
+    @property
+    def incident(self) -> str:
+        """What makes two of them one and the same. Trying again elsewhere in the same reservation is nothing new;
+        to hold another part of it is."""
+        what = self.scope if self.outcome == OVERLAPPING else self.kind
+        return f"incident {self.reservation} {self.incoming} {self.outcome} {what}"
+
 
 class Resumed(Record):
     """A RESUME: AGENT goes on under an identity that was there before, for a REASON and on EVIDENCE."""
@@ -102,6 +112,7 @@ class Resumed(Record):
     evidence: str
     bead: str
     beads: tuple[str, ...] = ()
+    scope: str | None = None  # where the evidence lies
 
 
 AgentFact = Registered | Updated | Retired | Seen

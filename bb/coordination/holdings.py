@@ -47,6 +47,7 @@ class Reservation(Record):
     ended_at: int | None
     ended_by: str | None
     place: str  # in the total order; sorts
+    ended_place: str | None
 
     def expiry(self, seen_at: int, now: int) -> int:
         """When it ends by itself, its holder having been SEEN last then. A clock ahead of ours counts as just seen."""
@@ -86,10 +87,13 @@ def reservation(name: str, state: State | None) -> Reservation | None:
     if renewals:
         *_, (renewed, ttl) = max(renewals)
         renewed_at = max(made_at, clock.parse_or(renewed, 0))
-    _, how, by, ended = _end(state, agent) or (None, ACTIVE, None, None)
-    ended_at = None if ended is None else clock.parse_or(ended, 0)
+    how, by, ended_at, ended_place = ACTIVE, None, None, None
+    if end := _end(state, agent):
+        at, how, by, ts = end
+        ended_at, ended_place = clock.parse_or(ts, 0), sortable(at)
     return Reservation(
-        name, agent, scope, bead, ttl, shared, is_file, made_at, renewed_at, how, ended_at, by, sortable(place)
+        *(name, agent, scope, bead, ttl, shared, is_file, made_at, renewed_at),
+        *(how, ended_at, by, sortable(place), ended_place),
     )
 
 
@@ -100,8 +104,8 @@ def terms(name: str, state: State) -> list[tuple[str, str]]:  # noqa: ARG001
     *at, (_, agent, text, bead, _, _, is_file) = state["made"]
     place = sortable(at)
     always = [(f"of {agent}", place), (f"bead {bead}", place)]
-    if len(state) > 1 and _end(state, agent):
-        return always
+    if len(state) > 1 and (end := _end(state, agent)):
+        return [*always, (end[1], place)]
     scope = scopes.stored(text)
     if scope is None:  # nobody can tell what it is about, so it stands in nobody's way
         return always

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bb.coordination.facts import Registered, Updated
+from bb.coordination.liveness import ACTIVE
 from bb.kernel.errors import Conflict, NotFound, Refused, Usage
 from bb.kernel.show import has_control
 
@@ -33,7 +34,7 @@ class DuplicateAgentId(Conflict):
     """Another session already goes by that name."""
 
     code = "DUPLICATE_AGENT_ID"
-    hint = "choose another name, or change that identity with --force-update"
+    hint = "choose another name: `bb agent name` has free ones; if it is you, --force-update changes your role"
 
 
 class AgentNotFound(NotFound):
@@ -47,7 +48,14 @@ class AgentRetired(Refused):
     """That identity is retired."""
 
     code = "AGENT_RETIRED"
-    hint = "register under a new name, or take this one again with --force-update"
+    hint = "register under a new name; who goes on with its work adopts it: `bb init --adopt ID`"
+
+
+class AdoptionNeeded(Refused):
+    """That agent has fallen silent; to go on under its name is to adopt it."""
+
+    code = "ADOPTION_NEEDED"
+    hint = "`bb init --adopt ID`; if it is you who was silent, `bb agent heartbeat` first"
 
 
 def role(text: str) -> str:
@@ -66,15 +74,18 @@ def title(text: str) -> str:
     return trimmed
 
 
-def register(present: Agent | None, agent: str, role: str, title: str | None, *, force: bool) -> AgentFact:
-    """Decide whether AGENT may be registered, given what the roster PRESENTly has under that name."""
+def register(present: Agent | None, agent: str, role: str, title: str | None, *, force: bool, state: str) -> AgentFact:
+    """Decide whether AGENT may be registered, given whom the roster PRESENTly has under that name, and in which STATE.
+
+    An identity is changed by itself, while it is at work. Whoever comes back to one adopts it (§3.3.2).
+    """
     if present is None:
         return Registered(agent, role, title or agent)
     if not force:
-        state = "retired" if present.is_retired else "registered"
-        raise DuplicateAgentId(f"{agent} is already {state}", agent_id=agent)
-    if present.is_retired:
-        return Registered(agent, role, title or present.title)
+        known_as = "retired" if present.is_retired else "registered"
+        raise DuplicateAgentId(f"{agent} is already {known_as}", agent_id=agent)
+    if in_service(present, agent) and state != ACTIVE:
+        raise AdoptionNeeded(f"{agent} has fallen silent, and is {state}", agent_id=agent)
     return Updated(agent, role, title)
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 STALE_MINUTES = 15
 MINUTES_ALLOWED = range(1, 7 * 24 * 60 + 1)
 
-LITTLE = 5 * clock.MINUTE
+CREDIBLE = 24 * clock.HOUR
 
 ACTIVE, STALE, EVICTED = "active", "stale", "evicted"
 
@@ -47,12 +47,11 @@ def stale_after(minutes: str | None) -> int:
 
 
 def latest(moments: Iterable[int], now: int) -> int:
-    """The last sign of life of several. One from a clock that was far ahead only counts where there is no other.
-
-    A little ahead is nothing: who judges has asked the clock before it stood in line, and others acted meanwhile.
+    """The last sign of life of several. One ahead of our clock counts as given just now: clocks differ, and are set
+    back. One more than a day ahead only counts where there is no other: then it is our clock, perhaps, that is wrong.
     """
     known = list(moments)
-    return max((moment for moment in known if moment <= now + LITTLE), default=max(known, default=0))
+    return max((min(moment, now) for moment in known if moment <= now + CREDIBLE), default=max(known, default=0))
 
 
 def liveness(last_seen: int, now: int, threshold: int) -> str:

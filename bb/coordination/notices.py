@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bb.coordination.facts import Incurred, Resumed
+from bb.coordination.facts import OVERLAPPING, Incurred, Resumed
+from bb.coordination.protocol import INCURSION, RESUME
 from bb.kernel.order import earliest, event, sortable
 
 TYPE_CHECKING = False
@@ -22,20 +23,26 @@ def keys(fact: NoticeFact, at: Place) -> list[str]:  # noqa: ARG001
 def step(state: State | None, fact: NoticeFact, at: Place, ts: str) -> State:
     """STATE after one more fact."""
     after = dict(state or {})
-    earliest(after, "said", at, [ts, "INCURSION" if isinstance(fact, Incurred) else "RESUME", fact.as_dict()])
+    earliest(after, "said", at, [ts, INCURSION if isinstance(fact, Incurred) else RESUME, fact.as_dict()])
     return after
 
 
 def terms(name: str, state: State) -> list[tuple[str, str]]:  # noqa: ARG001
     """What a notice is found by."""
-    *at, (_, event_type, said) = state["said"]
-    place = sortable(at)
-    found = [("protocol", place), (event_type, place), (f"bead {said['bead']}", place)]
-    if event_type == "INCURSION":
-        found.append((incident(said["reservation"], said["incoming"], said["outcome"]), ""))
-    return found
+    place, fact = sortable(state["said"][:3]), notice(state)
+    if isinstance(fact, Incurred):
+        found = [("protocol", place), (INCURSION, place), (f"bead {fact.bead}", place), (fact.incident, place)]
+        return [*found, (OVERLAPPING, place)] if fact.outcome == OVERLAPPING else found
+    beads = dict.fromkeys([fact.bead, *fact.beads])
+    return [("protocol", place), (RESUME, place), *((f"bead {bead}", place) for bead in beads)]
 
 
-def incident(reservation: str, incoming: str, outcome: str) -> str:
-    """What makes two incursions one and the same."""
-    return f"incident {reservation} {incoming} {outcome}"
+def notice(state: State) -> NoticeFact:
+    """The notice that STATE describes."""
+    _, event_type, said = state["said"][3]
+    return Incurred(**said) if event_type == INCURSION else Resumed(**said)
+
+
+def noticed_at(state: State) -> str:
+    """When it was recorded, by its writer's clock."""
+    return str(state["said"][3][0])

@@ -87,6 +87,13 @@ def check_payload(event_type: object, payload: object) -> None:
             raise InvalidProtocolEvent(f"{event_type} needs {name}: {what}", path=f"$.payload.{name}")
 
 
+def may_be_read(event_type: str, payload: dict[str, Any] | None) -> bool:
+    """Whether PAYLOAD, as it was found, is that of a message of this type. Fields we do not know are let be."""
+    if payload is None or event_type not in (HANDOFF, BLOCKED):
+        return False
+    return all(_fits(wanted, payload.get(name)) for name, wanted in PAYLOADS[event_type].items())
+
+
 def _said(value: str | bool) -> str:
     return str(value).lower()
 

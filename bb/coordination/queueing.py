@@ -62,6 +62,16 @@ def _meet(me: Waiter, one: Scope, other: Scope, ignore_case: bool) -> bool:
     return kind == scopes.EXACT or (kind == scopes.PARTIAL and not me.allow_overlap)
 
 
+def is_stuck(waiter: Waiter, met: Iterable[Overlap], ignore_case: bool) -> bool:
+    """Whether WAITER, who may not take over, waits for what only somebody who may can free, given what was MET."""
+    return any(
+        _meet(waiter, one, meeting.held.scope, ignore_case)
+        for meeting in met
+        if not meeting.held.is_protected and meeting.held.reservation.agent != waiter.agent
+        for one in waiter.scopes
+    )
+
+
 def holders(me: Waiter, met: Iterable[Overlap]) -> list[str]:
     """Whose reservations are in my way, given all I have MET."""
     return [

@@ -13,7 +13,17 @@ touches somebody else's active reservation, or ends one, is an INCURSION, record
 from __future__ import annotations
 
 from bb.coordination import holdings, liveness, scopes
-from bb.coordination.facts import Expired, Incurred, Released, Renewed, Reserved, TakenOver
+from bb.coordination.facts import (
+    OVERLAPPING,
+    REFUSED,
+    TAKEN_OVER,
+    Expired,
+    Incurred,
+    Released,
+    Renewed,
+    Reserved,
+    TakenOver,
+)
 from bb.kernel import clock, ids
 from bb.kernel.errors import Conflict, Forbidden, NotFound, Usage
 from bb.kernel.record import Record
@@ -27,12 +37,12 @@ if TYPE_CHECKING:
     from bb.coordination.holdings import Reservation
     from bb.coordination.scopes import Scope
 
-MINUTES = 120
 MINUTES_ALLOWED = range(5, 1441)
 BEAD_LENGTH = 128
 SHOWN = 20  # of the reservations in the way; the refusal tells how many there are
+MOST_NAMED = 5  # of an agent's other reservations, in a sentence
 
-REFUSED, OVERLAPPING, TAKEN_OVER = "refused", "overlapping", "taken_over"
+TIME_OVER = "time_over"  # why something was taken over, where its holder had not fallen silent
 
 
 class InvalidArgs(Usage):
@@ -155,53 +165,50 @@ def bead(text: str) -> str:
     return trimmed
 
 
-def overlaps(wanted: Iterable[Scope], held: Iterable[Held], *, ignore_case: bool) -> list[Overlap]:
-    """Where what is WANTED meets what is HELD."""
-    found = []
-    others = list(held)
-    for scope in wanted:
-        for other in others:
-            kind = scopes.compare(scope, other.scope, ignore_case=ignore_case)
-            if kind != scopes.DISJOINT:
-                found.append(Overlap(scope, other, kind))
-    return found
-
-
 def reserve(
-    wanted: Wanted, met: Sequence[Overlap], is_recorded: Callable[[str, str], bool]
+    wanted: Wanted, met: Sequence[Overlap], is_recorded: Callable[[str], bool]
 ) -> list[HoldingFact | NoticeFact]:
     """Decide whether what is WANTED may be held, given everything it has MET; the facts to record if so.
 
-    IS_RECORDED tells whether an incursion into a reservation with an outcome has been recorded already.
+    IS_RECORDED tells whether an incident, by its name, has been recorded already.
     """
-    others = [meeting for meeting in met if meeting.held.reservation.agent != wanted.agent]
-    others = [meeting for meeting in others if not (wanted.shared and meeting.held.reservation.shared)]
-    admitted = [meeting for meeting in others if wanted.allow_overlap and meeting.kind == scopes.PARTIAL]
-    in_way = [meeting for meeting in others if meeting not in admitted]
+    own: list[Overlap] = []
+    admitted: list[Overlap] = []
+    in_way: list[Overlap] = []
+    for meeting in met:
+        held = meeting.held.reservation
+        if held.agent == wanted.agent:
+            own.append(meeting)
+        elif wanted.shared and held.shared:
+            continue
+        else:
+            (admitted if wanted.allow_overlap and meeting.kind == scopes.PARTIAL else in_way).append(meeting)
     if protected := [meeting for meeting in in_way if meeting.held.is_protected]:
-        raise _conflict(protected, _incursions(wanted, protected, REFUSED, is_recorded))
+        refused = _incursions(wanted, protected, REFUSED)
+        raise _conflict(protected, [fact for fact in refused if not is_recorded(fact.incident)])
     if in_way and not wanted.takeover:
         raise _stale_found(in_way)
-    own = [meeting for meeting in met if meeting.held.reservation.agent == wanted.agent]
     same = [meeting for meeting in own if meeting.kind == scopes.EXACT]
+    kept = {meeting.wanted.text for meeting in same if not meeting.held.is_over}
+    beside = _incursions(wanted, admitted, OVERLAPPING)
     return [
         *(_taken_over(wanted.agent, held) for held in _each_once(in_way)),
-        *_incursions(wanted, in_way, TAKEN_OVER, is_recorded),
+        *_incursions(wanted, in_way, TAKEN_OVER),
         *(_given_back(wanted.agent, held) for held in _each_once(same)),
         *wanted.facts(),
-        *_incursions(wanted, admitted, OVERLAPPING, is_recorded),
+        *(fact for fact in beside if fact.scope not in kept or not is_recorded(fact.incident)),
     ]
 
 
-def release(agent: str, scope: Scope, held: Sequence[Held]) -> list[HoldingFact]:
-    """Decide whether AGENT may give back what is HELD on exactly this SCOPE."""
-    live = _mine(agent, scope, held, ReleaseForbidden)
+def release(agent: str, scope: Scope, met: Sequence[Overlap]) -> list[HoldingFact]:
+    """Decide whether AGENT may give back what is held on exactly this SCOPE, given all it has MET."""
+    live = _mine(agent, scope, met, ReleaseForbidden)
     return [Released(agent, other.reservation.id) for other in live]
 
 
-def renew(agent: str, scope: Scope, held: Sequence[Held], ttl: int | None) -> list[HoldingFact]:
-    """Decide whether AGENT may keep what is HELD on exactly this SCOPE for longer, counted from now."""
-    live = _mine(agent, scope, held, RenewForbidden)
+def renew(agent: str, scope: Scope, met: Sequence[Overlap], ttl: int | None) -> list[HoldingFact]:
+    """Decide whether AGENT may keep what is held on exactly this SCOPE for longer, counted from now."""
+    live = _mine(agent, scope, met, RenewForbidden)
     return [Renewed(agent, other.reservation.id, ttl or other.reservation.ttl) for other in live]
 
 
@@ -220,17 +227,24 @@ def renew_all(agent: str, held: Sequence[Held], ttl: int | None) -> list[Holding
     ]
 
 
-def _mine(agent: str, scope: Scope, held: Sequence[Held], forbidden: type[Forbidden]) -> list[Held]:
+def _mine(agent: str, scope: Scope, met: Sequence[Overlap], forbidden: type[Forbidden]) -> list[Held]:
     """What AGENT may do as it likes with. A person may with anybody's. What is over is found no more, but archived."""
+    held = [meeting.held for meeting in met if meeting.kind == scopes.EXACT]
     mine = [each for each in held if agent in (each.reservation.agent, ids.PERSON)]
     if live := [each for each in mine if not each.is_over]:
         return live
     if mine or all(each.is_over for each in held):
-        message = f"the reservation of {scope.text} has expired" if held else f"nobody holds {scope.text}"
-        hint = "to go on there, reserve it again: `bb agent reserve`" if mine else None
+        message = f"the reservation of {scope.text} has expired" if held else f"nobody holds exactly {scope.text}"
+        near = [meeting.held for meeting in met if meeting.held.reservation.agent == agent]
+        hint = "to go on there, reserve it again: `bb agent reserve`" if mine else _what_is_near(near)
         over = [Expired(agent, each.reservation.id) for each in mine]
         raise ReservationNotFound(message, hint=hint, leaving=over, scope=scope.text)
     raise forbidden(f"{held[0].reservation.agent} holds {scope.text}", **held[0].shown())
+
+
+def _what_is_near(held: Sequence[Held]) -> str | None:
+    """Which scopes were meant, perhaps."""
+    return f"what you hold there is {', '.join(each.scope.text for each in held)}" if held else None
 
 
 def _each_once(met: Iterable[Overlap]) -> list[Held]:
@@ -245,33 +259,39 @@ def _given_back(agent: str, held: Held) -> HoldingFact:
     return (Expired if held.is_over else Released)(agent, held.reservation.id)
 
 
-def _incursions(
-    wanted: Wanted, met: Iterable[Overlap], outcome: str, is_recorded: Callable[[str, str], bool]
-) -> list[NoticeFact]:
-    """One INCURSION for each reservation that was met, unless that very incident is known."""
-    found: dict[str, NoticeFact] = {}
+def _incursions(wanted: Wanted, met: Iterable[Overlap], outcome: str) -> list[Incurred]:
+    """One INCURSION for each agent that was met, about the first of its reservations; the hint names the others."""
+    by_owner: dict[str, list[Overlap]] = {}
     for meeting in met:
-        held = meeting.held.reservation
-        if held.id not in found and not is_recorded(held.id, outcome):
-            found[held.id] = Incurred(
-                incoming=wanted.agent,
-                owner=held.agent,
-                reservation=held.id,
-                kind=meeting.kind,
-                scope=meeting.wanted.text,
-                held=held.scope,
-                liveness=meeting.held.liveness,
-                bead=wanted.bead,
-                outcome=outcome,
-                hint=HINTS[outcome].format(incoming=wanted.agent, owner=held.agent),
-            )
-    return list(found.values())
+        by_owner.setdefault(meeting.held.reservation.agent, []).append(meeting)
+    return [_incursion(wanted, owner, meetings, outcome) for owner, meetings in by_owner.items()]
+
+
+def _incursion(wanted: Wanted, owner: str, met: Sequence[Overlap], outcome: str) -> Incurred:
+    first = met[0].held
+    hint = HINTS[TIME_OVER if outcome == TAKEN_OVER and first.is_over else outcome]
+    others = [held.scope.text for held in _each_once(met)[1:]]
+    more = f" and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""
+    also = f"; so also {', '.join(others[:MOST_NAMED])}{more}" if others else ""
+    return Incurred(
+        incoming=wanted.agent,
+        owner=owner,
+        reservation=first.reservation.id,
+        kind=met[0].kind,
+        scope=met[0].wanted.text,
+        held=first.reservation.scope,
+        liveness=first.liveness,
+        bead=wanted.bead,
+        outcome=outcome,
+        hint=hint.format(incoming=wanted.agent, owner=owner) + also,
+    )
 
 
 HINTS = {
     REFUSED: "nothing to do for {owner}; {incoming} was refused and may wait or ask for a hand-off",
     OVERLAPPING: "{owner} and {incoming} both work here: agree by mail on who changes what",
     TAKEN_OVER: "{owner} had fallen silent; it must reserve again before it goes on here",
+    TIME_OVER: "the time of {owner} was over; it must reserve again before it goes on here",
 }
 
 

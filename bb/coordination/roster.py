@@ -14,7 +14,7 @@ from bb.kernel.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from bb.coordination.facts import AgentFact
@@ -64,6 +64,11 @@ def step(state: State | None, fact: AgentFact, at: Place, ts: str) -> State:
         case Seen():
             pass
     return after
+
+
+def in_service(states: Iterable[tuple[str, State | None]]) -> list[Agent]:
+    """The identities that are not retired, of all there are."""
+    return [found for name, state in states if (found := agent(name, state)) and not found.is_retired]
 
 
 def agent(agent_id: str, state: Mapping[str, Any] | None) -> Agent | None:

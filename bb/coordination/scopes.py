@@ -26,6 +26,7 @@ __all__ = ["DISJOINT", "EXACT", "PARTIAL", "InvalidScope", "Scope", "ScopeOutsid
 EXACT, PARTIAL, DISJOINT = "exact", "partial", "disjoint"
 POSIX, WINDOWS = "posix", "windows"
 
+LAST = "\U0010ffff"
 LONGEST = 4096
 WILDCARDS = 64
 
@@ -100,7 +101,8 @@ def _sound(text: str) -> str:
 
 
 def _is_control(character: str) -> bool:
-    return character < " " or "\x7f" <= character <= "\x9f" or "\ud800" <= character <= "\udfff"
+    """Also what is no text, and the last character of all, which stands for the end in the index."""
+    return character < " " or "\x7f" <= character <= "\x9f" or "\ud800" <= character <= "\udfff" or character == LAST
 
 
 def _refuse_what_others_expand(text: str) -> None:

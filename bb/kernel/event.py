@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
     from bb.kernel.ids import Order
 
-SALT = "_"  # the member of `data` that makes a small payload unguessable from its hash; never shown
+# Members of `data` that are never shown: what makes a small payload unguessable from its hash, and, under an
+# idempotency key, a digest of what was asked for.
+SALT, REQUEST = "_", "_q"
 
 
 class Event(Record):
@@ -48,5 +50,5 @@ class Event(Record):
             "group_id": self.group_id,
             "scope_key": self.scope_key,
             "by": self.by,
-            "data": {name: value for name, value in self.data.items() if name != SALT},
+            "data": {name: value for name, value in self.data.items() if name not in (SALT, REQUEST)},
         }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 JOINERS = frozenset("\u3000\u200c\u200d")  # in ordinary Japanese, Persian and emoji; they move nothing
+WORD = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@%+=,"
 LINE_ENDS = frozenset("\u2028\u2029")
 
 
@@ -25,6 +26,12 @@ def _is_plain(character: str) -> bool:
 def _escaped(character: str) -> str:
     code = ord(character)
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def quoted(text: str) -> str:
+    """TEXT as one word of a shell's command line, for commands that are shown to be copied."""
+    is_plain = text and text.isascii() and not text.strip(WORD)
+    return text if is_plain else "'" + text.replace("'", "'\\''") + "'"
 
 
 def has_control(text: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from bb.coordination.beads import Bead, bead
+from bb.coordination.beads import Bead, bead, is_something_else
 from bb.kernel import clock, jsontext
 from bb.kernel.errors import BbError
 from bb.kernel.record import Record
@@ -64,14 +64,15 @@ def _folder(place: Place, env: Mapping[str, str]) -> tuple[str | None, str | Non
         main and os.path.join(main, FOLDER),
     ]
     folder = next((path for path in candidates if path and os.path.isdir(path)), None)
+    if folder is None:
+        return None, None
     for _ in range(MOST_REDIRECTS + 1):
-        if folder is None:
-            return None, "there is no .beads here"
         target = _small(folder, REDIRECT).split(b"\n")[0].strip()
         if not target:
             return folder, None
-        there = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(folder)), os.fsdecode(target)))
-        folder = there if os.path.isdir(there) else None
+        folder = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(folder)), os.fsdecode(target)))
+        if not os.path.isdir(folder):
+            break
     return None, "the redirects in .beads lead nowhere"
 
 
@@ -107,18 +108,19 @@ def _read(path: str, folder: str) -> Found:
             octets = file.read(LARGEST)
     except OSError as error:
         return Found("none", path, note=f"{path} cannot be read: {error.strerror}")
-    lines = [line for line in octets.split(b"\n") if line.strip()]
-    found = [_bead(line) for line in lines]
-    known = tuple(each for each in found if each)
+    records = [_record(line) for line in octets.split(b"\n") if line.strip()]
+    meant = [bead(record) for record in records if not is_something_else(record)]
+    known = tuple(each for each in meant if each)
     as_of = _exported_at(folder) or status.st_mtime_ns // 1_000_000
-    return Found("jsonl", path, as_of, len(lines) - len(known), known)
+    return Found("jsonl", path, as_of, len(meant) - len(known), known)
 
 
-def _bead(line: bytes) -> Bead | None:
+def _record(line: bytes) -> object:
     try:
-        return bead(jsontext.read(line))
+        found: object = jsontext.read(line)
     except jsontext.NotJson:
         return None
+    return found
 
 
 def _exported_at(folder: str) -> int | None:

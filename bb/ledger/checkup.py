@@ -7,7 +7,7 @@ import platform
 import sys
 
 import bb
-from bb.coordination import liveness
+from bb.coordination import liveness, roster
 from bb.kernel import clock, ids
 from bb.kernel.errors import BbError
 from bb.kernel.record import Record
@@ -42,10 +42,10 @@ def check(cwd: str, env: Mapping[str, str], now: int | None, progress: Progress 
         place = places.find(cwd, env)
     except BbError as error:
         home = places.at_home(env)
-        at_home = _store(home, now, progress) if os.path.isdir(home.store) else ()
+        at_home = _store(home, env, now, progress) if os.path.isdir(home.store) else ()
         return [*findings, Finding("repository", ODD, error.message, "git init"), *at_home]
     findings.append(Finding("repository", GOOD, place.work_tree or place.common))
-    return [*findings, *_store(place, now, progress)]
+    return [*findings, *_store(place, env, now, progress)]
 
 
 def mend(cwd: str, env: Mapping[str, str], now: int | None) -> list[str]:
@@ -154,7 +154,9 @@ def _settings(env: Mapping[str, str]) -> Iterator[Finding]:
             yield Finding(name, ODD if is_odd else GOOD, text, f"unset {name}" if is_odd else None)
 
 
-def _store(place: places.Place, now: int | None, progress: Progress | None) -> Iterator[Finding]:
+def _store(
+    place: places.Place, env: Mapping[str, str], now: int | None, progress: Progress | None
+) -> Iterator[Finding]:
     try:
         store = Store(place, progress)
     except BbError as error:
@@ -167,6 +169,7 @@ def _store(place: places.Place, now: int | None, progress: Progress | None) -> I
         yield _writable(store)
         yield from _journals(store)
         yield _index(store)
+        yield from _caller(store, env.get("BB_AGENT", ""))
         yield from _leftovers(store)
         if now is not None:
             yield _clock(store, now)
@@ -210,8 +213,16 @@ def _journals(store: Store) -> Iterator[Finding]:
 
 def _index(store: Store) -> Finding:
     if store.index.is_in_memory:
-        return Finding("index", ODD, "it cannot be written, so every command reads the whole ledger", "bb doctor")
+        text = f"{store.path} cannot be written, so every command reads the whole ledger"
+        return Finding("index", ODD, text, "let your user write there")
     return Finding("index", GOOD, f"{store.index.path} is up to date")
+
+
+def _caller(store: Store, agent: str) -> Iterator[Finding]:
+    """Whoever BB_AGENT names is refused by every command unless it is registered, and in service."""
+    if ids.is_agent_id(agent) and not roster.in_service([(agent, store.index.state(roster.NAME, agent))]):
+        mend = f"bb agent register --name {agent} --role ROLE, or set BB_AGENT to who you are"
+        yield Finding("caller", ODD, f"BB_AGENT is {agent}, and nobody of that name is in service here", mend)
 
 
 def _leftovers(store: Store) -> Iterator[Finding]:

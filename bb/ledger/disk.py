@@ -80,8 +80,8 @@ def refusal(error: OSError) -> BbError:
     return family(what, **({"path": str(error.filename)} if error.filename else {}))
 
 
-def read_small(path: str) -> bytes | None:
-    """The contents of a small file; None when there is none."""
+def read_small(path: str, most: int = SMALL) -> bytes | None:
+    """The contents of a file, as far as a small one goes; None when there is none."""
     try:
         fd = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
     except (FileNotFoundError, NotADirectoryError):
@@ -89,7 +89,7 @@ def read_small(path: str) -> bytes | None:
     except OSError as error:
         raise refusal(error) from error
     try:
-        return os.read(fd, SMALL)
+        return os.read(fd, most)
     except OSError as error:
         raise refusal(error) from error
     finally:

@@ -73,6 +73,8 @@ def _read_message(data: dict[str, Any], by: str) -> Sent | None:
     if not (scope is None or type(scope) is str) or not (payload is None or type(payload) is dict):
         return None
     category, subject, body, bead, thread = texts
+    if not protocol.may_be_read(category, payload):
+        payload = None  # of a later version, perhaps; the message is one all the same
     return Sent(by, tuple(to), category, subject, body, bead, thread, mail["requires_ack"], scope, payload)
 
 
@@ -121,7 +123,7 @@ def _resumed(fact: Resumed) -> dict[str, Any]:
         "kind": "resume",
         "title": f"{fact.agent} goes on as {fact.adopted}",
         "target_actor_id": fact.prior,
-        "context": _context(protocol.RESUME, fact.bead, fact.agent, fact.prior, None, payload),
+        "context": _context(protocol.RESUME, fact.bead, fact.agent, fact.prior, fact.scope, payload),
         "beads": list(fact.beads),
     }
 
@@ -160,8 +162,10 @@ def _read_notice(data: dict[str, Any], by: str) -> Incurred | Resumed | None:
             evidence=payload["evidence"],
             bead=context["bead_id"],
             beads=tuple(bead for bead in _listed(data.get("beads")) if type(bead) is str),
+            scope=context.get("scope"),
         )
-        return resumed if all(type(text) is str for text in list(resumed.as_dict().values())[:-1]) else None
+        texts = [value for name, value in resumed.as_dict().items() if name != "beads"]
+        return resumed if all(type(text) is str for text in [*texts[:-1], texts[-1] or ""]) else None
     return None
 
 

@@ -67,25 +67,32 @@ class Holdings:
         """Every reservation there ever was for a bead, oldest first."""
         return _reservations(self._index.found(holdings.NAME, f"bead {bead}"))
 
-    def ever(self, agent: str | None, bead: str | None) -> list[Reservation]:
-        """Every reservation there ever was, of one agent and for one bead where they are given."""
-        if agent:
-            return [each for each in self.ever_of(agent) if bead in (None, each.bead)]
-        if bead:
-            return self.ever_about(bead)
-        return _reservations(self._index.states(holdings.NAME))
+    def count_ended(self, how: str, agent: str | None, bead: str | None) -> int:
+        """How many reservations ended so, of one agent and for one bead where they are given."""
+        if agent is None and bead is None:
+            return self._index.count(holdings.NAME, how)
+        ever = self.ever_of(agent) if agent else self.ever_about(bead or "")
+        return sum(each.state == how and bead in (None, each.bead) for each in ever)
 
     def ever_of(self, agent: str) -> list[Reservation]:
         """Every reservation AGENT ever had, newest first."""
-        return _reservations(self._index.found(holdings.NAME, f"of {agent}", newest_first=True))
+        found = ((name, state) for _, name, state in self._index.newest_first(holdings.NAME, f"of {agent}"))
+        return _reservations(found)
 
-    def claimed_by(self, agent: str) -> list[Scope]:
-        """What AGENT holds; if that is nothing, what it held last: all that ended in the same moment."""
+    def claimed_by(self, agent: str) -> list[tuple[Scope, str]]:
+        """What AGENT holds, and for which beads; if that is nothing, what it held last: all that ended in the same
+        moment."""
         if held := self.of(agent):
-            return [each.scope for each in held]
+            return [(each.scope, each.reservation.bead) for each in held]
         ended = [each for each in self.ever_of(agent) if each.ended_at is not None]
         last = max((each.ended_at or 0 for each in ended), default=0)
-        return [scope for each in ended if each.ended_at == last and (scope := scopes.stored(each.scope))]
+        return [(scope, each.bead) for each in ended if each.ended_at == last and (scope := _scope(each))]
+
+    def worked_in(self, agent: str, bead: str, wanted: Iterable[Scope]) -> bool | None:
+        """Whether AGENT ever held what meets one of the WANTED scopes for BEAD; None when it held nothing for it."""
+        ever = [scope for each in self.ever_about(bead) if each.agent == agent and (scope := _scope(each))]
+        met = (scopes.compare(one, other, ignore_case=self._ignore_case) for one in wanted for other in ever)
+        return any(kind != scopes.DISJOINT for kind in met) if ever else None
 
     def lies_in(self, path: str, scope: Scope) -> bool:
         """Whether a PATH, as git writes it, lies within SCOPE."""
@@ -128,7 +135,7 @@ class Holdings:
         """When AGENT was last seen, and what that makes of it. Who is retired holds nothing against anybody."""
         if agent not in self._seen:
             known = roster.agent(agent, self._index.state(roster.NAME, agent))
-            last = presence.read(self._store, agent)
+            last = presence.read(self._store, agent, self._now)
             signs = [*([known.heard_at] if known else []), *([last.seen_at] if last else [])]
             seen_at = liveness.latest(signs, self._now)
             state = liveness.liveness(seen_at, self._now, self._threshold)

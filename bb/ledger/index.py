@@ -18,14 +18,14 @@ from bb.ledger.sqlite import sqlite3
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from sqlite3 import Cursor
     from typing import Any
 
     from bb.ledger.journal import Journal, Position
     from bb.ledger.reader import Progress
 
-VERSION = 2
+VERSION = 3
 PAUSE = 0.01
 PATIENCE = 10.0  # seconds to wait for another process that is catching up
 
@@ -48,6 +48,10 @@ class IndexBusy(Busy):
 
     code = "INDEX_BUSY"
     hint = "try again in a few seconds"
+
+
+class Replaced(Unusable):
+    """Another version of bb uses this file now. What we know is kept in memory, so that neither spoils the other's."""
 
 
 class Marker(Record):
@@ -83,19 +87,30 @@ class Index:
         rows = self._ask(_parsed_first, "select value, key from state where fold = ? order by key", fold)
         return [(key, value) for value, key in rows]
 
-    def found(
-        self, fold: str, term: str, *, below: str = "", sieve: str = "*", newest_first: bool = False, limit: int = -1
-    ) -> list[tuple[str, Any]]:
+    def found(self, fold: str, term: str, *, below: str = "", sieve: str = "*") -> list[tuple[str, Any]]:
         """The entries that are found by TERM at a place that starts with BELOW and fits the GLOB pattern SIEVE, in the
         order of their places."""
-        order = "desc" if newest_first else "asc"
-        query = f"""
+        query = """
             select state.value, term.key from term join state on state.fold = term.fold and state.key = term.key
             where term.fold = ? and term.term = ? and term.place >= ? and term.place < ? and term.place glob ?
-            order by term.place {order} limit {limit:d}"""  # noqa: S608  (no text of anybody's)
-        return [
-            (key, value) for value, key in self._ask(_parsed_first, query, fold, term, below, below + BEYOND, sieve)
-        ]
+            order by term.place"""
+        rows = self._ask(_parsed_first, query, fold, term, below, below + BEYOND, sieve)
+        return [(key, value) for value, key in rows]
+
+    def newest_first(self, fold: str, term: str) -> Iterator[tuple[str, str, Any]]:
+        """The place, key and state of the entries that are found by TERM, last place first, read as they are wanted.
+
+        What comes meanwhile does not shift what is still to come.
+        """
+        query = """
+            select state.value, term.place, term.key from term
+            join state on state.fold = term.fold and state.key = term.key
+            where term.fold = ? and term.term = ? and term.place < ? order by term.place desc limit 200"""
+        before = BEYOND
+        while rows := self._ask(_parsed_first, query, fold, term, before):
+            for value, place, key in rows:
+                yield place, key, value
+            before = rows[-1][1]
 
     def found_at(self, fold: str, term: str, places: Sequence[str]) -> list[tuple[str, Any]]:
         """The entries that are found by TERM at one of PLACES."""
@@ -137,7 +152,9 @@ class Index:
 
     def unmerged(self) -> dict[str, int]:
         """Lines of other writers that no line of ours accounts for yet: the heads of those writers."""
-        accounted = self.markers()[-1].heads
+        query = "select heads from merged where writer = ? order by n desc limit 1"
+        rows = self._ask(_parsed_first, query, self.own_writer or "")
+        accounted = rows[0][0] if rows else {}
         return {w: n for w, n in self.heads().items() if w != self.own_writer and n > accounted.get(w, 0)}
 
     def markers(self) -> list[Marker]:
@@ -169,7 +186,7 @@ class Index:
         """How many bytes of the journals have not been read yet."""
         try:
             return sum(size for _, size in self._unread(journals))
-        except Unusable:
+        except (Unusable, sqlite3.DatabaseError):  # whoever catches up makes it anew
             return sum(segment.size() for journal in journals for segment in journal.segments())
 
     # -- keeping up
@@ -178,6 +195,11 @@ class Index:
         """Read what the journals have gained."""
         self._journals = journals
         try:
+            self._catch_up(journals, progress)
+        except Replaced:
+            self._connection.close()
+            self.is_in_memory = True
+            self._connection = self._opened(":memory:")
             self._catch_up(journals, progress)
         except Unusable:
             self.rebuild(journals, progress)
@@ -198,10 +220,12 @@ class Index:
             self._catch_up(journals, progress)
 
     def _catch_up(self, journals: Sequence[Journal], progress: Progress | None) -> None:
+        self._refuse_another_version()
         if not self._unread(journals):
             return
         self._connection.execute("begin immediate")
         with _Transaction(self._connection):
+            self._refuse_another_version()
             before = self.damages()
             has_read = bool(self.heads())
             self._read(journals, progress)
@@ -247,7 +271,7 @@ class Index:
         connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
         try:
             self._connection = connection
-            if connection.execute("pragma user_version").fetchone()[0] != VERSION:
+            if self._version() != VERSION:
                 self._prepare(path)
             connection.execute("pragma synchronous = normal")
         except BaseException:
@@ -261,7 +285,7 @@ class Index:
             self._choose_journal_mode("delete" if disk.file_system(path) in disk.NETWORK_FILE_SYSTEMS else "wal")
         execute("begin immediate")
         with _Transaction(self._connection):
-            if execute("pragma user_version").fetchone()[0] != VERSION:  # else another process was faster
+            if self._version() != VERSION:  # else another process was faster
                 self._create()
 
     def _choose_journal_mode(self, mode: str) -> None:
@@ -276,6 +300,13 @@ class Index:
                 time.sleep(PAUSE)
             else:
                 return
+
+    def _refuse_another_version(self) -> None:
+        if self._version() != VERSION:
+            raise Replaced("another version of bb has made the index anew")
+
+    def _version(self) -> int:
+        return int(self._connection.execute("pragma user_version").fetchone()[0])
 
     def _create(self) -> None:
         for table in TABLES:

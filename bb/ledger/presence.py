@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 
+from bb.coordination import liveness
 from bb.kernel import clock, ids, jsontext
 from bb.kernel.errors import BbError
 from bb.kernel.record import Record
@@ -31,15 +32,21 @@ class Presence(Record):
     record: dict[str, Any]
 
 
-def read(store: str, agent_id: str) -> Presence | None:
-    """The presence of an agent; None when there is none that can be read."""
+def read(store: str, agent_id: str, now: int | None = None) -> Presence | None:
+    """The presence of an agent; None when there is none that can be read.
+
+    A time that is more than a day ahead of NOW is not believed, where the file itself is older: somebody's clock was
+    wrong, and one wrong date must not keep an agent alive for years.
+    """
+    path = _path(store, agent_id)
     try:
-        written = disk.read_small(_path(store, agent_id))
-        found = jsontext.read(written or b"")
+        found = jsontext.read(disk.read_small(path) or b"")
         seen_at, beats, record = clock.parse(found["seen_at"]), found["beats"], found["record"]
+        if now is not None and seen_at > now + liveness.CREDIBLE:
+            seen_at = min(seen_at, os.stat(path).st_mtime_ns // 1_000_000)
         if type(beats) is int and type(record) is dict and record["agent_id"] == agent_id and _is_record(record):
             return Presence(agent_id, seen_at, beats, record)
-    except (ValueError, TypeError, KeyError, BbError):
+    except (ValueError, TypeError, KeyError, BbError, FileNotFoundError):
         pass
     return None
 
@@ -59,10 +66,10 @@ def remove(store: str, agent_id: str) -> None:
     disk.remove_if_there(_path(store, agent_id))
 
 
-def everybody(store: str) -> dict[str, Presence]:
+def everybody(store: str, now: int | None = None) -> dict[str, Presence]:
     """Every presence there is, by agent."""
     stems = [name[: -len(SUFFIX)] for name in disk.names(folder(store)) if name.endswith(SUFFIX)]
-    found = (read(store, stem) for stem in stems if ids.is_agent_id(stem))
+    found = (read(store, stem, now) for stem in stems if ids.is_agent_id(stem))
     return {presence.agent_id: presence for presence in found if presence}
 
 

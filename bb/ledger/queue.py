@@ -7,6 +7,7 @@ a file that nobody has locked belongs to nobody, and whoever comes next clears i
 from __future__ import annotations
 
 import os
+import time
 
 from bb.coordination import scopes
 from bb.coordination.queueing import Waiter
@@ -20,16 +21,22 @@ if TYPE_CHECKING:
     from typing import Self
 
 FOLDER, LOCK, SUFFIX = "queue", "lock", ".json"
+LARGEST = 1 << 24  # bytes; more scopes than a line of the ledger holds
+GRACE = 5.0  # seconds beyond one's time until one counts as stopped
 FLAGS = ("shared", "takeover", "allow_overlap")
 
 
 class Standing:
-    """`with Standing(store, me, may_join) as place:` stands in line behind all; MAY_JOIN refuses those who must not."""
+    """`with Standing(store, me, seconds, may_join) as place:` stands in line behind all, for so many SECONDS; MAY_JOIN
+    refuses those who must not."""
 
-    def __init__(self, store: str, me: Waiter, may_join: Callable[[Waiter, list[Waiter]], None]) -> None:
+    def __init__(
+        self, store: str, me: Waiter, seconds: float, may_join: Callable[[Waiter, list[Waiter]], None]
+    ) -> None:
         self.number = 0
         self.folder = os.path.join(store, FOLDER)
         self._me = me
+        self._seconds = seconds
         self._may_join = may_join
         self._path = ""
         self._fd = -1
@@ -59,8 +66,13 @@ class Standing:
         fresh = f"{self._path}.{os.getpid()}"
         self._fd = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0), 0o666)
         try_lock(self._fd)
-        written = {"agent": me.agent, "scopes": [scope.text for scope in me.scopes]}
-        os.write(self._fd, jsontext.dumps(written | {flag: getattr(me, flag) for flag in FLAGS}).encode())
+        written = {
+            "agent": me.agent,
+            "scopes": [[scope.text, scope.is_file] for scope in me.scopes],
+            "until": time.time() + self._seconds,
+            **{flag: getattr(me, flag) for flag in FLAGS},
+        }
+        disk.write_all(self._fd, jsontext.dumps(written).encode())
         os.replace(fresh, self._path)
 
 
@@ -80,14 +92,17 @@ def _files(folder: str) -> list[tuple[int, str]]:
 
 
 def _waiter(number: int, path: str) -> Waiter | None:
-    """Who waits with that file; None when it is nobody any more, or nothing we understand."""
+    """Who waits with that file; None when it is nobody any more, or nothing we understand.
+
+    Who is still there when its time is up has been stopped, and keeps nobody out.
+    """
     if not _is_alive(path):
         return None
     try:
-        found = jsontext.read(disk.read_small(path) or b"")
-        wanted = [scope for text in found["scopes"] if (scope := scopes.stored(text))]
+        found = jsontext.read(disk.read_small(path, LARGEST) or b"")
+        wanted = [scope.but(is_file=is_file) for text, is_file in found["scopes"] if (scope := scopes.stored(text))]
         flags = {flag: found.get(flag) is True for flag in FLAGS}
-        is_right = ids.is_agent_id(found["agent"]) and wanted
+        is_right = ids.is_agent_id(found["agent"]) and wanted and time.time() < found["until"] + GRACE
         return Waiter(number, found["agent"], tuple(wanted), **flags) if is_right else None
     except (ValueError, TypeError, KeyError):
         return None
@@ -96,8 +111,10 @@ def _waiter(number: int, path: str) -> Waiter | None:
 def _is_alive(path: str) -> bool:
     try:
         fd = os.open(path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
-    except OSError:
+    except FileNotFoundError:
         return False
+    except OSError as error:  # nobody can tell, so nobody may be passed over
+        raise disk.refusal(error) from error
     try:
         return not try_lock(fd, shared=True)
     finally:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
+    from bb.kernel.order import Place
     from bb.ledger.journal import Block, Journal, Segment
 
     Progress = Callable[[int, int], None]  # bytes read, bytes to read
@@ -133,13 +134,15 @@ class Reader:
         fact = kinds.fact_of(kind, found["data"], found["by"])
         if fact is None:
             return
-        at = [found["l"], writer, n]
+        at, ts = [found["l"], writer, n], found["ts"]
+        if "salvaged_from" in found["data"]:
+            at, ts = _origin(found["data"], at, ts)
         for fold in kinds.FOLDS[type(fact)]:
             for key in fold.keys(fact, at):
                 entry = (fold.NAME, key)
                 if entry not in self._states:
                     self._states[entry] = self._state(fold, entry)
-                self._states[entry] = fold.step(self._states[entry], fact, at, found["ts"])
+                self._states[entry] = fold.step(self._states[entry], fact, at, ts)
 
     def _state(self, fold: ModuleType, entry: tuple[str, str]) -> Any:
         """An entry as the index has it, remembering what it is found by."""
@@ -203,6 +206,17 @@ class Reader:
                 come += [(fold, *term, key) for term in now if term not in before]
         self._connection.executemany("delete from term where fold = ? and term = ? and place = ? and key = ?", gone)
         self._connection.executemany("insert or ignore into term values (?, ?, ?, ?)", sorted(come))
+
+
+def _origin(data: dict[str, Any], at: Place, ts: str) -> tuple[Place, str]:
+    """Where and when an event stood that was recorded again after its journal was damaged. Others name it by that."""
+    try:
+        writer, n = ids.split_event_id(data["salvaged_from"])
+        lamport, then = data["salvaged_lamport"], data["salvaged_ts"]
+    except (KeyError, AttributeError, ids.InvalidEventId):
+        return at, ts
+    is_right = type(lamport) is int and 0 < lamport < at[0] and type(then) is str
+    return ([lamport, writer, n], then) if is_right else (at, ts)
 
 
 def cursor_of(connection: sqlite3.Connection, writer: str) -> tuple[Position, int | None]:

@@ -7,6 +7,7 @@ and in other clones, have those facts too.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 
@@ -17,7 +18,7 @@ from bb.ledger import clone, disk, kinds, origin, presence, writers
 from bb.ledger import line as lines
 from bb.ledger.clone import Clone
 from bb.ledger.journal import Journal
-from bb.ledger.store import readable
+from bb.ledger.store import ORIGIN, readable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from bb.ledger.store import Draft, Store
 
 
+FORBIDDEN = frozenset([errno.EACCES, errno.EPERM, errno.EROFS])
 SALVAGED = b'"salvaged_from":'
 ROOM_FOR_ORIGIN = 256
 OWN_FILES = frozenset(
@@ -107,7 +109,8 @@ def _salvaged(raw: bytes, writer: str) -> Draft | None:
     if event.kind == kinds.MERGED or len(raw) > lines.MAX_LINE - ROOM_FOR_ORIGIN:
         return None
     data = {name: value for name, value in event.data.items() if name != SALT}
-    return event.by, event.kind, {"salvaged_from": event.id, "salvaged_ts": event.ts} | data, event.key
+    origin = {"salvaged_from": event.id, ORIGIN: event.lamport, "salvaged_ts": event.ts}
+    return event.by, event.kind, origin | data, event.key
 
 
 def rewrite_clone(store: str) -> Clone:
@@ -154,8 +157,9 @@ def remove(paths: list[str]) -> None:
                 os.rmdir(path)
             else:
                 os.unlink(path)
-        except OSError:
-            continue
+        except OSError as error:
+            if error.errno in FORBIDDEN:
+                raise disk.refusal(error) from error
 
 
 def files_in(store: str) -> list[str]:
@@ -180,6 +184,8 @@ def _is_ours(folder: str, name: str) -> bool:
             return ids.is_writer_id(writer) and (is_temporary or name in known or _is_segment(name))
         case "presence", "":
             return is_temporary or (name.endswith(".json") and ids.is_agent_id(name.removesuffix(".json")))
+        case "queue", "":
+            return name in ("lock", "lock.queue") or ".json" in name
         case "torn", "":
             return True
     return False

@@ -13,7 +13,7 @@ import os
 from bb.kernel import clock, ids, jsontext, tokens
 from bb.kernel.digest import digest
 from bb.kernel.errors import BbError, Conflict, NotFound, Refused
-from bb.kernel.event import Event
+from bb.kernel.event import REQUEST, Event
 from bb.ledger import clone, disk, kinds, origin, writers
 from bb.ledger import line as lines
 from bb.ledger.index import Index
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from bb.ledger.kinds import Fact
     from bb.ledger.line import Link
     from bb.ledger.place import Place
-    from bb.ledger.reader import Progress
+    from bb.ledger.reader import Damage, Progress
 
     Draft = tuple[str, str, dict[str, Any], str | None]  # by whom, of what kind, with which data, under which key
-    IsSame = Callable[[Sequence[Event]], bool]
 
 FAR_BEHIND = 1 << 20  # bytes of journal
+ORIGIN = "salvaged_lamport"  # where an event stood that is recorded again: what comes now stands behind that
 INDEX, JOURNALS, STORE_LOCK = "index.sqlite", "j", "lock"
 
 
@@ -114,6 +114,11 @@ class Store:
         self.index.catch_up(self.journals(), self.progress)
         return self.index
 
+    def damages(self) -> list[Damage]:
+        """What is broken in the journals, but for those that were retired because of it."""
+        retired = writers.retired(self._journals_path)
+        return [damage for damage in self.caught_up().damages() if damage.writer not in retired]
+
     def close(self) -> None:
         """Let go of the index."""
         if self._index is not None:
@@ -167,32 +172,31 @@ class Store:
         by: str,
         now: int,
         key: str | None = None,
-        is_same: IsSame | None = None,
+        request: str = "",
         allow_secret: str | None = None,
     ) -> list[Event]:
         """Record the facts that DECIDE arrives at, knowing all there is to know. What a refusal leaves is recorded too.
 
-        KEY makes a repetition harmless: it records nothing and returns what the first call recorded, when IS_SAME
-        finds there what is asked for now; without it, what DECIDE arrives at now must be the same.
+        KEY makes a repetition harmless: it decides and records nothing, and returns what the first call recorded. It
+        is refused when something else was asked for then, which the digest of the REQUEST tells.
         """
-
         tokens.refuse_secrets(key or "")
         refusals: list[BbError] = []
 
         def drafts() -> list[Draft]:
             try:
-                return [(by, *_written(fact, allow_secret), key) for fact in decide(self.index)]
+                written = [_written(fact, allow_secret) for fact in decide(self.index)]
             except BbError as refusal:
                 if not refusal.leaving:
                     raise
                 refusals[:] = [refusal]
                 return [(by, *_written(fact, None), None) for fact in refusal.leaving]
+            if key is None:
+                return [(by, *each, None) for each in written]
+            return [(by, kind, {**data, REQUEST: request}, key) for kind, data in written]
 
-        def repeated(earlier: Sequence[Event]) -> bool:
-            return is_same(earlier) if is_same else _says_the_same(earlier, drafts)
-
-        recorded = self._append(drafts, now, (by, key) if key else None, repeated)
-        if refusals and all(event.key is None for event in recorded):
+        recorded = self._append(drafts, now, (by, key) if key else None, request)
+        if refusals:
             raise refusals[0]
         return recorded
 
@@ -201,7 +205,7 @@ class Store:
         drafts: Callable[[], Sequence[Draft]],
         now: int,
         key: tuple[str, str] | None = None,
-        is_same: IsSame | None = None,
+        request: str = "",
     ) -> list[Event]:
         self.clone.may_write()
         self._ensure_writer()
@@ -214,7 +218,7 @@ class Store:
             index = self.caught_up()
             self._refuse_damage(index)
             if key and (earlier := [self.event(event) for event in index.recorded_under(*key)]):
-                if is_same and not is_same(earlier):
+                if earlier[0].data.get(REQUEST) != request:
                     raise KeyReused(event_id=earlier[0].id)
                 return earlier
             wanted = list(drafts())
@@ -226,8 +230,9 @@ class Store:
             def events(link: Link) -> list[Event]:
                 if link != index.position(journal.writer).link:
                     raise LedgerDamaged("the last line is not what it was when it was read", writer=journal.writer)
+                known = max(link.lamport, index.lamport(), *(data.get(ORIGIN, 0) for _, _, data, _ in wanted))
                 # A forged clock far ahead is followed no further than a line may leap, or ours would not be sound.
-                lamport = min(max(link.lamport, index.lamport()), link.lamport + lines.LEAP - 1)
+                lamport = min(known, link.lamport + lines.LEAP - 1)
                 return [
                     Event(
                         id=ids.event_id(journal.writer, link.n + place),
@@ -335,19 +340,6 @@ def readable(raws: Iterable[bytes], decode: Callable[[bytes], Any] | None = None
         except (lines.Unreadable, ids.InvalidEventId):
             continue
         yield event
-
-
-def _says_the_same(earlier: Sequence[Event], drafts: Callable[[], Sequence[Draft]]) -> bool:
-    """Whether the events recorded under a key say what the request asks for now."""
-    try:
-        asked = [data for _, _, data, _ in drafts()]
-    except BbError:
-        return True  # of course it conflicts with itself: it has been done
-    return all(
-        event.data.get(member) == value
-        for data, event in zip(asked, earlier, strict=False)
-        for member, value in data.items()
-    )
 
 
 def _written(fact: Fact, allow_secret: str | None) -> tuple[str, dict[str, Any]]:

@@ -7,6 +7,8 @@ from bb.messaging.facts import Sent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from bb.kernel.order import Place, State
 
 NAME = "letter"
@@ -27,7 +29,17 @@ def step(state: State | None, fact: Sent, at: Place, ts: str) -> State:
 
 def terms(name: str, state: State) -> list[tuple[str, str]]:  # noqa: ARG001
     """What a message is found by."""
-    *at, (_, said) = state["said"]
-    place = sortable(at)
-    found = [(f"bead {said['bead']}", place)]
-    return [*found, ("protocol", place), (said["category"], place)] if said["payload"] else found
+    place, said = sortable(state["said"][:3]), sent(state)
+    found = [(f"bead {said.bead}", place)]
+    return found if said.payload is None else [*found, ("protocol", place), (said.category, place)]
+
+
+def sent(state: State) -> Sent:
+    """The message that STATE describes."""
+    said: dict[str, Any] = state["said"][3][1]
+    return Sent(**said)
+
+
+def sent_at(state: State) -> str:
+    """When it was sent, by its sender's clock."""
+    return str(state["said"][3][0])

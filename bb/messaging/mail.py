@@ -1,13 +1,13 @@
 """Who may send, read and accept what (Operative Protocol §6.2; mail of the original command line).
 
 Rules are asked in a fixed order, so that a request with several mistakes is always refused for the same one: sender,
-recipient, bead, category, subject and body, fan-out.
+recipient, bead, category, subject and body, the event's fields, fan-out, scope.
 """
 
 from __future__ import annotations
 
 from bb.coordination import protocol
-from bb.coordination.facts import Incurred
+from bb.coordination.facts import OVERLAPPING, TAKEN_OVER, Incurred
 from bb.kernel import ids
 from bb.kernel.errors import Forbidden, NotFound, Usage
 from bb.kernel.show import has_control
@@ -108,17 +108,17 @@ def compose(
     body: str,
     bead: str,
     thread: str | None,
-    scope: str | None,
+    scope: Callable[[], str | None],
     payload: dict[str, Any] | None,
     everybody: Callable[[], Sequence[tuple[str, str]]],
     is_known: Callable[[str], bool],
 ) -> Sent:
-    """The message, if it may be sent. EVERYBODY are the agents in service, each with its role."""
+    """The message, if it may be sent. EVERYBODY are the agents in service, each with its role; SCOPE refuses last."""
     if not (sender == ids.PERSON or (ids.is_agent_id(sender) and is_known(sender))):
         raise UnknownSender(f"no agent {sender[:60]!r} is registered", agent_id=sender[:60])
     is_group = to == BROADCAST or to.startswith(ROLE)
     if not (is_group or to == ids.PERSON or (ids.is_agent_id(to) and is_known(to))):
-        raise UnknownRecipient(f"no agent {to[:60]!r} is registered", to=to[:60])
+        raise UnknownRecipient(f"no agent {to[:60]!r} is in service here", to=to[:60])
     bead = _bead(bead)
     if category not in CATEGORIES:
         raise InvalidCategory(f"{category[:40]!r} is no category; {InvalidCategory.__doc__}")
@@ -127,13 +127,14 @@ def compose(
         raise InvalidMessage(f"a subject is one line of 1 to {SUBJECT_LENGTH} characters", path="$.subject")
     if not body.strip() or len(body) > BODY_LENGTH:
         raise InvalidMessage(f"a body has 1 to {BODY_LENGTH:,} characters", path="$.body")
-    recipients = _fan_out(sender, to, everybody) if is_group else (to,)
-    requires_ack = category in (protocol.HANDOFF, protocol.BLOCKED)
-    if requires_ack and payload is None:
+    if payload is None and category in (protocol.HANDOFF, protocol.BLOCKED):
         payload = _payload(category, subject, body)
     if payload is not None:
-        requires_ack = payload.get("requires_ack") is not False
-    return Sent(sender, recipients, category, subject, body, bead, _thread(thread, bead), requires_ack, scope, payload)
+        protocol.check_payload(category, payload)
+    requires_ack = payload is not None and payload["requires_ack"]
+    recipients = _fan_out(sender, to, everybody) if is_group else (to,)
+    thread = _thread(thread, bead)
+    return Sent(sender, recipients, category, subject, body, bead, thread, requires_ack, scope(), payload)
 
 
 def _bead(text: str) -> str:
@@ -183,8 +184,8 @@ def about(facts: Sequence[Any]) -> list[Sent]:
 
 
 TOLD = {
-    "taken_over": "{incoming} took over {held}, which you held but were {liveness}. Reserve it again before you go on.",
-    "overlapping": "{incoming} works in {scope}, which overlaps {held} that you hold. Agree on who changes what.",
+    TAKEN_OVER: "{incoming} took over {held}. {hint}.",
+    OVERLAPPING: "{incoming} works in {scope}, which overlaps {held}. {hint}.",
 }
 
 

@@ -8,6 +8,7 @@ Only the recipient's own gestures count, and each is a register that keeps its e
 
 from __future__ import annotations
 
+from bb.coordination.protocol import HANDOFF
 from bb.kernel.order import earliest, event, sortable
 from bb.messaging.facts import Acked, Agreed, Read, Sent
 
@@ -47,9 +48,11 @@ def terms(name: str, state: State) -> list[tuple[str, str]]:
     if "sent" not in state:
         return []
     _, _, agent = name.partition(" ")
-    *at, (_, _, requires_ack, _) = state["sent"]
+    *at, (category, _, requires_ack, _) = state["sent"]
     place = sortable(at)
     found = [(f"to {agent}", place)]
+    if category == HANDOFF:
+        found.append((f"handed to {agent}", place))
     if state_of(state) == UNREAD:
         found.append((f"unread {agent}", place))
     if requires_ack and "acked" not in state:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.coordination.roster import Agent
+    from bb.ledger.index import Index
     from bb.ledger.presence import Presence
     from bb.ops.desk import Desk
 
@@ -50,25 +51,22 @@ def register(
     """Take an identity for this session, under a name nobody has yet.
 
     Name yourself adjective-noun, such as amber-otter or cobalt-harbor, with a new name for every session. A name
-    that is taken is refused; --force-update changes the role and display name of an identity that is yours. The
-    ledger is made first when the repository has none.
+    that is taken is refused; --force-update changes the role and display name of an identity that is at work: your
+    own. To go on as one that has fallen silent is to adopt it: `bb init --adopt`. The ledger is made first when the
+    repository has none.
     """
     now = desk.now()
     threshold = desk.stale_after
     if not desk.store.exists:
         _refuse_secrets(role, display, key, allow_secret)
     desk.store.make(desk.place.title, desk.principal(), now)
-    desk.store.record(
-        lambda index: [
-            identity.register(
-                roster.agent(name, index.state(roster.NAME, name)), name, role, display, force=force_update
-            )
-        ],
-        by=name,
-        now=now,
-        key=key,
-        allow_secret=allow_secret,
-    )
+
+    def decide(index: Index) -> list[Any]:
+        present = roster.agent(name, index.state(roster.NAME, name))
+        state = desk.holdings(index, now).liveness_of(name)
+        return [identity.register(present, name, role, display, force=force_update, state=state)]
+
+    desk.store.record(decide, by=name, now=now, key=key, request=desk.request, allow_secret=allow_secret)
     agent = identity.known(_agent(desk, name), name)
     return life.shown(life.beat(desk, agent, now), now, threshold)
 
@@ -87,7 +85,7 @@ def heartbeat(desk: Desk, *, agent: AgentId | None = None) -> dict[str, Any]:
     now = desk.now()
     threshold = desk.stale_after
     desk.may_write()
-    last = presence.read(desk.place.store, who)
+    last = presence.read(desk.place.store, who, now)
     state = liveness.liveness(last.seen_at, now, threshold) if last else None
     if last is None or state != liveness.ACTIVE:
         last = _come_back(desk, who, now, threshold)
@@ -107,12 +105,10 @@ def list_agents(
     """Who is registered here, by id. Retired identities are left out."""
     now = desk.now()
     threshold = desk.stale_after
-    beats = presence.everybody(desk.place.store)
-    agents = (roster.agent(key, state) for key, state in desk.store.caught_up().states(roster.NAME))
+    beats = presence.everybody(desk.place.store, now)
     answers = [
         life.shown(life.presence_of(agent, beats.get(agent.agent_id), now), now, threshold)
-        for agent in agents
-        if agent and not agent.is_retired
+        for agent in roster.in_service(desk.store.caught_up().states(roster.NAME))
     ]
     wanted = {"role": role, "status": status, "liveness": liveness}
     return [
@@ -129,8 +125,8 @@ def show(desk: Desk, *, agent: AgentId | None = None) -> dict[str, Any]:
     now = desk.now()
     threshold = desk.stale_after
     known = identity.known(_agent(desk, who), who)
-    answer = life.shown(life.presence_of(known, presence.read(desk.place.store, who), now), now, threshold)
-    return answer | ({"status": "retired"} if known.is_retired else {})
+    answer = life.shown(life.presence_of(known, presence.read(desk.place.store, who, now), now), now, threshold)
+    return answer | ({"status": "retired", "liveness": None} if known.is_retired else {})
 
 
 def _refuse_secrets(role: str, display: str | None, key: str | None, allow_secret: str | None) -> None:
@@ -149,7 +145,7 @@ def _come_back(desk: Desk, who: str, now: int, threshold: int) -> Presence:
     That it is back is a change of state, and those are recorded.
     """
     agent = identity.in_service(_agent(desk, who), who)
-    last = life.presence_of(agent, presence.read(desk.place.store, who), now)
+    last = life.presence_of(agent, presence.read(desk.place.store, who, now), now)
     state = liveness.liveness(last.seen_at, now, threshold)
     if state != liveness.ACTIVE:
         desk.store.record(

@@ -15,15 +15,18 @@ from __future__ import annotations
 
 import sys
 
+from bb.kernel import jsontext
+from bb.kernel.digest import digest
 from bb.kernel.errors import NotFound, Usage
 from bb.kernel.record import Record
-from bb.ops.params import Flag, invalid
+from bb.ops.params import Flag, Scope, invalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, TypeVar
 
+    from bb.ops.desk import Desk
     from bb.ops.params import Kind
 
     F = TypeVar("F", bound=Callable[..., Any])
@@ -46,10 +49,18 @@ GROUPS: dict[str, tuple[tuple[str, ...], str]] = {
 HOT = {
     "agent.heartbeat": "bb.ops.agent",
     "agent.reserve": "bb.ops.reservations",
+    "agent.renew": "bb.ops.reservations",
     "agent.release": "bb.ops.reservations",
     "agent.inbox": "bb.ops.inbox",
+    "agent.send": "bb.ops.mail",
+    "agent.read": "bb.ops.mail",
+    "agent.ack": "bb.ops.mail",
     "check": "bb.ops.check",
 }
+
+
+# How something is asked for, which is no part of what is.
+NOT_ASKED_FOR = frozenset(["key", "wait", "allow_secret"])
 
 
 class UnknownOp(NotFound):
@@ -72,9 +83,10 @@ class UnknownField(Usage):
 
 
 class Parameter(Record):
-    """One parameter of an op."""
+    """One parameter of an op. Its NAME is what requests call it; Python may need another KEYWORD for it: `from_`."""
 
     name: str
+    keyword: str
     kind: Kind
     is_argument: bool
     is_required: bool
@@ -84,7 +96,7 @@ class Parameter(Record):
 
     @property
     def option(self) -> str:
-        return "--" + self.name.rstrip("_").replace("_", "-")
+        return "--" + self.name.replace("_", "-")
 
 
 class Op(Record):
@@ -107,6 +119,17 @@ class Op(Record):
     @property
     def is_hot(self) -> bool:
         return self.name in HOT
+
+    def answer(self, desk: Desk, arguments: Mapping[str, Any]) -> Any:
+        """What the op answers. Under an idempotency key, what was asked for is noted down with what it records."""
+        if "key" in arguments:
+            desk.request = self._request(desk, arguments)
+        return self.call(desk, **arguments)
+
+    def _request(self, desk: Desk, arguments: Mapping[str, Any]) -> str:
+        asked = {name: value for name, value in sorted(arguments.items()) if name not in NOT_ASKED_FOR}
+        where = desk.cwd if any(issubclass(parameter.kind, Scope) for parameter in self.parameters) else ""
+        return digest(jsontext.dumps([self.name, where, asked]).encode())
 
 
 _declared: dict[str, Op] = {}
@@ -176,7 +199,7 @@ def bind(op: Op, given: Mapping[str, Any], *, is_typed: bool = False) -> dict[st
         what = missing[0].name.upper() if missing[0].is_argument else missing[0].option
         raise MissingOption(f"{op.words} needs {what}", hint=f"`bb {op.words} --help` shows how", option=what)
     return {
-        parameter.name: _read(parameter, given[parameter.name], is_typed)
+        parameter.keyword: _read(parameter, given[parameter.name], is_typed)
         for parameter in op.parameters
         if given.get(parameter.name) is not None
     }
@@ -229,5 +252,6 @@ def _parameter(
     kind = kind.removeprefix("list[").removesuffix("]")
     what = Flag if kind == "bool" else known[kind]
     return Parameter(
-        name, what, is_argument, name not in defaults, is_repeated, defaults.get(name), about or what.__doc__ or ""
+        *(name.rstrip("_"), name, what, is_argument, name not in defaults, is_repeated, defaults.get(name)),
+        about or what.__doc__ or "",
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bb.kernel import ids
 from bb.kernel.errors import Conflict
+from bb.kernel.show import quoted
 from bb.ops import life
 from bb.ops.catalogue import op
 from bb.ops.params import Plain, Someone
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from bb.ledger.holdings import Holdings
     from bb.ops.desk import Desk
 
-FREE, YOURS, SHARED, HELD = "free", "yours", "shared", "held"
+FREE, YOURS, SHARED, OVERLAPPING, HELD = "free", "yours", "shared", "overlapping", "held"
 
 
 class PathHeld(Conflict):
@@ -55,7 +56,8 @@ def check(desk: Desk, path: list[Path], *, agent: Someone | None = None) -> dict
     if in_way and who:
         first = in_way[0]
         holder = next(each for each in first["held_by"] if each["agent_id"] != who)
-        hint = None if holder["is_protected"] else "take it over first: `bb agent reserve --takeover-stale`"
+        take = f"bb agent reserve --scope {quoted(holder['scope'])} --bead {quoted(holder['bead_id'])} --takeover-stale"
+        hint = None if holder["is_protected"] else f"take it over first: {take}"
         raise PathHeld(f"{holder['agent_id']} holds {holder['scope']}, so not {first['path']}", hint=hint, **answer)
     return answer
 
@@ -65,7 +67,11 @@ def _judged(held: Holdings, path: Scope, who: str | None) -> dict[str, Any]:
     met = [overlap.held for overlap in held.met_by([path])]
     mine = [each for each in met if each.reservation.agent == who]
     is_mine = any(held.covers(each, path) for each in mine)
-    others = len(mine) < len(met)
-    verdict = (SHARED if others else YOURS) if is_mine else HELD if others else FREE
+    others = [each for each in met if each.reservation.agent != who]
+    if is_mine:
+        beside = OVERLAPPING if any(not each.reservation.shared for each in [*mine, *others]) else SHARED
+        verdict = beside if others else YOURS
+    else:
+        verdict = HELD if others else FREE
     shown = [each.shown() | {"is_protected": each.is_protected} for each in met]
     return {"path": path.text, "verdict": verdict, "held_by": shown}

@@ -41,10 +41,13 @@ class Desk:
         env: Mapping[str, str],
         progress: Callable[[int, int], None] | None = None,
         ask: Callable[[str], bool] | None = None,
+        tell: Callable[[str], None] | None = None,
     ) -> None:
         self.cwd = cwd
         self.env = env
         self.progress = progress
+        self.request = ""  # a digest of what is asked for, where that has an idempotency key
+        self.tell = tell  # somebody who watches while it takes long; None when nobody does
         self.ask = ask  # a person who can be asked a question; None when nobody is there
         self._place: Place | None = None
         self._store: Store | None = None
@@ -143,10 +146,14 @@ class Desk:
             self._store.close()
 
 
-def here(progress: Callable[[int, int], None] | None = None, ask: Callable[[str], bool] | None = None) -> Desk:
+def here(
+    progress: Callable[[int, int], None] | None = None,
+    ask: Callable[[str], bool] | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> Desk:
     """A desk in this process's directory and environment."""
     try:
         cwd = os.getcwd()
     except FileNotFoundError:
         raise places.NotARepository("the current directory is gone") from None
-    return Desk(cwd, os.environ, progress, ask)
+    return Desk(cwd, os.environ, progress, ask, tell)

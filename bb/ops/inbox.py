@@ -61,7 +61,7 @@ def inbox(
     if not (limit.isascii() and limit.isdigit() and len(limit) < 5 and 1 <= int(limit) <= 500):
         raise mail.InvalidLimit(f"{limit[:40]!r} is no limit: a whole number from 1 to 500")
     wanted = (message for message in mails.inbox(index, who, state) if bead in (None, message["bead_id"]))
-    return [shown(message) for message in islice(wanted, int(limit))]
+    return list(islice(wanted, int(limit)))
 
 
 def known(desk: Desk, agent: str | None) -> tuple[str, Index]:
@@ -71,8 +71,3 @@ def known(desk: Desk, agent: str | None) -> tuple[str, Index]:
     if who != ids.PERSON:
         life.registered(index, who)
     return who, index
-
-
-def shown(message: dict[str, Any]) -> dict[str, Any]:
-    """A message as every face shows it."""
-    return {name: value for name, value in message.items() if name != "order"}

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from bb.ledger.store import Store
     from bb.ops.desk import Desk
 
 
@@ -93,7 +92,7 @@ def status(desk: Desk) -> dict[str, Any]:
         "bytes": sum(segment.size() for journal in store.journals() for segment in journal.segments()),
         "writers": [{"writer": writer, "events": n, "is_ours": writer == store.writer} for writer, n in heads.items()],
         "index": "memory" if index.is_in_memory else index.path,
-        "is_damaged": any(not _is_retired(store, damage.writer) for damage in index.damages()),
+        "is_damaged": bool(store.damages()),
     }
 
 
@@ -145,7 +144,7 @@ def verify(desk: Desk) -> dict[str, Any]:
     """
     store = desk.ledger
     found = audit.audit(store, desk.progress)
-    retired = {chain.writer for chain in found.chains if _is_retired(store, chain.writer)}
+    retired = writers.retired(os.path.join(store.path, "j")).keys()
     answer: dict[str, Any] = {
         "chains": [
             chain.as_dict() | {"damage": chain.damage and chain.damage.as_dict(), "is_retired": chain.writer in retired}
@@ -210,7 +209,7 @@ def rebuild(desk: Desk) -> dict[str, Any]:
     """Throw the index away and make it again from the journals. Never needed, always safe."""
     store = desk.ledger
     store.index.rebuild(store.journals(), desk.progress)
-    return {"events": sum(store.index.heads().values()), "is_damaged": bool(store.index.damages())}
+    return {"events": sum(store.index.heads().values()), "is_damaged": bool(store.damages())}
 
 
 def _filter(
@@ -223,8 +222,3 @@ def _filter(
         since=clock.text(clock.before(since, now)) if since is not None else None,
         until=clock.text(clock.before(until, now)) if until is not None else None,
     )
-
-
-def _is_retired(store: Store, writer: str) -> bool:
-    owner = writers.read_owner(os.path.join(store.path, "j"), writer)
-    return owner is not None and owner.retired is not None

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bb.coordination import identity, liveness, roster
 from bb.coordination.facts import Seen
 from bb.kernel import clock, ids
+from bb.kernel.errors import Busy
 from bb.ledger import presence
 from bb.ledger.presence import Presence
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from bb.ops.desk import Desk
 
     Decide = Callable[[Index, Holdings], Sequence[Fact]]
-    IsSame = Callable[[Sequence[Event]], bool]
 
 
 def act(
@@ -34,7 +34,6 @@ def act(
     decide: Decide,
     *,
     key: str | None = None,
-    is_same: IsSame | None = None,
     allow_secret: str | None = None,
     by: str | None = None,
 ) -> list[Event]:
@@ -44,13 +43,35 @@ def act(
         index_of(desk, who)  # which refuses
 
     def facts(index: Index) -> list[Fact]:
+        decided = decide(index, desk.holdings(index, now))
         back = [] if who == ids.PERSON else return_of(desk, in_service(index, who), now, threshold)
-        return [*back, *decide(index, desk.holdings(index, now))]
+        return [*back, *decided]
 
-    recorded = desk.store.record(facts, by=by or who, now=now, key=key, is_same=is_same, allow_secret=allow_secret)
-    if who != ids.PERSON:
-        beat(desk, in_service(desk.store.index, who), now)
+    recorded = desk.store.record(facts, by=by or who, now=now, key=key, request=desk.request, allow_secret=allow_secret)
+    try:
+        index = desk.store.caught_up()
+    except Busy as busy:
+        busy.hint = "it is recorded, so do not repeat it"
+        busy.details["recorded"] = [event.id for event in recorded]
+        raise
+    known = roster.agent(who, index.state(roster.NAME, who))
+    if known and not known.is_retired:
+        beat(desk, known, now)
     return recorded
+
+
+def alive(desk: Desk, who: str) -> None:
+    """WHO is at work, if only waiting; that it is back, having been silent, is recorded. Next time, if all are busy."""
+    if who == ids.PERSON:
+        return
+    try:
+        known, now = in_service(desk.store.caught_up(), who), desk.now()
+        if return_of(desk, known, now, desk.stale_after):
+            act(desk, who, lambda _, __: [])
+        else:
+            beat(desk, known, now)
+    except Busy:
+        return
 
 
 def in_service(index: Index, who: str) -> Agent:
@@ -81,14 +102,14 @@ def index_of(desk: Desk, who: str) -> Index:
 
 def return_of(desk: Desk, agent: Agent, now: int, threshold: int) -> list[Fact]:
     """That a silent agent is heard of again is a change of state, and those are recorded: once, whoever is faster."""
-    last = presence_of(agent, presence.read(desk.place.store, agent.agent_id), now)
+    last = presence_of(agent, presence.read(desk.place.store, agent.agent_id, now), now)
     state = liveness.liveness(last.seen_at, now, threshold)
     return [] if state == liveness.ACTIVE else [Seen(agent.agent_id, state)]
 
 
 def beat(desk: Desk, agent: Agent, now: int) -> Presence:
     """Record that an agent has just been seen, with its record as the ledger has it."""
-    last = presence_of(agent, presence.read(desk.place.store, agent.agent_id), now).but(seen_at=now)
+    last = presence_of(agent, presence.read(desk.place.store, agent.agent_id, now), now).but(seen_at=now)
     presence.write(desk.place.store, last)
     return last
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from itertools import islice
 
 from bb.coordination import roster
 from bb.kernel import ids
+from bb.kernel.digest import digest
 from bb.kernel.errors import Busy
 from bb.ledger import mail as mails
 from bb.ledger.watch import Watch
@@ -13,6 +15,7 @@ from bb.messaging import mail, mailbox
 from bb.messaging.facts import Acked, Agreed, Read
 from bb.ops import inbox, life
 from bb.ops.catalogue import op
+from bb.ops.desk import NoAgent
 from bb.ops.params import Bead, Key, Plain, Reason, Seconds, Someone
 
 TYPE_CHECKING = False
@@ -101,13 +104,17 @@ def send(
     return dispatch(
         desk,
         from_,
-        dict(to=to, category=category, subject=subject, body=text_of(body), bead=bead, thread=thread),  # noqa: C408
+        dict(to=to, category=category, subject=subject, body=text_of(desk, body), bead=bead, thread=thread),  # noqa: C408
         key,
         allow_secret,
     )
 
 
-FIVE_MINUTES = Seconds(300)
+class Timeout(Seconds):
+    """How many seconds to wait, up to a day."""
+
+
+MOST = 50  # messages in one answer; the inbox has them all
 
 
 @op("agent.read", examples=("bb agent read --agent cobalt-harbor --message k7q2mzp4x3ab.17",))
@@ -143,7 +150,7 @@ def wait(
     desk: Desk,
     *,
     agent: Someone | None = None,
-    timeout: Seconds = FIVE_MINUTES,
+    timeout: Timeout = Timeout(300),  # noqa: B008
     new: bool = False,
 ) -> dict[str, Any]:
     """Wait until a message arrives for you, and show it. Costs nothing while nothing happens.
@@ -153,11 +160,15 @@ def wait(
     """
     who, index = inbox.known(desk, agent)
     known = {message["message_id"] for message in mails.inbox(index, who, mailbox.UNREAD)} if new else set()
-    _alive(desk, who)
+    life.alive(desk, who)
     watch = Watch(desk.store)
-    for _ in watch.changes(timeout, every_minute=lambda: _alive(desk, who)):
-        unread = list(mails.inbox(desk.store.caught_up(), who, mailbox.UNREAD))
-        if come := [inbox.shown(message) for message in unread if message["message_id"] not in known]:
+    for _ in watch.changes(timeout, every_minute=lambda: life.alive(desk, who)):
+        try:
+            unread = mails.inbox(desk.store.caught_up(), who, mailbox.UNREAD)
+            come = list(islice((message for message in unread if message["message_id"] not in known), MOST))
+        except Busy:
+            continue
+        if come:
             return {"agent_id": who, "messages": come, "waited_seconds": watch.waited}
     raise NothingCame(f"nothing arrived for {who} within {timeout} s")
 
@@ -170,26 +181,26 @@ def dispatch(
     allow_secret: str | None = None,
 ) -> dict[str, Any]:
     """Send a LETTER; the first recipient's copy."""
-    who = sender if sender is not None else desk.caller()
+    who = sender if sender is not None else desk.env.get("BB_AGENT")
+    if not who:
+        raise NoAgent(hint="pass --from ID, or set BB_AGENT")
 
-    def decide(index: Index) -> list[Any]:
-        agents = _agents(index)
+    def decide(index: Index, _: Holdings) -> list[Any]:
         sent = mail.compose(
             sender=who,
-            **({"scope": None, "payload": None} | letter),
-            everybody=lambda: sorted((agent.agent_id, agent.role) for agent in agents if not agent.is_retired),
-            is_known=lambda name: any(agent.agent_id == name and not agent.is_retired for agent in agents),
+            **({"scope": lambda: None, "payload": None} | letter),
+            everybody=lambda: [(agent.agent_id, agent.role) for agent in roster.in_service(index.states(roster.NAME))],
+            is_known=lambda name: bool(roster.in_service([(name, index.state(roster.NAME, name))])),
         )
         return [sent]
 
     if not desk.store.exists and who != ids.PERSON:
         raise mail.UnknownSender(f"no agent {who[:60]!r} is registered", agent_id=who[:60])
     desk.store.must_exist()
-    decide(desk.store.caught_up())  # who may not send at all is told so, and not that it is no agent in service
-    recorded = life.act(desk, who, lambda index, _: decide(index), key=key, allow_secret=allow_secret)
+    recorded = life.act(desk, who, decide, key=key, allow_secret=allow_secret)
     event = next(event for event in recorded if event.kind == "chat.message")
-    copies = mails.copies(desk.store.caught_up(), event.id)
-    return inbox.shown(copies[0]) | {"recipients": [copy["to_agent"] for copy in copies]}
+    copies = mails.copies(desk.store.index, event.id)
+    return copies[0] | {"recipients": [copy["to_agent"] for copy in copies]}
 
 
 def _gesture(
@@ -213,21 +224,14 @@ def _gesture(
         return decide(found, who, event) if found else []
 
     life.act(desk, who, facts)
-    return inbox.shown(mails.one(desk.store.caught_up(), event, who) or {})
+    return mails.one(desk.store.index, event, who) or {}
 
 
-def _agents(index: Index) -> list[roster.Agent]:
-    return [found for name, state in index.states(roster.NAME) if (found := roster.agent(name, state))]
-
-
-def _alive(desk: Desk, who: str) -> None:
-    if who != ids.PERSON:
-        life.beat(desk, life.in_service(desk.store.caught_up(), who), desk.now())
-
-
-def text_of(body: str) -> str:
+def text_of(desk: Desk, body: str) -> str:
     """A body, or what stands on stdin for one."""
     if body != "-":
         return body
     octets = sys.stdin.buffer.read(mail.BODY_LENGTH * 4 + 1)
+    if desk.request:
+        desk.request = digest(desk.request.encode() + octets)
     return str(Body.from_text(octets.decode("utf-8", "surrogateescape"), "body"))

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from bb.coordination import changes, liveness, protocol, roster
-from bb.kernel import clock
+from bb.coordination import changes, liveness, roster
+from bb.kernel import clock, ids, jsontext
 from bb.kernel.errors import Refused
 from bb.ledger import git, presence, queue, tree, walk
 from bb.ledger import mail as mails
-from bb.ledger.protocol import OPEN, Events
+from bb.ledger.protocol import Events
 from bb.messaging import mail
 from bb.ops import life, problems, telling
 from bb.ops.catalogue import op
-from bb.ops.params import AgentId, Number, Someone, Text
+from bb.ops.params import Number, Someone, Text
 from bb.ops.reservations import shown as shown_reservation
 
 TYPE_CHECKING = False
@@ -65,13 +65,13 @@ def status(desk: Desk) -> dict[str, Any]:
             shown_reservation(held, each.reservation) | {"seconds_left": max(each.expires_at - now, 0) // clock.SECOND}
             for each in live
         ],
-        "unacked": [_brief(message) for message in mails.owed(index)],
-        "incursions": [event for event in _public(events.newest_first(protocol.INCURSION)) if event["state"] == OPEN],
+        "unacked": [_brief(message) for message in mails.unsettled(index)],
+        "incursions": events.open_incursions(),
         "waiting": [
             {"agent_id": waiter.agent, "scopes": [scope.text for scope in waiter.scopes]}
             for waiter in queue.line(desk.place.store)
         ],
-        "is_damaged": bool(index.damages()),
+        "is_damaged": bool(desk.store.damages()),
     }
 
 
@@ -95,7 +95,7 @@ def problems_op(desk: Desk) -> dict[str, Any]:
 def timeline(
     desk: Desk,
     *,
-    agent: AgentId | None = None,
+    agent: Someone | None = None,
     bead: About | None = None,
     since: Since | None = None,
     limit: Limit = Limit(30),  # noqa: B008
@@ -103,6 +103,8 @@ def timeline(
     """What has happened lately, one sentence each, oldest first."""
     now = desk.now()
     desk.store.must_exist()
+    if agent is not None and agent != ids.PERSON:
+        life.registered(desk.store.caught_up(), agent)
     wanted = walk.Filter(
         kinds=telling.KINDS, agent=None, since=clock.text(clock.before(since, now)) if since is not None else None
     )
@@ -122,7 +124,7 @@ def resume(desk: Desk, *, agent: Someone | None = None) -> dict[str, Any]:
     now = desk.now()
     held = desk.holdings(index, now)
     mine = held.of(who)
-    last_seen = life.presence_of(known, presence.read(desk.place.store, who), now)
+    last_seen = life.presence_of(known, presence.read(desk.place.store, who, now), now)
     owed = mails.owed(index, who)
     answer = {
         "agent_id": who,
@@ -140,7 +142,7 @@ def resume(desk: Desk, *, agent: Someone | None = None) -> dict[str, Any]:
         ],
         "unread": mails.count_unread(index, who),
         "to_accept": [
-            {"id": found["message_id"], "from": found["from_agent"], "subject": found["subject"]} for found in owed
+            {"id": _event_of(found), "from": found["from_agent"], "subject": found["subject"]} for found in owed
         ],
         "last_handoff": _last_handoff(index, who),
         "dirty": _dirty(desk, held, who),
@@ -148,43 +150,60 @@ def resume(desk: Desk, *, agent: Someone | None = None) -> dict[str, Any]:
     return _within(answer, RESUME_CHARACTERS)
 
 
-# A token is about four characters of text; 400 of them is what an agent's context can spare for this.
-RESUME_CHARACTERS = 1500
-SHORTEST = 24
+# What an agent's context can spare for this is 400 tokens. JSON full of ids has less than three characters to a token,
+# and a letter beyond ASCII, written as six of them, takes more than one token.
+RESUME_CHARACTERS = 1000
+ESCAPED = 6
+LONGEST = (160, 80, 40, 24)
+TEXTS = ("role", "subject", "summary", "next_action")  # the rest are names: of no use when they are cut
 
 
 def _within(answer: dict[str, Any], budget: int) -> dict[str, Any]:
-    """ANSWER cut down until it fits: first long texts, then long lists, always saying how much is left out."""
-    from bb.kernel import jsontext  # noqa: PLC0415
-
-    lengths = {name: len(value) for name, value in answer.items() if isinstance(value, list)}
-    longest, most = 160, 8
-    while True:
-        cut = {name: _cut(value, longest, most) for name, value in answer.items()}
-        more = {name: length - most for name, length in lengths.items() if length > most}
-        cut |= {"left_out": more} if more else {}
-        if len(jsontext.dumps(cut)) <= budget or (longest <= SHORTEST and most <= 1):
-            return cut
-        longest, most = (longest * 3 // 4, most) if longest > 60 else (longest, most - 1) if most > 2 else (SHORTEST, 1)
+    """ANSWER cut down until it fits: long texts first, until they take half of the room at most, then lists."""
+    for longest in LONGEST:
+        cut = {name: _cut(name, value, longest) for name, value in answer.items()}
+        filled = _filled(cut, budget)
+        if "left_out" not in filled or _cost({n: v for n, v in cut.items() if not isinstance(v, list)}) <= budget // 2:
+            break
+    return filled
 
 
-def _cut(value: Any, longest: int, most: int) -> Any:
+def _filled(answer: dict[str, Any], budget: int) -> dict[str, Any]:
+    """ANSWER with as many items of its lists as there is room for."""
+    lists = {name: list(value) for name, value in answer.items() if isinstance(value, list)}
+    kept: dict[str, list[Any]] = {name: [] for name in lists}
+    room = budget - _cost(answer | kept)
+    while waiting := [name for name in lists if lists[name] and _cost(lists[name][0]) < room]:
+        for name in waiting:
+            if (cost := _cost(lists[name][0]) + 1) <= room:
+                room -= cost
+                kept[name].append(lists[name].pop(0))
+    left_out = {name: len(rest) for name, rest in lists.items() if rest}
+    return answer | kept | ({"left_out": left_out} if left_out else {})
+
+
+def _cost(value: Any) -> int:
+    text = jsontext.dumps_ascii(value)
+    return len(text) + ESCAPED * text.count("\\u")
+
+
+def _cut(name: str, value: Any, longest: int) -> Any:
     if isinstance(value, str):
-        return value if len(value) <= longest else value[: longest - 1] + "…"
+        return value if len(value) <= longest or name not in TEXTS else value[: longest - 1] + "…"
     if isinstance(value, list):
-        return [_cut(item, longest, most) for item in value[:most]]
+        return [_cut(name, item, longest) for item in value]
     if isinstance(value, dict):
-        return {name: _cut(item, longest, most) for name, item in value.items()}
+        return {each: _cut(each, item, longest) for each, item in value.items()}
     return value
 
 
 def _last_handoff(index: Index, who: str) -> dict[str, Any] | None:
     """The last hand-off that WHO was given."""
-    found = next((m for m in mails.inbox(index, who) if m["category"] == protocol.HANDOFF and m["payload"]), None)
+    found = next((message for message in mails.handed_to(index, who) if message["payload"]), None)
     if found is None:
         return None
     return {
-        "id": found["message_id"],
+        "id": _event_of(found),
         "from": found["from_agent"],
         "bead": found["bead_id"],
         "state": found["state"],
@@ -193,11 +212,16 @@ def _last_handoff(index: Index, who: str) -> dict[str, Any] | None:
     }
 
 
+def _event_of(message: dict[str, Any]) -> str:
+    """What the recipient may call a message, which is shorter than what everybody may."""
+    return str(message["message_id"]).partition("_")[0]
+
+
 def _dirty(desk: Desk, held: Holdings, who: str) -> list[str] | None:
     """Files with uncommitted changes in what WHO holds, or held last; None where git cannot tell."""
     if desk.place.work_tree is None:
         return None
-    scopes = held.claimed_by(who)
+    scopes = [scope for scope, _ in held.claimed_by(who)]
     if not scopes:
         return []
     try:
@@ -210,12 +234,10 @@ def _dirty(desk: Desk, held: Holdings, who: str) -> list[str] | None:
 def shown_agents(desk: Desk, index: Index) -> list[dict[str, Any]]:
     """Agents in service, the liveliest first."""
     now, threshold = desk.now(), desk.stale_after
-    beats = presence.everybody(desk.place.store)
-    known = [found for name, state in index.states(roster.NAME) if (found := roster.agent(name, state))]
+    beats = presence.everybody(desk.place.store, now)
     shown = [
         life.shown(life.presence_of(agent, beats.get(agent.agent_id), now), now, threshold)
-        for agent in known
-        if not agent.is_retired
+        for agent in roster.in_service(index.states(roster.NAME))
     ]
     order = [liveness.ACTIVE, liveness.STALE, liveness.EVICTED]
     return sorted(shown, key=lambda agent: (order.index(agent["liveness"]), agent["agent_id"]))
@@ -224,7 +246,3 @@ def shown_agents(desk: Desk, index: Index) -> list[dict[str, Any]]:
 def _brief(message: dict[str, Any]) -> dict[str, Any]:
     wanted = ("message_id", "category", "from_agent", "to_agent", "bead_id", "subject", "state", "created_at")
     return {name: message[name] for name in wanted} | {"label": mail.LABELS.get(message["category"], "Update")}
-
-
-def _public(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{name: value for name, value in event.items() if name != "order"} for event in events]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from bb.coordination import liveness, protocol
 from bb.kernel import clock, ids
+from bb.kernel.show import quoted
 from bb.ledger import mail as mails
 from bb.ledger import tree
-from bb.ledger.protocol import OPEN, Events
+from bb.ledger.protocol import Events
+from bb.messaging import mail, mailbox
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ def found(desk: Desk) -> list[dict[str, Any]]:
     held = desk.holdings(index, now)
     events = Events(index, held, tree.root_of(desk.place))
     problems = [
-        *_damage(index, now),
+        *_damage(desk, now),
         *_asked_of_the_person(index),
         *_not_accepted(index, held, now, desk.stale_after),
         *_gone_holders(held),
@@ -38,25 +40,31 @@ def _problem(kind: str, since: str, text: str, mend: str, **about: Any) -> dict[
     return {"kind": kind, "since": since, "text": text, "next_step": mend, **about}
 
 
-def _damage(index: Index, now: int) -> Iterator[dict[str, Any]]:
-    for damage in index.damages():
+def _damage(desk: Desk, now: int) -> Iterator[dict[str, Any]]:
+    for damage in desk.store.damages():
         text = f"line {damage.n} of the ledger's journal {damage.writer} is damaged: {damage.reason}"
         yield _problem("damage", clock.text(now), text, "bb doctor --fix")
 
 
 def _asked_of_the_person(index: Index) -> Iterator[dict[str, Any]]:
     """Requests to the person that are not accepted, and questions that are not even seen."""
-    for message in mails.inbox(index, ids.PERSON):
-        if message["state"] == "acked" or not (message["requires_ack"] or message["category"] == "DECISION"):
-            continue
-        if message["requires_ack"] or message["state"] == "unread":
-            verb = "ack" if message["requires_ack"] else "read"
-            yield _about(message, "asked", f"bb agent {verb} --agent user --message {message['message_id']}")
+    for message in mails.owed(index, ids.PERSON):
+        yield _asked(message, f"bb agent ack --agent user --message {message['message_id']}")
+    for message in mails.inbox(index, ids.PERSON, mailbox.UNREAD):
+        if message["category"] == mail.DECISION and not message["requires_ack"]:
+            yield _asked(message, f"bb agent read --agent user --message {message['message_id']}")
+
+
+def _asked(message: dict[str, Any], settle: str) -> dict[str, Any]:
+    """What the person is asked, word for word, and how to answer it."""
+    about = f"--to {message['from_agent']} --bead {quoted(message['bead_id'])}"
+    answer = f"bb agent send --from user {about} --category DECISION --subject … --body …"
+    return _about(message, "asked", settle, body=message["body"], answer=answer)
 
 
 def _not_accepted(index: Index, held: Holdings, now: int, threshold: int) -> Iterator[dict[str, Any]]:
     """Hand-offs and blockers for agents that are gone, or that wait for longer than an agent may be silent."""
-    for message in mails.owed(index):
+    for message in mails.unsettled(index):
         if message["to_agent"] == ids.PERSON:
             continue
         age = now - clock.parse_or(message["created_at"], now)
@@ -65,9 +73,17 @@ def _not_accepted(index: Index, held: Holdings, now: int, threshold: int) -> Ite
             yield _about(
                 message,
                 "not_accepted",
-                f"ask {message['to_agent']}, or give it to somebody else: bb protocol handoff --from user …",
+                _another(message, state),
                 liveness=state,
             )
+
+
+def _another(message: dict[str, Any], state: str) -> str:
+    """How to settle what an agent does not answer."""
+    verb = "blocked" if message["category"] == protocol.BLOCKED else "handoff"
+    instead = f"bb protocol {verb} --from user --to AGENT --bead {quoted(message['bead_id'])} …"
+    is_there = state != liveness.EVICTED
+    return f"ask {message['to_agent']}, or somebody else: {instead}" if is_there else f"ask somebody else: {instead}"
 
 
 def _about(message: dict[str, Any], kind: str, mend: str, **more: Any) -> dict[str, Any]:
@@ -94,14 +110,13 @@ def _gone_holders(held: Holdings) -> Iterator[dict[str, Any]]:
 
 
 def _collisions(events: Events) -> Iterator[dict[str, Any]]:
-    for event in events.newest_first(protocol.INCURSION):
-        if event["state"] == OPEN:
-            owner, incoming = event["to_agent"], event["from_agent"]
-            yield _problem(
-                "incursion",
-                event["created_at"],
-                f"{incoming} works in {event['scope']}, inside what {owner} holds: {event['held']}",
-                "see that they agree on who changes what; one of them releases",
-                event_id=event["id"],
-                bead_id=event["bead_id"],
-            )
+    for event in events.open_incursions():
+        owner, incoming = event["to_agent"], event["from_agent"]
+        yield _problem(
+            "incursion",
+            event["created_at"],
+            f"{incoming} works in {event['scope']}, inside what {owner} holds: {event['held']}",
+            "see that they agree on who changes what; one of them releases",
+            event_id=event["id"],
+            bead_id=event["bead_id"],
+        )

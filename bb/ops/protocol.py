@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from bb.coordination import protocol
+from bb.kernel import ids
 from bb.kernel.errors import NotFound
 from bb.ledger import tree
 from bb.ledger.protocol import Events
-from bb.ops import mail
+from bb.ops import life, mail
 from bb.ops.catalogue import op
 from bb.ops.mail import From, Subject, Thread, To
-from bb.ops.params import Bead, Key, Number, Plain, Reason, Scope, Text
+from bb.ops.params import Bead, Key, Number, Plain, Reason, Scope, Someone, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,10 +63,8 @@ class About(Text):
     metavar = "BEAD"
 
 
-class Concerning(Text):
+class Concerning(Someone):
     """Only events from or to this agent."""
-
-    metavar = "ID"
 
 
 class State(Text):
@@ -110,7 +111,7 @@ def handoff(
 
     Reservations do not move by themselves: release yours, so that the recipient can reserve them.
     """
-    said = mail.text_of(summary)
+    said = mail.text_of(desk, summary)
     payload = {"subject": subject.strip(), "summary": said, "next_action": next_action, "requires_ack": not no_ack}
     body = f"{said}\n\nNext: {next_action}"
     return _send(desk, from_, to, bead, protocol.HANDOFF, body, payload, scope, thread, key, allow_secret)
@@ -119,7 +120,7 @@ def handoff(
 @op(
     "protocol.blocked",
     examples=(
-        "bb protocol blocked --to user --bead bb-12 --subject Dates --blocker 'Two forms' --requested-action Choose",
+        "bb protocol blocked --to user --bead bb-12 --subject Dates --blocker Two --requested-action One --urgency low",
     ),
 )
 def blocked(
@@ -131,14 +132,14 @@ def blocked(
     subject: Subject,
     blocker: Blocker,
     requested_action: RequestedAction,
-    urgency: Urgency = Urgency("medium"),  # noqa: B008  (a text)
+    urgency: Urgency,
     scope: Scope | None = None,
     thread: Thread | None = None,
     key: Key | None = None,
     allow_secret: Reason | None = None,
 ) -> dict[str, Any]:
     """Say that you cannot go on, why, and what you ask for. `--to user` asks the person."""
-    said = mail.text_of(blocker)
+    said = mail.text_of(desk, blocker)
     payload = {
         "subject": subject.strip(),
         "blocker": said,
@@ -167,12 +168,15 @@ def list_events(
 
     What went to several is listed once for each, with the state of that copy.
     """
-    found = [
+    known = events(desk)
+    if agent is not None and agent != ids.PERSON:
+        life.registered(desk.store.index, agent)
+    found = (
         event
-        for event in events(desk).newest_first(type_, bead)
+        for event in known.newest_first(type_, bead)
         if agent in (None, event["from_agent"], event["to_agent"]) and state in (None, event["state"])
-    ]
-    return [_shown(event) for event in found[:limit]]
+    )
+    return [_shown(event) for event in islice(found, limit)]
 
 
 @op("protocol.show", examples=("bb protocol show k7q2mzp4x3ab.17",))
@@ -192,8 +196,7 @@ def events(desk: Desk) -> Events:
 
 
 def _shown(event: dict[str, Any]) -> dict[str, Any]:
-    label = protocol.LABELS[event["event_type"]]
-    return {name: value for name, value in event.items() if name != "order"} | {"label": label}
+    return event | {"label": protocol.LABELS[event["event_type"]]}
 
 
 def _send(
@@ -210,7 +213,6 @@ def _send(
     allow_secret: str | None,
 ) -> dict[str, Any]:
     """A protocol event travels as a message, so that the recipient finds it in its inbox."""
-    protocol.check_payload(category, payload)
     letter = {
         "to": to,
         "category": category,
@@ -218,7 +220,7 @@ def _send(
         "body": body,
         "bead": bead,
         "thread": thread,
-        "scope": None if scope is None else desk.scope(scope).text,
+        "scope": lambda: None if scope is None else desk.scope(scope).text,
         "payload": payload,
     }
     sent = mail.dispatch(desk, sender, letter, key, allow_secret)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from bb.coordination import adoption
-from bb.kernel.errors import Refused, Usage
+from bb.kernel.errors import BbError, Refused, Usage
 from bb.ledger import checkup, clone, git, kinds, repair, walk
 from bb.ledger import place as places
 from bb.ops import start
 from bb.ops.catalogue import op
-from bb.ops.params import AgentId, Plain, Role, Text
+from bb.ops.params import Plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from bb.ledger.place import Place
@@ -46,12 +46,17 @@ class ProblemsFound(Refused):
     hint = "each problem names the command that mends it"
 
 
-class Adopt(AgentId):
+class Adopt(Plain):
     """Go on as this agent, whose work lies here unfinished."""
 
+    metavar = "ID"
+    is_agent = True
 
-class Register(AgentId):
+
+class Register(Plain):
     """Start as this agent: a name nobody has yet."""
+
+    metavar = "NAME"
 
 
 class Claimed(Plain):
@@ -60,10 +65,16 @@ class Claimed(Plain):
     metavar = "SCOPE"
 
 
-class Bead(Text):
+class ItsBead(Plain):
     """With --adopt: the bead the work is about."""
 
     metavar = "BEAD"
+
+
+class ItsRole(Plain):
+    """With --register: what the agent does here; `agent` unless given."""
+
+    metavar = "ROLE"
 
 
 @op(
@@ -90,9 +101,9 @@ def init(
     delete_history: bool = False,
     register: Register | None = None,
     adopt: Adopt | None = None,
-    role: Role | None = None,
+    role: ItsRole | None = None,
     scope: list[Claimed] | None = None,
-    bead: Bead | None = None,
+    bead: ItsBead | None = None,
     non_interactive: bool = False,
 ) -> dict[str, Any]:
     """Make this repository's ledger, and give this session its identity. Running it again changes nothing.
@@ -108,25 +119,22 @@ def init(
     """
     if delete_history and not undo:
         raise NothingToUndo
-    if register and adopt:
-        raise adoption.AdoptOrRegister(recommendation=start.advice(desk))
-    _refuse_what_means_nothing(
-        is_session=bool(register or adopt or non_interactive),
-        is_alone=undo or dry_run or home,
-        idle={"--role": role and not register, "--scope": scope and not adopt, "--bead": bead and not adopt},
-    )
-    if non_interactive and not (register or adopt):
-        raise adoption.AmbiguousSession(recommendation=start.advice(desk))
-    if adopt or register:
-        given = start.session(
-            desk,
-            adopt=adopt,
-            register=register,
-            role=role,
-            scope=scope or (),
-            bead=bead,
-            non_interactive=non_interactive,
-        )
+    idle = {"--role": role and not register, "--scope": scope and not adopt, "--bead": bead and not adopt}
+    if adopt is not None or register is not None or non_interactive or any(idle.values()):
+        try:
+            _refuse_what_means_nothing(idle, is_alone=undo or dry_run or home)
+            given = start.session(
+                desk,
+                adopt=adopt,
+                register=register,
+                role=role,
+                scope=scope or (),
+                bead=bead,
+                non_interactive=non_interactive,
+            )
+        except BbError as refusal:
+            start.advise(desk, refusal, role)
+            raise
         return {"store": desk.store.path, "created": False} | given
     place = places.at_home(desk.env) if home else desk.place
     if undo:
@@ -152,19 +160,15 @@ def init(
         store.close()
 
 
-def _refuse_what_means_nothing(*, is_session: bool, is_alone: bool, idle: dict[str, object]) -> None:
-    if is_session and is_alone:
+def _refuse_what_means_nothing(idle: Mapping[str, object], *, is_alone: bool) -> None:
+    """Refuse IDLE options, which go with one that was not given, and a session with what goes alone."""
+    if is_alone:
         raise NoSession(
             "--register, --adopt and --non-interactive start a session; "
             "they go with neither --undo, --dry-run nor --home"
         )
     for option in (option for option, is_idle in idle.items() if is_idle):
-        needed, hint = (
-            ("--register", "bb init --register amber-otter --role builder")
-            if option == "--role"
-            else ("--adopt", "bb init --adopt amber-otter --scope src/parser --bead bb-12")
-        )
-        raise NoSession(f"{option} goes with {needed}", hint=f"for example {hint}")
+        raise NoSession(f"{option} goes with {'--register' if option == '--role' else '--adopt'}")
 
 
 @op(

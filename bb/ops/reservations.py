@@ -35,6 +35,10 @@ class Minutes(Plain):
     takes_numbers = True
 
 
+class Wait(Seconds):
+    """Stand in line for so many seconds, up to a day, when it cannot be had at once."""
+
+
 @op(
     "agent.reserve",
     examples=(
@@ -57,7 +61,7 @@ def reserve(
     takeover_stale: bool = False,
     allow_overlap: bool = False,
     shared: bool = False,
-    wait: Seconds | None = None,
+    wait: Wait | None = None,
     key: Key | None = None,
     allow_secret: Reason | None = None,
 ) -> dict[str, Any]:
@@ -90,6 +94,7 @@ def reserve(
     "agent.release",
     examples=(
         "bb agent release --agent amber-otter --scope src/parser",
+        "bb agent release --scope src/parser --scope docs --json",
         "bb agent release --all --json",
     ),
     all_="Give back everything you hold.",
@@ -98,21 +103,21 @@ def release(
     desk: Desk,
     *,
     agent: Someone | None = None,
-    scope: Scope | None = None,
+    scope: list[Scope] | None = None,
     all_: bool = False,
     key: Key | None = None,
 ) -> dict[str, Any]:
-    """Give back what you hold: one scope, or everything with --all.
+    """Give back what you hold: these scopes, or everything with --all.
 
     `--agent user` is the person, who may give back what any agent holds.
     """
     who = life.caller(desk, agent, may_be_person=True)
-    wanted = _one_or_all(desk, scope, all_)
+    wanted = _these_or_all(desk, scope, all_)
 
     def decide(_: Index, held: Holdings) -> list[Any]:
         if wanted is None:
             return reservations.release_all(who, held.of(who))
-        return reservations.release(who, wanted, held.on(wanted))
+        return [fact for each in wanted for fact in reservations.release(who, each, held.met_by([each]))]
 
     return _ended_or_renewed(desk, who, decide, key)
 
@@ -129,7 +134,7 @@ def renew(
     desk: Desk,
     *,
     agent: Someone | None = None,
-    scope: Scope | None = None,
+    scope: list[Scope] | None = None,
     all_: bool = False,
     ttl: Minutes | None = None,
     key: Key | None = None,
@@ -139,13 +144,13 @@ def renew(
     While you show signs of life a reservation does not lapse; renewing matters after 24 hours, or to change its time.
     """
     who = life.caller(desk, agent, may_be_person=True)
-    wanted = _one_or_all(desk, scope, all_)
+    wanted = _these_or_all(desk, scope, all_)
     minutes = None if ttl is None else reservations.minutes(ttl)
 
     def decide(_: Index, held: Holdings) -> list[Any]:
         if wanted is None:
             return reservations.renew_all(who, held.of(who), minutes)
-        return reservations.renew(who, wanted, held.on(wanted), minutes)
+        return [fact for each in wanted for fact in reservations.renew(who, each, held.met_by([each]), minutes)]
 
     return _ended_or_renewed(desk, who, decide, key)
 
@@ -164,24 +169,25 @@ def status(desk: Desk, *, agent: Someone | None = None, bead: Bead | None = None
     if agent is not None and agent != ids.PERSON:
         life.registered(index, agent)
     held = desk.holdings(index, desk.now())
-    live = [shown(held, each.reservation) for each in (held.of(agent) if agent else held.everything())]
-    live = [each for each in live if bead in (None, each["bead_id"])]
-    owed = [message for message in mails.owed(index, agent) if bead in (None, message["bead_id"])]
-    ended = sum(found.state != holdings.ACTIVE for found in held.ever(agent, bead))
+    live = held.of(agent) if agent else held.everything()
+    live = [each for each in live if bead in (None, each.reservation.bead)]
+    owed = [message for message in mails.unsettled(index, agent) if bead in (None, message["bead_id"])]
+    over = sum(each.is_over for each in live)
     return {
-        "reservations": live,
-        "unacked_required_messages": [{k: v for k, v in message.items() if k != "order"} for message in owed],
+        "reservations": [shown(held, each.reservation) for each in live],
+        "unacked_required_messages": owed,
         "summary": {
-            "active": sum(each["state"] == holdings.ACTIVE for each in live),
-            "released": ended,
-            "expired": sum(each["state"] == holdings.EXPIRED for each in live),
+            "active": len(live) - over,
+            "released": held.count_ended(holdings.RELEASED, agent, bead),
+            "expired": held.count_ended(holdings.EXPIRED, agent, bead) + over,
+            "taken_over": held.count_ended(holdings.TAKEN_OVER, agent, bead),
             "unacked_required_messages": len(owed),
         },
     }
 
 
 def _ended_or_renewed(desk: Desk, who: str, decide: life.Decide, key: str | None) -> dict[str, Any]:
-    recorded = life.act(desk, who, decide, key=key, is_same=lambda _: True)
+    recorded = life.act(desk, who, decide, key=key)
     return _answer(desk, [event.data["reservation_id"] for event in recorded if "reservation_id" in event.data])
 
 
@@ -196,17 +202,10 @@ def _reserved(
             from bb.ops import waiting  # noqa: PLC0415  (where nobody ever waited, nobody is overtaken)
 
             waiting.refuse_to_overtake(desk, wanted, met, number)
-        facts = reservations.reserve(wanted, met, lambda name, outcome: _is_recorded(index, name, wanted, outcome))
+        facts = reservations.reserve(wanted, met, lambda incident: index.count(notices.NAME, incident) > 0)
         return [*facts, *mail.about(facts)]
 
-    recorded = life.act(
-        desk,
-        wanted.agent,
-        decide,
-        key=key,
-        is_same=lambda earlier: [_reserved_fact(event) for event in _made(earlier)] == wanted.facts(),
-        allow_secret=allow_secret,
-    )
+    recorded = life.act(desk, wanted.agent, decide, key=key, allow_secret=allow_secret)
     facts = [kinds.fact_of(event.kind, event.data, event.by) for event in recorded]
     held = desk.holdings(desk.store.index, desk.now())
     return _answer(desk, [event.id for event in _made(recorded)]) | {
@@ -219,16 +218,8 @@ def _reserved(
     }
 
 
-def _is_recorded(index: Index, reservation: str, wanted: Wanted, outcome: str) -> bool:
-    return index.count(notices.NAME, notices.incident(reservation, wanted.agent, outcome)) > 0
-
-
 def _made(events: Sequence[Event]) -> list[Event]:
     return [event for event in events if event.kind == kinds.BY_FACT[Reserved][0]]
-
-
-def _reserved_fact(event: Event) -> object:
-    return kinds.fact_of(event.kind, event.data, event.by)
 
 
 def _incursion(fact: Incurred) -> dict[str, Any]:
@@ -255,11 +246,12 @@ def _scope(desk: Desk, written: str) -> scopes.Scope:
     return desk.scope(written)
 
 
-def _one_or_all(desk: Desk, scope: str | None, is_all: bool) -> scopes.Scope | None:
-    """The one scope that is meant; None when everything is."""
+def _these_or_all(desk: Desk, scope: Sequence[str] | None, is_all: bool) -> tuple[scopes.Scope, ...] | None:
+    """The scopes that are meant; None when everything is."""
     if (scope is None) is not is_all:
-        raise InvalidArgs("say which scope with --scope, or --all, and not both", path="$.scope")
-    return None if scope is None else _scope(desk, scope)
+        hint = "for example --scope src/parser; `bb agent status` shows what is held"
+        raise InvalidArgs("say which scopes with --scope, or --all, and not both", hint=hint, path="$.scope")
+    return None if scope is None else _scopes(desk, scope)
 
 
 def _answer(desk: Desk, names: Sequence[str]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from itertools import islice
 
 from bb.coordination import names, reservations, roster
 from bb.coordination.facts import Retired
+from bb.ledger import mail as mails
 from bb.ledger import presence
 from bb.ops import life
 from bb.ops.catalogue import op
@@ -51,15 +52,23 @@ def name(desk: Desk, *, seed: Seed | None = None, count: Count = Count(1)) -> di
 def retire(desk: Desk, *, agent: Someone | None = None, key: Key | None = None) -> dict[str, Any]:
     """Finish with an identity: it gives back all it holds and leaves the lists. Its history stays.
 
-    Work that somebody should go on with is better handed over first: `bb protocol handoff`. A retired name can be
-    taken again with `bb agent register --force-update`.
+    Work that somebody should go on with is better handed over first: `bb protocol handoff`. What it has not accepted
+    is counted, for somebody else to be asked. Who goes on with its work later adopts it: `bb init --adopt`.
     """
-    who = life.caller(desk, agent)
+    who = desk.caller(agent)
+    life.index_of(desk, who)
 
     def decide(index: Index) -> list[Any]:
+        life.in_service(index, who)
         held = desk.holdings(index, desk.now())
+        presence.remove(desk.place.store, who)  # a heartbeat asks the ledger from now on, whatever becomes of us
         return [*reservations.release_all(who, held.of(who)), Retired(who)]
 
-    events = desk.store.record(decide, by=who, now=desk.now(), key=key)
+    events = desk.store.record(decide, by=who, now=desk.now(), key=key, request=desk.request)
     presence.remove(desk.place.store, who)
-    return {"agent_id": who, "status": "retired", "released": sum("reservation_id" in e.data for e in events)}
+    return {
+        "agent_id": who,
+        "status": "retired",
+        "released": sum("reservation_id" in event.data for event in events),
+        "not_accepted": [message["message_id"] for message in mails.unsettled(desk.store.caught_up(), who)],
+    }

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from bb.coordination import beads as rules
-from bb.coordination import holdings, protocol, sessions
+from bb.coordination import holdings, notices, protocol, roster, sessions
 from bb.coordination.beads import Bead
-from bb.kernel import clock
+from bb.kernel import clock, ids
 from bb.kernel.errors import NotFound
 from bb.ledger import beads, tree
 from bb.ledger import mail as mails
-from bb.ledger.protocol import OPEN, Events
-from bb.messaging import letters, mail
+from bb.ledger.protocol import Events
+from bb.messaging import letters, mail, mailbox
 from bb.ops.catalogue import op
 from bb.ops.overview import shown_agents
 from bb.ops.params import Text
@@ -19,6 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from bb.coordination.reservations import Held
     from bb.ledger.beads import Found
     from bb.ledger.holdings import Holdings
     from bb.ledger.index import Index
@@ -106,30 +107,33 @@ class _View:
         self._events = Events(self._index, self._held, tree.root_of(desk.place))
         self.tracker: Found = beads.of(desk.place, desk.env)
         self._beads: dict[str, Bead] = {bead.id: bead for bead in self.tracker.beads}
+        self._live: dict[str, list[Held]] = {}
+        for each in self._held.everything():
+            if not each.is_over:
+                self._live.setdefault(each.reservation.bead, []).append(each)
         self.agents = shown_agents(desk, self._index)
 
     def names(self) -> list[str]:
-        """Every bead that the tracker, a reservation or a message names."""
+        """Every bead that the tracker, a reservation, a message or a notice names."""
         spoken_of = [
             term.removeprefix("bead ")
-            for fold in (holdings.NAME, letters.NAME)
+            for fold in (holdings.NAME, letters.NAME, notices.NAME)
             for term in self._index.terms(fold, "bead ")
         ]
         return sorted({*self._beads, *spoken_of})
 
     def task(self, name: str) -> dict[str, Any]:
         bead = self._beads.get(name)
-        messages = mails.about(self._index, name)
-        live = [each for each in self._held.everything_about(name) if not each.is_over]
+        messages = [message for _, message in mails.about(self._index, name)]
+        live = self._live.get(name, [])
         owner = (bead.assignee if bead else None) or (live[0].reservation.agent if live else None)
-        owed = [message for message in messages if message["requires_ack"] and message["state"] != "acked"]
-        liveness = next((a["liveness"] for a in self.agents if a["agent_id"] == owner), None)
+        owed = [message for message in messages if message["requires_ack"] and message["state"] != mailbox.ACKED]
+        liveness = self._liveness_of(owner)
         last = messages[-1] if messages else None
-        epic = rules.epic_of(bead, self._beads) if bead else None
         return {
             "id": name,
             "title": bead.title if bead else None,
-            "epic_id": epic,
+            "epic_id": rules.epic_of(bead, self._beads) if bead else None,
             "status": bead.status if bead else None,
             "session_state": sessions.state(
                 bead.status if bead else None, liveness, is_owed=bool(owed), is_held=bool(live)
@@ -140,18 +144,23 @@ class _View:
             "last_actor": last["from_agent"] if last else owner,
             "last_activity_at": last["created_at"] if last else bead.updated_at if bead else None,
             "communication": {
-                "unread_count": sum(message["state"] == "unread" for message in messages),
+                "unread_count": sum(message["state"] == mailbox.UNREAD for message in messages),
                 "pending_required": len(owed),
                 "latest_snippet": last["subject"][:SNIPPET] if last else None,
             },
         }
 
+    def _liveness_of(self, owner: str | None) -> str | None:
+        """How alive an owner is; None for one that never registered here, such as a person the tracker names."""
+        is_known = owner is not None and self._index.state(roster.NAME, owner) is not None
+        return self._held.liveness_of(owner) if owner and is_known else None
+
     def by_epic(self, tasks: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Tasks under their epics; an epic is no task of its own."""
+        """Tasks under their epics; an epic that is not itself in one is no task of its own."""
         epics = {task["epic_id"] for task in tasks if task["epic_id"]}
         groups: dict[str, list[dict[str, Any]]] = {}
         for task in tasks:
-            if task["id"] not in epics:
+            if task["epic_id"] or task["id"] not in epics:
                 groups.setdefault(task["epic_id"] or "", []).append(task)
         return [{"epic": self._epic(name), "tasks": groups[name]} for name in sorted(groups, key=lambda n: (not n, n))]
 
@@ -160,19 +169,14 @@ class _View:
         return {"id": bead.id, "title": bead.title, "status": bead.status} if bead else NO_EPIC
 
     def open_incursions(self) -> list[dict[str, Any]]:
-        found = self._events.newest_first(protocol.INCURSION)
-        return [{k: v for k, v in event.items() if k != "order"} for event in found if event["state"] == OPEN]
+        return self._events.open_incursions()
 
     def conversation(self, name: str) -> list[dict[str, Any]]:
-        """Messages, protocol events and what was held, oldest first."""
-        rows = [_message_row(message) for message in mails.about(self._index, name)]
-        rows += [
-            _event_row(event)
-            for event in self._events.newest_first(None, name)
-            if event["event_type"] in protocol.SYSTEM_MAY_SEND
-        ]
-        rows += [row for reservation in self._held.ever_about(name) for row in _activity_rows(reservation)]
-        return sorted(rows, key=lambda row: (row["at"], row["id"]))
+        """Messages, protocol events and what was held, in the ledger's order."""
+        placed = [(place, _message_row(message)) for place, message in mails.about(self._index, name)]
+        placed += [(place, _event_row(event)) for place, event in self._events.notices_about(name)]
+        placed += [row for reservation in self._held.ever_about(name) for row in _activity_rows(reservation)]
+        return [row for _, row in sorted(placed, key=lambda found: found[0])]
 
 
 def _message_row(message: dict[str, Any]) -> dict[str, Any]:
@@ -219,7 +223,8 @@ def _event_row(event: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _activity_rows(reservation: holdings.Reservation) -> list[dict[str, Any]]:
+def _activity_rows(reservation: holdings.Reservation) -> list[tuple[str, dict[str, Any]]]:
+    """That something was reserved, and how that ended, each with its place in the order."""
     began = {
         "type": "activity",
         "id": reservation.id,
@@ -228,8 +233,9 @@ def _activity_rows(reservation: holdings.Reservation) -> list[dict[str, Any]]:
         "subject": f"reserved {reservation.scope}",
     }
     if reservation.ended_at is None:
-        return [began]
-    verb = {holdings.TAKEN_OVER: "took over", holdings.EXPIRED: "ended"}.get(reservation.state, "released")
+        return [(reservation.place, began)]
+    is_others = reservation.ended_by not in (reservation.agent, ids.PERSON)
+    verb = "took over" if is_others else {holdings.EXPIRED: "let lapse"}.get(reservation.state, "released")
     ended = {
         "type": "activity",
         "id": f"{reservation.id} {reservation.state}",
@@ -237,4 +243,4 @@ def _activity_rows(reservation: holdings.Reservation) -> list[dict[str, Any]]:
         "from": reservation.ended_by,
         "subject": f"{verb} {reservation.scope}",
     }
-    return [began, ended]
+    return [(reservation.place, began), (reservation.ended_place or reservation.place, ended)]

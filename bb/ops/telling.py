@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from bb.coordination import holdings
 from bb.coordination.facts import (
+    OVERLAPPING,
+    REFUSED,
+    TAKEN_OVER,
     Expired,
     Incurred,
     Registered,
@@ -16,7 +20,7 @@ from bb.coordination.facts import (
     Updated,
 )
 from bb.ledger import kinds
-from bb.messaging import mail
+from bb.messaging import letters, mail
 from bb.messaging.facts import Acked, Agreed, Read, Sent
 
 TYPE_CHECKING = False
@@ -55,7 +59,7 @@ class _Teller:
         fact = kinds.fact_of(event.kind, event.data, event.by)
         if fact is None:
             return None
-        if isinstance(fact, Incurred) and fact.outcome == "taken_over":
+        if isinstance(fact, Incurred) and fact.outcome == TAKEN_OVER:
             return None  # the taking over tells it
         text, bead, others = self._sentence(fact)
         about = [event.by, *(other for other in others if other != event.by)]
@@ -66,6 +70,8 @@ class _Teller:
         match fact:
             case Registered(agent, role):
                 return f"started as {role}", None, [agent]
+            case Updated(agent, None, None):
+                return "took up its work again", None, [agent]
             case Updated(agent):
                 return "changed its role or name", None, [agent]
             case Retired(agent):
@@ -75,7 +81,7 @@ class _Teller:
             case Reserved(_, scope, bead, ttl):
                 return f"reserved {scope} for {ttl} minutes", bead, []
             case Incurred(_, owner, outcome=outcome, scope=scope, bead=bead):
-                how = {"refused": "was refused", "overlapping": "works in", "taken_over": "took over"}
+                how = {REFUSED: "was refused", OVERLAPPING: "works in"}
                 return f"{how.get(outcome, 'met')} {scope}, held by {owner}", bead, [owner]
             case Resumed(_, prior, adopted, reason, bead=bead):
                 return f"goes on as {adopted} ({reason})", bead, [prior, adopted]
@@ -87,12 +93,14 @@ class _Teller:
         """Facts that name a reservation or a message made before."""
         if isinstance(fact, Read | Acked | Agreed):
             verb = "has seen" if isinstance(fact, Read) else "accepted"
-            said = self._of("letter", fact.message)
-            sent = said[1] if said else {"subject": "a message", "bead": None, "sender": ""}
-            return f"{verb}: {sent['subject']}", sent["bead"], [sent["sender"]] if sent["sender"] else []
-        made = self._of("reservation", fact.reservation)
-        scope, bead, owner = (made[2], made[3], made[1]) if made else ("a reservation", None, "")
-        others = [owner] if owner else []
+            letter = self._store.index.state(letters.NAME, fact.message)
+            if letter is None:
+                return f"{verb}: a message", None, []
+            sent = letters.sent(letter)
+            return f"{verb}: {sent.subject}", sent.bead, [sent.sender]
+        state = self._store.index.state(holdings.NAME, fact.reservation)
+        made = holdings.reservation(fact.reservation, state)
+        scope, bead, others = (made.scope, made.bead, [made.agent]) if made else ("a reservation", None, [])
         match fact:
             case Renewed():
                 return f"renewed {scope}", bead, others
@@ -103,8 +111,3 @@ class _Teller:
             case TakenOver(_, _, owner, liveness):
                 return f"took {scope} over from {owner}, who was {liveness}", bead, [owner]
         return type(fact).__name__, bead, others
-
-    def _of(self, fold: str, name: str) -> Any:
-        state = self._store.index.state(fold, name) or {}
-        register = state.get("said") or state.get("made")
-        return register[3] if register else None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from bb.coordination import queueing, reservations
 from bb.coordination.queueing import ReservationAwaited, WaitDeadlock, Waiter
 from bb.coordination.reservations import ReservationConflict, ReservationStaleFound
+from bb.kernel.errors import Busy
 from bb.ledger import queue, tree
-from bb.ledger.lock import LedgerBusy
 from bb.ledger.watch import Watch
 from bb.ops import life
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Attempt = Callable[[int | None], dict[str, Any]]  # told the number at which we stand in line
 
 # What passes by itself. That others keep the ledger busy is no reason to leave the line.
-IN_THE_WAY = (ReservationConflict, ReservationStaleFound, ReservationAwaited, LedgerBusy)
+IN_THE_WAY = (ReservationConflict, ReservationStaleFound, ReservationAwaited, Busy)
 LAST = 10**12  # behind everybody in line
 LOOK_AGAIN = 1.0  # seconds; a lease that ends and an agent that falls silent change no file
 
@@ -35,7 +35,7 @@ def in_line(desk: Desk, wanted: Wanted, seconds: int, attempt: Attempt) -> dict[
     except IN_THE_WAY as refused:
         refusal: BbError = refused
     ignore_case = tree.minds_no_case(desk.place)
-    _alive(desk, wanted.agent)
+    life.alive(desk, wanted.agent)
 
     def may_join(me: Waiter, line: Sequence[Waiter]) -> None:
         held = desk.holdings(desk.store.caught_up(), desk.now())
@@ -46,14 +46,17 @@ def in_line(desk: Desk, wanted: Wanted, seconds: int, attempt: Attempt) -> dict[
             names = " waits for ".join(circle)
             raise WaitDeadlock(f"waiting would never end: {names}", cycle=circle)
 
-    with queue.Standing(desk.place.store, _waiter(wanted, 0), may_join) as me:
+    with queue.Standing(desk.place.store, _waiter(wanted, 0), seconds, may_join) as me:
         watch = Watch(desk.store, me.folder)
-        for _ in watch.changes(seconds, every_minute=lambda: _alive(desk, wanted.agent), at_least_every=LOOK_AGAIN):
+        if desk.tell:
+            desk.tell(f"Waiting for up to {seconds} s: {refusal.message}")
+        for _ in watch.changes(seconds, every_minute=lambda: life.alive(desk, wanted.agent), at_least_every=LOOK_AGAIN):
             try:
                 return attempt(me.number) | {"waited_seconds": watch.waited}
             except IN_THE_WAY as refused:
                 refusal = refused
     refusal.details["waited_seconds"] = watch.waited
+    refusal.message = f"{refusal.message}; {seconds} s later still so"
     raise refusal
 
 
@@ -61,10 +64,6 @@ def _waits_for(waiter: Waiter, line: Sequence[Waiter], held: Holdings, ignore_ca
     """Those a waiter waits for: who holds what it wants, and who is ahead of it."""
     before = queueing.ahead(waiter, line, ignore_case=ignore_case)
     return [*queueing.holders(waiter, held.met_by(waiter.scopes)), *(each.agent for each in before)]
-
-
-def _alive(desk: Desk, who: str) -> None:
-    life.beat(desk, life.in_service(desk.store.caught_up(), who), desk.now())
 
 
 def refuse_to_overtake(desk: Desk, wanted: Wanted, met: Sequence[reservations.Overlap], number: int | None) -> None:
@@ -75,7 +74,10 @@ def refuse_to_overtake(desk: Desk, wanted: Wanted, met: Sequence[reservations.Ov
     mine = {m.wanted.text for m in met if m.kind == "exact" and m.held.reservation.agent == wanted.agent}
     fresh = tuple(scope for scope in wanted.scopes if scope.text not in mine)
     me = _waiter(wanted, number or LAST).but(scopes=fresh)
-    if before := queueing.ahead(me, line, ignore_case=tree.minds_no_case(desk.place)):
+    ignore_case = tree.minds_no_case(desk.place)
+    if wanted.takeover:
+        line = [waiter for waiter in line if waiter.takeover or not queueing.is_stuck(waiter, met, ignore_case)]
+    if before := queueing.ahead(me, line, ignore_case=ignore_case):
         first = before[0]
         raise ReservationAwaited(
             f"{first.agent} has been waiting for {', '.join(scope.text for scope in first.scopes)} for longer",

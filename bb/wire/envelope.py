@@ -14,9 +14,5 @@ def success(command: str, data: object) -> dict[str, Any]:
 
 
 def failure(command: str, error: BbError) -> dict[str, Any]:
-    described: dict[str, Any] = {"code": error.code, "message": error.message}
-    if error.hint:
-        described["hint"] = error.hint
-    if error.details:
-        described["details"] = error.details
+    described = {"code": error.code, "message": error.message, "hint": error.hint, "details": error.details}
     return {"ok": False, "command": command, "data": None, "error": described}

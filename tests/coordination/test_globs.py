@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bb.coordination import globs
@@ -132,8 +132,10 @@ def test_a_class_matches_what_it_lists_and_only_that(members: list[str], is_nega
     if not body:
         return
     listed = set(body)
+    text = f"[{'!' * is_negated}{body}]"
+    assume(not any(named in text[1:] for named in ("[.", "[:", "[=")))  # refused: a class with a name
 
-    matched = names(f"[{'!' * is_negated}{body}]")
+    matched = names(text)
 
     assert matched == {each for each in LETTERS if (each in listed) is not is_negated} - {"."}
 

@@ -68,6 +68,7 @@ def test_what_was_reserved_is_held():
         ended_at=None,
         ended_by=None,
         place=sortable([1, A, 1]),
+        ended_place=None,
     )
 
 
@@ -248,9 +249,17 @@ def test_its_place_is_the_scopes_lead():
     assert ("at", scopes.lead(scopes.Scope("src"))) in holdings.terms(NAME, fold([MADE]))
 
 
-@pytest.mark.parametrize("end", [Released("ada", NAME), Released("user", NAME), Expired("bo1", NAME), TAKEN])
-def test_what_has_ended_is_found_in_history_only(end: Any):
-    assert words(MADE, said(end, 7)) == EVER
+@pytest.mark.parametrize(
+    ("end", "how"),
+    [
+        (Released("ada", NAME), "released"),
+        (Released("user", NAME), "released"),
+        (Expired("bo1", NAME), "expired"),
+        (TAKEN, "taken_over"),
+    ],
+)
+def test_what_has_ended_is_found_in_history_only_and_by_how_it_ended(end: Any, how: str):
+    assert words(MADE, said(end, 7)) == EVER | {how}
 
 
 @pytest.mark.parametrize("fact", [Released("bo1", NAME), Renewed("ada", NAME, 9)])

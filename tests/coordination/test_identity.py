@@ -7,6 +7,7 @@ import pytest
 from bb.coordination import identity
 from bb.coordination.facts import Registered, Updated
 from bb.coordination.identity import (
+    AdoptionNeeded,
     AgentNotFound,
     AgentRetired,
     DuplicateAgentId,
@@ -23,21 +24,27 @@ RETIRED = ADA.but(is_retired=True)
 
 
 def test_3_3_a_name_that_nobody_has_may_be_taken():
-    assert identity.register(None, "ada", "builder", "Ada L.", force=False) == Registered("ada", "builder", "Ada L.")
+    assert identity.register(None, "ada", "builder", "Ada L.", force=False, state="active") == Registered(
+        "ada", "builder", "Ada L."
+    )
 
 
 def test_an_agent_without_a_display_name_is_shown_by_its_id():
-    assert identity.register(None, "ada", "builder", None, force=False) == Registered("ada", "builder", "ada")
+    assert identity.register(None, "ada", "builder", None, force=False, state="active") == Registered(
+        "ada", "builder", "ada"
+    )
 
 
 def test_a_forced_update_of_nobody_registers():
-    assert identity.register(None, "ada", "builder", None, force=True) == Registered("ada", "builder", "ada")
+    assert identity.register(None, "ada", "builder", None, force=True, state="active") == Registered(
+        "ada", "builder", "ada"
+    )
 
 
 @pytest.mark.parametrize(("present", "state"), [(ADA, "registered"), (RETIRED, "retired")])
 def test_3_3_a_name_that_is_or_was_taken_is_refused(present: Agent, state: str):
     with pytest.raises(DuplicateAgentId) as refusal:
-        identity.register(present, "ada", "tester", None, force=False)
+        identity.register(present, "ada", "tester", None, force=False, state="active")
 
     error = refusal.value
     assert (error.code, error.exit_status) == ("DUPLICATE_AGENT_ID", 7)
@@ -47,16 +54,27 @@ def test_3_3_a_name_that_is_or_was_taken_is_refused(present: Agent, state: str):
 
 
 def test_a_forced_update_changes_role_and_display_name():
-    assert identity.register(ADA, "ada", "tester", "Countess", force=True) == Updated("ada", "tester", "Countess")
+    assert identity.register(ADA, "ada", "tester", "Countess", force=True, state="active") == Updated(
+        "ada", "tester", "Countess"
+    )
 
 
 def test_a_forced_update_without_a_display_name_leaves_the_one_there_is():
-    assert identity.register(ADA, "ada", "tester", None, force=True) == Updated("ada", "tester", None)
+    assert identity.register(ADA, "ada", "tester", None, force=True, state="active") == Updated("ada", "tester", None)
 
 
-def test_a_retired_identity_is_taken_again_with_its_display_name_unless_a_new_one_is_given():
-    assert identity.register(RETIRED, "ada", "tester", None, force=True) == Registered("ada", "tester", "Ada L.")
-    assert identity.register(RETIRED, "ada", "tester", "New", force=True) == Registered("ada", "tester", "New")
+@pytest.mark.parametrize("state", ["stale", "evicted"])
+def test_3_3_2_who_comes_back_to_a_silent_identity_must_adopt_it(state: str):
+    with pytest.raises(AdoptionNeeded) as caught:
+        identity.register(ADA, "ada", "tester", None, force=True, state=state)
+    assert (caught.value.code, caught.value.exit_status) == ("ADOPTION_NEEDED", 4)
+    assert "bb init --adopt" in (caught.value.hint or "")
+
+
+def test_3_3_2_who_comes_back_to_a_retired_identity_must_adopt_it():
+    with pytest.raises(AgentRetired) as caught:
+        identity.register(RETIRED, "ada", "tester", "New", force=True, state="evicted")
+    assert "bb init --adopt" in (caught.value.hint or "")
 
 
 # -- known, in service

@@ -30,7 +30,7 @@ GOOD = {
     ],
     "protocol.blocked": [
         *("--from", AMBER, "--to", COBALT, "--bead", "bb-1", "--subject", "Format"),
-        *("--blocker", "Two are in use.", "--requested-action", "Choose one."),
+        *("--blocker", "Two are in use.", "--requested-action", "Choose one.", "--urgency", "low"),
     ],
     "protocol.show": ["HANDOFF"],
     "scope.compare": ["src/*", "src/lib"],

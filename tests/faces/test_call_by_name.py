@@ -76,7 +76,15 @@ def test_a_value_of_the_wrong_type_is_refused_with_the_path_to_it(repo: Scratch,
     wrong += ["5", "", -1, parameter.kind.least - 1, 10**30] if issubclass(parameter.kind, Number) else []
     takes_numbers = parameter.kind is Flag or issubclass(parameter.kind, Number) or parameter.kind.takes_numbers
     wrong += [] if takes_numbers else [5, 0]
-    needed = {"name": "shy-lynx", "role": "x", "event": "a.1", "scope": ["x"], "path": ["x"], "category": "INFO"}
+    needed = {
+        "name": "shy-lynx",
+        "role": "x",
+        "event": "a.1",
+        "scope": ["x"],
+        "path": ["x"],
+        "category": "INFO",
+        "urgency": "low",
+    }
     base = {field.name: needed.get(field.name, "x") for field in op.parameters if field.is_required}
 
     answers = called(repo, *((op.name, base | {parameter.name: value}) for value in wrong))

@@ -225,6 +225,7 @@ def test_what_belongs_to_somebody_else_is_5_and_what_is_held_is_6(repo: Scratch)
         assert asked.envelope["error"] == {
             "code": family.upper(),
             "message": "it is not to be",
+            "hint": None,
             "details": {"holder": "ada"},
         }
         assert (asked.status, told.status, told.err) == (

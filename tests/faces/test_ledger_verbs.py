@@ -91,7 +91,6 @@ def test_fifty_events_are_shown_unless_more_are_asked_for(tmp_path: Path):
         (["--agent", "amber-otter"], [ALL[1], ALL[5]]),
         (["--agent", "nobody-here"], []),
         (["--agent", "amber-otter", "--kind", "actor.add"], [ALL[1]]),
-        (["--agent", "amber-otter", "--agent", "ember-fox"], [ALL[4]]),
         (["--since", AT(2)], ALL[3:]),
         (["--since", "2026-01-05T12:02:00.001Z"], ALL[4:]),
         (["--since", "2026-01-05T14:02:00+02:00"], ALL[3:]),
@@ -472,7 +471,7 @@ def test_an_export_that_cannot_be_written_blames_the_file_and_not_the_ledger(own
 
     assert refused.status in (2, 3, 4, 5)
     assert everything_in(own.path) == before
-    assert "doctor" not in error.get("hint", "")
+    assert "doctor" not in (error["hint"] or "")
     assert "ledger" not in error["message"]
 
 

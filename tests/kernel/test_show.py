@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import unicodedata
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bb.kernel.show import harmless, has_control
+from bb.kernel.show import JOINERS, harmless, has_control, quoted
 
 BIDI_CLASSES = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 BIDI_MARKS = {"\u061c", "\u200e", "\u200f"}
@@ -87,7 +88,17 @@ def test_every_letter_mark_number_and_symbol_is_left_alone():
 def test_what_is_shown_is_one_printable_line_and_shown_as_it_is(text: str):
     shown = harmless(text)
     assert shown.splitlines() in ([shown], [])
-    assert shown.replace("\u3000", " ").isprintable()
+    assert shown.translate(dict.fromkeys(map(ord, JOINERS), " ")).isprintable()
     assert harmless(shown) == shown
     shown.encode()
     assert has_control(text) == (shown != text)
+
+
+@pytest.mark.parametrize(
+    "text", ["src/a.py", "", "two words", "it's", "$(rm -rf x)", "`id`", "a;b", "--", "ü", "*", "~", "!x", '"', "\\"]
+)
+def test_a_quoted_text_is_one_word_of_a_shell(text: str):
+    assert shlex.split(quoted(text)) == [text]
+    assert (
+        text.isalnum() or quoted(text) == text == "src/a.py" or quoted(text) == text == "--" or quoted(text)[0] == "'"
+    )

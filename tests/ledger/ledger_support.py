@@ -183,7 +183,7 @@ def register(store: Store, agent: str, *, role: str = "builder", key: str | None
 
     def decide(index: Any) -> list[Any]:
         present = roster.agent(agent, index.state(roster.NAME, agent))
-        return [identity.register(present, agent, role, None, force=force)]
+        return [identity.register(present, agent, role, None, force=force, state="active")]
 
     return store.record(decide, by=agent, now=NOW, key=key)[-1]
 

@@ -41,7 +41,11 @@ def test_the_sample_is_read_whole_and_the_worker_is_the_assignee(tmp_path: Path)
 
     found = beads.of(place(tmp_path), {})
 
-    assert (found.source, found.skipped, found.is_known) == ("jsonl", 1, True)  # one line is a memory, and no bead
+    assert (found.source, found.skipped, found.is_known) == (
+        "jsonl",
+        0,
+        True,
+    )  # the line that is a memory is meant to be no bead
     assert owned(found) == ["demo-a1.1"]
     known = {bead.id: bead for bead in found.beads}
     assert rules.epic_of(known["demo-a1.1"], known) == "demo-a1"

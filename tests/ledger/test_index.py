@@ -248,6 +248,29 @@ def test_losing_the_index_while_it_is_open_costs_nothing(here: Path):
     assert problems(audited(here)) == []
 
 
+def test_an_index_that_a_newer_bb_has_made_anew_is_let_be(here: Path):
+    """Who was at work before the upgrade goes on in memory: what it folds is not what the newer one would."""
+    with opened(here) as store:
+        store.caught_up()
+        newer = sqlite3.connect(here / ".git" / "bb" / "index.sqlite")
+        newer.executescript("pragma user_version = 9999; delete from state")
+
+        assert ADA in dict(store.caught_up().states(roster.NAME))
+        assert store.index.is_in_memory
+        assert newer.execute("select count(*) from state").fetchone() == (0,)
+        newer.close()
+
+
+@pytest.mark.parametrize("spoil", [_no_database, _header_alone], ids=lambda spoil: spoil.__name__.strip("_"))
+def test_an_index_spoilt_while_it_is_open_costs_nothing_to_who_writes(here: Path, spoil: Callable[[Path], None]):
+    with opened(here) as store:
+        store.caught_up()
+        spoil(here)
+        note(store, ADA)
+        note(store, ADA)
+    assert problems(audited(here)) == []
+
+
 # -- the journal is another one
 
 

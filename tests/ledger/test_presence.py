@@ -49,6 +49,30 @@ def test_what_is_written_is_read_back(store: Path):
     assert [file.name for file in (store / "presence").iterdir()] == [f"{ADA}.json"]
 
 
+DAY = 24 * 3600 * 1000
+
+
+@pytest.mark.parametrize("ahead", [-1, 0, DAY])
+def test_a_time_that_may_be_right_is_believed(store: Path, ahead: int):
+    presence.write(str(store), presence.Presence(ADA, NOW + ahead, 3, RECORD))
+
+    found = presence.read(str(store), ADA, NOW)
+
+    assert found
+    assert found.seen_at == NOW + ahead
+
+
+def test_of_a_time_far_ahead_the_time_of_the_file_is_believed_instead(store: Path):
+    presence.write(str(store), presence.Presence(ADA, NOW + DAY + 1, 3, RECORD))
+    file = store / "presence" / f"{ADA}.json"
+
+    for written in (NOW - 5000, NOW + 30 * DAY):  # the second is no better: then it is our clock that is behind
+        os.utime(file, (written / 1000, written / 1000))
+        found = presence.read(str(store), ADA, NOW)
+        assert found
+        assert found.seen_at == min(written, NOW + DAY + 1)
+
+
 def test_a_reader_never_sees_half_a_beat(store: Path):
     writer = child(beat_for, store, ADA, 1.5)
     assert writer.stdout is not None

@@ -25,7 +25,7 @@ def compose(here: list[tuple[str, str]] = HERE, **changes: Any) -> Sent:
         "body": "It parses.",
         "bead": "bb-1",
         "thread": None,
-        "scope": None,
+        "scope": lambda: None,
         "payload": None,
     }
     return mail.compose(
@@ -52,6 +52,7 @@ WRONG: list[tuple[str, dict[str, Any]]] = [
     ("INVALID_CATEGORY", {"category": "info"}),
     ("INVALID_MESSAGE", {"subject": ""}),
     ("INVALID_MESSAGE", {"body": ""}),
+    ("INVALID_PROTOCOL_EVENT", {"payload": {"subject": ""}}),
 ]
 
 

@@ -117,10 +117,10 @@ OWED = {"owed", "owed bo1"}
 @pytest.mark.parametrize(
     ("history", "expected"),
     [
-        ([ASKED], {"to bo1", "unread bo1"} | OWED),
-        ([ASKED, said(READ, 5)], {"to bo1"} | OWED),
-        ([ASKED, said(ACKED, 5)], {"to bo1"}),
-        ([ASKED, said(AGREED, 5)], {"to bo1"}),
+        ([ASKED], {"to bo1", "handed to bo1", "unread bo1"} | OWED),
+        ([ASKED, said(READ, 5)], {"to bo1", "handed to bo1"} | OWED),
+        ([ASKED, said(ACKED, 5)], {"to bo1", "handed to bo1"}),
+        ([ASKED, said(AGREED, 5)], {"to bo1", "handed to bo1"}),
         ([TOLD], {"to bo1", "unread bo1"}),
         ([TOLD, said(READ, 5)], {"to bo1"}),
         ([TOLD, said(AGREED, 5)], {"to bo1"}),

@@ -66,7 +66,7 @@ def parameter(name: str) -> Parameter:
 
 def test_the_parameters_are_those_behind_the_desk_in_their_order():
     assert [found.name for found in CARRY_ON.parameters] == [
-        *("what", "onto", "agent", "from_", "top_weight", "is_fragile", "must_ring", "tag", "helper"),
+        *("what", "onto", "agent", "from", "top_weight", "is_fragile", "must_ring", "tag", "helper"),
     ]
     assert REST.parameters == ()
 
@@ -86,7 +86,7 @@ def test_no_default_means_required():
 
 def test_a_default_is_known_to_the_faces():
     defaults = {found.name: found.default for found in CARRY_ON.parameters if not found.is_required}
-    assert defaults == {"onto": "table", "from_": None, "top_weight": 3, "is_fragile": False, "tag": None}
+    assert defaults == {"onto": "table", "from": None, "top_weight": 3, "is_fragile": False, "tag": None}
 
 
 def test_an_annotation_names_the_kind_and_a_list_may_be_given_several_times():
@@ -95,7 +95,7 @@ def test_an_annotation_names_the_kind_and_a_list_may_be_given_several_times():
         "what": (Role, False),
         "onto": (Role, False),
         "agent": (AgentId, False),
-        "from_": (AgentId, False),
+        "from": (AgentId, False),
         "top_weight": (Weight, False),
         "is_fragile": (Flag, False),
         "must_ring": (Flag, False),
@@ -106,7 +106,7 @@ def test_an_annotation_names_the_kind_and_a_list_may_be_given_several_times():
 
 def test_an_option_is_spelled_with_hyphens_and_without_what_python_needs():
     assert parameter("top_weight").option == "--top-weight"
-    assert parameter("from_").option == "--from"
+    assert parameter("from").option == "--from"
     assert parameter("agent").option == "--agent"
 
 
@@ -166,7 +166,7 @@ def test_of_several_unknown_fields_always_the_same_is_named():
     assert refusal.value.details == {"path": "$.ape"}
 
 
-@pytest.mark.parametrize("name", ["desk", "local", "from", "--agent", "top-weight", "Agent", "", "\x1b[2J"])
+@pytest.mark.parametrize("name", ["desk", "local", "from_", "--agent", "top-weight", "Agent", "", "\x1b[2J"])
 def test_only_the_declared_names_are_fields(name: str):
     with pytest.raises(UnknownField) as refusal:
         bind(CARRY_ON, NEEDED | {name: "x"})
@@ -334,4 +334,4 @@ def test_every_op_has_examples_of_itself_that_use_options_it_has(op: Op):
 def test_every_default_is_one_that_the_kind_would_take(op: Op):
     for found in op.parameters:
         if found.default is not None and found.kind is not Flag:
-            assert bind(op.but(parameters=(found,)), {found.name: str(found.default)}) == {found.name: found.default}
+            assert bind(op.but(parameters=(found,)), {found.name: str(found.default)}) == {found.keyword: found.default}

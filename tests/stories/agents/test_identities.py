@@ -213,7 +213,7 @@ def test_a_retired_identity_leaves_the_list_and_its_name_is_not_free(repo: Scrat
     assert repo.json("agent", "show", "--agent", "amber-otter").data["status"] == "retired"
     assert repo.json("agent", "heartbeat", "--agent", "amber-otter").code == "AGENT_RETIRED"
     assert register(repo).code == "DUPLICATE_AGENT_ID"
-    assert register(repo, "amber-otter", "--force-update").data["status"] == "idle"
+    assert register(repo, "amber-otter", "--force-update").code == "AGENT_RETIRED"
 
 
 # -- init

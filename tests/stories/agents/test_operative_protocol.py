@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pty
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -84,10 +84,21 @@ def test_3_2_2_a_bead_in_progress_that_it_owns_allows_adoption(two: Scratch):
     assert adopted["looked_at"]["beads"]["as_of"]
 
 
-@pytest.mark.parametrize("where", ["docs/other.md", ".beads/issues.jsonl", ".bb/notes", "srcs/x"])
-def test_3_2_adoption_without_evidence_is_rejected_in_non_interactive_mode(two: Scratch, where: str):
+@pytest.mark.parametrize(
+    ("where", "scope"),
+    [
+        ("docs/other.md", "src"),
+        ("srcs/x", "src"),
+        (".beads/issues.jsonl", "."),
+        (".beadboard/x", "."),
+        (".bb/notes", "."),
+        (".beads", "."),
+        ("pkg/.beads/issues.jsonl", "pkg"),
+    ],
+)
+def test_3_2_adoption_without_evidence_is_rejected_in_non_interactive_mode(two: Scratch, where: str, scope: str):
     """Changes elsewhere are no evidence, nor are the tools' own files."""
-    reserve(two, AMBER, "src")
+    reserve(two, AMBER, scope)
     path = two.path / where
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("{}\n")
@@ -133,6 +144,8 @@ def test_3_3_2_an_identity_is_not_reused_without_the_adoption_checks(two: Scratc
     before = two.journal().read_bytes()
 
     assert two.json("agent", "register", "--name", AMBER, "--role", "x").code == "DUPLICATE_AGENT_ID"
+    forced = two.json("agent", "register", "--name", AMBER, "--role", "x", "--force-update", BB_NOW=at(20))
+    assert forced.code == "ADOPTION_NEEDED"
     assert two.json("init", "--adopt", AMBER, "--register", "new-name").code == "ADOPT_OR_REGISTER"
     assert unchanged(two, before)
 
@@ -155,8 +168,22 @@ def test_3_4_a_successful_adoption_emits_one_resume_event(two: Scratch):
     assert event["payload"]["resume_reason"] == "in_progress_ownership"
     assert event["bead_id"] == "demo-a1.1"
     assert "demo-a1.1" in event["payload"]["evidence"]
+    assert event["beads"] == ["demo-a1.1"]
     rows = two.json("sessions", "show", "demo-a1.1").data["conversation"]
     assert [row["event_type"] for row in rows] == ["RESUME"]  # in the history that Sessions show
+
+
+def test_3_4_3_a_resume_names_the_beads_of_the_reservations_in_which_the_changes_lie(two: Scratch):
+    for bead in ("old-1", "old-2"):
+        two.json("agent", "reserve", "--agent", AMBER, "--scope", "src", "--bead", bead).data  # noqa: B018
+    two.json("agent", "reserve", "--agent", AMBER, "--scope", "docs", "--bead", "other").data  # noqa: B018
+    (two.path / "src").mkdir()
+    (two.path / "src" / "x").write_text("x")
+
+    two.json("init", "--adopt", AMBER, "--non-interactive").data  # noqa: B018
+
+    (event,) = events(two, "RESUME")
+    assert (event["beads"], event["bead_id"], event["scope"]) == (["old-2"], "old-2", "src")
 
 
 # -- 4 liveness and reservations (4.1 to 4.3: tests/coordination/test_liveness.py, test_identities.py)
@@ -232,7 +259,10 @@ def test_5_1_windows_rules_apply_where_they_are_asked_for(two: Scratch):
 
 ENVELOPE = ["id", "version", "event_type", "project_root", "bead_id", "from_agent", "to_agent", "scope", "created_at"]
 HANDOFF = ["--bead", "bb-1", "--subject", "Parser", "--summary", "All but dates.", "--next-action", "Dates."]
-BLOCKED = ["--bead", "bb-1", "--subject", "Format", "--blocker", "Two in use.", "--requested-action", "Choose."]
+BLOCKED = [
+    *("--bead", "bb-1", "--subject", "Format", "--blocker", "Two in use."),
+    *("--requested-action", "Choose.", "--urgency", "high"),
+]
 
 
 def test_6_1_every_event_has_the_whole_envelope(two: Scratch):
@@ -264,23 +294,36 @@ def test_6_2_handoff_carries_its_payload_and_asks_to_be_accepted(two: Scratch):
 
 
 def test_6_2_blocked_carries_its_payload_and_always_asks_to_be_accepted(two: Scratch):
-    sent = two.json("protocol", "blocked", "--from", AMBER, "--to", "user", *BLOCKED, "--urgency", "high").data
+    sent = two.json("protocol", "blocked", "--from", AMBER, "--to", "user", *BLOCKED).data
 
     assert sent["payload"]["urgency"] == "high"
     assert sent["payload"]["requires_ack"] is True
     assert two.json("problems").envelope["error"]["details"]["problems"][0]["message_id"] == sent["id"]
 
 
-@pytest.mark.parametrize("option", ["--subject", "--summary", "--next-action", "--bead"])
-def test_6_2_a_blank_field_is_refused_and_nothing_is_recorded(two: Scratch, option: str):
-    words = [*HANDOFF]
-    words[words.index(option) + 1] = "  "
+@pytest.mark.parametrize(
+    ("verb", "option"),
+    [("handoff", option) for option in HANDOFF[::2]] + [("blocked", option) for option in BLOCKED[::2]],
+)
+def test_6_2_a_blank_or_missing_field_is_refused_and_nothing_is_recorded(two: Scratch, verb: str, option: str):
+    words = {"handoff": HANDOFF, "blocked": BLOCKED}[verb]
+    place = words.index(option)
     before = two.journal().read_bytes()
 
-    refused = two.json("protocol", "handoff", "--from", AMBER, "--to", COBALT, *words)
+    blank, missing = (
+        two.json("protocol", verb, "--from", AMBER, "--to", COBALT, *words[:place], *given, *words[place + 2 :])
+        for given in ([option, "  "], [])
+    )
 
-    assert refused.code in ("INVALID_PROTOCOL_EVENT", "MISSING_BEAD_ID")
+    assert blank.code in ("INVALID_PROTOCOL_EVENT", "INVALID_MESSAGE", "MISSING_BEAD_ID", "INVALID_VALUE")
+    assert missing.code == "MISSING_OPTION"
     assert unchanged(two, before)
+
+
+def test_6_2_an_urgency_that_is_none_is_refused(two: Scratch):
+    refused = two.json("protocol", "blocked", "--from", AMBER, "--to", COBALT, *BLOCKED[:-1], "urgent")
+
+    assert (refused.code, refused.status) == ("INVALID_VALUE", 2)
 
 
 def test_6_2_incursion_is_recorded_once_for_an_incident(two: Scratch):
@@ -322,7 +365,42 @@ def test_6_3_sessions_use_the_labels_of_the_protocol(two: Scratch):
 
     labels = [row.get("label") for row in rows if row["type"] == "protocol"]
     assert sorted(labels) == ["Incursion", "Needs input", "Passed to"]
-    assert next(row for row in rows if row.get("label") == "Passed to")["actions"] == ["Seen", "Accepted"]
+    passed = next(row for row in rows if row.get("label") == "Passed to")
+    assert passed["actions"] == ["Seen", "Accepted"]
+    for verb, label, actions in (("read", "Seen", ["Accepted"]), ("ack", "Accepted", [])):
+        two.json("agent", verb, "--agent", COBALT, "--message", passed["id"]).data  # noqa: B018  (must succeed)
+        row = next(r for r in two.json("sessions", "show", "bb-1").data["conversation"] if r["id"] == passed["id"])
+        assert (row["state_label"], row["actions"]) == (label, actions)
+
+
+def test_6_3_an_incursion_is_a_row_of_the_owners_bead_and_of_the_incoming_ones(two: Scratch):
+    two.json("agent", "reserve", "--agent", AMBER, "--scope", "src", "--bead", "b-own").data  # noqa: B018
+    assert two.json("agent", "reserve", "--agent", COBALT, "--scope", "src/lib", "--bead", "b-inc").status == 7
+
+    for bead in ("b-own", "b-inc"):
+        rows = two.json("sessions", "show", bead).data["conversation"]
+        (row,) = [row for row in rows if row["type"] == "protocol"]
+        assert (row["event_type"], row["label"], row["from"], row["to"]) == ("INCURSION", "Incursion", COBALT, AMBER)
+    assert {"b-own", "b-inc"} <= {
+        task["id"] for group in two.json("sessions", "list").data["feed"] for task in group["tasks"]
+    }
+
+
+def test_6_3_a_resume_is_a_row_of_each_bead_it_is_about_and_of_none_too(two: Scratch):
+    for scope, bead in (("src", "b-1"), ("src/lib", "b-2"), ("docs", "b-3")):
+        two.json("agent", "reserve", "--agent", AMBER, "--scope", scope, "--bead", bead).data  # noqa: B018
+    (two.path / "src" / "lib").mkdir(parents=True)
+    (two.path / "src" / "lib" / "x").write_text("x")
+    (two.path / "other").write_text("x")
+
+    two.json("init", "--adopt", AMBER, "--non-interactive").data  # noqa: B018
+    two.json("init", "--adopt", COBALT, "--scope", "other", "--non-interactive").data  # noqa: B018
+
+    def resumed(bead: str) -> list[str]:
+        rows = two.json("sessions", "show", bead).data["conversation"]
+        return [row["from"] for row in rows if row.get("label") == "Resumed"]
+
+    assert [resumed(bead) for bead in ("b-1", "b-2", "b-3", "unknown")] == [[AMBER], [AMBER], [], [COBALT]]
 
 
 # -- 7 the command line
@@ -346,23 +424,79 @@ def test_7_2_non_interactive_without_a_choice_fails_with_a_recommendation_and_ne
     assert unchanged(two, before)
 
 
-def test_7_3_and_4_bb_init_is_a_script_of_its_own_too(two: Scratch):
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (["--register", "shy-lynx", "--role", "tester"], 0, '"agent_id":"shy-lynx"'),
+        (["--adopt", AMBER, "--non-interactive"], 0, '"mode":"adopt"'),
+        (["--adopt", COBALT, "--non-interactive"], 4, '"ADOPTION_REJECTED"'),
+        (["--non-interactive"], 2, '"AMBIGUOUS_SESSION"'),
+    ],
+    ids=["register", "adopt", "no evidence", "neither"],
+)
+def test_7_2_to_4_bb_init_is_a_script_of_its_own_too(two: Scratch, words: list[str], status: int, said: str):
+    reserve(two, AMBER, "src")
+    (two.path / "src").mkdir()
+    (two.path / "src" / "x").write_text("x")
+
     done = subprocess.run(
-        [str(ROOT / "scripts" / "bb-init"), "--register", "shy-lynx", "--json"],
+        [str(ROOT / "scripts" / "bb-init"), *words, "--json"],
         cwd=two.path,
         env=environment(BB_NOW=NOON, BB_PYTHON=sys.executable),
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
     )
 
-    assert json.loads(done.stdout)["data"]["agent_id"] == "shy-lynx"
+    assert (done.returncode, said in done.stdout) == (status, True)
+    assert '"recommendation"' in done.stdout
 
 
-def ask(repo: Scratch, answer: str) -> tuple[int, str]:
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ([], "no_identity_requested"),
+        (["--adopt", COBALT], "no_evidence"),
+        (["--register", AMBER], "name_taken"),
+        (["--adopt", "shy-lynx"], "unknown_agent"),
+        (["--adopt", "Bad_ID"], "invalid_request"),
+        (["--register", "Bad_ID"], "invalid_request"),
+        (["--register", "new-name", "--role", ""], "invalid_request"),
+        (["--adopt", COBALT, "--scope", "../out"], "invalid_request"),
+        (["--adopt", COBALT, "--bead", "a\nb"], "invalid_request"),
+        (["--adopt", COBALT, "--register", "new-name"], "invalid_request"),
+        (["--register", "new-name", "--bead", "bb-1"], "invalid_request"),
+        (["--register", "new-name", "--undo"], "invalid_request"),
+    ],
+    ids=" ".join,
+)
+def test_7_3_every_refusal_recommends_what_to_do_and_says_why(two: Scratch, words: list[str], reason: str):
+    before = two.journal().read_bytes()
+
+    refused = two.json("init", *words, "--non-interactive")
+    told = two.bb("init", *words, "--non-interactive")
+
+    advice = refused.envelope["error"]["details"]["recommendation"]
+    assert (advice["reason"], advice["action"]) == (reason, "register")
+    assert advice["why"]
+    assert f"bb init --non-interactive --register {advice['agent_id']}" in told.err
+    assert unchanged(two, before)
+    assert two.bb(*advice["command"].split()[1:]).status == 0
+
+
+def test_7_3_outside_a_repository_nothing_is_recommended_and_that_is_said(tmp_path: Path):
+    refused = Scratch(tmp_path).json("init", "--register", "shy-lynx", "--non-interactive")
+
+    assert refused.code == "NOT_A_REPOSITORY"
+    advice = refused.envelope["error"]["details"]["recommendation"]
+    assert (advice["action"], advice["reason"], advice["command"]) == ("stop", "not_a_git_repo", None)
+
+
+def ask(repo: Scratch, answer: str, *words: str) -> tuple[int, str]:
     """`bb init --adopt` at a terminal, where a person types ANSWER."""
     here, there = pty.openpty()
     child = subprocess.Popen(
-        [sys.executable, "-m", "bb", "init", "--adopt", AMBER],
+        [sys.executable, "-m", "bb", "init", "--adopt", AMBER, *words],
         cwd=repo.path,
         env=environment(BB_NOW=NOON),
         stdin=there,
@@ -375,6 +509,14 @@ def ask(repo: Scratch, answer: str) -> tuple[int, str]:
     os.close(here)
     os.close(there)
     return child.returncode, out
+
+
+@pytest.mark.parametrize("words", [["--non-interactive"], ["--json"], ["--non-interactive", "--json"]], ids=" ".join)
+def test_7_1_whoever_wants_no_questions_is_asked_none_even_at_a_terminal(two: Scratch, words: list[str]):
+    status, out = ask(two, "y\n", *words)
+
+    assert (status, "[y/N]" in out, "ADOPTION_REJECTED" in out) == (4, False, True)
+    assert events(two, "RESUME") == []
 
 
 def test_3_2_at_a_terminal_a_person_is_asked(two: Scratch):

@@ -369,6 +369,7 @@ def test_a_retired_agent_has_given_everything_back_and_does_nothing_more(held: S
         "agent_id": OTTER,
         "status": "retired",
         "released": 1,
+        "not_accepted": [],
     }
     assert owners(held) == {}
 

@@ -88,13 +88,21 @@ def test_a_name_is_advised_that_is_free_and_always_the_same(repo: Scratch):
 # -- an earlier identity
 
 
-def test_who_is_unknown_or_retired_cannot_be_adopted(repo: Scratch):
+def test_who_is_unknown_cannot_be_adopted(repo: Scratch):
     unknown = init(repo, "--adopt", "shy-lynx")
-    repo.json("agent", "retire", "--agent", OTTER).data  # noqa: B018
-    retired = init(repo, "--adopt", OTTER)
 
     assert (unknown.code, unknown.status) == ("AGENT_NOT_FOUND", 3)
-    assert (retired.code, retired.status) == ("AGENT_RETIRED", 4)
+
+
+def test_who_is_retired_comes_back_by_adoption_and_not_otherwise(repo: Scratch):
+    reserve(repo, OTTER, "src")
+    repo.json("agent", "retire", "--agent", OTTER).data  # noqa: B018  (must succeed)
+
+    assert init(repo, "--adopt", OTTER).code == "ADOPTION_REJECTED"
+    change(repo, "src/a.py")
+    assert init(repo, "--adopt", OTTER).data["reason"] == "uncommitted_scope"
+    assert repo.json("agent", "show", "--agent", OTTER).data["status"] == "idle"
+    assert reserve(repo, OTTER, "src").status == 0
 
 
 def test_the_answer_says_what_was_looked_at(repo: Scratch):

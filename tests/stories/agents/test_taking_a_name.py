@@ -268,13 +268,16 @@ def test_a_changed_identity_is_seen_by_heartbeats_that_do_not_open_the_ledger(re
     assert (beat["role"], beat["display_name"]) == ("tester", "Amber")
 
 
-def test_a_change_alone_brings_a_silent_agent_back(repo: Scratch):
+@pytest.mark.parametrize("minute", [15, 45])
+def test_3_3_2_a_silent_identity_is_not_taken_up_again_by_changing_it(repo: Scratch, minute: int):
     register(repo, "amber-otter")
 
-    changed = register(repo, "amber-otter", "tester", "--force-update", BB_NOW=AT(45)).data
+    refused = register(repo, "amber-otter", "tester", "--force-update", BB_NOW=AT(minute))
 
-    assert changed["liveness"] == "active"
-    assert seen(repo, 59)["liveness"] == "active"
+    assert (refused.code, refused.status) == ("ADOPTION_NEEDED", 4)
+    assert seen(repo, minute)["liveness"] != "active"
+    assert seen(repo, minute, "heartbeat")["liveness"] == "active"
+    assert register(repo, "amber-otter", "tester", "--force-update", BB_NOW=AT(minute)).data["role"] == "tester"
 
 
 # -- the ledger is made when it is needed

@@ -82,7 +82,12 @@ class Worker:
     def start(self, op: str, *, now: str | None = None, is_gated: bool = False, **given: Any) -> None:
         """Ask for OP without waiting for its answer."""
         assert self._child.stdin is not None
-        request = {"op": op, "given": given, "now": now, "gated": is_gated}
+        request = {
+            "op": op,
+            "given": {name.rstrip("_"): value for name, value in given.items()},
+            "now": now,
+            "gated": is_gated,
+        }
         self._child.stdin.write(json.dumps(request).encode() + b"\n")
 
     def answer(self) -> Answer:
@@ -222,7 +227,7 @@ def _done(desk: Desk, op: str, given: dict[str, Any]) -> dict[str, Any]:
 def call(desk: Desk, op: str, **given: Any) -> Any:
     """What OP answers in this process, asked as a JSON request would."""
     found = catalogue.find(op)
-    return found.call(desk, **catalogue.bind(found, given, is_typed=True))
+    return found.answer(desk, catalogue.bind(found, given, is_typed=True))
 
 
 # -- what workers do by themselves
@@ -259,7 +264,7 @@ def take_turns(repo: str, agent: str, count: str, inside: str) -> None:
             os.unlink(inside)
         except FileExistsError:
             tell(f"{agent} met somebody in {scope}")
-        call(desk, "agent.release", scope=scope)
+        call(desk, "agent.release", scope=[scope])
         held += 1
     tell(f"held {held}")
 

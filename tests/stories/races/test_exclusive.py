@@ -39,7 +39,7 @@ def a_round(everybody: Crew, wanted: list[str], bead: str) -> None:
     for answer in answers:
         if answer.code:
             assert [met["agent_id"] for met in answer.details["conflicts"]] == [winner.agent]
-    assert winner.do("agent.release", scope=scope).code is None
+    assert winner.do("agent.release", scope=[scope]).code is None
 
 
 @pytest.mark.parametrize(

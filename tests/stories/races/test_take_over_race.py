@@ -86,7 +86,7 @@ def test_the_owner_comes_back_or_is_taken_over(repo: Scratch):
             owner.do("agent.reserve", now=before, scope=["src"], bead="bb-1").reservation  # noqa: B018
             given = {"scope": ["src"], "bead": "bb-1", "takeover_stale": True}
             renewed, *answers = everybody.race_of(
-                [(owner, "agent.renew", {"scope": "src"}), *((one, "agent.reserve", given) for one in takers)]
+                [(owner, "agent.renew", {"scope": ["src"]}), *((one, "agent.reserve", given) for one in takers)]
             )
 
             won = [one for one, answer in zip(takers, answers, strict=True) if answer.code is None]

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from bb.ledger import queue
 from tests.stories.races.races_support import (
     Answer,
     Crew,
@@ -89,7 +90,7 @@ def test_those_who_do_not_meet_do_not_wait_for_each_other(repo: Scratch, four: l
     stand_in_line(repo, harbor, "src/parser")
     stand_in_line(repo, wren, "docs")
 
-    assert otter.do("agent.release", scope="docs").code is None
+    assert otter.do("agent.release", scope=["docs"]).code is None
 
     assert wren.answer().data["scope"] == "docs"
     assert standing(repo.path) == 1
@@ -120,6 +121,53 @@ def test_the_answer_tells_how_long_it_waited(repo: Scratch, four: list[Worker]):
     release(otter)
 
     assert 0 < harbor.answer().data["waited_seconds"] < LONG
+
+
+def test_who_is_stopped_keeps_nobody_out_once_its_time_is_up(repo: Scratch, four: list[Worker]):
+    otter, harbor, wren, _ = four
+    stand_in_line(repo, harbor, "src", wait=1)
+    harbor.pause()
+    release(otter)
+    assert reserve(wren, "src").code == "RESERVATION_AWAITED"
+
+    time.sleep(1 + queue.GRACE)
+
+    assert reserve(wren, "src").code is None
+    harbor.go_on()
+    assert harbor.answer().code in ("RESERVATION_CONFLICT", "RESERVATION_AWAITED")
+
+
+def test_who_cannot_take_over_does_not_keep_out_who_can(repo: Scratch, everybody: Crew):
+    plain, bold = everybody.registered(HARBOR, WREN)
+    (holder,) = everybody.hire(OTTER)
+    before = ago(40)
+    assert holder.do("agent.register", now=before, name=OTTER, role="builder").code is None
+    assert reserve(holder, "src", now=before).code is None
+    stand_in_line(repo, plain, "src/parser")
+
+    assert reserve(bold, "src", takeover_stale=True).code is None
+
+
+def test_who_wants_a_file_does_not_keep_out_who_wants_what_lies_beneath_it(repo: Scratch, four: list[Worker]):
+    """A place in line remembers, as a reservation does, that what is waited for is a file."""
+    otter, harbor, wren, _ = four
+    (repo.path / "docs").mkdir()
+    (repo.path / "docs" / "a.md").write_text("a")
+    assert reserve(otter, "docs/a.md").code is None
+    stand_in_line(repo, harbor, "docs/a.md")
+
+    assert reserve(wren, "docs/**/*.py").code is None
+
+
+def test_however_much_one_waits_for_it_is_all_remembered(repo: Scratch, four: list[Worker]):
+    otter, harbor, wren, _ = four
+    stand_in_line(repo, harbor, "src", *(f"packages/number-{n:05}/{'x' * 40}" for n in range(3000)))
+    harbor.pause()
+    release(otter)
+
+    assert reserve(wren, f"packages/number-02999/{'x' * 40}").code == "RESERVATION_AWAITED"
+    harbor.go_on()
+    assert harbor.answer().code is None
 
 
 def test_a_newcomer_does_not_overtake(repo: Scratch, four: list[Worker]):
@@ -241,7 +289,7 @@ def test_its_holder_may_reserve_again_what_others_wait_for(repo: Scratch, four: 
     stand_in_line(repo, harbor, "src")
 
     assert reserve(otter, "src", ttl=240).data["ttl_minutes"] == 240
-    assert otter.do("agent.renew", scope="src").code is None
+    assert otter.do("agent.renew", scope=["src"]).code is None
     assert standing(repo.path) == 1
 
     release(otter)

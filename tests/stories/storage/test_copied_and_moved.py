@@ -166,7 +166,7 @@ def test_a_name_is_taken_once_by_stores_that_found_themselves_in_a_copy_at_once(
 
         def decide(index: Any) -> list[Any]:
             present = roster.agent("quiet-heron", index.state(roster.NAME, "quiet-heron"))
-            facts = [identity.register(present, "quiet-heron", "builder", None, force=False)]
+            facts = [identity.register(present, "quiet-heron", "builder", None, force=False, state="active")]
             refusal_of(lambda: register(other, "quiet-heron"))
             return facts
 
@@ -276,12 +276,14 @@ def test_a_key_survives_a_copy(here: Path, tmp_path: Path):
         assert register(store, "quiet-heron", key="once").id == first.id
 
 
-def test_a_key_used_for_another_kind_of_thing_is_refused(here: Path):
+def test_a_key_used_for_another_request_is_refused(here: Path):
     with opened(here) as store:
         register(store, "quiet-heron", key="once")
 
         code = refusal_of(
-            lambda: store.record(lambda _: [Updated("quiet-heron", "r")], by="quiet-heron", now=0, key="once")
+            lambda: store.record(
+                lambda _: [Updated("quiet-heron", "r")], by="quiet-heron", now=0, key="once", request="other"
+            )
         )
 
     assert code == "KEY_REUSED"

@@ -184,6 +184,36 @@ def test_a_salvaged_fact_keeps_its_author_and_says_where_it_comes_from(here: Scr
     assert event["data"]["salvaged_ts"] == old["dusty-wren"]["ts"]
 
 
+def test_what_was_given_back_or_accepted_behind_the_damage_stays_so(here: Scratch):
+    """Releases and acceptances name reservations and messages by the ids they had."""
+    about = ["--bead", "bb-1", "--category", "HANDOFF", "--subject", "Parser", "--body", "Dates."]
+    for scope in ("kept", "gone"):
+        here.json("agent", "reserve", "--agent", ADA, "--scope", scope, "--bead", "bb-1").data  # noqa: B018
+    here.json("agent", "release", "--agent", ADA, "--scope", "gone").data  # noqa: B018
+    sent = here.json("agent", "send", "--from", ADA, "--to", BO, *about).data["message_id"]
+    here.json("agent", "ack", "--agent", BO, "--message", sent).data  # noqa: B018
+    before = here.json("agent", "status").data, here.json("agent", "inbox", "--agent", BO).data
+    damage_line(here.journal(), 5)
+    forget_index(here.path)
+
+    fix(here)
+
+    assert (here.json("agent", "status").data, here.json("agent", "inbox", "--agent", BO).data) == before
+    assert here.json("agent", "release", "--agent", ADA, "--scope", "kept").status == 0
+    assert here.json("agent", "status").data["summary"]["active"] == 0
+
+
+def test_what_has_been_mended_is_no_problem_any_more(here: Scratch):
+    damage_line(here.journal(), 4)
+    forget_index(here.path)
+    assert here.json("problems").envelope["error"]["details"]["problems"][0]["kind"] == "damage"
+
+    fix(here)
+
+    assert here.json("problems").data == {"problems": []}
+    assert here.json("status").data["is_damaged"] is here.json("ledger", "status").data["is_damaged"] is False
+
+
 def test_a_salvaged_fact_is_salvaged_once(here: Scratch):
     """What stood before the damage is not recorded again."""
     damage_line(here.journal(), 4)
