@@ -131,7 +131,7 @@ def resume(shown: dict[str, Any]) -> list[str]:
         lines.append(f"Unread messages: {shown['unread']}. {command} shows them.")
     if last := shown["last_handoff"]:
         lines.append(f"Last hand-off, from {harmless(last['from'])} ({last['state']}): {flowing(last['summary'])}")
-        lines.append(f"Next: {flowing(last['next_action'])}")
+        lines += [f"Next: {flowing(last['next_action'])}"] if last["next_action"] else []
     if shown["dirty"]:
         lines.append(f"Uncommitted in your scopes: {', '.join(map(whole, shown['dirty']))}")
     more = {"holds": "you hold", "to_accept": "to accept", "dirty": "with uncommitted changes"}

@@ -89,6 +89,7 @@ def _reserved(found: dict[str, Any]) -> list[str]:
         f"{each['agent_id']} holds {harmless(each['scope'])} until {each['expires_at']}  [{each['reservation_id']}]"
         for each in found["reservations"]
     ]
+    lines += [f"Note: there is no {harmless(text)} yet" for text in found["not_there"]]
     lines += [
         f"Taken over: {harmless(each['scope'])} from {each['agent_id']}, who was {each['owner_liveness']} and is told"
         for each in found["taken_over"]

@@ -40,6 +40,11 @@ def _found(place: Place, cwd: str, written: str, is_path: bool) -> Scope:
     return found
 
 
+def is_there(place: Place, scope: Scope) -> bool:
+    """Whether a literal scope exists in this work tree. A pattern is about what may come."""
+    return scope.path is None or place.work_tree is None or os.path.lexists(os.path.join(place.work_tree, scope.path))
+
+
 def root_of(place: Place) -> str:
     """What scopes are relative to."""
     return place.work_tree or place.common

@@ -202,13 +202,15 @@ def _last_handoff(index: Index, who: str) -> dict[str, Any] | None:
     found = next((message for message in mails.handed_to(index, who) if message["payload"]), None)
     if found is None:
         return None
+    is_same = found["payload"]["summary"] == found["payload"]["next_action"]
     return {
         "id": _event_of(found),
         "from": found["from_agent"],
         "bead": found["bead_id"],
         "state": found["state"],
-        "summary": str(found["payload"].get("summary", "")),
-        "next_action": str(found["payload"].get("next_action", "")),
+        "summary": found["payload"]["summary"],
+        # of a plain message, whose body stands for both, it is said once
+        "next_action": "" if is_same else found["payload"]["next_action"],
     }
 
 

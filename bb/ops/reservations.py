@@ -8,7 +8,7 @@ from bb.coordination import holdings, notices, reservations
 from bb.coordination.facts import Incurred, Reserved, TakenOver
 from bb.coordination.reservations import InvalidArgs, Wanted
 from bb.kernel import clock, ids
-from bb.ledger import kinds
+from bb.ledger import kinds, tree
 from bb.ledger import mail as mails
 from bb.messaging import mail
 from bb.ops import life
@@ -71,7 +71,8 @@ def reserve(
     RESERVATION_STALE_FOUND when its holder has fallen silent or its time is over. With several scopes you get all
     or nothing. The time is counted from your latest sign of life, so a reservation does not lapse while you work, but
     it ends 24 hours after it was made or renewed. --wait stands in line, first come first served, and goes on as
-    soon as the way is free. Reserving a scope of your own again renews it.
+    soon as the way is free. Reserving a scope of your own again renews it. What does not exist yet can be held too; the
+    answer names it, in case it was a slip.
     """
     who = life.caller(desk, agent)
     wanted = Wanted(
@@ -215,6 +216,7 @@ def _reserved(
             if isinstance(fact, TakenOver) and (before := held.one(fact.reservation))
         ],
         "incursions": [_incursion(fact) for fact in facts if isinstance(fact, Incurred)],
+        "not_there": [scope.text for scope in wanted.scopes if not tree.is_there(desk.place, scope)],
     }
 
 

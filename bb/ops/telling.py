@@ -19,6 +19,7 @@ from bb.coordination.facts import (
     TakenOver,
     Updated,
 )
+from bb.coordination.protocol import BLOCKED, HANDOFF
 from bb.ledger import kinds
 from bb.messaging import letters, mail
 from bb.messaging.facts import Acked, Agreed, Read, Sent
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from bb.ledger.walk import Filter
 
 KINDS = kinds.KINDS
+VERBS = {HANDOFF: "passed on to", BLOCKED: "needs input from", mail.DECISION: "asks"}  # of messages
 
 
 def latest(store: Store, wanted: Filter, agent: str | None, bead: str | None, limit: int) -> list[dict[str, Any]]:
@@ -86,7 +88,7 @@ class _Teller:
             case Resumed(_, prior, adopted, reason, bead=bead):
                 return f"goes on as {adopted} ({reason})", bead, [prior, adopted]
             case Sent(_, to, category, subject, bead=bead):
-                return f"{mail.LABELS.get(category, 'told')} {', '.join(to)}: {subject}", bead, list(to)
+                return f"{VERBS.get(category, 'told')} {', '.join(to)}: {subject}", bead, list(to)
         return self._about_another(fact)
 
     def _about_another(self, fact: Any) -> tuple[str, str | None, list[str]]:

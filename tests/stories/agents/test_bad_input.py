@@ -87,7 +87,7 @@ class Near(Scratch):
             contextlib.chdir(cwd or self.path),
             mock.patch.dict(os.environ, environment(COLUMNS="100") | self.settings | settings, clear=True),
             mock.patch.multiple(sys, argv=["bb", *words], stdin=io.StringIO(stdin), stdout=out, stderr=err),
-            mock.patch.object(os, "_exit", side_effect=SystemExit),
+            mock.patch.object(os, "_exit", side_effect=sys.exit),
             pytest.raises(SystemExit) as ended,
         ):
             main()
@@ -277,13 +277,15 @@ def test_a_retired_agent_does_nothing_more_but_can_be_asked_about(repo: Near, ve
             assert repo.json(*call).status == repo.bb(*call).status == 0
 
 
-@pytest.mark.parametrize("name", [STRANGER, RETIRED, *MALFORMED, "", " ", "role:nobody", "role:", "BROADCAST", "users"])
-def test_nothing_is_sent_to_nobody(repo: Near, name: str):
-    if name in ("role:builder", "broadcast"):
-        return
-    calls = [words(verb, {"--to": name}) for verb in ("agent send", "protocol handoff", "protocol blocked")]
+GROUPS = ["role:builder", "broadcast"]
+NOBODY = [STRANGER, RETIRED, "", " ", "role:nobody", "role:", "role: builder", "BROADCAST", "users", "user "]
 
-    assert refusals(repo, calls) == ["UNKNOWN_RECIPIENT"] * 3
+
+@pytest.mark.parametrize("verb", ["agent send", "protocol handoff", "protocol blocked"])
+def test_nothing_is_sent_to_nobody(repo: Near, verb: str):
+    calls = [words(verb, {"--to": name}) for name in [*NOBODY, *MALFORMED] if name not in GROUPS]
+
+    assert set(refusals(repo, calls)) == {"UNKNOWN_RECIPIENT"}
 
 
 def test_a_group_of_none_but_the_sender_is_nobody(copy: Near):
@@ -302,7 +304,7 @@ NOT_UTF8 = "\udcff\udcfeotter"  # the octets FF FE, as Python has them from the 
 def test_who_is_asking_is_refused_alike_when_the_environment_says_it(repo: Near, verb: str):
     option, code = WHO[verb]
     call = words(verb, {option: None})
-    names = [name for name in [*MALFORMED, NOT_UTF8, "\x1b[2J", " ", "x" * 100_000] if "\0" not in name]
+    names = [*MALFORMED, NOT_UTF8, "\x1b[2J", " ", "x" * 100_000]
 
     told = refusals(repo, [Call(call, {"BB_AGENT": name}) for name in names])
 
@@ -313,13 +315,12 @@ def test_who_is_asking_is_refused_alike_when_the_environment_says_it(repo: Near,
 
 
 @pytest.mark.parametrize("verb", [verb for verb in CALLS if verb not in HEED_BB_AGENT])
-def test_who_need_not_say_its_name_is_not_asked_for_it(copy: Near, verb: str):
-    names = [NOT_UTF8, "\x1b[2J\u202e", "Amber-Otter", ""]
-    done = run_all(copy, [Call(_named(copy, words(verb)), {"BB_AGENT": name}) for name in names])
+@pytest.mark.parametrize("name", [NOT_UTF8, "\x1b[2J\u202e", "Amber-Otter", ""], ids=ascii)
+def test_who_need_not_say_its_name_is_not_asked_for_it(copy: Near, verb: str, name: str):
+    told = copy.bb(*_named(copy, words(verb)), BB_AGENT=name)
 
-    assert done[0].status == 0
-    assert all(ran.status == 0 or verb in ("agent register", "init") for ran in done)
-    assert all(is_harmless(ran.out + ran.err) for ran in done)
+    assert (told.status, told.err) == (0, "")
+    assert is_harmless(told.out)
 
 
 # -- values that are none
@@ -352,18 +353,8 @@ CODES = {  # what a value is refused with that is not what the option takes
     "BEAD": "SESSION_NOT_FOUND",
 } | dict.fromkeys(
     [
-        "--key",
-        "--allow-secret",
-        "--wait",
-        "--timeout",
-        "--count",
-        "--limit",
-        "--state",
-        "--status",
-        "--liveness",
-        "--type",
-        "--urgency",
-        "--platform",
+        *("--key", "--allow-secret", "--wait", "--timeout", "--count", "--limit", "--state", "--status", "--liveness"),
+        *("--type", "--urgency", "--platform"),
     ],
     "INVALID_VALUE",
 )
@@ -399,15 +390,15 @@ def _ids(pairs: Sequence[tuple[str, str]]) -> list[str]:
     return [" ".join(pair) for pair in pairs]
 
 
-@pytest.mark.parametrize(("verb", "option"), STRICT, ids=_ids(STRICT))
+NEVER_BLANK = [each for each in STRICT if each[1] != "--thread"]
+
+
+@pytest.mark.parametrize(("verb", "option"), NEVER_BLANK, ids=_ids(NEVER_BLANK))
 def test_a_blank_is_no_value(repo: Near, verb: str, option: str):
     blanks = [" ", "\t", " \n\v\f ", "\u00a0\u2003"]
-    calls = [words(verb, {option: blank}) for blank in blanks]
-
-    if option == "--thread":  # that of the bead is meant
-        return
     code = WHEN_BLANK.get((verb, option)) or code_of(verb, option)
-    assert set(refusals(repo, calls)) == {code}
+
+    assert set(refusals(repo, [words(verb, {option: blank}) for blank in blanks])) == {code}
     assert refusals(repo, [words(verb, {option: ""})]) == ["NO_AGENT" if option == "--from" else code]
 
 
@@ -543,11 +534,9 @@ def test_a_text_may_be_as_long_as_is_documented_and_no_longer(repo: Near, copy: 
     assert (told.status, told.err) == (0, "")
 
 
-@pytest.mark.parametrize("verb", ["protocol handoff", "protocol blocked"])
-@pytest.mark.parametrize("option", ["--summary", "--next-action", "--blocker", "--requested-action"])
+@pytest.mark.parametrize(("verb", "option"), [each for each in SAYING if each[1] != "--body"])
 def test_what_a_protocol_event_says_has_room_in_a_message(repo: Near, verb: str, option: str):
-    if option in CALLS[verb]:
-        assert refusals(repo, [words(verb, {option: "x" * 262_145})]) == ["INVALID_MESSAGE"]
+    assert refusals(repo, [words(verb, {option: "x" * 262_145})]) == ["INVALID_MESSAGE"]
 
 
 @pytest.mark.parametrize("character", ["\U0001f9a6", "\x01", "\u202e"], ids=["otters", "controls", "overrides"])
@@ -572,13 +561,14 @@ def test_a_time_to_live_is_a_whole_number_of_minutes_from_5_to_1440(copy: Near, 
         assert _must(copy, words(verb, {"--ttl": str(minutes)}))["ttl_minutes"] == minutes
 
 
-@pytest.mark.parametrize("value", [4, 1441, 10.5, -5, True, None, "4", "abc", [60], {"minutes": 60}, 1e300, 10**20])
+@pytest.mark.parametrize("value", [4, 1441, 10.5, -5, True, "4", "abc", [60], {"minutes": 60}, 1e300, 10**20])
 @pytest.mark.parametrize("op", ["agent.reserve", "agent.renew"])
 def test_a_time_to_live_in_json_is_no_looser(repo: Near, op: str, value: object):
     given = {"agent": OTTER, "scope": ["src/parser"], "ttl": value} | ({"bead": "bb-1"} if "reserve" in op else {})
 
-    if value is not None:  # null is as good as nothing
-        assert refusals(repo, [["call", op, "--args", json.dumps(given)]])[0] in ("INVALID_ARGS", "INVALID_VALUE")
+    (code,) = refusals(repo, [["call", op, "--args", json.dumps(given)]])
+
+    assert code == ("INVALID_ARGS" if type(value) in (int, str) else "INVALID_VALUE")
 
 
 SECONDS = [
@@ -653,6 +643,47 @@ def test_a_threshold_that_is_none_is_refused_where_it_would_judge(repo: Near, te
     told = refusals(repo, [Call(words(verb), {"BB_AGENT_STALE_MINUTES": text}) for verb in judging])
 
     assert set(told) == {"INVALID_STALE_MINUTES"}
+
+
+# -- things that are not there, or not one's own
+
+NOT_THERE = [
+    ("agent read", {"--message": "abcdefghijkl.1"}, "MESSAGE_NOT_FOUND"),
+    ("agent ack", {"--message": "abcdefghijkl.1"}, "MESSAGE_NOT_FOUND"),
+    ("agent read", {"--message": "nonsense"}, "MESSAGE_NOT_FOUND"),
+    ("agent ack", {"--message": "../../etc/passwd"}, "INVALID_MESSAGE_ID"),
+    ("agent read", {"--agent": OTTER}, "READ_FORBIDDEN"),
+    ("agent ack", {"--agent": OTTER}, "ACK_FORBIDDEN"),
+    ("agent release", {"--scope": "docs"}, "RESERVATION_NOT_FOUND"),
+    ("agent renew", {"--scope": "docs"}, "RESERVATION_NOT_FOUND"),
+    ("agent release", {"--agent": HARBOR}, "RELEASE_FORBIDDEN"),
+    ("agent renew", {"--agent": HARBOR}, "RENEW_FORBIDDEN"),
+    ("protocol show", {"EVENT": "abcdefghijkl.1"}, "PROTOCOL_EVENT_NOT_FOUND"),
+    ("protocol show", {"EVENT": "MESSAGE"}, "PROTOCOL_EVENT_NOT_FOUND"),
+    ("protocol show", {"EVENT": "'; DROP TABLE events; --"}, "PROTOCOL_EVENT_NOT_FOUND"),
+    ("sessions show", {"BEAD": "bb-999"}, "SESSION_NOT_FOUND"),
+    ("sessions show", {"BEAD": "%"}, "SESSION_NOT_FOUND"),
+    ("agent send", {"--category": "info"}, "INVALID_CATEGORY"),
+    ("agent send", {"--category": "RESUME"}, "INVALID_CATEGORY"),
+    ("agent inbox", {"--state": "READ"}, "INVALID_STATE"),
+    ("agent list", {"--liveness": "dead"}, "INVALID_VALUE"),
+    ("agent list", {"--status": "busy"}, "INVALID_VALUE"),
+    ("protocol list", {"--type": "handoff"}, "INVALID_VALUE"),
+    ("protocol list", {"--state": "done"}, "INVALID_VALUE"),
+    ("protocol blocked", {"--urgency": "HIGH"}, "INVALID_VALUE"),
+    ("protocol blocked", {"--urgency": "urgent"}, "INVALID_VALUE"),
+    ("scope compare", {"--platform": "mac"}, "INVALID_VALUE"),
+    ("sessions list", {"--state": "open"}, "INVALID_VALUE"),
+    ("agent register", {"--name": OTTER}, "DUPLICATE_AGENT_ID"),
+    ("agent register", {"--name": RETIRED}, "DUPLICATE_AGENT_ID"),
+]
+
+
+@pytest.mark.parametrize(("verb", "changes", "code"), NOT_THERE)
+def test_what_is_not_there_or_is_another_s_is_refused_by_its_own_code(
+    repo: Near, verb: str, changes: dict[str, str], code: str
+):
+    assert refusals(repo, [words(verb, changes)]) == [code]
 
 
 # -- scopes
@@ -751,18 +782,22 @@ INIT = [
 ]
 
 
-@pytest.mark.parametrize(("options", "code"), INIT, ids=lambda each: " ".join(each)[:60] if each is list else None)
+@pytest.mark.parametrize(("options", "code"), INIT)
 def test_a_session_is_not_started_by_mistake(repo: Near, options: list[str], code: str):
     assert refusals(repo, [["init", *options]]) == [code]
 
 
-@pytest.mark.parametrize("verb", [verb for verb in CALLS if verb not in ("agent register", "init", "agent name")])
+NEED_NO_LEDGER = ["agent register", "init", "agent name", "agent list", "check", "scope compare"]
+
+
+@pytest.mark.parametrize("verb", [verb for verb in CALLS if verb not in NEED_NO_LEDGER])
 def test_where_there_is_no_ledger_a_mistake_makes_none(tmp_path: Path, verb: str):
     bare = near(tmp_path / "repo")
-    by = {"--agent": STRANGER} if WHO.get(verb, [""])[0] == "--agent" else {"--from": STRANGER} if verb in WHO else {}
+    option, _ = WHO.get(verb, ("", ""))
 
-    if verb not in ("agent list", "check", "scope compare"):  # they need no ledger
-        assert refusals(bare, [words(verb, by)])[0] in (NOT_FOUND, NO_SENDER, "NOT_INITIALIZED")
+    (code,) = refusals(bare, [words(verb, {option: STRANGER} if option else {})])
+
+    assert code in (NOT_FOUND, NO_SENDER, "NOT_INITIALIZED")
     assert not bare.store.exists()
 
 
@@ -828,6 +863,13 @@ def haunted(tmp_path_factory: pytest.TempPathFactory) -> Near:
     return made
 
 
+@pytest.fixture
+def again(haunted: Near, tmp_path: Path) -> Near:
+    """The same, to be changed."""
+    shutil.copytree(haunted.path, tmp_path / "repo")
+    return Near(tmp_path / "repo", haunted.settings)
+
+
 SHOWING: dict[str, list[str]] = {
     "status": ["status"],
     "problems": ["problems"],
@@ -870,12 +912,24 @@ def test_what_others_said_is_shown_at_all(haunted: Near, view: str):
     assert re.search(r"\\x1b|\\u202e|\\x9b", told), told
 
 
+def test_evidence_of_unfinished_work_is_shown_harmless(again: Near):
+    """It names files that have uncommitted changes, however they are called, and the beads in progress."""
+    told = again.bb("init", "--adopt", OTTER, "--non-interactive")
+
+    assert told.status == 0, told.err
+    assert_shown_harmless(told, "init --adopt")
+    (event,) = _must(again, ["protocol", "list", "--type", "RESUME"])
+    views = [["protocol", "show", event["id"]], ["protocol", "list"], ["timeline"], ["sessions", "show", "bb-1"]]
+    for view in [*views, ["status"]]:
+        assert_shown_harmless(again.bb(*view), view)
+
+
 @pytest.mark.parametrize("verb", ["read", "ack"])
-def test_each_letter_is_shown_harmless_by_itself(haunted: Near, verb: str):
-    ids = [letter["message_id"] for letter in _must(haunted, SHOWING["agent inbox"])]
+def test_each_letter_is_shown_harmless_by_itself(again: Near, verb: str):
+    ids = [letter["message_id"] for letter in _must(again, SHOWING["agent inbox"])]
     calls = [["agent", verb, "--agent", HARBOR, "--message", one] for one in ids]
 
-    for call, told in zip(calls, run_all(haunted, [Call(call) for call in calls]), strict=True):
+    for call, told in zip(calls, run_all(again, [Call(call) for call in calls]), strict=True):
         assert told.status == 0, told.err
         assert_shown_harmless(told, call)
 
@@ -928,7 +982,7 @@ def test_nothing_lasts_less_than_no_time_though_a_clock_is_off(held: Near, minut
     _must(held, words("agent renew", {"--agent": HARBOR, "--scope": "docs"}), **off)
 
     for verb in VIEWS:
-        for now in (NOON, off["BB_NOW"], moment(minutes / 2), moment(30)):
+        for now in (NOON, off["BB_NOW"], moment(minutes / 2)):
             told, asked = held.bb(*words(verb), BB_NOW=now), held.json(*words(verb), BB_NOW=now)
             assert told.status == asked.status, verb
             assert asked.status in ((0, 4) if verb == "problems" else (0,)), f"{verb} at {now}: {asked.out}"
@@ -968,8 +1022,9 @@ def test_what_was_reserved_by_a_clock_that_is_off_is_not_had_by_asking(held: Nea
 
     refused = held.json(*words("agent reserve", {"--scope": "docs"}))
 
+    has_ended = minutes <= -A_DAY  # a reservation ends a day after it was made, whoever's day that was
+    assert refused.code == ("RESERVATION_STALE_FOUND" if has_ended else "RESERVATION_CONFLICT")
     assert refused.status == 7
-    assert refused.code in ("RESERVATION_CONFLICT", "RESERVATION_STALE_FOUND")
     assert HARBOR in refused.envelope["error"]["message"]
 
 
@@ -980,6 +1035,6 @@ def test_the_ends_of_time_are_times(copy: Near, now: str):
         for ran in (told, asked):
             assert ran.status in (0, 3, 4, 7), f"{verb}: {ran}"
             assert is_harmless(ran.out + ran.err), f"{verb}: {ran}"
-        assert not re.search(r"(?<![\w-])[-−]\s?\d|\d{5}-\d\d-\d\dT", told.out + asked.out), f"{verb}: {told}{asked}"
+        assert not re.search(r"(?<![\w-])[-−]\s?\d", told.out + asked.out), f"{verb}: {told}{asked}"
     assert copy.json("status").status == 0  # back at noon, all goes on
     assert copy.json("ledger", "verify").status == 0

@@ -57,7 +57,7 @@ def test_a_reservation_says_what_is_held_by_whom_for_what_and_until_when(repo: S
     given = reserve(repo, OTTER, "src/parser").data
 
     (only,) = given.pop("reservations")
-    assert (given.pop("taken_over"), given.pop("incursions")) == ([], [])
+    assert (given.pop("taken_over"), given.pop("incursions"), given.pop("not_there")) == ([], [], ["src/parser"])
     assert given == only == repo.json("agent", "status").data["reservations"][0]
     assert given == {
         "reservation_id": log(repo)[-1]["id"],
@@ -73,6 +73,14 @@ def test_a_reservation_says_what_is_held_by_whom_for_what_and_until_when(repo: S
         "released_at": None,
         "owner_liveness": "active",
     }
+
+
+def test_what_does_not_exist_yet_is_named_in_case_it_was_a_slip(repo: Scratch):
+    (repo.path / "src").mkdir()
+
+    given = reserve(repo, OTTER, "src", "--scope", "scr/parzer", "--scope", "docs/*.md").data
+
+    assert given["not_there"] == ["scr/parzer"]
 
 
 @pytest.mark.parametrize(
