@@ -32,7 +32,7 @@ class Events:
 
     def newest_first(self, event_type: str | None = None, bead: str | None = None) -> Iterator[dict[str, Any]]:
         """Every event of a type, or of all, about one bead or any; read as they are wanted."""
-        term = f"bead {bead}" if bead else event_type or "protocol"
+        term = event_type or "protocol" if bead is None else f"bead {bead}"
         both = heapq.merge(self._letters(term), self._notices(term), key=lambda found: found[0], reverse=True)
         return (event for _, event in both if event_type in (None, event["event_type"]))
 

@@ -58,19 +58,21 @@ class InvalidMessage(Usage):
     """A message needs a subject of one line and a body."""
 
     code = "INVALID_MESSAGE"
-    hint = "pass --subject and --body; --body - reads it from stdin"
+    hint = "`--help` behind the command names its texts; `-` for the main one reads it from stdin"
 
 
 class InvalidState(Usage):
     """A message is unread, read or acked."""
 
     code = "INVALID_STATE"
+    hint = "for example --state unread"
 
 
 class InvalidLimit(Usage):
     """A limit is a whole number from 1 to 500."""
 
     code = "INVALID_LIMIT"
+    hint = "for example --limit 50"
 
 
 class InvalidMessageId(Usage):
@@ -91,12 +93,14 @@ class ReadForbidden(Forbidden):
     """The message went to somebody else, who alone may mark it as seen."""
 
     code = "READ_FORBIDDEN"
+    hint = "`bb agent inbox` shows your own messages"
 
 
 class AckForbidden(Forbidden):
     """The message went to somebody else, who alone may accept it."""
 
     code = "ACK_FORBIDDEN"
+    hint = "`bb agent inbox` shows your own messages"
 
 
 def compose(
@@ -141,7 +145,9 @@ def _bead(text: str) -> str:
     if not text.strip():
         raise MissingBeadId
     if len(text.strip()) > BEAD_LENGTH or not text.strip().isprintable():
-        raise MissingBeadId(f"a bead's id is one line of 1 to {BEAD_LENGTH} characters")
+        raise MissingBeadId(
+            f"a bead's id is one line of 1 to {BEAD_LENGTH} characters", hint="for example --bead bb-12"
+        )
     return text.strip()
 
 

@@ -21,6 +21,7 @@ class InvalidValue(Usage):
     """A value is not what the parameter takes."""
 
     code = "INVALID_VALUE"
+    hint = "`--help` behind the command says what it takes"
 
 
 def invalid(message: str, name: str) -> InvalidValue:

@@ -119,7 +119,11 @@ def init(
     """
     if delete_history and not undo:
         raise NothingToUndo
-    idle = {"--role": role and not register, "--scope": scope and not adopt, "--bead": bead and not adopt}
+    idle = {
+        "--role": role is not None and register is None,
+        "--scope": bool(scope) and adopt is None,
+        "--bead": bead is not None and adopt is None,
+    }
     if adopt is not None or register is not None or non_interactive or any(idle.values()):
         try:
             _refuse_what_means_nothing(idle, is_alone=undo or dry_run or home)
@@ -160,7 +164,7 @@ def init(
         store.close()
 
 
-def _refuse_what_means_nothing(idle: Mapping[str, object], *, is_alone: bool) -> None:
+def _refuse_what_means_nothing(idle: Mapping[str, bool], *, is_alone: bool) -> None:
     """Refuse IDLE options, which go with one that was not given, and a session with what goes alone."""
     if is_alone:
         raise NoSession(
