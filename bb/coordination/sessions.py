@@ -7,6 +7,7 @@ answer is shown as that even when its owner has gone.
 from __future__ import annotations
 
 from bb.coordination import liveness
+from bb.coordination.beads import IN_PROGRESS
 
 COMPLETED, NEEDS_INPUT, EVICTED, STALE, ACTIVE, DECIDING = (
     "completed",
@@ -18,7 +19,6 @@ COMPLETED, NEEDS_INPUT, EVICTED, STALE, ACTIVE, DECIDING = (
 )
 STATES = (COMPLETED, NEEDS_INPUT, EVICTED, STALE, ACTIVE, DECIDING)
 CLOSED = frozenset(["closed", "tombstone", "done"])
-AT_WORK = frozenset(["in_progress", "hooked"])
 
 
 def state(status: str | None, owner_liveness: str | None, *, is_owed: bool, is_held: bool) -> str:
@@ -27,6 +27,6 @@ def state(status: str | None, owner_liveness: str | None, *, is_owed: bool, is_h
         return COMPLETED
     if status == "blocked" or is_owed:
         return NEEDS_INPUT
-    if status in AT_WORK or is_held:
+    if status in IN_PROGRESS or is_held:
         return {liveness.EVICTED: EVICTED, liveness.STALE: STALE}.get(owner_liveness or "", ACTIVE)
     return DECIDING

@@ -61,6 +61,11 @@ def is_agent_id(text: str) -> bool:
     )
 
 
+def is_principal(value: object) -> bool:
+    """Whether VALUE names somebody in whose name things are recorded: an agent, or the person."""
+    return type(value) is str and (value == PERSON or is_agent_id(value))
+
+
 def is_writer_id(text: str) -> bool:
     return len(text) == WRITER_LENGTH and not text.strip(BASE32)
 

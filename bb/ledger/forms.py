@@ -67,7 +67,7 @@ def _read_message(data: dict[str, Any], by: str) -> Sent | None:
     mail, to, envelope = data["mail"], data["to"], data.get("protocol") or {}
     texts = [mail["category"], mail["subject"], data["text"], mail["bead_id"], mail["thread_id"]]
     is_right = all(type(text) is str for text in texts) and type(mail["requires_ack"]) is bool and bool(to)
-    if not (is_right and type(to) is list and all(map(_is_principal, to)) and len(set(to)) == len(to)):
+    if not (is_right and type(to) is list and all(map(ids.is_principal, to)) and len(set(to)) == len(to)):
         return None
     scope, payload = envelope.get("scope"), envelope.get("payload")
     if not (scope is None or type(scope) is str) or not (payload is None or type(payload) is dict):
@@ -171,10 +171,6 @@ def _read_notice(data: dict[str, Any], by: str) -> Incurred | Resumed | None:
 
 def _listed(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _is_principal(value: object) -> bool:
-    return type(value) is str and (value == ids.PERSON or ids.is_agent_id(value))
 
 
 WRITERS: dict[type, Callable[[Any], dict[str, Any]]] = {

@@ -85,10 +85,6 @@ def _is_reservation(value: object) -> bool:
     return type(value) is str and holdings.is_reservation_id(value)
 
 
-def _is_principal(value: object) -> bool:
-    return type(value) is str and (value == ids.PERSON or ids.is_agent_id(value))
-
-
 def _is_flag(value: object) -> bool:
     return type(value) is bool
 
@@ -99,8 +95,8 @@ def _is_ttl(value: object) -> bool:
 
 FITS: dict[str, Fits] = {
     "actor_id": _is_agent,
-    "by": _is_principal,
-    "owner": _is_principal,
+    "by": ids.is_principal,
+    "owner": ids.is_principal,
     "reservation_id": _is_reservation,
     "ttl_minutes": _is_ttl,
     "shared": _is_flag,
@@ -137,7 +133,7 @@ def fact_of(kind: str, data: dict[str, Any], by: str = "") -> Fact | None:
     """The fact that an event of this kind with this data, recorded BY somebody, is; None when it is none we know."""
     known = BY_KIND.get(kind)
     if known is None:
-        return forms.fact_of(kind, data, by) if kind in KINDS and _is_principal(by) else None
+        return forms.fact_of(kind, data, by) if kind in KINDS and ids.is_principal(by) else None
     make, members, fits, defaults, required = known
     values: list[Any] = [data.get(member) for member in members]
     if members[0] == "by":

@@ -10,7 +10,7 @@ from bb.ledger import audit, disk, writers
 from bb.ledger import walk as walks
 from bb.ledger.journal import LedgerDamaged
 from bb.ops.catalogue import op
-from bb.ops.params import AgentId, Name, Number, Text
+from bb.ops.params import AgentId, Name, Number, Since, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,12 +34,6 @@ class Kind(Name):
 
 class Who(AgentId):
     """Only events by or about this agent."""
-
-
-class Since(Text):
-    """Only events from this time on: RFC 3339, or an age such as 90s, 15m, 2h, 7d."""
-
-    metavar = "TIME"
 
 
 class Until(Text):

@@ -11,7 +11,7 @@ from bb.ledger.protocol import Events
 from bb.messaging import mail
 from bb.ops import life, problems, telling
 from bb.ops.catalogue import op
-from bb.ops.params import Number, Someone, Text
+from bb.ops.params import Number, Since, Someone, Text
 from bb.ops.reservations import shown as shown_reservation
 
 TYPE_CHECKING = False
@@ -28,12 +28,6 @@ class ProblemsOpen(Refused):
 
     code = "PROBLEMS_OPEN"
     hint = "each problem names the next step"
-
-
-class Since(Text):
-    """Only from this moment on: a time like 2026-11-21T03:40:35Z, or an age like 90s, 15m, 2h, 7d."""
-
-    metavar = "TIME"
 
 
 class About(Text):

@@ -167,6 +167,12 @@ class Seconds(Number):
     most = 86_400
 
 
+class Since(Text):
+    """Only from this moment on: a time like 2026-11-21T03:40:35Z, or an age like 90s, 15m, 2h, 7d."""
+
+    metavar = "TIME"
+
+
 class Role(Text):
     """What the agent does here, such as builder, reviewer or tester."""
 
