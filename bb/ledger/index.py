@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from bb.ledger.reader import Progress
 
 VERSION = 3
+MOST_AT_ONCE = 500  # of SQLite's 999 values in one question
 PAUSE = 0.01
 PATIENCE = 10.0  # seconds to wait for another process that is catching up
 
@@ -81,6 +82,15 @@ class Index:
         """The folded state of one entry; None when there is none."""
         rows = self._ask(_parsed_first, "select value from state where fold = ? and key = ?", fold, key)
         return rows[0][0] if rows else None
+
+    def states_of(self, fold: str, keys: Sequence[str]) -> dict[str, Any]:
+        """The folded states of those of the entries that there are."""
+        found: dict[str, Any] = {}
+        for start in range(0, len(keys), MOST_AT_ONCE):
+            some = keys[start : start + MOST_AT_ONCE]
+            query = f"select value, key from state where fold = ? and key in ({', '.join('?' * len(some))})"  # noqa: S608
+            found |= {key: value for value, key in self._ask(_parsed_first, query, fold, *some)}
+        return found
 
     def states(self, fold: str) -> list[tuple[str, Any]]:
         """Every entry of a fold, by key."""

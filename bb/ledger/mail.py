@@ -11,10 +11,11 @@ from bb.messaging import mail as rules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from bb.ledger.index import Index
+    from bb.messaging.facts import Sent
 
 
 def inbox(index: Index, agent: str, state: str | None = None) -> Iterator[dict[str, Any]]:
@@ -54,26 +55,37 @@ def handed_to(index: Index, agent: str) -> Iterator[dict[str, Any]]:
 
 def one(index: Index, event: str, agent: str) -> dict[str, Any] | None:
     """AGENT's copy of a message; None when it has none."""
-    return _copy(index, event, index.state(letters.NAME, event), agent)
+    letter = index.state(letters.NAME, event)
+    found = copies_of(index, [(event, letter)], [agent]) if letter is not None else []
+    return found[0][1] if found else None
 
 
 def copies(index: Index, event: str) -> list[dict[str, Any]]:
     """Every copy of one message, by recipient."""
-    return copies_of(index, event, index.state(letters.NAME, event))
-
-
-def copies_of(index: Index, event: str, letter: Any) -> list[dict[str, Any]]:
-    """Every copy of the message whose folded state is LETTER, by recipient."""
-    agents = sorted(letters.sent(letter).to) if letter else []
-    return [found for agent in agents if (found := _copy(index, event, letter, agent))]
+    letter = index.state(letters.NAME, event)
+    return [copy for _, copy in copies_of(index, [(event, letter)])] if letter is not None else []
 
 
 def about(index: Index, bead: str) -> list[tuple[str, dict[str, Any]]]:
     """Every copy of every message about a bead, oldest first, each with the message's place in the order."""
+    return copies_of(index, index.found(letters.NAME, f"bead {bead}"))
+
+
+def copies_of(
+    index: Index, found: Sequence[tuple[str, Any]], agents: Sequence[str] | None = None
+) -> list[tuple[str, dict[str, Any]]]:
+    """Every copy of the messages FOUND, each an event and its folded state, for AGENTS or all their recipients."""
+    said = [(event, letter, letters.sent(letter)) for event, letter in found]
+    names = [
+        (event, letter, sent, agent)
+        for event, letter, sent in said
+        for agent in agents or sorted(dict.fromkeys(sent.to))
+    ]
+    states = index.states_of(mailbox.NAME, [mailbox.copy(event, agent) for event, _, _, agent in names])
     return [
-        (order.sortable(letter["said"][:3]), copy)
-        for event, letter in index.found(letters.NAME, f"bead {bead}")
-        for copy in copies_of(index, event, letter)
+        (order.sortable(letter["said"][:3]), _shown(event, letter, sent, agent, copy))
+        for event, letter, sent, agent in names
+        if (copy := states.get(mailbox.copy(event, agent))) and "sent" in copy
     ]
 
 
@@ -88,17 +100,11 @@ def _named(index: Index, term: str, state: str | None = None) -> Iterator[dict[s
         if state in (None, mailbox.state_of(copy)):
             event, _, agent = name.partition(" ")
             if (letter := index.state(letters.NAME, event)) is not None:
-                yield _shown(event, letter, agent, copy)
+                yield _shown(event, letter, letters.sent(letter), agent, copy)
 
 
-def _copy(index: Index, event: str, letter: Any, agent: str) -> dict[str, Any] | None:
-    copy = index.state(mailbox.NAME, mailbox.copy(event, agent))
-    return _shown(event, letter, agent, copy) if letter is not None and copy and "sent" in copy else None
-
-
-def _shown(event: str, letter: Any, agent: str, copy: Any) -> dict[str, Any]:
+def _shown(event: str, letter: Any, sent: Sent, agent: str, copy: Any) -> dict[str, Any]:
     """One copy as every face shows it."""
-    sent = letters.sent(letter)
     acked_at = copy["acked"][3] if "acked" in copy else None
     read_at = min((copy[gesture][3] for gesture in ("read", "acked") if gesture in copy), default=None)
     return {

@@ -56,7 +56,11 @@ class Events:
         if state := self._index.state(notices.NAME, event):
             return [] if agent else [self._notice(event, state)]
         letter = self._index.state(letters.NAME, event)
-        return [found for found in self._letter(event, letter) if not agent or found["to_agent"] == agent]
+        return (
+            []
+            if letter is None
+            else [found for found in self._letter(event, letter) if not agent or found["to_agent"] == agent]
+        )
 
     def _letters(self, term: str) -> Iterator[tuple[str, dict[str, Any]]]:
         for place, name, letter in self._index.newest_first(letters.NAME, term):
@@ -84,7 +88,7 @@ class Events:
                 },
             )
             | {"state": copy["state"]}
-            for copy in mails.copies_of(self._index, name, letter)
+            for _, copy in mails.copies_of(self._index, [(name, letter)])
             if copy["payload"] is not None
         ]
 
