@@ -58,11 +58,6 @@ class Holdings:
         """What anybody holds, oldest first."""
         return self._held(self._index.found(holdings.NAME, "live"))
 
-    def everything_about(self, bead: str) -> list[Held]:
-        """What anybody holds for a bead, oldest first."""
-        live = (each for each in self.ever_about(bead) if each.state == holdings.ACTIVE)
-        return [held for each in live if (held := self.held(each))]
-
     def ever_about(self, bead: str) -> list[Reservation]:
         """Every reservation there ever was for a bead, oldest first."""
         return _reservations(self._index.found(holdings.NAME, f"bead {bead}"))

@@ -116,10 +116,6 @@ class Op(Record):
         """The op's name as it is typed: `agent register`."""
         return self.name.replace(".", " ").replace("_", "-")
 
-    @property
-    def is_hot(self) -> bool:
-        return self.name in HOT
-
     def answer(self, desk: Desk, arguments: Mapping[str, Any]) -> Any:
         """What the op answers. Under an idempotency key, what was asked for is noted down with what it records."""
         if "key" in arguments:
