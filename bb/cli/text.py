@@ -18,11 +18,16 @@ SCREENS = frozenset(
         *("protocol list", "protocol show", "protocol handoff", "protocol blocked"),
     ]
 )
+TRAVEL = frozenset(["sync", "ledger commit"])
 MARKS = {"good": "ok  ", "odd": "note", "broken": "FAIL"}
 
 
 def of(command: str, data: Any) -> Iterable[str]:
     """The lines that say DATA, the answer of COMMAND."""
+    if command in TRAVEL:
+        from bb.cli import travel  # noqa: PLC0415  (a heartbeat stays where it is)
+
+        return travel.of(command, data)
     return _screen(command, data) if command in SCREENS else FORMS.get(command, _plain)(data)
 
 
@@ -43,6 +48,10 @@ def findings(error: BbError) -> Iterable[str]:
     """What a refusal carries that a person wants to see first."""
     if "checks" in error.details:
         return _doctor(error.details)
+    if "shows" in error.details:
+        from bb.cli import travel  # noqa: PLC0415
+
+        return travel.would_show(error.details)
     return _screen("problems", error.details) if "problems" in error.details else []
 
 

@@ -46,6 +46,8 @@ class Reserved(Record):
     ttl: int
     shared: bool = False
     is_file: bool = False  # SCOPE was a file then, and so has nothing beneath it
+    base: str | None = None  # for a global one: the published commit it was checked against
+    takes: str | None = None  # and the admitted reservations it takes over, their names with a space between
 
 
 class Renewed(Record):

@@ -27,6 +27,7 @@ NAME = "reservation"
 FACTS = (Reserved, Renewed, Released, Expired, TakenOver)
 
 ACTIVE, RELEASED, EXPIRED, TAKEN_OVER = "active", "released", "expired", "taken_over"
+PENDING, VOID = "pending", "void"  # a global one that is not published yet, or was not admitted
 
 LONGEST = 24 * clock.HOUR  # without a word from the holder, no lease lasts longer
 
@@ -48,6 +49,7 @@ class Reservation(Record):
     ended_by: str | None
     place: str  # in the total order; sorts
     ended_place: str | None
+    base: str | None = None  # the published commit that a global one was checked against
 
     def expiry(self, seen_at: int, now: int) -> int:
         """When it ends by itself, its holder having been SEEN last then. A clock ahead of ours counts as just seen."""
@@ -64,8 +66,8 @@ def step(state: State | None, fact: HoldingFact, at: Place, ts: str) -> State:
     """STATE after one more fact."""
     after = dict(state or {})
     match fact:
-        case Reserved(agent, scope, bead, ttl, shared, is_file):
-            earliest(after, "made", at, [ts, agent, scope, bead, ttl, shared, is_file])
+        case Reserved(agent, scope, bead, ttl, shared, is_file, base, _):
+            earliest(after, "made", at, [ts, agent, scope, bead, ttl, shared, is_file, base])
         case Renewed(agent, _, ttl):
             latest(after, f"renewed {agent}", at, [ts, ttl])
         case Released(agent):
@@ -81,7 +83,7 @@ def reservation(name: str, state: State | None) -> Reservation | None:
     """The reservation that STATE describes; None until it is known here who made it."""
     if state is None or "made" not in state:
         return None
-    *place, (ts, agent, scope, bead, ttl, shared, is_file) = state["made"]
+    *place, (ts, agent, scope, bead, ttl, shared, is_file, base) = state["made"]
     made_at = renewed_at = clock.parse_or(ts, 0)
     renewals = [state[register] for by in (agent, ids.PERSON) if (register := f"renewed {by}") in state]
     if renewals:
@@ -93,7 +95,7 @@ def reservation(name: str, state: State | None) -> Reservation | None:
         ended_at, ended_place = clock.parse_or(ts, 0), sortable(at)
     return Reservation(
         *(name, agent, scope, bead, ttl, shared, is_file, made_at, renewed_at),
-        *(how, ended_at, by, sortable(place), ended_place),
+        *(how, ended_at, by, sortable(place), ended_place, base),
     )
 
 
@@ -101,7 +103,7 @@ def terms(name: str, state: State) -> list[tuple[str, str]]:  # noqa: ARG001
     """What the reservation is found by: (term, place within the term)."""
     if "made" not in state:
         return []
-    *at, (_, agent, text, bead, _, _, is_file) = state["made"]
+    *at, (_, agent, text, bead, _, _, is_file, _) = state["made"]
     place = sortable(at)
     always = [(f"of {agent}", place), (f"bead {bead}", place)]
     if len(state) > 1 and (end := _end(state, agent)):

@@ -141,11 +141,13 @@ class Wanted(Record):
     shared: bool = False
     takeover: bool = False
     allow_overlap: bool = False
+    base: str | None = None  # the published commit that a global one is checked against
 
     def facts(self) -> list[Reserved]:
         """What is recorded when it is granted."""
         return [
-            Reserved(self.agent, scope.text, self.bead, self.ttl, self.shared, scope.is_file) for scope in self.scopes
+            Reserved(self.agent, scope.text, self.bead, self.ttl, self.shared, scope.is_file, self.base)
+            for scope in self.scopes
         ]
 
 
@@ -188,6 +190,8 @@ def reserve(
         raise _conflict(protected, [fact for fact in refused if not is_recorded(fact.incident)])
     if in_way and not wanted.takeover:
         raise _stale_found(in_way)
+    if wanted.base is None and (everywhere := [each for each in in_way if each.held.reservation.base]):
+        raise _held_everywhere(everywhere[0])
     same = [meeting for meeting in own if meeting.kind == scopes.EXACT]
     kept = {meeting.wanted.text for meeting in same if not meeting.held.is_over}
     beside = _incursions(wanted, admitted, OVERLAPPING)
@@ -305,6 +309,14 @@ def _conflict(met: Sequence[Overlap], facts: list[NoticeFact]) -> ReservationCon
     return ReservationConflict(
         message, hint=hint, leaving=facts, conflicts=[meeting.shown() for meeting in met[:SHOWN]], count=len(met)
     )
+
+
+def _held_everywhere(met: Overlap) -> ReservationStaleFound:
+    """What holds in every clone is not ended by what one clone knows."""
+    held = met.held.reservation
+    message = f"{held.agent} holds {held.scope} in every clone, and has fallen silent"
+    hint = "take it over in every clone: --global --takeover-stale"
+    return ReservationStaleFound(message, hint=hint, conflicts=[met.shown()], count=1)
 
 
 def _stale_found(met: Sequence[Overlap]) -> ReservationStaleFound:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-import subprocess
 
 from bb.kernel.errors import NotFound, Refused
+from bb.kernel.record import Record
+from bb.ledger import child
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+    from typing import Self
+
 
 PATIENCE = 30.0
 
@@ -23,8 +26,23 @@ SCRUBBED = (
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR",
     "GIT_NAMESPACE",
+    "GIT_QUARANTINE_PATH",
+    "GIT_SHALLOW_FILE",
+    "GIT_LITERAL_PATHSPECS",
+    "GIT_GLOB_PATHSPECS",
+    "GIT_NOGLOB_PATHSPECS",
+    "GIT_ICASE_PATHSPECS",
 )
-QUIET = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+# Nothing asks anybody anything: no terminal, no window for a password, no editor. What is not here is not fetched.
+QUIET = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ASKPASS": "",
+    "SSH_ASKPASS_REQUIRE": "never",
+    "GIT_EDITOR": "false",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "LC_ALL": "C",
+}
 # A repository's own settings must not start programs on our behalf.
 HARMLESS = (
     "-c",
@@ -51,36 +69,98 @@ class GitFailed(Refused):
     code = "GIT_FAILED"
 
 
+class Done(Record):
+    """What a git process left: its exit status, None when it was stopped for taking too long, and what it said."""
+
+    status: int | None
+    out: bytes
+    err: str
+
+
 def run(arguments: list[str], *, git_dir: str | None = None, env: Mapping[str, str] | None = None) -> str:
     """What `git ARGUMENTS` prints."""
-    return _output(arguments, git_dir, env).decode("utf-8", "replace")
+    return output(arguments, git_dir=git_dir, env=env).decode("utf-8", "replace")
 
 
-def _output(arguments: list[str], git_dir: str | None = None, env: Mapping[str, str] | None = None) -> bytes:
+def output(
+    arguments: Sequence[str],
+    *,
+    git_dir: str | None = None,
+    env: Mapping[str, str] | None = None,
+    given: bytes = b"",
+    patience: float = PATIENCE,
+) -> bytes:
+    """What `git ARGUMENTS` prints, byte for byte, being GIVEN that on its standard input."""
+    done = ask(arguments, git_dir=git_dir, env=env, given=given, patience=patience)
+    if done.status is None:
+        raise GitFailed(f"git {arguments[0]} took longer than {patience:.0f} s")
+    if done.status:
+        said = done.err.strip().splitlines()
+        raise GitFailed(f"git {arguments[0]} failed: {said[-1] if said else done.status}")
+    return done.out
+
+
+def ask(
+    arguments: Sequence[str],
+    *,
+    git_dir: str | None = None,
+    env: Mapping[str, str] | None = None,
+    given: bytes = b"",
+    patience: float = PATIENCE,
+) -> Done:
+    """Run `git ARGUMENTS` to its end, for at most PATIENCE seconds, and say how it ended."""
+    status, out, err = _started(arguments, git_dir, env).finish(given, patience)
+    return Done(status, out, err.decode("utf-8", "replace"))
+
+
+class Conversation:
+    """`with Conversation(arguments, git_dir=…) as git:` talks with a git process that answers line by line."""
+
+    def __init__(self, arguments: Sequence[str], *, git_dir: str) -> None:
+        self._child = _started(arguments, git_dir, None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None:
+                self._child.end()
+        finally:
+            self._child.stop()
+
+    def say(self, octets: bytes) -> None:
+        try:
+            self._child.say(octets)
+        except OSError as error:
+            raise GitFailed("git went away in the middle of a conversation") from error
+
+    def line(self) -> bytes:
+        return self._child.line()
+
+    def read(self, length: int) -> bytes:
+        octets = self._child.read(length)
+        if len(octets) < length:
+            raise GitFailed("git went away in the middle of an answer")
+        return octets
+
+    def end(self) -> int:
+        """Say no more, and wait for git to finish; its exit status."""
+        return self._child.end()
+
+
+def _started(arguments: Sequence[str], git_dir: str | None, env: Mapping[str, str] | None) -> child.Child:
     where = ["--git-dir", git_dir] if git_dir else []
     clean = {name: value for name, value in (env or os.environ).items() if name not in SCRUBBED}
     try:
-        done = subprocess.run(
-            ["git", *HARMLESS, *where, *arguments],
-            env=clean | QUIET,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=PATIENCE,
-            check=False,
-        )
+        return child.start(["git", *HARMLESS, *where, *arguments], clean | QUIET)
     except FileNotFoundError as error:
         raise GitNotFound from error
-    except subprocess.TimeoutExpired as error:
-        raise GitFailed(f"git {arguments[0]} took longer than {PATIENCE:.0f} s") from error
-    if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise GitFailed(f"git {arguments[0]} failed: {said[-1] if said else done.returncode}")
-    return done.stdout
 
 
 def changed(work_tree: str) -> bytes:
     """What differs from HEAD in a work tree, file by file, as `git status --porcelain=v1 -z -uall` says it."""
-    return _output(["-C", work_tree, "status", "--porcelain=v1", "-z", "--untracked-files=all"])
+    return output(["-C", work_tree, "status", "--porcelain=v1", "-z", "--untracked-files=all"])
 
 
 def version() -> str:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
+    from bb.coordination.admission import Admitted
     from bb.coordination.holdings import Reservation
     from bb.coordination.scopes import Scope
     from bb.ledger.index import Index
@@ -30,17 +31,47 @@ class Holdings:
         self._threshold = threshold
         self._ignore_case = ignore_case
         self._seen: dict[str, tuple[int, str]] = {}
+        self._settled: Admitted | None = None
 
-    def met_by(self, wanted: Iterable[Scope]) -> list[Overlap]:
-        """Where the WANTED scopes meet what anybody holds; exact overlaps first."""
+    def met_by(self, wanted: Iterable[Scope], *, in_any_clone: bool = False) -> list[Overlap]:
+        """Where the WANTED scopes meet what anybody holds, or would IN_ANY_CLONE; exact overlaps first."""
         found = []
         for scope in wanted:
-            lies = scopes.comparison(scope, ignore_case=self._ignore_case)
+            lies = scopes.comparison(scope, ignore_case=self._ignore_case or in_any_clone)
             for reservation in _reservations(self._near(scope)):
                 other = _scope(reservation)
-                if other and (kind := lies(other)) != scopes.DISJOINT:
+                if other and self.counts(reservation) and (kind := lies(other)) != scopes.DISJOINT:
                     found.append(Overlap(scope, self._held_on(other, reservation), kind))
         return sorted(found, key=lambda overlap: overlap.kind != scopes.EXACT)
+
+    def counts(self, reservation: Reservation) -> bool:
+        """Whether a reservation keeps anybody out. A global one does when it was admitted, and not before."""
+        if reservation.base is None:
+            return True
+        grant = self.settled.grants.get(reservation.id)
+        return grant is not None and grant.ended is None
+
+    def token(self, reservation: Reservation) -> int | None:
+        """The fencing token of a global reservation that was admitted."""
+        grant = self.settled.grants.get(reservation.id)
+        return grant.token if grant else None
+
+    def standing(self, reservation: Reservation, *, is_over: bool) -> str:
+        """What a reservation that nobody has ended is worth, in a word."""
+        if not self.counts(reservation):
+            if reservation.id in self.settled.grants:
+                return holdings.TAKEN_OVER
+            return holdings.VOID if reservation.id in self.settled.generations else holdings.PENDING
+        return holdings.EXPIRED if is_over else holdings.ACTIVE
+
+    @property
+    def settled(self) -> Admitted:
+        """What publication has settled; only looked at where it matters."""
+        if self._settled is None:
+            from bb.ledger import pins  # noqa: PLC0415  (most reservations are local)
+
+            self._settled = pins.read(self._store).admitted
+        return self._settled
 
     def covers(self, held: Held, path: Scope) -> bool:
         """Whether PATH lies wholly within what is HELD."""
@@ -131,8 +162,7 @@ class Holdings:
         if agent not in self._seen:
             known = roster.agent(agent, self._index.state(roster.NAME, agent))
             last = presence.read(self._store, agent, self._now)
-            signs = [*([known.heard_at] if known else []), *([last.seen_at] if last else [])]
-            seen_at = liveness.latest(signs, self._now)
+            seen_at = presence.last_seen(known.heard_at if known else None, last, self._now)
             state = liveness.liveness(seen_at, self._now, self._threshold)
             self._seen[agent] = (seen_at, liveness.EVICTED if known is None or known.is_retired else state)
         return self._seen[agent]

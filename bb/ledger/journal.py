@@ -16,7 +16,7 @@ from bb.kernel.record import Record
 from bb.ledger import disk
 from bb.ledger import line as lines
 from bb.ledger.line import BadLine, Link
-from bb.ledger.lock import Lock
+from bb.ledger.lock import Lock, NoLock
 from bb.ledger.writers import LOCK
 
 TYPE_CHECKING = False
@@ -29,6 +29,7 @@ SEGMENT_SIZE = 4 << 20
 SUFFIX = ".jsonl"
 BLOCK = 1 << 17  # what a processor's cache holds together with all that is made of it
 TAIL_BLOCK = 1 << 12
+PORTION = 1 << 20  # so much is written at once, so that a segment does not grow far beyond its size
 NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
@@ -144,6 +145,10 @@ class Journal:
     def lock(self) -> Lock:
         return Lock(os.path.join(self.folder, LOCK))
 
+    def lock_if_any(self) -> Lock | NoLock:
+        """Its lock; what only syncing writes, once at a time, has none."""
+        return self.lock() if os.path.exists(os.path.join(self.folder, LOCK)) else NoLock()
+
     # -- reading
 
     def tail(self) -> Link:
@@ -223,14 +228,67 @@ class Journal:
         home = [segment for segment in self.segments() if segment.first <= n]
         if not home:
             return None
-        start = b'{"v":1,"id":"%s.%d",' % (self.writer.encode(), n)
+        start = lines.PREFIX_OF % (self.writer.encode(), n)
         for _, block in home[-1].blocks():
             for raw in block.lines():
                 if raw.startswith(start):
                     return raw
         return None
 
+    def lines_from(self, n: int) -> Iterator[bytes]:
+        """Every whole line from number N on, sound or not."""
+        segments = self.segments()
+        home = max((place for place, segment in enumerate(segments) if segment.first <= n), default=len(segments))
+        for place, segment in enumerate(segments[home:], home):
+            start = self._offset_of(segment, n, is_last=place + 1 == len(segments)) if place == home else 0
+            for _, block in segment.blocks(start):
+                yield from block.lines()
+
+    def _offset_of(self, segment: Segment, n: int, *, is_last: bool) -> int:
+        """Where line N starts in its segment: counted from the end in the last one, where what is wanted is mostly
+        near it, and else from the start."""
+        start = lines.PREFIX_OF % (self.writer.encode(), n)
+        if is_last:
+            offset = _last_line_feed(segment)
+            for raw in _lines_backwards(segment):
+                offset -= len(raw) + 1
+                if raw.startswith(start):
+                    return offset
+            return segment.size()
+        for offset, block in segment.blocks():
+            for raw in block.lines():
+                if raw.startswith(start):
+                    return offset
+                offset += len(raw) + 1
+        return segment.size()
+
     # -- writing
+
+    def extend(self, octets: bytes) -> None:
+        """Put whole lines of this chain, checked already, behind the last one."""
+        self.mend()
+        while octets:
+            end = octets.rfind(b"\n", 0, PORTION) + 1 or octets.find(b"\n") + 1
+            segments = self.segments()
+            first = lines.number_of(octets)
+            self._write(segments[-1] if segments else None, first, octets[:end])
+            octets = octets[end:]
+
+    def cut(self, n: int, aside: str) -> int:
+        """Move everything from line N on into the file ASIDE; how many lines that were. The lock must be held."""
+        segments = self.segments()
+        home = max((place for place, segment in enumerate(segments) if segment.first <= n), default=0)
+        start = self._offset_of(segments[home], n, is_last=home + 1 == len(segments))
+        moved = b"".join([segments[home].octets()[start:], *(segment.octets() for segment in segments[home + 1 :])])
+        disk.replace(aside, moved, durable=True)
+        for segment in reversed(segments[home + 1 :] if start else segments[home:]):
+            disk.remove_if_there(segment.path)
+        if start:
+            try:
+                os.truncate(segments[home].path, start)
+            except OSError as error:
+                raise disk.refusal(error) from error
+        return moved.count(b"\n")
 
     def append(self, events: Callable[[Link], Sequence[Event]], salt: Callable[[], str]) -> list[Event]:
         """Record the events that follow from the last link, in one write. The lock must be held."""

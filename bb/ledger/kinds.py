@@ -46,7 +46,7 @@ WRITTEN: tuple[tuple[type[Fact], str, tuple[str, ...]], ...] = (
     (Updated, "actor.update", ("actor_id", "role", "title")),
     (Retired, "actor.remove", ("actor_id",)),
     (Seen, "x.bb.seen", ("actor_id", "after")),
-    (Reserved, "x.bb.reserved", ("by", "scope", "bead_id", "ttl_minutes", "shared", "is_file")),
+    (Reserved, "x.bb.reserved", ("by", "scope", "bead_id", "ttl_minutes", "shared", "is_file", "base", "takes")),
     (Renewed, "x.bb.renewed", ("by", "reservation_id", "ttl_minutes")),
     (Released, "x.bb.released", ("by", "reservation_id")),
     (Expired, "x.bb.expired", ("by", "reservation_id")),

@@ -29,7 +29,8 @@ MAX_LINE = 1 << 20
 # that a forged line cannot push everybody's clock to where JSON readers lose digits.
 LEAP = 1 << 32
 DEEPEST = 500  # levels of brackets; decoders give up at different depths beyond that
-PREFIX = b'{"v":1,"id":"%s.%d","l":'
+PREFIX_OF = b'{"v":1,"id":"%s.%d",'
+PREFIX = PREFIX_OF + b'"l":'
 # Split at every quote, a head has the Lamport time in this part and the kind in that one.
 LAMPORT_PART, KIND_PART = 8, 15
 DATA = b',"data":'
@@ -139,6 +140,22 @@ def link_alone(line: bytes, writer: str) -> Link:
         raise BadLine("it is not a ledger line")
     before = Link(int(claimed) - 1, clock_and_kind(head)[0] - 1, head[P_START:P_END].decode("ascii", "replace"))
     return check(line, writer, before)
+
+
+def number_of(line: bytes) -> int:
+    """The number that a checked line has in its chain."""
+    return int(line[: line.index(b'",')].rpartition(b".")[2])
+
+
+def blanked(line: bytes) -> bytes | None:
+    """LINE with its payload taken out, as long as before; None where there is no room to say so."""
+    head, mark, data = line.partition(DATA)
+    return head + mark + b"null".ljust(len(data) - 1) + b"}" if len(data) > len(b"null") else None
+
+
+def is_same_event(one: bytes, other: bytes) -> bool:
+    """Whether two lines record the same event: alike, but that the payload of either may have been blanked."""
+    return one == other or one == blanked(other) or other == blanked(one)
 
 
 def members(line: bytes, decoder: Callable[[bytes], Any] | None = None) -> dict[str, Any]:

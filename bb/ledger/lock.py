@@ -63,6 +63,14 @@ class Lock:
         self._fd = -1
 
 
+class NoLock:
+    """Where nobody else writes."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+
 def _opened(path: str, flags: int = 0) -> int:
     try:
         return os.open(path, os.O_RDWR | flags | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0), 0o666)

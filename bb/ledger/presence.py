@@ -30,6 +30,7 @@ class Presence(Record):
     seen_at: int
     beats: int
     record: dict[str, Any]
+    is_remote: bool = False  # it was another clone that heard of it, and this is when we learnt of that
 
 
 def read(store: str, agent_id: str, now: int | None = None) -> Presence | None:
@@ -45,15 +46,23 @@ def read(store: str, agent_id: str, now: int | None = None) -> Presence | None:
         if now is not None and seen_at > now + liveness.CREDIBLE:
             seen_at = min(seen_at, os.stat(path).st_mtime_ns // 1_000_000)
         if type(beats) is int and type(record) is dict and record["agent_id"] == agent_id and _is_record(record):
-            return Presence(agent_id, seen_at, beats, record)
+            return Presence(agent_id, seen_at, beats, record, found.get("remote") is True)
     except (ValueError, TypeError, KeyError, BbError, FileNotFoundError):
         pass
     return None
 
 
+def last_seen(heard_at: int | None, last: Presence | None, now: int) -> int:
+    """When an agent was last seen: as the ledger HEARD of it, or as its presence says. What another clone's clock said
+    counts for nothing once we know when we learnt of it."""
+    heard = [] if heard_at is None or (last and last.is_remote) else [heard_at]
+    return liveness.latest([*heard, *([last.seen_at] if last else [])], now)
+
+
 def write(store: str, presence: Presence) -> None:
     """Replace an agent's presence."""
-    text = jsontext.dumps({"seen_at": clock.text(presence.seen_at), "beats": presence.beats, "record": presence.record})
+    written = {"seen_at": clock.text(presence.seen_at), "beats": presence.beats, "record": presence.record}
+    text = jsontext.dumps(written | {"remote": True} if presence.is_remote else written)
     try:
         disk.replace(_path(store, presence.agent_id), text.encode())
     except disk.NoSuchFolder:

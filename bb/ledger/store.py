@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 import os
+from itertools import islice
 
 from bb.kernel import clock, ids, jsontext, tokens
 from bb.kernel.digest import digest
@@ -131,24 +132,44 @@ class Store:
         """Make the ledger if there is none; whether it had to be made. Safe to run twice, or twice at once."""
         if self.exists and self.caught_up().heads():
             return False
-        disk.make_folder(self._journals_path)
-        disk.make_folder(os.path.join(self.path, "presence"))
         fresh = self._clone or clone.Clone(_repo_id(self.place), writers.new_id())  # no lock is held across git
+        self._make_folders()
         with self._store_lock():
-            self.close()
-            self._clone = clone.read(self.path)
-            if self._clone is None:
-                self._clone = origin.from_journals(self.path) or fresh
-                clone.write(self.path, self._clone)
-            self.writer = writers.ours(self._journals_path, self._clone.writer)
-            if self.writer is None:
-                is_taken = self._clone.writer in writers.all_in(self._journals_path)
-                self.writer = writers.mint(self._journals_path, writers.new_id() if is_taken else self._clone.writer)
+            self._found(fresh)
             if self.caught_up().heads():
                 return False  # another process was faster
             genesis = (kinds.GENESIS, {"title": title, "repo": self.clone.repo, "format": clone.FORMAT})
             self._append(lambda: [(by, *genesis, None)], now)
             return True
+
+    def join(self, repo: str) -> None:
+        """Be a ledger of REPO from now on: make an empty one if there is none. What is here already stays as it is."""
+        self._make_folders()
+        with self._store_lock():
+            self._found(clone.Clone(repo, writers.new_id()))
+            if self.clone.repo != repo:
+                self._clone = self.clone.but(repo=repo)
+                clone.write(self.path, self._clone)
+
+    def make_folder(self) -> None:
+        """The folder that a ledger would be in."""
+        disk.make_folder(self.path)
+
+    def _make_folders(self) -> None:
+        disk.make_folder(self._journals_path)
+        disk.make_folder(os.path.join(self.path, "presence"))
+
+    def _found(self, fresh: Clone) -> None:
+        """See that there is a clone.json, FRESH if need be, and a writer of our own. The store's lock must be held."""
+        self.close()
+        self._clone = clone.read(self.path)
+        if self._clone is None:
+            self._clone = origin.from_journals(self.path) or fresh
+            clone.write(self.path, self._clone)
+        self.writer = writers.ours(self._journals_path, self._clone.writer)
+        if self.writer is None:
+            is_taken = self._clone.writer in writers.all_in(self._journals_path)
+            self.writer = writers.mint(self._journals_path, writers.new_id() if is_taken else self._clone.writer)
 
     def _store_lock(self) -> Lock:
         """Held while the store itself changes: it is made, or gets another writer."""
@@ -216,7 +237,7 @@ class Store:
         with journal.lock():
             journal.mend()
             index = self.caught_up()
-            self._refuse_damage(index)
+            self.refuse_damage()
             if key and (earlier := [self.event(event) for event in index.recorded_under(*key)]):
                 if earlier[0].data.get(REQUEST) != request:
                     raise KeyReused(event_id=earlier[0].id)
@@ -277,8 +298,9 @@ class Store:
         if self.writer != before:
             self.close()
 
-    def _refuse_damage(self, index: Index) -> None:
-        for damage in index.damages():
+    def refuse_damage(self) -> None:
+        """Refuse while the journal that we write is damaged."""
+        for damage in self.index.damages():
             if damage.writer == self.writer:
                 raise LedgerDamaged(
                     f"line {damage.n} of {os.path.relpath(damage.path, self.path)} is damaged: {damage.reason}",
@@ -302,6 +324,10 @@ class Store:
         if raw is None:
             raise EventNotFound(f"there is no event {event_id}", event_id=event_id)
         return raw
+
+    def octets(self, writer: str, first: int, last: int) -> bytes:
+        """The lines of a writer from number FIRST to LAST, as they stand."""
+        return b"".join(raw + b"\n" for raw in islice(Journal(self.path, writer).lines_from(first), last - first + 1))
 
     def newest_first(self, decode: Callable[[bytes], Any] | None, wanted: Callable[[bytes], bool]) -> Iterator[Event]:
         """Every event whose line is wanted, in the total order, newest first. Nothing behind a damage is shown."""

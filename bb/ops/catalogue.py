@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 # group -> (modules, what it is about). The empty group holds the ops that stand alone, such as `bb init`.
 GROUPS: dict[str, tuple[tuple[str, ...], str]] = {
-    "": (("bb.ops.repository", "bb.ops.overview", "bb.ops.check"), ""),
+    "": (("bb.ops.repository", "bb.ops.overview", "bb.ops.check", "bb.ops.sync"), ""),
     "agent": (
         ("bb.ops.agent", "bb.ops.service", "bb.ops.reservations", "bb.ops.inbox", "bb.ops.mail"),
         "Agents: who works here, who is alive, who holds what, who has mail.",
@@ -41,7 +41,7 @@ GROUPS: dict[str, tuple[tuple[str, ...], str]] = {
     "protocol": (("bb.ops.protocol",), "Protocol events: hand-offs, blockers, incursions, resumptions."),
     "scope": (("bb.ops.scope",), "Scopes: what a path or pattern means, and whether two of them meet."),
     "sessions": (("bb.ops.sessions",), "Sessions: the work in hand, bead by bead, and what was said about it."),
-    "ledger": (("bb.ops.ledger",), "The ledger itself: look at it, check it, carry it away."),
+    "ledger": (("bb.ops.ledger", "bb.ops.sync"), "The ledger itself: look at it, check it, carry it away."),
 }
 
 # Ops that must answer in little more than an interpreter's start, and the module each is in: they are dispatched
@@ -56,6 +56,7 @@ HOT = {
     "agent.read": "bb.ops.mail",
     "agent.ack": "bb.ops.mail",
     "check": "bb.ops.check",
+    "sync": "bb.ops.sync",
 }
 
 

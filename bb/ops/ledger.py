@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from bb.kernel import clock, jsontext
+from bb.kernel.digest import digest
 from bb.kernel.errors import Usage
 from bb.ledger import audit, disk, writers
 from bb.ledger import walk as walks
@@ -156,6 +157,24 @@ def verify(desk: Desk) -> dict[str, Any]:
     if not found.is_index_right:
         raise LedgerDamaged("the index does not say what the journals say", hint="bb ledger rebuild", **answer)
     return answer
+
+
+@op("ledger.digest", examples=("bb ledger digest", "bb ledger digest --json"))
+def ledger_digest(desk: Desk) -> dict[str, Any]:
+    """One digest for all that is known here: equal in two clones exactly if they know the same lines.
+
+    It covers every writer's chain and the state they add up to.
+    """
+    store = desk.ledger
+    index = store.caught_up()
+    heads = {writer: [n, index.position(writer).link.head_digest] for writer, n in index.heads().items()}
+    state = audit.state_digest(index)
+    return {
+        "digest": digest(jsontext.canonical([heads, state]).encode()),
+        "state": state,
+        "events": sum(index.heads().values()),
+        "writers": len(heads),
+    }
 
 
 @op(

@@ -15,7 +15,7 @@ from bb.ledger.presence import Presence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from bb.coordination.roster import Agent
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from bb.ops.desk import Desk
 
     Decide = Callable[[Index, Holdings], Sequence[Fact]]
+
+
+ROLL_UP = 5 * clock.MINUTE
 
 
 def act(
@@ -109,9 +112,38 @@ def return_of(desk: Desk, agent: Agent, now: int, threshold: int) -> list[Fact]:
 
 def beat(desk: Desk, agent: Agent, now: int) -> Presence:
     """Record that an agent has just been seen, with its record as the ledger has it."""
-    last = presence_of(agent, presence.read(desk.place.store, agent.agent_id, now), now).but(seen_at=now)
+    last = presence_of(agent, presence.read(desk.place.store, agent.agent_id, now), now).but(
+        seen_at=now, is_remote=False
+    )
     presence.write(desk.place.store, last)
     return last
+
+
+def heard(desk: Desk, ages: Mapping[str, int]) -> None:
+    """Other clones have heard of these agents: they count as seen when we learn of it, but for how long ago that was
+    when it was published."""
+    store, now = desk.store, desk.now()
+    for who, age in ages.items():
+        known = roster.agent(who, store.caught_up().state(roster.NAME, who)) if ids.is_agent_id(who) else None
+        if known and not known.is_retired:
+            last = presence.read(store.path, who, now)
+            seen_at = now - min(max(age, 0), now)
+            if last is None or last.seen_at < seen_at:
+                fresh = presence_of(known, last, now).but(seen_at=seen_at, is_remote=True)
+                presence.write(store.path, fresh)
+
+
+def roll_up(desk: Desk) -> None:
+    """Record for other clones which agents are at work in this one, each once in a while."""
+    store, now = desk.store, desk.now()
+    beats = presence.everybody(store.path, now)
+    for agent in roster.in_service(store.caught_up().states(roster.NAME)):
+        last = beats.get(agent.agent_id)
+        if last is None or last.is_remote or liveness.liveness(last.seen_at, now, desk.stale_after) != liveness.ACTIVE:
+            continue
+        if last.seen_at - agent.heard_at >= ROLL_UP:
+            fact = Seen(agent.agent_id, liveness.ACTIVE)
+            store.record(lambda _, fact=fact: [fact], by=agent.agent_id, now=last.seen_at)  # type: ignore[misc]
 
 
 def presence_of(agent: Agent, last: Presence | None, now: int) -> Presence:
@@ -124,8 +156,8 @@ def presence_of(agent: Agent, last: Presence | None, now: int) -> Presence:
         "created_at": clock.text(agent.created_at),
         "changes": agent.changes,
     }
-    seen_at = liveness.latest([agent.heard_at, last.seen_at] if last else [agent.heard_at], now)
-    return Presence(agent.agent_id, seen_at, last.beats if last else 0, record)
+    seen_at = presence.last_seen(agent.heard_at, last, now)
+    return Presence(agent.agent_id, seen_at, last.beats if last else 0, record, bool(last and last.is_remote))
 
 
 def shown(presence: Presence, now: int, threshold: int) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from bb.coordination import holdings, notices, reservations
-from bb.coordination.facts import Incurred, Reserved, TakenOver
+from bb.coordination.facts import Incurred, Released, Reserved, TakenOver
 from bb.coordination.reservations import InvalidArgs, Wanted
 from bb.kernel import clock, ids
 from bb.ledger import kinds, tree
@@ -13,7 +13,7 @@ from bb.ledger import mail as mails
 from bb.messaging import mail
 from bb.ops import life
 from bb.ops.catalogue import op
-from bb.ops.params import Bead, Key, Plain, Reason, Scope, Seconds, Someone
+from bb.ops.params import Bead, Key, Plain, Reason, Scope, Seconds, Someone, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +35,12 @@ class Minutes(Plain):
     takes_numbers = True
 
 
+class Fallback(Text):
+    """With --global, when the remote cannot be reached: `local` holds it in this clone only, and says so."""
+
+    choices = ("local",)
+
+
 class Wait(Seconds):
     """Stand in line for so many seconds, up to a day, when it cannot be had at once."""
 
@@ -50,6 +56,7 @@ class Wait(Seconds):
     takeover_stale="Take what an agent holds that has fallen silent, or whose time is over. It is told.",
     allow_overlap="Go ahead where the overlap is only partial. It is recorded, and the other one is told.",
     shared="Hold it together with others who share it too.",
+    global_="Hold it against every clone: granted only if nobody else published anything meanwhile.",
 )
 def reserve(
     desk: Desk,
@@ -61,6 +68,8 @@ def reserve(
     takeover_stale: bool = False,
     allow_overlap: bool = False,
     shared: bool = False,
+    global_: bool = False,
+    fallback: Fallback | None = None,
     wait: Wait | None = None,
     key: Key | None = None,
     allow_secret: Reason | None = None,
@@ -84,11 +93,16 @@ def reserve(
         takeover=takeover_stale,
         allow_overlap=allow_overlap,
     )
+    if global_ or fallback:
+        from bb.ops import globally  # noqa: PLC0415  (who asks in this clone only needs no remote)
+
+        globally.refuse_what_means_nothing(wanted, fallback, is_global=global_, waits=bool(wait), key=key)
+        return globally.reserve(desk, wanted, fallback, allow_secret)
     if wait:
         from bb.ops import waiting  # noqa: PLC0415  (who does not wait need not know how)
 
-        return waiting.in_line(desk, wanted, wait, lambda number: _reserved(desk, wanted, key, allow_secret, number))
-    return _reserved(desk, wanted, key, allow_secret)
+        return waiting.in_line(desk, wanted, wait, lambda number: reserved(desk, wanted, key, allow_secret, number))
+    return reserved(desk, wanted, key, allow_secret)
 
 
 @op(
@@ -189,27 +203,40 @@ def status(desk: Desk, *, agent: Someone | None = None, bead: Bead | None = None
 
 def _ended_or_renewed(desk: Desk, who: str, decide: life.Decide, key: str | None) -> dict[str, Any]:
     recorded = life.act(desk, who, decide, key=key)
-    return _answer(desk, [event.data["reservation_id"] for event in recorded if "reservation_id" in event.data])
+    return answer(desk, [event.data["reservation_id"] for event in recorded if "reservation_id" in event.data])
 
 
-def _reserved(
-    desk: Desk, wanted: Wanted, key: str | None, allow_secret: str | None, number: int | None = None
+def reserved(
+    desk: Desk,
+    wanted: Wanted,
+    key: str | None,
+    allow_secret: str | None,
+    number: int | None = None,
 ) -> dict[str, Any]:
     """Reserve what is WANTED, or be refused. NUMBER is where we stand in line."""
 
     def decide(index: Index, held: Holdings) -> list[Any]:
-        met = held.met_by(wanted.scopes)
-        if os.path.isdir(os.path.join(desk.place.store, "queue")):
-            from bb.ops import waiting  # noqa: PLC0415  (where nobody ever waited, nobody is overtaken)
-
-            waiting.refuse_to_overtake(desk, wanted, met, number)
-        facts = reservations.reserve(wanted, met, lambda incident: index.count(notices.NAME, incident) > 0)
+        facts = decided(desk, wanted, index, held, number)
         return [*facts, *mail.about(facts)]
 
-    recorded = life.act(desk, wanted.agent, decide, key=key, allow_secret=allow_secret)
+    return report(desk, wanted, life.act(desk, wanted.agent, decide, key=key, allow_secret=allow_secret))
+
+
+def decided(desk: Desk, wanted: Wanted, index: Index, held: Holdings, number: int | None = None) -> list[Any]:
+    """What is to be recorded so that WANTED is reserved; refused when it may not be."""
+    met = held.met_by(wanted.scopes, in_any_clone=wanted.base is not None)
+    if os.path.isdir(os.path.join(desk.place.store, "queue")):
+        from bb.ops import waiting  # noqa: PLC0415  (where nobody ever waited, nobody is overtaken)
+
+        waiting.refuse_to_overtake(desk, wanted, met, number)
+    return reservations.reserve(wanted, met, lambda incident: index.count(notices.NAME, incident) > 0)
+
+
+def report(desk: Desk, wanted: Wanted, recorded: Sequence[Event]) -> dict[str, Any]:
+    """What was RECORDED when WANTED was reserved, as every face shows it."""
     facts = [kinds.fact_of(event.kind, event.data, event.by) for event in recorded]
     held = desk.holdings(desk.store.index, desk.now())
-    return _answer(desk, [event.id for event in _made(recorded)]) | {
+    return answer(desk, [event.id for event in _made(recorded)]) | {
         "taken_over": [
             shown(held, before) | {"owner_liveness": fact.liveness}
             for fact in facts
@@ -256,7 +283,7 @@ def _these_or_all(desk: Desk, scope: Sequence[str] | None, is_all: bool) -> tupl
     return None if scope is None else _scopes(desk, scope)
 
 
-def _answer(desk: Desk, names: Sequence[str]) -> dict[str, Any]:
+def answer(desk: Desk, names: Sequence[str]) -> dict[str, Any]:
     """The reservations of those names as they are now: the first by itself, and all of them."""
     held = desk.holdings(desk.store.index, desk.now())
     found = [shown(held, reservation) for name in names if (reservation := held.one(name))]
@@ -267,12 +294,13 @@ def shown(held: Holdings, reservation: Reservation) -> dict[str, Any]:
     """A reservation as every face shows it."""
     now = held.held(reservation)
     is_live = reservation.state == holdings.ACTIVE
+    is_over = bool(now and now.is_over)
     return {
         "reservation_id": reservation.id,
         "scope": reservation.scope,
         "agent_id": reservation.agent,
         "bead_id": reservation.bead,
-        "state": holdings.EXPIRED if is_live and now and now.is_over else reservation.state,
+        "state": held.standing(reservation, is_over=is_over) if is_live else reservation.state,
         "shared": reservation.shared,
         "ttl_minutes": reservation.ttl,
         "created_at": clock.text(reservation.made_at),
@@ -280,4 +308,10 @@ def shown(held: Holdings, reservation: Reservation) -> dict[str, Any]:
         "expires_at": clock.text(now.expires_at) if is_live and now else None,
         "released_at": clock.text(reservation.ended_at) if reservation.ended_at is not None else None,
         "owner_liveness": held.liveness_of(reservation.agent),
+        **({} if reservation.base is None else {"global": held.counts(reservation), "token": held.token(reservation)}),
     }
+
+
+def give_up(desk: Desk, who: str, names: Sequence[str]) -> None:
+    """Let go of reservations of ours that came to nothing."""
+    life.act(desk, who, lambda _, __: [Released(who, name) for name in names])

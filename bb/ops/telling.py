@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bb.coordination import holdings
+from bb.coordination import holdings, liveness
 from bb.coordination.facts import (
     OVERLAPPING,
     REFUSED,
@@ -78,7 +78,7 @@ class _Teller:
                 return "changed its role or name", None, [agent]
             case Retired(agent):
                 return f"retired {agent}", None, [agent]
-            case Seen(agent, after):
+            case Seen(agent, after) if after != liveness.ACTIVE:
                 return f"is back, having been {after}", None, [agent]
             case Reserved(_, scope, bead, ttl):
                 return f"reserved {scope} for {ttl} minutes", bead, []

@@ -23,6 +23,7 @@ GOOD = {
     "agent.ack": ["--agent", COBALT, "--message", "MESSAGE"],
     "agent.wait": ["--agent", "quiet-heron", "--timeout", "0"],
     "check": ["docs/index.md"],
+    "sync": ["--local"],
     "resume": ["--agent", AMBER],
     "protocol.handoff": [
         *("--from", AMBER, "--to", COBALT, "--bead", "bb-1", "--subject", "Parser"),

@@ -159,6 +159,20 @@ def test_the_verbs_around_every_edit_load_no_more_than_the_ledger_needs(tmp_path
         assert sorted(modules & NEVER_HOT - WARM) == [], name
 
 
+def test_a_sync_loads_no_more_than_that_and_what_it_takes_to_hear_git(tmp_path: Path):
+    repo = scratch(tmp_path / "repo")
+    repo.git("init", "--quiet", "--bare", str(tmp_path / "hub.git"))
+    repo.git("remote", "add", "origin", str(tmp_path / "hub.git"))
+    repo.bb("agent", "register", "--name", "amber-otter", "--role", "builder")
+    repo.bb("sync", "--publish")
+    repo.bb("agent", "reserve", *AMBER, "--scope", "src", "--bead", "bb-1")
+
+    for words in (["sync"], ["sync", "--json"], ["sync", "--pull", "--json"]):
+        status, modules = loaded(repo.path, words)
+        assert status == 0, words
+        assert sorted(modules & NEVER_HOT - WARM) == ["select"], words
+
+
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
     made = scratch(tmp_path_factory.mktemp("prepared") / "repo")

@@ -1,0 +1,81 @@
+"""What the ledger's travels came to, as a person reads it."""
+
+from __future__ import annotations
+
+from bb.kernel.show import harmless
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+# kinds of events that people have a word for: one, several
+WORDS = {
+    "actor.add": ("registration", "registrations"),
+    "chat.message": ("message", "messages"),
+    "chat.ack": ("acceptance", "acceptances"),
+    "chat.reaction": ("reaction", "reactions"),
+    "system.notify": ("notice", "notices"),
+    "x.bb.reserved": ("reservation", "reservations"),
+    "x.bb.released": ("release", "releases"),
+    "x.bb.taken_over": ("take-over", "take-overs"),
+    "x.bb.seen": ("sign of life", "signs of life"),
+}
+
+
+def of(command: str, data: Any) -> Iterable[str]:
+    """The lines that say DATA, the answer of COMMAND."""
+    return FORMS[command](data)
+
+
+def synced(found: dict[str, Any]) -> list[str]:
+    """What came and what went, one line each."""
+    if "ref" in found:
+        return committed(found)
+    if "shows" in found:
+        return would_show(found)
+    name = harmless(found["remote"])
+    if found["already_running"]:
+        return [f"Another process is syncing with {name}; there is nothing left to do."]
+    lines = [f"Came from {name}: {_count(found['came'])}{_in_words(found)}", f"Went to {name}: {_count(found['went'])}"]
+    if found["generation"]:
+        lines.append(f"The ledger on {name} is at generation {found['generation']} ({found['tip'][:12]})")
+    if found["joined"]:
+        lines.append(f"This clone goes on as part of that ledger ({found['joined']})")
+    lines += [
+        f"Put aside: {fork['lines']} lines of writer {fork['writer']}, in {harmless(fork['path'])}"
+        for fork in found["forks"]
+    ]
+    if found.get("visible_to"):
+        lines.append(f"It is visible to {harmless(found['visible_to'])}, now and with every sync")
+    return lines
+
+
+def committed(found: dict[str, Any]) -> list[str]:
+    """The commit at the local ref."""
+    if found["already_running"]:
+        return ["Another process is syncing this clone; there is nothing left to do."]
+    return [f"{found['ref']} is at {found['commit'][:12]}: {_count(found['events'])} more than before"]
+
+
+def would_show(found: dict[str, Any]) -> list[str]:
+    """What a first publication makes visible, and to whom."""
+    return [
+        f"Would publish {_count(found['events'])} to {harmless(found['remote'])}.",
+        f"Visible to {harmless(found['visible_to'])}:",
+        *(f"  {what}" for what in found["shows"]),
+        f"Agents: {', '.join(found['agents']) or 'none'}",
+    ]
+
+
+def _in_words(found: dict[str, Any]) -> str:
+    known = [f"{n} {WORDS[kind][n != 1]}" for kind, n in found["kinds"].items() if kind in WORDS]
+    who = f" of {', '.join(found['from_agents'])}" if found["from_agents"] else ""
+    return f"{who}: {', '.join(known)}" if known else who
+
+
+def _count(events: int) -> str:
+    return f"{events:,} event{'' if events == 1 else 's'}"
+
+
+FORMS: dict[str, Callable[[Any], Iterable[str]]] = {"sync": synced, "ledger commit": committed}

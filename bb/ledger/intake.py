@@ -1,0 +1,132 @@
+"""Taking in what others have published: every line checked against what is here, before any is written.
+
+Lines of a writer go to the end of its journal, as they stand. What is here already is compared: the same line is
+passed over, one whose payload was redacted is blanked here too, and a different line under the same number means that
+two stores wrote under one id. Then the published one counts, because everybody else has it, and ours is put aside for
+a person to look at; unless ours is published elsewhere, and then nothing is taken over at all.
+"""
+
+from __future__ import annotations
+
+import os
+from itertools import islice
+
+from bb.kernel.errors import Conflict
+from bb.kernel.record import Record
+from bb.ledger import disk, writers
+from bb.ledger import line as lines
+from bb.ledger.journal import Journal
+from bb.ledger.line import BadLine, Link
+from bb.ledger.published import NotALedger
+from bb.ledger.store import JOURNALS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bb.ledger.published import Commit
+    from bb.ledger.store import Store
+
+ASIDE = "forked"  # the folder for lines that stood where published ones stand
+
+
+class LedgerForked(Conflict):
+    """Two different lines have been published under one number."""
+
+    code = "LEDGER_FORKED"
+    hint = "two stores have written under one id; docs/sync.md says what to do"
+
+
+class Fork(Record):
+    """Lines of ours that stood where others are published; they are kept in a file of their own."""
+
+    writer: str
+    n: int
+    lines: int
+    path: str
+
+
+class Incoming(Record):
+    """What is to be done to one writer's journal."""
+
+    writer: str
+    cut: int | None  # from this number on, what is here makes way
+    is_fork: bool  # because it is another line than the published one; else it is damaged
+    more: bytes  # then come these lines
+
+
+def checked(store: Store, commits: Sequence[Commit], published: dict[str, int]) -> list[Incoming]:
+    """What COMMITS bring to the journals here; refused, and nothing done, when a line cannot be right.
+
+    PUBLISHED says up to which number each writer's lines are out on some remote.
+    """
+    runs: dict[str, list[bytes]] = {}
+    starts: dict[str, int] = {}
+    for commit in commits:
+        for writer, first, octets in commit.added:
+            starts.setdefault(writer, first)
+            runs.setdefault(writer, []).append(octets)
+    return [_checked(store, writer, starts[writer], b"".join(run), published) for writer, run in runs.items()]
+
+
+def _checked(store: Store, writer: str, first: int, octets: bytes, published: dict[str, int]) -> Incoming:
+    index, journal = store.caught_up(), Journal(store.path, writer)
+    position = index.position(writer)
+    head, link = position.link.n, position.link
+    raws = octets.split(b"\n")[:-1]
+    if first > head + 1:
+        raise NotALedger(f"lines of writer {writer} before {first} are missing")
+    known = islice(journal.lines_from(first), head - first + 1) if first <= head else ()
+    same, is_fork = 0, False
+    for ours, theirs in zip(known, raws, strict=False):
+        if not lines.is_same_event(ours, theirs):
+            is_fork = True
+            break
+        same += 1
+    cut = first + same if is_fork else None
+    if cut is not None:
+        if cut <= published.get(writer, 0):
+            raise LedgerForked(f"line {cut} of writer {writer} is published in two forms", writer=writer, n=cut)
+        link = _link_before(journal, cut)
+    more = raws[same:]
+    if more and cut is None and writer in {damage.writer for damage in index.damages()}:
+        store.refuse_damage()  # ours is mended first, so that nothing behind the damage is forgotten
+        cut = head + 1
+    for raw in more:
+        try:
+            link = lines.check(raw, writer, link)
+        except BadLine as error:
+            raise NotALedger(f"line {link.n + 1} of writer {writer} cannot be right: {error}") from None
+    return Incoming(writer, cut, is_fork, b"".join(raw + b"\n" for raw in more))
+
+
+def _link_before(journal: Journal, n: int) -> Link:
+    return lines.START if n == 1 else lines.link_alone(next(journal.lines_from(n - 1)), journal.writer)
+
+
+def write(store: Store, incoming: Sequence[Incoming]) -> list[Fork]:
+    """Put what was checked into the journals; what had to make way."""
+    forks = []
+    for each in incoming:
+        journal = Journal(store.path, each.writer)
+        disk.make_folder(journal.folder)
+        if each.cut is not None:
+            fork = _put_aside(store, journal, each.cut)
+            forks += [fork] if each.is_fork else []
+        with journal.lock_if_any():
+            journal.extend(each.more)
+    return forks
+
+
+def _put_aside(store: Store, journal: Journal, n: int) -> Fork:
+    """Move the lines from N on out of the journal. Nobody goes on writing to it."""
+    journals = os.path.join(store.path, JOURNALS)
+    if writers.read_owner(journals, journal.writer):
+        reason = f"line {n} was published by another store under the same id"
+        writers.retire(journals, journal.writer, reason, None)
+    folder = os.path.join(store.path, ASIDE)
+    disk.make_folder(folder)
+    aside = os.path.join(folder, f"{journal.writer}-{n}-{os.urandom(3).hex()}.jsonl")
+    with journal.lock_if_any():
+        moved = journal.cut(n, aside)
+    return Fork(journal.writer, n, moved, aside)

@@ -1,0 +1,81 @@
+"""`pins.json`: what this clone knows of each remote's ledger: the tip it has verified, whether our lines may go there,
+and what publication settled (which global grants were admitted, and in which order reservations came out).
+
+Replaced whole. Losing it loses no fact: the next sync verifies the remote's history from its beginning.
+"""
+
+from __future__ import annotations
+
+import os
+
+from bb.coordination.admission import Admitted
+from bb.kernel import jsontext
+from bb.kernel.record import Record
+from bb.ledger import disk
+from bb.ledger.published import Charter, Head, Tip
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+NAME = "pins.json"
+LARGEST = 1 << 26
+
+
+class Pin(Record):
+    """One remote, as far as it has been verified. PUBLISHES once somebody has said that our lines may go there."""
+
+    tip: Tip | None = None
+    publishes: bool = False
+
+
+class Pins(Record):
+    """Every remote, the one that decides, and what its history settled."""
+
+    remotes: dict[str, Pin]
+    arbiter: str | None = None  # the remote whose order of publication counts: the first that was published to
+    local: Tip | None = None  # the commit we made last, at `refs/bb/ledger`
+    admitted: Admitted = Admitted()
+
+    def remote(self, name: str) -> Pin:
+        return self.remotes.get(name, Pin())
+
+    def with_remote(self, name: str, pin: Pin) -> Pins:
+        arbiter = self.arbiter or (name if pin.publishes else None)
+        return self.but(remotes=self.remotes | {name: pin}, arbiter=arbiter)
+
+
+def read(store: str) -> Pins:
+    """What is known; nothing when there is no file, or none that can be read."""
+    written = disk.read_small(os.path.join(store, NAME), LARGEST)
+    try:
+        found: Any = jsontext.read(written or b"")
+        remotes = {name: Pin(_tip(pin["tip"]), pin["publishes"] is True) for name, pin in found["remotes"].items()}
+        arbiter, admitted = found["arbiter"], Admitted.from_dict(found["admitted"])
+        return Pins(remotes, arbiter if arbiter in remotes else None, _tip(found["local"]), admitted)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return Pins({})
+
+
+def write(store: str, pins: Pins) -> None:
+    written = {
+        "remotes": {name: {"tip": _written(pin.tip), "publishes": pin.publishes} for name, pin in pins.remotes.items()},
+        "arbiter": pins.arbiter,
+        "local": _written(pins.local),
+        "admitted": pins.admitted.as_plain(),
+    }
+    disk.replace(os.path.join(store, NAME), (jsontext.dumps(written) + "\n").encode(), durable=True)
+
+
+def _tip(written: Any) -> Tip | None:
+    if written is None:
+        return None
+    heads = {writer: Head(*head) for writer, head in written["heads"].items()}
+    return Tip(written["commit"], written["generation"], Charter(**written["charter"]), heads)
+
+
+def _written(tip: Tip | None) -> dict[str, Any] | None:
+    if tip is None:
+        return None
+    heads = {writer: [head.n, head.first] for writer, head in tip.heads.items()}
+    return {"commit": tip.commit, "generation": tip.generation, "charter": tip.charter.as_dict(), "heads": heads}

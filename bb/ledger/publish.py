@@ -1,0 +1,121 @@
+"""Making a commit of the lines that are not published yet: one for any number, beside HEAD, index and work tree.
+
+It stands on the published tip and lets files grow, so whoever reads it can check that nothing else has changed. The
+lines of every writer in the store go out: ours, a container's that shares the directory, or another remote's.
+"""
+
+from __future__ import annotations
+
+from bb.kernel.record import Record
+from bb.ledger import git
+from bb.ledger.journal import Journal
+from bb.ledger.published import CHARTER, LOCAL, README, Charter, Head, Tip, is_full, path_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from bb.ledger.pins import Pins
+    from bb.ledger.store import Store
+
+IDENTITY = "bb <bb@localhost>"
+NAMED = 3  # writers in a subject
+ABOUT = b"""# The ledger of this repository
+
+This branch is written by `bb`, which lets coding agents and people work here without stepping on each other. It holds
+what they reserved, handed over and said, one JSON line for each fact, chained to the one before.
+
+Do not merge it, rebase it or force it: files on it only ever grow. `bb sync` brings it in and sends yours out;
+`bb ledger log` reads it. Everybody who can read this repository can read it.
+"""
+
+
+class Unpublished(Record):
+    """What is here and not yet on a tip: how far each writer's lines go, of those that go further."""
+
+    heads: Mapping[str, int]
+    count: int
+
+
+def unpublished(store: Store, tip: Tip | None) -> Unpublished:
+    """What TIP lacks of the sound lines here."""
+    out = {writer: head.n for writer, head in tip.heads.items()} if tip else {}
+    more = {writer: n for writer, n in store.caught_up().heads().items() if n > out.get(writer, 0)}
+    return Unpublished(more, sum(n - out.get(writer, 0) for writer, n in more.items()))
+
+
+def commit(store: Store, tip: Tip | None, wanted: Unpublished, now: int) -> Tip:
+    """Put what is WANTED into a commit on TIP, and leave it at the local ref."""
+    charter = tip.charter if tip else Charter(store.clone.repo)
+    charter.may_write()
+    generation = tip.generation + 1 if tip else 1
+    heads = dict(tip.heads) if tip else {}
+    message = _message(heads, wanted, generation).encode()
+    with git.Conversation(["fast-import", "--quiet", "--force", "--done"], git_dir=store.place.common) as importer:
+        importer.say(
+            b"commit %s\nmark :1\ncommitter %s %d +0000\n" % (LOCAL.encode(), IDENTITY.encode(), max(now // 1000, 0))
+            + _data(message)
+            + (b"from %s\n" % tip.commit.encode() if tip else b"")
+        )
+        if tip is None:
+            importer.say(_file(CHARTER, charter.text().encode()) + _file(README, ABOUT))
+        for writer, last in wanted.heads.items():
+            for first, octets in _files(store, writer, heads.get(writer), last):
+                importer.say(_file(path_of(writer, first), octets))
+                heads[writer] = Head(last, first)
+        importer.say(b"\nget-mark :1\n")
+        name = importer.line().strip().decode("ascii", "replace")
+        importer.say(b"done\n")
+        if importer.end() or not name:
+            raise git.GitFailed("git fast-import could not make the commit")
+    return Tip(name, generation, charter, heads)
+
+
+def commit_here(store: Store, known: Pins, now: int) -> tuple[Tip, int]:
+    """Put all there is into a commit at the local ref, with no remote; that commit, and how many events are new in it.
+
+    It stands on what was last published, if anything was, so that the next sync only replaces it by a better one.
+    """
+    arbiter = known.remote(known.arbiter).tip if known.arbiter else None
+    here = git.ask(["rev-parse", "--verify", "--quiet", LOCAL], git_dir=store.place.common).out.decode().strip()
+    last = known.local if known.local and known.local.commit == here else None
+    if last and not unpublished(store, last).count:
+        return last, 0
+    base = arbiter or last
+    wanted = unpublished(store, base)
+    new = unpublished(store, last or arbiter).count
+    return (commit(store, base, wanted, now), new) if wanted.count or base is None else (base, 0)
+
+
+def _files(store: Store, writer: str, head: Head | None, last: int) -> Iterator[tuple[int, bytes]]:
+    """The files that a writer's lines make up to number LAST, from the last one that is published on."""
+    first = head.first if head else 1
+    raws: list[bytes] = []
+    size = 0
+    for n, raw in enumerate(Journal(store.path, writer).lines_from(first), first):
+        if n > last:
+            break
+        if is_full(len(raws), size):
+            if head is None or n > head.n + 1:
+                yield first, b"".join(raws)
+            raws, size, first = [], 0, n
+        raws.append(raw + b"\n")
+        size += len(raw) + 1
+    yield first, b"".join(raws)
+
+
+def _message(heads: Mapping[str, Head], wanted: Unpublished, generation: int) -> str:
+    """Which lines it brings: the first writers in the subject, all of them beneath."""
+    begins = {writer: heads[writer].n + 1 if writer in heads else 1 for writer in wanted.heads}
+    ranges = [f"{writer} {begins[writer]}-{last}" for writer, last in wanted.heads.items()]
+    some = ", ".join(ranges[:NAMED]) + (", ..." if len(ranges) > NAMED else "")
+    trailers = [*(f"Bb-Lines: {each}" for each in ranges), f"Bb-Generation: {generation}"]
+    return f"bb: {wanted.count} events, {some} [skip ci]\n\n" + "\n".join(trailers) + "\n"
+
+
+def _file(path: str, octets: bytes) -> bytes:
+    return b"M 100644 inline %s\n" % path.encode() + _data(octets)
+
+
+def _data(octets: bytes) -> bytes:
+    return b"data %d\n%s\n" % (len(octets), octets)

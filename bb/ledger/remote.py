@@ -1,0 +1,142 @@
+"""A remote as the ledger sees it: one branch that is fetched, and pushed to only if it is still where it was.
+
+What git says about a failure becomes one of a few answers: moved meanwhile (look again), unreachable, refused for good,
+no remote at all. Where it is in doubt whether a push has arrived, whoever looks again finds out.
+"""
+
+from __future__ import annotations
+
+from bb.kernel.errors import Busy, NotFound, Refused
+from bb.ledger import git
+from bb.ledger.published import BRANCH, NotALedger
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+TRACKING = "refs/bb/remote/"
+NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/")
+
+# What the branch on a remote may hold is checked by us; that its objects are sound is checked by git.
+SOUND = ("-c", "transfer.fsckObjects=true", "-c", "fetch.fsckObjects=true", "-c", "submodule.recurse=false")
+
+NO_BRANCH = ("couldn't find remote ref",)
+MOVED = ("stale info", "fetch first", "non-fast-forward", "cannot lock ref", "incorrect old value", "already exists")
+MOVED_THERE = ("failed to update ref", "remote ref does not exist", "failed to lock", "unable to create")
+NO_REMOTE = ("no such remote", "no configured push destination")
+DENIED = (
+    *("hook declined", "protected branch", "denied", "authentication failed", "not allowed", "prohibited", "forbidden"),
+    *("error: 403", "error: 401", "could not read username", "could not read password", "read-only"),
+)
+UNSOUND = ("fsck", "bad object", "unpack", "index-pack")
+
+
+class RemoteNotFound(NotFound):
+    """There is no such remote."""
+
+    code = "REMOTE_NOT_FOUND"
+    hint = "`git remote -v` shows the remotes there are; name one with --remote"
+
+
+class Offline(Busy):
+    """The remote cannot be reached."""
+
+    code = "OFFLINE"
+    hint = "all that is recorded stays recorded here; try again when the remote can be reached"
+
+
+class PushDenied(Refused):
+    """The remote does not let you write to its ledger."""
+
+    code = "PUSH_DENIED"
+    hint = "let your account push to the branch bb-ledger; `bb sync --pull` needs no such right"
+
+
+class Contended(Busy):
+    """Others published at the same time, again and again."""
+
+    code = "CONTENDED"
+    hint = "nothing is lost; try again in a moment"
+
+
+class Moved(Exception):
+    """The branch is no longer where it was; look again."""
+
+
+def names(git_dir: str) -> list[str]:
+    """The remotes that are configured."""
+    return git.run(["remote"], git_dir=git_dir).split()
+
+
+def url(git_dir: str, name: str) -> str:
+    """Where NAME is pushed to, without what may be secret in it."""
+    done = git.ask(["remote", "get-url", "--push", "--", name], git_dir=git_dir)
+    found = done.out.decode("utf-8", "replace").strip()
+    scheme, mark, rest = found.partition("://")
+    return f"{scheme}{mark}{rest.rpartition('@')[2] if '@' in rest.partition('/')[0] else rest}" if mark else found
+
+
+def checked(name: str) -> str:
+    """NAME, when a remote may be called so."""
+    is_right = bool(name) and NAME.issuperset(name) and name[0] not in "-./" and ".." not in name and "//" not in name
+    if not is_right or name.endswith(("/", ".", ".lock")):
+        raise RemoteNotFound(f"{name[:60]!r} is no name of a remote")
+    return name
+
+
+def fetch(git_dir: str, name: str, patience: float) -> str | None:
+    """Where the ledger's branch is on the remote, its commits having been brought here; None when it has none."""
+    tracking = TRACKING + name
+    flags = ["--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules", "--refmap="]
+    done = git.ask(
+        [*SOUND, "fetch", "--quiet", *flags, "--", name, f"+{BRANCH}:{tracking}"], git_dir=git_dir, patience=patience
+    )
+    if done.status == 0:
+        return git.run(["rev-parse", "--verify", "--quiet", tracking], git_dir=git_dir).strip()
+    if _says(done.err, NO_BRANCH):
+        return None
+    raise _refusal(name, done)
+
+
+def push(git_dir: str, name: str, commit: str, expected: str | None, patience: float) -> None:
+    """Put the remote's branch at COMMIT, if it is where it is EXPECTED to be. Moved when it is not."""
+    lease = f"--force-with-lease={BRANCH}:{expected or ''}"
+    flags = ["--porcelain", "--no-verify", "--no-signed", "--recurse-submodules=no", "--no-follow-tags"]
+    settings = ["-c", f"remote.{name}.mirror=false"]
+    done = git.ask(
+        [*settings, "push", *flags, lease, "--", name, f"{commit}:{BRANCH}"], git_dir=git_dir, patience=patience
+    )
+    if done.status == 0:
+        return
+    said = done.out.decode("utf-8", "replace") + done.err
+    if _says(said, MOVED) and "hook declined" not in said:
+        raise Moved
+    if "[remote rejected]" in said and _says(said, MOVED_THERE):
+        raise Moved
+    raise _refusal(name, done)
+
+
+def _refusal(name: str, done: git.Done) -> Exception:
+    said = done.err + done.out.decode("utf-8", "replace")
+    about = {"remote": name, "said": _last_words(said)}
+    if done.status is None:
+        return Offline(f"{name} did not answer in time", **about)
+    if f"'{name}' does not appear to be a git repository" in said or _says(said, NO_REMOTE):
+        return RemoteNotFound(f"{name} is no repository that git knows: {about['said']}", **about)
+    if _says(said, DENIED):
+        return PushDenied(f"{name} refused: {about['said']}", **about)
+    if _says(said, UNSOUND):
+        return NotALedger(f"what {name} sent is not sound: {about['said']}", **about)
+    return Offline(f"{name} cannot be reached: {about['said']}", **about)
+
+
+def _says(said: str, any_of: Sequence[str]) -> bool:
+    said = said.lower()
+    return any(words in said for words in any_of)
+
+
+def _last_words(said: str) -> str:
+    """The line that tells most: the last one that is an error of git's or of the remote's."""
+    rows = [row.strip() for row in said.splitlines() if row.strip()]
+    telling = [row for row in rows if row.startswith(("fatal:", "error:", "remote:", "!", "ssh:"))]
+    return (telling or rows or ["git said nothing"])[0][:300]

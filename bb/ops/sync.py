@@ -1,0 +1,209 @@
+"""The ledger travels: to the local ref, to a remote, and back."""
+
+from __future__ import annotations
+
+from bb.coordination import roster
+from bb.kernel import ids
+from bb.kernel.errors import BbError, NotFound, Refused, Usage
+from bb.ledger import intake, lastsync, pins
+from bb.ledger import publish as publishing
+from bb.ledger import remote as remotes
+from bb.ledger.lastsync import LastSync
+from bb.ledger.published import LOCAL
+from bb.ledger.sync import BOTH, PULL, PUSH, AlreadySyncing, Outcome, Sync, Turn
+from bb.ops import life
+from bb.ops.catalogue import op
+from bb.ops.params import Name, Seconds
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.ledger.pins import Pins
+    from bb.ops.desk import Desk
+
+PATIENCE = 60
+
+
+class NoRemote(NotFound):
+    """There is no remote to sync with."""
+
+    code = "NO_REMOTE"
+    hint = "add one with `git remote add origin URL`, or publish to the local ref only: `bb sync --local`"
+
+
+class NotPublished(Refused):
+    """The ledger has not been published on that remote by this clone."""
+
+    code = "NOT_PUBLISHED"
+    hint = "say so once with `bb sync --publish`; `bb sync --pull` only brings in what others have published"
+
+
+class OneDirection(Usage):
+    """These options do not go together."""
+
+    code = "ONE_DIRECTION"
+
+
+class RemoteName(Name):
+    """The git remote; the one synced with before, else origin."""
+
+    metavar = "REMOTE"
+
+
+class Timeout(Seconds):
+    """Give up after so many seconds."""
+
+    least = 1
+    most = 3600
+
+
+@op(
+    "sync",
+    examples=("bb sync --publish", "bb sync", "bb sync --pull --json", "bb sync --local"),
+    pull="Only bring in what others have published.",
+    push="Only publish what is here.",
+    local="Only publish to the local ref refs/bb/ledger; nothing leaves this machine.",
+    publish="Publish to this remote for the first time, and from then on with every sync.",
+    dry_run="Say what would be published and who could see it, and do nothing.",
+)
+def sync(
+    desk: Desk,
+    *,
+    pull: bool = False,
+    push: bool = False,
+    remote: RemoteName | None = None,
+    timeout: Timeout = Timeout(PATIENCE),  # noqa: B008  (a number)
+    local: bool = False,
+    publish: bool = False,
+    dry_run: bool = False,
+) -> dict[str, Any]:
+    """Bring in what others have published, and publish what is here. Plain git, no server.
+
+    The ledger travels on a branch of its own, `bb-ledger`. HEAD, index, work tree and your branches are never touched,
+    no hook runs, nothing prompts. The first publication to a remote is asked for with --publish, which says what
+    becomes visible to whom. Whatever arrives is verified first; a ledger that was rewritten is refused, and your own
+    copy kept. One sync at a time: a second one is told so, and is done.
+    """
+    if sum([pull, push or publish, local]) > 1 or (dry_run and (pull or local)):
+        raise OneDirection(
+            "--pull, --push (or --publish) and --local exclude each other; --dry-run goes with publishing"
+        )
+    if local:
+        return commit(desk)
+    name = _remote(desk, remote)
+    known = pins.read(desk.place.store)
+    is_agreed = known.remote(name).publishes
+    if not pull and (dry_run or not (is_agreed or publish)):
+        desk.store.must_exist()
+        shown = _would_show(desk, known, name)
+        if dry_run:
+            return shown
+        raise NotPublished(f"this clone has not published to {name}", **shown)
+    if not pull:
+        desk.store.must_exist()
+    return _synced(desk, name, PULL if pull else PUSH if push else BOTH, timeout, publishes=publish)
+
+
+@op("ledger.commit", examples=("bb ledger commit",))
+def commit(desk: Desk) -> dict[str, Any]:
+    """Put all that is recorded into one commit at the local ref refs/bb/ledger. No remote is needed or asked.
+
+    `git log -p refs/bb/ledger` shows it like any other history.
+    """
+    desk.store.must_exist()
+    store = desk.store
+    try:
+        with Turn(store.path):
+            known = pins.read(store.path)
+            tip, count = publishing.commit_here(store, known, desk.now())
+            pins.write(store.path, known.but(local=tip))
+    except AlreadySyncing:
+        return {"already_running": True, "commit": None, "events": 0}
+    return {"already_running": False, "commit": tip.commit, "ref": LOCAL, "events": count}
+
+
+def _remote(desk: Desk, named: str | None) -> str:
+    """The remote that is meant."""
+    if named:
+        return remotes.checked(named)
+    known = pins.read(desk.place.store)
+    if known.arbiter:
+        return known.arbiter
+    there = remotes.names(desk.place.common)
+    if not there:
+        raise NoRemote
+    if len(there) > 1 and "origin" not in there:
+        raise NoRemote(f"there are {len(there)} remotes: {', '.join(there[:5])}", hint="name one with --remote")
+    return there[0] if len(there) == 1 else "origin"
+
+
+def _synced(desk: Desk, name: str, direction: str, patience: int, *, publishes: bool) -> dict[str, Any]:
+    store, now = desk.store, desk.now()
+    try:
+        store.make_folder()
+        with Turn(store.path):
+            if direction != PULL:
+                life.roll_up(desk)
+            at_work = Sync(store, name, now, patience)
+            try:
+                outcome = at_work.run(direction, publishes=publishes)
+            except BbError as refusal:
+                _note(desk, name, now, refusal, None)
+                raise
+    except AlreadySyncing:
+        return {"already_running": True, "remote": name}
+    _note(desk, name, now, None, outcome)
+    life.heard(desk, outcome.heard)
+    answer = {"already_running": False} | _shown(desk, outcome, publishes=publishes)
+    if outcome.forks:
+        raise intake.LedgerForked(
+            f"{outcome.forks[0].lines} lines of writer {outcome.forks[0].writer} were put aside", **answer
+        )
+    return answer
+
+
+def _shown(desk: Desk, outcome: Outcome, *, publishes: bool) -> dict[str, Any]:
+    answer = {name: value for name, value in outcome.as_dict().items() if name != "heard"}
+    answer["forks"] = [fork.as_dict() for fork in outcome.forks]
+    answer["from_agents"] = sorted(who for who in outcome.heard if ids.is_principal(who))
+    return answer | ({"visible_to": _visible_to(desk, outcome.remote)} if publishes else {})
+
+
+def _would_show(desk: Desk, known: Pins, name: str) -> dict[str, Any]:
+    """What a first publication makes visible, and to whom."""
+    store = desk.store
+    index = store.caught_up()
+    waiting = publishing.unpublished(store, known.remote(name).tip)
+    return {
+        "remote": name,
+        "events": waiting.count,
+        "agents": [agent for agent, _ in index.states(roster.NAME)],
+        "shows": ["agents' names and roles", "paths and beads they reserve", "messages and hand-offs, word for word"],
+        "visible_to": _visible_to(desk, name),
+    }
+
+
+def _visible_to(desk: Desk, name: str) -> str:
+    where = remotes.url(desk.place.common, name)
+    return f"everybody who can read {name} ({where})" if where else f"everybody who can read {name}"
+
+
+def _note(desk: Desk, name: str, now: int, refusal: BbError | None, outcome: Outcome | None) -> None:
+    """Remember how it went, for `bb status` and for the next background sync."""
+    if not desk.store.exists:
+        return
+    before = lastsync.read(desk.store.path)
+    ok_at = before.ok_at if before else None
+    lastsync.write(
+        desk.store.path,
+        LastSync(
+            remote=name,
+            at=now,
+            ok_at=ok_at if refusal else now,
+            code=refusal.code if refusal else None,
+            message=refusal.message if refusal else None,
+            came=outcome.came if outcome else 0,
+            went=outcome.went if outcome else 0,
+        ),
+    )

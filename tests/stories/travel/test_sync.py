@@ -1,0 +1,185 @@
+"""Two clones and a hub: what is recorded in one is known in the other, and nothing of git's own is touched."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.stories.travel.travel_support import Clone, agents_at_work, clone, hub, settle
+
+AMBER, COBALT = "amber-otter", "cobalt-harbor"
+
+
+@pytest.fixture
+def origin(tmp_path: Path) -> Path:
+    return hub(tmp_path / "hub.git")
+
+
+@pytest.fixture
+def pair(origin: Path) -> list[Clone]:
+    return agents_at_work(origin, AMBER, COBALT)
+
+
+def test_a_first_sync_is_refused_and_says_what_would_become_visible_to_whom(origin: Path):
+    here = clone(origin, "here")
+    here.ask("agent.register", name=AMBER, role="builder")
+
+    refusal = here.refused("sync")
+
+    assert refusal.code == "NOT_PUBLISHED"
+    assert refusal.hint is not None
+    assert "bb sync --publish" in refusal.hint
+    assert refusal.details["events"] == 2
+    assert refusal.details["agents"] == [AMBER]
+    assert str(origin) in refusal.details["visible_to"]
+    assert here.tip == "", "nothing was pushed"
+
+
+def test_what_one_clone_records_the_other_knows(pair: list[Clone]):
+    here, there = pair
+    here.ask("agent.reserve", agent=AMBER, scope=["src"], bead="bb-1")
+
+    went = here.sync()
+    came = there.sync()
+
+    assert (went["went"], came["came"]) == (2, 2), "the reservation, and that what came before was read"
+    assert there.refused("agent.reserve", agent=COBALT, scope=["src/parser"], bead="bb-2").code == (
+        "RESERVATION_CONFLICT"
+    )
+    settle(pair)
+    assert here.digest == there.digest
+
+
+def test_a_sync_with_nothing_to_say_makes_no_commit(pair: list[Clone]):
+    here, _ = pair
+    settle(pair)
+    tip = here.tip
+
+    again = here.sync()
+
+    assert (again["came"], again["went"]) == (0, 0)
+    assert here.tip == tip
+
+
+def test_head_index_work_tree_and_branches_stay_as_they_are(pair: list[Clone]):
+    here, there = pair
+    (here.path / "mine.txt").write_text("staged")
+    here.git("add", "mine.txt")
+    (here.path / "mine.txt").write_text("changed since")
+    before = [here.git("status", "--porcelain"), here.git("rev-parse", "HEAD"), here.git("branch", "--list")]
+    index = (here.path / ".git" / "index").read_bytes()
+
+    there.ask("agent.reserve", agent=COBALT, scope=["docs"], bead="bb-2")
+    there.sync()
+    here.ask("agent.reserve", agent=AMBER, scope=["src"], bead="bb-1")
+    here.sync()
+
+    assert [here.git("status", "--porcelain"), here.git("rev-parse", "HEAD"), here.git("branch", "--list")] == before
+    assert (here.path / ".git" / "index").read_bytes() == index
+    assert not (here.path / ".git" / "FETCH_HEAD").exists()
+
+
+def test_no_hook_runs(pair: list[Clone]):
+    here, _ = pair
+    ran = here.path.parent / "a-hook-ran"
+    for name in ("pre-push", "reference-transaction", "post-commit", "pre-auto-gc"):
+        hook = here.path / ".git" / "hooks" / name
+        hook.write_text(f"#!/bin/sh\necho {name} >> {ran}\n")
+        hook.chmod(0o755)
+    here.ask("agent.reserve", agent=AMBER, scope=["src"], bead="bb-1")
+
+    here.sync()
+
+    assert not ran.exists(), ran.read_text()
+
+
+def test_a_ledger_can_be_pulled_by_whoever_has_none(origin: Path, pair: list[Clone]):
+    here, _ = pair
+    fresh = clone(origin, "fresh")
+
+    answer = fresh.sync(pull=True)
+
+    assert answer["came"] == 4
+    assert {each["agent_id"] for each in fresh.ask("agent.list")} == {AMBER, COBALT}
+    settle([here])
+    assert fresh.refused("sync").code == "NOT_PUBLISHED", "to read is no promise to publish"
+
+
+def test_the_ledger_is_published_to_the_local_ref_without_any_remote(tmp_path: Path):
+    here = Clone(clone(tmp_path / "nowhere.git", "here").path)
+    here.git("remote", "remove", "origin")
+    here.ask("agent.register", name=AMBER, role="builder")
+
+    first = here.ask("ledger.commit")
+    again = here.ask("ledger.commit")
+    here.ask("agent.reserve", agent=AMBER, scope=["src"], bead="bb-1")
+    second = here.sync(local=True)
+
+    assert (first["events"], again["events"], second["events"]) == (2, 0, 1)
+    assert again["commit"] == first["commit"]
+    assert here.git("rev-parse", "refs/bb/ledger^").strip() == first["commit"]
+    published = here.git("ls-tree", "-r", "--name-only", "refs/bb/ledger").split()
+    assert {"README.md", "bb.json"} < set(published)
+    assert here.refused("sync").code == "NO_REMOTE"
+
+
+def test_an_agent_heard_of_elsewhere_counts_as_seen_when_this_clone_learns_of_it(pair: list[Clone]):
+    here, there = pair
+    settle(pair)
+    later, much_later = "2026-01-05T12:14:00Z", "2026-01-05T12:16:00Z"
+
+    there.ask("agent.heartbeat", now=later, agent=COBALT)
+    there.sync(now=later)
+    here.sync(now=much_later)
+
+    (cobalt,) = [each for each in here.ask("agent.list", now=much_later) if each["agent_id"] == COBALT]
+    assert (cobalt["liveness"], cobalt["last_seen_at"]) == ("active", "2026-01-05T12:16:00.000Z")
+
+
+def test_a_remote_that_cannot_be_reached_is_offline_and_nothing_is_lost(origin: Path, pair: list[Clone]):
+    here, there = pair
+    here.ask("agent.reserve", agent=AMBER, scope=["src"], bead="bb-1")
+    origin.rename(origin.with_name("away.git"))
+
+    assert here.refused("sync").code == "OFFLINE"
+
+    origin.with_name("away.git").rename(origin)
+    settle(pair)
+    assert here.digest == there.digest
+    assert (AMBER, "src", "active") in there.holds()
+
+
+def test_a_second_sync_is_told_that_one_is_running(pair: list[Clone]):
+    from bb.ledger.sync import Turn
+
+    here, _ = pair
+    with Turn(str(here.store)):
+        assert here.sync() == {"already_running": True, "remote": "origin"}
+
+
+def test_a_branch_that_is_gone_is_refused_and_can_be_put_back(pair: list[Clone]):
+    here, there = pair
+    settle(pair)
+    before = here.digest
+    here.git("push", "--quiet", "origin", ":refs/heads/bb-ledger")
+
+    assert here.refused("sync").code == "LEDGER_REWRITTEN"
+    here.sync(publish=True)
+    there.sync()
+
+    assert here.digest == there.digest == before
+
+
+def test_a_branch_set_back_is_refused_and_our_own_lines_are_kept(pair: list[Clone]):
+    here, there = pair
+    settle(pair)
+    earlier = here.git("rev-parse", f"{here.tip}^").strip()
+    before = here.digest
+    here.git("push", "--quiet", "--force", "origin", f"{earlier}:refs/heads/bb-ledger")
+
+    for each in pair:
+        assert each.refused("sync").code == "LEDGER_REWRITTEN"
+        assert each.digest == before
+    there.ask("agent.reserve", agent=COBALT, scope=["docs"], bead="bb-2")
+    assert there.refused("sync").code == "LEDGER_REWRITTEN", "and nothing is published on top of it"

@@ -1,0 +1,98 @@
+"""What the stories of a travelling ledger share: a hub, clones of it, and ops called without a process for each."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bb.kernel.errors import BbError
+from bb.ops import catalogue
+from bb.ops.desk import Desk
+from tests.support import NOON, Scratch, environment, scratch
+
+
+@dataclass
+class Clone(Scratch):
+    """A clone of the hub, and short ways to ask things of it."""
+
+    def ask(self, name: str, /, now: str = NOON, **given: Any) -> Any:
+        """What the op called NAME answers here; its refusal is raised."""
+        op = catalogue.find(name)
+        desk = Desk(str(self.path), environment(BB_NOW=now) | self.settings)
+        try:
+            answer = op.answer(desk, catalogue.bind(op, given, is_typed=True))
+            return answer if isinstance(answer, dict | list) else list(answer)
+        finally:
+            desk.close()
+
+    def refused(self, name: str, /, **given: Any) -> BbError:
+        """How the op called NAME is refused."""
+        try:
+            answer = self.ask(name, **given)
+        except BbError as refusal:
+            return refusal
+        raise AssertionError(f"not refused: {answer}")
+
+    def sync(self, **given: Any) -> Any:
+        return self.ask("sync", **given)
+
+    def holds(self) -> set[tuple[str, str, str]]:
+        """Who holds what, and what that is worth, as this clone sees it."""
+        found = self.ask("agent.status")["reservations"]
+        return {(each["agent_id"], each["scope"], each["state"]) for each in found}
+
+    @property
+    def digest(self) -> str:
+        return str(self.ask("ledger.digest")["digest"])
+
+    @property
+    def tip(self) -> str:
+        """The commit that the ledger's branch on the hub is at, as git in this clone sees it."""
+        return self.git("ls-remote", "origin", "refs/heads/bb-ledger").split("\t")[0]
+
+
+def hub(path: Path) -> Path:
+    """A bare repository that everybody may push to."""
+    path.mkdir(parents=True)
+    scratch(path.parent / "unused").git("init", "--quiet", "--bare", str(path))
+    return path
+
+
+def clone(at: Path, name: str) -> Clone:
+    """A clone of the hub AT a path, with one commit and no ledger yet."""
+    folder = at.parent / name
+    made = Clone(scratch(folder).path)
+    made.git("remote", "add", "origin", str(at))
+    return made
+
+
+def agents_at_work(at: Path, *names: str) -> list[Clone]:
+    """A clone for each of the agents called NAMES, every one registered and publishing, and all of them brought up to
+    date."""
+    found = []
+    for place, name in enumerate(names):
+        made = clone(at, f"clone-{place}")
+        made.ask("agent.register", name=name, role="builder")
+        made.sync(publish=True)
+        found.append(made)
+    for each in found:
+        each.sync(pull=True)
+    return found
+
+
+def settle(clones: list[Clone], now: str = NOON) -> None:
+    """Sync until nobody has anything to say."""
+    for _ in range(2):
+        for each in clones:
+            each.sync(now=now)
+
+
+def every_file(folder: Path) -> dict[str, bytes]:
+    """Every file beneath a folder, but for what git itself keeps about its objects."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and os.sep + "objects" + os.sep not in str(path)
+    }
