@@ -21,7 +21,7 @@ INDENT = 4  # how much further in the later lines of a broken one stand
 LEAST = 24  # columns: less of a text says nothing
 COLOURS = {"red": "31", "green": "32", "yellow": "33", "cyan": "36", "dim": "2", "bold": "1"}
 OF_STATE = {
-    **dict.fromkeys(("active", "acked", "released", "completed"), "green"),
+    **dict.fromkeys(("active", "acked", "released", "completed", "accepted"), "green"),
     **dict.fromkeys(("stale", "read", "needs_input", "taken_over", "deciding"), "yellow"),
     **dict.fromkeys(("evicted", "expired", "open", "damaged", "retired"), "red"),
     **dict.fromkeys(("unread",), "bold"),

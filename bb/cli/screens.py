@@ -195,7 +195,38 @@ def protocol_event(event: dict[str, Any]) -> list[str]:
     to = f" -> {', '.join(event['recipients'])}" if "recipients" in event else f" -> {event['to_agent']}"
     scope = f" in {whole(event['scope'])}" if event["scope"] else ""
     head = f"{event['id']}  {event['created_at']}  {event['label']}: {event['from_agent']}{to}{scope}, {event['state']}"
-    return [head, *(f"  {name}: {flowing(text.short(value))}" for name, value in event["payload"].items())]
+    said = [f"  {name}: {flowing(text.short(value))}" for name, value in event["payload"].items()]
+    return [head, *said, *(_discovered(event) if event.get("paths") else []), *_resolution(event)]
+
+
+def _discovered(event: dict[str, Any]) -> list[str]:
+    """What was found to be touched."""
+    left_out = [f"… and {event['count'] - len(event['paths'])} more"] if event["count"] > len(event["paths"]) else []
+    commit = f", commit {whole(event['commit'])}" if event["commit"] else ""
+    return [
+        f"  found by: {harmless(event['found_by'])}{commit}",
+        *(f"    {each}" for each in [*map(whole, event["paths"]), *left_out]),
+    ]
+
+
+def _resolution(event: dict[str, Any]) -> list[str]:
+    said = event.get("resolution")
+    if not said:
+        return []
+    note = f": {flowing(said['note'])}" if said["note"] else ""
+    return [f"  {paint.state(said['state'])} by {said['by']}, {said['at']}{note}"]
+
+
+def incursions(events: list[dict[str, Any]]) -> list[str]:
+    """INCURSIONs, each with who did what where and what became of it."""
+    lines = []
+    for event in events:
+        by = f" by {event['resolution']['by']}" if event["resolution"] else ""
+        state = paint.state(event["state"])
+        lines.append(
+            f"{event['created_at']}  {_incursion(event)}  {event['outcome']}, {state}{by}  [{whole(event['id'])}]"
+        )
+    return lines or ["No incursions."]
 
 
 def protocol_events(events: list[dict[str, Any]]) -> list[str]:
@@ -278,7 +309,9 @@ def _unacked(each: dict[str, Any], now: int) -> str:
 
 
 def _incursion(each: dict[str, Any]) -> str:
-    return f"{each['from_agent']} in {whole(each['scope'])}, held by {each['to_agent']} ({whole(each['held'])})"
+    verb = "changed" if each["outcome"] == "touched" else "in"
+    what = whole(each["scope"]) + (f" and {each['count'] - 1} more" if each["count"] > 1 else "")
+    return f"{each['from_agent']} {verb} {what}, held by {each['to_agent']} ({whole(each['held'])})"
 
 
 def _problem(each: dict[str, Any]) -> str:
@@ -350,4 +383,6 @@ FORMS: dict[str, Callable[[Any], Iterable[str]]] = {
     "protocol blocked": protocol_event,
     "protocol show": protocol_event,
     "protocol list": protocol_events,
+    "protocol incursions": incursions,
+    "protocol resolve": protocol_event,
 }

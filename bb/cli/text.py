@@ -16,6 +16,7 @@ SCREENS = frozenset(
         *("status", "problems", "timeline", "sessions list", "sessions show", "resume"),
         *("agent list", "agent status", "agent inbox", "agent wait", "agent read"),
         *("protocol list", "protocol show", "protocol handoff", "protocol blocked"),
+        *("protocol incursions", "protocol resolve"),
     ]
 )
 TRAVEL = frozenset(["sync", "ledger commit"])

@@ -5,7 +5,11 @@ from __future__ import annotations
 from bb.kernel.record import Record
 
 # how an INCURSION ended
-REFUSED, OVERLAPPING, TAKEN_OVER = "refused", "overlapping", "taken_over"
+REFUSED, OVERLAPPING, TAKEN_OVER, TOUCHED = "refused", "overlapping", "taken_over", "touched"
+# what it was found by that somebody had touched what another agent holds
+HOOK, COMMIT, CI = "hook", "commit", "ci"
+# what became of an INCURSION that was open
+ACCEPTED, REVERTED, TRANSFERRED = "accepted", "reverted", "transferred"
 
 
 class Registered(Record):
@@ -83,7 +87,10 @@ class TakenOver(Record):
 
 
 class Incurred(Record):
-    """An INCURSION: INCOMING wants, or has, what overlaps a reservation of OWNER. OUTCOME says how it ended."""
+    """An INCURSION: INCOMING wants, or has, what overlaps a reservation of OWNER. OUTCOME says how it ended.
+
+    Where INCOMING has TOUCHED it already, SCOPE is the first of the paths.
+    """
 
     incoming: str
     owner: str
@@ -95,13 +102,32 @@ class Incurred(Record):
     bead: str
     outcome: str
     hint: str
+    found_by: str = ""
+    paths: tuple[str, ...] = ()  # the first of them
+    count: int = 0  # of all of them
+    commit: str = ""
+    mark: str = ""  # stands for what was touched, where no commit does
 
     @property
     def incident(self) -> str:
         """What makes two of them one and the same. Trying again elsewhere in the same reservation is nothing new;
-        to hold another part of it is."""
-        what = self.scope if self.outcome == OVERLAPPING else self.kind
+        to hold, or to have changed, another part of it is."""
+        what = {OVERLAPPING: self.scope, TOUCHED: self.commit or self.mark}.get(self.outcome, self.kind)
         return f"incident {self.reservation} {self.incoming} {self.outcome} {what}"
+
+    @property
+    def where(self) -> str:
+        """What was wanted or touched, in a few words."""
+        return f"{self.scope} and {self.count - 1} more" if self.count > 1 else self.scope
+
+
+class Resolved(Record):
+    """What becomes of an INCURSION: STATE says whether it stands, was taken back, or is INCOMING's to go on with."""
+
+    agent: str
+    event: str
+    state: str
+    note: str | None = None
 
 
 class Resumed(Record):
@@ -119,4 +145,4 @@ class Resumed(Record):
 
 AgentFact = Registered | Updated | Retired | Seen
 HoldingFact = Reserved | Renewed | Released | Expired | TakenOver
-NoticeFact = Incurred | Resumed
+NoticeFact = Incurred | Resumed | Resolved

@@ -123,12 +123,3 @@ def _end(state: State, agent: str) -> tuple[list[Any], str, str, str] | None:
         if how in (EXPIRED, TAKEN_OVER) or (how == RELEASED and by in (agent, ids.PERSON)):
             ends.append((place, how, by, ts))
     return min(ends) if ends else None
-
-
-def is_reservation_id(text: str) -> bool:
-    """Whether TEXT has the form of a reservation's name."""
-    try:
-        ids.split_event_id(text)
-    except ids.InvalidEventId:
-        return False
-    return True

@@ -5,6 +5,7 @@ Strict on writing: a payload with a field too many, too few or of the wrong kind
 
 from __future__ import annotations
 
+from bb.coordination.facts import REFUSED, TAKEN_OVER, TOUCHED
 from bb.coordination.liveness import ACTIVE, EVICTED, STALE
 from bb.kernel.errors import Usage
 
@@ -115,6 +116,12 @@ def incursion(*, kind: str, owner: str, incoming: str, liveness: str, hint: str)
         "owner_liveness": liveness,
         "resolution_hint": hint,
     }
+
+
+def met(event: Mapping[str, Any]) -> str:
+    """Who did what where, in an INCURSION as it is read back."""
+    verb = {TOUCHED: "changed", REFUSED: "wanted", TAKEN_OVER: "took"}.get(event["outcome"], "works in")
+    return f"{event['from_agent']} {verb} {event['where']}"
 
 
 def resume(*, reason: str, prior: str, adopted: str, evidence: str) -> dict[str, Any]:

@@ -88,6 +88,15 @@ def split_event_id(text: str) -> tuple[str, int]:
     return writer, int(n)
 
 
+def is_event_id(text: str) -> bool:
+    """Whether TEXT has the form of an event's name, which is also that of a reservation."""
+    try:
+        split_event_id(text)
+    except InvalidEventId:
+        return False
+    return True
+
+
 def order_of(lamport: int, event: str) -> Order:
     """Where an event stands in the total order."""
     writer, n = split_event_id(event)

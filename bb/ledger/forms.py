@@ -5,7 +5,7 @@ is stored: the ledger line has the first two, and the third is the reader's own.
 from __future__ import annotations
 
 from bb.coordination import protocol
-from bb.coordination.facts import Incurred, Resumed
+from bb.coordination.facts import TOUCHED, Incurred, Resumed
 from bb.kernel import ids
 from bb.kernel.errors import BbError
 from bb.messaging.facts import Acked, Agreed, Read, Sent
@@ -110,11 +110,27 @@ def _incurred(fact: Incurred) -> dict[str, Any]:
         "title": f"{fact.incoming} {OUTCOMES.get(fact.outcome, 'met')} {fact.owner} in {fact.held}",
         "target_actor_id": fact.owner,
         "context": _context(protocol.INCURSION, fact.bead, fact.incoming, fact.owner, fact.scope, payload),
-        "incident": {"reservation_id": fact.reservation, "held": fact.held, "outcome": fact.outcome},
+        "incident": {
+            "reservation_id": fact.reservation,
+            "held": fact.held,
+            "outcome": fact.outcome,
+            **(_discovery(fact) if fact.outcome == TOUCHED else {}),
+        },
     }
 
 
-OUTCOMES = {"refused": "wanted what belongs to", "overlapping": "works beside", "taken_over": "took over from"}
+OUTCOMES = {
+    "refused": "wanted what belongs to",
+    "overlapping": "works beside",
+    "taken_over": "took over from",
+    "touched": "changed what belongs to",
+}
+
+
+def _discovery(fact: Incurred) -> dict[str, Any]:
+    """What was found to be touched, and by what it was found."""
+    found = {"found_by": fact.found_by, "paths": list(fact.paths), "count": fact.count}
+    return found | ({"commit": fact.commit} if fact.commit else {"mark": fact.mark})
 
 
 def _resumed(fact: Resumed) -> dict[str, Any]:
@@ -149,10 +165,20 @@ def _read_notice(data: dict[str, Any], by: str) -> Incurred | Resumed | None:
     if data["kind"] == "incursion":
         incident = data["incident"]
         ids.split_event_id(incident["reservation_id"])
-        values = [by, payload["owner_agent"], incident["reservation_id"], payload["incursion_kind"], context["scope"]]
+        is_touched = incident["outcome"] == TOUCHED  # which may be found by somebody else
+        incoming = payload["incoming_agent"] if is_touched else by
+        values = [
+            incoming,
+            payload["owner_agent"],
+            incident["reservation_id"],
+            payload["incursion_kind"],
+            context["scope"],
+        ]
         values += [incident["held"], payload["owner_liveness"], context["bead_id"], incident["outcome"]]
         values += [payload["resolution_hint"]]
-        return Incurred(*values) if all(type(value) is str for value in values) else None
+        if not (all(type(value) is str for value in values) and ids.is_principal(incoming)):
+            return None
+        return _discovered(Incurred(*values), incident) if is_touched else Incurred(*values)
     if data["kind"] == "resume":
         resumed = Resumed(
             agent=by,
@@ -167,6 +193,16 @@ def _read_notice(data: dict[str, Any], by: str) -> Incurred | Resumed | None:
         texts = [value for name, value in resumed.as_dict().items() if name != "beads"]
         return resumed if all(type(text) is str for text in [*texts[:-1], texts[-1] or ""]) else None
     return None
+
+
+def _discovered(fact: Incurred, incident: dict[str, Any]) -> Incurred | None:
+    """FACT with what was found to be touched."""
+    paths, count = incident["paths"], incident["count"]
+    texts = [incident["found_by"], incident.get("commit", ""), incident.get("mark", "")]
+    is_counted = type(paths) is list and type(count) is int and count >= len(paths)
+    is_right = is_counted and all(type(text) is str for text in [*texts, *paths])
+    found_by, commit, mark = texts
+    return fact.but(found_by=found_by, paths=tuple(paths), count=count, commit=commit, mark=mark) if is_right else None
 
 
 def _listed(value: object) -> list[Any]:

@@ -137,6 +137,11 @@ class Holdings:
         scope = _scope(reservation)
         return self._held_on(scope, reservation) if scope else None
 
+    def live(self, reservation: str) -> Held | None:
+        """What one reservation is worth now; None when it has ended, or says nothing to this version."""
+        found = self.one(reservation)
+        return self.held(found) if found and found.state == holdings.ACTIVE else None
+
     def _held_on(self, scope: Scope, reservation: Reservation) -> Held:
         seen_at, state = self._seen_of(reservation.agent)
         expires_at = reservation.expiry(seen_at, self._now)

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from bb.coordination import holdings, notices, roster
 from bb.coordination.facts import (
+    ACCEPTED,
+    REVERTED,
+    TRANSFERRED,
     Expired,
     Incurred,
     Registered,
     Released,
     Renewed,
     Reserved,
+    Resolved,
     Resumed,
     Retired,
     Seen,
@@ -51,6 +55,7 @@ WRITTEN: tuple[tuple[type[Fact], str, tuple[str, ...]], ...] = (
     (Released, "x.bb.released", ("by", "reservation_id")),
     (Expired, "x.bb.expired", ("by", "reservation_id")),
     (TakenOver, "x.bb.taken_over", ("by", "reservation_id", "owner", "liveness", "archived")),
+    (Resolved, "x.bb.resolved", ("by", "event_id", "state", "note")),
 )
 # Kinds that CCCS has given a form of their own: how they are written and read is said in `ledger/forms.py`. Most
 # lines of these kinds are none of ours, and are passed over unread unless they hold the mark of those that are.
@@ -81,8 +86,8 @@ def _is_agent(value: object) -> bool:
     return type(value) is str and ids.is_agent_id(value)
 
 
-def _is_reservation(value: object) -> bool:
-    return type(value) is str and holdings.is_reservation_id(value)
+def _is_event(value: object) -> bool:
+    return type(value) is str and ids.is_event_id(value)
 
 
 def _is_flag(value: object) -> bool:
@@ -97,10 +102,12 @@ FITS: dict[str, Fits] = {
     "actor_id": _is_agent,
     "by": ids.is_principal,
     "owner": ids.is_principal,
-    "reservation_id": _is_reservation,
+    "reservation_id": _is_event,
     "ttl_minutes": _is_ttl,
     "shared": _is_flag,
     "is_file": _is_flag,
+    "event_id": _is_event,
+    "state": lambda value: value in (ACCEPTED, REVERTED, TRANSFERRED),
     "archived": lambda value: value in (holdings.EXPIRED, holdings.TAKEN_OVER),
 }
 

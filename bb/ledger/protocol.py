@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import heapq
 
-from bb.coordination import holdings, notices, protocol
-from bb.coordination.facts import OVERLAPPING, Incurred
+from bb.coordination import notices, protocol
+from bb.coordination.facts import OVERLAPPING, TOUCHED, Incurred
+from bb.coordination.notices import CLOSED, OPEN, Incident
 from bb.kernel.order import sortable
 from bb.ledger import mail as mails
 from bb.messaging import letters
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
     from bb.ledger.holdings import Holdings
     from bb.ledger.index import Index
-
-OPEN, CLOSED = "open", "closed"
 
 
 class Events:
@@ -37,8 +36,28 @@ class Events:
         return (event for _, event in both if event_type in (None, event["event_type"]))
 
     def open_incursions(self) -> list[dict[str, Any]]:
-        """Where two agents work in each other's way at this moment, newest first."""
-        return [event for _, event in self._notices(OVERLAPPING) if event["state"] == OPEN]
+        """Where two agents work in each other's way at this moment, or one has touched what another holds and nobody
+        has settled it; newest first."""
+        return [event for _, event in self._notices(notices.UNSETTLED) if event["state"] == OPEN]
+
+    def incursions(self) -> Iterator[dict[str, Any]]:
+        """Every INCURSION: those that are open, then all others, each newest first."""
+        unsettled = self.open_incursions()
+        yield from unsettled
+        names = {event["id"] for event in unsettled}
+        yield from (event for _, event in self._notices(protocol.INCURSION) if event["id"] not in names)
+
+    def incident(self, name: str) -> Incident | None:
+        """The INCURSION that an event of that name records."""
+        state = self._index.state(notices.NAME, name)
+        if not notices.is_known(state) or not isinstance(notices.notice(state), Incurred):
+            return None
+        return self._incident(self._twins(name, state))
+
+    def known(self, incident: str) -> Incident | None:
+        """The INCURSION that was recorded as that INCIDENT."""
+        twins = self._index.found(notices.NAME, incident)
+        return self._incident(twins) if twins else None
 
     def notices_about(self, bead: str) -> list[tuple[str, dict[str, Any]]]:
         """INCURSION and RESUME about a bead, its owner's or the incoming one's, each with its place in the order."""
@@ -53,8 +72,9 @@ class Events:
     def one(self, name: str) -> list[dict[str, Any]]:
         """The event of that id; several when it went to several and no copy was named."""
         event, _, agent = name.partition("_")
-        if state := self._index.state(notices.NAME, event):
-            return [] if agent else [self._notice(event, state)]
+        state = self._index.state(notices.NAME, event)
+        if notices.is_known(state):
+            return [] if agent else [self._notice(self._twins(event, state))]
         letter = self._index.state(letters.NAME, event)
         return (
             []
@@ -69,7 +89,16 @@ class Events:
 
     def _notices(self, term: str) -> Iterator[tuple[str, dict[str, Any]]]:
         for _, name, state in self._index.newest_first(notices.NAME, term):
-            yield sortable(state["said"][:3]), self._notice(name, state)
+            twins = self._twins(name, state)
+            if twins[0][0] == name:
+                yield sortable(state[notices.SAID][:3]), self._notice(twins)
+
+    def _twins(self, name: str, state: Any) -> list[tuple[str, Any]]:
+        """All entries that record the same, the earliest first: more than one where several clones found it."""
+        fact = notices.notice(state)
+        if isinstance(fact, Incurred) and fact.outcome == TOUCHED:
+            return self._index.found(notices.NAME, fact.incident)
+        return [(name, state)]
 
     def _letter(self, name: str, letter: Any) -> list[dict[str, Any]]:
         """A hand-off or blocker, once for each recipient."""
@@ -92,15 +121,38 @@ class Events:
             if copy["payload"] is not None
         ]
 
-    def _notice(self, name: str, state: Any) -> dict[str, Any]:
+    def _incident(self, twins: list[tuple[str, Any]]) -> Incident:
+        name, state = twins[0]
+        fact: Any = notices.notice(state)
+        return Incident(
+            id=name,
+            at=notices.noticed_at(state),
+            fact=fact,
+            resolution=notices.resolution(fact, [each for _, each in twins]),
+            is_open=self._is_open(fact),
+        )
+
+    def _notice(self, twins: list[tuple[str, Any]]) -> dict[str, Any]:
+        name, state = twins[0]
         fact = notices.notice(state)
         if isinstance(fact, Incurred):
+            found = self._incident(twins)
             payload = protocol.incursion(
                 kind=fact.kind, owner=fact.owner, incoming=fact.incoming, liveness=fact.liveness, hint=fact.hint
             )
             event = self._envelope(name, state, fact.bead, fact.incoming, fact.owner, fact.scope, payload)
-            is_open = self._is_open(fact)
-            return event | {"outcome": fact.outcome, "held": fact.held, "state": OPEN if is_open else CLOSED}
+            return event | {
+                "outcome": fact.outcome,
+                "where": fact.where,
+                "held": fact.held,
+                "reservation_id": fact.reservation,
+                "state": found.state,
+                "found_by": fact.found_by or None,
+                "paths": list(fact.paths),
+                "count": fact.count,
+                "commit": fact.commit or None,
+                "resolution": found.resolution.as_dict() if found.resolution else None,
+            }
         payload = protocol.resume(reason=fact.reason, prior=fact.prior, adopted=fact.adopted, evidence=fact.evidence)
         event = self._envelope(name, state, fact.bead, fact.agent, fact.prior, fact.scope, payload)
         return event | {"beads": list(fact.beads), "state": CLOSED}
@@ -113,11 +165,11 @@ class Events:
         return protocol.envelope(name, notices.noticed_at(state), self._root, said | {"payload": payload})
 
     def _is_open(self, fact: Incurred) -> bool:
-        """Whether the two agents still work in each other's way, anywhere in what the owner held then."""
-        owner = self._held.one(fact.reservation)
-        if fact.outcome != OVERLAPPING or owner is None or owner.state != holdings.ACTIVE:
-            return False
-        held = self._held.held(owner)
+        """Whether the two agents still work in each other's way, anywhere in what the owner held then. What was touched
+        stays so until somebody has settled it."""
+        if fact.outcome != OVERLAPPING:
+            return fact.outcome == TOUCHED
+        held = self._held.live(fact.reservation)
         if held is None or held.is_over:
             return False
         met = (overlap.held for overlap in self._held.met_by([held.scope]))

@@ -195,8 +195,10 @@ class Store:
         key: str | None = None,
         request: str = "",
         allow_secret: str | None = None,
+        author: Callable[[Fact], str] | None = None,
     ) -> list[Event]:
         """Record the facts that DECIDE arrives at, knowing all there is to know. What a refusal leaves is recorded too.
+        Each is recorded in the name of BY, or of the AUTHOR it has.
 
         KEY makes a repetition harmless: it decides and records nothing, and returns what the first call recorded. It
         is refused when something else was asked for then, which the digest of the REQUEST tells.
@@ -206,15 +208,16 @@ class Store:
 
         def drafts() -> list[Draft]:
             try:
-                written = [_written(fact, allow_secret) for fact in decide(self.index)]
+                facts = decide(self.index)
+                written = [(author(fact) if author else by, *_written(fact, allow_secret)) for fact in facts]
             except BbError as refusal:
                 if not refusal.leaving:
                     raise
                 refusals[:] = [refusal]
                 return [(by, *_written(fact, None), None) for fact in refusal.leaving]
             if key is None:
-                return [(by, *each, None) for each in written]
-            return [(by, kind, {**data, REQUEST: request}, key) for kind, data in written]
+                return [(*each, None) for each in written]
+            return [(name, kind, {**data, REQUEST: request}, key) for name, kind, data in written]
 
         recorded = self._append(drafts, now, (by, key) if key else None, request)
         if refusals:

@@ -7,7 +7,15 @@ recipient, bead, category, subject and body, the event's fields, fan-out, scope.
 from __future__ import annotations
 
 from bb.coordination import protocol
-from bb.coordination.facts import OVERLAPPING, TAKEN_OVER, Incurred
+from bb.coordination.facts import (
+    ACCEPTED,
+    OVERLAPPING,
+    REVERTED,
+    TAKEN_OVER,
+    TOUCHED,
+    TRANSFERRED,
+    Incurred,
+)
 from bb.kernel import ids
 from bb.kernel.errors import Forbidden, NotFound, Usage
 from bb.kernel.show import has_control
@@ -17,6 +25,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
+
+    from bb.coordination.facts import Resolved
 
 DECISION, INFO = "DECISION", "INFO"
 CATEGORIES = (protocol.HANDOFF, protocol.BLOCKED, DECISION, INFO)
@@ -185,20 +195,48 @@ def _payload(category: str, subject: str, body: str) -> dict[str, Any]:
 
 
 def about(facts: Sequence[Any]) -> list[Sent]:
-    """What those are told whose reservations others took over, or work beside."""
+    """What those are told whose reservations others took over, work beside, or have touched."""
     return [_told(fact) for fact in facts if isinstance(fact, Incurred) and fact.outcome in TOLD]
 
 
 TOLD = {
     TAKEN_OVER: "{incoming} took over {held}. {hint}.",
     OVERLAPPING: "{incoming} works in {scope}, which overlaps {held}. {hint}.",
+    TOUCHED: "{incoming} changed {where}; you hold {held}. {hint}.",
+}
+SETTLED = {
+    ACCEPTED: "{who} accepts what {incoming} did in {where}.",
+    REVERTED: "{who} says that what {incoming} did in {where} is reverted.",
+    TRANSFERRED: "{who} leaves {held} to {incoming}.",
 }
 
 
+def settled(fact: Incurred, resolved: Resolved) -> list[Sent]:
+    """What those are told whom an INCURSION concerns, when another of them has settled it."""
+    who, said = resolved.agent, SETTLED[resolved.state]
+    text = said.format(who=who, where=fact.where, held=fact.held, incoming=fact.incoming)
+    to = tuple(each for each in dict.fromkeys([fact.owner, fact.incoming]) if each != who)
+    body = f"{text} {resolved.note}" if resolved.note else text
+    return [Sent(who, to, INFO, _subject(text), body, fact.bead, f"bead:{fact.bead}", False)] if to else []
+
+
 def _told(fact: Incurred) -> Sent:
-    text = TOLD[fact.outcome].format(**fact.as_dict())
-    subject = text.partition(". ")[0][:SUBJECT_LENGTH]
-    return Sent(fact.incoming, (fact.owner,), INFO, subject, text, fact.bead, f"bead:{fact.bead}", False)
+    text = TOLD[fact.outcome].format(**fact.as_dict(), where=fact.where)
+    body = "\n".join([text, *_found(fact)])
+    return Sent(fact.incoming, (fact.owner,), INFO, _subject(text), body, fact.bead, f"bead:{fact.bead}", False)
+
+
+def _subject(text: str) -> str:
+    return text.partition(". ")[0].removesuffix(".")[:SUBJECT_LENGTH]
+
+
+def _found(fact: Incurred) -> list[str]:
+    """What was touched, one path in a line."""
+    if fact.outcome != TOUCHED:
+        return []
+    left_out = [f"… and {fact.count - len(fact.paths)} more"] if fact.count > len(fact.paths) else []
+    commit = [f"Commit: {fact.commit}"] if fact.commit else []
+    return ["", *fact.paths, *left_out, *commit]
 
 
 def message_id(event: str, agent: str, *, is_alone: bool) -> str:

@@ -38,7 +38,10 @@ GROUPS: dict[str, tuple[tuple[str, ...], str]] = {
         ("bb.ops.agent", "bb.ops.service", "bb.ops.reservations", "bb.ops.inbox", "bb.ops.mail"),
         "Agents: who works here, who is alive, who holds what, who has mail.",
     ),
-    "protocol": (("bb.ops.protocol",), "Protocol events: hand-offs, blockers, incursions, resumptions."),
+    "protocol": (
+        ("bb.ops.protocol", "bb.ops.incursions"),
+        "Protocol events: hand-offs, blockers, incursions, resumptions.",
+    ),
     "scope": (("bb.ops.scope",), "Scopes: what a path or pattern means, and whether two of them meet."),
     "sessions": (("bb.ops.sessions",), "Sessions: the work in hand, bead by bead, and what was said about it."),
     "ledger": (("bb.ops.ledger", "bb.ops.sync"), "The ledger itself: look at it, check it, carry it away."),

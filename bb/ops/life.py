@@ -39,8 +39,10 @@ def act(
     key: str | None = None,
     allow_secret: str | None = None,
     by: str | None = None,
+    author: Callable[[Fact], str] | None = None,
 ) -> list[Event]:
-    """Record what WHO does, when it is in service (a person always is); in its own name unless BY another's."""
+    """Record what WHO does, when it is in service (a person always is); in its own name, unless it is done BY another,
+    or each fact has an AUTHOR."""
     now, threshold = desk.now(), desk.stale_after
     if not desk.store.exists:
         index_of(desk, who)  # which refuses
@@ -50,7 +52,15 @@ def act(
         back = [] if who == ids.PERSON else return_of(desk, in_service(index, who), now, threshold)
         return [*back, *decided]
 
-    recorded = desk.store.record(facts, by=by or who, now=now, key=key, request=desk.request, allow_secret=allow_secret)
+    recorded = desk.store.record(
+        facts,
+        by=by or who,
+        now=now,
+        key=key,
+        request=desk.request,
+        allow_secret=allow_secret,
+        author=author,
+    )
     try:
         index = desk.store.caught_up()
     except Busy as busy:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bb.coordination import liveness, protocol
+from bb.coordination.facts import TOUCHED
 from bb.kernel import clock, ids
 from bb.kernel.show import quoted
 from bb.ledger import mail as mails
@@ -110,13 +111,17 @@ def _gone_holders(held: Holdings) -> Iterator[dict[str, Any]]:
 
 
 def _collisions(events: Events) -> Iterator[dict[str, Any]]:
+    """Where agents work in each other's way, and what was touched and nobody has settled."""
     for event in events.open_incursions():
-        owner, incoming = event["to_agent"], event["from_agent"]
+        mend = "see that they agree on who changes what; one of them releases"
+        if event["outcome"] == TOUCHED:
+            settle = f"bb protocol resolve {event['id']} --agent user --as accepted"
+            mend = f"look at it, and say that it is accepted, reverted or transferred: {settle}"
         yield _problem(
             "incursion",
             event["created_at"],
-            f"{incoming} works in {event['scope']}, inside what {owner} holds: {event['held']}",
-            "see that they agree on who changes what; one of them releases",
+            f"{protocol.met(event)}, inside what {event['to_agent']} holds: {event['held']}",
+            mend,
             event_id=event["id"],
             bead_id=event["bead_id"],
         )

@@ -7,9 +7,7 @@ from itertools import islice
 from bb.coordination import protocol
 from bb.kernel import ids
 from bb.kernel.errors import NotFound
-from bb.ledger import tree
-from bb.ledger.protocol import Events
-from bb.ops import life, mail
+from bb.ops import incursions, life, mail
 from bb.ops.catalogue import op
 from bb.ops.mail import From, Subject, Thread, To
 from bb.ops.params import Bead, Key, Number, Plain, Reason, Scope, Someone, Text
@@ -68,9 +66,9 @@ class Concerning(Someone):
 
 
 class State(Text):
-    """Only events in this state: hand-offs and blockers are unread, read or acked; incursions open or closed."""
+    """Only events in this state: unread, read, acked; incursions: open, accepted, reverted, transferred, closed."""
 
-    choices = ("unread", "read", "acked", "open", "closed")
+    choices = ("unread", "read", "acked", *incursions.STATES)
 
 
 class Limit(Number):
@@ -168,7 +166,7 @@ def list_events(
 
     What went to several is listed once for each, with the state of that copy.
     """
-    known = events(desk)
+    known = incursions.events(desk)
     if agent is not None and agent != ids.PERSON:
         life.registered(desk.store.index, agent)
     found = (
@@ -176,27 +174,16 @@ def list_events(
         for event in known.newest_first(type_, bead)
         if agent in (None, event["from_agent"], event["to_agent"]) and state in (None, event["state"])
     )
-    return [_shown(event) for event in islice(found, limit)]
+    return [incursions.shown(event) for event in islice(found, limit)]
 
 
 @op("protocol.show", examples=("bb protocol show k7q2mzp4x3ab.17",))
 def show(desk: Desk, event: EventId) -> dict[str, Any]:
     """One protocol event, in the envelope of Operative Protocol v1, and what became of it."""
-    found = events(desk).one(event)
+    found = incursions.events(desk).one(event)
     if not found:
         raise EventNotThere(f"there is no protocol event {event[:80]}")
-    return _shown(found[0])
-
-
-def events(desk: Desk) -> Events:
-    """The protocol events of the ledger we are in."""
-    desk.store.must_exist()
-    index = desk.store.caught_up()
-    return Events(index, desk.holdings(index, desk.now()), tree.root_of(desk.place))
-
-
-def _shown(event: dict[str, Any]) -> dict[str, Any]:
-    return event | {"label": protocol.LABELS[event["event_type"]]}
+    return incursions.shown(found[0])
 
 
 def _send(
@@ -224,4 +211,4 @@ def _send(
         "payload": payload,
     }
     sent = mail.dispatch(desk, sender, letter, key, allow_secret)
-    return _shown(events(desk).one(sent["message_id"])[0]) | {"recipients": sent["recipients"]}
+    return incursions.shown(incursions.events(desk).one(sent["message_id"])[0]) | {"recipients": sent["recipients"]}

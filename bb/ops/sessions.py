@@ -202,7 +202,7 @@ def _message_row(message: dict[str, Any]) -> dict[str, Any]:
 def _event_row(event: dict[str, Any]) -> dict[str, Any]:
     payload = event["payload"]
     if event["event_type"] == protocol.INCURSION:
-        subject = f"{event['from_agent']} in {event['scope']}, held by {event['to_agent']} ({event['held']})"
+        subject = f"{protocol.met(event)}, held by {event['to_agent']} ({event['held']})"
         body = payload["resolution_hint"]
     else:
         subject = f"{event['from_agent']} goes on as {payload['adopted_agent']}"

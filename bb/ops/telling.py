@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from bb.coordination import holdings, liveness
+from bb.coordination import holdings, liveness, notices
 from bb.coordination.facts import (
     OVERLAPPING,
     REFUSED,
     TAKEN_OVER,
+    TOUCHED,
+    TRANSFERRED,
     Expired,
     Incurred,
     Registered,
     Released,
     Renewed,
     Reserved,
+    Resolved,
     Resumed,
     Retired,
     Seen,
@@ -31,6 +34,8 @@ if TYPE_CHECKING:
     from bb.kernel.event import Event
     from bb.ledger.store import Store
     from bb.ledger.walk import Filter
+
+    Sentence = tuple[str, str | None, list[str]]  # and the bead it is about, and who else
 
 KINDS = kinds.KINDS
 VERBS = {HANDOFF: "passed on to", BLOCKED: "needs input from", mail.DECISION: "asks"}  # of messages
@@ -61,13 +66,14 @@ class _Teller:
         fact = kinds.fact_of(event.kind, event.data, event.by)
         if fact is None:
             return None
-        if isinstance(fact, Incurred) and fact.outcome == TAKEN_OVER:
-            return None  # the taking over tells it
-        text, bead, others = self._sentence(fact)
+        found = self._resolution(fact) if isinstance(fact, Resolved) else self._sentence(fact, event.by)
+        if found is None:
+            return None
+        text, bead, others = found
         about = [event.by, *(other for other in others if other != event.by)]
         return {"at": event.ts, "by": event.by, "text": text, "bead_id": bead, "about": about, "event_id": event.id}
 
-    def _sentence(self, fact: Any) -> tuple[str, str | None, list[str]]:
+    def _sentence(self, fact: Any, by: str) -> Sentence | None:
         """What FACT says, the bead it is about, and who else."""
         match fact:
             case Registered(agent, role):
@@ -82,16 +88,25 @@ class _Teller:
                 return f"is back, having been {after}", None, [agent]
             case Reserved(_, scope, bead, ttl):
                 return f"reserved {scope} for {ttl} minutes", bead, []
-            case Incurred(_, owner, outcome=outcome, scope=scope, bead=bead):
-                how = {REFUSED: "was refused", OVERLAPPING: "works in"}
-                return f"{how.get(outcome, 'met')} {scope}, held by {owner}", bead, [owner]
+            case Incurred():
+                return _incursion(fact, by)
             case Resumed(_, prior, adopted, reason, bead=bead):
                 return f"goes on as {adopted} ({reason})", bead, [prior, adopted]
             case Sent(_, to, category, subject, bead=bead):
                 return f"{VERBS.get(category, 'told')} {', '.join(to)}: {subject}", bead, list(to)
         return self._about_another(fact)
 
-    def _about_another(self, fact: Any) -> tuple[str, str | None, list[str]]:
+    def _resolution(self, fact: Resolved) -> Sentence | None:
+        """What becomes of an incursion; None where it was not for this one to say."""
+        state = self._store.index.state(notices.NAME, fact.event)
+        met = notices.notice(state) if notices.is_known(state) else None
+        if not isinstance(met, Incurred) or not notices.may_resolve(met, fact.agent, fact.state):
+            return None
+        what = {TRANSFERRED: f"{met.held} to {met.incoming}"}.get(fact.state, f"what {met.incoming} did in {met.where}")
+        others = [met.owner, met.incoming]
+        return f"{fact.state} {what}" + (f": {fact.note}" if fact.note else ""), met.bead, others
+
+    def _about_another(self, fact: Any) -> Sentence:
         """Facts that name a reservation or a message made before."""
         if isinstance(fact, Read | Acked | Agreed):
             verb = "has seen" if isinstance(fact, Read) else "accepted"
@@ -113,3 +128,12 @@ class _Teller:
             case TakenOver(_, _, owner, liveness):
                 return f"took {scope} over from {owner}, who was {liveness}", bead, [owner]
         return type(fact).__name__, bead, others
+
+
+def _incursion(fact: Incurred, by: str) -> Sentence | None:
+    """That somebody met, or touched, what another agent holds; and who found that, where it was somebody else."""
+    if fact.outcome == TAKEN_OVER:
+        return None  # the taking over tells it
+    how = {REFUSED: "was refused", OVERLAPPING: "works in", TOUCHED: "changed"}.get(fact.outcome, "met")
+    found = "" if by == fact.incoming else f"found that {fact.incoming} "
+    return f"{found}{how} {fact.where}, held by {fact.owner}", fact.bead, [fact.owner, fact.incoming]

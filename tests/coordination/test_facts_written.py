@@ -14,6 +14,7 @@ from bb.coordination.facts import (
     Released,
     Renewed,
     Reserved,
+    Resolved,
     Retired,
     Seen,
     TakenOver,
@@ -128,9 +129,16 @@ RECORDED = [
     (Released("ada-l", HELD), "x.bb.released", {"reservation_id": HELD}),
     (Expired("ada-l", HELD), "x.bb.expired", {"reservation_id": HELD}),
     (TakenOver("ada-l", HELD, "bo1", "stale", "taken_over"), "x.bb.taken_over", TAKEN),
+    (Resolved("ada-l", HELD, "accepted"), "x.bb.resolved", {"event_id": HELD, "state": "accepted"}),
+    (
+        Resolved("ada-l", HELD, "reverted", "It is as it was."),
+        "x.bb.resolved",
+        {"event_id": HELD, "state": "reverted", "note": "It is as it was."},
+    ),
 ]
 EACH_RECORDED = pytest.mark.parametrize(("fact", "kind", "data"), RECORDED)
-OPTIONAL = ("shared", "is_file")
+OPTIONAL = ("shared", "is_file", "note")
+FLAGS = ("shared", "is_file")
 
 
 def test_every_kind_has_an_example_here():
@@ -169,7 +177,7 @@ def test_a_recorded_event_that_lacks_what_it_needs_is_no_fact(fact: Any, kind: s
         assert kinds.fact_of(kind, data | {member: None}, "ada-l") is None
 
 
-@pytest.mark.parametrize("member", OPTIONAL)
+@pytest.mark.parametrize("member", FLAGS)
 def test_a_flag_that_is_left_out_or_null_is_not_set(member: str):
     for data in (RESERVED, RESERVED | {member: None}, RESERVED | {member: False}):
         assert getattr(kinds.fact_of("x.bb.reserved", data, "ada-l"), member) is False
@@ -184,6 +192,9 @@ WRONG: dict[str, list[object]] = {
     "is_file": [0, 1, "true", [], {}],
     "reservation_id": ["", "res_1", "a.7", HELD[:-1] + "0", HELD + "\n", HELD.upper(), 7, True, [], {}],
     "owner": ["", "Bo1", "../../x", "bo1\n", "system", 7, True, [], {}],
+    "event_id": ["", "res_1", "a.7", HELD[:-1] + "0", HELD + "\n", 7, True, [], {}],
+    "state": ["", "open", "closed", "ACCEPTED", 7, True, [], {}],
+    "note": [1, True, [], {}],
     "archived": ["", "active", "released", "EXPIRED", 7, True, [], {}],
 }
 

@@ -164,11 +164,6 @@ def test_every_fact_is_about_the_reservation_that_it_names():
         assert type(fact) in holdings.FACTS
 
 
-@pytest.mark.parametrize(("text", "is_one"), [(NAME, True), (f"{A}.0", False), ("res_1", False), ("", False)])
-def test_a_reservation_is_named_like_the_event_that_made_it(text: str, is_one: bool):
-    assert holdings.is_reservation_id(text) is is_one
-
-
 # -- when it ends by itself
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from bb.ops.catalogue import Op
+from bb.ops.catalogue import Op, find
 from tests.support import Scratch
 
 AMBER, COBALT = "amber-otter", "cobalt-harbor"
@@ -34,6 +34,7 @@ GOOD = {
         *("--blocker", "Two are in use.", "--requested-action", "Choose one.", "--urgency", "low"),
     ],
     "protocol.show": ["HANDOFF"],
+    "protocol.resolve": ["INCURSION", "--as", "accepted", "--agent", COBALT],
     "scope.compare": ["src/*", "src/lib"],
     "sessions.show": ["bb-1"],
     "ledger.show": ["EVENT"],
@@ -42,12 +43,15 @@ ONCE = {"agent.register": 7, "agent.retire": 4}  # what cannot be done twice, an
 
 
 def prepare(repo: Scratch) -> None:
-    """Agents, a message and a hand-off, so that every op has something to be about."""
+    """Agents, a message, a hand-off and an incursion, so that every op has something to be about."""
     for name in (AMBER, COBALT, "quiet-heron", "tidy-crane"):
         assert repo.bb("agent", "register", "--name", name, "--role", "builder").status == 0
     for to in (COBALT, "quiet-heron"):
         assert repo.bb("agent", "send", "--from", AMBER, "--to", to, *LETTER).status == 0
     assert repo.bb(*["protocol", "handoff"], *GOOD["protocol.handoff"]).status == 0
+    for agent, *scope in ((COBALT, "web"), ("quiet-heron", "web/a", "--allow-overlap")):
+        assert repo.bb("agent", "reserve", "--agent", agent, "--bead", "bb-1", "--scope", *scope).status == 0
+    assert repo.bb(*good_words(find("protocol.resolve"), repo)).status == 0  # or `bb problems` would find one
 
 
 def good_words(op: Op, repo: Scratch) -> list[str]:
@@ -55,7 +59,7 @@ def good_words(op: Op, repo: Scratch) -> list[str]:
     lines = [json.loads(line) for line in repo.journal().read_text().splitlines()]
     said = [line for line in lines if line["kind"] == "chat.message"]
     passed_on = [line for line in said if "protocol" in line["data"]]
-    found = {
-        word: some[0]["id"] for word, some in (("EVENT", lines), ("MESSAGE", said), ("HANDOFF", passed_on)) if some
-    }
+    met = [line for line in lines if line["kind"] == "system.notify"]
+    named = {"EVENT": lines, "MESSAGE": said, "HANDOFF": passed_on, "INCURSION": met}
+    found = {word: some[0]["id"] for word, some in named.items() if some}
     return [*op.words.split(), *(found.get(word, word) for word in GOOD.get(op.name, []))]

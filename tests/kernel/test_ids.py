@@ -162,3 +162,10 @@ def test_the_total_order_is_by_lamport_time_then_writer_then_number():
     mixed = [ordered[place] for place in (3, 1, 4, 0, 2)]
     assert sorted(mixed, key=lambda pair: ids.order_of(*pair)) == ordered
     assert ids.order_of(2, f"{a}.10") == (2, a, 10)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"), [("a" * 12 + ".1", True), ("a" * 12 + ".0", False), ("res_1", False), ("", False)]
+)
+def test_what_has_the_form_of_an_event_id_is_told_without_a_refusal(text: str, is_one: bool):
+    assert ids.is_event_id(text) is is_one

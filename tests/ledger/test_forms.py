@@ -21,6 +21,7 @@ PAYLOAD = {"subject": "s", "summary": "s", "next_action": "n", "requires_ack": T
 INFO = Sent("ada", ("bo1", "user"), "INFO", "Parser", "It parses.\n", "bb-1", "bead:bb-1", False)
 HANDOFF = Sent("ada", ("bo1",), "HANDOFF", "s", "It parses.", "bb-1", "bead:bb-1", True, "src", PAYLOAD)
 INCURRED = Incurred("ada", "bo1", EVENT, "partial", "src/a", "src", "active", "bb-1", "refused", "wait")
+TOUCHED = INCURRED.but(outcome="touched", found_by="hook", paths=("src/a", "src/b"), count=2, mark="m")
 RESUMED = Resumed("ada-two", "ada", "ada", "uncommitted_scope", "1 file", "bb-2", ("bb-2", "bb-3"))
 EXAMPLES: dict[str, Any] = {
     "info": INFO,
@@ -33,6 +34,8 @@ EXAMPLES: dict[str, Any] = {
     "agreed": Agreed("bo1", EVENT),
     "incursion": INCURRED,
     "taken over": INCURRED.but(outcome="taken_over", liveness="stale", kind="exact"),
+    "touched": TOUCHED,
+    "touched, by a commit": TOUCHED.but(commit="c" * 40, mark="", found_by="ci"),
     "resume": RESUMED,
     "resume without beads": RESUMED.but(beads=()),
 }
@@ -235,6 +238,17 @@ def test_a_message_or_notice_is_from_whoever_recorded_it_whatever_it_says(fact: 
     assert by(found) == "cyd"
 
 
+@pytest.mark.parametrize("who", ["cyd", "user", "bo1"])
+def test_what_was_touched_may_be_found_by_anybody_and_says_who_touched_it(who: str):
+    kind, data = written(TOUCHED)
+    assert kinds.fact_of(kind, data, who) == TOUCHED
+
+
+@pytest.mark.parametrize("name", ["", "ab", "Ada", "system", "../../x", "ada\n", 7, None, [], {}])
+def test_what_was_touched_by_nobody_is_no_fact(name: object):
+    assert read(TOUCHED, "context", "payload", "incoming_agent", value=name) is None
+
+
 NEEDED: list[tuple[Any, tuple[str, ...]]] = [
     *((INFO, ("mail", name)) for name in ("category", "subject", "bead_id", "thread_id", "requires_ack")),
     *((INFO, (name,)) for name in ("mail", "text", "to")),
@@ -244,6 +258,7 @@ NEEDED: list[tuple[Any, tuple[str, ...]]] = [
     *((INCURRED, ("incident", name)) for name in ("reservation_id", "held", "outcome")),
     *((INCURRED, ("context", name)) for name in ("scope", "bead_id", "payload")),
     *((INCURRED, ("context", "payload", name)) for name in ("incursion_kind", "owner_agent", "owner_liveness")),
+    *((TOUCHED, ("incident", name)) for name in ("found_by", "count")),
     *((RESUMED, (name,)) for name in ("kind", "context")),
     *((RESUMED, ("context", name)) for name in ("bead_id", "payload")),
     *((RESUMED, ("context", "payload", name)) for name in ("prior_session_agent", "adopted_agent", "resume_reason")),
@@ -311,5 +326,5 @@ def test_whatever_stands_in_a_line_it_is_a_whole_fact_or_none_and_never_a_crash(
         assert all(each == ids.PERSON or ids.is_agent_id(each) for each in found.to)
         assert all(type(text) is str for text in (found.category, found.subject, found.body, found.bead, found.thread))
     elif found is not None:
-        texts = {name: value for name, value in found.as_dict().items() if name != "beads"}
+        texts = {name: value for name, value in found.as_dict().items() if name not in ("beads", "paths", "count")}
         assert texts.pop("scope", "") is None or all(type(value) is str for value in texts.values())

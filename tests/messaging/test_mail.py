@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bb.coordination import protocol
-from bb.coordination.facts import Incurred, Reserved, TakenOver
+from bb.coordination.facts import Incurred, Reserved, Resolved, TakenOver
 from bb.kernel.errors import BbError
 from bb.messaging import mail
 from bb.messaging.facts import Sent
@@ -222,7 +222,7 @@ def test_6_2_a_handoff_with_a_payload_asks_for_what_the_payload_says(asks: bool)
 INCURRED = Incurred("ada", "bo1", EVENT, "partial", "src/a", "src", "stale", "bb-1", "taken_over", "hint")
 
 
-@pytest.mark.parametrize("outcome", ["taken_over", "overlapping"])
+@pytest.mark.parametrize("outcome", ["taken_over", "overlapping", "touched"])
 def test_a_holder_is_told_what_became_of_its_reservation_and_by_whom(outcome: str):
     (sent,) = mail.about([INCURRED.but(outcome=outcome)])
     assert (sent.sender, sent.to, sent.category, sent.requires_ack) == ("ada", ("bo1",), "INFO", False)
@@ -251,6 +251,35 @@ def test_a_scope_of_any_length_fits_into_what_a_holder_is_told():
     (sent,) = mail.about([INCURRED.but(held="s" * 4096)])
     assert len(sent.subject) <= mail.SUBJECT_LENGTH
     assert "s" * 4096 in sent.body
+
+
+TOUCHED = INCURRED.but(outcome="touched", paths=("src/a", "src/b"), count=9, commit="c" * 40)
+
+
+def test_a_holder_is_told_which_paths_were_touched_and_in_which_commit():
+    (sent,) = mail.about([TOUCHED])
+    assert sent.subject == "ada changed src/a and 8 more; you hold src"
+    assert sent.body.splitlines()[1:] == ["", "src/a", "src/b", "… and 7 more", f"Commit: {'c' * 40}"]
+
+
+@pytest.mark.parametrize(
+    ("who", "state", "to", "text"),
+    [
+        ("bo1", "accepted", ("ada",), "bo1 accepts what ada did in src/a and 8 more. so"),
+        ("ada", "reverted", ("bo1",), "ada says that what ada did in src/a and 8 more is reverted. so"),
+        ("bo1", "transferred", ("ada",), "bo1 leaves src to ada. so"),
+        ("user", "transferred", ("bo1", "ada"), "user leaves src to ada. so"),
+    ],
+)
+def test_the_others_are_told_what_became_of_it(who: str, state: str, to: tuple[str, ...], text: str):
+    (sent,) = mail.settled(TOUCHED, Resolved(who, EVENT, state, "so"))
+    assert (sent.sender, sent.to, sent.category, sent.body) == (who, to, "INFO", text)
+    assert sent.subject == text.removesuffix(". so")
+    assert mail.settled(TOUCHED, Resolved(who, EVENT, state))[0].body == text.removesuffix(" so")
+
+
+def test_nobody_tells_itself_what_became_of_it():
+    assert mail.settled(TOUCHED.but(incoming="user", owner="user"), Resolved("user", EVENT, "accepted")) == []
 
 
 # -- the names of messages
