@@ -54,6 +54,8 @@ CALLS: dict[str, dict[str, str]] = {
     "protocol blocked": LETTER | {"--blocker": "Two.", "--requested-action": "Choose.", "--urgency": "low"},
     "protocol list": {},
     "protocol show": {"EVENT": "EVENT"},
+    "protocol incursions": {},
+    "protocol resolve": {"EVENT": "INCURSION", "--agent": HARBOR, "--as": "accepted"},
     "resume": {"--agent": OTTER},
     "status": {},
     "problems": {},
@@ -107,7 +109,8 @@ def run_all(repo: Scratch, calls: Sequence[Call]) -> list[Ran]:
 
 @pytest.fixture(scope="module")
 def repo(tmp_path_factory: pytest.TempPathFactory) -> Near:
-    """At noon: two agents at work, one retired, a reservation, a letter, a hand-off. No test changes it."""
+    """At noon: two agents at work, one retired, a reservation, a letter, a hand-off, and an incursion that is settled.
+    No test changes it."""
     made = near(tmp_path_factory.mktemp("bad-input") / "repo")
     for agent in (OTTER, HARBOR, RETIRED):
         _must(made, ["agent", "register", "--name", agent, "--role", "builder"])
@@ -115,6 +118,11 @@ def repo(tmp_path_factory: pytest.TempPathFactory) -> Near:
     _must(made, words("agent send"))
     _must(made, words("protocol handoff"))
     _must(made, ["agent", "retire", "--agent", RETIRED])
+    _must(made, words("agent reserve", {"--agent": HARBOR, "--scope": "web"}))
+    _must(made, [*words("agent reserve", {"--scope": "web/a"}), "--allow-overlap"])
+    _must(made, _named(made, words("protocol resolve")))
+    for agent, scope in ((HARBOR, "web"), (OTTER, "web/a")):
+        _must(made, words("agent release", {"--agent": agent, "--scope": scope}))
     return made
 
 
@@ -130,12 +138,13 @@ def _must(repo: Scratch, said: Sequence[str], **settings: str) -> Any:
 
 
 def _named(repo: Scratch, call: Sequence[str]) -> list[str]:
-    """CALL with the ids that REPO has for the first letter and the first hand-off."""
-    if not {"MESSAGE", "EVENT"} & set(call):
+    """CALL with the ids that REPO has for the first letter, the first hand-off and the first incursion."""
+    if not {"MESSAGE", "EVENT", "INCURSION"} & set(call):
         return list(call)
     lines = [json.loads(line) for file in repo.store.glob("j/*/*.jsonl") for line in file.read_text().splitlines()]
     said = sorted((line for line in lines if line["kind"] == "chat.message"), key=lambda line: line["l"])
     ids = {"MESSAGE": said[0]["id"], "EVENT": next(line["id"] for line in said if "protocol" in line["data"])}
+    ids["INCURSION"] = next(line["id"] for line in lines if line["kind"] == "system.notify")
     return [ids.get(word, word) for word in call]
 
 
@@ -216,6 +225,8 @@ WHO = {  # the option that names an agent, and the code for a name that nobody c
     "agent wait": ("--agent", NOT_FOUND),
     "check": ("--agent", NOT_FOUND),
     "protocol list": ("--agent", NOT_FOUND),
+    "protocol incursions": ("--agent", NOT_FOUND),
+    "protocol resolve": ("--agent", NOT_FOUND),
     "resume": ("--agent", NOT_FOUND),
     "timeline": ("--agent", NOT_FOUND),
     "agent send": ("--from", NO_SENDER),
@@ -258,6 +269,7 @@ GONE = {
     "agent release": "AGENT_RETIRED",
     "agent wait": "AGENT_RETIRED",
     "check": "AGENT_RETIRED",
+    "protocol resolve": "AGENT_RETIRED",
     "agent read": "READ_FORBIDDEN",
     "agent ack": "ACK_FORBIDDEN",
     "agent send": NO_SENDER,
@@ -296,7 +308,9 @@ def test_a_group_of_none_but_the_sender_is_nobody(copy: Near):
     assert alone == ["UNKNOWN_RECIPIENT"]
 
 
-HEED_BB_AGENT = [verb for verb in WHO if verb not in ("agent status", "timeline", "protocol list")]
+HEED_BB_AGENT = [
+    verb for verb in WHO if verb not in ("agent status", "timeline", "protocol list", "protocol incursions")
+]
 NOT_UTF8 = "\udcff\udcfeotter"  # the octets FF FE, as Python has them from the system
 
 
@@ -351,10 +365,11 @@ CODES = {  # what a value is refused with that is not what the option takes
     "--since": "INVALID_TIME",
     "EVENT": "PROTOCOL_EVENT_NOT_FOUND",
     "BEAD": "SESSION_NOT_FOUND",
+    "--note": "INVALID_NOTE",
 } | dict.fromkeys(
     [
         *("--key", "--allow-secret", "--wait", "--timeout", "--count", "--limit", "--state", "--status", "--liveness"),
-        *("--type", "--urgency", "--platform"),
+        *("--type", "--urgency", "--platform", "--as"),
     ],
     "INVALID_VALUE",
 )
@@ -364,6 +379,7 @@ CODES_OF_VERBS = {
     ("agent reserve", "--bead"): "INVALID_ARGS",
     ("agent inbox", "--state"): "INVALID_STATE",
     ("agent inbox", "--limit"): "INVALID_LIMIT",
+    ("protocol resolve", "EVENT"): "INCURSION_NOT_FOUND",
 }
 WHEN_BLANK = {
     ("agent read", "--message"): "MESSAGE_NOT_FOUND",
@@ -518,6 +534,7 @@ LONGEST = {  # of what may be said: how long at most, the code beyond it
     ("protocol handoff", "--subject"): (500, "INVALID_MESSAGE"),
     ("protocol handoff", "--bead"): (128, "MISSING_BEAD_ID"),
     ("protocol blocked", "--subject"): (500, "INVALID_MESSAGE"),
+    ("protocol resolve", "--note"): (500, "INVALID_NOTE"),
     ("protocol blocked", "--thread"): (200, "INVALID_MESSAGE"),
     ("check", "PATH"): (4096, "INVALID_SCOPE"),
     ("scope compare", "A"): (4096, "INVALID_SCOPE"),
@@ -530,7 +547,7 @@ def test_a_text_may_be_as_long_as_is_documented_and_no_longer(repo: Near, copy: 
     most, code = LONGEST[verb, option]
 
     assert refusals(repo, [words(verb, {option: "x" * (most + 1)})]) == [code]
-    told = copy.bb(*words(verb, {option: "x" * most}))
+    told = copy.bb(*_named(copy, words(verb, {option: "x" * most})))
     assert (told.status, told.err) == (0, "")
 
 
@@ -600,6 +617,7 @@ def test_seconds_to_wait_are_a_whole_number_up_to_a_day(repo: Near, verb: str, o
     [
         ("agent inbox", "--limit", 500),
         ("protocol list", "--limit", 500),
+        ("protocol incursions", "--limit", 500),
         ("timeline", "--limit", 1000),
         ("agent name", "--count", 10_000),
     ],
@@ -639,6 +657,7 @@ def test_a_clock_that_is_set_to_no_time_stops_everything_that_needs_one(repo: Ne
 def test_a_threshold_that_is_none_is_refused_where_it_would_judge(repo: Near, text: str):
     judging = ["agent heartbeat", "agent list", "agent show", "agent status", "agent reserve", "agent renew", "check"]
     judging += ["status", "problems", "resume", "sessions list", "sessions show", "protocol list", "protocol show"]
+    judging += ["protocol incursions", "protocol resolve"]
 
     told = refusals(repo, [Call(words(verb), {"BB_AGENT_STALE_MINUTES": text}) for verb in judging])
 
@@ -661,6 +680,12 @@ NOT_THERE = [
     ("protocol show", {"EVENT": "abcdefghijkl.1"}, "PROTOCOL_EVENT_NOT_FOUND"),
     ("protocol show", {"EVENT": "MESSAGE"}, "PROTOCOL_EVENT_NOT_FOUND"),
     ("protocol show", {"EVENT": "'; DROP TABLE events; --"}, "PROTOCOL_EVENT_NOT_FOUND"),
+    ("protocol resolve", {"EVENT": "abcdefghijkl.1"}, "INCURSION_NOT_FOUND"),
+    ("protocol resolve", {"EVENT": "EVENT"}, "INCURSION_NOT_FOUND"),
+    ("protocol resolve", {"--agent": OTTER}, "RESOLVE_FORBIDDEN"),
+    ("protocol resolve", {"--as": "reverted"}, "INCURSION_RESOLVED"),
+    ("protocol resolve", {"--as": "ACCEPTED"}, "INVALID_VALUE"),
+    ("protocol incursions", {"--state": "unread"}, "INVALID_VALUE"),
     ("sessions show", {"BEAD": "bb-999"}, "SESSION_NOT_FOUND"),
     ("sessions show", {"BEAD": "%"}, "SESSION_NOT_FOUND"),
     ("agent send", {"--category": "info"}, "INVALID_CATEGORY"),
