@@ -34,6 +34,7 @@ def perform(op: Op, given: Mapping[str, Any], *, as_json: bool, is_typed: bool =
                 say.stream(op, answer, as_json=as_json, is_endless=bool(arguments.get("follow")))
             else:
                 say.success(op.words, answer, as_json=as_json)
+            at.sync_later()
         finally:
             at.close()
         return 0

@@ -42,7 +42,17 @@ def status(shown: dict[str, Any]) -> list[str]:
     if shown["waiting"]:
         rows = [f"{each['agent_id']}  for {', '.join(map(whole, each['scopes']))}" for each in shown["waiting"]]
         sections.append(_section("In line", rows, "bb status | less"))
+    if shown["sync"]:
+        head.append(_synced(shown["sync"], now))
     return _on_one_screen(head, sections)
+
+
+def _synced(sync: dict[str, Any], now: int) -> str:
+    """When the remote was last met, what it lacks, and what went wrong."""
+    when = f"{paint.span((now - clock.parse_or(sync['ok_at'], now)) // 1000)} ago" if sync["ok_at"] else "never"
+    lacks = f"; {sync['unpublished']:,} not published yet" if sync["unpublished"] else ""
+    wrong = f"; the last attempt failed: {sync['failed_with']}" if sync["failed_with"] else ""
+    return paint.painted(f"Synced with {flowing(sync['remote'])} {when}{lacks}{flowing(wrong)}", "dim")
 
 
 def problems(found: list[dict[str, Any]]) -> list[str]:
@@ -291,7 +301,7 @@ def _role(agent: dict[str, Any]) -> str:
 
 
 def _held(each: dict[str, Any]) -> str:
-    left = paint.span(each["seconds_left"]) + " left" if each["state"] == "active" else paint.state("expired")
+    left = paint.span(each["seconds_left"]) + " left" if each["state"] == "active" else paint.state(each["state"])
     shared = ", shared" if each["shared"] else ""
     who = f"{each['agent_id']} ({paint.state(each['owner_liveness'])})"
     return f"{column(whole(each['scope']), 30)} {who}, {left}{shared} [{whole(each['bead_id'])}]"

@@ -34,6 +34,8 @@ def synced(found: dict[str, Any]) -> list[str]:
         return committed(found)
     if "shows" in found:
         return would_show(found)
+    if "started" in found:
+        return ["A sync goes on in the background" if found["started"] else "No sync was started: none is due"]
     name = harmless(found["remote"])
     if found["already_running"]:
         return [f"Another process is syncing with {name}; there is nothing left to do."]
@@ -45,6 +47,11 @@ def synced(found: dict[str, Any]) -> list[str]:
     lines += [
         f"Put aside: {fork['lines']} lines of writer {fork['writer']}, in {harmless(fork['path'])}"
         for fork in found["forks"]
+    ]
+    lines += [
+        f"Contested: {each['agent_id']} does not hold {harmless(each['scope'])}; {each['stands']} holds "
+        f"{harmless(each['held'])} in another clone"
+        for each in found["contested"]
     ]
     if found.get("visible_to"):
         lines.append(f"It is visible to {harmless(found['visible_to'])}, now and with every sync")

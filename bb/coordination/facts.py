@@ -6,6 +6,7 @@ from bb.kernel.record import Record
 
 # how an INCURSION ended
 REFUSED, OVERLAPPING, TAKEN_OVER, TOUCHED = "refused", "overlapping", "taken_over", "touched"
+CONTESTED = "contested"  # made in two clones at once; it is OWNER's that stands
 # what it was found by that somebody had touched what another agent holds
 HOOK, COMMIT, CI = "hook", "commit", "ci"
 # what became of an INCURSION that was open
@@ -112,7 +113,9 @@ class Incurred(Record):
     def incident(self) -> str:
         """What makes two of them one and the same. Trying again elsewhere in the same reservation is nothing new;
         to hold, or to have changed, another part of it is."""
-        what = {OVERLAPPING: self.scope, TOUCHED: self.commit or self.mark}.get(self.outcome, self.kind)
+        what = {OVERLAPPING: self.scope, CONTESTED: self.scope, TOUCHED: self.commit or self.mark}.get(
+            self.outcome, self.kind
+        )
         return f"incident {self.reservation} {self.incoming} {self.outcome} {what}"
 
     @property

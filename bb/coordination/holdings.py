@@ -28,6 +28,7 @@ FACTS = (Reserved, Renewed, Released, Expired, TakenOver)
 
 ACTIVE, RELEASED, EXPIRED, TAKEN_OVER = "active", "released", "expired", "taken_over"
 PENDING, VOID = "pending", "void"  # a global one that is not published yet, or was not admitted
+CONTESTED = "contested"  # made in two clones at once, and another one's stands
 
 LONGEST = 24 * clock.HOUR  # without a word from the holder, no lease lasts longer
 

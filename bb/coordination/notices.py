@@ -9,7 +9,7 @@ one incident: the earliest is shown, and what is said of either is said of both.
 
 from __future__ import annotations
 
-from bb.coordination.facts import OVERLAPPING, REVERTED, TOUCHED, Incurred, Resolved, Resumed
+from bb.coordination.facts import CONTESTED, OVERLAPPING, REVERTED, TOUCHED, Incurred, Resolved, Resumed
 from bb.coordination.protocol import INCURSION, RESUME
 from bb.kernel import ids
 from bb.kernel.order import earliest, event, sortable
@@ -26,7 +26,7 @@ NAME = "notice"
 FACTS = (Incurred, Resumed, Resolved)
 
 SAID = "said"  # the register of the notice itself; any other is what somebody says of it
-MAY_BE_OPEN = (OVERLAPPING, TOUCHED)
+MAY_BE_OPEN = (OVERLAPPING, CONTESTED, TOUCHED)
 UNSETTLED = "unsettled"  # the term of those that nobody has settled
 OPEN, CLOSED = "open", "closed"
 

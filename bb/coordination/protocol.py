@@ -5,7 +5,7 @@ Strict on writing: a payload with a field too many, too few or of the wrong kind
 
 from __future__ import annotations
 
-from bb.coordination.facts import REFUSED, TAKEN_OVER, TOUCHED
+from bb.coordination.facts import CONTESTED, REFUSED, TAKEN_OVER, TOUCHED
 from bb.coordination.liveness import ACTIVE, EVICTED, STALE
 from bb.kernel.errors import Usage
 
@@ -120,7 +120,9 @@ def incursion(*, kind: str, owner: str, incoming: str, liveness: str, hint: str)
 
 def met(event: Mapping[str, Any]) -> str:
     """Who did what where, in an INCURSION as it is read back."""
-    verb = {TOUCHED: "changed", REFUSED: "wanted", TAKEN_OVER: "took"}.get(event["outcome"], "works in")
+    verb = {CONTESTED: "reserved elsewhere", TOUCHED: "changed", REFUSED: "wanted", TAKEN_OVER: "took"}.get(
+        event["outcome"], "works in"
+    )
     return f"{event['from_agent']} {verb} {event['where']}"
 
 

@@ -5,7 +5,7 @@ is stored: the ledger line has the first two, and the third is the reader's own.
 from __future__ import annotations
 
 from bb.coordination import protocol
-from bb.coordination.facts import TOUCHED, Incurred, Resumed
+from bb.coordination.facts import CONTESTED, TOUCHED, Incurred, Resumed
 from bb.kernel import ids
 from bb.kernel.errors import BbError
 from bb.messaging.facts import Acked, Agreed, Read, Sent
@@ -124,6 +124,7 @@ OUTCOMES = {
     "overlapping": "works beside",
     "taken_over": "took over from",
     "touched": "changed what belongs to",
+    "contested": "reserved at the same time as",
 }
 
 
@@ -165,8 +166,9 @@ def _read_notice(data: dict[str, Any], by: str) -> Incurred | Resumed | None:
     if data["kind"] == "incursion":
         incident = data["incident"]
         ids.split_event_id(incident["reservation_id"])
-        is_touched = incident["outcome"] == TOUCHED  # which may be found by somebody else
-        incoming = payload["incoming_agent"] if is_touched else by
+        is_touched = incident["outcome"] == TOUCHED
+        is_found = is_touched or incident["outcome"] == CONTESTED  # by somebody else, perhaps
+        incoming = payload["incoming_agent"] if is_found else by
         values = [
             incoming,
             payload["owner_agent"],

@@ -6,7 +6,8 @@ Found by the index: a scope can only meet one whose lead starts with its own, or
 
 from __future__ import annotations
 
-from bb.coordination import holdings, liveness, roster, scopes
+from bb.coordination import contests, holdings, liveness, notices, roster, scopes
+from bb.coordination.facts import OVERLAPPING
 from bb.coordination.reservations import Held, Overlap
 from bb.ledger import presence
 
@@ -62,7 +63,34 @@ class Holdings:
             if reservation.id in self.settled.grants:
                 return holdings.TAKEN_OVER
             return holdings.VOID if reservation.id in self.settled.generations else holdings.PENDING
-        return holdings.EXPIRED if is_over else holdings.ACTIVE
+        if is_over:
+            return holdings.EXPIRED
+        is_contested = self._index.count(notices.NAME, notices.UNSETTLED) and self._is_contested(reservation)
+        return holdings.CONTESTED if is_contested else holdings.ACTIVE
+
+    def _is_contested(self, reservation: Reservation) -> bool:
+        held = self.held(reservation)
+        return held is not None and self.contested_by(held) is not None
+
+    def contested_by(self, held: Held) -> Held | None:
+        """What stands before a reservation, made in another clone without knowing of it; None when nothing does."""
+        mine = held.reservation
+        for overlap in self.met_by([held.scope], in_any_clone=True):
+            other = overlap.held.reservation
+            if other.agent == mine.agent or (other.shared and mine.shared) or overlap.held.is_over:
+                continue
+            is_behind = contests.were_made_apart(mine, other) and contests.stands(other, mine, self.settled)
+            if is_behind and not self._have_agreed(mine, other):
+                return overlap.held
+        return None
+
+    def _have_agreed(self, one: Reservation, other: Reservation) -> bool:
+        """Whether one of the two was made beside the other knowingly, or it has been accepted since."""
+        for mine, theirs in ((one, other), (other, one)):
+            for before in self.ever_of(theirs.agent):
+                if self._index.count(notices.NAME, f"incident {before.id} {mine.agent} {OVERLAPPING} {mine.scope}"):
+                    return True
+        return False
 
     @property
     def settled(self) -> Admitted:

@@ -30,6 +30,7 @@ class Presence(Record):
     seen_at: int
     beats: int
     record: dict[str, Any]
+    contested: tuple[str, ...] = ()  # its reservations that do not stand, because another clone's do
     is_remote: bool = False  # it was another clone that heard of it, and this is when we learnt of that
 
 
@@ -46,7 +47,8 @@ def read(store: str, agent_id: str, now: int | None = None) -> Presence | None:
         if now is not None and seen_at > now + liveness.CREDIBLE:
             seen_at = min(seen_at, os.stat(path).st_mtime_ns // 1_000_000)
         if type(beats) is int and type(record) is dict and record["agent_id"] == agent_id and _is_record(record):
-            return Presence(agent_id, seen_at, beats, record, found.get("remote") is True)
+            contested = tuple(scope for scope in found.get("contested", ()) if type(scope) is str)
+            return Presence(agent_id, seen_at, beats, record, contested, found.get("remote") is True)
     except (ValueError, TypeError, KeyError, BbError, FileNotFoundError):
         pass
     return None
@@ -62,7 +64,11 @@ def last_seen(heard_at: int | None, last: Presence | None, now: int) -> int:
 def write(store: str, presence: Presence) -> None:
     """Replace an agent's presence."""
     written = {"seen_at": clock.text(presence.seen_at), "beats": presence.beats, "record": presence.record}
-    text = jsontext.dumps(written | {"remote": True} if presence.is_remote else written)
+    if presence.contested:
+        written["contested"] = list(presence.contested)
+    if presence.is_remote:
+        written["remote"] = True
+    text = jsontext.dumps(written)
     try:
         disk.replace(_path(store, presence.agent_id), text.encode())
     except disk.NoSuchFolder:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import heapq
 
 from bb.coordination import notices, protocol
-from bb.coordination.facts import OVERLAPPING, TOUCHED, Incurred
+from bb.coordination.facts import CONTESTED, OVERLAPPING, TOUCHED, Incurred
 from bb.coordination.notices import CLOSED, OPEN, Incident
 from bb.kernel.order import sortable
 from bb.ledger import mail as mails
@@ -167,7 +167,7 @@ class Events:
     def _is_open(self, fact: Incurred) -> bool:
         """Whether the two agents still work in each other's way, anywhere in what the owner held then. What was touched
         stays so until somebody has settled it."""
-        if fact.outcome != OVERLAPPING:
+        if fact.outcome not in (OVERLAPPING, CONTESTED):
             return fact.outcome == TOUCHED
         held = self._held.live(fact.reservation)
         if held is None or held.is_over:

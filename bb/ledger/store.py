@@ -82,6 +82,7 @@ class Store:
             self._clone.may_read()
         self.writer = writers.ours(self._journals_path, self._clone.writer) if self._clone else None
         self._index: Index | None = None
+        self.has_recorded = False
 
     @property
     def exists(self) -> bool:
@@ -272,6 +273,7 @@ class Store:
                 ]
 
             recorded = journal.append(events, lambda: lines.salt(os.urandom(5)))
+            self.has_recorded = True
             self._fold_own()
         return [event for event in recorded if event.kind != kinds.MERGED]
 

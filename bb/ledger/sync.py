@@ -15,6 +15,7 @@ import time
 
 from bb.coordination import admission, holdings
 from bb.coordination.admission import Admitted
+from bb.coordination.facts import Reserved
 from bb.kernel import clock, ids
 from bb.kernel.errors import Busy
 from bb.kernel.record import Record
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from bb.ledger.store import Store
 
 LOCK = "sync.lock"
+RESERVED = kinds.BY_FACT[Reserved][0]
 HOLDING_KINDS = frozenset(kinds.BY_FACT[fact][0].encode() for fact in holdings.FACTS)
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0  # seconds between two attempts, when others are faster
 PULL, PUSH, BOTH = "pull", "push", "both"
@@ -82,6 +84,7 @@ class Outcome(Record):
     went: int
     kinds: dict[str, int]  # of the events that came
     heard: dict[str, int]  # agents whose lines came, and how long before their writer's last line theirs was
+    reserved: tuple[str, ...]  # the reservations among what came
     forks: tuple[Fork, ...]
     joined: str | None
     attempts: int
@@ -99,6 +102,7 @@ class Sync:
         self._came = self._went = self._attempts = 0
         self._heard: dict[str, int] = {}
         self._kinds: dict[str, int] = {}
+        self._reserved: list[str] = []
         self._forks: list[Fork] = []
         self._joined: str | None = None
         self._is_gone = False  # the branch, from a remote that had it
@@ -134,6 +138,7 @@ class Sync:
             went=self._went,
             kinds=self._kinds,
             heard=self._heard,
+            reserved=tuple(self._reserved),
             forks=tuple(self._forks),
             joined=self._joined,
             attempts=self._attempts,
@@ -183,6 +188,8 @@ class Sync:
             except lines.Unreadable:
                 continue
             self._kinds[found["kind"]] = self._kinds.get(found["kind"], 0) + 1
+            if found["kind"] == RESERVED:
+                self._reserved.append(found["id"])
             said[found["by"]] = clock.parse_or(found["ts"], 0)
         last = max(said.values(), default=0)
         for who, at in said.items():

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bb.coordination import protocol
 from bb.coordination.facts import (
     ACCEPTED,
+    CONTESTED,
     OVERLAPPING,
     REVERTED,
     TAKEN_OVER,
@@ -203,6 +204,7 @@ TOLD = {
     TAKEN_OVER: "{incoming} took over {held}. {hint}.",
     OVERLAPPING: "{incoming} works in {scope}, which overlaps {held}. {hint}.",
     TOUCHED: "{incoming} changed {where}; you hold {held}. {hint}.",
+    CONTESTED: "{incoming}, your reservation of {scope} does not stand. {hint}.",
 }
 SETTLED = {
     ACCEPTED: "{who} accepts what {incoming} did in {where}.",
@@ -223,7 +225,8 @@ def settled(fact: Incurred, resolved: Resolved) -> list[Sent]:
 def _told(fact: Incurred) -> Sent:
     text = TOLD[fact.outcome].format(**fact.as_dict(), where=fact.where)
     body = "\n".join([text, *_found(fact)])
-    return Sent(fact.incoming, (fact.owner,), INFO, _subject(text), body, fact.bead, f"bead:{fact.bead}", False)
+    whom = fact.incoming if fact.outcome == CONTESTED else fact.owner
+    return Sent(fact.incoming, (whom,), INFO, _subject(text), body, fact.bead, f"bead:{fact.bead}", False)
 
 
 def _subject(text: str) -> str:

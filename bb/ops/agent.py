@@ -89,7 +89,7 @@ def heartbeat(desk: Desk, *, agent: AgentId | None = None) -> dict[str, Any]:
     state = liveness.liveness(last.seen_at, now, threshold) if last else None
     if last is None or state != liveness.ACTIVE:
         last = _come_back(desk, who, now, threshold)
-    beat = last.but(seen_at=now, beats=last.beats + 1)
+    beat = last.but(seen_at=now, beats=last.beats + 1, is_remote=False)
     presence.write(desk.place.store, beat)
     return life.shown(beat, now, threshold)
 

@@ -140,6 +140,13 @@ class Desk:
         agent = self.env.get("BB_AGENT", "")
         return agent if ids.is_agent_id(agent) else "user"
 
+    def sync_later(self) -> None:
+        """If something was recorded here, let a sync take it along, should one be due. Nobody waits for it."""
+        if self._store is not None and self._store.has_recorded:
+            from bb.ledger import background  # noqa: PLC0415  (only who records something)
+
+            background.start_if_due(self._store.path, self.cwd, self.env)
+
     def close(self) -> None:
         """Let go of what was opened."""
         if self._store is not None:

@@ -122,11 +122,17 @@ def return_of(desk: Desk, agent: Agent, now: int, threshold: int) -> list[Fact]:
 
 def beat(desk: Desk, agent: Agent, now: int) -> Presence:
     """Record that an agent has just been seen, with its record as the ledger has it."""
-    last = presence_of(agent, presence.read(desk.place.store, agent.agent_id, now), now).but(
-        seen_at=now, is_remote=False
-    )
+    last = presence_of(agent, presence.read(desk.place.store, agent.agent_id, now), now)
+    still = contested(desk, agent.agent_id) if last.contested else ()
+    last = last.but(seen_at=now, is_remote=False, contested=still)
     presence.write(desk.place.store, last)
     return last
+
+
+def contested(desk: Desk, agent: str) -> tuple[str, ...]:
+    """The scopes of an agent that it does not hold after all, because somebody in another clone does."""
+    held = desk.holdings(desk.store.caught_up(), desk.now())
+    return tuple(each.scope.text for each in held.of(agent) if not each.is_over and held.contested_by(each))
 
 
 def heard(desk: Desk, ages: Mapping[str, int]) -> None:
@@ -167,7 +173,8 @@ def presence_of(agent: Agent, last: Presence | None, now: int) -> Presence:
         "changes": agent.changes,
     }
     seen_at = presence.last_seen(agent.heard_at, last, now)
-    return Presence(agent.agent_id, seen_at, last.beats if last else 0, record, bool(last and last.is_remote))
+    known = last or Presence(agent.agent_id, seen_at, 0, record)
+    return known.but(seen_at=seen_at, record=record)
 
 
 def shown(presence: Presence, now: int, threshold: int) -> dict[str, Any]:
@@ -178,4 +185,5 @@ def shown(presence: Presence, now: int, threshold: int) -> dict[str, Any]:
         "last_seen_at": clock.text(presence.seen_at),
         "version": changes + presence.beats,
         "liveness": liveness.liveness(presence.seen_at, now, threshold),
+        **({"contested": list(presence.contested)} if presence.contested else {}),
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bb.coordination import changes, liveness, roster
 from bb.kernel import clock, ids, jsontext
 from bb.kernel.errors import Refused
-from bb.ledger import git, presence, queue, tree, walk
+from bb.ledger import git, lastsync, pins, presence, publish, queue, tree, walk
 from bb.ledger import mail as mails
 from bb.ledger.protocol import Events
 from bb.messaging import mail
@@ -66,6 +66,23 @@ def status(desk: Desk) -> dict[str, Any]:
             for waiter in queue.line(desk.place.store)
         ],
         "is_damaged": bool(desk.store.damages()),
+        "sync": _synced(desk),
+    }
+
+
+def _synced(desk: Desk) -> dict[str, Any] | None:
+    """When this clone last met its remote, and what that does not have yet; None where nothing is published."""
+    known = pins.read(desk.place.store)
+    if known.arbiter is None:
+        return None
+    last = lastsync.read(desk.place.store)
+    return {
+        "remote": known.arbiter,
+        "unpublished": publish.unpublished(desk.store, known.remote(known.arbiter).tip).count,
+        "ok_at": clock.text(last.ok_at) if last and last.ok_at is not None else None,
+        "tried_at": clock.text(last.at) if last else None,
+        "failed_with": last.code if last else None,
+        "in_background": last.background if last else False,
     }
 
 

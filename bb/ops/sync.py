@@ -5,13 +5,14 @@ from __future__ import annotations
 from bb.coordination import roster
 from bb.kernel import ids
 from bb.kernel.errors import BbError, NotFound, Refused, Usage
+from bb.ledger import background as in_background
 from bb.ledger import intake, lastsync, pins
 from bb.ledger import publish as publishing
 from bb.ledger import remote as remotes
 from bb.ledger.lastsync import LastSync
 from bb.ledger.published import LOCAL
 from bb.ledger.sync import BOTH, PULL, PUSH, AlreadySyncing, Outcome, Sync, Turn
-from bb.ops import life
+from bb.ops import contests, life
 from bb.ops.catalogue import op
 from bb.ops.params import Name, Seconds
 
@@ -60,12 +61,13 @@ class Timeout(Seconds):
 
 @op(
     "sync",
-    examples=("bb sync --publish", "bb sync", "bb sync --pull --json", "bb sync --local"),
+    examples=("bb sync --publish", "bb sync", "bb sync --pull --json", "bb sync --local", "bb sync --background"),
     pull="Only bring in what others have published.",
     push="Only publish what is here.",
     local="Only publish to the local ref refs/bb/ledger; nothing leaves this machine.",
     publish="Publish to this remote for the first time, and from then on with every sync.",
     dry_run="Say what would be published and who could see it, and do nothing.",
+    background="Start a sync and do not wait for it, if this clone publishes and none was tried just now.",
 )
 def sync(
     desk: Desk,
@@ -77,18 +79,20 @@ def sync(
     local: bool = False,
     publish: bool = False,
     dry_run: bool = False,
+    background: bool = False,
 ) -> dict[str, Any]:
     """Bring in what others have published, and publish what is here. Plain git, no server.
 
     The ledger travels on a branch of its own, `bb-ledger`. HEAD, index, work tree and your branches are never touched,
     no hook runs, nothing prompts. The first publication to a remote is asked for with --publish, which says what
     becomes visible to whom. Whatever arrives is verified first; a ledger that was rewritten is refused, and your own
-    copy kept. One sync at a time: a second one is told so, and is done.
+    copy kept. One sync at a time: a second one is told so, and is done. Where a clone publishes, commands that record
+    something start a sync in the background, at most every five minutes; BB_SYNC=off keeps them from it.
     """
-    if sum([pull, push or publish, local]) > 1 or (dry_run and (pull or local)):
-        raise OneDirection(
-            "--pull, --push (or --publish) and --local exclude each other; --dry-run goes with publishing"
-        )
+    if sum([pull, push or publish or dry_run, local, background]) > 1:
+        raise OneDirection("--pull, --push (or --publish, or --dry-run), --local and --background exclude each other")
+    if background:
+        return {"started": background_sync(desk)}
     if local:
         return commit(desk)
     name = _remote(desk, remote)
@@ -155,7 +159,8 @@ def _synced(desk: Desk, name: str, direction: str, patience: int, *, publishes: 
         return {"already_running": True, "remote": name}
     _note(desk, name, now, None, outcome)
     life.heard(desk, outcome.heard)
-    answer = {"already_running": False} | _shown(desk, outcome, publishes=publishes)
+    lost = contests.tell(desk, outcome.reserved)
+    answer = {"already_running": False} | _shown(desk, outcome, publishes=publishes) | {"contested": lost}
     if outcome.forks:
         raise intake.LedgerForked(
             f"{outcome.forks[0].lines} lines of writer {outcome.forks[0].writer} were put aside", **answer
@@ -164,10 +169,17 @@ def _synced(desk: Desk, name: str, direction: str, patience: int, *, publishes: 
 
 
 def _shown(desk: Desk, outcome: Outcome, *, publishes: bool) -> dict[str, Any]:
-    answer = {name: value for name, value in outcome.as_dict().items() if name != "heard"}
+    answer = {name: value for name, value in outcome.as_dict().items() if name not in ("heard", "reserved")}
     answer["forks"] = [fork.as_dict() for fork in outcome.forks]
     answer["from_agents"] = sorted(who for who in outcome.heard if ids.is_principal(who))
     return answer | ({"visible_to": _visible_to(desk, outcome.remote)} if publishes else {})
+
+
+def background_sync(desk: Desk) -> bool:
+    """Start a sync that nobody waits for; whether one was started."""
+    if pins.read(desk.place.store).arbiter is None:
+        return False
+    return in_background.start_if_due(desk.place.store, desk.cwd, desk.env, in_background.SOON)
 
 
 def _would_show(desk: Desk, known: Pins, name: str) -> dict[str, Any]:
@@ -205,5 +217,6 @@ def _note(desk: Desk, name: str, now: int, refusal: BbError | None, outcome: Out
             message=refusal.message if refusal else None,
             came=outcome.came if outcome else 0,
             went=outcome.went if outcome else 0,
+            background=in_background.MARK in desk.env,
         ),
     )

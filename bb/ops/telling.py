@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bb.coordination import holdings, liveness, notices
 from bb.coordination.facts import (
+    CONTESTED,
     OVERLAPPING,
     REFUSED,
     TAKEN_OVER,
@@ -134,6 +135,8 @@ def _incursion(fact: Incurred, by: str) -> Sentence | None:
     """That somebody met, or touched, what another agent holds; and who found that, where it was somebody else."""
     if fact.outcome == TAKEN_OVER:
         return None  # the taking over tells it
-    how = {REFUSED: "was refused", OVERLAPPING: "works in", TOUCHED: "changed"}.get(fact.outcome, "met")
+    how = {REFUSED: "was refused", OVERLAPPING: "works in", CONTESTED: "reserved elsewhere", TOUCHED: "changed"}.get(
+        fact.outcome, "met"
+    )
     found = "" if by == fact.incoming else f"found that {fact.incoming} "
     return f"{found}{how} {fact.where}, held by {fact.owner}", fact.bead, [fact.owner, fact.incoming]

@@ -1,0 +1,40 @@
+"""A sync that nobody waits for: started beside a command that recorded something, at most once in a while.
+
+Only where somebody has synced before; the child checks by itself whether this clone publishes. The time of `sync.json`
+is that of the last attempt, so several commands at once start one.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from bb.ledger import lastsync
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MARK = "BB_BACKGROUND"  # tells the child that nobody waits for it
+SETTING = "BB_SYNC"  # `off`: never start one
+RARELY, SOON = (
+    300.0,
+    10.0,
+)  # seconds since the last attempt: beside any command, and when a hook says it is a good moment
+PATIENCE = 20
+
+
+def start_if_due(store: str, cwd: str, env: Mapping[str, str], after: float = RARELY) -> bool:
+    """Start a sync if the last attempt was so many seconds ago; whether one was started."""
+    age = lastsync.age(store)
+    if age is None or age < after or env.get(SETTING) == "off" or MARK in env or not hasattr(os, "posix_spawn"):
+        return False
+    try:
+        os.utime(os.path.join(store, lastsync.NAME))
+        nothing = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)]
+        command = [sys.executable, "-m", "bb", "sync", "--timeout", str(PATIENCE), "--json"]
+        ours = {"PWD": cwd, MARK: "1"}
+        os.posix_spawn(sys.executable, command, {**env, **ours}, file_actions=nothing, setsid=True)
+    except (OSError, NotImplementedError):
+        return False
+    return True

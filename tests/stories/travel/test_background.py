@@ -1,0 +1,81 @@
+"""A sync that nobody waits for: only where somebody has synced before, rarely, and never in anybody's way."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.stories.travel.travel_support import Clone, agents_at_work, clone, hub
+
+AMBER, COBALT = "amber-otter", "cobalt-harbor"
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> list[Clone]:
+    return agents_at_work(hub(tmp_path / "hub.git"), AMBER, COBALT)
+
+
+def long_ago(at: Clone) -> None:
+    """Let the last attempt to sync be an hour old."""
+    os.utime(at.store / "sync.json", (time.time() - 3600,) * 2)
+
+
+def arrives(at: Clone, scope: str) -> bool:
+    """Whether what is published comes to have a reservation of that scope, within a while."""
+    for _ in range(200):
+        at.sync(pull=True)
+        if scope in {held for _, held, _ in at.holds()}:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_a_command_that_records_something_starts_one_when_the_last_is_long_ago(pair: list[Clone]):
+    here, there = pair
+    long_ago(here)
+
+    assert here.bb("agent", "reserve", "--agent", AMBER, "--scope", "src", "--bead", "bb-1").status == 0
+
+    assert arrives(there, "src")
+    last = here.ask("status")["sync"]
+    assert (last["in_background"], last["failed_with"], last["unpublished"]) == (True, None, 0)
+
+
+@pytest.mark.parametrize("case", ["just-now", "switched-off", "only-read"])
+def test_otherwise_none_is_started(pair: list[Clone], case: str):
+    here, _ = pair
+    if case != "just-now":
+        long_ago(here)
+    before = os.stat(here.store / "sync.json").st_mtime_ns
+    words = (
+        ["agent", "list"]
+        if case == "only-read"
+        else ["agent", "reserve", "--agent", AMBER, "--scope", "s", "--bead", "b"]
+    )
+
+    assert here.bb(*words, **({"BB_SYNC": "off"} if case == "switched-off" else {})).status == 0
+
+    assert os.stat(here.store / "sync.json").st_mtime_ns == before
+
+
+def test_a_clone_that_has_never_published_starts_none(tmp_path: Path):
+    alone = clone(hub(tmp_path / "hub.git"), "alone")
+    alone.ask("agent.register", name=AMBER, role="builder")
+
+    assert alone.sync(background=True) == {"started": False}
+    assert not (alone.store / "sync.json").exists()
+
+
+def test_status_says_what_is_not_published_yet_and_what_went_wrong(tmp_path: Path, pair: list[Clone]):
+    here, _ = pair
+    here.ask("agent.reserve", agent=AMBER, scope=["src"], bead="bb-1")
+    assert here.ask("status")["sync"]["unpublished"] == 2
+    (tmp_path / "hub.git").rename(tmp_path / "away.git")
+    here.refused("sync")
+
+    shown = here.bb("status", BB_NOW="2026-01-05T12:10:00Z")
+
+    assert "Synced with origin 10m ago; 2 not published yet; the last attempt failed: OFFLINE" in shown.out
