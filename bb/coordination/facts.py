@@ -133,6 +133,14 @@ class Resolved(Record):
     note: str | None = None
 
 
+class Redacted(Record):
+    """AGENT takes an event back: its payload is hidden, for a REASON."""
+
+    agent: str
+    event: str
+    reason: str
+
+
 class Resumed(Record):
     """A RESUME: AGENT goes on under an identity that was there before, for a REASON and on EVIDENCE."""
 

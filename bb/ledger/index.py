@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import time
 
+from bb.coordination import redactions
 from bb.kernel import ids, jsontext
 from bb.kernel.errors import Busy
 from bb.kernel.record import Record
 from bb.ledger import disk
+from bb.ledger import line as lines
 from bb.ledger.reader import Damage, Reader, Unusable, cursor_of, growth
 from bb.ledger.sqlite import sqlite3
 
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from bb.ledger.journal import Journal, Position
     from bb.ledger.reader import Progress
 
-VERSION = 5
+VERSION = 6
 MOST_AT_ONCE = 500  # of SQLite's 999 values in one question
 PAUSE = 0.01
 PATIENCE = 10.0  # seconds to wait for another process that is catching up
@@ -70,6 +72,7 @@ class Index:
         self.path = path
         self.own_writer = own_writer
         self.is_in_memory = False
+        self._found_hidden: dict[str, frozenset[str]] = {}
         self._journals: Sequence[Journal] = ()
         self._connection = self._open()
 
@@ -224,7 +227,9 @@ class Index:
             self._connection.execute("begin immediate")
             with _Transaction(self._connection):
                 self._create()
-                self._read(journals, progress)
+                if not self._read(journals, progress):
+                    self._create()  # now it is known what is hidden
+                    self._read(journals, progress)
         except sqlite3.DatabaseError as error:
             self._start_over(error)
             self._catch_up(journals, progress)
@@ -238,7 +243,8 @@ class Index:
             self._refuse_another_version()
             before = self.damages()
             has_read = bool(self.heads())
-            self._read(journals, progress)
+            if not self._read(journals, progress):
+                raise Unusable("something that was read has been taken back")
             if has_read and self.damages() != before:
                 # Either a journal is damaged, or it is another one than the index has read. A rebuild tells.
                 raise Unusable("the index does not fit its journals")
@@ -252,13 +258,26 @@ class Index:
         grown = [(journal, growth(journal, *cursors.get(journal.writer, (0, 0, None, None)))) for journal in journals]
         return [(journal, size) for journal, size in grown if size]
 
-    def _read(self, journals: Sequence[Journal], progress: Progress | None) -> None:
+    def _read(self, journals: Sequence[Journal], progress: Progress | None) -> bool:
+        """Read on; whether that is all, because nothing was folded that turned out to be taken back."""
         unread = self._unread(journals)
         total = sum(size for _, size in unread)
-        reader = Reader(self._connection, total, progress)
+        known = self.hidden()
+        reader = Reader(self._connection, total, progress, known)
         with reader:
             for journal, _ in unread:
                 reader.read(journal)
+        for fact in reader.redacted:
+            wishes = self._found_hidden.get(fact.event, frozenset())
+            self._found_hidden[fact.event] = wishes | {fact.agent}
+        return not any(_is_readable(journals, fact.event) for fact in reader.redacted if fact.event not in known)
+
+    def hidden(self) -> dict[str, frozenset[str]]:
+        """The events that were taken back, and by whose wish."""
+        known = redactions.hidden(self.states(redactions.NAME))
+        for event, wishes in self._found_hidden.items():
+            known[event] = known.get(event, frozenset()) | wishes
+        return known
 
     # -- the file
 
@@ -339,6 +358,13 @@ class Index:
     def _refuse_to_wait(self, error: sqlite3.DatabaseError) -> None:
         if "locked" in str(error) or "busy" in str(error):
             raise IndexBusy from error
+
+
+def _is_readable(journals: Sequence[Journal], event: str) -> bool:
+    """Whether a line that was taken back is here, and still says what it said."""
+    writer, n = ids.split_event_id(event)
+    raw = next((journal.line(n) for journal in journals if journal.writer == writer), None)
+    return raw is not None and not lines.is_blank(raw)
 
 
 def _parsed_first(rows: Cursor) -> list[Any]:

@@ -11,13 +11,14 @@ from __future__ import annotations
 import os
 from itertools import islice
 
+from bb.coordination.facts import Redacted
 from bb.kernel.errors import Conflict
 from bb.kernel.record import Record
-from bb.ledger import disk, writers
+from bb.ledger import disk, kinds, writers
 from bb.ledger import line as lines
 from bb.ledger.journal import Journal
 from bb.ledger.line import BadLine, Link
-from bb.ledger.published import NotALedger
+from bb.ledger.published import LedgerRewritten, NotALedger
 from bb.ledger.store import JOURNALS
 
 TYPE_CHECKING = False
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from bb.ledger.published import Commit
     from bb.ledger.store import Store
 
+REDACTED = b'"kind":"x.bb.redacted"'
 ASIDE = "forked"  # the folder for lines that stood where published ones stand
 
 
@@ -60,6 +62,7 @@ def checked(store: Store, commits: Sequence[Commit], published: dict[str, int]) 
 
     PUBLISHED says up to which number each writer's lines are out on some remote.
     """
+    _refuse_wrong_blanks(store, commits)
     runs: dict[str, list[bytes]] = {}
     starts: dict[str, int] = {}
     for commit in commits:
@@ -67,6 +70,29 @@ def checked(store: Store, commits: Sequence[Commit], published: dict[str, int]) 
             starts.setdefault(writer, first)
             runs.setdefault(writer, []).append(octets)
     return [_checked(store, writer, starts[writer], b"".join(run), published) for writer, run in runs.items()]
+
+
+def _refuse_wrong_blanks(store: Store, commits: Sequence[Commit]) -> None:
+    """Refuse commits that blank what nobody has taken back."""
+    blanked = {event for commit in commits for event in commit.blanked}
+    if not blanked:
+        return
+    known = set(store.caught_up().hidden())
+    for raw in (raw for commit in commits for _, _, octets in commit.added for raw in octets.split(b"\n")[:-1]):
+        if REDACTED in raw:
+            fact = _redaction(raw)
+            known |= {fact.event} if fact else set()
+    if wrong := blanked - known:
+        raise LedgerRewritten(f"the payload of {min(wrong)} is gone, and nobody has redacted it")
+
+
+def _redaction(raw: bytes) -> Redacted | None:
+    try:
+        found = lines.members(raw)
+    except lines.Unreadable:
+        return None
+    fact = kinds.fact_of(found["kind"], found["data"], found["by"])
+    return fact if isinstance(fact, Redacted) else None
 
 
 def _checked(store: Store, writer: str, first: int, octets: bytes, published: dict[str, int]) -> Incoming:

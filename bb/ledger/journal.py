@@ -290,6 +290,28 @@ class Journal:
                 raise disk.refusal(error) from error
         return moved.count(b"\n")
 
+    def blank(self, n: int) -> bool:
+        """Take the payload out of line N where it stands; whether it was still there. The lock must be held.
+
+        The line stays as long as it was, and its head as it is, so every link of the chain holds.
+        """
+        home = [segment for segment in self.segments() if segment.first <= n]
+        raw = self.line(n)
+        after = None if raw is None else lines.blanked(raw)
+        if not home or after is None or after == raw:
+            return False
+        try:
+            fd = os.open(home[-1].path, os.O_RDWR | NO_FOLLOW)
+            try:
+                os.lseek(fd, self._offset_of(home[-1], n, is_last=False), os.SEEK_SET)
+                disk.write_all(fd, after)
+                disk.sync_data(fd)
+            finally:
+                os.close(fd)
+        except OSError as error:
+            raise disk.refusal(error) from error
+        return True
+
     def append(self, events: Callable[[Link], Sequence[Event]], salt: Callable[[], str]) -> list[Event]:
         """Record the events that follow from the last link, in one write. The lock must be held."""
         self.mend()

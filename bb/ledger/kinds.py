@@ -6,13 +6,14 @@ shown as it is, and skipped by every fold.
 
 from __future__ import annotations
 
-from bb.coordination import holdings, notices, roster
+from bb.coordination import holdings, notices, redactions, roster
 from bb.coordination.facts import (
     ACCEPTED,
     REVERTED,
     TRANSFERRED,
     Expired,
     Incurred,
+    Redacted,
     Registered,
     Released,
     Renewed,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from bb.messaging.facts import MailFact
 
     Fits = Callable[[object], bool]
-    Fact = AgentFact | HoldingFact | NoticeFact | MailFact
+    Fact = AgentFact | HoldingFact | NoticeFact | MailFact | Redacted
 
 GENESIS = "group.create"
 MERGED = "x.bb.merged"
@@ -54,6 +55,7 @@ WRITTEN: tuple[tuple[type[Fact], str, tuple[str, ...]], ...] = (
     (Renewed, "x.bb.renewed", ("by", "reservation_id", "ttl_minutes")),
     (Released, "x.bb.released", ("by", "reservation_id")),
     (Expired, "x.bb.expired", ("by", "reservation_id")),
+    (Redacted, "x.bb.redacted", ("by", "event_id", "reason")),
     (TakenOver, "x.bb.taken_over", ("by", "reservation_id", "owner", "liveness", "archived")),
     (Resolved, "x.bb.resolved", ("by", "event_id", "state", "note")),
 )
@@ -72,7 +74,7 @@ MARKS = {b"chat.message": b'"mail":{', b"chat.reaction": b'"signal":"', b"system
 BY_FACT = {fact: (kind, members) for fact, kind, members in WRITTEN}
 
 FOLDS: dict[type[Fact], tuple[ModuleType, ...]] = {
-    fact: tuple(fold for fold in (roster, holdings, notices, letters, mailbox) if fact in fold.FACTS)
+    fact: tuple(fold for fold in (roster, holdings, notices, redactions, letters, mailbox) if fact in fold.FACTS)
     for fact in [*BY_FACT, *FORMED]
 }
 FOLD_BY_NAME = {fold.NAME: fold for folds in FOLDS.values() for fold in folds}

@@ -153,6 +153,11 @@ def blanked(line: bytes) -> bytes | None:
     return head + mark + b"null".ljust(len(data) - 1) + b"}" if len(data) > len(b"null") else None
 
 
+def is_blank(line: bytes) -> bool:
+    """Whether the payload of LINE has been taken out."""
+    return line.partition(DATA)[2][:-1].rstrip(b" ") == b"null"
+
+
 def is_same_event(one: bytes, other: bytes) -> bool:
     """Whether two lines record the same event: alike, but that the payload of either may have been blanked."""
     return one == other or one == blanked(other) or other == blanked(one)

@@ -71,11 +71,18 @@ def _tip(written: Any) -> Tip | None:
     if written is None:
         return None
     heads = {writer: Head(*head) for writer, head in written["heads"].items()}
-    return Tip(written["commit"], written["generation"], Charter(**written["charter"]), heads)
+    blanked = frozenset(written.get("blanked", ()))
+    return Tip(written["commit"], written["generation"], Charter(**written["charter"]), heads, blanked)
 
 
 def _written(tip: Tip | None) -> dict[str, Any] | None:
     if tip is None:
         return None
     heads = {writer: [head.n, head.first] for writer, head in tip.heads.items()}
-    return {"commit": tip.commit, "generation": tip.generation, "charter": tip.charter.as_dict(), "heads": heads}
+    return {
+        "commit": tip.commit,
+        "generation": tip.generation,
+        "charter": tip.charter.as_dict(),
+        "heads": heads,
+        **({"blanked": sorted(tip.blanked)} if tip.blanked else {}),
+    }

@@ -6,14 +6,15 @@ lines of every writer in the store go out: ours, a container's that shares the d
 
 from __future__ import annotations
 
+from bb.kernel import ids
 from bb.kernel.record import Record
 from bb.ledger import git
 from bb.ledger.journal import Journal
-from bb.ledger.published import CHARTER, LOCAL, README, Charter, Head, Tip, is_full, path_of
+from bb.ledger.published import CHARTER, LOCAL, README, Charter, Head, Tip, file_with, is_full, path_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from bb.ledger.pins import Pins
     from bb.ledger.store import Store
@@ -35,13 +36,23 @@ class Unpublished(Record):
 
     heads: Mapping[str, int]
     count: int
+    blanks: tuple[str, ...] = ()  # published events that have been taken back since
+
+    def __bool__(self) -> bool:
+        return bool(self.count or self.blanks)
 
 
 def unpublished(store: Store, tip: Tip | None) -> Unpublished:
     """What TIP lacks of the sound lines here."""
     out = {writer: head.n for writer, head in tip.heads.items()} if tip else {}
     more = {writer: n for writer, n in store.caught_up().heads().items() if n > out.get(writer, 0)}
-    return Unpublished(more, sum(n - out.get(writer, 0) for writer, n in more.items()))
+    blanks = tuple(event for event in store.redacted() if tip and _is_out(event, out) and event not in tip.blanked)
+    return Unpublished(more, sum(n - out.get(writer, 0) for writer, n in more.items()), blanks)
+
+
+def _is_out(event: str, out: Mapping[str, int]) -> bool:
+    writer, n = ids.split_event_id(event)
+    return n <= out.get(writer, 0)
 
 
 def commit(store: Store, tip: Tip | None, wanted: Unpublished, now: int) -> Tip:
@@ -59,6 +70,8 @@ def commit(store: Store, tip: Tip | None, wanted: Unpublished, now: int) -> Tip:
         )
         if tip is None:
             importer.say(_file(CHARTER, charter.text().encode()) + _file(README, ABOUT))
+        for path, octets in _blanked(store, tip, wanted.blanks) if tip else ():
+            importer.say(_file(path, octets))
         for writer, last in wanted.heads.items():
             for first, octets in _files(store, writer, heads.get(writer), last):
                 importer.say(_file(path_of(writer, first), octets))
@@ -68,7 +81,14 @@ def commit(store: Store, tip: Tip | None, wanted: Unpublished, now: int) -> Tip:
         importer.say(b"done\n")
         if importer.end() or not name:
             raise git.GitFailed("git fast-import could not make the commit")
-    return Tip(name, generation, charter, heads)
+    return Tip(name, generation, charter, heads, (tip.blanked if tip else frozenset()) | set(wanted.blanks))
+
+
+def _blanked(store: Store, tip: Tip, events: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+    """The published files with events that have been taken back since, as they are here."""
+    files = {file_with(store.place.common, tip.commit, event): ids.split_event_id(event)[0] for event in events}
+    for (path, first, last), writer in files.items():
+        yield path, store.octets(writer, first, last if last > 0 else tip.heads[writer].n)
 
 
 def commit_here(store: Store, known: Pins, now: int) -> tuple[Tip, int]:
@@ -79,12 +99,12 @@ def commit_here(store: Store, known: Pins, now: int) -> tuple[Tip, int]:
     arbiter = known.remote(known.arbiter).tip if known.arbiter else None
     here = git.ask(["rev-parse", "--verify", "--quiet", LOCAL], git_dir=store.place.common).out.decode().strip()
     last = known.local if known.local and known.local.commit == here else None
-    if last and not unpublished(store, last).count:
+    if last and not unpublished(store, last):
         return last, 0
     base = arbiter or last
     wanted = unpublished(store, base)
     new = unpublished(store, last or arbiter).count
-    return (commit(store, base, wanted, now), new) if wanted.count or base is None else (base, 0)
+    return (commit(store, base, wanted, now), new) if wanted or base is None else (base, 0)
 
 
 def _files(store: Store, writer: str, head: Head | None, last: int) -> Iterator[tuple[int, bytes]]:

@@ -86,6 +86,7 @@ class Tip(Record):
     generation: int
     charter: Charter
     heads: dict[str, Head]
+    blanked: frozenset[str] = frozenset()  # events whose payload has been taken out since they were published
 
 
 class Commit(Record):
@@ -125,6 +126,7 @@ class History:
         self._charter = known.charter if known else None
         self._generation = known.generation if known else 0
         self._last = known.commit if known else ""
+        self._blanked = set(known.blanked) if known else set()
         self._files: dict[str, bytes] = {}  # the last file of each writer seen so far, as it is
 
     @property
@@ -132,7 +134,7 @@ class History:
         """The last commit that was verified."""
         if self._charter is None:
             raise NotALedger
-        return Tip(self._last, self._generation, self._charter, dict(self._heads))
+        return Tip(self._last, self._generation, self._charter, dict(self._heads), frozenset(self._blanked))
 
     def upto(self, commit: str, progress: Callable[[int, int], None] | None = None) -> Iterator[Commit]:
         """Every commit behind the known tip, oldest first, up to COMMIT. Refused at the first that is not right."""
@@ -199,6 +201,7 @@ class History:
         if self._charter is None:
             raise NotALedger(f"commit {name[:12]} has no {CHARTER}")
         self._generation += 1
+        self._blanked.update(blanked)
         self._last = name
         return Commit(name, parent, self._generation, tuple(added), tuple(blanked))
 
@@ -228,6 +231,17 @@ class History:
         if self._charter and (found.repo, found.epoch) != (self._charter.repo, self._charter.epoch):
             raise LedgerRewritten(f"{CHARTER} names another ledger than before")
         self._charter = found
+
+
+def file_with(git_dir: str, commit: str, event: str) -> tuple[str, int, int]:
+    """The file that holds an event in a commit: its path, and the numbers of its first and last line."""
+    writer, n = ids.split_event_id(event)
+    folder = path_of(writer, 1).rpartition("/")[0]
+    listed = git.output(["ls-tree", "-z", "--name-only", commit, f"{folder}/"], git_dir=git_dir)
+    firsts = [_segment(path.decode())[1] for path in listed.split(b"\0") if path]
+    first = max(number for number in firsts if number <= n)
+    following = min((number for number in firsts if number > n), default=0)
+    return path_of(writer, first), first, following - 1
 
 
 def _change(entry: bytes, path: bytes) -> Change:

@@ -6,6 +6,8 @@ is a damage; nothing behind it is read, and the index remembers where it is.
 
 from __future__ import annotations
 
+from bb.coordination import redactions
+from bb.coordination.facts import Redacted
 from bb.kernel import ids, jsontext
 from bb.kernel.record import Record
 from bb.ledger import kinds
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
+    from bb.coordination.redactions import Hidden
     from bb.kernel.order import Place
     from bb.ledger.journal import Block, Journal, Segment
 
@@ -50,9 +53,13 @@ class Damage(Record):
 class Reader:
     """Reads journals on from their cursors and folds what they say, within one transaction."""
 
-    def __init__(self, connection: sqlite3.Connection, total: int, progress: Progress | None) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, total: int, progress: Progress | None, hidden: Hidden | None = None
+    ) -> None:
         self._connection = connection
         self._is_first = connection.execute("select 1 from state limit 1").fetchone() is None
+        self._hidden = hidden or {}
+        self.redacted: list[Redacted] = []  # what was found to be taken back
         self._total = total
         self._done = 0
         self._progress = progress
@@ -134,6 +141,10 @@ class Reader:
         fact = kinds.fact_of(kind, found["data"], found["by"])
         if fact is None:
             return
+        if self._hidden and redactions.is_hidden(ids.event_id(writer, n), found["by"], kind, self._hidden):
+            return
+        if isinstance(fact, Redacted):
+            self.redacted.append(fact)
         at, ts = [found["l"], writer, n], found["ts"]
         if "salvaged_from" in found["data"]:
             at, ts = _origin(found["data"], at, ts)

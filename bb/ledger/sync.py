@@ -174,6 +174,7 @@ class Sync:
             self._joined = after.charter.repo
         incoming = intake.checked(self.store, commits, self._published_anywhere())
         self._forks += intake.write(self.store, incoming)
+        self.store.blank_redacted()
         self._came += sum(self.store.caught_up().heads().values()) - before
         for each in incoming:
             self._hear(each.more)
@@ -211,14 +212,14 @@ class Sync:
 
     def _may_push_at_once(self) -> bool:
         tip = self.pin.tip
-        return tip is not None and self._has(tip) and publish.unpublished(self.store, tip).count > 0
+        return tip is not None and self._has(tip) and bool(publish.unpublished(self.store, tip))
 
     def _publish(self) -> None:
         """Publish what is not published, trying again when others were faster."""
         if self._is_gone and self.pin.tip:
             remote.push(self.store.place.common, self.name, self.pin.tip.commit, None, self._left())
         pause = FIRST_PAUSE
-        while (wanted := publish.unpublished(self.store, self.pin.tip)).count:
+        while wanted := publish.unpublished(self.store, self.pin.tip):
             self._attempts += 1
             try:
                 self.push(wanted)
@@ -231,7 +232,7 @@ class Sync:
             except remote.Offline:
                 # Perhaps it has arrived, and only the answer was lost. Looking tells, if that is possible.
                 self.look()
-                if publish.unpublished(self.store, self.pin.tip).count:
+                if publish.unpublished(self.store, self.pin.tip):
                     raise
 
     def push(self, wanted: publish.Unpublished) -> Tip:

@@ -44,7 +44,10 @@ GROUPS: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "scope": (("bb.ops.scope",), "Scopes: what a path or pattern means, and whether two of them meet."),
     "sessions": (("bb.ops.sessions",), "Sessions: the work in hand, bead by bead, and what was said about it."),
-    "ledger": (("bb.ops.ledger", "bb.ops.sync"), "The ledger itself: look at it, check it, carry it away."),
+    "ledger": (
+        ("bb.ops.ledger", "bb.ops.sync", "bb.ops.redaction"),
+        "The ledger itself: look at it, check it, carry it away.",
+    ),
 }
 
 # Ops that must answer in little more than an interpreter's start, and the module each is in: they are dispatched

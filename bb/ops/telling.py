@@ -12,6 +12,7 @@ from bb.coordination.facts import (
     TRANSFERRED,
     Expired,
     Incurred,
+    Redacted,
     Registered,
     Released,
     Renewed,
@@ -83,6 +84,8 @@ class _Teller:
                 return "took up its work again", None, [agent]
             case Updated(agent):
                 return "changed its role or name", None, [agent]
+            case Redacted(_, event):
+                return f"redacted {event}", None, []
             case Retired(agent):
                 return f"retired {agent}", None, [agent]
             case Seen(agent, after) if after != liveness.ACTIVE:

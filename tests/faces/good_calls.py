@@ -38,6 +38,7 @@ GOOD = {
     "scope.compare": ["src/*", "src/lib"],
     "sessions.show": ["bb-1"],
     "ledger.show": ["EVENT"],
+    "ledger.redact": ["MESSAGE", "--reason", "a slip", "--agent", "user"],
 }
 ONCE = {"agent.register": 7, "agent.retire": 4}  # what cannot be done twice, and how the second time ends
 

@@ -1,0 +1,50 @@
+"""Taking back what should never have been said."""
+
+from __future__ import annotations
+
+from bb.coordination import redactions
+from bb.ops import life
+from bb.ops.catalogue import op
+from bb.ops.params import Reason, Someone, Text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.ledger.index import Index
+    from bb.ops.desk import Desk
+
+
+class EventId(Text):
+    """The event, as `bb ledger log` shows it."""
+
+    metavar = "EVENT"
+
+
+@op(
+    "ledger.redact",
+    examples=(
+        "bb ledger redact k7q2mzp4x3ab.17 --reason 'a password' --agent user",
+        "bb ledger redact k7q2mzp4x3ab.17 --reason 'a name that must not be there' --json",
+    ),
+)
+def redact(desk: Desk, event: EventId, *, reason: Reason, agent: Someone | None = None) -> dict[str, Any]:
+    """Take back what an event says: hidden at once, and blanked in every copy that syncs.
+
+    The line stays in its place with its head (who, when, which kind), so every chain still holds. What it said is gone
+    from this clone at once, from the published copy with the next sync, from other clones with theirs. Git keeps the
+    earlier commits of the branch, and so does whoever fetched them: a password that was published has to be changed.
+    Whoever recorded the event may redact it, and the person (`--agent user`) anything. Doing it again changes nothing.
+    """
+    who = life.caller(desk, agent or desk.principal(), may_be_person=True)
+    store = desk.store
+    store.must_exist()
+    found = store.event(event)
+    fact = redactions.redact(event, found.kind, found.by, who, reason)
+
+    def decide(index: Index) -> list[Any]:
+        return [] if who in index.hidden().get(event, ()) else [fact]
+
+    store.record(decide, by=who, now=desk.now())
+    store.blank_redacted()
+    return {"event_id": event, "kind": found.kind, "by": found.by, "redacted_by": who, "reason": reason}
