@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from bb.ops.catalogue import Op
     from bb.ops.desk import Desk
 
+FILED = ("ci.check",)
+
 
 def perform(op: Op, given: Mapping[str, Any], *, as_json: bool, is_typed: bool = False) -> int:
     """Call OP and say what it answers; the exit status."""
@@ -29,7 +31,7 @@ def perform(op: Op, given: Mapping[str, Any], *, as_json: bool, is_typed: bool =
         ask = None if as_json or not _is_somebody_there() else _ask
         at: Desk = desk.here(progress.shown(), ask, _tell if progress.is_watched() else None)
         try:
-            answer = op.answer(at, arguments)
+            answer = _filed(op, at, arguments) if _is_filed(op, arguments) else op.answer(at, arguments)
             if op.streams and not isinstance(answer, dict):
                 say.stream(op, answer, as_json=as_json, is_endless=bool(arguments.get("follow")))
             else:
@@ -40,6 +42,17 @@ def perform(op: Op, given: Mapping[str, Any], *, as_json: bool, is_typed: bool =
         return 0
 
     return guarded(op.words, call, as_json=as_json)
+
+
+def _is_filed(op: Op, arguments: Mapping[str, Any]) -> bool:
+    """Whether the answer is wanted in a file, whatever it is."""
+    return op.name in FILED and "output" in arguments
+
+
+def _filed(op: Op, at: Desk, arguments: Mapping[str, Any]) -> Any:
+    from bb.cli import reports  # noqa: PLC0415  (no hot verb files anything)
+
+    return reports.filed(op, at, arguments)
 
 
 def _is_somebody_there() -> bool:

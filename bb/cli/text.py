@@ -53,6 +53,8 @@ def findings(error: BbError) -> Iterable[str]:
         from bb.cli import travel  # noqa: PLC0415
 
         return travel.would_show(error.details)
+    if "findings" in error.details:
+        return _judged(error.details)
     return _screen("problems", error.details) if "problems" in error.details else []
 
 
@@ -139,6 +141,12 @@ def _checked(found: dict[str, Any]) -> list[str]:
     return lines
 
 
+def _judged(answer: dict[str, Any]) -> Iterable[str]:
+    from bb.cli import reports  # noqa: PLC0415  (only CI wants any)
+
+    return reports.of(answer)
+
+
 def _compared(found: dict[str, Any]) -> list[str]:
     return [
         found["class"],
@@ -220,6 +228,7 @@ FORMS: dict[str, Callable[[Any], Iterable[str]]] = {
     "agent send": _message,
     "agent ack": _message,
     "check": _checked,
+    "ci check": _judged,
     "scope compare": _compared,
     "init": _init,
     "doctor": _doctor,

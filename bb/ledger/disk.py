@@ -193,6 +193,42 @@ def make_folder(path: str) -> None:
         raise refusal(error) from error
 
 
+def temporary_folder(prefix: str) -> str:
+    """A new folder of our own, where the system keeps what nobody needs for long. (`tempfile` costs as much as git.)"""
+    usual = [os.environ.get(name, "") for name in ("TMPDIR", "TEMP", "TMP")]
+    where = next((path for path in [*usual, "/tmp", "/var/tmp"] if path and os.path.isdir(path)), ".")  # noqa: S108
+    path = os.path.join(os.path.abspath(where), prefix + os.urandom(8).hex())
+    try:
+        os.mkdir(path, 0o700)
+    except OSError as error:
+        raise refusal(error) from error
+    return path
+
+
+def remove_folder(path: str) -> None:
+    """Remove a folder of ours with all that is in it, as far as the system lets us."""
+    for folder, folders, files in os.walk(path, topdown=False):
+        for name in files:
+            _remove_read_only(os.path.join(folder, name))
+        for name in folders:
+            _remove_empty(os.path.join(folder, name))
+    _remove_empty(path)
+
+
+def _remove_read_only(path: str) -> None:
+    """Remove a file, as git's objects are; Windows does not let go of one that may not be written."""
+    if os.name == "nt":
+        os.chmod(path, 0o600)
+    remove_if_there(path)
+
+
+def _remove_empty(folder: str) -> None:
+    try:
+        os.rmdir(folder)
+    except OSError:
+        return
+
+
 def names(folder: str) -> list[str]:
     """The names in a folder, sorted; none when there is no folder."""
     try:

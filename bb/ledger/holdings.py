@@ -40,7 +40,7 @@ class Holdings:
         for scope in wanted:
             lies = scopes.comparison(scope, ignore_case=self._ignore_case or in_any_clone)
             for reservation in _reservations(self._near(scope)):
-                other = _scope(reservation)
+                other = scope_of(reservation)
                 if other and self.counts(reservation) and (kind := lies(other)) != scopes.DISJOINT:
                     found.append(Overlap(scope, self._held_on(other, reservation), kind))
         return sorted(found, key=lambda overlap: overlap.kind != scopes.EXACT)
@@ -140,17 +140,25 @@ class Holdings:
             return [(each.scope, each.reservation.bead) for each in held]
         ended = [each for each in self.ever_of(agent) if each.ended_at is not None]
         last = max((each.ended_at or 0 for each in ended), default=0)
-        return [(scope, each.bead) for each in ended if each.ended_at == last and (scope := _scope(each))]
+        return [(scope, each.bead) for each in ended if each.ended_at == last and (scope := scope_of(each))]
 
     def worked_in(self, agent: str, bead: str, wanted: Iterable[Scope]) -> bool | None:
         """Whether AGENT ever held what meets one of the WANTED scopes for BEAD; None when it held nothing for it."""
-        ever = [scope for each in self.ever_about(bead) if each.agent == agent and (scope := _scope(each))]
+        ever = [scope for each in self.ever_about(bead) if each.agent == agent and (scope := scope_of(each))]
         met = (scopes.compare(one, other, ignore_case=self._ignore_case) for one in wanted for other in ever)
         return any(kind != scopes.DISJOINT for kind in met) if ever else None
 
     def lies_in(self, path: str, scope: Scope) -> bool:
         """Whether a PATH, as git writes it, lies within SCOPE."""
         return scopes.covers(scope, scopes.existing(path), ignore_case=self._ignore_case)
+
+    def ever(self) -> list[Reservation]:
+        """Every reservation there ever was."""
+        return _reservations(self._index.states(holdings.NAME))
+
+    def seen_at(self, agent: str) -> int:
+        """When the agent gave its last sign of life."""
+        return self._seen_of(agent)[0]
 
     def liveness_of(self, agent: str) -> str:
         """How alive the agent is."""
@@ -162,7 +170,7 @@ class Holdings:
 
     def held(self, reservation: Reservation) -> Held | None:
         """What RESERVATION is worth now; None when its scope says nothing to this version."""
-        scope = _scope(reservation)
+        scope = scope_of(reservation)
         return self._held_on(scope, reservation) if scope else None
 
     def live(self, reservation: str) -> Held | None:
@@ -205,6 +213,7 @@ def _reservations(entries: Iterable[tuple[str, Any]]) -> list[Reservation]:
     return [found for name, state in entries if (found := holdings.reservation(name, state))]
 
 
-def _scope(reservation: Reservation) -> Scope | None:
+def scope_of(reservation: Reservation) -> Scope | None:
+    """The scope that is held; None when it says nothing to this version."""
     found = scopes.stored(reservation.scope)
     return found and found.but(is_file=reservation.is_file)

@@ -184,10 +184,10 @@ class History:
         blanked: list[str] = []
         for change in sorted(changes, key=lambda change: change.path):
             if change.path in (CHARTER, README):
-                self._read_charter(change, _blob(objects, change.new, SMALL))
+                self._read_charter(change, blob(objects, change.new, SMALL))
                 continue
-            writer, first = _segment(change.path)
-            now = _blob(objects, change.new, LARGEST)
+            writer, first = segment_of(change.path)
+            now = blob(objects, change.new, LARGEST)
             before = self._before(change, objects)
             if len(now) < len(before):
                 raise LedgerRewritten(f"{change.path} has lost lines")
@@ -209,7 +209,7 @@ class History:
         if NO_BLOB.issuperset(change.old):
             return b""
         known = self._files.get(change.path)
-        return _blob(objects, change.old, LARGEST) if known is None else known
+        return blob(objects, change.old, LARGEST) if known is None else known
 
     def _grown(self, writer: str, first: int, has_begun: bool, more: bytes, now: bytes) -> int:
         """The number of the first of the lines that have come; a writer's last file grows, or a new one goes on."""
@@ -227,7 +227,7 @@ class History:
     def _read_charter(self, change: Change, octets: bytes) -> None:
         if change.path == README:
             return
-        found = _charter(octets)
+        found = charter_of(octets)
         if self._charter and (found.repo, found.epoch) != (self._charter.repo, self._charter.epoch):
             raise LedgerRewritten(f"{CHARTER} names another ledger than before")
         self._charter = found
@@ -238,7 +238,7 @@ def file_with(git_dir: str, commit: str, event: str) -> tuple[str, int, int]:
     writer, n = ids.split_event_id(event)
     folder = path_of(writer, 1).rpartition("/")[0]
     listed = git.output(["ls-tree", "-z", "--name-only", commit, f"{folder}/"], git_dir=git_dir)
-    firsts = [_segment(path.decode())[1] for path in listed.split(b"\0") if path]
+    firsts = [segment_of(path.decode())[1] for path in listed.split(b"\0") if path]
     first = max(number for number in firsts if number <= n)
     following = min((number for number in firsts if number > n), default=0)
     return path_of(writer, first), first, following - 1
@@ -255,7 +255,7 @@ def _change(entry: bytes, path: bytes) -> Change:
     return Change(written, old.decode(), new.decode())
 
 
-def _segment(path: str) -> tuple[str, int]:
+def segment_of(path: str) -> tuple[str, int]:
     """The writer and first number of a file of lines; refused when it has no place in a ledger."""
     writer, _, name = path[5:].partition("/")
     number = name.removesuffix(".jsonl")
@@ -265,7 +265,7 @@ def _segment(path: str) -> tuple[str, int]:
     return writer, int(number)
 
 
-def _blob(objects: git.Conversation, name: str, most: int) -> bytes:
+def blob(objects: git.Conversation, name: str, most: int) -> bytes:
     """The contents of a blob, unless there are too many."""
     objects.say(name.encode() + b"\n")
     header = objects.line().split()
@@ -292,7 +292,7 @@ def _blanked(path: str, writer: str, first: int, before: bytes, now: bytes) -> l
     return found
 
 
-def _charter(octets: bytes) -> Charter:
+def charter_of(octets: bytes) -> Charter:
     try:
         found: Any = jsontext.read(octets)
         charter = Charter(**{name: found[name] for name in Charter.__match_args__})

@@ -256,7 +256,7 @@ class Sync:
     def _pin(self, pin: Pin, commits: Iterable[Commit] = ()) -> None:
         after: Pins = self.pins.with_remote(self.name, pin)
         if after.arbiter in (None, self.name):
-            after = after.but(admitted=_settled(after.admitted, commits))
+            after = after.but(admitted=settled(after.admitted, commits))
         self.pins = after
         pins.write(self.store.path, after)
 
@@ -264,7 +264,7 @@ class Sync:
         return self._deadline - time.monotonic()
 
 
-def _settled(known: Admitted, commits: Iterable[Commit]) -> Admitted:
+def settled(known: Admitted, commits: Iterable[Commit]) -> Admitted:
     """What publication has settled after some more commits."""
     for commit in commits:
         facts = [fact for writer, first, octets in commit.added for fact in _holding_facts(writer, first, octets)]

@@ -48,6 +48,7 @@ GROUPS: dict[str, tuple[tuple[str, ...], str]] = {
         ("bb.ops.ledger", "bb.ops.sync", "bb.ops.redaction"),
         "The ledger itself: look at it, check it, carry it away.",
     ),
+    "ci": (("bb.ops.ci",), "Continuous integration: may this change be merged, as far as others hold what it touches?"),
 }
 
 # Ops that must answer in little more than an interpreter's start, and the module each is in: they are dispatched
@@ -63,6 +64,7 @@ HOT = {
     "agent.ack": "bb.ops.mail",
     "check": "bb.ops.check",
     "sync": "bb.ops.sync",
+    "ci.check": "bb.ops.ci",
 }
 
 

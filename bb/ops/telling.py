@@ -10,6 +10,7 @@ from bb.coordination.facts import (
     TAKEN_OVER,
     TOUCHED,
     TRANSFERRED,
+    AgentFact,
     Expired,
     Incurred,
     Redacted,
@@ -77,19 +78,11 @@ class _Teller:
 
     def _sentence(self, fact: Any, by: str) -> Sentence | None:
         """What FACT says, the bead it is about, and who else."""
+        if isinstance(fact, AgentFact):
+            return _of_an_agent(fact)
         match fact:
-            case Registered(agent, role):
-                return f"started as {role}", None, [agent]
-            case Updated(agent, None, None):
-                return "took up its work again", None, [agent]
-            case Updated(agent):
-                return "changed its role or name", None, [agent]
             case Redacted(_, event):
                 return f"redacted {event}", None, []
-            case Retired(agent):
-                return f"retired {agent}", None, [agent]
-            case Seen(agent, after) if after != liveness.ACTIVE:
-                return f"is back, having been {after}", None, [agent]
             case Reserved(_, scope, bead, ttl):
                 return f"reserved {scope} for {ttl} minutes", bead, []
             case Incurred():
@@ -132,6 +125,21 @@ class _Teller:
             case TakenOver(_, _, owner, liveness):
                 return f"took {scope} over from {owner}, who was {liveness}", bead, [owner]
         return type(fact).__name__, bead, others
+
+
+def _of_an_agent(fact: AgentFact) -> Sentence | None:
+    """What became of an identity. That one is still at work is told to other clones, but is no news."""
+    match fact:
+        case Registered(agent, role):
+            return f"started as {role}", None, [agent]
+        case Updated(agent, None, None):
+            return "took up its work again", None, [agent]
+        case Updated(agent):
+            return "changed its role or name", None, [agent]
+        case Retired(agent):
+            return f"retired {agent}", None, [agent]
+        case Seen(agent, after):
+            return None if after == liveness.ACTIVE else (f"is back, having been {after}", None, [agent])
 
 
 def _incursion(fact: Incurred, by: str) -> Sentence | None:

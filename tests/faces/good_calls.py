@@ -24,6 +24,7 @@ GOOD = {
     "agent.wait": ["--agent", "quiet-heron", "--timeout", "0"],
     "check": ["docs/index.md"],
     "sync": ["--local"],
+    "ci.check": ["--base", "HEAD"],
     "resume": ["--agent", AMBER],
     "protocol.handoff": [
         *("--from", AMBER, "--to", COBALT, "--bead", "bb-1", "--subject", "Parser"),

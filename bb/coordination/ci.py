@@ -1,0 +1,263 @@
+"""Did a change touch what another agent held, or leave what its author had declared? Judged commit by commit.
+
+    the author held the path …                     another agent held it then     another agent holds it now
+    at the time of the commit                      both knew: no finding          a warning
+    when it was written, and not when committed    a warning                      a warning
+    never                                          an error: HELD_THEN            an error: HELD_NOW
+
+It is a warning, too, where the owner has agreed since: the INCURSION was accepted or transferred, or the author has the
+path by now.
+
+A commit's author is the agent in its last `BB-Agent:` trailer. Who has none is a person; a person is told and not
+stopped, so an error is a warning then, unless people are to be stopped too.
+
+Commits and reservations carry time stamps of different machines: no finding says more than that the clocks say so.
+"""
+
+from __future__ import annotations
+
+from bb.coordination import scopes
+from bb.coordination.authorship import author
+from bb.coordination.changes import OURS
+from bb.coordination.facts import ACCEPTED, TOUCHED, TRANSFERRED, Incurred
+from bb.coordination.leases import Near
+from bb.coordination.notices import is_known, notice, resolution
+from bb.kernel import clock
+from bb.kernel.errors import Conflict
+from bb.kernel.ids import PERSON
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
+
+    from bb.coordination.authorship import Author
+    from bb.coordination.leases import Lease
+    from bb.coordination.scopes import Scope
+    from bb.kernel.order import State
+
+    Agreement = tuple[str, str, str]  # who came in, whose it was, and the commit or path that is agreed to
+
+HELD_THEN, HELD_NOW, OUTSIDE = "held-then", "held-now", "outside-declared"
+STALE_TOKEN, UNCLEAR_AUTHOR = "stale-token", "unclear-author"
+RULES = {
+    HELD_THEN: "A commit changed a path that another agent held at that time.",
+    HELD_NOW: "A commit changed a path that another agent holds now.",
+    STALE_TOKEN: "A commit was made under a grant that a later one has superseded.",
+    OUTSIDE: "A commit changed a path outside of what its author had declared.",
+    UNCLEAR_AUTHOR: "A commit does not say clearly which agent made it.",
+}
+ERROR, WARNING = "error", "warning"
+
+
+class CiIncursion(Conflict):
+    """This change touches what another agent holds, or held when it was made."""
+
+    code = "CI_INCURSION"
+    hint = (
+        "ask the holder to hand it over or to agree, or leave those paths out; `bb agent status` shows who holds what"
+    )
+
+
+class OutsideDeclared(Conflict):
+    """This change goes beyond what its author had declared."""
+
+    code = "OUTSIDE_DECLARED"
+    hint = "reserve those paths and say why they belong to the work, or leave them out of this change"
+
+
+class UnclearAuthor(Conflict):
+    """A commit does not say clearly which agent made it."""
+
+    code = "UNCLEAR_AUTHOR"
+    hint = "end the message with one trailer such as `BB-Agent: amber-otter`"
+
+
+class Commit(Record):
+    """One commit, as far as it is judged. Paths are those that differ from every one of its parents."""
+
+    id: str
+    written_at: int  # by its author; rewriting a commit, as a rebase does, keeps this
+    committed_at: int
+    trailers: tuple[tuple[str, str], ...]
+    paths: tuple[str, ...]
+
+
+class Finding(Record):
+    """Something to tell about one path, and the commits it is about."""
+
+    rule: str
+    severity: str
+    path: str | None
+    agent: str | None
+    lease: Lease | None
+    commits: tuple[str, ...]
+    text: str
+
+    def shown(self) -> dict[str, Any]:
+        held = self.lease.reservation if self.lease else None
+        return {
+            "rule": self.rule,
+            "severity": self.severity,
+            "path": self.path,
+            "agent_id": self.agent,
+            "commits": list(self.commits),
+            "text": self.text,
+            "held_by": held.agent if held else None,
+            "scope": held.scope if held else None,
+            "bead_id": held.bead if held else None,
+            "reservation_id": held.id if held else None,
+        }
+
+
+class Known(Record):
+    """What the ledger says: who held what and how long, and what owners have agreed to."""
+
+    leases: Sequence[Lease]
+    agreements: frozenset[Agreement] = frozenset()
+
+
+class Wanted(Record):
+    """How strictly it is judged."""
+
+    now: int
+    otherwise: str | None = None  # the author of commits that name none
+    must_declare: bool = False
+    declared: tuple[Scope, ...] = ()  # what counts as declared beside what an author has reserved
+    is_strict: bool = False  # people are stopped too
+    ignore_case: bool = False
+
+
+def judge(commits: Sequence[Commit], known: Known, wanted: Wanted) -> list[Finding]:
+    """What there is to say about COMMITS, errors first; the same about several of them is said once."""
+    near = Near(known.leases, ignore_case=wanted.ignore_case)
+    found: dict[tuple[object, ...], Finding] = {}
+    for commit in commits:
+        for each in _judged(commit, near, known, wanted):
+            name = each.lease.reservation.id if each.lease else each.text
+            key = (each.rule, each.severity, each.path, each.agent, name)
+            same = found.get(key)
+            found[key] = same.but(commits=(*same.commits, commit.id)) if same else each
+    order = list(RULES)
+    return sorted(
+        found.values(), key=lambda each: (each.severity != ERROR, order.index(each.rule), each.path or "", each.text)
+    )
+
+
+def refusal(findings: Sequence[Finding]) -> type[Conflict] | None:
+    """The refusal that FINDINGS call for; None when there are only warnings."""
+    rules = {each.rule for each in findings if each.severity == ERROR}
+    if rules & {HELD_THEN, HELD_NOW, STALE_TOKEN}:
+        return CiIncursion
+    return OutsideDeclared if OUTSIDE in rules else UnclearAuthor if rules else None
+
+
+def is_incursion(finding: Finding) -> bool:
+    """Whether somebody touched what was not theirs: an agent that is only warned had held it too."""
+    return finding.lease is not None and (finding.severity == ERROR or finding.agent is None)
+
+
+def agreed(notices: Iterable[State]) -> frozenset[Agreement]:
+    """What owners have accepted or passed on, given every entry about notices: a commit, or paths where there was none
+    when it was found."""
+    incidents: dict[str, tuple[Incurred, list[State]]] = {}
+    for state in filter(is_known, notices):
+        fact = notice(state)
+        if isinstance(fact, Incurred) and fact.outcome == TOUCHED:
+            incidents.setdefault(fact.incident, (fact, []))[1].append(state)
+    return frozenset(
+        (fact.incoming, fact.owner, what)
+        for fact, twins in incidents.values()
+        if (said := resolution(fact, twins)) and said.state in (ACCEPTED, TRANSFERRED)
+        for what in ([fact.commit] if fact.commit else fact.paths)
+    )
+
+
+class _Touch(Record):
+    """One path that a commit changed, and every reservation that it lay in."""
+
+    commit: Commit
+    path: str
+    by: Author
+    severity: str
+    moment: int
+    mine: list[Lease]
+    others: list[Lease]
+
+    @property
+    def had_it(self) -> bool:
+        return any(each.held_at(self.moment) for each in self.mine)
+
+    @property
+    def has_it(self) -> bool:
+        return any(each.is_live for each in self.mine)
+
+    @property
+    def wrote_it(self) -> bool:
+        """Whether the author held the path when the change was written, which a rebase may have committed anew."""
+        return self.had_it or any(each.held_at(self.commit.written_at) for each in self.mine)
+
+
+def _judged(commit: Commit, near: Near, known: Known, wanted: Wanted) -> Iterator[Finding]:
+    by = author(commit.trailers, wanted.otherwise)
+    severity = ERROR if by.agent or wanted.is_strict else WARNING
+    for doubt in by.doubts:
+        text = f"commit {commit.id[:12]}: {doubt}"
+        yield Finding(UNCLEAR_AUTHOR, ERROR if wanted.is_strict else WARNING, None, by.agent, None, (commit.id,), text)
+    for path in commit.paths:
+        covering = near.covering(path)
+        mine = [each for each in covering if each.reservation.agent == by.agent]
+        others = [each for each in covering if each.reservation.agent != by.agent]
+        touch = _Touch(commit, path, by, severity, min(commit.committed_at, wanted.now), mine, others)
+        yield from _touched(touch, known.agreements)
+        if wanted.must_declare and not _is_declared(touch, wanted) and (by.agent or _judges_people(wanted)):
+            text = f"{_who(by)} had not declared this path"
+            yield Finding(OUTSIDE, severity, path, by.agent, None, (commit.id,), text)
+
+
+def _touched(touch: _Touch, agreements: frozenset[Agreement]) -> Iterator[Finding]:
+    """What others held of a path that a commit changed. Who held it too knew of them, or they of it."""
+    by = touch.by
+    for each in touch.others:
+        token, owner = each.token, each.reservation.agent
+        has_agreed = any((by.agent or PERSON, owner, what) in agreements for what in (touch.commit.id, touch.path))
+        severity = WARNING if touch.wrote_it or touch.has_it or has_agreed else touch.severity
+        if by.token is not None and token is not None and by.token < token:
+            text = f"made under token {by.token}; {owner} has {each.reservation.scope} under {token}"
+            yield Finding(STALE_TOKEN, touch.severity, touch.path, by.agent, each, (touch.commit.id,), text)
+        elif each.held_at(touch.moment) and not touch.had_it:
+            yield _finding(HELD_THEN, severity, touch, each, has_agreed)
+        elif each.is_live and not touch.has_it:
+            yield _finding(HELD_NOW, severity, touch, each, has_agreed)
+
+
+def _finding(rule: str, severity: str, touch: _Touch, lease: Lease, has_agreed: bool) -> Finding:
+    held = lease.reservation
+    verb = "has held" if lease.is_live else "held"
+    span = f"since {_minute(held.made_at)}, until {_minute(lease.until)}"
+    changed = f"{_who(touch.by)} changed this at {_minute(min(touch.commit.committed_at, clock.LAST))}"
+    text = f"{held.agent} {verb} {held.scope} for {held.bead} {span}; {changed}"
+    text += f"; {held.agent} has agreed" if has_agreed else ""
+    return Finding(rule, severity, touch.path, touch.by.agent, lease, (touch.commit.id,), text)
+
+
+def _who(by: Author) -> str:
+    return by.agent or "a person"
+
+
+def _minute(moment: int) -> str:
+    return f"{clock.text(moment)[:16]}Z"
+
+
+def _is_declared(touch: _Touch, wanted: Wanted) -> bool:
+    """Whether the author held the path then or holds it now, or somebody declared it. A tool's own files are free."""
+    if not OURS.isdisjoint(touch.path.split("/")) or touch.has_it or touch.wrote_it:
+        return True
+    lies = scopes.existing(touch.path)
+    return any(scopes.covers(scope, lies, ignore_case=wanted.ignore_case) for scope in wanted.declared)
+
+
+def _judges_people(wanted: Wanted) -> bool:
+    """People reserve nothing, so what they change can only lie outside of what was declared by word."""
+    return wanted.is_strict or bool(wanted.declared)

@@ -1,0 +1,263 @@
+"""Continuous integration: what a change touches, against what others hold and held."""
+
+from __future__ import annotations
+
+from bb.coordination import ci, ignoring, leases, notices, scopes
+from bb.coordination.facts import CI
+from bb.coordination.scopes import ScopeOutside
+from bb.kernel import clock, ids
+from bb.kernel.show import harmless
+from bb.ledger import history, peek, tree
+from bb.ledger.holdings import Holdings, scope_of
+from bb.ops.catalogue import op
+from bb.ops.params import Name, Plain, Scope, Someone, Text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from bb.coordination.reservations import Held
+    from bb.ledger.history import Change
+    from bb.ledger.index import Index
+    from bb.ops.desk import Desk
+
+IGNORE = ".bbignore"
+LARGEST_IGNORE = 1 << 20
+SHOWN = 1000  # findings in an answer, which tells how many there are
+PASS, FAIL = "pass", "fail"
+IGNORE_CASE = True  # in the clone where something was reserved, case may count for nothing
+
+
+class Revision(Plain):
+    """The commit that the change is meant for, such as origin/main. What is judged is what --head has beyond it."""
+
+    metavar = "REV"
+
+
+class Head(Plain):
+    """The last commit of the change; HEAD unless given."""
+
+    metavar = "REV"
+
+
+class DefaultAgent(Someone):
+    """The author of commits that have no BB-Agent trailer."""
+
+
+class DeclaredScope(Scope):
+    """A scope that counts as declared, whoever is the author. Implies --declared."""
+
+
+class Remote(Name):
+    """Where the ledger is published: the name of a remote, or a URL. Unless given, origin or the only remote."""
+
+    metavar = "REMOTE"
+
+
+class Unreachable(Text):
+    """What becomes of the change when the ledger cannot be reached: fail or pass."""
+
+    metavar = "fail|pass"
+    choices = (FAIL, PASS)
+
+
+class Form(Text):
+    """How to say it: text, github (annotations), sarif or junit."""
+
+    metavar = "FORMAT"
+    choices = ("text", "github", "sarif", "junit")
+
+
+class ReportFile(Name):
+    """Write it in that format to this file. The terminal gets text, or annotations where GitHub runs this."""
+
+    metavar = "FILE"
+
+
+@op(
+    "ci.check",
+    examples=(
+        "bb ci check --base origin/main",
+        "bb ci check --base origin/main --declared --format github",
+        "bb ci check --base 1a2b3c4 --head 5d6e7f8 --format sarif --output bb.sarif",
+        "bb ci check --base main --local --json",
+    ),
+    declared="Every changed path must lie in what its author had reserved, or in a --scope.",
+    strict="Stop people too, and repositories without a ledger.",
+    local="Judge by the ledger of this clone, and fetch nothing.",
+    record="Record what is found as INCURSIONs in the ledger of this clone; the holders are told by mail.",
+)
+def check(
+    desk: Desk,
+    *,
+    base: Revision,
+    head: Head = Head("HEAD"),  # noqa: B008  (a text)
+    agent: DefaultAgent | None = None,
+    declared: bool = False,
+    scope: list[DeclaredScope] | None = None,
+    strict: bool = False,
+    remote: Remote | None = None,
+    local: bool = False,
+    record: bool = False,
+    unreachable: Unreachable = Unreachable(FAIL),  # noqa: B008
+    format_: Form = Form("text"),  # noqa: B008
+    output: ReportFile | None = None,
+) -> dict[str, Any]:
+    """Does this change touch what another agent holds, or held when it was made? For CI.
+
+    The change is judged commit by commit; of a merge, only what differs from all its parents. A commit's author
+    is the agent in its BB-Agent trailer; a commit without one is a person's, who is told and not stopped. CI_INCURSION
+    (exit status 7) when another agent held or holds a path, OUTSIDE_DECLARED when an author left what it had declared.
+    The ledger is fetched from the remote, read and thrown away; contents of files are not needed, the history between
+    the two commits is. Paths that .bbignore names, as it is in the base, are not judged. Nothing is changed without
+    --record.
+    """
+    if record:
+        desk.store.must_exist()
+    change = history.between(desk.place, base, head)
+    judged, ignored = _without_ignored(desk, change)
+    wanted = ci.Wanted(
+        now=desk.now(),
+        otherwise=agent,
+        must_declare=declared or scope is not None,
+        declared=tuple(_scope(desk, text) for text in scope or ()),
+        is_strict=strict,
+        ignore_case=IGNORE_CASE,
+    )
+    known, source = _ledger(desk, remote, is_local=local, may_pass=unreachable == PASS, is_strict=strict)
+    findings = [] if known is None else ci.judge(judged, known, wanted)
+    answer = _answer(change, findings, source) | {"ignored_paths": ignored, "format": _shown_as(desk, format_, output)}
+    if record:
+        answer["recorded"] = _recorded(desk, findings)
+    if refusal := ci.refusal(findings):
+        raise refusal(_summary(findings), **answer)
+    return answer
+
+
+def _shown_as(desk: Desk, form: str, output: str | None) -> str:
+    """What the terminal gets. Where the report goes to a file, GitHub's log can still annotate the pull request."""
+    if output is None:
+        return form
+    return "github" if desk.env.get("GITHUB_ACTIONS") == "true" else "text"
+
+
+def _ledger(
+    desk: Desk, remote: str | None, *, is_local: bool, may_pass: bool, is_strict: bool
+) -> tuple[ci.Known | None, dict[str, Any]]:
+    """What the published ledger says, else the one of this clone; None where there is none to go by; and which."""
+    if is_local:
+        desk.store.must_exist()
+        return _own(desk, None)
+    try:
+        with peek.at(desk.place, remote) as found:
+            return _published(desk, found)
+    except peek.LedgerUnreachable as failed:
+        if not may_pass:
+            raise
+        return None, {"kind": "unreachable", "note": f"{failed.message}; nothing was judged"}
+    except peek.LedgerUnpublished as none:
+        if desk.store.exists:
+            return _own(desk, f"{none.message}; judged by the ledger of this clone")
+        if is_strict or remote:
+            raise
+        note = f"{none.message}, so nothing is held; `bb sync --publish` publishes a ledger"
+        return None, {"kind": "none", "note": note}
+
+
+def _own(desk: Desk, note: str | None) -> tuple[ci.Known, dict[str, Any]]:
+    return _known(desk, desk.store.caught_up(), desk.place.store), {"kind": "local", "note": note}
+
+
+def _published(desk: Desk, found: peek.Peek) -> tuple[ci.Known, dict[str, Any]]:
+    age = max(desk.now() - found.committed_at, 0) // clock.SECOND
+    return _known(desk, found.index, found.store), {
+        "kind": "published",
+        "note": None,
+        "remote": found.remote,
+        "tip": found.commit,
+        "generation": found.generation,
+        "committed_at": clock.text(found.committed_at),
+        "age_seconds": age,
+    }
+
+
+def _known(desk: Desk, index: Index, store: str) -> ci.Known:
+    """Every reservation there ever was and how long it was held, and what was agreed on. A global one that was not
+    admitted was never held."""
+    now = desk.now()
+    held = Holdings(index, store, now, desk.stale_after, ignore_case=IGNORE_CASE)
+    ever = [each for each in held.ever() if each.base is None or held.token(each)]
+    acts = leases.last_acts(ever)
+    spans = [
+        leases.lease(each, where, max(held.seen_at(each.agent), acts[each.agent]), now, held.token(each))
+        for each in ever
+        if (where := scope_of(each))
+    ]
+    return ci.Known(spans, ci.agreed(state for _, state in index.states(notices.NAME)))
+
+
+def _recorded(desk: Desk, findings: Sequence[ci.Finding]) -> list[str]:
+    """The INCURSIONs that are new to the ledger of this clone. What it does not know yet, it cannot tell of."""
+    from bb.ops import incursions  # noqa: PLC0415  (most who ask only want to know)
+
+    held = desk.holdings(desk.store.caught_up(), desk.now())
+    touched: dict[tuple[str, str], list[tuple[str, Held]]] = {}
+    for each in filter(ci.is_incursion, findings):
+        known = held.one(each.lease.reservation.id) if each.lease else None
+        if known and each.path and (what := held.held(known)):
+            for commit in each.commits:
+                touched.setdefault((each.agent or ids.PERSON, commit), []).append((each.path, what))
+    events = (incursions.report(desk, who, CI, met, commit) for (who, commit), met in touched.items())
+    return [event.id for several in events for event in several]
+
+
+def _without_ignored(desk: Desk, change: Change) -> tuple[list[ci.Commit], int]:
+    """The commits without the paths that the base's ignore file names, and how many paths those are."""
+    written = history.file_at(desk.place, change.base, IGNORE, LARGEST_IGNORE)
+    if not written:
+        return list(change.commits), 0
+    rules = ignoring.read(written, ignore_case=tree.minds_no_case(desk.place))
+    paths = {path for commit in change.commits for path in commit.paths}
+    ignored = {path for path in paths if rules.ignores(path)}
+    return [
+        commit.but(paths=tuple(path for path in commit.paths if path not in ignored)) for commit in change.commits
+    ], len(ignored)
+
+
+def _scope(desk: Desk, written: str) -> scopes.Scope:
+    """A scope that was declared by word. What lies in the work tree is the change's, so it has no say in this."""
+    root = tree.root_of(desk.place)
+    cwd = desk.cwd if desk.place.work_tree else root
+    try:
+        return scopes.scope(written, root=root, cwd=cwd, platform=tree.PLATFORM)
+    except ScopeOutside:
+        raise ScopeOutside(f"{harmless(written[:200])} lies outside the repository") from None
+
+
+def _answer(change: Change, findings: Sequence[ci.Finding], source: dict[str, Any]) -> dict[str, Any]:
+    errors = sum(each.severity == ci.ERROR for each in findings)
+    return {
+        "base": change.base,
+        "head": change.head,
+        "merge_base": change.merge_base,
+        "commits": len(change.commits),
+        "paths": len({path for commit in change.commits for path in commit.paths}),
+        "errors": errors,
+        "warnings": len(findings) - errors,
+        "findings": [each.shown() for each in findings[:SHOWN]],
+        "ledger": source,
+        "clock_trust": "low",  # time stamps of several machines were compared
+    }
+
+
+def _summary(findings: Sequence[ci.Finding]) -> str:
+    """What the first of the errors is, in short, and how many there are."""
+    errors = [each for each in findings if each.severity == ci.ERROR]
+    first = errors[0]
+    what = harmless(first.path) if first.path else first.text
+    if first.lease:
+        what += f" was not for {first.agent or 'a person'} to change, but for {first.lease.reservation.agent}"
+    elif first.rule == ci.OUTSIDE:
+        what += f" lies outside of what {first.agent or 'a person'} had declared"
+    return f"{what}; and {len(errors) - 1} more" if len(errors) > 1 else what

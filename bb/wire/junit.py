@@ -1,0 +1,53 @@
+"""What a change is told, as a JUnit report: every finding a test case, an error one that failed."""
+
+from __future__ import annotations
+
+from xml.sax.saxutils import escape, quoteattr
+
+from bb.kernel.show import harmless
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+SUITE = "bb ci check"
+
+
+def document(answer: Mapping[str, Any]) -> str:
+    """The findings of ANSWER. With none there is one test case, which passed: an empty report looks like none."""
+    cases = [_case(each) for each in answer["findings"]] or [_tag("testcase", classname="bb.ci", name="change") + "/>"]
+    failures = sum(each["severity"] == "error" for each in answer["findings"])
+    counts = {"tests": str(len(cases)), "failures": str(failures), "errors": "0", "skipped": "0", "time": "0"}
+    note = answer["ledger"]["note"]
+    return "\n".join(
+        [
+            '<?xml version="1.0" encoding="UTF-8"?>',
+            _tag("testsuites", **counts) + ">",
+            _tag("testsuite", name=SUITE, **counts) + ">",
+            *cases,
+            *([f"<system-out>{_text(note)}</system-out>"] if note else []),
+            "</testsuite>",
+            "</testsuites>\n",
+        ]
+    )
+
+
+def _case(finding: Mapping[str, Any]) -> str:
+    path = finding["path"] or finding["commits"][0][:12]
+    held = f" ({finding['held_by']})" if finding["held_by"] else ""
+    place = {"file": finding["path"]} if finding["path"] else {}
+    begin = _tag("testcase", classname=f"bb.{finding['rule']}", name=f"{path}{held}", **place, time="0")
+    if finding["severity"] != "error":
+        return f"{begin}><system-out>{_text(finding['text'])}</system-out></testcase>"
+    failure = _tag("failure", message=finding["text"], type=finding["rule"])
+    return f"{begin}>{failure}>commits: {' '.join(finding['commits'])}</failure></testcase>"
+
+
+def _tag(tag: str, /, **attributes: str) -> str:
+    """An opening tag without its end."""
+    return " ".join([f"<{tag}", *(f"{key}={quoteattr(harmless(value))}" for key, value in attributes.items())])
+
+
+def _text(text: str) -> str:
+    return escape(harmless(text))

@@ -1,0 +1,85 @@
+"""What a change is told, as SARIF 2.1.0: the format that code scanning reads.
+
+A finding about a path is a result with a place. One that has none, such as a commit without a clear author, is a
+notification about the run, since readers want every result to lie in a file.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from bb.kernel import jsontext
+from bb.kernel.digest import digest
+from bb.kernel.show import harmless
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+HOME = "https://github.com/beadboard/bb"
+
+
+def document(answer: Mapping[str, Any], rules: Mapping[str, str], version: str) -> str:
+    """The findings of ANSWER, each of one of RULES, as bb in this VERSION found them."""
+    findings = answer["findings"]
+    names = list(rules)
+    run = {
+        "tool": {"driver": _driver(rules, version)},
+        "invocations": [
+            {
+                "executionSuccessful": True,
+                "toolExecutionNotifications": [_notification(each) for each in findings if not each["path"]]
+                + [_note(note) for note in [answer["ledger"]["note"]] if note],
+            }
+        ],
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(each, names.index(each["rule"])) for each in findings if each["path"]],
+    }
+    return jsontext.dumps_ascii({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}) + "\n"
+
+
+def _driver(rules: Mapping[str, str], version: str) -> dict[str, Any]:
+    described = [
+        {
+            "id": rule,
+            "name": _camel(rule),
+            "shortDescription": {"text": about},
+            "helpUri": f"{HOME}/blob/main/docs/ci.md",
+        }
+        for rule, about in rules.items()
+    ]
+    return {"name": "bb", "version": version, "informationUri": HOME, "rules": described}
+
+
+def _result(finding: Mapping[str, Any], rule: int) -> dict[str, Any]:
+    octets = finding["path"].encode("utf-8", "surrogateescape")
+    place = {"artifactLocation": {"uri": quote(octets), "uriBaseId": "%SRCROOT%"}, "region": {"startLine": 1}}
+    same = [finding["rule"], finding["path"], finding["agent_id"], finding["reservation_id"]]
+    return {
+        "ruleId": finding["rule"],
+        "ruleIndex": rule,
+        "level": finding["severity"],
+        "message": {"text": _message(finding["text"])},
+        "locations": [{"physicalLocation": place}],
+        "partialFingerprints": {"bbFinding/v1": digest(jsontext.dumps_ascii(same).encode())},
+        "properties": {"commits": finding["commits"]},
+    }
+
+
+def _notification(finding: Mapping[str, Any]) -> dict[str, Any]:
+    return {"level": finding["severity"], "message": {"text": _message(finding["text"])}}
+
+
+def _note(text: str) -> dict[str, Any]:
+    return {"level": "warning", "message": {"text": _message(text)}}
+
+
+def _message(text: str) -> str:
+    """TEXT in which nothing is a link: `[words](place)` would be one."""
+    return harmless(text).replace("](", "] (")
+
+
+def _camel(rule: str) -> str:
+    return "".join(word.capitalize() for word in rule.split("-"))

@@ -1,0 +1,341 @@
+"""May this change be merged, as far as others hold what it touches?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from bb.coordination import authorship, ci, facts, holdings, leases, notices
+from bb.coordination.ci import ERROR, HELD_NOW, HELD_THEN, OUTSIDE, STALE_TOKEN, UNCLEAR_AUTHOR, WARNING
+from bb.coordination.holdings import Reservation
+from bb.coordination.leases import MARGIN, Lease
+from bb.coordination.scopes import Scope
+from bb.kernel import clock
+
+OTTER, HARBOR = "amber-otter", "cobalt-harbor"
+NOON = clock.parse("2026-01-05T12:00:00Z")
+
+
+def at(minutes: float) -> int:
+    return NOON + round(minutes * clock.MINUTE)
+
+
+def reservation(agent: str = OTTER, scope: str = "src/parser", **changes: Any) -> Reservation:
+    """Made at noon for two hours."""
+    made = Reservation(
+        *("aaaaaaaaaaaa.1", agent, scope, "bb-1", 120, False, False, NOON, NOON),
+        *(holdings.ACTIVE, None, None, "", None),
+    )
+    return made.but(**changes)
+
+
+def lease(
+    agent: str = OTTER,
+    scope: str = "src/parser",
+    *,
+    seen: float = 0,
+    now: float = 600,
+    token: int | None = None,
+    **changes: Any,
+) -> Lease:
+    return leases.lease(reservation(agent, scope, **changes), Scope(scope), at(seen), at(now), token)
+
+
+def commit(
+    *paths: str, by: str | None = HARBOR, minutes: float = 10, written: float | None = None, **more: str
+) -> ci.Commit:
+    trailers = [*([("BB-Agent", by)] if by else []), *((name.replace("_", "-"), value) for name, value in more.items())]
+    moment = at(minutes)
+    return ci.Commit("c0ffee", moment if written is None else at(written), moment, tuple(trailers), paths)
+
+
+def verdict(
+    *commits: ci.Commit, held: list[Lease], now: float = 600, agreed: Iterable[tuple[str, str, str]] = (), **wanted: Any
+) -> list[tuple[str, str]]:
+    known = ci.Known(held, frozenset(agreed))
+    found = ci.judge(commits, known, ci.Wanted(now=at(now), **wanted))
+    return [(each.severity, each.rule) for each in found]
+
+
+# -- who held it
+
+
+def test_what_another_agent_held_at_that_time_is_an_incursion_although_it_has_ended_since():
+    ended = lease(state=holdings.RELEASED, ended_at=at(30))
+
+    assert verdict(commit("src/parser/lex.py"), held=[ended]) == [(ERROR, HELD_THEN)]
+
+
+def test_what_the_author_held_is_its_own():
+    assert verdict(commit("src/parser/lex.py", by=OTTER), held=[lease()]) == []
+
+
+def test_what_nobody_holds_is_free():
+    assert verdict(commit("src/parse.py", "src/parsers/lex.py"), held=[lease(now=60)], now=60) == []
+
+
+@pytest.mark.parametrize("scope", ["src", ".", "src/parser/lex.py", "src/**/*.py", "src/par*", "*/parser"])
+def test_a_path_lies_in_every_scope_that_covers_it(scope: str):
+    assert verdict(commit("src/parser/lex.py"), held=[lease(scope=scope)]) == [(ERROR, HELD_THEN)]
+
+
+@pytest.mark.parametrize("scope", ["src/lexer", "docs", "src/*.py", "src/parser/lex.pyi", "SRC"])
+def test_a_path_lies_in_no_other_scope(scope: str):
+    assert verdict(commit("src/parser/lex.py"), held=[lease(scope=scope)]) == []
+
+
+def test_case_does_not_count_where_the_repository_says_so():
+    assert verdict(commit("SRC/Parser/lex.py"), held=[lease()], ignore_case=True) == [(ERROR, HELD_THEN)]
+
+
+def test_two_who_both_held_it_knew_of_each_other():
+    assert verdict(commit("src/parser/lex.py"), held=[lease(), lease(HARBOR, "src")]) == []
+
+
+def test_what_is_held_now_counts_although_it_was_free_then():
+    later = lease(made_at=at(60), renewed_at=at(60), now=90)
+
+    assert verdict(commit("src/parser/lex.py"), held=[later], now=90) == [(ERROR, HELD_NOW)]
+
+
+def test_who_held_it_when_it_was_committed_is_only_warned_of_who_holds_it_now():
+    mine = lease(HARBOR, state=holdings.RELEASED, ended_at=at(30))
+    theirs = lease(made_at=at(60), renewed_at=at(60), now=90)
+
+    assert verdict(commit("src/parser/lex.py"), held=[mine, theirs], now=90) == [(WARNING, HELD_NOW)]
+
+
+def test_who_rewrites_a_commit_later_is_warned_of_who_holds_it_by_then():
+    """A rebase gives a commit another time; the work was done when its author held the path."""
+    mine = lease(HARBOR, state=holdings.RELEASED, ended_at=at(30))
+    theirs = lease(made_at=at(60), renewed_at=at(60))
+
+    assert verdict(commit("src/parser/lex.py", minutes=90, written=10), held=[mine, theirs]) == [(WARNING, HELD_THEN)]
+
+
+def test_who_was_taken_over_and_goes_on_intrudes():
+    mine = lease(HARBOR, state=holdings.TAKEN_OVER, ended_at=at(40))
+    theirs = lease(made_at=at(40), renewed_at=at(40))
+
+    assert verdict(commit("src/parser/lex.py", minutes=50), held=[mine, theirs]) == [(ERROR, HELD_THEN)]
+
+
+def test_who_holds_it_by_now_is_only_warned():
+    passed_on = lease(state=holdings.RELEASED, ended_at=at(30))
+    mine = lease(HARBOR, made_at=at(30), renewed_at=at(30), now=60)
+
+    assert verdict(commit("src/parser/lex.py"), held=[passed_on, mine], now=60) == [(WARNING, HELD_THEN)]
+
+
+@pytest.mark.parametrize(
+    ("agreed", "severity"),
+    [
+        ((HARBOR, OTTER, "c0ffee"), WARNING),
+        ((HARBOR, OTTER, "src/parser/lex.py"), WARNING),
+        ((OTTER, HARBOR, "c0ffee"), ERROR),
+        ((HARBOR, "dusty-wren", "c0ffee"), ERROR),
+        ((HARBOR, OTTER, "beef"), ERROR),
+    ],
+)
+def test_what_its_owner_has_agreed_to_is_only_warned_of(agreed: tuple[str, str, str], severity: str):
+    assert verdict(commit("src/parser/lex.py"), held=[lease()], agreed=[agreed]) == [(severity, HELD_THEN)]
+
+
+@pytest.mark.parametrize(
+    ("state", "by", "counts"),
+    [
+        (facts.ACCEPTED, OTTER, True),
+        (facts.ACCEPTED, "user", True),
+        (facts.TRANSFERRED, OTTER, True),
+        (facts.REVERTED, HARBOR, False),
+        (facts.ACCEPTED, HARBOR, False),
+        (None, OTTER, False),
+    ],
+)
+@pytest.mark.parametrize(("found", "what"), [("c0ffee", {"c0ffee"}), ("", {"src/a", "src/b"})])
+def test_an_owner_agrees_by_accepting_an_incursion_or_passing_its_place_on(
+    state: str | None, by: str, counts: bool, found: str, what: set[str]
+):
+    touched = facts.Incurred(
+        *(HARBOR, OTTER, "aaaaaaaaaaaa.1", "partial", "src/a", "src", "active", "bb-1", facts.TOUCHED, ""),
+        *(facts.CI, ("src/a", "src/b"), 2, found, ""),
+    )
+    entry = notices.step(None, touched, [1, "aaaaaaaaaaaa", 2], "2026-01-05T12:00:00.000Z")
+    if state:
+        said = facts.Resolved(by, "aaaaaaaaaaaa.2", state)
+        entry = notices.step(entry, said, [2, "aaaaaaaaaaaa", 3], "2026-01-05T12:01:00.000Z")
+
+    assert ci.agreed([entry]) == ({(HARBOR, OTTER, each) for each in what} if counts else set())
+
+
+def test_the_same_about_several_commits_is_said_once():
+    found = ci.judge(
+        [commit("src/parser/lex.py"), commit("src/parser/lex.py", minutes=11).but(id="beef")],
+        ci.Known([lease()]),
+        ci.Wanted(now=at(600)),
+    )
+
+    assert [each.commits for each in found] == [("c0ffee", "beef")]
+
+
+# -- how long it was held
+
+
+@pytest.mark.parametrize(
+    ("minutes", "is_held"), [(-0.1, False), (0, True), (120, True), (121.9, True), (122, True), (122.1, False)]
+)
+def test_a_reservation_holds_from_when_it_was_made_to_its_time_and_two_minutes(minutes: float, is_held: bool):
+    """Clocks of two machines are compared, so two minutes are the holder's."""
+    assert MARGIN == 2 * clock.MINUTE
+    assert lease().held_at(at(minutes)) is is_held
+
+
+def test_a_sign_of_life_makes_it_last_but_no_longer_than_a_day():
+    assert lease(seen=100).until == at(220) + MARGIN
+    assert lease(seen=5000, now=6000).until == at(24 * 60) + MARGIN
+
+
+def test_giving_back_is_a_sign_of_life_and_the_end():
+    released = lease(state=holdings.RELEASED, ended_at=at(500))
+
+    assert (released.until, released.is_live) == (at(500), False)
+
+
+def test_what_had_lapsed_before_somebody_archived_it_was_not_held_in_between():
+    assert lease(state=holdings.EXPIRED, ended_at=at(500)).until == at(120) + MARGIN
+    assert lease(state=holdings.TAKEN_OVER, ended_at=at(500)).until == at(500)
+
+
+@pytest.mark.parametrize(("now", "is_live"), [(121, True), (123, False)])
+def test_what_has_lapsed_is_not_held_now(now: float, is_live: bool):
+    assert lease(now=now).is_live is is_live
+
+
+def test_a_commit_from_the_future_was_made_just_now():
+    assert verdict(commit("src/parser/lex.py", minutes=100_000), held=[lease(now=60)], now=60) == [(ERROR, HELD_THEN)]
+
+
+def test_reserving_anything_is_a_sign_of_life():
+    several = [reservation(), reservation(made_at=at(50), renewed_at=at(50)), reservation(HARBOR, renewed_at=at(70))]
+
+    assert leases.last_acts(several) == {OTTER: at(50), HARBOR: at(70)}
+
+
+# -- whose commit it is
+
+
+@pytest.mark.parametrize(
+    ("named", "agent", "doubts"),
+    [
+        ([], None, 0),
+        ([HARBOR], HARBOR, 0),
+        ([HARBOR, HARBOR], HARBOR, 0),
+        ([OTTER, HARBOR], HARBOR, 1),
+        ([HARBOR, "../x"], HARBOR, 1),
+        (["../x"], None, 1),
+        ([""], None, 1),
+        (["user"], None, 0),
+    ],
+)
+def test_the_last_trailer_that_names_an_agent_counts(named: list[str], agent: str | None, doubts: int):
+    found = authorship.author([("bb-agent", name) for name in named], None)
+
+    assert (found.agent, len(found.doubts)) == (agent, doubts)
+
+
+def test_who_names_nobody_is_who_is_named_for_all_of_them():
+    assert authorship.author([], OTTER).agent == OTTER
+    assert authorship.author([("BB-Agent", "user")], OTTER).agent is None
+
+
+def test_a_person_is_told_and_not_stopped_unless_people_are_to_be():
+    change = commit("src/parser/lex.py", by=None)
+
+    assert verdict(change, held=[lease()]) == [(WARNING, HELD_THEN)]
+    assert verdict(change, held=[lease()], is_strict=True) == [(ERROR, HELD_THEN)]
+    assert verdict(change, held=[lease()], otherwise=HARBOR) == [(ERROR, HELD_THEN)]
+
+
+def test_an_unclear_author_is_told_of():
+    change = commit("docs/a.md", by="../x")
+
+    assert verdict(change, held=[]) == [(WARNING, UNCLEAR_AUTHOR)]
+    assert verdict(change, held=[], is_strict=True) == [(ERROR, UNCLEAR_AUTHOR)]
+
+
+# -- what was declared
+
+
+def test_what_the_author_had_reserved_was_declared():
+    mine = lease(HARBOR, state=holdings.RELEASED, ended_at=at(30))
+    change = commit("src/parser/lex.py", "docs/a.md")
+
+    assert verdict(change, held=[mine], must_declare=True) == [(ERROR, OUTSIDE)]
+    assert verdict(change, held=[mine, lease(HARBOR, "docs")], must_declare=True) == []
+
+
+def test_what_was_declared_by_word_counts_for_everybody():
+    wanted = {"must_declare": True, "declared": (Scope("docs"),)}
+
+    assert verdict(commit("docs/a.md"), held=[], **wanted) == []
+    assert verdict(commit("src/a.py"), held=[], **wanted) == [(ERROR, OUTSIDE)]
+    assert verdict(commit("src/a.py", by=None), held=[], **wanted) == [(WARNING, OUTSIDE)]
+
+
+def test_a_person_reserves_nothing_and_so_leaves_nothing():
+    assert verdict(commit("src/a.py", by=None), held=[], must_declare=True) == []
+    assert verdict(commit("src/a.py", by=None), held=[], must_declare=True, is_strict=True) == [(ERROR, OUTSIDE)]
+
+
+def test_a_tools_own_files_need_no_declaration_but_may_be_held():
+    change = commit(".beads/issues.jsonl")
+
+    assert verdict(change, held=[], must_declare=True) == []
+    assert verdict(change, held=[lease(scope=".beads")]) == [(ERROR, HELD_THEN)]
+
+
+# -- tokens
+
+
+@pytest.mark.parametrize(("token", "found"), [("4", [(ERROR, STALE_TOKEN)]), ("5", []), ("6", [])])
+def test_a_token_lower_than_a_later_grants_is_fenced_off(token: str, found: list[tuple[str, str]]):
+    granted = lease(token=5, made_at=at(-300), renewed_at=at(-300), state=holdings.RELEASED, ended_at=at(-200))
+
+    assert verdict(commit("src/parser/lex.py", BB_Token=token), held=[granted]) == found
+
+
+def test_of_several_tokens_the_lowest_counts_and_what_is_no_number_is_told_of():
+    found = authorship.author([("BB-Agent", HARBOR), ("BB-Token", "7"), ("BB-Token", "3"), ("BB-Token", "x")], None)
+
+    assert (found.token, len(found.doubts)) == (3, 1)
+
+
+# -- what follows
+
+
+@pytest.mark.parametrize(
+    ("rules", "code"),
+    [
+        ([], None),
+        ([HELD_THEN, OUTSIDE], "CI_INCURSION"),
+        ([HELD_NOW], "CI_INCURSION"),
+        ([STALE_TOKEN], "CI_INCURSION"),
+        ([OUTSIDE, UNCLEAR_AUTHOR], "OUTSIDE_DECLARED"),
+        ([UNCLEAR_AUTHOR], "UNCLEAR_AUTHOR"),
+    ],
+)
+def test_the_gravest_finding_decides_what_it_is_refused_as(rules: list[str], code: str | None):
+    found = [ci.Finding(rule, ERROR, "a", HARBOR, None, ("c",), "t") for rule in rules]
+    refusal = ci.refusal([*found, ci.Finding(HELD_NOW, WARNING, "a", HARBOR, None, ("c",), "t")])
+
+    assert (refusal.code if refusal else None) == code
+
+
+def test_errors_come_first():
+    found = ci.judge(
+        [commit("src/parser/a.py", by=None), commit("src/parser/z.py")], ci.Known([lease()]), ci.Wanted(now=at(600))
+    )
+
+    assert [(each.severity, each.path) for each in found] == [(ERROR, "src/parser/z.py"), (WARNING, "src/parser/a.py")]
