@@ -55,6 +55,8 @@ def findings(error: BbError) -> Iterable[str]:
         return travel.would_show(error.details)
     if "findings" in error.details:
         return _judged(error.details)
+    if error.code == "PATH_HELD":
+        return _in_the_way(error.details)
     return _screen("problems", error.details) if "problems" in error.details else []
 
 
@@ -130,15 +132,70 @@ def _message(message: dict[str, Any]) -> list[str]:
 
 
 def _checked(found: dict[str, Any]) -> list[str]:
-    lines = []
-    for path in found["paths"]:
-        holders = "; ".join(
-            f"{'you hold' if each['agent_id'] == found['agent_id'] else each['agent_id'] + ' holds'} "
-            f"{harmless(each['scope'])}"
-            for each in path["held_by"]
-        )
-        lines.append(f"{path['verdict']:<6}  {harmless(path['path'])}{'  ' + holders if holders else ''}")
-    return lines
+    if "override" not in found:
+        return [_owned(path, found["agent_id"]) for path in found["paths"]]
+    return [*_unjudged(found), *_in_the_way(found), *_overridden(found), *_counted(found)]
+
+
+def _in_the_way(found: dict[str, Any]) -> list[str]:
+    return [_owned(path, found["agent_id"]) for path in found["paths"] if path["verdict"] == "held"]
+
+
+def _owned(path: dict[str, Any], who: str | None) -> str:
+    """A path and who holds it."""
+    holders = "; ".join(
+        f"{'you hold' if each['agent_id'] == who else each['agent_id'] + ' holds'} {harmless(each['scope'])}"
+        for each in path["held_by"]
+    )
+    return f"{path['verdict']:<6}  {harmless(path['path'])}{'  ' + holders if holders else ''}"
+
+
+def _unjudged(found: dict[str, Any]) -> list[str]:
+    """What a person must know who is not stopped."""
+    if (error := found["not_judged"]) is None:
+        return []
+    return [f"Warning: this commit was not judged: [{error['code']}] {harmless(error['message'])}"]
+
+
+def _overridden(found: dict[str, Any]) -> list[str]:
+    made = found["override"]
+    return (
+        [f"Went ahead all the same, which is recorded: {harmless(made['reason'])}  [{made['event_id']}]"]
+        if made
+        else []
+    )
+
+
+def _counted(found: dict[str, Any]) -> list[str]:
+    if not found["is_managed"]:
+        return ["There is no ledger here, so everything is free."]
+    if found["not_judged"]:
+        return []
+    held = sum(path["verdict"] == "held" for path in found["paths"])
+    return [
+        f"{len(found['paths']):,} staged, {held:,} held by others"
+        if held
+        else f"{len(found['paths']):,} staged, none held by others"
+    ]
+
+
+def _asked_by_git(found: dict[str, Any]) -> list[str]:
+    """What a hook says: nothing, where nothing is the matter."""
+    lines = [*_unjudged(found), *_in_the_way(found), *_overridden(found)]
+    return lines if found["agent_id"] or not lines else [*lines, "bb: you are not stopped, only told."]
+
+
+def _signed(found: dict[str, Any]) -> list[str]:
+    return [f"bb: no trailer in the message: {harmless(found['because'])}"] if found["because"] else []
+
+
+def _hooks(found: dict[str, Any]) -> list[str]:
+    doing = "Hooks in" if found.get("is_done", True) else "Would do in"
+    lines = [f"{doing} {harmless(found['folder'])}"]
+    for hook in found["hooks"]:
+        kept = f"  runs {harmless(hook['kept'])} first" if hook.get("kept") else ""
+        lines.append(f"  {hook['hook']:<18}  {hook.get('outcome') or hook['state']}{kept}")
+    return [*lines, *([f"Note: {harmless(found['note'])}"] if found["note"] else [])]
 
 
 def _judged(answer: dict[str, Any]) -> Iterable[str]:
@@ -229,6 +286,11 @@ FORMS: dict[str, Callable[[Any], Iterable[str]]] = {
     "agent ack": _message,
     "check": _checked,
     "ci check": _judged,
+    "hook pre-commit": _asked_by_git,
+    "hook prepare-commit-msg": _signed,
+    "hooks install": _hooks,
+    "hooks uninstall": _hooks,
+    "hooks status": _hooks,
     "scope compare": _compared,
     "init": _init,
     "doctor": _doctor,

@@ -154,6 +154,16 @@ class Resumed(Record):
     scope: str | None = None  # where the evidence lies
 
 
+class Overridden(Record):
+    """AGENT committed PATHS although others hold RESERVATIONS there, and gave a REASON."""
+
+    agent: str
+    reason: str
+    paths: tuple[str, ...]
+    reservations: tuple[str, ...]
+
+
 AgentFact = Registered | Updated | Retired | Seen
 HoldingFact = Reserved | Renewed | Released | Expired | TakenOver
 NoticeFact = Incurred | Resumed | Resolved
+GuardFact = Overridden

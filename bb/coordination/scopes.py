@@ -101,8 +101,12 @@ def _sound(text: str) -> str:
 
 
 def _is_control(character: str) -> bool:
-    """Also what is no text, and the last character of all, which stands for the end in the index."""
-    return character < " " or "\x7f" <= character <= "\x9f" or "\ud800" <= character <= "\udfff" or character == LAST
+    return character < " " or "\x7f" <= character <= "\x9f" or _is_no_text(character)
+
+
+def _is_no_text(character: str) -> bool:
+    """Also the last character of all, which stands for the end in the index."""
+    return "\ud800" <= character <= "\udfff" or character == LAST
 
 
 def _refuse_what_others_expand(text: str) -> None:
@@ -291,7 +295,8 @@ def lead(scope: Scope) -> str:
     """What all paths that SCOPE covers begin with, with a slash around every name, as a key to look overlaps up by.
 
     Of two scopes that overlap, whether or not case counts, one's lead begins with the other's. Accents are left out:
-    in lower case, letters and marks may be composed otherwise.
+    in lower case, letters and marks may be composed otherwise. It ends before what no scope from the ledger can have,
+    though the name of a file may.
     """
     text = "/"
     for each in scope.parts:
@@ -299,6 +304,8 @@ def lead(scope: Scope) -> str:
         if not isinstance(each, str):
             break
         text += "/"
+    if not text.isascii():
+        text = text[: next((place for place, character in enumerate(text) if _is_no_text(character)), len(text))]
     return globs.bare(globs.lower(text))
 
 

@@ -5,7 +5,7 @@ is stored: the ledger line has the first two, and the third is the reader's own.
 from __future__ import annotations
 
 from bb.coordination import protocol
-from bb.coordination.facts import CONTESTED, TOUCHED, Incurred, Resumed
+from bb.coordination.facts import CONTESTED, TOUCHED, Incurred, Overridden, Resumed
 from bb.kernel import ids
 from bb.kernel.errors import BbError
 from bb.messaging.facts import Acked, Agreed, Read, Sent
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from bb.coordination.facts import NoticeFact
+    from bb.coordination.facts import GuardFact, NoticeFact
     from bb.messaging.facts import MailFact
 
 # what a reaction says to `bb`, and what other clients show of it
@@ -28,10 +28,10 @@ def written(fact: Any) -> dict[str, Any]:
     return WRITERS[type(fact)](fact)
 
 
-def fact_of(kind: str, data: dict[str, Any], by: str) -> MailFact | NoticeFact | None:
+def fact_of(kind: str, data: dict[str, Any], by: str) -> MailFact | NoticeFact | GuardFact | None:
     """The fact that an event of one of these kinds is; None when it is something else."""
     try:
-        found: MailFact | NoticeFact | None = READERS[kind](data, by)
+        found: MailFact | NoticeFact | GuardFact | None = READERS[kind](data, by)
     except (KeyError, TypeError, ValueError, AttributeError, BbError):
         return None
     return found
@@ -207,6 +207,22 @@ def _discovered(fact: Incurred, incident: dict[str, Any]) -> Incurred | None:
     return fact.but(found_by=found_by, paths=tuple(paths), count=count, commit=commit, mark=mark) if is_right else None
 
 
+# -- a guard that was overruled
+
+
+def _overridden(fact: Overridden) -> dict[str, Any]:
+    return {"reason": fact.reason, "paths": list(fact.paths), "reservation_ids": list(fact.reservations)}
+
+
+def _read_override(data: dict[str, Any], by: str) -> Overridden | None:
+    paths, reservations = data["paths"], data["reservation_ids"]
+    if not (type(paths) is type(reservations) is list and all(type(text) is str for text in [data["reason"], *paths])):
+        return None
+    for reservation in reservations:
+        ids.split_event_id(reservation)
+    return Overridden(by, data["reason"], tuple(paths), tuple(reservations))
+
+
 def _listed(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
@@ -218,10 +234,12 @@ WRITERS: dict[type, Callable[[Any], dict[str, Any]]] = {
     Agreed: _gesture(AGREE),
     Incurred: _incurred,
     Resumed: _resumed,
+    Overridden: _overridden,
 }
 READERS: dict[str, Callable[[dict[str, Any], str], Any]] = {
     "chat.message": _read_message,
     "chat.ack": _read_ack,
     "chat.reaction": _read_reaction,
     "system.notify": _read_notice,
+    "x.bb.override": _read_override,
 }

@@ -1,4 +1,7 @@
-"""The only door to git. Bounded, never prompting, deaf to the environment a hook leaves behind."""
+"""The only door to git. Bounded, never prompting, deaf to the environment a hook leaves behind.
+
+What the guard of a commit asks is asked without `subprocess`, whose import takes longer than git does to answer.
+"""
 
 from __future__ import annotations
 
@@ -43,6 +46,8 @@ QUIET = {
     "GIT_NO_LAZY_FETCH": "1",
     "LC_ALL": "C",
 }
+# What a hook is told about the commit it is asked about: `git commit -a` and `git commit FILE` have their own index.
+OF_THE_COMMIT = ("GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES")
 # A repository's own settings must not start programs on our behalf.
 HARMLESS = (
     "-c",
@@ -152,10 +157,17 @@ class Conversation:
 def _started(arguments: Sequence[str], git_dir: str | None, env: Mapping[str, str] | None) -> child.Child:
     where = ["--git-dir", git_dir] if git_dir else []
     clean = {name: value for name, value in (env or os.environ).items() if name not in SCRUBBED}
+    return _spawned(["git", *HARMLESS, *where, *arguments], clean | QUIET)
+
+
+def _spawned(command: Sequence[str], env: Mapping[str, str]) -> child.Child:
+    """A git that was started. Its errors are ours where it could not be."""
     try:
-        return child.start(["git", *HARMLESS, *where, *arguments], clean | QUIET)
+        return child.start(command, env)
     except FileNotFoundError as error:
         raise GitNotFound from error
+    except OSError as error:
+        raise GitFailed(f"git cannot be started: {error.strerror}") from error
 
 
 def changed(work_tree: str) -> bytes:
@@ -180,3 +192,75 @@ def root_commit(git_dir: str) -> str | None:
     except GitFailed:
         return None
     return run(["rev-list", "--max-parents=0", "HEAD"], git_dir=git_dir).split()[-1]
+
+
+def hooks_path(top: str) -> tuple[str, str] | None:
+    """Where `core.hooksPath` is set and what it is, past the setting by which we switch hooks off for ourselves."""
+    said = run(["-C", top, "config", "--show-scope", "-z", "--type=path", "--get-all", "core.hooksPath"])
+    words = said.split("\0")[:-1]
+    found = [(scope, path) for scope, path in zip(words[::2], words[1::2], strict=True) if scope != "command"]
+    return found[-1] if found else None
+
+
+def is_ignored(top: str, path: str) -> bool:
+    """Whether an ignore file keeps PATH out of the repository."""
+    try:
+        run(["-C", top, "check-ignore", "--quiet", path])
+    except GitFailed:
+        return False
+    return True
+
+
+# -- what a commit is about to change: asked at every commit, and about the very index that the commit is made from
+
+
+class Coming:
+    """A commit that is about to be made from an index, which a hook may find elsewhere than where it usually is."""
+
+    def __init__(self, git_dir: str, env: Mapping[str, str]) -> None:
+        self._git = ["git", *HARMLESS, "--git-dir", git_dir]
+        kept = {name: value for name, value in env.items() if name not in SCRUBBED or name in OF_THE_COMMIT}
+        self._env = kept | QUIET
+
+    def changes(self, against: str) -> bytes:
+        """What differs between the index and a tree, as `git diff-index --raw -z` says it.
+
+        A renamed file is told as one that went and one that came, for either path may be somebody's.
+        """
+        how = ["--cached", "--raw", "-z", "--no-renames", "--no-abbrev"]
+        return self._said(["diff-index", *how, "--ignore-submodules=none", "--ita-invisible-in-index", against, "--"])
+
+    def has(self, revision: str) -> bool:
+        """Whether there is such an object."""
+        return self._status(["rev-parse", "--verify", "--quiet", "--end-of-options", revision])[0] == 0
+
+    def empty_tree(self) -> str:
+        """The name of the tree that has nothing in it, which depends on how this repository names things."""
+        return self._said(["hash-object", "-t", "tree", "--stdin"]).decode("ascii", "replace").strip()
+
+    def merged(self, ours: str, theirs: str) -> str | None:
+        """The tree that git would make of a merge by itself, conflicts and all; None where this git cannot tell."""
+        status, out, _ = self._status(["merge-tree", "--write-tree", "--no-messages", "-z", ours, theirs])
+        return out.partition(b"\0")[0].decode("ascii", "replace") if status in (0, 1) and out else None
+
+    def blob(self, name: str) -> bytes:
+        """A file's contents."""
+        return self._said(["cat-file", "blob", name])
+
+    def sign(self, path: str, trailer: str) -> None:
+        """Add a TRAILER to the message in a file, unless one of that name is there."""
+        how = ["--in-place", "--no-divider", "--if-exists", "doNothing", "--trailer", trailer]
+        self._said(["interpret-trailers", *how, "--", path])
+
+    def _said(self, arguments: list[str]) -> bytes:
+        status, out, err = self._status(arguments)
+        if status:
+            said = err.decode("utf-8", "replace").strip().splitlines()
+            raise GitFailed(f"git {arguments[0]} failed: {said[-1] if said else status}")
+        return out
+
+    def _status(self, arguments: list[str]) -> tuple[int, bytes, bytes]:
+        status, out, err = _spawned([*self._git, *arguments], self._env).finish(b"", PATIENCE)
+        if status is None:
+            raise GitFailed(f"git {arguments[0]} took longer than {PATIENCE:.0f} s")
+        return status, out, err

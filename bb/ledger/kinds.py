@@ -13,6 +13,7 @@ from bb.coordination.facts import (
     TRANSFERRED,
     Expired,
     Incurred,
+    Overridden,
     Redacted,
     Registered,
     Released,
@@ -36,11 +37,11 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-    from bb.coordination.facts import AgentFact, HoldingFact, NoticeFact
+    from bb.coordination.facts import AgentFact, GuardFact, HoldingFact, NoticeFact
     from bb.messaging.facts import MailFact
 
     Fits = Callable[[object], bool]
-    Fact = AgentFact | HoldingFact | NoticeFact | MailFact | Redacted
+    Fact = AgentFact | HoldingFact | NoticeFact | GuardFact | MailFact | Redacted
 
 GENESIS = "group.create"
 MERGED = "x.bb.merged"
@@ -59,8 +60,8 @@ WRITTEN: tuple[tuple[type[Fact], str, tuple[str, ...]], ...] = (
     (TakenOver, "x.bb.taken_over", ("by", "reservation_id", "owner", "liveness", "archived")),
     (Resolved, "x.bb.resolved", ("by", "event_id", "state", "note")),
 )
-# Kinds that CCCS has given a form of their own: how they are written and read is said in `ledger/forms.py`. Most
-# lines of these kinds are none of ours, and are passed over unread unless they hold the mark of those that are.
+# Kinds that have a form of their own, mostly given by CCCS: how they are written and read is said in `ledger/forms.py`.
+# Most lines of CCCS's kinds are none of ours, and are passed over unread unless they hold the mark of those that are.
 FORMED: dict[type[Fact], str] = {
     Sent: "chat.message",
     Read: "chat.reaction",
@@ -68,6 +69,7 @@ FORMED: dict[type[Fact], str] = {
     Agreed: "chat.reaction",
     Incurred: "system.notify",
     Resumed: "system.notify",
+    Overridden: "x.bb.override",
 }
 MARKS = {b"chat.message": b'"mail":{', b"chat.reaction": b'"signal":"', b"system.notify": b'"context":{'}
 

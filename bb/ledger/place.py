@@ -32,6 +32,7 @@ class Place(Record):
 
     common: str
     work_tree: str | None
+    git_dir: str = ""  # of this work tree: the common directory itself, or what a linked worktree has there
 
     @property
     def store(self) -> str:
@@ -49,7 +50,7 @@ def find(cwd: str, env: Mapping[str, str]) -> Place:
     if named and (git_dir := _git_dir(os.path.join(cwd, named))):
         work_tree = env.get("GIT_WORK_TREE")
         root = os.path.join(cwd, work_tree) if work_tree else _work_tree_of(git_dir, cwd)
-        return Place(_common(git_dir, env), root)
+        return Place(_common(git_dir, env), root, os.path.abspath(git_dir))
     # A hook's GIT_DIR is relative to where git started it. A tool that went elsewhere since finds nothing there,
     # and is better served by where it is than by a refusal.
     ceilings = [os.path.realpath(path) for path in env.get("GIT_CEILING_DIRECTORIES", "").split(os.pathsep) if path]
@@ -57,11 +58,11 @@ def find(cwd: str, env: Mapping[str, str]) -> Place:
     while True:
         link = os.path.join(folder, ".git")
         if git_dir := _git_dir(link):
-            return Place(_common(git_dir, {}), folder)
+            return Place(_common(git_dir, {}), folder, os.path.abspath(git_dir))
         if os.path.isfile(link):  # what it leads to is gone; the repository around it is another one
             raise NotARepository(f"{link} leads to no repository")
         if _is_git_dir(folder):
-            return Place(_common(folder, {}), None)
+            return Place(_common(folder, {}), None, folder)
         parent = os.path.dirname(folder)
         if parent == folder or parent in ceilings:
             raise NotARepository(f"{cwd} is in no git repository")

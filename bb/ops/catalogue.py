@@ -49,6 +49,8 @@ GROUPS: dict[str, tuple[tuple[str, ...], str]] = {
         "The ledger itself: look at it, check it, carry it away.",
     ),
     "ci": (("bb.ops.ci",), "Continuous integration: may this change be merged, as far as others hold what it touches?"),
+    "hooks": (("bb.ops.hooks",), "Git hooks: install them, take them away, see which are there."),
+    "hook": (("bb.ops.githook",), "What the hooks call."),
 }
 
 # Ops that must answer in little more than an interpreter's start, and the module each is in: they are dispatched
@@ -65,6 +67,8 @@ HOT = {
     "check": "bb.ops.check",
     "sync": "bb.ops.sync",
     "ci.check": "bb.ops.ci",
+    "hook.pre-commit": "bb.ops.githook",
+    "hook.prepare-commit-msg": "bb.ops.githook",
 }
 
 

@@ -6,11 +6,12 @@ from bb.kernel import ids
 from bb.kernel.errors import Conflict
 from bb.kernel.show import quoted
 from bb.ops import life
-from bb.ops.catalogue import op
-from bb.ops.params import Plain, Someone
+from bb.ops.catalogue import MissingOption, op
+from bb.ops.params import Plain, Reason, Someone, invalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from bb.coordination.scopes import Scope
@@ -33,36 +34,76 @@ class Path(Plain):
     metavar = "PATH"
 
 
-@op("check", examples=("bb check src/parser.py --agent amber-otter", "bb check src/parser.py docs --json"))
-def check(desk: Desk, path: list[Path], *, agent: Someone | None = None) -> dict[str, Any]:
+class Override(Reason):
+    """With --staged: go ahead although another agent holds some of it, and say why; it is recorded."""
+
+
+@op(
+    "check",
+    examples=(
+        "bb check src/parser.py --agent amber-otter",
+        "bb check src/parser.py docs --json",
+        "bb check --staged",
+        "bb check --staged --agent amber-otter --override 'agreed with cobalt-harbor'",
+    ),
+    staged="Judge what the coming commit changes, instead of PATH.",
+)
+def check(
+    desk: Desk,
+    path: list[Path] | None = None,
+    *,
+    staged: bool = False,
+    agent: Someone | None = None,
+    override: Override | None = None,
+) -> dict[str, Any]:
     """Who holds these paths, and may you touch them? Changes nothing.
 
     PATH_HELD (exit status 7) when another agent holds one of them, even one that has fallen silent: take it over first.
     Without --agent or BB_AGENT a person is asking; a person is told, and not stopped. The answer is the same from
     every worktree and sub-directory. Without a ledger everything is free.
+
+    --staged judges what is in the index, as a commit hook should: of a merge only what it changes itself, and nothing
+    that the last commit's .bbignore names. An agent is also refused when it cannot be judged at all; a person never is.
+    --override REASON, or BB_OVERRIDE=REASON in the environment, goes ahead all the same, and is recorded.
     """
+    if not staged and path is None:
+        raise MissingOption("check needs PATH, or --staged", hint="`bb check --help` shows how", option="PATH")
+    if staged and path is not None:
+        raise invalid("--staged judges what is in the index; name no paths with it", "path")
+    if override is not None and not staged:
+        raise invalid("--override goes with --staged", "override")
     named = agent or desk.env.get("BB_AGENT")
     who = None if named in (None, "", ids.PERSON) else named
-    scopes = [desk.scope(each, is_path=True) for each in path]
+    if staged:
+        from bb.ops import commit  # noqa: PLC0415  (an edit is no commit)
+
+        return commit.verdict(desk, who, override)
+    scopes = [desk.scope(each, is_path=True) for each in path or ()]
     if not desk.store.exists:
         found: list[dict[str, Any]] = [{"path": each.text, "verdict": FREE, "held_by": []} for each in scopes]
         return {"agent_id": who, "may_touch": True, "is_managed": False, "paths": found}
     if who:
         who = life.caller(desk, who)
     held = desk.holdings(desk.store.caught_up(), desk.now())
-    found = [_judged(held, each, who) for each in scopes]
+    found = [judged(held, each, who) for each in scopes]
     in_way = [each for each in found if each["verdict"] == HELD]
     answer: dict[str, Any] = {"agent_id": who, "may_touch": not in_way, "is_managed": True, "paths": found}
     if in_way and who:
-        first = in_way[0]
-        holder = next(each for each in first["held_by"] if each["agent_id"] != who)
-        take = f"bb agent reserve --scope {quoted(holder['scope'])} --bead {quoted(holder['bead_id'])} --takeover-stale"
-        hint = None if holder["is_protected"] else f"take it over first: {take}"
-        raise PathHeld(f"{holder['agent_id']} holds {holder['scope']}, so not {first['path']}", hint=hint, **answer)
+        raise refusal(in_way, who, answer)
     return answer
 
 
-def _judged(held: Holdings, path: Scope, who: str | None) -> dict[str, Any]:
+def refusal(in_way: Sequence[dict[str, Any]], who: str, answer: dict[str, Any], hint: str | None = None) -> PathHeld:
+    """Why WHO may not touch what is IN_WAY, told by the first of it."""
+    first, more = in_way[0], len(in_way) - 1
+    holder = next(each for each in first["held_by"] if each["agent_id"] != who)
+    take = f"bb agent reserve --scope {quoted(holder['scope'])} --bead {quoted(holder['bead_id'])} --takeover-stale"
+    hint = hint if holder["is_protected"] else f"take it over first: {take}"
+    rest = f" and {more} more" if more else ""
+    return PathHeld(f"{holder['agent_id']} holds {holder['scope']}, so not {first['path']}{rest}", hint=hint, **answer)
+
+
+def judged(held: Holdings, path: Scope, who: str | None) -> dict[str, Any]:
     """Whose a path is, as WHO must see it: one's own reservation counts when it covers the whole of it."""
     met = [overlap.held for overlap in held.met_by([path])]
     mine = [each for each in met if each.reservation.agent == who]

@@ -13,6 +13,7 @@ from bb.coordination.facts import (
     AgentFact,
     Expired,
     Incurred,
+    Overridden,
     Redacted,
     Registered,
     Released,
@@ -32,6 +33,7 @@ from bb.messaging.facts import Acked, Agreed, Read, Sent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from bb.kernel.event import Event
@@ -103,8 +105,16 @@ class _Teller:
         others = [met.owner, met.incoming]
         return f"{fact.state} {what}" + (f": {fact.note}" if fact.note else ""), met.bead, others
 
+    def _holders(self, reservations: Sequence[str]) -> list[str]:
+        states = [(name, self._store.index.state(holdings.NAME, name)) for name in reservations]
+        made = [holdings.reservation(name, state) for name, state in states]
+        return list(dict.fromkeys(each.agent for each in made if each))
+
     def _about_another(self, fact: Any) -> Sentence:
-        """Facts that name a reservation or a message made before."""
+        """Facts that name reservations or a message made before."""
+        if isinstance(fact, Overridden):
+            text = f"went ahead with {_some(fact.paths)} although held: {fact.reason}"
+            return text, None, self._holders(fact.reservations)
         if isinstance(fact, Read | Acked | Agreed):
             verb = "has seen" if isinstance(fact, Read) else "accepted"
             letter = self._store.index.state(letters.NAME, fact.message)
@@ -151,3 +161,8 @@ def _incursion(fact: Incurred, by: str) -> Sentence | None:
     )
     found = "" if by == fact.incoming else f"found that {fact.incoming} "
     return f"{found}{how} {fact.where}, held by {fact.owner}", fact.bead, [fact.owner, fact.incoming]
+
+
+def _some(paths: Sequence[str]) -> str:
+    """PATHS in few words."""
+    return ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")

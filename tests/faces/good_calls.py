@@ -25,6 +25,7 @@ GOOD = {
     "check": ["docs/index.md"],
     "sync": ["--local"],
     "ci.check": ["--base", "HEAD"],
+    "hook.prepare-commit-msg": ["message", "message"],
     "resume": ["--agent", AMBER],
     "protocol.handoff": [
         *("--from", AMBER, "--to", COBALT, "--bead", "bb-1", "--subject", "Parser"),
@@ -59,7 +60,7 @@ def prepare(repo: Scratch) -> None:
 def good_words(op: Op, repo: Scratch) -> list[str]:
     """Words that call OP, with the ids that the prepared repository has."""
     lines = [json.loads(line) for line in repo.journal().read_text().splitlines()]
-    said = [line for line in lines if line["kind"] == "chat.message"]
+    said = [line for line in lines if line["kind"] == "chat.message" and line["data"]]
     passed_on = [line for line in said if "protocol" in line["data"]]
     met = [line for line in lines if line["kind"] == "system.notify"]
     named = {"EVENT": lines, "MESSAGE": said, "HANDOFF": passed_on, "INCURSION": met}

@@ -143,6 +143,12 @@ WARM_VERBS = {
     "reserve, refused": ["agent", "reserve", "--agent", "cobalt-harbor", "--scope", "src", "--bead", "bb-1", "--json"],
     "check": ["check", "src/a.py", *AMBER, "--json"],
     "check, refused": ["check", "src/a.py", "--agent", "cobalt-harbor"],
+    "check --staged": ["check", "--staged", *AMBER, "--json"],
+    "check --staged, refused": ["check", "--staged", "--agent", "cobalt-harbor"],
+    "check --staged, overridden": ["check", "--staged", "--agent", "cobalt-harbor", "--override", "agreed"],
+    "check --staged, by a person": ["check", "--staged"],
+    "hook pre-commit": ["hook", "pre-commit"],
+    "hook prepare-commit-msg": ["hook", "prepare-commit-msg", "message", "message"],
     "inbox": ["agent", "inbox", *AMBER, "--json"],
     "release": ["agent", "release", *AMBER, "--all", "--json"],
 }
@@ -152,11 +158,18 @@ def test_the_verbs_around_every_edit_load_no_more_than_the_ledger_needs(tmp_path
     repo = scratch(tmp_path / "repo")
     for name in ("amber-otter", "cobalt-harbor"):
         repo.bb("agent", "register", "--name", name, "--role", "builder")
+    (repo.path / "src").mkdir()
+    (repo.path / "src" / "a.py").write_text("pass")
+    (repo.path / "message").write_text("Done")
+    repo.git("add", ".")
 
     for name, words in WARM_VERBS.items():
-        status, modules = loaded(repo.path, words)
-        assert status in (0, 7), name
-        assert sorted(modules & NEVER_HOT - WARM) == [], name
+        status, modules = loaded(repo.path, words, **({"BB_AGENT": "amber-otter"} if "hook" in words else {}))
+        assert status == (7 if "refused" in name else 0), name
+        asks_git = (
+            {"select"} if {"--staged", "hook"} & set(words) else set()
+        )  # the one module that reading from a child process needs
+        assert sorted(modules & NEVER_HOT - WARM - asks_git) == [], name
 
 
 def test_a_sync_loads_no_more_than_that_and_what_it_takes_to_hear_git(tmp_path: Path):

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bb.coordination import protocol
-from bb.coordination.facts import Incurred, Resumed
+from bb.coordination.facts import Incurred, Overridden, Resumed
 from bb.coordination.protocol import InvalidProtocolEvent
 from bb.kernel import ids
 from bb.ledger import forms, kinds
@@ -38,6 +38,7 @@ EXAMPLES: dict[str, Any] = {
     "touched, by a commit": TOUCHED.but(commit="c" * 40, mark="", found_by="ci"),
     "resume": RESUMED,
     "resume without beads": RESUMED.but(beads=()),
+    "overridden": Overridden("ada", "agreed", ("src/a", "b\n"), (EVENT,)),
 }
 EACH = pytest.mark.parametrize("fact", EXAMPLES.values(), ids=EXAMPLES.keys())
 
@@ -325,6 +326,22 @@ def test_whatever_stands_in_a_line_it_is_a_whole_fact_or_none_and_never_a_crash(
     if isinstance(found, Sent):
         assert all(each == ids.PERSON or ids.is_agent_id(each) for each in found.to)
         assert all(type(text) is str for text in (found.category, found.subject, found.body, found.bead, found.thread))
+    elif isinstance(found, Overridden):
+        assert all(type(text) is str for text in (found.reason, *found.paths, *found.reservations))
     elif found is not None:
         texts = {name: value for name, value in found.as_dict().items() if name not in ("beads", "paths", "count")}
         assert texts.pop("scope", "") is None or all(type(value) is str for value in texts.values())
+
+
+@pytest.mark.parametrize(
+    ("member", "values"),
+    [
+        ("reason", [None, 1, [], {}]),
+        ("paths", [None, "src", 1, [1], [None], {}]),
+        ("reservation_ids", [None, EVENT, 1, ["x"], [1], [None], {}]),
+    ],
+)
+def test_an_override_with_a_wrong_member_is_nothing(member: str, values: list[object]):
+    for value in values:
+        assert read(EXAMPLES["overridden"], member, value=value) is None
+    assert read(EXAMPLES["overridden"], member, is_gone=True) is None

@@ -64,7 +64,8 @@ CALLS: dict[str, dict[str, str]] = {
     "sessions show": {"BEAD": "bb-1"},
     "init": {"--register": FRESH},
 }
-OPS = {op.words: op for op in catalogue.everything() if not op.name.startswith("ledger.") and op.name != "doctor"}
+ELSEWHERE = ("ledger.", "hook.", "hooks.", "doctor")  # hooks have stories of their own: they never stop a person
+OPS = {op.words: op for op in catalogue.everything() if not op.name.startswith(ELSEWHERE)}
 TEXTS = [  # what takes a value; `init` has a table of its own below
     (verb, parameter.name.upper() if parameter.is_argument else parameter.option)
     for verb, op in OPS.items()
@@ -369,7 +370,7 @@ CODES = {  # what a value is refused with that is not what the option takes
 } | dict.fromkeys(
     [
         *("--key", "--allow-secret", "--wait", "--timeout", "--count", "--limit", "--state", "--status", "--liveness"),
-        *("--type", "--urgency", "--platform", "--as"),
+        *("--type", "--urgency", "--platform", "--as", "--override"),
     ],
     "INVALID_VALUE",
 )
