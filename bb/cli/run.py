@@ -29,9 +29,11 @@ def perform(op: Op, given: Mapping[str, Any], *, as_json: bool, is_typed: bool =
     def call() -> int:
         arguments = catalogue.bind(op, given, is_typed=is_typed)
         ask = None if as_json or not _is_somebody_there() else _ask
-        at: Desk = desk.here(progress.shown(), ask, _tell if progress.is_watched() else None)
+        at: Desk = desk.here(progress.shown(), ask, _tell if progress.is_watched() else None, _hear)
         try:
             answer = _filed(op, at, arguments) if _is_filed(op, arguments) else op.answer(at, arguments)
+            if op.name in catalogue.FOR_EDITORS and not as_json:
+                return say.to_editor(answer)
             if op.streams and not isinstance(answer, dict):
                 say.stream(op, answer, as_json=as_json, is_endless=bool(arguments.get("follow")))
             else:
@@ -68,6 +70,11 @@ def _ask(question: str) -> bool:
     say.lines([f"{harmless(question)} [y/N]"], sys.stderr)
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _hear(most: int) -> bytes:
+    """What another program has sent us, as far as MOST bytes; nothing where a person would have to type it."""
+    return b"" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read(most)
 
 
 def guarded(command: str, call: Callable[[], int], *, as_json: bool) -> int:

@@ -6,15 +6,21 @@ import sys
 
 from bb.cli import text
 from bb.kernel import jsontext
+from bb.kernel.show import harmless
+from bb.ops import catalogue
 from bb.wire import envelope
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from typing import Any, TextIO
 
     from bb.kernel.errors import BbError
     from bb.ops.catalogue import Op
+
+
+# To every editor, status 2 from a hook means: stop. A mistake in calling one must not look like a verdict.
+NO_VERDICT = 1
 
 
 class OutputFailed(Exception):
@@ -36,7 +42,15 @@ def refusal(command: str, error: BbError, *, as_json: bool) -> int:
     else:
         lines(text.findings(error))
         lines(text.of_error(error), sys.stderr)
-    return error.exit_status
+    return NO_VERDICT if command.replace(" ", ".") in catalogue.FOR_EDITORS else error.exit_status
+
+
+def to_editor(answer: Mapping[str, Any]) -> int:
+    """What an editor's hook answers, in the editor's own form; the exit status it understands."""
+    if answer["reply"] is not None:
+        document(answer["reply"])
+    lines((harmless(note) for note in answer["notes"]), sys.stderr)
+    return int(answer["exit_status"])
 
 
 def stream(op: Op, items: Iterable[Any], *, as_json: bool, is_endless: bool) -> None:

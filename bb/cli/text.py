@@ -19,16 +19,19 @@ SCREENS = frozenset(
         *("protocol incursions", "protocol resolve"),
     ]
 )
-TRAVEL = frozenset(["sync", "ledger commit"])
+# Commands whose answers have a file of their own, which is only loaded where it is needed.
+ELSEWHERE = dict.fromkeys(["sync", "ledger commit"], "bb.cli.travel") | dict.fromkeys(
+    ["check", "hook pre-commit", "hook prepare-commit-msg", "hooks install", "hooks uninstall", "hooks status"],
+    "bb.cli.guards",
+)
 MARKS = {"good": "ok  ", "odd": "note", "broken": "FAIL"}
 
 
 def of(command: str, data: Any) -> Iterable[str]:
     """The lines that say DATA, the answer of COMMAND."""
-    if command in TRAVEL:
-        from bb.cli import travel  # noqa: PLC0415  (a heartbeat stays where it is)
-
-        return travel.of(command, data)
+    if command in ELSEWHERE:
+        lines: Iterable[str] = __import__(ELSEWHERE[command], fromlist=["of"]).of(command, data)
+        return lines
     return _screen(command, data) if command in SCREENS else FORMS.get(command, _plain)(data)
 
 
@@ -56,7 +59,9 @@ def findings(error: BbError) -> Iterable[str]:
     if "findings" in error.details:
         return _judged(error.details)
     if error.code == "PATH_HELD":
-        return _in_the_way(error.details)
+        from bb.cli import guards  # noqa: PLC0415
+
+        return guards.in_the_way(error.details)
     return _screen("problems", error.details) if "problems" in error.details else []
 
 
@@ -129,73 +134,6 @@ def _released(found: dict[str, Any]) -> list[str]:
 def _message(message: dict[str, Any]) -> list[str]:
     to = message.get("recipients", [message["to_agent"]])
     return [f"{message['message_id']} to {', '.join(to)}: {message['state']}"]
-
-
-def _checked(found: dict[str, Any]) -> list[str]:
-    if "override" not in found:
-        return [_owned(path, found["agent_id"]) for path in found["paths"]]
-    return [*_unjudged(found), *_in_the_way(found), *_overridden(found), *_counted(found)]
-
-
-def _in_the_way(found: dict[str, Any]) -> list[str]:
-    return [_owned(path, found["agent_id"]) for path in found["paths"] if path["verdict"] == "held"]
-
-
-def _owned(path: dict[str, Any], who: str | None) -> str:
-    """A path and who holds it."""
-    holders = "; ".join(
-        f"{'you hold' if each['agent_id'] == who else each['agent_id'] + ' holds'} {harmless(each['scope'])}"
-        for each in path["held_by"]
-    )
-    return f"{path['verdict']:<6}  {harmless(path['path'])}{'  ' + holders if holders else ''}"
-
-
-def _unjudged(found: dict[str, Any]) -> list[str]:
-    """What a person must know who is not stopped."""
-    if (error := found["not_judged"]) is None:
-        return []
-    return [f"Warning: this commit was not judged: [{error['code']}] {harmless(error['message'])}"]
-
-
-def _overridden(found: dict[str, Any]) -> list[str]:
-    made = found["override"]
-    return (
-        [f"Went ahead all the same, which is recorded: {harmless(made['reason'])}  [{made['event_id']}]"]
-        if made
-        else []
-    )
-
-
-def _counted(found: dict[str, Any]) -> list[str]:
-    if not found["is_managed"]:
-        return ["There is no ledger here, so everything is free."]
-    if found["not_judged"]:
-        return []
-    held = sum(path["verdict"] == "held" for path in found["paths"])
-    return [
-        f"{len(found['paths']):,} staged, {held:,} held by others"
-        if held
-        else f"{len(found['paths']):,} staged, none held by others"
-    ]
-
-
-def _asked_by_git(found: dict[str, Any]) -> list[str]:
-    """What a hook says: nothing, where nothing is the matter."""
-    lines = [*_unjudged(found), *_in_the_way(found), *_overridden(found)]
-    return lines if found["agent_id"] or not lines else [*lines, "bb: you are not stopped, only told."]
-
-
-def _signed(found: dict[str, Any]) -> list[str]:
-    return [f"bb: no trailer in the message: {harmless(found['because'])}"] if found["because"] else []
-
-
-def _hooks(found: dict[str, Any]) -> list[str]:
-    doing = "Hooks in" if found.get("is_done", True) else "Would do in"
-    lines = [f"{doing} {harmless(found['folder'])}"]
-    for hook in found["hooks"]:
-        kept = f"  runs {harmless(hook['kept'])} first" if hook.get("kept") else ""
-        lines.append(f"  {hook['hook']:<18}  {hook.get('outcome') or hook['state']}{kept}")
-    return [*lines, *([f"Note: {harmless(found['note'])}"] if found["note"] else [])]
 
 
 def _judged(answer: dict[str, Any]) -> Iterable[str]:
@@ -284,13 +222,7 @@ FORMS: dict[str, Callable[[Any], Iterable[str]]] = {
     "agent release": _released,
     "agent send": _message,
     "agent ack": _message,
-    "check": _checked,
     "ci check": _judged,
-    "hook pre-commit": _asked_by_git,
-    "hook prepare-commit-msg": _signed,
-    "hooks install": _hooks,
-    "hooks uninstall": _hooks,
-    "hooks status": _hooks,
     "scope compare": _compared,
     "init": _init,
     "doctor": _doctor,

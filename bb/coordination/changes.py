@@ -40,14 +40,20 @@ def _raw(octets: bytes) -> Iterator[Change]:
 
 def changed_paths(octets: bytes) -> list[str]:
     """The paths in `git status --porcelain=v1 -z -uall`; both sides of what was renamed."""
-    return [path for path in _paths(octets) if OURS.isdisjoint(path.split("/"))]
+    return [path for _, path in changed(octets)]
 
 
-def _paths(octets: bytes) -> Iterator[str]:
+def changed(octets: bytes) -> list[tuple[bool, str]]:
+    """The same, each path with whether git tracks it."""
+    return [(is_tracked, path) for is_tracked, path in _paths(octets) if OURS.isdisjoint(path.split("/"))]
+
+
+def _paths(octets: bytes) -> Iterator[tuple[bool, str]]:
     entries = iter(octets.decode("utf-8", "surrogateescape").split("\0"))
     for entry in entries:
         if len(entry) < 4 or entry[2] != " " or entry[:2] == "!!":
             continue
-        yield entry[3:]
+        is_tracked = entry[:2] != "??"
+        yield is_tracked, entry[3:]
         if (entry[0] in MOVED or entry[1] in MOVED) and (before := next(entries, "")):
-            yield before
+            yield is_tracked, before

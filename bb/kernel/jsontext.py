@@ -88,6 +88,14 @@ except (ImportError, AttributeError, TypeError):
 def loads(text: str) -> Any:
     """The value of a JSON TEXT; NotJson when it is none, or is nested beyond all reason."""
     start = len(text) - len(text.lstrip(WHITESPACE))
+    value, end = scan(text, start)
+    if text[end:].strip(WHITESPACE):
+        raise NotJson(f"extra text at character {end}")
+    return value
+
+
+def scan(text: str, start: int) -> tuple[Any, int]:
+    """The value that stands in TEXT from START on, and where it ends."""
     try:
         value, end = _scan(text, start)
     except StopIteration as error:
@@ -96,9 +104,7 @@ def loads(text: str) -> Any:
         raise NotJson(str(error)) from None
     except SystemError:  # what the bare scanner raises for its own errors until `json.decoder` has been imported
         raise NotJson("it is cut short or malformed") from None
-    if text[end:].strip(WHITESPACE):
-        raise NotJson(f"extra text at character {end}")
-    return value
+    return value, end
 
 
 def read(octets: bytes) -> Any:

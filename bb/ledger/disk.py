@@ -185,6 +185,14 @@ def remove_if_there(path: str) -> None:
         return
 
 
+def remove_folder_if_empty(path: str) -> None:
+    """Remove a folder in which nothing is left."""
+    try:
+        os.rmdir(path)
+    except OSError:
+        return
+
+
 def make_folder(path: str) -> None:
     """Make a folder and what leads to it; one that is there is fine."""
     try:

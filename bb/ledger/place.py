@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from bb.kernel.errors import NotFound
+from bb.kernel.errors import NotFound, Refused
 from bb.kernel.record import Record
 from bb.ledger import disk
 
@@ -25,6 +25,13 @@ class NotARepository(NotFound):
 
     code = "NOT_A_REPOSITORY"
     hint = "go into a git repository, or make one with `git init`"
+
+
+class NoWorkTree(Refused):
+    """This repository has no work tree."""
+
+    code = "NO_WORK_TREE"
+    hint = "go into a work tree of the repository"
 
 
 class Place(Record):

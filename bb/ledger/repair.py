@@ -133,7 +133,7 @@ def sweep(store: str) -> int:
 def leftovers(store: str) -> list[str]:
     """Temporary files of killed processes, anywhere in the store."""
     journals = os.path.join(store, "j")
-    folders = [store, presence.folder(store), os.path.join(store, "torn")]
+    folders = [store, presence.folder(store), os.path.join(store, "sessions"), os.path.join(store, "torn")]
     folders += [os.path.join(journals, writer) for writer in writers.all_in(journals)]
     return [path for folder in folders for path in disk.leftovers(folder)]
 
@@ -184,6 +184,8 @@ def _is_ours(folder: str, name: str) -> bool:
             return ids.is_writer_id(writer) and (is_temporary or name in known or _is_segment(name))
         case "presence", "":
             return is_temporary or (name.endswith(".json") and ids.is_agent_id(name.removesuffix(".json")))
+        case "sessions", "":
+            return is_temporary or name.endswith(".json")
         case "queue", "":
             return name in ("lock", "lock.queue") or ".json" in name
         case "torn", "":

@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 
 from bb.coordination import changes
-from bb.kernel.errors import Refused
 from bb.ledger import disk, git
+from bb.ledger.place import NoWorkTree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,19 +27,12 @@ LARGEST_MESSAGE = 1 << 26  # with the diff that `git commit -v` shows in it
 REBASING = ("rebase-merge", "rebase-apply")
 
 
-class NothingToStage(Refused):
-    """This repository has no work tree, and so nothing is ever staged in it."""
-
-    code = "NO_WORK_TREE"
-    hint = "go into a work tree of the repository"
-
-
 class Coming:
     """The commit that is about to be made in a place, seen in the environment that its hooks get."""
 
     def __init__(self, place: Place, env: Mapping[str, str]) -> None:
         if place.work_tree is None:
-            raise NothingToStage
+            raise NoWorkTree
         index = env.get("GIT_INDEX_FILE")  # if it is relative, then to the top of the work tree
         here = {"GIT_INDEX_FILE": os.path.join(place.work_tree, index)} if index else {}
         self._folder = place.git_dir

@@ -49,8 +49,11 @@ GROUPS: dict[str, tuple[tuple[str, ...], str]] = {
         "The ledger itself: look at it, check it, carry it away.",
     ),
     "ci": (("bb.ops.ci",), "Continuous integration: may this change be merged, as far as others hold what it touches?"),
-    "hooks": (("bb.ops.hooks",), "Git hooks: install them, take them away, see which are there."),
-    "hook": (("bb.ops.githook",), "What the hooks call."),
+    "hooks": (("bb.ops.hooks",), "Hooks in git and in editors: install them, take them away, see which are there."),
+    "hook": (
+        ("bb.ops.githook", "bb.ops.hook", "bb.ops.turn", "bb.ops.arrival"),
+        "What the hooks call: git before a commit, editors around every edit, prompt and stop.",
+    ),
 }
 
 # Ops that must answer in little more than an interpreter's start, and the module each is in: they are dispatched
@@ -69,7 +72,14 @@ HOT = {
     "ci.check": "bb.ops.ci",
     "hook.pre-commit": "bb.ops.githook",
     "hook.prepare-commit-msg": "bb.ops.githook",
+    "hook.pre-tool": "bb.ops.hook",
+    "hook.post-tool": "bb.ops.hook",
+    "hook.prompt": "bb.ops.turn",
+    "hook.stop": "bb.ops.turn",
 }
+
+# Ops that an editor calls: they answer in the editor's form, not in ours, and a mistake is no verdict.
+FOR_EDITORS = frozenset(["hook.pre-tool", "hook.post-tool", "hook.session-start", "hook.prompt", "hook.stop"])
 
 
 # How something is asked for, which is no part of what is.

@@ -107,8 +107,9 @@ def judged(held: Holdings, path: Scope, who: str | None) -> dict[str, Any]:
     """Whose a path is, as WHO must see it: one's own reservation counts when it covers the whole of it."""
     met = [overlap.held for overlap in held.met_by([path])]
     mine = [each for each in met if each.reservation.agent == who]
-    is_mine = any(held.covers(each, path) for each in mine)
     others = [each for each in met if each.reservation.agent != who]
+    # What was reserved in two clones at once is only one's own if it is one's own that stands.
+    is_mine = any(held.covers(each, path) and not (others and held.contested_by(each)) for each in mine)
     if is_mine:
         beside = OVERLAPPING if any(not each.reservation.shared for each in [*mine, *others]) else SHARED
         verdict = beside if others else YOURS

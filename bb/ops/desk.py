@@ -42,6 +42,7 @@ class Desk:
         progress: Callable[[int, int], None] | None = None,
         ask: Callable[[str], bool] | None = None,
         tell: Callable[[str], None] | None = None,
+        hear: Callable[[int], bytes] | None = None,
     ) -> None:
         self.cwd = cwd
         self.env = env
@@ -49,6 +50,7 @@ class Desk:
         self.request = ""  # a digest of what is asked for, where that has an idempotency key
         self.tell = tell  # somebody who watches while it takes long; None when nobody does
         self.ask = ask  # a person who can be asked a question; None when nobody is there
+        self.hear = hear  # another program that has sent us something, as far as so many bytes; None when none has
         self._place: Place | None = None
         self._store: Store | None = None
 
@@ -73,6 +75,11 @@ class Desk:
     def stale_after(self) -> int:
         """How long an agent may be silent before it counts as stale, in milliseconds."""
         return liveness.stale_after(self.env.get("BB_AGENT_STALE_MINUTES"))
+
+    def go(self, cwd: str, place: Place | None) -> None:
+        """Work in that directory from now on, for the repository at that PLACE, or else the one that CWD lies in."""
+        self.close()
+        self.cwd, self._place, self._store = cwd, place, None
 
     @property
     def place(self) -> Place:
@@ -157,10 +164,11 @@ def here(
     progress: Callable[[int, int], None] | None = None,
     ask: Callable[[str], bool] | None = None,
     tell: Callable[[str], None] | None = None,
+    hear: Callable[[int], bytes] | None = None,
 ) -> Desk:
     """A desk in this process's directory and environment."""
     try:
         cwd = os.getcwd()
     except FileNotFoundError:
         raise places.NotARepository("the current directory is gone") from None
-    return Desk(cwd, os.environ, progress, ask, tell)
+    return Desk(cwd, os.environ, progress, ask, tell, hear)

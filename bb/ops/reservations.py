@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from bb.ops.desk import Desk
 
 
+TTL = "120"  # minutes, unless somebody says otherwise
+
+
 class Minutes(Plain):
     """How long it lasts without a sign of life from you: minutes, 5 to 1440."""
 
@@ -64,7 +67,7 @@ def reserve(
     agent: Someone | None = None,
     scope: list[Scope],
     bead: Bead,
-    ttl: Minutes = Minutes("120"),  # noqa: B008  (a text)
+    ttl: Minutes = Minutes(TTL),  # noqa: B008  (a text)
     takeover_stale: bool = False,
     allow_overlap: bool = False,
     shared: bool = False,
@@ -209,8 +212,8 @@ def _ended_or_renewed(desk: Desk, who: str, decide: life.Decide, key: str | None
 def reserved(
     desk: Desk,
     wanted: Wanted,
-    key: str | None,
-    allow_secret: str | None,
+    key: str | None = None,
+    allow_secret: str | None = None,
     number: int | None = None,
 ) -> dict[str, Any]:
     """Reserve what is WANTED, or be refused. NUMBER is where we stand in line."""

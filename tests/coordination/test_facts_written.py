@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from bb.coordination.facts import (
     Expired,
     Overridden,
+    Redacted,
     Registered,
     Released,
     Renewed,
@@ -132,6 +133,7 @@ RECORDED = [
     (Released("ada-l", HELD), "x.bb.released", {"reservation_id": HELD}),
     (Expired("ada-l", HELD), "x.bb.expired", {"reservation_id": HELD}),
     (TakenOver("ada-l", HELD, "bo1", "stale", "taken_over"), "x.bb.taken_over", TAKEN),
+    (Redacted("ada-l", HELD, "a password"), "x.bb.redacted", {"event_id": HELD, "reason": "a password"}),
     (Resolved("ada-l", HELD, "accepted"), "x.bb.resolved", {"event_id": HELD, "state": "accepted"}),
     (
         Resolved("ada-l", HELD, "reverted", "It is as it was."),

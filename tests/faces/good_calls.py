@@ -41,6 +41,9 @@ GOOD = {
     "sessions.show": ["bb-1"],
     "ledger.show": ["EVENT"],
     "ledger.redact": ["MESSAGE", "--reason", "a slip", "--agent", "user"],
+    "hooks.install": ["--editor", "claude"],
+    "hooks.uninstall": ["--editor", "claude"],
+    "hook.stop": ["--payload", '{"hook_event_name": "Stop"}'],
 }
 ONCE = {"agent.register": 7, "agent.retire": 4}  # what cannot be done twice, and how the second time ends
 

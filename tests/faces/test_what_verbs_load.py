@@ -186,6 +186,38 @@ def test_a_sync_loads_no_more_than_that_and_what_it_takes_to_hear_git(tmp_path: 
         assert sorted(modules & NEVER_HOT - WARM) == ["select"], words
 
 
+EDIT = """{"hook_event_name": "%s", "tool_name": "Write", "tool_input": {"file_path": "src/a.py"}}"""
+SHELL = """{"hook_event_name": "%s", "tool_name": "Bash", "tool_input": {"command": "%s"}}"""
+STASH, PUSH = SHELL % ("PreToolUse", "cd src && git stash"), SHELL % ("PreToolUse", "git push -f")
+HOOKS = {
+    "an edit that is refused": ("pre-tool", EDIT % "PreToolUse"),
+    "an edit that passes": ("pre-tool", (EDIT % "PreToolUse").replace("src", "docs")),
+    "a command that is refused": ("pre-tool", STASH),
+    "another": ("pre-tool", PUSH),
+    "an edit is made": ("post-tool", EDIT % "PostToolUse"),
+    "a prompt": ("prompt", "{}"),
+    "a stop": ("stop", "{}"),
+}
+# A command that touches changes asks git for them, and only then: that is a process more.
+PLAIN = {
+    "a command": ("pre-tool", SHELL % ("PreToolUse", "ls | grep git && git status")),
+    "what is not understood": ("pre-tool", "junk"),
+    "a command was run": ("post-tool", SHELL % ("PostToolUse", "ls")),
+}
+
+
+def test_the_hooks_of_editors_load_no_more_than_the_verbs_they_ask(tmp_path: Path):
+    repo = scratch(tmp_path / "repo")
+    for name in ("amber-otter", "cobalt-harbor"):
+        repo.bb("agent", "register", "--name", name, "--role", "builder")
+    repo.bb("agent", "reserve", "--agent", "cobalt-harbor", "--scope", "src", "--bead", "bb-1")
+
+    for name, (verb, said) in {**HOOKS, **PLAIN}.items():
+        status, modules = loaded(repo.path, ["hook", verb, *AMBER, "--payload", said])
+        assert status == 0, name
+        assert sorted(modules & NEVER_HOT - (WARM if name in HOOKS else set())) == [], name
+
+
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
     made = scratch(tmp_path_factory.mktemp("prepared") / "repo")

@@ -1,0 +1,109 @@
+"""What guards say, as a person reads it: `bb check`, the hooks of git, the hooks of editors."""
+
+from __future__ import annotations
+
+from bb.kernel.show import harmless
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+
+def of(command: str, data: Any) -> Iterable[str]:
+    """The lines that say DATA, the answer of COMMAND."""
+    return FORMS[command](data)
+
+
+def checked(found: dict[str, Any]) -> list[str]:
+    if "override" not in found:
+        return [owned(path, found["agent_id"]) for path in found["paths"]]
+    return [*unjudged(found), *in_the_way(found), *overridden(found), *counted(found)]
+
+
+def in_the_way(found: dict[str, Any]) -> list[str]:
+    return [owned(path, found["agent_id"]) for path in found["paths"] if path["verdict"] == "held"]
+
+
+def owned(path: dict[str, Any], who: str | None) -> str:
+    """A path and who holds it."""
+    holders = "; ".join(
+        f"{'you hold' if each['agent_id'] == who else each['agent_id'] + ' holds'} {harmless(each['scope'])}"
+        for each in path["held_by"]
+    )
+    return f"{path['verdict']:<6}  {harmless(path['path'])}{'  ' + holders if holders else ''}"
+
+
+def unjudged(found: dict[str, Any]) -> list[str]:
+    """What a person must know who is not stopped."""
+    if (error := found["not_judged"]) is None:
+        return []
+    return [f"Warning: this commit was not judged: [{error['code']}] {harmless(error['message'])}"]
+
+
+def overridden(found: dict[str, Any]) -> list[str]:
+    made = found["override"]
+    return (
+        [f"Went ahead all the same, which is recorded: {harmless(made['reason'])}  [{made['event_id']}]"]
+        if made
+        else []
+    )
+
+
+def counted(found: dict[str, Any]) -> list[str]:
+    if not found["is_managed"]:
+        return ["There is no ledger here, so everything is free."]
+    if found["not_judged"]:
+        return []
+    held = sum(path["verdict"] == "held" for path in found["paths"])
+    return [
+        f"{len(found['paths']):,} staged, {held:,} held by others"
+        if held
+        else f"{len(found['paths']):,} staged, none held by others"
+    ]
+
+
+def asked_by_git(found: dict[str, Any]) -> list[str]:
+    """What a hook says: nothing, where nothing is the matter."""
+    lines = [*unjudged(found), *in_the_way(found), *overridden(found)]
+    return lines if found["agent_id"] or not lines else [*lines, "bb: you are not stopped, only told."]
+
+
+def signed(found: dict[str, Any]) -> list[str]:
+    return [f"bb: no trailer in the message: {harmless(found['because'])}"] if found["because"] else []
+
+
+def hooks(found: dict[str, Any]) -> list[str]:
+    """The hooks in git; and, where that was asked, the editors that call bb."""
+    if "folder" not in found:
+        return wired(found)
+    doing = "Hooks in" if found.get("is_done", True) else "Would do in"
+    lines = [f"{doing} {harmless(found['folder'])}"]
+    for hook in found["hooks"]:
+        kept = f"  runs {harmless(hook['kept'])} first" if hook.get("kept") else ""
+        lines.append(f"  {hook['hook']:<18}  {hook.get('outcome') or hook['state']}{kept}")
+    lines += [f"Note: {harmless(found['note'])}"] if found["note"] else []
+    return [*lines, *(wirings(found) if "editors" in found else [])]
+
+
+def wired(found: dict[str, Any]) -> list[str]:
+    how = ("changed" if found["is_done"] else "would be changed") if found["changed"] else "as it was"
+    commands = [f"  {name:<16}  {harmless(command)}" for name, command in found.get("commands", {}).items()]
+    return [f"{harmless(found['path'])}: {how}", *commands, *([found["note"]] if commands else [])]
+
+
+def wirings(found: dict[str, Any]) -> list[str]:
+    return [
+        f"{each['editor']:<6}  {harmless(each['path'])}: {', '.join(each['moments']) or 'does not call bb'}"
+        for each in found["editors"]
+    ]
+
+
+FORMS: dict[str, Callable[[Any], Iterable[str]]] = {
+    "check": checked,
+    "hook pre-commit": asked_by_git,
+    "hook prepare-commit-msg": signed,
+    "hooks install": hooks,
+    "hooks uninstall": hooks,
+    "hooks status": hooks,
+}

@@ -1,0 +1,88 @@
+"""The settings files of editors in a work tree: our hooks put in, taken out, looked for. All else stays as it is."""
+
+from __future__ import annotations
+
+import os
+
+from bb.coordination import wiring
+from bb.kernel.errors import Refused
+from bb.kernel.jsontext import NotJson
+from bb.ledger import disk
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    from bb.coordination.wiring import Wiring
+
+    T = TypeVar("T")
+
+LARGEST = 1 << 22
+EMPTY = "{}\n"
+
+
+class SettingsUnreadable(Refused):
+    """The settings of the editor are not what they should be, so nothing was changed in them."""
+
+    code = "SETTINGS_UNREADABLE"
+    hint = "mend them, or add the hooks by hand: docs/editor-hooks.md shows how"
+
+
+def install(work_tree: str, wanted: Wiring, *, is_local: bool = False, dry_run: bool = False) -> tuple[str, bool]:
+    """Put our hooks into an editor's settings; the file, and whether it had, or would have, to be changed."""
+    path = file_of(work_tree, wanted.editor, is_local=is_local)
+    before = _read(path)
+    after = _checked(path, lambda: wiring.wired(before if before.strip() else EMPTY, wanted))
+    if after != before and not dry_run:
+        disk.make_folder(os.path.dirname(path))
+        _write(path, after)
+    return path, after != before
+
+
+def uninstall(work_tree: str, editor: str, *, is_local: bool = False, dry_run: bool = False) -> tuple[str, bool]:
+    """Take our hooks out of an editor's settings; the file, and whether there were any. An emptied file goes too."""
+    path = file_of(work_tree, editor, is_local=is_local)
+    before = _read(path)
+    after = _checked(path, lambda: wiring.unwired(before)) if before.strip() else before
+    if after == before or dry_run:
+        return path, after != before
+    if after.strip() == EMPTY.strip():
+        disk.remove_if_there(path)
+        disk.remove_folder_if_empty(os.path.dirname(path))
+    else:
+        _write(path, after)
+    return path, True
+
+
+def installed(work_tree: str, editor: str, *, is_local: bool = False) -> tuple[str, list[str]]:
+    """An editor's settings file, and the moments for which it calls our hooks."""
+    path = file_of(work_tree, editor, is_local=is_local)
+    text = _read(path)
+    return path, _checked(path, lambda: wiring.moments(text)) if text.strip() else []
+
+
+def file_of(work_tree: str, editor: str, *, is_local: bool) -> str:
+    """Where an editor keeps the settings of a project, or those of one person in it where it has any."""
+    files = wiring.FILES | (wiring.LOCAL_FILES if is_local else {})
+    return os.path.join(work_tree, *files[editor].split("/"))
+
+
+def _checked(path: str, read: Callable[[], T]) -> T:
+    try:
+        return read()
+    except (NotJson, AttributeError) as error:
+        raise SettingsUnreadable(f"{path} cannot be understood: {error}", path=path) from error
+
+
+def _read(path: str) -> str:
+    octets = disk.read_small(path, LARGEST) or b""
+    try:
+        return octets.decode()
+    except UnicodeDecodeError as error:
+        raise SettingsUnreadable(f"{path} is not valid UTF-8", path=path) from error
+
+
+def _write(path: str, text: str) -> None:
+    with disk.Replacement(path) as file:
+        file.write(text.encode())

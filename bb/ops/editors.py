@@ -1,0 +1,167 @@
+"""What the hooks of editors have in common: hearing what the editor says, knowing who works in it, and answering.
+
+A guard must not brick an editor, so what is not understood passes, with a note on stderr. Only where an agent is known
+to be at work, and what it is about to touch is known too, does a verdict that cannot be had count as a refusal.
+"""
+
+from __future__ import annotations
+
+import os
+
+from bb.coordination import editors
+from bb.coordination.editors import NotUnderstood
+from bb.coordination.scopes import ScopeOutside
+from bb.kernel import ids, jsontext
+from bb.ledger import editor_sessions, place, tree
+from bb.ops.params import Plain, Text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.coordination.editors import Heard
+    from bb.coordination.scopes import Scope
+    from bb.ops.desk import Desk
+
+LARGEST = 1 << 25  # bytes of a payload, which may carry a whole file
+BLOCKED = 2  # the exit status that stops a tool in every editor
+MOST_FOLDERS = 50  # of files that are looked into for a repository
+PROJECTS = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR")  # where a host says its session belongs
+PASSED, REFUSED = "passed", "refused"
+
+
+class Host(Text):
+    """Which editor is calling: claude, codex or gemini; told from what it sends unless given."""
+
+    metavar = "HOST"
+    choices = editors.HOSTS
+
+
+class Worker(Plain):
+    """The agent at work in the editor; BB_AGENT or whoever the session was started for, unless given."""
+
+    metavar = "ID"
+    is_agent = True
+
+
+class Payload(Plain):
+    """What the editor sends, as JSON; read from stdin unless given."""
+
+    metavar = "JSON"
+    longest = LARGEST
+
+
+def listen(desk: Desk, moment: str, host: str | None, payload: str | None) -> Heard:
+    """What the editor says, in whose directory we are from here on."""
+    octets = (
+        payload.encode("utf-8", "surrogatepass") if payload is not None else desk.hear(LARGEST) if desk.hear else b""
+    )
+    if not octets.strip():
+        raise NotUnderstood("nothing was sent on stdin")
+    if len(octets) >= LARGEST:
+        raise NotUnderstood(f"it is longer than {LARGEST:,} bytes")
+    try:
+        # Tolerantly: half a character in the text of a file must not hide which file it is.
+        heard = editors.heard(jsontext.loads(octets.decode("utf-8", "surrogateescape")), moment, host)
+    except jsontext.NotJson as error:
+        raise NotUnderstood(f"it is no JSON: {error}") from None
+    _stand(desk, heard)
+    return heard
+
+
+def _stand(desk: Desk, heard: Heard) -> None:
+    """Stand where the editor does, in the repository that matters: that of the files it is about to change.
+
+    An agent that has gone elsewhere, into another repository or none, may still change files of this one by their full
+    names. So the first place counts that has a ledger; a relative name is always meant from where the agent is.
+    """
+    base = heard.cwd if os.path.isabs(heard.cwd) and os.path.isdir(heard.cwd) else desk.cwd
+    files = [os.path.dirname(os.path.join(base, path)) for path in heard.paths[:MOST_FOLDERS]]
+    projects = [desk.env.get(name, "") for name in PROJECTS]
+    found = None
+    for folder in dict.fromkeys([*files, base, desk.cwd, *filter(os.path.isabs, projects)]):
+        try:
+            here = place.find(folder, {})
+        except (place.NotARepository, ValueError):
+            continue
+        found = found if found and not os.path.isdir(here.store) else here
+        if os.path.isdir(found.store):
+            break
+    desk.go(base, found)
+
+
+def worker(desk: Desk, heard: Heard, named: str | None) -> str | None:
+    """Who works in the editor: as NAMED, as BB_AGENT says, or as its session was started; None for a person."""
+    who = named or desk.env.get("BB_AGENT") or session_of(desk, heard).agent
+    return None if who in (None, "", ids.PERSON) else ids.agent_id(who)
+
+
+def session_of(desk: Desk, heard: Heard) -> editor_sessions.Session:
+    """What is known of the editor's session."""
+    return editor_sessions.read(desk.place.store, heard.session) if heard.session else editor_sessions.Session()
+
+
+def scopes_of(desk: Desk, heard: Heard) -> list[Scope]:
+    """The files that a tool would change, as everybody here calls them; without those that lie elsewhere.
+
+    They may lie in another worktree of the same clone, even in one that is nested in ours.
+    """
+    if len(heard.paths) > editors.MOST_PATHS:
+        raise NotUnderstood(f"it names more than {editors.MOST_PATHS:,} files")
+    found = [scope for path in heard.paths if (scope := _scope_of(desk, path))]
+    return list({scope.text: scope for scope in found}.values())
+
+
+def _scope_of(desk: Desk, path: str) -> Scope | None:
+    written = os.path.join(desk.cwd, path)
+    for each in dict.fromkeys([written, os.path.realpath(written)]):
+        try:
+            return tree.scope_of(_place_of(desk, each), desk.cwd, each, is_path=True).but(is_file=True)
+        except ScopeOutside:
+            continue
+    return None
+
+
+def _place_of(desk: Desk, path: str) -> place.Place:
+    """The worktree of our clone that PATH lies in. The files of a submodule lie in ours as well."""
+    try:
+        found = place.find(os.path.dirname(path), {})
+    except place.NotARepository:
+        return desk.place
+    is_ours = os.path.realpath(found.common) == os.path.realpath(desk.place.common)
+    return found if is_ours and found.work_tree else desk.place
+
+
+def holder(judged: dict[str, Any], who: str | None) -> dict[str, Any]:
+    """The first reservation of another agent that stands in the way of WHO."""
+    found: dict[str, Any] = next(each for each in judged["held_by"] if each["agent_id"] != who)
+    return found
+
+
+# -- answers: what the editor reads, what goes to stderr, and what the exit status says
+
+
+def passed(heard: Heard | None = None, *notes: str, reply: dict[str, Any] | None = None) -> dict[str, Any]:
+    """No objection."""
+    return _answer(heard, PASSED, reply, list(notes), 0)
+
+
+def refused(heard: Heard, reason: str, *notes: str) -> dict[str, Any]:
+    """The tool must not run."""
+    reply = editors.refused(heard, reason)
+    if reply is None:
+        return _answer(heard, REFUSED, None, [reason, *notes], BLOCKED)
+    return _answer(heard, REFUSED, reply, list(notes), 0)
+
+
+def _answer(
+    heard: Heard | None, verdict: str, reply: dict[str, Any] | None, notes: list[str], status: int
+) -> dict[str, Any]:
+    return {
+        "host": heard.host if heard else None,
+        "moment": heard.moment if heard else None,
+        "verdict": verdict,
+        "reply": reply,
+        "notes": notes,
+        "exit_status": status,
+    }

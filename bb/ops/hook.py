@@ -1,0 +1,206 @@
+"""Before and after a tool of an editor runs: may it touch these files, and has it touched somebody's?"""
+
+from __future__ import annotations
+
+import os
+
+from bb.coordination import editors, liveness
+from bb.coordination.editors import NotUnderstood
+from bb.kernel.errors import BbError
+from bb.kernel.show import harmless, quoted
+from bb.ledger.place import NotARepository
+from bb.ops import agent as agents
+from bb.ops import check, life
+from bb.ops.catalogue import op
+from bb.ops.editors import REFUSED, Host, Payload, Worker, holder, listen, passed, refused, scopes_of, worker
+from bb.ops.params import AgentId, Plain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from bb.coordination.editors import Heard
+    from bb.coordination.scopes import Scope
+    from bb.ops.desk import Desk
+
+LONGEST_NAME = 200  # of a path or a bead, in a sentence
+
+
+class AutoBead(Plain):
+    """The bead that files are reserved for by themselves."""
+
+    metavar = "BEAD"
+
+
+@op(
+    "hook.pre-tool",
+    examples=(
+        "bb hook pre-tool < payload.json",
+        "bb hook pre-tool --host claude --auto-reserve --bead bb-12",
+        """bb hook pre-tool --agent amber-otter --json --payload '{"tool_name": "Write", "tool_input": {}}'""",
+    ),
+    auto_reserve="Reserve a file when its agent first edits it, if nobody holds it.",
+)
+def pre_tool(
+    desk: Desk,
+    *,
+    host: Host | None = None,
+    agent: Worker | None = None,
+    auto_reserve: bool = False,
+    bead: AutoBead = AutoBead("auto"),  # noqa: B008  (a text)
+    payload: Payload | None = None,
+) -> dict[str, Any]:
+    """May this tool run? What an editor asks before every edit and every shell command.
+
+    Reads what the editor sends on stdin, and answers in its form: nothing when there is no objection, a refusal with
+    its reason when another agent holds the file. What is not understood passes, with a note on stderr; an edit by a
+    known agent whose verdict cannot be had is refused. A person is told, and not stopped.
+    """
+    try:
+        heard = listen(desk, editors.PRE_TOOL, host, payload)
+    except NotUnderstood as error:
+        return passed(None, f"bb: not understood, so it passes: {error}")
+    if heard.paths:
+        answer = _edit(desk, heard, agent, bead if auto_reserve else None)
+        if answer["verdict"] == REFUSED or answer["reply"] or not heard.command:
+            return answer
+    if heard.command:
+        from bb.ops import hazard  # noqa: PLC0415  (an edit is no shell command)
+
+        return hazard.judged(desk, heard, agent)
+    if editors.is_edit(heard):
+        return passed(heard, f"bb: {heard.tool[:40]} names no file, so it passes")
+    return passed(heard)
+
+
+@op(
+    "hook.post-tool",
+    examples=("bb hook post-tool < payload.json", "bb hook post-tool --host gemini --agent amber-otter"),
+)
+def post_tool(
+    desk: Desk, *, host: Host | None = None, agent: Worker | None = None, payload: Payload | None = None
+) -> dict[str, Any]:
+    """A tool has run: a sign of life, and a word where it has changed what another agent holds.
+
+    Whatever goes wrong here goes to stderr, and stops nothing.
+    """
+    try:
+        heard = listen(desk, editors.POST_TOOL, host, payload)
+    except NotUnderstood as error:
+        return passed(None, f"bb: not understood: {error}")
+    try:
+        who = worker(desk, heard, agent) if os.path.isdir(desk.place.store) else None
+        if who is None:
+            return passed(heard)
+        agents.heartbeat(desk, agent=AgentId(who))
+        scopes = scopes_of(desk, heard)
+        changed = _held_by_others(desk, who, scopes) if scopes else []
+    except NotARepository:
+        return passed(heard)
+    except (BbError, NotUnderstood) as error:
+        return passed(heard, f"bb: {error}")
+    if not changed:
+        return passed(heard)
+    them = holder(changed[0], who)["agent_id"]
+    news = f"bb: you have changed what another agent holds: {_whose(changed[0], who)}."
+    ways = f"Undo your change with your editor, or tell {them}: bb agent send --from {who} --to {them}."
+    return passed(heard, reply=editors.told(heard, f"{news} {ways}"))
+
+
+def _held_by_others(desk: Desk, who: str, scopes: Sequence[Scope]) -> list[dict[str, Any]]:
+    held = desk.holdings(desk.store.caught_up(), desk.now())
+    found = (check.judged(held, scope, who) for scope in scopes)
+    return [each for each in found if each["verdict"] == check.HELD]
+
+
+def _edit(desk: Desk, heard: Heard, named: str | None, bead: str | None) -> dict[str, Any]:
+    """May these files be edited?"""
+    who = named or desk.env.get("BB_AGENT")  # an agent is at work, even if it should turn out to be none we know
+    try:
+        if not desk.store.exists:
+            return passed(heard)
+        who = worker(desk, heard, named)
+        scopes = scopes_of(desk, heard)
+        return _judged(desk, heard, who, scopes, bead) if scopes else passed(heard)
+    except NotARepository:
+        return passed(heard)
+    except Exception as error:
+        if not who and not isinstance(error, BbError | NotUnderstood):
+            raise  # a bug, to be reported as one
+        return _no_verdict(heard, who, error)  # an editor takes any failure for a yes, so even a bug says no here
+
+
+def _no_verdict(heard: Heard, who: str | None, error: Exception) -> dict[str, Any]:
+    """Nobody can tell: an agent is stopped, a person is told."""
+    is_known = isinstance(error, BbError | NotUnderstood)
+    said = str(error) if is_known else f"bb itself failed, {type(error).__name__}: {error}"
+    hint = f" ({error.hint})" if isinstance(error, BbError) and error.hint else ""
+    why = harmless(f"bb cannot tell whether this may be edited: {said}{hint}")
+    return refused(heard, why) if who else passed(heard, why, reply=editors.shown(why))
+
+
+def _judged(desk: Desk, heard: Heard, who: str | None, scopes: Sequence[Scope], bead: str | None) -> dict[str, Any]:
+    index = desk.store.caught_up()
+    if who:
+        life.in_service(index, who)
+    if damages := desk.store.damages():  # what stands behind it is not known, and may be a reservation
+        from bb.ledger.journal import LedgerDamaged  # noqa: PLC0415
+
+        raise LedgerDamaged(f"line {damages[0].n} of {damages[0].writer} is damaged: {damages[0].reason}")
+    held = desk.holdings(index, desk.now())
+    found = [check.judged(held, scope, who) for scope in scopes]
+    if in_way := [each for each in found if each["verdict"] == check.HELD]:
+        if who:
+            return refused(heard, _why_not(in_way, who))
+        known = f"bb: {_whose(in_way[0], None)}. Nobody told bb which agent edits it, so it passes as a person's edit."
+        return passed(heard, known, reply=editors.shown(known))
+    free = [scope for scope, each in zip(scopes, found, strict=True) if each["verdict"] == check.FREE]
+    return _reserved(desk, heard, who, free, bead) if free and who and bead is not None else passed(heard)
+
+
+def _reserved(desk: Desk, heard: Heard, who: str, scopes: Sequence[Scope], bead: str) -> dict[str, Any]:
+    """Hold what WHO is about to edit. Who is faster has it, or has been waiting for it, and then this is refused."""
+    from bb.coordination.reservations import Wanted, minutes  # noqa: PLC0415  (only a first edit reserves)
+    from bb.coordination.reservations import bead as checked  # noqa: PLC0415
+    from bb.ops import reservations  # noqa: PLC0415
+
+    try:
+        reservations.reserved(desk, Wanted(who, tuple(scopes), checked(bead), minutes(reservations.TTL)))
+    except BbError as error:
+        return refused(heard, harmless(f"bb: this cannot be reserved, so do not edit it: {error} ({error.hint})"))
+    return passed(heard)
+
+
+def _why_not(in_way: Sequence[dict[str, Any]], who: str) -> str:
+    """The refusal: whose it is, why and until when, and what can be done instead."""
+    first = holder(in_way[0], who)
+    path = _short(in_way[0]["path"])
+    more = f" (and {len(in_way) - 1} more of these files are held)" if len(in_way) > 1 else ""
+    bead = quoted(_short(first["bead_id"]))
+    reserve = f"bb agent reserve --agent {who} --bead BEAD --scope"
+    if first["liveness"] != liveness.ACTIVE or first["is_expired"]:
+        scope = quoted(_short(first["scope"]))
+        way = f"take it over, for its holder has fallen silent: {reserve} {scope} --takeover-stale"
+    else:
+        way = f"wait for it: {reserve} {quoted(path)} --wait 300"
+    letter = f"--bead {bead} --category BLOCKED --subject {quoted(f'I need {path}')} --body 'Why, and until when?'"
+    ask = f"ask: bb agent send --from {who} --to {first['agent_id']} {letter}"
+    whose = _whose(in_way[0], who)
+    return f"bb: {whose}{more}. Do not edit it. Instead: {way}; {ask}; or work on something else."
+
+
+def _whose(found: dict[str, Any], who: str | None) -> str:
+    """`src/a.py is reserved by cobalt-harbor for bb-12 (active, until …)`."""
+    first = holder(found, who)
+    over = "its time was over at" if first["is_expired"] else "until"
+    scope = "" if first["scope"] == found["path"] else f" as part of {_short(first['scope'])}"
+    return (
+        f"{_short(found['path'])} is reserved by {first['agent_id']}{scope} for {_short(first['bead_id'])} "
+        f"({first['liveness']}, {over} {first['expires_at']})"
+    )
+
+
+def _short(text: str) -> str:
+    plain = harmless(text)
+    return plain if len(plain) <= LONGEST_NAME else plain[: LONGEST_NAME - 1] + "…"

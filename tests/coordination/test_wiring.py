@@ -1,0 +1,131 @@
+"""Our hooks go into an editor's settings and out again, and not one character of the rest is touched."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bb.coordination import editors, wiring
+from bb.coordination.wiring import Wiring
+from bb.kernel.jsontext import NotJson
+
+OTHERS = {
+    "empty": "{}",
+    "two": '{\n  "model": "x",\n  "permissions": {"allow": ["Bash(ls:*)", "Read"]}\n}\n',
+    "four": '{\n    "a": [1,  2,\n 3],\n\n    "b": {}\n}',
+    "tabs": '{\n\t"a": 1\n}\n',
+    "one line": '{"a": 1, "b": [ ]}',
+    "windows": '{\r\n  "a": 1\r\n}\r\n',
+    "hooks of others": """{
+  "hooks": {
+    "PreToolUse": [
+      {"matcher": "Bash", "hooks": [{"type": "command", "command": "./guard.sh pre-tool"}]}
+    ],
+    "BeforeTool": [ ],
+    "Notification": [{"hooks": [{"type": "command", "command": "say done"}]}]
+  },
+  "z": "ü \\u00fc"
+}
+""",
+}
+
+
+def ours(text: str) -> list[str]:
+    return [
+        hook["command"]
+        for groups in json.loads(text).get("hooks", {}).values()
+        for group in groups
+        for hook in group["hooks"]
+        if wiring.is_ours(hook)
+    ]
+
+
+@pytest.mark.parametrize("editor", editors.HOSTS)
+@pytest.mark.parametrize("before", OTHERS.values(), ids=OTHERS)
+def test_what_is_put_in_comes_out_and_leaves_no_trace(before: str, editor: str):
+    after = wiring.wired(before, Wiring(editor))
+
+    assert len(ours(after)) == 5
+    assert set(wiring.moments(after)) == {names[editor] for names in editors.MOMENTS.values()}
+    assert wiring.wired(after, Wiring(editor)) == after
+    kept = json.loads(before)
+    assert {name: value for name, value in json.loads(after).items() if name != "hooks"} == {
+        name: value for name, value in kept.items() if name != "hooks"
+    }
+    # A list that was there and empty goes with what was put into it; nothing else does.
+    assert wiring.unwired(after) in (before, before.replace('\n    "BeforeTool": [ ],', ""))
+
+
+def test_hooks_of_others_stay_beside_ours_and_in_our_groups():
+    after = wiring.wired(OTHERS["hooks of others"], Wiring("claude"))
+    assert json.loads(after)["hooks"]["PreToolUse"][0]["hooks"][0]["command"] == "./guard.sh pre-tool"
+    beside = after.replace(
+        '"timeout": 10\n          }', '"timeout": 10\n          }, {"type": "x", "command": "mine"}', 1
+    )
+    assert beside != after
+
+    left = wiring.unwired(beside)
+
+    assert ours(left) == []
+    assert "mine" in left
+
+
+def test_installing_again_otherwise_replaces_what_was_there():
+    first = wiring.wired("{}", Wiring("claude"))
+    second = wiring.wired(first, Wiring("claude", agent="amber-otter", auto_reserve=True, bead="bb 1", register=True))
+
+    assert ours(second) == [
+        "bb hook pre-tool --host claude --agent amber-otter --auto-reserve --bead 'bb 1'",
+        "bb hook post-tool --host claude --agent amber-otter",
+        "bb hook session-start --host claude --agent amber-otter --register",
+        "bb hook prompt --host claude --agent amber-otter",
+        "bb hook stop --host claude --agent amber-otter",
+    ]
+    assert wiring.unwired(second) == "{}"
+
+
+def test_gemini_counts_in_thousandths_and_names_its_hooks():
+    found = json.loads(wiring.wired("{}", Wiring("gemini")))["hooks"]["BeforeTool"][0]
+
+    assert found["matcher"] == "run_shell_command|replace|write_file|mcp_.*"
+    assert found["hooks"][0]["name"] == "bb-pre-tool"
+    assert found["hooks"][0]["timeout"] == 10_000
+
+
+@pytest.mark.parametrize("odd", ["", "[]", "{", "// comment\n{}", '{"hooks": []}', '{"hooks": {"Stop": {}}}', "{} {}"])
+def test_settings_that_are_not_understood_are_refused(odd: str):
+    with pytest.raises(NotJson):
+        wiring.wired(odd, Wiring("claude"))
+
+
+@pytest.mark.parametrize(
+    "hook", [None, 3, {}, {"command": 3}, {"command": "bb check"}, {"command": "echo hook"}, {"command": "hook other"}]
+)
+def test_only_what_calls_our_hooks_is_ours(hook: object):
+    assert not wiring.is_ours(hook)
+    assert wiring.is_ours({"command": "/opt/tools/beadboard hook stop --host gemini"})
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.dictionaries(st.text(max_size=4).filter(lambda name: name != "hooks"), VALUES, max_size=4),
+    st.sampled_from([None, 1, 2, 4, "\t"]),
+    st.sampled_from(editors.HOSTS),
+)
+def test_any_settings_come_back_as_they_were(value: dict[str, object], indent: int | str | None, editor: str):
+    before = json.dumps(value, indent=indent)
+
+    after = wiring.wired(before, Wiring(editor))
+
+    assert {name: each for name, each in json.loads(after).items() if name != "hooks"} == value
+    assert wiring.unwired(after) == before

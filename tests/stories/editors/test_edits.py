@@ -1,0 +1,214 @@
+"""Before an editor edits: what another agent holds stays as it is, and nobody else is kept from work."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.stories.agents.agents_support import HARBOR, OTTER, after, crew, nothing_written, reserve
+from tests.stories.editors.editors_support import hook, payload, refusal, reply
+from tests.support import Scratch
+
+EDITS = [
+    *("claude/write", "claude/edit", "claude/multi-edit", "claude/notebook", "claude/mcp"),
+    *("codex/apply-patch", "codex/apply-patch-move", "codex/patch-in-shell", "gemini/write-file", "gemini/replace"),
+]
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Scratch:
+    """Where cobalt-harbor holds src/a.py."""
+    made = crew(tmp_path / "repo", OTTER, HARBOR)
+    (made.path / "src").mkdir()
+    (made.path / "src" / "a.py").write_text("x = 1\n")
+    assert reserve(made, HARBOR, "src/a.py").status == 0
+    return made
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_what_another_agent_holds_is_refused_in_every_editor(repo: Scratch, name: str):
+    with nothing_written(repo):
+        why = refusal(hook(repo, "pre-tool", name, "--agent", OTTER))
+
+    assert f"src/a.py is reserved by {HARBOR} for bb-1 (active, until 2026-01-05T14:00:00.000Z)" in why
+    assert f"--to {HARBOR}" in why
+    assert "--wait" in why
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_the_holder_itself_and_whoever_nobody_knows_may_edit(repo: Scratch, name: str):
+    mine = hook(repo, "pre-tool", name, BB_AGENT=HARBOR)
+    somebodys = hook(repo, "pre-tool", name)
+
+    assert (mine.status, mine.out, mine.err) == (0, "", "")
+    assert "Nobody told bb which agent" in reply(somebodys)["systemMessage"]
+    assert "reserved by cobalt-harbor" in somebodys.err
+
+
+def test_who_has_fallen_silent_is_to_be_taken_over_first(repo: Scratch):
+    later = after(repo, 20)
+    later.bb("agent", "heartbeat", "--agent", OTTER)
+
+    why = refusal(hook(later, "pre-tool", "claude/write", BB_AGENT=OTTER))
+
+    assert "(stale, until" in why
+    assert "--scope src/a.py --takeover-stale" in why
+
+
+def test_the_same_file_in_another_worktree_is_the_same_file(repo: Scratch, tmp_path: Path):
+    repo.git("worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
+    repo.git("worktree", "add", "-q", "-b", "inside", str(repo.path / "trees" / "inside"))
+    for tree in (tmp_path / "side", repo.path / "trees" / "inside"):
+        from_there = hook(repo, "pre-tool", "claude/write", BB_AGENT=OTTER, cwd=tree)
+        elsewhere = repo.bb("hook", "pre-tool", stdin=payload("claude/write", tree, cwd=str(repo.path)), BB_AGENT=OTTER)
+
+        assert "src/a.py is reserved" in refusal(from_there)
+        assert "src/a.py is reserved" in refusal(elsewhere)
+
+
+def test_a_link_leads_to_the_file_it_leads_to(repo: Scratch, tmp_path: Path):
+    (tmp_path / "link").symlink_to(repo.path / "src")
+    said = {"file_path": str(tmp_path / "link" / "a.py")}
+
+    assert "src/a.py" in refusal(hook(repo, "pre-tool", "claude/write", BB_AGENT=OTTER, tool_input=said))
+
+
+def test_what_lies_elsewhere_is_no_business_of_ours(repo: Scratch, tmp_path: Path):
+    (tmp_path / "other").mkdir()
+    for path in (tmp_path / "other" / "src" / "a.py", Path("/etc/hosts"), repo.path / "src" / "b.py"):
+        ran = hook(repo, "pre-tool", "claude/write", BB_AGENT=OTTER, tool_input={"file_path": str(path)})
+        assert (ran.status, ran.out, ran.err) == (0, "", ""), path
+
+    ran = hook(repo, "pre-tool", "claude/write", BB_AGENT=OTTER, cwd=tmp_path / "other")
+    assert (ran.status, ran.out) == (0, "")
+
+
+def test_an_agent_that_has_gone_elsewhere_is_still_judged_where_the_file_is(repo: Scratch, tmp_path: Path):
+    (tmp_path / "plain").mkdir()
+    repo.git("init", "-q", str(tmp_path / "other"))
+    said = {"file_path": str(repo.path / "src" / "a.py")}
+    for folder in (tmp_path / "plain", tmp_path / "other"):
+        there = hook(repo, "pre-tool", "claude/write", BB_AGENT=OTTER, cwd=folder, tool_input=said)
+        assert "src/a.py is reserved" in refusal(there)
+        own = hook(repo, "pre-tool", "claude/write", BB_AGENT=OTTER, cwd=folder)
+        assert (own.status, own.out) == (0, ""), "a file of its own folder is no business of ours"
+
+
+def test_a_submodules_files_are_files_of_the_repository_around_it(repo: Scratch):
+    repo.git("init", "-q", str(repo.path / "vendor" / "lib"))
+    reserve(repo, HARBOR, "vendor")
+    said = {"file_path": str(repo.path / "vendor" / "lib" / "x.c")}
+
+    assert "vendor/lib/x.c is reserved" in refusal(
+        hook(repo, "pre-tool", "claude/write", BB_AGENT=OTTER, tool_input=said)
+    )
+
+
+@pytest.mark.parametrize(
+    "said", ["", "junk", "[]", "{", '"\\ud800"', '{"hook_event_name": "Stop"}', '{"tool_name": "Write"}', "[" * 9000]
+)
+def test_what_is_not_understood_passes_and_says_so(repo: Scratch, said: str):
+    ran = repo.bb("hook", "pre-tool", stdin=said, BB_AGENT=OTTER)
+
+    assert (ran.status, ran.out) == (0, "")
+    assert ran.err.startswith("bb: ")
+    assert ran.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("agent", "path", "about"),
+    [
+        ("nobody-here", "src/b.py", "nobody-here is registered"),
+        ("No Agent", "src/b.py", "no agent id"),
+        (OTTER, "src/\x00b.py", "cannot tell"),
+        (OTTER, "src/\ud800.py", "cannot tell"),
+    ],
+)
+def test_a_verdict_that_cannot_be_had_stops_an_agent(repo: Scratch, agent: str, path: str, about: str):
+    said = payload("claude/write", repo.path, tool_input={"file_path": path}).replace(r"\\", "\\")
+
+    ran = repo.bb("hook", "pre-tool", "--agent", agent, stdin=said)
+
+    assert about in (refusal(ran) or ran.err)
+    assert "\x1b" not in ran.out + ran.err
+
+
+def test_a_damaged_ledger_stops_an_agent_and_tells_a_person(repo: Scratch):
+    journal = repo.journal()
+    journal.write_bytes(journal.read_bytes().replace(b"src/a.py", b"src/b.py"))
+    for file in repo.store.glob("index.sqlite*"):
+        file.unlink()
+
+    assert refusal(hook(repo, "pre-tool", "claude/write", BB_AGENT=OTTER))
+    assert reply(hook(repo, "pre-tool", "claude/write"))["systemMessage"]
+
+
+def test_without_a_ledger_or_a_repository_everything_passes(tmp_path: Path):
+    here = Scratch(tmp_path)
+    for folder in ("plain", "repo"):
+        (tmp_path / folder).mkdir()
+    here.git("init", "-q", str(tmp_path / "repo"))
+    for folder in ("plain", "repo"):
+        ran = hook(here, "pre-tool", "claude/write", cwd=tmp_path / folder, BB_AGENT=OTTER)
+        assert (ran.status, ran.out) == (0, ""), folder
+    assert not (tmp_path / "repo" / ".git" / "bb").exists()
+
+
+def test_an_editor_nobody_knows_is_stopped_by_the_exit_status(repo: Scratch):
+    said = json.dumps({"tool_name": "Write", "tool_input": {"file_path": "src/a.py"}})
+
+    ran = repo.bb("hook", "pre-tool", "--agent", OTTER, stdin=said)
+
+    assert (ran.status, ran.out) == (2, "")
+    assert "reserved by cobalt-harbor" in ran.err
+    assert json.loads(repo.bb("hook", "pre-tool", "--host", "gemini", "--agent", OTTER, stdin=said).out)
+
+
+@pytest.mark.parametrize("words", [["--nonsense"], ["--host", "vim"], ["stray"], ["--agent"]])
+def test_a_mistake_in_calling_a_hook_never_looks_like_a_verdict(repo: Scratch, words: list[str]):
+    ran = repo.bb("hook", "pre-tool", *words, stdin=payload("claude/write", repo.path))
+
+    assert (ran.status, ran.out) == (1, "")
+    assert ran.err.startswith("Error: [")
+
+
+def test_a_first_edit_reserves_where_that_is_wanted(repo: Scratch):
+    said = {"tool_input": {"file_path": str(repo.path / "app" / "[slug]" / "new.ts")}, "BB_AGENT": OTTER}
+
+    assert refusal(hook(repo, "pre-tool", "claude/write", **said)) == ""
+    assert repo.json("agent", "status", "--agent", OTTER).data["reservations"] == []
+    for _ in range(2):
+        ran = hook(repo, "pre-tool", "claude/write", "--auto-reserve", **said)
+        assert (ran.status, ran.out) == (0, "")
+    (made,) = repo.json("agent", "status", "--agent", OTTER).data["reservations"]
+    assert (made["bead_id"], made["agent_id"]) == ("auto", OTTER)
+    assert repo.bb("check", "app/[slug]/new.ts", "--agent", HARBOR).status == 7
+    assert "app/" in refusal(hook(repo, "pre-tool", "claude/write", **(said | {"BB_AGENT": HARBOR})))
+
+
+def test_a_first_edit_reserves_for_the_bead_that_was_named_and_never_what_is_held(repo: Scratch):
+    hook(repo, "pre-tool", "codex/apply-patch-move", "--auto-reserve", "--bead", "bb-9", BB_AGENT=OTTER)
+    assert repo.json("agent", "status", "--agent", OTTER).data["reservations"] == []
+
+    said = {"tool_input": {"file_path": "docs/new.md"}}
+    hook(repo, "pre-tool", "gemini/write-file", "--auto-reserve", "--bead", "bb-9", BB_AGENT=OTTER, **said)
+    (made,) = repo.json("agent", "status", "--agent", OTTER).data["reservations"]
+    assert (made["scope"], made["bead_id"]) == ("docs/new.md", "bb-9")
+
+
+def test_what_cannot_be_reserved_is_not_edited(repo: Scratch):
+    said = {"tool_input": {"file_path": "docs/new.md"}, "BB_AGENT": OTTER}
+
+    why = refusal(hook(repo, "pre-tool", "gemini/write-file", "--auto-reserve", "--bead", "a\nb", **said))
+
+    assert "cannot be reserved" in why
+    assert refusal(hook(repo, "pre-tool", "gemini/write-file", **said)) == ""
+
+
+def test_in_json_the_answer_wears_the_envelope(repo: Scratch):
+    data = hook(repo, "pre-tool", "claude/write", "--json", BB_AGENT=OTTER).data
+
+    assert (data["host"], data["moment"], data["verdict"], data["exit_status"]) == ("claude", "pre-tool", "refused", 0)
+    assert data["reply"]["hookSpecificOutput"]["permissionDecision"] == "deny"
