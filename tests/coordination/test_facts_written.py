@@ -200,6 +200,7 @@ WRONG: dict[str, list[object]] = {
     "event_id": ["", "res_1", "a.7", HELD[:-1] + "0", HELD + "\n", 7, True, [], {}],
     "state": ["", "open", "closed", "ACCEPTED", 7, True, [], {}],
     "note": [1, True, [], {}],
+    "reason": [1, True, [], {}],
     "archived": ["", "active", "released", "EXPIRED", 7, True, [], {}],
 }
 
