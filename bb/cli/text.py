@@ -20,7 +20,7 @@ SCREENS = frozenset(
     ]
 )
 # Commands whose answers have a file of their own, which is only loaded where it is needed.
-ELSEWHERE = dict.fromkeys(["sync", "ledger commit"], "bb.cli.travel") | dict.fromkeys(
+ELSEWHERE = dict.fromkeys(["sync", "ledger commit", "ledger mirror"], "bb.cli.travel") | dict.fromkeys(
     ["check", "hook pre-commit", "hook prepare-commit-msg", "hooks install", "hooks uninstall", "hooks status"],
     "bb.cli.guards",
 )

@@ -65,6 +65,13 @@ def committed(found: dict[str, Any]) -> list[str]:
     return [f"{found['ref']} is at {found['commit'][:12]}: {_count(found['events'])} more than before"]
 
 
+def mirrored(found: dict[str, Any]) -> list[str]:
+    """What was written into the work tree, to be committed by whoever wants it there."""
+    lines = [f"Taken in from this branch's files: {_count(found['came'])}"] if found["came"] else []
+    lines += [f"Wrote {harmless(each['path'])}: {_count(each['events'])}" for each in found["written"]]
+    return [*lines, *([] if found["written"] else ["Nothing new to mirror."])]
+
+
 def would_show(found: dict[str, Any]) -> list[str]:
     """What a first publication makes visible, and to whom."""
     return [
@@ -85,4 +92,8 @@ def _count(events: int) -> str:
     return f"{events:,} event{'' if events == 1 else 's'}"
 
 
-FORMS: dict[str, Callable[[Any], Iterable[str]]] = {"sync": synced, "ledger commit": committed}
+FORMS: dict[str, Callable[[Any], Iterable[str]]] = {
+    "sync": synced,
+    "ledger commit": committed,
+    "ledger mirror": mirrored,
+}

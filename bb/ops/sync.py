@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
+
 from bb.coordination import roster
 from bb.kernel import ids
 from bb.kernel.errors import BbError, NotFound, Refused, Usage
 from bb.ledger import background as in_background
-from bb.ledger import intake, lastsync, pins
+from bb.ledger import intake, lastsync, mirror, pins, writers
 from bb.ledger import publish as publishing
 from bb.ledger import remote as remotes
 from bb.ledger.lastsync import LastSync
+from bb.ledger.place import NoWorkTree
 from bb.ledger.published import LOCAL
+from bb.ledger.store import JOURNALS
 from bb.ledger.sync import BOTH, PULL, PUSH, AlreadySyncing, Outcome, Sync, Turn
 from bb.ops import contests, life
 from bb.ops.catalogue import op
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
     from bb.ops.desk import Desk
 
 PATIENCE = 60
+MIRROR_PATIENCE = 10.0
 
 
 class NoRemote(NotFound):
@@ -125,6 +130,34 @@ def commit(desk: Desk) -> dict[str, Any]:
     except AlreadySyncing:
         return {"already_running": True, "commit": None, "events": 0}
     return {"already_running": False, "commit": tip.commit, "ref": LOCAL, "events": count}
+
+
+@op(
+    "ledger.mirror",
+    examples=("bb ledger mirror", "bb ledger mirror --all --json"),
+    all_="The lines of every writer, not only those recorded in this clone.",
+)
+def mirror_op(desk: Desk, *, all_: bool = False) -> dict[str, Any]:
+    """Write ledger lines into the work tree, for teams that want them in the pull request.
+
+    One sealed file `.bb/ledger/<writer>/<first>-<last>.jsonl` with what this clone has recorded since the last one on
+    this branch. Files never change and never conflict. What other branches have brought along is taken in first, checked
+    like anything that comes from elsewhere. Nothing is staged or committed for you. What is redacted later stays in the
+    files that were committed before.
+    """
+    desk.store.must_exist()
+    root = desk.place.work_tree
+    if root is None:
+        raise NoWorkTree
+    store = desk.store
+    with Turn(store.path, MIRROR_PATIENCE):
+        came = mirror.take_in(store, root)
+        known = [journal.writer for journal in store.journals()]
+        journals = os.path.join(store.path, JOURNALS)
+        ours = known if all_ else [writer for writer in known if writers.read_owner(journals, writer)]
+        written = mirror.write(store, root, ours)
+    shown = [{"path": os.path.relpath(each.path, root), "events": each.last - each.first + 1} for each in written]
+    return {"written": shown, "came": came}
 
 
 def _remote(desk: Desk, named: str | None) -> str:
