@@ -11,7 +11,7 @@ from bb.coordination import liveness, roster
 from bb.kernel import clock, ids
 from bb.kernel.errors import BbError
 from bb.kernel.record import Record
-from bb.ledger import audit, clone, disk, git, presence, repair, writers
+from bb.ledger import audit, clone, disk, git, presence, repair, restore, writers
 from bb.ledger import place as places
 from bb.ledger.store import Store
 
@@ -88,6 +88,9 @@ def _mend_journals(store: Store, damages: list[Damage], now: int | None) -> Iter
     if now is None:
         return
     for damage in damages:
+        if restore.restore(store, damage):
+            yield f"restored line {damage.n} of writer {damage.writer} from the published copy"
+            continue
         repair.retire(store, damage)
         yield f"retired writer {damage.writer}: line {damage.n} is damaged"
     for writer, count in repair.salvage_owed(store, now).items():

@@ -17,7 +17,7 @@ from bb.kernel.record import Record
 from bb.ledger import disk, kinds, writers
 from bb.ledger import line as lines
 from bb.ledger.journal import Journal
-from bb.ledger.line import BadLine, Link
+from bb.ledger.line import BadLine
 from bb.ledger.published import LedgerRewritten, NotALedger
 from bb.ledger.store import JOURNALS
 
@@ -113,7 +113,7 @@ def _checked(store: Store, writer: str, first: int, octets: bytes, published: di
     if cut is not None:
         if cut <= published.get(writer, 0):
             raise LedgerForked(f"line {cut} of writer {writer} is published in two forms", writer=writer, n=cut)
-        link = _link_before(journal, cut)
+        link = journal.link_before(cut)
     more = raws[same:]
     if more and cut is None and writer in {damage.writer for damage in index.damages()}:
         store.refuse_damage()  # ours is mended first, so that nothing behind the damage is forgotten
@@ -124,10 +124,6 @@ def _checked(store: Store, writer: str, first: int, octets: bytes, published: di
         except BadLine as error:
             raise NotALedger(f"line {link.n + 1} of writer {writer} cannot be right: {error}") from None
     return Incoming(writer, cut, is_fork, b"".join(raw + b"\n" for raw in more))
-
-
-def _link_before(journal: Journal, n: int) -> Link:
-    return lines.START if n == 1 else lines.link_alone(next(journal.lines_from(n - 1)), journal.writer)
 
 
 def write(store: Store, incoming: Sequence[Incoming]) -> list[Fork]:

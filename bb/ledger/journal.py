@@ -244,6 +244,10 @@ class Journal:
             for _, block in segment.blocks(start):
                 yield from block.lines()
 
+    def link_before(self, n: int) -> Link:
+        """The link that line N has to follow, taken from the line before it by itself."""
+        return lines.START if n == 1 else lines.link_alone(next(self.lines_from(n - 1)), self.writer)
+
     def _offset_of(self, segment: Segment, n: int, *, is_last: bool) -> int:
         """Where line N starts in its segment: counted from the end in the last one, where what is wanted is mostly
         near it, and else from the start."""

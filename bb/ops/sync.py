@@ -141,9 +141,9 @@ def mirror_op(desk: Desk, *, all_: bool = False) -> dict[str, Any]:
     """Write ledger lines into the work tree, for teams that want them in the pull request.
 
     One sealed file `.bb/ledger/<writer>/<first>-<last>.jsonl` with what this clone has recorded since the last one on
-    this branch. Files never change and never conflict. What other branches have brought along is taken in first, checked
-    like anything that comes from elsewhere. Nothing is staged or committed for you. What is redacted later stays in the
-    files that were committed before.
+    this branch. Files never change and never conflict. What other branches have brought along is taken in first, and is
+    checked like anything that comes from elsewhere. Nothing is staged or committed for you. What is redacted later
+    stays in the files that were committed before.
     """
     desk.store.must_exist()
     root = desk.place.work_tree
