@@ -6,6 +6,9 @@ commit that brings it stands on that base, so nobody published anything in betwe
 of another agent with which it has a path in common has ended by then, or is one that it says it takes over. Every
 reader can check that, and trusts nobody.
 
+Whoever crashed, was refused or lost the answer before it was published, may have given the reservation back by the time
+it comes out. Then both come in one commit, and the reservation is not admitted: it would never be ended.
+
 What is admitted ends by its holder's word, by a person's, or by an admitted take-over; never by what somebody recorded
 who had not seen the latest. The number of the commit in the line, its generation, is the reservation's token. Tokens
 only rise, so whoever still works under a lower one than another agent's on the same path is fenced off.
@@ -62,24 +65,29 @@ class Admitted(Record):
 def admit(known: Admitted, parent: str | None, generation: int, facts: Sequence[tuple[str, HoldingFact]]) -> Admitted:
     """What is settled after one more commit on PARENT, with the FACTS it brought, each with its event."""
     grants, generations = dict(known.grants), dict(known.generations)
-    for _, fact in facts:
-        if isinstance(fact, Released | Expired):
-            grant = grants.get(fact.reservation)
-            if grant and grant.ended is None and fact.agent in (grant.agent, ids.PERSON):
-                grants[fact.reservation] = grant.but(ended=generation)
+    ends = {(fact.reservation, fact.agent) for _, fact in facts if isinstance(fact, Released | Expired)}
+    for name, _ in ends:
+        grant = grants.get(name)
+        if grant and grant.ended is None and _is_ended(name, grant.agent, ends):
+            grants[name] = grant.but(ended=generation)
     for event, fact in facts:
         if not isinstance(fact, Reserved):
             continue
         generations.setdefault(event, generation)
         wanted = Grant(fact.agent, fact.scope, fact.is_file, fact.shared, generation)
-        taken = set((fact.takes or "").split())
-        if not (fact.base and fact.base == parent) or event in grants or _scope(wanted) is None:
+        is_right = fact.base and fact.base == parent and event not in grants and _scope(wanted) is not None
+        if not is_right or _is_ended(event, fact.agent, ends):
             continue
         blockers = in_way(wanted, grants)
-        if taken.issuperset(blockers):
+        if set((fact.takes or "").split()).issuperset(blockers):
             grants |= {name: grants[name].but(ended=generation) for name in blockers}
             grants[event] = wanted
     return Admitted(grants, generations)
+
+
+def _is_ended(name: str, holder: str, ends: set[tuple[str, str]]) -> bool:
+    """Whether the HOLDER of a reservation, or a person, is among those who have ended it."""
+    return (name, holder) in ends or (name, ids.PERSON) in ends
 
 
 def in_way(wanted: Grant, grants: Mapping[str, Grant]) -> list[str]:
@@ -94,9 +102,11 @@ def in_way(wanted: Grant, grants: Mapping[str, Grant]) -> list[str]:
 
 
 def fenced(known: Admitted, agent: str, token: int, path: scopes.Scope) -> Grant | None:
-    """The grant of another agent that makes TOKEN too old for a PATH."""
-    later = (grant for grant in known.grants.values() if grant.token > token and grant.agent != agent)
-    return next((grant for grant in later if _meets(grant, path)), None)
+    """The grant of another agent that makes TOKEN too old for a PATH. Those who share do not fence each other off."""
+    grants = known.grants.values()
+    shares = any(each.shared and (each.agent, each.token) == (agent, token) and _meets(each, path) for each in grants)
+    later = (each for each in grants if each.token > token and each.agent != agent and not (each.shared and shares))
+    return next((each for each in later if _meets(each, path)), None)
 
 
 def _meets(grant: Grant, scope: scopes.Scope) -> bool:
@@ -107,4 +117,4 @@ def _meets(grant: Grant, scope: scopes.Scope) -> bool:
 
 def _scope(grant: Grant) -> scopes.Scope | None:
     found = scopes.stored(grant.scope)
-    return found and found.but(is_file=grant.is_file)
+    return found and found.but(is_file=grant.is_file and found.is_literal)  # whoever says that a pattern is a file lies
