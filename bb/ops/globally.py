@@ -17,6 +17,7 @@ from bb.coordination import admission
 from bb.coordination.admission import Grant
 from bb.coordination.facts import Released, Reserved, TakenOver
 from bb.coordination.reservations import InvalidArgs, ReservationConflict
+from bb.kernel import ids
 from bb.kernel.errors import BbError, Busy
 from bb.ledger import kinds, pins, publish, remote
 from bb.ledger.sync import FIRST_PAUSE, LONGEST_PAUSE, Sync, Turn
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from bb.coordination.holdings import Reservation
     from bb.coordination.reservations import Wanted
     from bb.ledger.holdings import Holdings
     from bb.ledger.index import Index
@@ -119,7 +121,7 @@ class _Attempts:
             takes = " ".join(fact.reservation for fact in facts if isinstance(fact, TakenOver)) or None
             asked = [fact.but(takes=takes) for fact in facts if isinstance(fact, Reserved)]
             later[:] = [fact for fact in facts if not isinstance(fact, Reserved)]
-            self._refuse_what_is_in_way(asked)
+            self._refuse_what_is_in_way(asked, held)
             return [*(Released(wanted.agent, name) for name in self._void), *asked]
 
         recorded = life.act(desk, wanted.agent, decide, allow_secret=self._allow_secret)
@@ -139,13 +141,17 @@ class _Attempts:
         except (remote.Moved, BbError):
             return
 
-    def _refuse_what_is_in_way(self, asked: Sequence[Reserved]) -> None:
-        """Refuse what no reader would admit, although here nothing seems to be in its way."""
+    def _refuse_what_is_in_way(self, asked: Sequence[Reserved], held: Holdings) -> None:
+        """Refuse what no reader would admit, although here nothing seems to be in its way.
+
+        What was given back here, by whoever may, is in nobody's way: that comes out in the same commit, and counts
+        first.
+        """
         grants = self._at_work.pins.admitted.grants
         for fact in asked:
             grant = Grant(fact.agent, fact.scope, fact.is_file, fact.shared, 0)
             blockers = set(admission.in_way(grant, grants)) - set((fact.takes or "").split())
-            if blockers:
+            if blockers := {name for name in blockers if not _was_given_back(held.one(name))}:
                 holder = grants[min(blockers)]
                 raise ReservationConflict(
                     f"{holder.agent} holds {holder.scope} in every clone, by token {holder.token}",
@@ -166,3 +172,7 @@ class _Attempts:
                 self._void = []  # it may have been admitted, so it is not ours to say that it was not
                 raise GrantPending(f"it was published, but {offline.message}", reservation_ids=names) from None
         return all(name in at_work.pins.admitted.grants for name in names)
+
+
+def _was_given_back(reservation: Reservation | None) -> bool:
+    return reservation is not None and reservation.ended_by in (reservation.agent, ids.PERSON)

@@ -104,6 +104,18 @@ def test_what_is_pending_can_be_given_up(origin: Path, pair: list[Clone]):
     assert reserve(there, COBALT, "src")["global"] is True
 
 
+def test_what_was_given_back_here_can_be_had_by_the_next_agent_before_anybody_has_synced(pair: list[Clone]):
+    """The end and the new reservation come out in one commit, and the end counts first."""
+    here, there = pair
+    here.ask("agent.register", name="coral-heron", role="builder")
+    reserve(here, AMBER, "src")
+    here.ask("agent.release", agent=AMBER, all=True)
+
+    assert reserve(here, "coral-heron", "src/parser")["global"] is True
+    settle(pair)
+    assert here.holds() == there.holds() == {("coral-heron", "src/parser", "active")}
+
+
 @pytest.mark.xfail(strict=True, reason="release by scope looks only at what counts, and the pending does not")
 def test_what_is_pending_can_be_given_up_by_its_scope(origin: Path, pair: list[Clone]):
     here, _ = pair

@@ -1,0 +1,179 @@
+"""Whatever is done in which clone, and whoever syncs when and through which hub: in the end all know the same."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bb.kernel import clock
+from bb.kernel.errors import Busy, Conflict, Forbidden, NotFound, Refused
+from bb.ledger import pins
+from tests.stories.travel.travel_support import Clone, agents_at_work, clone, hub
+from tests.support import NOON
+
+AGENTS = ("amber-otter", "cobalt-harbor", "coral-heron", "dusky-falcon")
+SCOPES = ("src", "src/parser", "docs", "docs/guide.md", "src/**/*.py", "web")
+SYNCS: tuple[dict[str, Any], ...] = ({}, {}, {"pull": True}, {"push": True}, {"publish": True})
+HAPPENING = {"actor.add", "chat.message", "x.bb.reserved", "x.bb.released"}
+REFUSALS = (Busy, Conflict, Forbidden, NotFound, Refused)  # whatever stands in somebody's way; never a usage error
+
+
+class World:
+    """Clones with an agent each, and a chance that says what is done next. Time goes on
+    by three minutes with each step, so that whoever does nothing for five of them has fallen silent."""
+
+    def __init__(self, folder: Path, seed: int, clones: int) -> None:
+        self.chance = random.Random(seed)
+        self.origin = hub(folder / "hub.git")
+        self.second = hub(folder / "second.git")
+        self.clones = agents_at_work(self.origin, *AGENTS[:clones])
+        self.at = dict(zip(AGENTS, self.clones, strict=False))
+        self._now = clock.parse(NOON)
+        for each in self.clones[:2]:  # the first two have a second way to each other
+            each.git("remote", "add", "second", str(self.second))
+            each.sync(remote="second", publish=True)
+
+    @property
+    def now(self) -> str:
+        return clock.text(self._now)
+
+    def step(self) -> None:
+        """Somebody does something, or syncs; and is perhaps refused."""
+        self._now += 3 * clock.MINUTE
+        agent = self.chance.choice(list(self.at))
+        deeds = (self.hold, self.hold, self.hold_everywhere, self.let_go, self.write, self.read, self.change, self.sync)
+        deed = self.chance.choice([*deeds, self.sync, self.sync])
+        try:
+            deed(agent, self.at[agent])
+        except REFUSALS:
+            return
+
+    def hold(self, agent: str, here: Clone, **given: Any) -> None:
+        takes = {"takeover_stale": True} if self.chance.random() < 0.3 else {}
+        shares = {"shared": True} if self.chance.random() < 0.2 else {}
+        scope = [self.chance.choice(SCOPES)]
+        here.ask("agent.reserve", now=self.now, agent=agent, scope=scope, bead="bb-1", **takes, **shares, **given)
+
+    def hold_everywhere(self, agent: str, here: Clone) -> None:
+        self.hold(agent, here, **{"global": True})
+
+    def let_go(self, agent: str, here: Clone) -> None:
+        verb = self.chance.choice(("agent.release", "agent.release", "agent.renew"))
+        here.ask(
+            verb, now=self.now, agent=self.chance.choice((agent, agent, "user")), scope=[self.chance.choice(SCOPES)]
+        )
+
+    def write(self, agent: str, here: Clone) -> None:
+        to = self.chance.choice([other for other in self.at if other != agent])
+        about = {"bead": "bb-1", "category": self.chance.choice(("INFO", "BLOCKED", "HANDOFF"))}
+        given = {"from": agent, "to": to, "subject": "Which format?", "body": "Two are in use."} | about
+        here.ask("agent.send", now=self.now, **given)
+
+    def read(self, agent: str, here: Clone) -> None:
+        for message in here.ask("agent.inbox", now=self.now, agent=agent)[:2]:
+            here.ask(
+                self.chance.choice(("agent.read", "agent.ack")),
+                now=self.now,
+                agent=agent,
+                message=message["message_id"],
+            )
+
+    def change(self, agent: str, here: Clone) -> None:
+        """Another role; or the end of an agent, which then takes its name again."""
+        if self.chance.random() < 0.5:
+            here.ask("agent.retire", now=self.now, agent=agent)
+        role = self.chance.choice(("builder", "reviewer", "tester"))
+        here.ask("agent.register", now=self.now, name=agent, role=role, force_update=True)
+
+    def sync(self, agent: str, here: Clone) -> None:
+        through = {"remote": "second"} if here in self.clones[:2] and self.chance.random() < 0.3 else {}
+        here.sync(now=self.now, **self.chance.choice(SYNCS), **through)
+
+    def settle(self) -> None:
+        """Everybody syncs, through every hub it has, until nothing comes and nothing goes."""
+        self._now += clock.MINUTE
+        for _ in range(6):
+            moved = 0
+            for each in self.clones:
+                for through in ({}, {"remote": "second"}) if each in self.clones[:2] else ({},):
+                    answer = each.sync(now=self.now, **through)
+                    moved += answer["came"] + answer["went"]
+            if not moved:
+                return
+        raise AssertionError("it never became quiet")
+
+    def known(self, here: Clone) -> dict[str, Any]:
+        """What HERE knows that all must agree on. How alive somebody seems is what each has heard itself."""
+        status = here.ask("agent.status", now=self.now)
+        held = [
+            {name: value for name, value in each.items() if name not in ("owner_liveness", "expires_at")}
+            | {"state": each["state"].replace("expired", "active")}
+            for each in status["reservations"]
+        ]
+        return {
+            "digest": here.digest,
+            "held": sorted(held, key=lambda each: str(each["reservation_id"])),
+            "owed": status["unacked_required_messages"],
+            "settled": settled(here),
+        }
+
+
+def kinds_in(here: Clone) -> set[str]:
+    """What kinds of things have happened."""
+    raws = [raw for file in here.store.glob("j/*/*.jsonl") for raw in file.read_bytes().splitlines()]
+    return {json.loads(raw)["kind"] for raw in raws}
+
+
+def settled(here: Clone) -> dict[str, Any]:
+    """What publication to the hub has settled, and up to where HERE knows that."""
+    known = pins.read(str(here.store))
+    tip = known.remote("origin").tip
+    assert tip is not None
+    return known.admitted.as_plain() | {"tip": tip.commit, "generation": tip.generation}
+
+
+@pytest.mark.parametrize(
+    ("seed", "clones", "steps"),
+    [
+        (3, 3, 50),
+        (2, 4, 50),
+        *(pytest.param(seed, 4, 400, marks=pytest.mark.long) for seed in range(10, 40)),
+    ],
+)
+def test_all_come_to_know_the_same(tmp_path: Path, seed: int, clones: int, steps: int):
+    world = World(tmp_path, seed, clones)
+    for _ in range(steps):
+        world.step()
+
+    world.settle()
+
+    assert kinds_in(world.clones[0]) >= HAPPENING, "else there is little to agree on"
+    first, *others = [world.known(each) for each in world.clones]
+    assert first["settled"]["grants"]
+    for other in others:
+        assert other == first
+    for each in world.clones:
+        assert each.json("ledger", "verify").status == 0
+    assert_that_whoever_comes_late_knows_it_too(world, first)
+    assert_that_it_is_found_again(world, first)
+
+
+def assert_that_whoever_comes_late_knows_it_too(world: World, expected: dict[str, Any]) -> None:
+    fresh = clone(world.origin, "fresh")
+    fresh.sync(now=world.now, pull=True)
+    assert world.known(fresh) == expected
+
+
+def assert_that_it_is_found_again(world: World, expected: dict[str, Any]) -> None:
+    """By whoever has lost the index, or what was remembered of the hub."""
+    here = world.clones[0]
+    here.ask("ledger.rebuild")
+    assert world.known(here) == expected
+    there = world.clones[-1]
+    (there.store / pins.NAME).unlink()
+    there.sync(now=world.now, pull=True)
+    assert world.known(there) == expected
