@@ -1,4 +1,4 @@
-"""`bb demo`: two agents in a scratch repository, each step as the command a user would type and what it answers."""
+"""`bb demo`: agents in two scratch clones, each step as the command a user would type and what it answers."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import sys
 import tempfile
 
 from bb.cli import say
+from bb.cli.demo_steps import CLONE, COBALT, HUB, MESSAGE, PROJECT, STEPS, WORKTREE
 from bb.kernel import jsontext
 from bb.kernel.errors import Refused
 from bb.kernel.show import harmless
@@ -19,77 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    Step = tuple[str, str, dict[str, str], int]  # what it shows, the command, its environment, the exit status it has
-
-NOON = "2026-01-05T12:00:00Z"
-LATER = "2026-01-05T12:20:00Z"
-EVEN_LATER = "2026-01-05T12:45:00Z"
-
-AMBER, COBALT = {"BB_AGENT": "amber-otter"}, {"BB_AGENT": "cobalt-harbor", "IN": "worktree"}
-HANDOFF = "--subject Parser --summary 'Reads everything but dates.' --next-action 'Read dates.'"
-MESSAGE = "MESSAGE"  # in a command: the id of the newest message to cobalt-harbor
-
-STEPS: tuple[Step, ...] = (
-    ("A repository gets a ledger, in git's own directory.", "bb init", {}, 0),
-    ("An agent starts its session under a name of its own.", "bb init --register amber-otter --role builder", {}, 0),
-    (
-        "So does another, in a worktree of its own.",
-        "bb init --register cobalt-harbor --role reviewer",
-        {"IN": "worktree"},
-        0,
-    ),
-    ("A name that is taken is refused, with the way out.", "bb init --register amber-otter", {}, 7),
-    ("amber-otter holds what it is going to edit.", "bb agent reserve --scope 'src/*' --bead demo-a1.1", AMBER, 0),
-    (
-        "Any overlap is refused, patterns included, and the holder is named.",
-        "bb agent reserve --scope '**/parser.py' --bead demo-a1.2",
-        COBALT,
-        7,
-    ),
-    ("May I touch this? Asked before an edit, from anywhere.", "bb check src/parser.py", COBALT, 7),
-    (
-        "Twenty minutes later a heartbeat says: cobalt-harbor is alive.",
-        "bb agent heartbeat --json",
-        COBALT | {"BB_NOW": LATER},
-        0,
-    ),
-    ("amber-otter has fallen silent.", "bb status", {"BB_NOW": LATER}, 0),
-    (
-        "Now its scope can be taken over, but only by saying so.",
-        "bb agent reserve --scope 'src/*' --bead demo-a1.1",
-        COBALT | {"BB_NOW": LATER},
-        7,
-    ),
-    (
-        "Said so: the old reservation is archived, and its holder is told.",
-        "bb agent reserve --scope 'src/*' --bead demo-a1.1 --takeover-stale",
-        COBALT | {"BB_NOW": LATER},
-        0,
-    ),
-    (
-        "amber-otter is back, reads its mail, and hands its work over.",
-        "bb agent inbox",
-        AMBER | {"BB_NOW": EVEN_LATER},
-        0,
-    ),
-    (
-        "A hand-off says what was done and what comes next.",
-        f"bb protocol handoff --to cobalt-harbor --bead demo-a1.1 {HANDOFF}",
-        AMBER | {"BB_NOW": EVEN_LATER},
-        0,
-    ),
-    ("What an agent needs after a restart, in few words.", "bb resume", COBALT | {"BB_NOW": EVEN_LATER}, 0),
-    (
-        "cobalt-harbor accepts: the work is its own now.",
-        f"bb agent ack --message {MESSAGE}",
-        COBALT | {"BB_NOW": EVEN_LATER},
-        0,
-    ),
-    ("Nothing is left that needs a person.", "bb problems", {"BB_NOW": EVEN_LATER}, 0),
-    ("All of it, told in sentences.", "bb timeline", {"BB_NOW": EVEN_LATER}, 0),
-    ("Every fact is one line of an append-only ledger, chained to the one before.", "bb ledger verify", {}, 0),
-    ("The work tree has not been touched.", "git status --short", {}, 0),
-)
+    from bb.cli.demo_steps import Step
 
 
 class DemoWentWrong(Refused):
@@ -104,7 +35,7 @@ def play(*, keep: bool, as_json: bool) -> int:
     scratch = _scratch()
     try:
         _prepare(scratch)
-        played = [_step(scratch, number, step, as_json) for number, step in enumerate(STEPS, 1)]
+        played = _played(scratch, as_json)
     finally:
         if not keep:
             shutil.rmtree(scratch, ignore_errors=True)
@@ -131,26 +62,37 @@ def _scratch() -> str:
 
 
 def _prepare(scratch: str) -> None:
-    project = os.path.join(scratch, "project")
+    """A project with one commit, another worktree of it, a hub, and a second clone."""
+    project, hub = os.path.join(scratch, PROJECT), os.path.join(scratch, HUB)
     identity = ["-c", "user.name=Demo", "-c", "user.email=demo@example.invalid"]
-    git.run(["init", "--quiet", project], env=_environment())
-    git.run(["-C", project, *identity, "commit", "--quiet", "--allow-empty", "-m", "Start"], env=_environment())
-    git.run(
-        ["-C", project, "worktree", "add", "--quiet", "-b", "review", os.path.join(scratch, "worktree")],
-        env=_environment(),
-    )
+    for words in (
+        ["init", "--quiet", project],
+        ["-C", project, *identity, "commit", "--quiet", "--allow-empty", "-m", "Start"],
+        ["clone", "--quiet", "--bare", project, hub],
+        ["clone", "--quiet", hub, os.path.join(scratch, CLONE)],
+        ["-C", project, "remote", "add", "origin", hub],
+        ["-C", project, "worktree", "add", "--quiet", "-b", "review", os.path.join(scratch, WORKTREE)],
+    ):
+        git.run(words, env=_environment())
+
+
+def _played(scratch: str, as_json: bool) -> list[dict[str, Any]]:
+    played: list[dict[str, Any]] = []
+    for number, step in enumerate(STEPS, 1):
+        done = _step(scratch, number, step, as_json)
+        if step.says_the_same:
+            done["is_right"] = done["is_right"] and done["output"] == played[-1]["output"]
+        played.append(done)
+    return played
 
 
 def _step(scratch: str, number: int, step: Step, as_json: bool) -> dict[str, Any]:
-    about, command, settings, expected = step
-    where = settings.get("IN", "project")
-    extra = {name: value for name, value in settings.items() if name != "IN"}
-    if MESSAGE in command:
-        command = command.replace(MESSAGE, _newest_message(scratch))
+    command = step.command.replace(MESSAGE, _newest_message(scratch)) if MESSAGE in step.command else step.command
+    settings = {"BB_AGENT": step.agent} if step.agent else {}
     done = subprocess.run(  # noqa: S603  (our own commands)
         _arguments(command),
-        cwd=os.path.join(scratch, where),
-        env=_environment() | {"BB_NOW": NOON} | extra,
+        cwd=os.path.join(scratch, step.where),
+        env=_environment() | {"BB_NOW": step.at} | settings,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         encoding="utf-8",
@@ -159,19 +101,19 @@ def _step(scratch: str, number: int, step: Step, as_json: bool) -> dict[str, Any
     )
     output = (done.stdout + done.stderr).replace(scratch, "…")
     if not as_json:
-        shown = " ".join([*(f"{name}={value}" for name, value in extra.items() if name != "BB_NOW"), command])
-        at = extra.get("BB_NOW", NOON)[11:16]
-        say.lines(["", f"{number}. {about}", f"   {where} {at} $ {shown}"])
+        shown = " ".join([*(f"{name}={value}" for name, value in settings.items()), command])
+        say.lines(["", f"{number}. {step.about}", f"   {step.where} {step.at[11:16]} $ {shown}"])
         say.lines(f"   {harmless(line)}" for line in output.splitlines())
-    answer = {"command": command, "about": about, "status": done.returncode, "is_right": done.returncode == expected}
+    is_right = done.returncode == step.status
+    answer = {"command": command, "about": step.about, "status": done.returncode, "is_right": is_right}
     return answer | {"output": _answered(output)}
 
 
 def _newest_message(scratch: str) -> str:
     """The id of what cobalt-harbor was sent last."""
-    asked = _arguments("bb agent inbox --agent cobalt-harbor --limit 1 --json")
+    asked = _arguments(f"bb agent inbox --agent {COBALT} --limit 1 --json")
     done = subprocess.run(  # noqa: S603  (our own command)
-        asked, cwd=os.path.join(scratch, "project"), env=_environment(), capture_output=True, check=False
+        asked, cwd=os.path.join(scratch, PROJECT), env=_environment(), capture_output=True, check=False
     )
     try:
         return str(jsontext.read(done.stdout)["data"][0]["message_id"])
@@ -198,5 +140,6 @@ def _environment() -> dict[str, str]:
 
     source = os.path.dirname(os.path.dirname(os.path.abspath(bb.__file__)))
     ours |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}  # nobody's hooks, keys or colours
+    ours |= {"BB_SYNC": "off"}  # nothing goes on behind a step, or after the last
     ours |= {"PYTHONIOENCODING": "utf-8"}  # what the steps say is read back, whatever the terminal's encoding
     return ours | {"PYTHONPATH": os.pathsep.join([source, *filter(None, [ours.get("PYTHONPATH")])])}

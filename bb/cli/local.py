@@ -62,9 +62,9 @@ def _run(name: str | None, args: str | None, as_json: bool) -> int:
 
 
 def _demo(keep: bool = False, **_: Any) -> Chosen:
-    """See two agents share a scratch repository: each step as the command and its answer.
+    """See agents share a repository, in one clone and across two: each step as the command and its answer.
 
-    Everything happens in a temporary directory, with real commands and a real git repository.
+    Everything happens in a temporary directory, with real commands and real git repositories.
     """
     return lambda as_json: demo.play(keep=keep, as_json=as_json)
 

@@ -186,6 +186,7 @@ def test_the_demo_plays_and_leaves_nothing(tmp_path: Path, user: dict[str, str])
     assert told.out.rstrip().endswith("That was the demo.")
     assert "Error: [DUPLICATE_AGENT_ID]" in told.out
     assert "Error: [RESERVATION_CONFLICT]" in told.out
+    assert "generation 1 (" in told.out, "it was published"
     assert everything_in(tmp_path / "temporary") == everything_in(tmp_path / "home") == {}
 
 
@@ -241,7 +242,7 @@ def test_a_demo_that_went_wrong_is_no_success_in_either_form(tmp_path: Path, use
     code = """
 import sys
 from bb.cli import demo
-demo.STEPS = tuple((about, command, settings, 5) for about, command, settings, _ in demo.STEPS[:1])
+demo.STEPS = tuple(step.but(status=5) for step in demo.STEPS[:1])
 sys.argv = ["bb", "demo", *sys.argv[1:]]
 from bb.__main__ import main
 main()
@@ -259,6 +260,26 @@ main()
             assert "That was the demo." not in ran.out
             assert "Error: [DEMO_WENT_WRONG]" in ran.err
     assert everything_in(tmp_path / "temporary") == {}
+
+
+def test_a_demo_whose_clones_do_not_know_the_same_went_wrong(tmp_path: Path, user: dict[str, str]):
+    """The clones are compared by what the same command says in both."""
+    code = """
+import sys
+from bb.cli import demo
+from bb.cli.demo_steps import Step
+demo.STEPS = (Step("One", "bb --version"), Step("Two", "bb agent name", says_the_same=True))
+sys.argv = ["bb", "demo", "--json"]
+from bb.__main__ import main
+main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment(**user), capture_output=True, text=True
+    )
+    ran = Ran(done.returncode, done.stdout, done.stderr)
+
+    assert ran.code == "DEMO_WENT_WRONG"
+    assert [step["is_right"] for step in ran.envelope["error"]["details"]["steps"]] == [True, False]
 
 
 def test_a_demo_that_has_no_place_says_so(tmp_path: Path):
