@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from pathlib import Path
 
 from bb.ops import catalogue
 from tests.support import ROOT, Scratch
@@ -12,8 +13,12 @@ TEXT = (ROOT / "skills" / "beadboard-driver" / "SKILL.md").read_text()
 COMMANDS = [line for block in TEXT.split("```")[1::2] for line in block.strip().splitlines() if line.startswith("bb ")]
 
 
-def test_every_command_of_the_skill_does_what_it_says_from_start_to_end(repo: Scratch):
+def test_every_command_of_the_skill_does_what_it_says_from_start_to_end(repo: Scratch, tmp_path: Path):
+    hub = tmp_path / "hub.git"
     repo.bb("agent", "register", "--name", "cobalt-harbor", "--role", "reviewer")
+    repo.git("init", "--quiet", "--bare", str(hub))
+    repo.git("remote", "add", "origin", str(hub))
+    assert repo.bb("sync", "--publish").status == 0
     (repo.path / "src").mkdir()
     (repo.path / "src" / "draft.py").write_text("x = 1\n")
 
