@@ -12,14 +12,17 @@ if TYPE_CHECKING:
 # kinds of events that people have a word for: one, several
 WORDS = {
     "actor.add": ("registration", "registrations"),
+    "actor.remove": ("retirement", "retirements"),
     "chat.message": ("message", "messages"),
     "chat.ack": ("acceptance", "acceptances"),
     "chat.reaction": ("reaction", "reactions"),
     "system.notify": ("notice", "notices"),
     "x.bb.reserved": ("reservation", "reservations"),
+    "x.bb.renewed": ("renewal", "renewals"),
     "x.bb.released": ("release", "releases"),
     "x.bb.taken_over": ("take-over", "take-overs"),
     "x.bb.seen": ("sign of life", "signs of life"),
+    "x.bb.redacted": ("redaction", "redactions"),
 }
 
 
@@ -35,7 +38,8 @@ def synced(found: dict[str, Any]) -> list[str]:
     if "shows" in found:
         return would_show(found)
     if "started" in found:
-        return ["A sync goes on in the background" if found["started"] else "No sync was started: none is due"]
+        not_due = "No sync was started: one was tried just now, or this clone does not publish"
+        return ["A sync goes on in the background" if found["started"] else not_due]
     name = harmless(found["remote"])
     if found["already_running"]:
         return [f"Another process is syncing with {name}; there is nothing left to do."]
@@ -43,9 +47,9 @@ def synced(found: dict[str, Any]) -> list[str]:
     if found["generation"]:
         lines.append(f"The ledger on {name} is at generation {found['generation']} ({found['tip'][:12]})")
     if found["joined"]:
-        lines.append(f"This clone goes on as part of that ledger ({found['joined']})")
+        lines.append(f"This clone is part of that ledger now ({found['joined']})")
     lines += [
-        f"Put aside: {fork['lines']} lines of writer {fork['writer']}, in {harmless(fork['path'])}"
+        f"Put aside: {_lines(fork['lines'])} of writer {fork['writer']}, in {harmless(fork['path'])}"
         for fork in found["forks"]
     ]
     lines += [
@@ -62,7 +66,7 @@ def committed(found: dict[str, Any]) -> list[str]:
     """The commit at the local ref."""
     if found["already_running"]:
         return ["Another process is syncing this clone; there is nothing left to do."]
-    return [f"{found['ref']} is at {found['commit'][:12]}: {_count(found['events'])} more than before"]
+    return [f"{found['ref']} is at {found['commit'][:12]}, with {_count(found['events'])} more than before"]
 
 
 def mirrored(found: dict[str, Any]) -> list[str]:
@@ -85,7 +89,12 @@ def would_show(found: dict[str, Any]) -> list[str]:
 def _in_words(found: dict[str, Any]) -> str:
     known = [f"{n} {WORDS[kind][n != 1]}" for kind, n in found["kinds"].items() if kind in WORDS]
     who = f" of {', '.join(found['from_agents'])}" if found["from_agents"] else ""
-    return f"{who}: {', '.join(known)}" if known else who
+    among = "" if WORDS.keys() >= found["kinds"].keys() else "among them "
+    return f"{who}: {among}{', '.join(known)}" if known else who
+
+
+def _lines(count: int) -> str:
+    return f"{count:,} line{'' if count == 1 else 's'}"
 
 
 def _count(events: int) -> str:

@@ -89,10 +89,11 @@ def sync(
     """Bring in what others have published, and publish what is here. Plain git, no server.
 
     The ledger travels on a branch of its own, `bb-ledger`. HEAD, index, work tree and your branches are never touched,
-    no hook runs, nothing prompts. The first publication to a remote is asked for with --publish, which says what
-    becomes visible to whom. Whatever arrives is verified first; a ledger that was rewritten is refused, and your own
-    copy kept. One sync at a time: a second one is told so, and is done. Where a clone publishes, commands that record
-    something start a sync in the background, at most every five minutes; BB_SYNC=off keeps them from it.
+    no hook runs, nothing prompts. Nothing is published to a remote until you have said so once with --publish, in each
+    clone; --dry-run says what would become visible to whom. Whatever arrives is verified first; a ledger that was
+    rewritten is refused, and your own copy kept. One sync at a time: a second one is told so, and is done. Where a
+    clone publishes, commands that record something start a sync in the background, at most every five minutes;
+    BB_SYNC=off keeps them from it.
     """
     if sum([pull, push or publish or dry_run, local, background]) > 1:
         raise OneDirection("--pull, --push (or --publish, or --dry-run), --local and --background exclude each other")
