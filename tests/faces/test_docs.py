@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from bb.ops import catalogue
 from tests.support import ROOT
 
 PAGE = (ROOT / "docs" / "operative-protocol.md").read_text()
@@ -31,3 +32,24 @@ def test_links_between_pages_lead_somewhere():
     for page in [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]:
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name} -> {target}"
+
+
+def test_every_heading_that_a_link_names_is_there():
+    pages = {page.name: page.read_text() for page in (ROOT / "docs").glob("*.md")}
+    for name, text in pages.items():
+        for page, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", text):
+            headings = re.findall(r"^#+ (.+)$", pages.get(page or name, ""), re.MULTILINE)
+            anchors = {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+            assert anchor in anchors, f"{name} -> {page}#{anchor}"
+
+
+def test_the_page_about_sync_names_only_codes_and_options_that_exist():
+    page = (ROOT / "docs" / "sync.md").read_text()
+    codes = (ROOT / "docs" / "errors.md").read_text()
+    known = {parameter.option for op in catalogue.everything() for parameter in op.parameters} | {"--json"}
+    commands = " ".join(re.findall(r"^(?:\$ )?bb .+$", page, re.MULTILINE) + re.findall(r"`bb [^`]+`", page))
+
+    named = set(re.findall(r"`([A-Z]+_[A-Z_]+|OFFLINE|CONTENDED)`", page)) - {"FETCH_HEAD"}
+    assert len(named) > 8
+    assert [code for code in named if f"`{code}`" not in codes] == []
+    assert set(re.findall(r"(--[a-z-]+)", commands)) - known == set()
