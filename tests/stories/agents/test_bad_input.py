@@ -63,6 +63,7 @@ CALLS: dict[str, dict[str, str]] = {
     "sessions list": {},
     "sessions show": {"BEAD": "bb-1"},
     "init": {"--register": FRESH},
+    "sync": {"--remote": "origin", "--timeout": "20"},
 }
 ELSEWHERE = ("ledger.", "hook.", "hooks.", "doctor")  # hooks have stories of their own: they never stop a person
 OPS = {op.words: op for op in catalogue.everything() if not op.name.startswith(ELSEWHERE)}
@@ -110,9 +111,11 @@ def run_all(repo: Scratch, calls: Sequence[Call]) -> list[Ran]:
 
 @pytest.fixture(scope="module")
 def repo(tmp_path_factory: pytest.TempPathFactory) -> Near:
-    """At noon: two agents at work, one retired, a reservation, a letter, a hand-off, and an incursion that is settled.
-    No test changes it."""
+    """At noon: two agents at work, one retired, a reservation, a letter, a hand-off, and an incursion that is settled;
+    all of it published. No test changes it."""
     made = near(tmp_path_factory.mktemp("bad-input") / "repo")
+    made.git("init", "--quiet", "--bare", "../hub.git")
+    made.git("remote", "add", "origin", str(made.path.parent / "hub.git"))
     for agent in (OTTER, HARBOR, RETIRED):
         _must(made, ["agent", "register", "--name", agent, "--role", "builder"])
     _must(made, words("agent reserve", {"--scope": "src/parser"}))
@@ -124,6 +127,7 @@ def repo(tmp_path_factory: pytest.TempPathFactory) -> Near:
     _must(made, _named(made, words("protocol resolve")))
     for agent, scope in ((HARBOR, "web"), (OTTER, "web/a")):
         _must(made, words("agent release", {"--agent": agent, "--scope": scope}))
+    _must(made, [*words("sync"), "--publish"])
     return made
 
 
@@ -367,10 +371,11 @@ CODES = {  # what a value is refused with that is not what the option takes
     "EVENT": "PROTOCOL_EVENT_NOT_FOUND",
     "BEAD": "SESSION_NOT_FOUND",
     "--note": "INVALID_NOTE",
+    "--remote": "REMOTE_NOT_FOUND",
 } | dict.fromkeys(
     [
         *("--key", "--allow-secret", "--wait", "--timeout", "--count", "--limit", "--state", "--status", "--liveness"),
-        *("--type", "--urgency", "--platform", "--as", "--override"),
+        *("--type", "--urgency", "--platform", "--as", "--override", "--fallback"),
     ],
     "INVALID_VALUE",
 )
@@ -388,6 +393,7 @@ WHEN_BLANK = {
     ("agent reserve", "--scope"): "INVALID_ARGS",
     ("agent renew", "--scope"): "INVALID_ARGS",
     ("agent release", "--scope"): "INVALID_ARGS",
+    ("sync", "--remote"): "INVALID_VALUE",
 }
 # What filters by something that need not be known takes any text, and finds nothing. A seed may be any text.
 ANYTHING = [
@@ -700,6 +706,12 @@ NOT_THERE = [
     ("protocol blocked", {"--urgency": "urgent"}, "INVALID_VALUE"),
     ("scope compare", {"--platform": "mac"}, "INVALID_VALUE"),
     ("sessions list", {"--state": "open"}, "INVALID_VALUE"),
+    ("sync", {"--remote": "--upload-pack=id"}, "REMOTE_NOT_FOUND"),
+    ("sync", {"--remote": "ext::sh -c id"}, "REMOTE_NOT_FOUND"),
+    ("sync", {"--remote": "../hub.git"}, "REMOTE_NOT_FOUND"),
+    ("sync", {"--timeout": "0"}, "INVALID_VALUE"),
+    ("sync", {"--timeout": "3601"}, "INVALID_VALUE"),
+    ("agent reserve", {"--fallback": "local"}, "INVALID_ARGS"),
     ("agent register", {"--name": OTTER}, "DUPLICATE_AGENT_ID"),
     ("agent register", {"--name": RETIRED}, "DUPLICATE_AGENT_ID"),
 ]
