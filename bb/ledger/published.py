@@ -27,6 +27,7 @@ CHARTER, README = "bb.json", "README.md"
 MOST_LINES, FULL = 256, 64 << 10  # a file is full with so many lines, or so many bytes
 LARGEST = FULL + lines.MAX_LINE  # so no file of ours is larger
 SMALL = 64 << 10
+DIGITS = 12  # of the number that a file is called by
 NO_BLOB = frozenset("0")
 PLAIN_FILE = b"100644"
 
@@ -108,7 +109,7 @@ class Change(Record):
 
 
 def path_of(writer: str, first: int) -> str:
-    return f"w/{writer[:2]}/{writer}/{first:012}.jsonl"
+    return f"w/{writer[:2]}/{writer}/{first:0{DIGITS}}.jsonl"
 
 
 def is_full(count: int, size: int) -> bool:
@@ -148,18 +149,29 @@ class History:
     def _chain(self, commit: str) -> list[tuple[str, str | None]]:
         """The commits to go through, each with its parent. There is one line of them, and it goes on from the tip."""
         behind = [f"^{self._known.commit}"] if self._known else []
-        listed = git.output(["rev-list", "--reverse", "--parents", commit, *behind], git_dir=self._git_dir)
+        done = git.ask(["rev-list", "--reverse", "--parents", commit, *behind], git_dir=self._git_dir)
+        if done.status and self._known and not self._is_here(self._known.commit):
+            # It was never fetched again, nor was anything that stands on it.
+            raise LedgerRewritten("the published ledger does not go on from where it was")
+        if done.status != 0:
+            raise git.GitFailed(f"git rev-list failed: {done.err.strip()[-200:] or done.status}")
         chain: list[tuple[str, str | None]] = []
         before = self._known.commit if self._known else None
-        for row in listed.decode("ascii", "replace").splitlines():
+        for row in done.out.decode("ascii", "replace").splitlines():
             name, *parents = row.split()
             if parents != ([before] if before else []):
                 raise LedgerRewritten(f"commit {name[:12]} does not follow from what was published before")
             chain.append((name, before))
             before = name
         if before != commit:
+            kind = git.run(["cat-file", "-t", commit], git_dir=self._git_dir).strip()
+            if kind != "commit":
+                raise NotALedger(f"the branch is at a {kind} instead of a commit")
             raise LedgerRewritten("the published ledger is at an older commit than it was")
         return chain
+
+    def _is_here(self, commit: str) -> bool:
+        return git.ask(["cat-file", "-e", commit], git_dir=self._git_dir).status == 0
 
     def _changes(self, chain: list[tuple[str, str | None]]) -> Iterator[tuple[str, str | None, list[Change]]]:
         listed = git.output(
@@ -259,8 +271,8 @@ def segment_of(path: str) -> tuple[str, int]:
     """The writer and first number of a file of lines; refused when it has no place in a ledger."""
     writer, _, name = path[5:].partition("/")
     number = name.removesuffix(".jsonl")
-    is_right = ids.is_writer_id(writer) and number.isascii() and number.isdigit() and int(number[:12]) > 0
-    if not is_right or path != path_of(writer, int(number)):
+    is_right = ids.is_writer_id(writer) and len(number) == DIGITS and number.isascii() and number.isdigit()
+    if not is_right or not int(number) or path != path_of(writer, int(number)):
         raise NotALedger(f"{path[:200]!r} has no place in a ledger")
     return writer, int(number)
 

@@ -168,11 +168,11 @@ class Sync:
         self._take_in(commits, history.tip)
 
     def _take_in(self, commits: list[Commit], after: Tip) -> None:
-        before = sum(self.store.caught_up().heads().values()) if self.store.exists else 0
+        before = sum(self.store.caught_up().heads().values())
+        incoming = intake.checked(self.store, commits, self._published_anywhere())
         if not self.store.exists or after.charter.repo != self.store.clone.repo:
             self.store.join(after.charter.repo)
             self._joined = after.charter.repo
-        incoming = intake.checked(self.store, commits, self._published_anywhere())
         self._forks += intake.write(self.store, incoming)
         self.store.blank_redacted()
         self._came += sum(self.store.caught_up().heads().values()) - before
