@@ -279,19 +279,18 @@ class Journal:
             octets = octets[end:]
 
     def cut(self, n: int, aside: str) -> int:
-        """Move everything from line N on into the file ASIDE; how many lines that were. The lock must be held."""
+        """Move everything from line N on into the file ASIDE; how many lines that were. The lock must be held.
+
+        What stays is a file of its own: whoever has read on in the old one sees that it is not the one he has read.
+        """
         segments = self.segments()
         home = max((place for place, segment in enumerate(segments) if segment.first <= n), default=0)
         start = self._offset_of(segments[home], n, is_last=home + 1 == len(segments))
         moved = b"".join([segments[home].octets()[start:], *(segment.octets() for segment in segments[home + 1 :])])
         disk.replace(aside, moved, durable=True)
-        for segment in reversed(segments[home + 1 :] if start else segments[home:]):
+        for segment in reversed(segments[home + 1 :]):
             disk.remove_if_there(segment.path)
-        if start:
-            try:
-                os.truncate(segments[home].path, start)
-            except OSError as error:
-                raise disk.refusal(error) from error
+        disk.replace(segments[home].path, segments[home].octets()[:start], durable=True)
         return moved.count(b"\n")
 
     def blank(self, n: int) -> bool:

@@ -10,11 +10,12 @@ from bb.kernel import ids
 from bb.kernel.record import Record
 from bb.ledger import git
 from bb.ledger.journal import Journal
+from bb.ledger.line import blanked
 from bb.ledger.published import CHARTER, LOCAL, README, Charter, Head, Tip, file_with, is_full, path_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from bb.ledger.pins import Pins
     from bb.ledger.store import Store
@@ -70,10 +71,15 @@ def commit(store: Store, tip: Tip | None, wanted: Unpublished, now: int) -> Tip:
         )
         if tip is None:
             importer.say(_file(CHARTER, charter.text().encode()) + _file(README, ABOUT))
-        for path, octets in _blanked(store, tip, wanted.blanks) if tip else ():
-            importer.say(_file(path, octets))
+        if tip:
+            for path, ours in _blanked(store, tip, wanted.blanks):
+                kept = _kept(_published(importer, tip, path), ours)
+                importer.say(_file(path, b"".join(raw + b"\n" for raw in kept)))
         for writer, last in wanted.heads.items():
-            for first, octets in _files(store, writer, heads.get(writer), last):
+            head = heads.get(writer)
+            out = _published(importer, tip, path_of(writer, head.first)) if tip and head else b""
+            here = Journal(store.path, writer).lines_from(head.first if head else 1)
+            for first, octets in _files(_kept(out, here), head, last):
                 importer.say(_file(path_of(writer, first), octets))
                 heads[writer] = Head(last, first)
         importer.say(b"\nget-mark :1\n")
@@ -84,11 +90,11 @@ def commit(store: Store, tip: Tip | None, wanted: Unpublished, now: int) -> Tip:
     return Tip(name, generation, charter, heads, (tip.blanked if tip else frozenset()) | set(wanted.blanks))
 
 
-def _blanked(store: Store, tip: Tip, events: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-    """The published files with events that have been taken back since, as they are here."""
+def _blanked(store: Store, tip: Tip, events: Sequence[str]) -> Iterator[tuple[str, list[bytes]]]:
+    """The published files with events that have been taken back since, and their lines as they are here."""
     files = {file_with(store.place.common, tip.commit, event): ids.split_event_id(event)[0] for event in events}
     for (path, first, last), writer in files.items():
-        yield path, store.octets(writer, first, last if last > 0 else tip.heads[writer].n)
+        yield path, store.octets(writer, first, last if last > 0 else tip.heads[writer].n).split(b"\n")[:-1]
 
 
 def commit_here(store: Store, known: Pins, now: int) -> tuple[Tip, int]:
@@ -107,12 +113,33 @@ def commit_here(store: Store, known: Pins, now: int) -> tuple[Tip, int]:
     return (commit(store, base, wanted, now), new) if wanted or base is None else (base, 0)
 
 
-def _files(store: Store, writer: str, head: Head | None, last: int) -> Iterator[tuple[int, bytes]]:
-    """The files that a writer's lines make up to number LAST, from the last one that is published on."""
+def _published(importer: git.Conversation, tip: Tip, path: str) -> bytes:
+    """What a file holds on TIP."""
+    importer.say(b"ls %s %s\n" % (tip.commit.encode(), path.encode()))
+    found = importer.line().split()
+    if len(found) < 3 or found[1] != b"blob":
+        raise git.GitFailed(f"git does not find {path} in commit {tip.commit[:12]}")
+    importer.say(b"cat-blob %s\n" % found[2])
+    size = int(importer.line().split()[2])
+    return importer.read(size + 1)[:-1]
+
+
+def _kept(out: bytes, ours: Iterable[bytes]) -> Iterator[bytes]:
+    """OUR lines of a file, but those that are OUT as they are out: what was spoilt here would be a rewriting to
+    everybody else. A payload that was taken out here stays out."""
+    here = iter(ours)
+    for raw in out.split(b"\n")[:-1]:
+        mine = next(here, b"")
+        yield mine if mine == blanked(raw) else raw
+    yield from here
+
+
+def _files(lines: Iterable[bytes], head: Head | None, last: int) -> Iterator[tuple[int, bytes]]:
+    """The files that a writer's LINES make up to number LAST, from the last one that is published on."""
     first = head.first if head else 1
     raws: list[bytes] = []
     size = 0
-    for n, raw in enumerate(Journal(store.path, writer).lines_from(first), first):
+    for n, raw in enumerate(lines, first):
         if n > last:
             break
         if is_full(len(raws), size):

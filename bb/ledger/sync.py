@@ -163,13 +163,13 @@ class Sync:
         commits = list(history.upto(found))
         if tip and not known and all(tip.commit != each.id for each in commits):
             raise LedgerRewritten(f"what was published on {self.name} before is not there any more")
-        if known is None:
+        if known is None and self.pins.arbiter in (None, self.name):
             self.pins = self.pins.but(admitted=Admitted())
         self._take_in(commits, history.tip)
 
     def _take_in(self, commits: list[Commit], after: Tip) -> None:
         before = sum(self.store.caught_up().heads().values())
-        incoming = intake.checked(self.store, commits, self._published_anywhere())
+        incoming = intake.checked(self.store, commits, self._published_elsewhere())
         if not self.store.exists or after.charter.repo != self.store.clone.repo:
             self.store.join(after.charter.repo)
             self._joined = after.charter.repo
@@ -201,9 +201,10 @@ class Sync:
         heads = self.store.caught_up().heads() if self.store.exists else {}
         return all(heads.get(writer, 0) >= head.n for writer, head in tip.heads.items())
 
-    def _published_anywhere(self) -> dict[str, int]:
+    def _published_elsewhere(self) -> dict[str, int]:
+        """How far each writer's lines are out on other remotes. What is out on this one has just been verified."""
         found: dict[str, int] = {}
-        for pin in self.pins.remotes.values():
+        for pin in (pin for name, pin in self.pins.remotes.items() if name != self.name):
             for writer, head in (pin.tip.heads if pin.tip else {}).items():
                 found[writer] = max(found.get(writer, 0), head.n)
         return found

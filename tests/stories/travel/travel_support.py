@@ -35,6 +35,14 @@ class Clone(Scratch):
             return refusal
         raise AssertionError(f"not refused: {answer}")
 
+    def refused_or(self, name: str, /, **given: Any) -> str:
+        """The code that the op called NAME is refused with, or nothing."""
+        try:
+            self.ask(name, **given)
+        except BbError as refusal:
+            return refusal.code
+        return ""
+
     def sync(self, **given: Any) -> Any:
         return self.ask("sync", **given)
 
