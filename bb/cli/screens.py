@@ -170,7 +170,7 @@ def holdings(found: dict[str, Any]) -> list[str]:
     )
     held = [
         f"{whole(each['scope'])}  {each['agent_id']} ({paint.state(each['owner_liveness'])})"
-        f"  {'until ' + each['expires_at'] if each['state'] == 'active' else paint.state('expired')}"
+        f"  {'until ' + each['expires_at'] if each['state'] == 'active' else paint.state(each['state'])}"
         f"  [{whole(each['bead_id'])}]"
         for each in found["reservations"]
     ]

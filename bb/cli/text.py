@@ -52,6 +52,10 @@ def findings(error: BbError) -> Iterable[str]:
     """What a refusal carries that a person wants to see first."""
     if "checks" in error.details:
         return _doctor(error.details)
+    if "forks" in error.details:
+        from bb.cli import travel  # noqa: PLC0415
+
+        return travel.synced(error.details)
     if "shows" in error.details:
         from bb.cli import travel  # noqa: PLC0415
 
@@ -86,7 +90,10 @@ def short(value: Any) -> str:
 
 
 def _heartbeat(agent: dict[str, Any]) -> list[str]:
-    return [f"{agent['agent_id']} is {agent['liveness']}, seen {agent['last_seen_at']}"]
+    lines = [f"{agent['agent_id']} is {agent['liveness']}, seen {agent['last_seen_at']}"]
+    if lost := agent.get("contested"):
+        lines.append(f"You do not hold {', '.join(map(harmless, lost))}: another clone was first. Your mail says more.")
+    return lines
 
 
 def _registered(agent: dict[str, Any]) -> list[str]:
@@ -105,9 +112,11 @@ def _retired(found: dict[str, Any]) -> list[str]:
 
 def _reserved(found: dict[str, Any]) -> list[str]:
     lines = [
-        f"{each['agent_id']} holds {harmless(each['scope'])} until {each['expires_at']}  [{each['reservation_id']}]"
+        f"{each['agent_id']} holds {harmless(each['scope'])}{_where(each)} until {each['expires_at']}  "
+        f"[{each['reservation_id']}]"
         for each in found["reservations"]
     ]
+    lines += [f"In this clone only: {harmless(found['why'])}"] if found.get("fallback") else []
     lines += [f"Note: there is no {harmless(text)} yet" for text in found["not_there"]]
     lines += [
         f"Taken over: {harmless(each['scope'])} from {each['agent_id']}, who was {each['owner_liveness']} and is told"
@@ -119,6 +128,11 @@ def _reserved(found: dict[str, Any]) -> list[str]:
         if each["outcome"] == "overlapping"
     ]
     return lines
+
+
+def _where(each: dict[str, Any]) -> str:
+    """That it is held in every clone, where it is."""
+    return f" in every clone, by token {each['token']}," if each.get("global") else ""
 
 
 def _renewed(found: dict[str, Any]) -> list[str]:

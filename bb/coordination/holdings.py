@@ -27,6 +27,7 @@ NAME = "reservation"
 FACTS = (Reserved, Renewed, Released, Expired, TakenOver)
 
 ACTIVE, RELEASED, EXPIRED, TAKEN_OVER = "active", "released", "expired", "taken_over"
+ENDED = frozenset([RELEASED, EXPIRED, TAKEN_OVER])
 PENDING, VOID = "pending", "void"  # a global one that is not published yet, or was not admitted
 CONTESTED = "contested"  # made in two clones at once, and another one's stands
 
@@ -117,10 +118,16 @@ def terms(name: str, state: State) -> list[tuple[str, str]]:  # noqa: ARG001
 
 
 def _end(state: State, agent: str) -> tuple[list[Any], str, str, str] | None:
-    """How it ended first, if it did: at what place, how, by whom and when."""
+    """How it ended first, if it did: at what place, how, by whom and when.
+
+    What holds in every clone is not ended by what somebody in one of them says; an admitted take-over ends it
+    (`admission`).
+    """
     ends: list[tuple[list[Any], str, str, str]] = []
+    is_global = state["made"][3][-1] is not None
     for register, (*place, ts) in state.items():
         how, _, by = register.partition(" ")
-        if how in (EXPIRED, TAKEN_OVER) or (how == RELEASED and by in (agent, ids.PERSON)):
+        is_own = by in (agent, ids.PERSON)
+        if how in ENDED and (is_own or (how != RELEASED and not is_global)):
             ends.append((place, how, by, ts))
     return min(ends) if ends else None

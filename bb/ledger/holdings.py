@@ -34,14 +34,19 @@ class Holdings:
         self._seen: dict[str, tuple[int, str]] = {}
         self._settled: Admitted | None = None
 
-    def met_by(self, wanted: Iterable[Scope], *, in_any_clone: bool = False) -> list[Overlap]:
-        """Where the WANTED scopes meet what anybody holds, or would IN_ANY_CLONE; exact overlaps first."""
+    def met_by(self, wanted: Iterable[Scope], *, in_any_clone: bool = False, whose: str | None = None) -> list[Overlap]:
+        """Where the WANTED scopes meet what anybody holds, or would IN_ANY_CLONE; exact overlaps first. What is not
+        granted yet keeps nobody out, but its owner, WHOSE it is, may ask about it."""
         found = []
         for scope in wanted:
             lies = scopes.comparison(scope, ignore_case=self._ignore_case or in_any_clone)
             for reservation in _reservations(self._near(scope)):
                 other = scope_of(reservation)
-                if other and self.counts(reservation) and (kind := lies(other)) != scopes.DISJOINT:
+                if (
+                    other
+                    and (reservation.agent == whose or self.counts(reservation))
+                    and (kind := lies(other)) != scopes.DISJOINT
+                ):
                     found.append(Overlap(scope, self._held_on(other, reservation), kind))
         return sorted(found, key=lambda overlap: overlap.kind != scopes.EXACT)
 
@@ -196,7 +201,12 @@ class Holdings:
         ]
 
     def _held(self, entries: Sequence[tuple[str, Any]]) -> list[Held]:
-        return [held for found in _reservations(entries) if (held := self.held(found))]
+        return [held for found in _reservations(entries) if not self._is_taken(found) and (held := self.held(found))]
+
+    def _is_taken(self, reservation: Reservation) -> bool:
+        """Whether a global one was taken over by another that was admitted."""
+        grant = self.settled.grants.get(reservation.id) if reservation.base else None
+        return grant is not None and grant.ended is not None
 
     def _seen_of(self, agent: str) -> tuple[int, str]:
         """When AGENT was last seen, and what that makes of it. Who is retired holds nothing against anybody."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bb.ledger.journal import Journal, Position
     from bb.ledger.reader import Progress
 
-VERSION = 7
+VERSION = 8
 MOST_AT_ONCE = 500  # of SQLite's 999 values in one question
 PAUSE = 0.01
 PATIENCE = 10.0  # seconds to wait for another process that is catching up

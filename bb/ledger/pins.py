@@ -33,7 +33,7 @@ class Pins(Record):
     """Every remote, the one that decides, and what its history settled."""
 
     remotes: dict[str, Pin]
-    arbiter: str | None = None  # the remote whose order of publication counts: the first that was published to
+    arbiter: str | None = None  # the remote whose order of publication counts: the first that was synced with
     local: Tip | None = None  # the commit we made last, at `refs/bb/ledger`
     admitted: Admitted = Admitted()
 
@@ -41,8 +41,12 @@ class Pins(Record):
         return self.remotes.get(name, Pin())
 
     def with_remote(self, name: str, pin: Pin) -> Pins:
-        arbiter = self.arbiter or (name if pin.publishes else None)
-        return self.but(remotes=self.remotes | {name: pin}, arbiter=arbiter)
+        return self.but(remotes=self.remotes | {name: pin}, arbiter=self.arbiter or name)
+
+    @property
+    def publishes_to(self) -> str | None:
+        """The remote that decides, when our lines may go there."""
+        return self.arbiter if self.arbiter and self.remote(self.arbiter).publishes else None
 
 
 def read(store: str) -> Pins:

@@ -102,15 +102,18 @@ def commit_here(store: Store, known: Pins, now: int) -> tuple[Tip, int]:
 
     It stands on what was last published, if anything was, so that the next sync only replaces it by a better one.
     """
-    arbiter = known.remote(known.arbiter).tip if known.arbiter else None
+    published = known.remote(known.arbiter).tip if known.arbiter else None
     here = git.ask(["rev-parse", "--verify", "--quiet", LOCAL], git_dir=store.place.common).out.decode().strip()
     last = known.local if known.local and known.local.commit == here else None
     if last and not unpublished(store, last):
         return last, 0
-    base = arbiter or last
+    base = published or last
     wanted = unpublished(store, base)
-    new = unpublished(store, last or arbiter).count
-    return (commit(store, base, wanted, now), new) if wanted or base is None else (base, 0)
+    new = unpublished(store, last or published).count
+    if wanted or base is None:
+        return commit(store, base, wanted, now), new
+    git.run(["update-ref", LOCAL, base.commit], git_dir=store.place.common)
+    return base, 0
 
 
 def _published(importer: git.Conversation, tip: Tip, path: str) -> bytes:

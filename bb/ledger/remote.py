@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-TRACKING = "refs/bb/remote/"
+INCOMING, VERIFIED = "refs/bb/incoming/", "refs/bb/remote/"  # what came last, and what was found to be right
 NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/")
 
 # What the branch on a remote may hold is checked by us; that its objects are sound is checked by git.
@@ -86,16 +86,25 @@ def checked(name: str) -> str:
 
 def fetch(git_dir: str, name: str, patience: float) -> str | None:
     """Where the ledger's branch is on the remote, its commits having been brought here; None when it has none."""
-    tracking = TRACKING + name
+    incoming = INCOMING + name
     flags = ["--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules", "--refmap="]
     done = git.ask(
-        [*SOUND, "fetch", "--quiet", *flags, "--", name, f"+{BRANCH}:{tracking}"], git_dir=git_dir, patience=patience
+        [*SOUND, "fetch", "--quiet", *flags, "--", name, f"+{BRANCH}:{incoming}"], git_dir=git_dir, patience=patience
     )
     if done.status == 0:
-        return git.run(["rev-parse", "--verify", "--quiet", tracking], git_dir=git_dir).strip()
+        return git.run(["rev-parse", "--verify", "--quiet", incoming], git_dir=git_dir).strip()
     if _says(done.err, NO_BRANCH):
         return None
     raise _refusal(name, done)
+
+
+def keep(git_dir: str, name: str, commit: str) -> None:
+    """Remember that a COMMIT of the remote's is verified, so that git does not throw it away."""
+    git.output(
+        ["update-ref", "--stdin"],
+        git_dir=git_dir,
+        given=f"update {VERIFIED}{name} {commit}\ndelete {INCOMING}{name}\n".encode(),
+    )
 
 
 def push(git_dir: str, name: str, commit: str, expected: str | None, patience: float) -> None:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from bb.ledger.store import Store
 
 LOCK = "sync.lock"
+REMEMBERED = 1000  # reservations; beyond that, those that have ended are forgotten
 RESERVED = kinds.BY_FACT[Reserved][0]
 HOLDING_KINDS = frozenset(kinds.BY_FACT[fact][0].encode() for fact in holdings.FACTS)
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0  # seconds between two attempts, when others are faster
@@ -113,10 +114,10 @@ class Sync:
 
     def run(self, direction: str, *, publishes: bool = False) -> Outcome:
         """Do what is to be done in this DIRECTION; PUBLISHES when it was just said that our lines may go there."""
-        if publishes and not self.pin.publishes:
-            self._pin(self.pin.but(publishes=True))
         if direction == PULL or publishes or not self._may_push_at_once():
             self.look(may_be_gone=publishes)
+        if publishes and not self.pin.publishes:
+            self._pin(self.pin.but(publishes=True))  # now that there is such a remote
         if direction != PULL:
             self._publish()
         return self.outcome()
@@ -160,12 +161,21 @@ class Sync:
         if known and found == known.commit:
             return
         history = History(self.store.place.common, known)
-        commits = list(history.upto(found))
-        if tip and not known and all(tip.commit != each.id for each in commits):
-            raise LedgerRewritten(f"what was published on {self.name} before is not there any more")
+        try:
+            commits = self._verified(history, found, tip)
+        except LedgerRewritten as refusal:
+            refusal.details |= {"remote": self.name, "found": found, "verified": tip.commit if tip else None}
+            raise
         if known is None and self.pins.arbiter in (None, self.name):
             self.pins = self.pins.but(admitted=Admitted())
         self._take_in(commits, history.tip)
+
+    def _verified(self, history: History, found: str, tip: Tip | None) -> list[Commit]:
+        """The commits up to the one that was FOUND; what was verified before must be among them, or before them."""
+        commits = list(history.upto(found))
+        if tip and commits and commits[0].parent != tip.commit and all(tip.commit != each.id for each in commits):
+            raise LedgerRewritten(f"what was published on {self.name} before is not there any more")
+        return commits
 
     def _take_in(self, commits: list[Commit], after: Tip) -> None:
         before = sum(self.store.caught_up().heads().values())
@@ -179,6 +189,7 @@ class Sync:
         for each in incoming:
             self._hear(each.more)
         self._pin(self.pin.but(tip=after), commits)
+        remote.keep(self.store.place.common, self.name, after.commit)
 
     def _hear(self, octets: bytes) -> None:
         """Whose lines have come, and how old they are beside their writer's last: one clock, so it may be compared."""
@@ -245,6 +256,8 @@ class Sync:
         commit = Commit(tip.commit, expected, tip.generation, tuple(self._added(before, wanted)), ())
         self._went += wanted.count
         self._pin(self.pin.but(tip=tip), [commit])
+        if len(self.pins.remotes) > 1:  # else what is at the local ref stands on it
+            remote.keep(self.store.place.common, self.name, tip.commit)
         return tip
 
     def _added(self, before: Tip | None, wanted: publish.Unpublished) -> Iterable[tuple[str, int, bytes]]:
@@ -256,8 +269,11 @@ class Sync:
 
     def _pin(self, pin: Pin, commits: Iterable[Commit] = ()) -> None:
         after: Pins = self.pins.with_remote(self.name, pin)
-        if after.arbiter in (None, self.name):
-            after = after.but(admitted=settled(after.admitted, commits))
+        if after.arbiter == self.name:
+            known = settled(after.admitted, commits)
+            if len(known.generations) > REMEMBERED:
+                known = known.keeping([name for name, _ in self.store.caught_up().found(holdings.NAME, "live")])
+            after = after.but(admitted=known)
         self.pins = after
         pins.write(self.store.path, after)
 

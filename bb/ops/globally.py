@@ -65,7 +65,7 @@ def refuse_what_means_nothing(
 def reserve(desk: Desk, wanted: Wanted, fallback: str | None, allow_secret: str | None) -> dict[str, Any]:
     """Reserve what is WANTED against every clone, or be refused."""
     store = desk.store
-    arbiter = pins.read(store.path).arbiter
+    arbiter = pins.read(store.path).publishes_to
     if arbiter is None:
         raise NotPublished("a global reservation needs a remote that this clone publishes to")
     try:
@@ -170,7 +170,7 @@ class _Attempts:
                 at_work.look()  # perhaps it has arrived, and only the answer was lost
             except remote.Offline:
                 self._void = []  # it may have been admitted, so it is not ours to say that it was not
-                raise GrantPending(f"it was published, but {offline.message}", reservation_ids=names) from None
+                raise GrantPending(f"it may have been published: {offline.message}", reservation_ids=names) from None
         return all(name in at_work.pins.admitted.grants for name in names)
 
 

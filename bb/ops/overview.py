@@ -73,12 +73,12 @@ def status(desk: Desk) -> dict[str, Any]:
 def _synced(desk: Desk) -> dict[str, Any] | None:
     """When this clone last met its remote, and what that does not have yet; None where nothing is published."""
     known = pins.read(desk.place.store)
-    if known.arbiter is None:
+    if (name := known.publishes_to) is None:
         return None
     last = lastsync.read(desk.place.store)
     return {
-        "remote": known.arbiter,
-        "unpublished": publish.unpublished(desk.store, known.remote(known.arbiter).tip).count,
+        "remote": name,
+        "unpublished": publish.unpublished(desk.store, known.remote(name).tip).count,
         "ok_at": clock.text(last.ok_at) if last and last.ok_at is not None else None,
         "tried_at": clock.text(last.at) if last else None,
         "failed_with": last.code if last else None,

@@ -41,6 +41,7 @@ class Minutes(Plain):
 class Fallback(Text):
     """With --global, when the remote cannot be reached: `local` holds it in this clone only, and says so."""
 
+    metavar = "local"
     choices = ("local",)
 
 
@@ -59,7 +60,7 @@ class Wait(Seconds):
     takeover_stale="Take what an agent holds that has fallen silent, or whose time is over. It is told.",
     allow_overlap="Go ahead where the overlap is only partial. It is recorded, and the other one is told.",
     shared="Hold it together with others who share it too.",
-    global_="Hold it against every clone: granted only if nobody else published anything meanwhile.",
+    global_="Hold it in every clone, not only in this one: asks the remote, which this clone must publish to.",
 )
 def reserve(
     desk: Desk,
@@ -135,7 +136,7 @@ def release(
     def decide(_: Index, held: Holdings) -> list[Any]:
         if wanted is None:
             return reservations.release_all(who, held.of(who))
-        return [fact for each in wanted for fact in reservations.release(who, each, held.met_by([each]))]
+        return [fact for each in wanted for fact in reservations.release(who, each, held.met_by([each], whose=who))]
 
     return _ended_or_renewed(desk, who, decide, key)
 
@@ -189,13 +190,14 @@ def status(desk: Desk, *, agent: Someone | None = None, bead: Bead | None = None
     held = desk.holdings(index, desk.now())
     live = held.of(agent) if agent else held.everything()
     live = [each for each in live if bead in (None, each.reservation.bead)]
+    counted = [each for each in live if held.counts(each.reservation)]
     owed = [message for message in mails.unsettled(index, agent) if bead in (None, message["bead_id"])]
-    over = sum(each.is_over for each in live)
+    over = sum(each.is_over for each in counted)
     return {
         "reservations": [shown(held, each.reservation) for each in live],
         "unacked_required_messages": owed,
         "summary": {
-            "active": len(live) - over,
+            "active": len(counted) - over,
             "released": held.count_ended(holdings.RELEASED, agent, bead),
             "expired": held.count_ended(holdings.EXPIRED, agent, bead) + over,
             "taken_over": held.count_ended(holdings.TAKEN_OVER, agent, bead),

@@ -14,7 +14,7 @@ from bb.ledger import remote as remotes
 from bb.ledger.lastsync import LastSync
 from bb.ledger.place import NoWorkTree
 from bb.ledger.published import LOCAL
-from bb.ledger.store import JOURNALS
+from bb.ledger.store import JOURNALS, NotInitialized
 from bb.ledger.sync import BOTH, PULL, PUSH, AlreadySyncing, Outcome, Sync, Turn
 from bb.ops import contests, life
 from bb.ops.catalogue import op
@@ -42,7 +42,7 @@ class NotPublished(Refused):
     """The ledger has not been published on that remote by this clone."""
 
     code = "NOT_PUBLISHED"
-    hint = "say so once with `bb sync --publish`; `bb sync --pull` only brings in what others have published"
+    hint: str = "say so once with `bb sync --publish`; `bb sync --pull` only brings in what others have published"
 
 
 class OneDirection(Usage):
@@ -105,13 +105,14 @@ def sync(
     known = pins.read(desk.place.store)
     is_agreed = known.remote(name).publishes
     if not pull and (dry_run or not (is_agreed or publish)):
-        desk.store.must_exist()
+        _must_exist(desk)
         shown = _would_show(desk, known, name)
         if dry_run:
             return shown
-        raise NotPublished(f"this clone has not published to {name}", **shown)
+        hint = NotPublished.hint.replace("--publish", f"--publish --remote {name}") if remote else None
+        raise NotPublished(f"this clone has not published to {name}", hint=hint, **shown)
     if not pull:
-        desk.store.must_exist()
+        _must_exist(desk)
     return _synced(desk, name, PULL if pull else PUSH if push else BOTH, timeout, publishes=publish)
 
 
@@ -161,10 +162,21 @@ def mirror_op(desk: Desk, *, all_: bool = False) -> dict[str, Any]:
     return {"written": shown, "came": came}
 
 
+def _must_exist(desk: Desk) -> None:
+    """Refuse where there is nothing to publish, and name both ways to get a ledger."""
+    try:
+        desk.store.must_exist()
+    except NotInitialized as refusal:
+        refusal.hint = "`bb sync --pull` brings in a ledger that is published; `bb init` makes one"
+        raise
+
+
 def _remote(desk: Desk, named: str | None) -> str:
     """The remote that is meant."""
     if named:
-        return remotes.checked(named)
+        if remotes.checked(named) not in remotes.names(desk.place.common):
+            raise remotes.RemoteNotFound(f"there is no remote {named}")
+        return str(named)
     known = pins.read(desk.place.store)
     if known.arbiter:
         return known.arbiter
@@ -185,21 +197,28 @@ def _synced(desk: Desk, name: str, direction: str, patience: int, *, publishes: 
                 life.roll_up(desk)
             at_work = Sync(store, name, now, patience)
             try:
-                outcome = at_work.run(direction, publishes=publishes)
+                at_work.run(direction, publishes=publishes)
+                lost = _heard(desk, at_work.outcome())
+                if lost and direction != PULL:
+                    at_work.run(PUSH)  # so that the others know it too
             except BbError as refusal:
                 _note(desk, name, now, refusal, None)
                 raise
     except AlreadySyncing:
         return {"already_running": True, "remote": name}
+    outcome = at_work.outcome()
     _note(desk, name, now, None, outcome)
-    life.heard(desk, outcome.heard)
-    lost = contests.tell(desk, outcome.reserved)
     answer = {"already_running": False} | _shown(desk, outcome, publishes=publishes) | {"contested": lost}
     if outcome.forks:
-        raise intake.LedgerForked(
-            f"{outcome.forks[0].lines} lines of writer {outcome.forks[0].writer} were put aside", **answer
-        )
+        first = outcome.forks[0]
+        raise intake.LedgerForked(f"lines of writer {first.writer} were put aside, in {first.path}", **answer)
     return answer
+
+
+def _heard(desk: Desk, outcome: Outcome) -> list[dict[str, str]]:
+    """Take note of what came: who is alive elsewhere, and which of our reservations do not stand after all."""
+    life.heard(desk, outcome.heard)
+    return contests.tell(desk, outcome.reserved)
 
 
 def _shown(desk: Desk, outcome: Outcome, *, publishes: bool) -> dict[str, Any]:
@@ -211,7 +230,7 @@ def _shown(desk: Desk, outcome: Outcome, *, publishes: bool) -> dict[str, Any]:
 
 def background_sync(desk: Desk) -> bool:
     """Start a sync that nobody waits for; whether one was started."""
-    if pins.read(desk.place.store).arbiter is None:
+    if pins.read(desk.place.store).publishes_to is None:
         return False
     return in_background.start_if_due(desk.place.store, desk.cwd, desk.env, in_background.SOON)
 

@@ -116,7 +116,6 @@ def test_what_was_given_back_here_can_be_had_by_the_next_agent_before_anybody_ha
     assert here.holds() == there.holds() == {("coral-heron", "src/parser", "active")}
 
 
-@pytest.mark.xfail(strict=True, reason="release by scope looks only at what counts, and the pending does not")
 def test_what_is_pending_can_be_given_up_by_its_scope(origin: Path, pair: list[Clone]):
     here, _ = pair
     lost(origin, here)
@@ -126,9 +125,6 @@ def test_what_is_pending_can_be_given_up_by_its_scope(origin: Path, pair: list[C
     assert here.holds() == set()
 
 
-@pytest.mark.xfail(
-    strict=True, reason="to look at a remote for the first time forgets what the arbiter's history settled"
-)
 def test_a_look_at_a_second_hub_forgets_no_grant(tmp_path: Path, pair: list[Clone]):
     here, there = pair
     reserve(here, AMBER, "src")
@@ -144,7 +140,6 @@ def test_a_look_at_a_second_hub_forgets_no_grant(tmp_path: Path, pair: list[Clon
     assert there.refused("agent.reserve", agent=COBALT, scope=["src"], bead="bb-1").code == "RESERVATION_CONFLICT"
 
 
-@pytest.mark.xfail(strict=True, reason="until a clone publishes, what any remote's history settles is mixed into one")
 def test_what_a_second_hub_says_before_the_first_publication_settles_nothing(tmp_path: Path, pair: list[Clone]):
     from tests.stories.travel.travel_support import clone
 
@@ -167,7 +162,6 @@ def test_what_a_second_hub_says_before_the_first_publication_settles_nothing(tmp
     assert (AMBER, "src", "active") in fresh.holds()
 
 
-@pytest.mark.xfail(strict=True, reason="anybody's word ends a reservation in the fold, also one that was admitted")
 def test_what_one_clone_says_has_ended_is_still_held_in_every_clone(pair: list[Clone]):
     """A take-over recorded where --global was not said, by an older version or by somebody who means harm."""
     from bb.coordination.facts import TakenOver
