@@ -6,8 +6,8 @@ commit that brings it stands on that base, so nobody published anything in betwe
 of another agent with which it has a path in common has ended by then, or is one that it says it takes over. Every
 reader can check that, and trusts nobody.
 
-Whoever crashed, was refused or lost the answer before it was published, may have given the reservation back by the time
-it comes out. Then both come in one commit, and the reservation is not admitted: it would never be ended.
+A reservation can have been given back before it comes out: its hub was out of reach, or refused it. Then both come in
+one commit, and it is not admitted, for nothing that follows would end it.
 
 What is admitted ends by its holder's word, by a person's, or by an admitted take-over; never by what somebody recorded
 who had not seen the latest. The number of the commit in the line, its generation, is the reservation's token. Tokens
