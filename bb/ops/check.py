@@ -5,9 +5,10 @@ from __future__ import annotations
 from bb.kernel import ids
 from bb.kernel.errors import Conflict
 from bb.kernel.show import quoted
+from bb.ledger.journal import LedgerDamaged
 from bb.ops import life
 from bb.ops.catalogue import MissingOption, op
-from bb.ops.params import Plain, Reason, Someone, invalid
+from bb.ops.params import Number, Plain, Reason, Someone, invalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +27,19 @@ class PathHeld(Conflict):
 
     code = "PATH_HELD"
     hint = "leave them alone, or ask the holder: `bb agent send`; `bb agent reserve --wait SECONDS` stands in line"
+
+
+class TokenFenced(Conflict):
+    """Another agent was granted these paths in every clone since, under a later token."""
+
+    code = "TOKEN_FENCED"
+    hint = "stop there; what you hold in every clone now is shown by `bb sync` and `bb agent status`"
+
+
+class Token(Number):
+    """The token of the global reservation that this work is done under: refused when a later one has been granted."""
+
+    most = 10**15
 
 
 class Path(Plain):
@@ -55,12 +69,15 @@ def check(
     staged: bool = False,
     agent: Someone | None = None,
     override: Override | None = None,
+    token: Token | None = None,
 ) -> dict[str, Any]:
     """Who holds these paths, and may you touch them? Changes nothing.
 
     PATH_HELD (exit status 7) when another agent holds one of them, even one that has fallen silent: take it over first.
     Without --agent or BB_AGENT a person is asking; a person is told, and not stopped. The answer is the same from
     every worktree and sub-directory. Without a ledger everything is free.
+
+    --token refuses work under a global reservation that another agent's later one has superseded.
 
     --staged judges what is in the index, as a commit hook should: of a merge only what it changes itself, and nothing
     that the last commit's .bbignore names. An agent is also refused when it cannot be judged at all; a person never is.
@@ -84,13 +101,37 @@ def check(
         return {"agent_id": who, "may_touch": True, "is_managed": False, "paths": found}
     if who:
         who = life.caller(desk, who)
+        refuse_damage(desk)
     held = desk.holdings(desk.store.caught_up(), desk.now())
+    if who and token is not None:
+        _refuse_old_token(held, who, token, scopes)
     found = [judged(held, each, who) for each in scopes]
     in_way = [each for each in found if each["verdict"] == HELD]
     answer: dict[str, Any] = {"agent_id": who, "may_touch": not in_way, "is_managed": True, "paths": found}
     if in_way and who:
         raise refusal(in_way, who, answer)
     return answer
+
+
+def refuse_damage(desk: Desk) -> None:
+    """Refuse where a part of the ledger cannot be read: what stands there may be a reservation."""
+    if desk.store.caught_up().damages() and (broken := desk.store.damages()):
+        raise LedgerDamaged(f"line {broken[0].n} of the journal {broken[0].writer} is damaged: {broken[0].reason}")
+
+
+def _refuse_old_token(held: Holdings, who: str, token: int, scopes: Sequence[Scope]) -> None:
+    """Refuse work under a TOKEN that another agent's later grant has superseded."""
+    from bb.coordination import admission  # noqa: PLC0415  (who works under a token)
+
+    for scope in scopes:
+        if later := admission.fenced(held.settled, who, token, scope):
+            raise TokenFenced(
+                f"{later.agent} was granted {later.scope} under token {later.token}, so {token} is over",
+                agent_id=later.agent,
+                scope=later.scope,
+                token=later.token,
+                path=scope.text,
+            )
 
 
 def refusal(in_way: Sequence[dict[str, Any]], who: str, answer: dict[str, Any], hint: str | None = None) -> PathHeld:

@@ -9,10 +9,9 @@ from bb.coordination import scopes
 from bb.coordination.facts import Overridden
 from bb.kernel.errors import BbError
 from bb.ledger import tree
-from bb.ledger.journal import LedgerDamaged
 from bb.ledger.staging import Coming
 from bb.ops import life
-from bb.ops.check import HELD, Override, judged, refusal
+from bb.ops.check import HELD, Override, judged, refusal, refuse_damage
 from bb.ops.desk import NoAgent
 
 TYPE_CHECKING = False
@@ -69,8 +68,7 @@ def _answer(desk: Desk, who: str | None) -> dict[str, Any]:
     if who:
         who = life.caller(desk, who)
     index = desk.store.caught_up()
-    if index.damages() and (broken := desk.store.damages()):
-        raise LedgerDamaged(f"line {broken[0].n} of the journal {broken[0].writer} is damaged: {broken[0].reason}")
+    refuse_damage(desk)
     coming = Coming(desk.place, desk.env)
     changes = coming.changes()
     held = desk.holdings(index, desk.now())

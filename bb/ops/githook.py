@@ -15,9 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from bb.ledger.staging import Coming
     from bb.ops.desk import Desk
 
-TRAILER = "BB-Agent"
+TRAILER, TOKEN = "BB-Agent", "BB-Token"
 WRITTEN = ("message", "merge", "squash", "commit")  # sources of a message that is there before any editor is
 
 
@@ -44,6 +45,7 @@ def pre_commit(desk: Desk) -> dict[str, Any]:
 def prepare_commit_msg(desk: Desk, file: MessageFile, source: Source | None = None) -> dict[str, Any]:
     """Note in a commit's message which agent made it: `BB-Agent: amber-otter`. Never fails because of it.
 
+    Where it holds what is committed in every clone, the reservation's token is noted too: `BB-Token: 41`.
     Only BB_AGENT's, when it is registered here, and only where a message is there already; a message that has such a
     trailer keeps it. Commits that a rebase or a cherry-pick makes again stay their authors'.
     """
@@ -61,4 +63,19 @@ def _sign(desk: Desk, agent: str, file: str) -> bool:
     if not ids.is_agent_id(agent) or not desk.store.exists:
         return False
     life.in_service(desk.store.caught_up(), agent)
-    return Coming(desk.place, desk.env).sign(os.path.join(desk.cwd, file), f"{TRAILER}: {agent}")
+    coming, message = Coming(desk.place, desk.env), os.path.join(desk.cwd, file)
+    if token := _token(desk, agent, coming):
+        coming.sign(message, f"{TOKEN}: {token}")
+    return coming.sign(message, f"{TRAILER}: {agent}")
+
+
+def _token(desk: Desk, agent: str, coming: Coming) -> int | None:
+    """The lowest token of the global reservations that cover what is committed; CI refuses work under an old one."""
+    held = desk.holdings(desk.store.caught_up(), desk.now())
+    everywhere = [(each, token) for each in held.of(agent) if (token := held.token(each.reservation))]
+    if not everywhere:
+        return None
+    paths = [change.path for change in coming.changes()]
+    return min(
+        (token for each, token in everywhere if any(held.lies_in(path, each.scope) for path in paths)), default=None
+    )
