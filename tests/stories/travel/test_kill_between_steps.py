@@ -1,0 +1,260 @@
+"""A sync, or a global reservation, that is killed between any two of its steps is simply run again: what comes of it
+is what would have come of it without the kill. And a push whose answer is lost has arrived or not: that is looked up.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bb.ledger import remote
+from tests.stories.travel.travel_support import Clone, agents_at_work, clone, hub, settle
+from tests.support import NOON, ROOT, environment
+
+AMBER, COBALT = "amber-otter", "cobalt-harbor"
+KILLED, RAN_THROUGH = 137, 0
+
+# Runs `bb` and dies before, or behind, the k-th act that somebody outside could see. Nothing in bb knows of it.
+MORTAL = """
+import os, sys
+from bb.ledger import child, disk, git, journal, pins, remote, writers
+
+left = int(sys.argv.pop(1))
+
+def step():
+    global left
+    left -= 1
+    if left < 0:
+        os._exit(137)
+
+def watch(where, name):
+    act = getattr(where, name)
+    def watched(*given, **named):
+        step()
+        try:
+            return act(*given, **named)
+        finally:
+            step()
+    setattr(where, name, watched)
+
+for where, names in {
+    disk: ["replace", "make_folder", "remove_if_there"],
+    journal.Journal: ["_write", "mend", "cut"],
+    writers: ["mint", "retire"],
+    git: ["ask", "output"],
+    git.Conversation: ["__init__", "say", "__exit__"],
+}.items():
+    for name in names:
+        watch(where, name)
+
+from bb.cli.main import main
+sys.argv[0] = "bb"
+main()
+"""
+
+
+@pytest.fixture
+def origin(tmp_path: Path) -> Path:
+    return hub(tmp_path / "hub.git")
+
+
+@pytest.fixture
+def pair(origin: Path) -> list[Clone]:
+    """Both have something to say that the other does not know."""
+    made = agents_at_work(origin, AMBER, COBALT)
+    settle(made)
+    made[0].ask("agent.reserve", agent=AMBER, scope=["src"], bead="bb-1")
+    made[1].ask("agent.reserve", agent=COBALT, scope=["docs"], bead="bb-1")
+    return made
+
+
+def mortal(at: Clone, steps: int, *words: str) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-c", MORTAL, str(steps), *words, "--json"]
+    return subprocess.run(command, cwd=at.path, env=environment(BB_NOW=NOON), capture_output=True)
+
+
+def outcome(pair: list[Clone]) -> set[tuple[str, str, str]]:
+    """What it all came to: who holds what, alike in both clones and in one that comes fresh."""
+    settle(pair)
+    here, there = pair
+    fresh = clone(here.path.parent / "hub.git", f"fresh-{time.monotonic_ns()}")
+    fresh.sync(pull=True)
+    assert here.digest == there.digest == fresh.digest
+    for each in (here, there, fresh):
+        each.ask("ledger.verify")
+    return here.holds()
+
+
+ACTS: dict[str, list[str]] = {
+    "sync": ["sync"],
+    "pull": ["sync", "--pull"],
+    "push": ["sync", "--push"],
+    "commit": ["ledger", "commit"],
+    "reserve": ["agent", "reserve", "--agent", AMBER, "--scope", "web", "--bead", "bb-1", "--global"],
+}
+
+
+def killed_at(pair: list[Clone], words: list[str], steps: int) -> bool:
+    """Run WORDS, killed after so many STEPS, then run it again and see what came of it; whether it was killed."""
+    here, there = pair
+    there.sync()
+    ran = mortal(here, steps, *words)
+    assert ran.returncode in (KILLED, RAN_THROUGH), ran.stdout + ran.stderr
+    again = here.json(*words, BB_NOW=NOON)
+    assert again.status == 0, f"after {steps} steps: {again.out}{again.err}"
+    wanted = {(AMBER, "src", "active"), (COBALT, "docs", "active")}
+    if "--global" in words:
+        assert again.data["global"] is True, f"after {steps} steps: {again.out}"
+        wanted |= {(AMBER, "web", "active")}
+    assert outcome(pair) == wanted, f"after {steps} steps"
+    return ran.returncode == KILLED
+
+
+def every_step(tmp_path: Path, words: list[str], pick: Callable[[int], int]) -> None:
+    steps, turn = 0, 0
+    while True:
+        folder = tmp_path / f"world-{turn}"
+        made = agents_at_work(hub(folder / "hub.git"), AMBER, COBALT)
+        made[0].ask("agent.reserve", agent=AMBER, scope=["src"], bead="bb-1")
+        made[1].ask("agent.reserve", agent=COBALT, scope=["docs"], bead="bb-1")
+        if not killed_at(made, words, steps):
+            break
+        shutil.rmtree(folder)
+        turn += 1
+        steps = pick(steps)
+    assert turn > 2, "it was killed at all"
+
+
+@pytest.mark.parametrize("act", ACTS)
+def test_a_kill_between_some_steps_changes_nothing_in_the_end(tmp_path: Path, act: str):
+    start = random.Random(act).randrange(1, 9)
+    every_step(tmp_path, ACTS[act], lambda steps: steps + start + 8)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("act", ACTS)
+def test_a_kill_between_any_two_steps_changes_nothing_in_the_end(tmp_path: Path, act: str):
+    every_step(tmp_path, ACTS[act], lambda steps: steps + 1)
+
+
+def _killed_at_some_moments(pair: list[Clone], rounds: int, seed: int) -> None:
+    here, there = pair
+    chance = random.Random(seed)
+    for turn in range(rounds):
+        here.ask("agent.reserve", agent=AMBER, scope=[f"a{turn}"], bead="bb-1")
+        there.ask("agent.reserve", agent=COBALT, scope=[f"b{turn}"], bead="bb-1")
+        for each in pair:
+            running = subprocess.Popen(
+                [sys.executable, "-m", "bb", "sync", "--json"],
+                cwd=each.path,
+                env=environment(BB_NOW=NOON, PYTHONPATH=str(ROOT)),
+                stdout=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+            time.sleep(chance.uniform(0.01, 0.25))
+            os.killpg(running.pid, signal.SIGKILL)
+            running.wait()
+    settle(pair)
+    settle(pair)
+    assert here.digest == there.digest
+    scopes = {scope for _, scope, _ in here.holds()}
+    assert scopes == {"src", "docs", *(f"{one}{turn}" for turn in range(rounds) for one in "ab")}
+
+
+def test_kills_at_any_moment_lose_nothing(pair: list[Clone]):
+    _killed_at_some_moments(pair, 6, 1)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(5))
+def test_many_kills_at_any_moment_lose_nothing(pair: list[Clone], seed: int):
+    _killed_at_some_moments(pair, 40, seed)
+
+
+# -- an answer that is lost
+
+
+def _lost_answer(monkeypatch: pytest.MonkeyPatch, *, arrives: bool) -> None:
+    """The next push ends without an answer, having arrived or not."""
+    push, left = remote.push, [1]
+
+    def answerless(*given: object, **named: object) -> None:
+        if left[0]:
+            left[0] -= 1
+            if arrives:
+                push(*given, **named)  # type: ignore[arg-type]
+            raise remote.Offline("the line went dead")
+        push(*given, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(remote, "push", answerless)
+
+
+def test_a_push_that_arrived_without_an_answer_has_arrived(pair: list[Clone], monkeypatch: pytest.MonkeyPatch):
+    here, there = pair
+    _lost_answer(monkeypatch, arrives=True)
+
+    here.sync()
+
+    monkeypatch.undo()
+    assert outcome(pair) == {(AMBER, "src", "active"), (COBALT, "docs", "active")}
+    assert there.digest == here.digest
+
+
+def test_a_push_that_did_not_arrive_is_refused_and_made_again(pair: list[Clone], monkeypatch: pytest.MonkeyPatch):
+    here, _ = pair
+    tip = here.tip
+    _lost_answer(monkeypatch, arrives=False)
+
+    assert here.refused("sync").code == "OFFLINE"
+
+    assert here.tip == tip
+    assert outcome(pair) == {(AMBER, "src", "active"), (COBALT, "docs", "active")}
+
+
+@pytest.mark.parametrize("arrives", [True, False])
+def test_a_global_reservation_whose_answer_was_lost_is_found_out_about(
+    pair: list[Clone], monkeypatch: pytest.MonkeyPatch, arrives: bool
+):
+    here, there = pair
+    settle(pair)
+    _lost_answer(monkeypatch, arrives=arrives)
+    asked = {"agent": AMBER, "scope": ["web"], "bead": "bb-1", "global": True}
+
+    answer = here.ask("agent.reserve", **asked)
+
+    assert answer["global"] is True
+    assert there.refused("agent.reserve", **asked | {"agent": COBALT}).code == "RESERVATION_CONFLICT"
+    assert (AMBER, "web", "active") in outcome(pair)
+
+
+def test_a_global_reservation_that_cannot_be_found_out_about_is_pending_and_settled_by_the_next_sync(
+    pair: list[Clone], monkeypatch: pytest.MonkeyPatch
+):
+    here, there = pair
+    settle(pair)
+    fetch, fetched = remote.fetch, [0]
+
+    def once(*given: object, **named: object) -> str | None:
+        fetched[0] += 1
+        if fetched[0] > 1:
+            raise remote.Offline("the line is dead")
+        return fetch(*given, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(remote, "fetch", once)
+    _lost_answer(monkeypatch, arrives=True)
+
+    asked = {"agent": AMBER, "scope": ["web"], "bead": "bb-1", "global": True}
+    assert here.refused("agent.reserve", **asked).code == "GRANT_PENDING"
+
+    monkeypatch.undo()
+    assert there.refused("agent.reserve", **asked | {"agent": COBALT}).code == "RESERVATION_CONFLICT"
+    assert (AMBER, "web", "active") in outcome(pair)
