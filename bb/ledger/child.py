@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 BLOCK = 1 << 16
 GRACE = 2.0  # seconds to end in, for a child that is told to
 PAUSE = 0.002
+SILENCE = 0.2  # seconds to hear nothing before asking whether it is still there
 # By their numbers, which are the same everywhere: the module with the names makes enumerations of them.
 SIGINT, SIGKILL, SIGPIPE, SIGTERM = 2, 9, 13, 15
 
@@ -58,17 +59,20 @@ class Child:
         """Tell it what is GIVEN, and hear it to the end: its exit status and what it said on both streams. No status
         when it had to be stopped."""
         deadline = time.monotonic() + patience
-        said: dict[int, list[bytes]] = {self._out: [], self._err: []}
-        listening = [self._out, self._err]
+        out, err = self._out, self._err
+        said: dict[int, list[bytes]] = {out: [], err: []}
+        listening = [out, err]
         os.set_blocking(self._in, False)
         telling = [self._in]
         try:
             while listening:
                 left = deadline - time.monotonic()
-                readable, writable, _ = select.select(listening, telling, [], max(left, 0))
+                readable, writable, _ = select.select(listening, telling, [], min(max(left, 0), SILENCE))
                 if left <= 0:
                     self.stop()
-                    return None, b"".join(said[self._out]), b"".join(said[self._err])
+                    return None, b"".join(said[out]), b"".join(said[err])
+                if not readable and self._has_ended():
+                    break  # what it left running, such as a connection kept for the next time, holds on to its streams
                 if writable:
                     given = self._tell(given)
                     if not given:
@@ -80,7 +84,7 @@ class Child:
                         said[stream].append(octets)
                     else:
                         listening.remove(stream)
-            return self._wait(), b"".join(said[self._out]), b"".join(said[self._err])
+            return self._wait(), b"".join(said[out]), b"".join(said[err])
         finally:
             self.stop()
 
@@ -133,19 +137,20 @@ class Child:
             deadline = time.monotonic() + GRACE
             while not self._has_ended() and time.monotonic() < deadline:
                 time.sleep(PAUSE)
-            if self._status is None:
-                self._kill(SIGKILL)
-                self._wait()
+            self._kill(SIGKILL)  # what it has started may be more stubborn than itself
+            self._wait()
         self._close(*(stream for stream in (self._in, self._out, self._err) if stream >= 0))
         self._in = self._out = self._err = -1
 
     def _kill(self, how: int) -> None:
         try:
             os.killpg(self._pid, how)
-        except ProcessLookupError:
+        except (ProcessLookupError, PermissionError):  # nobody is left; macOS says so of those that have just ended
             return
 
     def _has_ended(self) -> bool:
+        if self._status is not None:
+            return True
         pid, status = os.waitpid(self._pid, os.WNOHANG)
         if pid:
             self._status = os.waitstatus_to_exitcode(status)

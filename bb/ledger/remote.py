@@ -6,15 +6,20 @@ no remote at all. Where it is in doubt whether a push has arrived, whoever looks
 
 from __future__ import annotations
 
+import os
+
 from bb.kernel.errors import Busy, NotFound, Refused
-from bb.ledger import git
+from bb.ledger import disk, git
 from bb.ledger.published import BRANCH, NotALedger
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from bb.ledger.place import Place
+
 INCOMING, VERIFIED = "refs/bb/incoming/", "refs/bb/remote/"  # what came last, and what was found to be right
+DEEPEST = (1 << 31) - 2  # commits; one more means those of every branch to git
 NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/")
 
 # What the branch on a remote may hold is checked by us; that its objects are sound is checked by git.
@@ -84,15 +89,23 @@ def checked(name: str) -> str:
     return name
 
 
-def fetch(git_dir: str, name: str, patience: float) -> str | None:
-    """Where the ledger's branch is on the remote, its commits having been brought here; None when it has none."""
+def fetch(place: Place, name: str, patience: float, *, whole: bool = False) -> str | None:
+    """Where the ledger's branch is on the remote, its commits having been brought here; None when it has none.
+
+    All that they hold is brought too, in a clone that fetches nothing before it is needed as well. The WHOLE history
+    is fetched even if the clone has only the end of every branch.
+    """
     incoming = INCOMING + name
     flags = ["--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules", "--refmap="]
-    done = git.ask(
-        [*SOUND, "fetch", "--quiet", *flags, "--", name, f"+{BRANCH}:{incoming}"], git_dir=git_dir, patience=patience
-    )
+    flags += ["--no-filter"]
+    if any(name.endswith(".promisor") for name in disk.names(os.path.join(place.common, "objects", "pack"))):
+        flags += ["--refetch"]  # what git believes to have may be without what it holds
+    if whole and os.path.exists(os.path.join(place.common, "shallow")):
+        flags += [f"--depth={DEEPEST}"]
+    words = [*SOUND, "fetch", "--quiet", *flags, "--", name, f"+{BRANCH}:{incoming}"]
+    done = git.ask([*_from(place), *words], git_dir=place.common, patience=patience)
     if done.status == 0:
-        return git.run(["rev-parse", "--verify", "--quiet", incoming], git_dir=git_dir).strip()
+        return git.run(["rev-parse", "--verify", "--quiet", incoming], git_dir=place.common).strip()
     if _says(done.err, NO_BRANCH):
         return None
     raise _refusal(name, done)
@@ -107,22 +120,26 @@ def keep(git_dir: str, name: str, commit: str) -> None:
     )
 
 
-def push(git_dir: str, name: str, commit: str, expected: str | None, patience: float) -> None:
+def push(place: Place, name: str, commit: str, expected: str | None, patience: float) -> None:
     """Put the remote's branch at COMMIT, if it is where it is EXPECTED to be. Moved when it is not."""
     lease = f"--force-with-lease={BRANCH}:{expected or ''}"
     flags = ["--porcelain", "--no-verify", "--no-signed", "--recurse-submodules=no", "--no-follow-tags"]
-    settings = ["-c", f"remote.{name}.mirror=false"]
-    done = git.ask(
-        [*settings, "push", *flags, lease, "--", name, f"{commit}:{BRANCH}"], git_dir=git_dir, patience=patience
-    )
+    settings = ["-c", f"remote.{name}.mirror=false", "-c", "push.pushOption="]
+    words = [*settings, "push", *flags, lease, "--", name, f"{commit}:{BRANCH}"]
+    done = git.ask([*_from(place), *words], git_dir=place.common, patience=patience)
     if done.status == 0:
         return
     said = done.out.decode("utf-8", "replace") + done.err
     if _says(said, MOVED) and "hook declined" not in said:
-        raise Moved
-    if "[remote rejected]" in said and _says(said, MOVED_THERE):
-        raise Moved
+        raise Moved(_last_words(said))
+    if "[remote rejected]" in said and "(unpacker error)" not in said and _says(said, MOVED_THERE):
+        raise Moved(_last_words(said))
     raise _refusal(name, done)
+
+
+def _from(place: Place) -> list[str]:
+    """Where git stands: a remote that is named by a relative path is looked for from the top of the work tree."""
+    return ["-C", place.work_tree or place.common]
 
 
 def _refusal(name: str, done: git.Done) -> Exception:
@@ -132,7 +149,7 @@ def _refusal(name: str, done: git.Done) -> Exception:
         return Offline(f"{name} did not answer in time", **about)
     if f"'{name}' does not appear to be a git repository" in said or _says(said, NO_REMOTE):
         return RemoteNotFound(f"{name} is no repository that git knows: {about['said']}", **about)
-    if _says(said, DENIED):
+    if _says(said, DENIED) or "[remote rejected]" in said:
         return PushDenied(f"{name} refused: {about['said']}", **about)
     if _says(said, UNSOUND):
         return NotALedger(f"what {name} sent is not sound: {about['said']}", **about)

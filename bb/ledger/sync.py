@@ -19,7 +19,7 @@ from bb.coordination.facts import Reserved
 from bb.kernel import clock, ids
 from bb.kernel.errors import Busy
 from bb.kernel.record import Record
-from bb.ledger import disk, intake, kinds, pins, publish, remote
+from bb.ledger import disk, git, intake, kinds, pins, publish, remote
 from bb.ledger import line as lines
 from bb.ledger.lock import try_lock
 from bb.ledger.pins import Pin
@@ -40,6 +40,7 @@ REMEMBERED = 1000  # reservations; beyond that, those that have ended are forgot
 RESERVED = kinds.BY_FACT[Reserved][0]
 HOLDING_KINDS = frozenset(kinds.BY_FACT[fact][0].encode() for fact in holdings.FACTS)
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0  # seconds between two attempts, when others are faster
+MOST_IN_VAIN = 4  # attempts that are turned away as too late by a remote on which nothing has changed
 PULL, PUSH, BOTH = "pull", "push", "both"
 
 
@@ -149,15 +150,15 @@ class Sync:
 
     def look(self, *, may_be_gone: bool = False) -> None:
         """Fetch, verify, and take in what others have published."""
-        found = remote.fetch(self.store.place.common, self.name, self._left())
         tip = self.pin.tip
+        known = tip if tip and self._has(tip) else None  # else lines have been lost here, and all is looked at again
+        found = remote.fetch(self.store.place, self.name, self._left(), whole=known is None)
         if found is None:
             if tip is not None and not may_be_gone:
                 hint = "your copy is whole; `bb sync --publish` puts the branch back"
                 raise LedgerRewritten(f"the ledger is gone from {self.name}", hint=hint)
             self._is_gone = tip is not None
             return
-        known = tip if tip and self._has(tip) else None  # else lines have been lost here, and all is looked at again
         if known and found == known.commit:
             return
         history = History(self.store.place.common, known)
@@ -229,30 +230,37 @@ class Sync:
     def _publish(self) -> None:
         """Publish what is not published, trying again when others were faster."""
         if self._is_gone and self.pin.tip:
-            remote.push(self.store.place.common, self.name, self.pin.tip.commit, None, self._left())
-        pause = FIRST_PAUSE
+            remote.push(self.store.place, self.name, self.pin.tip.commit, None, self._left())
+        pause, known = FIRST_PAUSE, self.pin.tip
         while wanted := publish.unpublished(self.store, self.pin.tip):
             self._attempts += 1
             try:
                 self.push(wanted)
-            except remote.Moved:
+            except remote.Moved as moved:
                 if self._left() <= pause:
                     raise remote.Contended(f"{self._attempts} times others were faster", remote=self.name) from None
                 time.sleep(pause * (0.5 + os.urandom(1)[0] / 512))  # so that two do not march in step
                 pause = min(2 * pause, LONGEST_PAUSE)
                 self.look()
+                if self.pin.tip == known and self._attempts >= MOST_IN_VAIN:
+                    raise remote.PushDenied(f"{self.name} takes nothing: {moved}", remote=self.name) from None
+                known = self.pin.tip
             except remote.Offline:
                 # Perhaps it has arrived, and only the answer was lost. Looking tells, if that is possible.
                 self.look()
                 if publish.unpublished(self.store, self.pin.tip):
                     raise
+            except git.GitFailed:
+                if self._attempts > 1:
+                    raise
+                self.look()  # git may have thrown away what we stand on, and brings it again
 
     def push(self, wanted: publish.Unpublished) -> Tip:
         """Publish what is WANTED in one commit on the tip we know. Moved when that is the tip no more."""
         before = self.pin.tip
         expected = before.commit if before else None
         tip = publish.commit(self.store, before, wanted, self._now)
-        remote.push(self.store.place.common, self.name, tip.commit, expected, self._left())
+        remote.push(self.store.place, self.name, tip.commit, expected, self._left())
         commit = Commit(tip.commit, expected, tip.generation, tuple(self._added(before, wanted)), ())
         self._went += wanted.count
         self._pin(self.pin.but(tip=tip), [commit])
