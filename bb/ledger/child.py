@@ -61,18 +61,21 @@ class Child:
         deadline = time.monotonic() + patience
         out, err = self._out, self._err
         said: dict[int, list[bytes]] = {out: [], err: []}
-        listening = [out, err]
+        listening, has_ended = [out, err], False
         os.set_blocking(self._in, False)
         telling = [self._in]
         try:
             while listening:
                 left = deadline - time.monotonic()
-                readable, writable, _ = select.select(listening, telling, [], min(max(left, 0), SILENCE))
+                wait = 0 if has_ended else min(max(left, 0), SILENCE)
+                readable, writable, _ = select.select(listening, telling, [], wait)
                 if left <= 0:
                     self.stop()
                     return None, b"".join(said[out]), b"".join(said[err])
-                if not readable and self._has_ended():
-                    break  # what it left running, such as a connection kept for the next time, holds on to its streams
+                if not readable:
+                    if has_ended:  # all it said is heard; what it left running holds on to its streams
+                        break
+                    has_ended = self._has_ended()
                 if writable:
                     given = self._tell(given)
                     if not given:
