@@ -24,7 +24,7 @@ RARELY, SOON = (
 PATIENCE = 20
 
 
-def start_if_due(store: str, cwd: str, env: Mapping[str, str], after: float = RARELY) -> bool:
+def start_if_due(store: str, cwd: str, env: Mapping[str, str], after: float) -> bool:
     """Start a sync if the last attempt was so many seconds ago; whether one was started."""
     age = lastsync.age(store)
     if age is None or age < after or env.get(SETTING) == "off" or MARK in env or not hasattr(os, "posix_spawn"):

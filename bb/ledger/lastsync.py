@@ -4,6 +4,7 @@ attempt, so whether a background sync is due is one look at it."""
 from __future__ import annotations
 
 import os
+import time
 
 from bb.kernel import jsontext
 from bb.kernel.record import Record
@@ -42,8 +43,6 @@ def write(store: str, last: LastSync) -> None:
 
 def age(store: str) -> float | None:
     """Seconds since the last attempt by the file's own time and a clock of the same machine; None if there was none."""
-    import time  # noqa: PLC0415
-
     try:
         return time.time() - os.stat(os.path.join(store, NAME)).st_mtime
     except OSError:

@@ -17,7 +17,7 @@ from bb.coordination import admission, holdings
 from bb.coordination.admission import Admitted
 from bb.coordination.facts import Reserved
 from bb.kernel import clock, ids
-from bb.kernel.errors import Busy
+from bb.kernel.errors import Busy, Conflict
 from bb.kernel.record import Record
 from bb.ledger import disk, git, intake, kinds, pins, publish, remote
 from bb.ledger import line as lines
@@ -49,6 +49,13 @@ class AlreadySyncing(Busy):
 
     code = "ALREADY_SYNCING"
     hint = "what you want is done by it, or by the next sync"
+
+
+class AnotherLedger(Conflict):
+    """That remote holds the ledger of another project."""
+
+    code = "ANOTHER_LEDGER"
+    hint = "nothing was taken over; sync with a remote of this project: --remote NAME"
 
 
 class Turn:
@@ -181,7 +188,13 @@ class Sync:
     def _take_in(self, commits: list[Commit], after: Tip) -> None:
         before = sum(self.store.caught_up().heads().values())
         incoming = intake.checked(self.store, commits, self._published_elsewhere())
-        if not self.store.exists or after.charter.repo != self.store.clone.repo:
+        is_another = self.store.exists and after.charter.repo != self.store.clone.repo
+        if is_another and any(pin.tip for pin in self.pins.remotes.values()):
+            raise AnotherLedger(
+                f"the ledger on {self.name} is that of {after.charter.repo}, and this one of {self.store.clone.repo}",
+                remote=self.name,
+            )
+        if not self.store.exists or is_another:
             self.store.join(after.charter.repo)
             self._joined = after.charter.repo
         self._forks += intake.write(self.store, incoming)

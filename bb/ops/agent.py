@@ -91,6 +91,7 @@ def heartbeat(desk: Desk, *, agent: AgentId | None = None) -> dict[str, Any]:
         last = _come_back(desk, who, now, threshold)
     beat = last.but(seen_at=now, beats=last.beats + 1, is_remote=False)
     presence.write(desk.place.store, beat)
+    desk.has_beaten = True
     return life.shown(beat, now, threshold)
 
 

@@ -12,6 +12,7 @@ from bb.coordination import liveness
 from bb.kernel import clock, ids
 from bb.kernel.errors import Usage
 from bb.ledger import clone as clones
+from bb.ledger import lastsync
 from bb.ledger import place as places
 
 TYPE_CHECKING = False
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from bb.ledger.index import Index
     from bb.ledger.place import Place
     from bb.ledger.store import Store
+
+
+RARELY = 300.0  # seconds between two syncs that nobody asked for
 
 
 class NoAgent(Usage):
@@ -47,6 +51,7 @@ class Desk:
         self.cwd = cwd
         self.env = env
         self.progress = progress
+        self.has_beaten = False  # whether somebody gave a sign of life, of which other clones know nothing yet
         self.request = ""  # a digest of what is asked for, where that has an idempotency key
         self.tell = tell  # somebody who watches while it takes long; None when nobody does
         self.ask = ask  # a person who can be asked a question; None when nobody is there
@@ -148,11 +153,14 @@ class Desk:
         return agent if ids.is_agent_id(agent) else "user"
 
     def sync_later(self) -> None:
-        """If something was recorded here, let a sync take it along, should one be due. Nobody waits for it."""
-        if self._store is not None and self._store.has_recorded:
-            from bb.ledger import background  # noqa: PLC0415  (only who records something)
+        """If there is something to tell other clones, let a sync do it, should one be due. Nobody waits for it."""
+        if not (self.has_beaten or (self._store is not None and self._store.has_recorded)):
+            return
+        age = lastsync.age(self.place.store)
+        if age is not None and age >= RARELY:
+            from bb.ledger import background  # noqa: PLC0415  (now and then)
 
-            background.start_if_due(self._store.path, self.cwd, self.env)
+            background.start_if_due(self.place.store, self.cwd, self.env, RARELY)
 
     def close(self) -> None:
         """Let go of what was opened."""

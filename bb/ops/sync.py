@@ -100,6 +100,8 @@ def sync(
     if background:
         return {"started": background_sync(desk)}
     if local:
+        if remote:
+            raise OneDirection("--local asks no remote, so --remote does not go with it")
         return commit(desk)
     name = _remote(desk, remote)
     known = pins.read(desk.place.store)

@@ -79,3 +79,19 @@ def test_status_says_what_is_not_published_yet_and_what_went_wrong(tmp_path: Pat
     shown = here.bb("status", BB_NOW="2026-01-05T12:10:00Z")
 
     assert "Synced with origin 10m ago; 2 not published yet; the last attempt failed: OFFLINE" in shown.out
+
+
+def test_a_heartbeat_lets_other_clones_know_that_its_agent_is_alive(pair: list[Clone]):
+    here, there = pair
+    before = there.ask("ledger.status")["events"]
+    long_ago(here)
+
+    assert here.bb("agent", "heartbeat", "--agent", AMBER, BB_NOW="2026-01-05T12:09:00Z").status == 0
+
+    for _ in range(200):
+        there.sync(pull=True, now="2026-01-05T12:10:00Z")
+        if there.ask("ledger.status")["events"] > before:
+            break
+        time.sleep(0.05)
+    (amber,) = [each for each in there.ask("agent.list", now="2026-01-05T12:10:00Z") if each["agent_id"] == AMBER]
+    assert amber["last_seen_at"] == "2026-01-05T12:10:00.000Z"

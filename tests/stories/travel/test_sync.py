@@ -183,3 +183,19 @@ def test_a_branch_set_back_is_refused_and_our_own_lines_are_kept(pair: list[Clon
         assert each.digest == before
     there.ask("agent.reserve", agent=COBALT, scope=["docs"], bead="bb-2")
     assert there.refused("sync").code == "LEDGER_REWRITTEN", "and nothing is published on top of it"
+
+
+def test_a_remote_that_holds_another_projects_ledger_is_refused(tmp_path: Path, pair: list[Clone]):
+    here, _ = pair
+    other = clone(hub(tmp_path / "other.git"), "other")
+    other.git("commit", "--quiet", "--amend", "--allow-empty", "-m", "Another beginning")
+    other.ask("agent.register", name="coral-heron", role="builder")
+    other.sync(publish=True)
+    here.git("remote", "add", "other", str(tmp_path / "other.git"))
+    before = here.digest
+
+    refusal = here.refused("sync", remote="other", pull=True)
+
+    assert refusal.code == "ANOTHER_LEDGER"
+    assert here.digest == before
+    assert here.ask("ledger.status")["repo"] != other.ask("ledger.status")["repo"]
