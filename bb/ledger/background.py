@@ -17,10 +17,7 @@ if TYPE_CHECKING:
 
 MARK = "BB_BACKGROUND"  # tells the child that nobody waits for it
 SETTING = "BB_SYNC"  # `off`: never start one
-RARELY, SOON = (
-    300.0,
-    10.0,
-)  # seconds since the last attempt: beside any command, and when a hook says it is a good moment
+SOON = 10.0  # seconds since the last attempt, when a hook finds it a good moment
 PATIENCE = 20
 
 
