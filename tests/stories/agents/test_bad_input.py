@@ -65,7 +65,8 @@ CALLS: dict[str, dict[str, str]] = {
     "init": {"--register": FRESH},
     "sync": {"--remote": "origin", "--timeout": "20"},
 }
-ELSEWHERE = ("ledger.", "hook.", "hooks.", "doctor")  # hooks have stories of their own: they never stop a person
+# Hooks and CI have stories of their own: the former never stop a person, the latter is about commits.
+ELSEWHERE = ("ledger.", "hook.", "hooks.", "ci.", "doctor")
 OPS = {op.words: op for op in catalogue.everything() if not op.name.startswith(ELSEWHERE)}
 TEXTS = [  # what takes a value; `init` has a table of its own below
     (verb, parameter.name.upper() if parameter.is_argument else parameter.option)
@@ -375,7 +376,7 @@ CODES = {  # what a value is refused with that is not what the option takes
 } | dict.fromkeys(
     [
         *("--key", "--allow-secret", "--wait", "--timeout", "--count", "--limit", "--state", "--status", "--liveness"),
-        *("--type", "--urgency", "--platform", "--as", "--override", "--fallback"),
+        *("--type", "--urgency", "--platform", "--as", "--override", "--fallback", "--token"),
     ],
     "INVALID_VALUE",
 )
@@ -835,7 +836,7 @@ def test_where_there_is_no_ledger_a_mistake_makes_none(tmp_path: Path, verb: str
 
     (code,) = refusals(bare, [words(verb, {option: STRANGER} if option else {})])
 
-    assert code in (NOT_FOUND, NO_SENDER, "NOT_INITIALIZED")
+    assert code in (NOT_FOUND, NO_SENDER, "NOT_INITIALIZED", "REMOTE_NOT_FOUND")
     assert not bare.store.exists()
 
 
