@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from bb.cli import text
 from bb.kernel import jsontext
 from bb.kernel.show import harmless
 from bb.ops import catalogue
@@ -13,6 +12,7 @@ from bb.wire import envelope
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from types import ModuleType
     from typing import Any, TextIO
 
     from bb.kernel.errors import BbError
@@ -32,7 +32,7 @@ def success(command: str, data: object, *, as_json: bool) -> None:
     if as_json:
         document(envelope.success(command, data))
     else:
-        lines(text.of(command, data))
+        lines(_words().of(command, data))
 
 
 def refusal(command: str, error: BbError, *, as_json: bool) -> int:
@@ -40,8 +40,8 @@ def refusal(command: str, error: BbError, *, as_json: bool) -> int:
     if as_json:
         document(envelope.failure(command, error))
     else:
-        lines(text.findings(error))
-        lines(text.of_error(error), sys.stderr)
+        lines(_words().findings(error))
+        lines(_words().of_error(error), sys.stderr)
     return NO_VERDICT if command.replace(" ", ".") in catalogue.FOR_EDITORS else error.exit_status
 
 
@@ -51,6 +51,13 @@ def to_editor(answer: Mapping[str, Any]) -> int:
         document(answer["reply"])
     lines((harmless(note) for note in answer["notes"]), sys.stderr)
     return int(answer["exit_status"])
+
+
+def _words() -> ModuleType:
+    """How answers read; programs, which ask for JSON, need not wait for that."""
+    from bb.cli import text  # noqa: PLC0415
+
+    return text
 
 
 def stream(op: Op, items: Iterable[Any], *, as_json: bool, is_endless: bool) -> None:
@@ -65,7 +72,7 @@ def stream(op: Op, items: Iterable[Any], *, as_json: bool, is_endless: bool) -> 
         elif as_json or op.name == "ledger.export":
             document(item)
         else:
-            lines(text.of(op.words, item))
+            lines(_words().of(op.words, item))
         if is_endless:
             flush()
 

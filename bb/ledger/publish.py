@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from bb.ledger.pins import Pins
     from bb.ledger.store import Store
 
+# Its objects stay in the small pack they come in: to take that apart again takes as long as all the rest.
+IMPORT = ("-c", "fastimport.unpackLimit=1", "fast-import", "--quiet", "--force", "--done")
 IDENTITY = "bb <bb@localhost>"
 NAMED = 3  # writers in a subject
 ABOUT = b"""# The ledger of this repository
@@ -63,7 +65,7 @@ def commit(store: Store, tip: Tip | None, wanted: Unpublished, now: int) -> Tip:
     generation = tip.generation + 1 if tip else 1
     heads = dict(tip.heads) if tip else {}
     message = _message(heads, wanted, generation).encode()
-    with git.Conversation(["fast-import", "--quiet", "--force", "--done"], git_dir=store.place.common) as importer:
+    with git.Conversation(IMPORT, git_dir=store.place.common) as importer:
         importer.say(
             b"commit %s\nmark :1\ncommitter %s %d +0000\n" % (LOCAL.encode(), IDENTITY.encode(), max(now // 1000, 0))
             + _data(message)

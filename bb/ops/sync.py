@@ -8,7 +8,7 @@ from bb.coordination import roster
 from bb.kernel import ids
 from bb.kernel.errors import BbError, NotFound, Refused, Usage
 from bb.ledger import background as in_background
-from bb.ledger import intake, lastsync, mirror, pins, writers
+from bb.ledger import intake, lastsync, pins, writers
 from bb.ledger import publish as publishing
 from bb.ledger import remote as remotes
 from bb.ledger.lastsync import LastSync
@@ -16,7 +16,7 @@ from bb.ledger.place import NoWorkTree
 from bb.ledger.published import LOCAL
 from bb.ledger.store import JOURNALS, NotInitialized
 from bb.ledger.sync import BOTH, PULL, PUSH, AlreadySyncing, Outcome, Sync, Turn
-from bb.ops import contests, life
+from bb.ops import life
 from bb.ops.catalogue import op
 from bb.ops.params import Name, Seconds
 
@@ -149,6 +149,8 @@ def mirror_op(desk: Desk, *, all_: bool = False) -> dict[str, Any]:
     checked like anything that comes from elsewhere. Nothing is staged or committed for you. What is redacted later
     stays in the files that were committed before.
     """
+    from bb.ledger import mirror  # noqa: PLC0415  (a sync has no part in it)
+
     desk.store.must_exist()
     root = desk.place.work_tree
     if root is None:
@@ -220,6 +222,10 @@ def _synced(desk: Desk, name: str, direction: str, patience: int, *, publishes: 
 def _heard(desk: Desk, outcome: Outcome) -> list[dict[str, str]]:
     """Take note of what came: who is alive elsewhere, and which of our reservations do not stand after all."""
     life.heard(desk, outcome.heard)
+    if not outcome.reserved:
+        return []
+    from bb.ops import contests  # noqa: PLC0415  (only where reservations came)
+
     return contests.tell(desk, outcome.reserved)
 
 
