@@ -187,7 +187,7 @@ def reserve(
             (admitted if wanted.allow_overlap and meeting.kind == scopes.PARTIAL else in_way).append(meeting)
     if protected := [meeting for meeting in in_way if meeting.held.is_protected]:
         refused = _incursions(wanted, protected, REFUSED)
-        raise _conflict(protected, [fact for fact in refused if not is_recorded(fact.incident)])
+        raise _conflict(wanted, protected, [fact for fact in refused if not is_recorded(fact.incident)])
     if in_way and not wanted.takeover:
         raise _stale_found(in_way)
     if wanted.base is None and (everywhere := [each for each in in_way if each.held.reservation.base]):
@@ -299,12 +299,14 @@ HINTS = {
 }
 
 
-def _conflict(met: Sequence[Overlap], facts: list[NoticeFact]) -> ReservationConflict:
+def _conflict(wanted: Wanted, met: Sequence[Overlap], facts: list[NoticeFact]) -> ReservationConflict:
     first = met[0].held
     until = clock.text(first.expires_at)
     message = f"{first.reservation.agent} holds {first.scope.text} ({met[0].kind} overlap), active, until {until}"
     hint = None
-    if all(meeting.kind == scopes.PARTIAL for meeting in met):
+    if wanted.base:
+        hint = "narrow the scope, or message the holder: `bb agent send`"
+    elif all(meeting.kind == scopes.PARTIAL for meeting in met):
         hint = f"{ReservationConflict.hint}; --allow-overlap goes ahead where the overlap is partial"
     return ReservationConflict(
         message, hint=hint, leaving=facts, conflicts=[meeting.shown() for meeting in met[:SHOWN]], count=len(met)
