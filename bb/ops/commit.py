@@ -6,7 +6,7 @@ For an agent whatever cannot be judged is refused; a person is told, and never s
 from __future__ import annotations
 
 from bb.coordination import scopes
-from bb.coordination.facts import Overridden
+from bb.coordination.facts import COMMIT, Overridden
 from bb.kernel.errors import BbError
 from bb.ledger import tree
 from bb.ledger.staging import Coming
@@ -57,7 +57,12 @@ def _for_agent(desk: Desk, who: str, override: str | None) -> dict[str, Any]:
     others = [each["reservation_id"] for path in in_way for each in path["held_by"] if each["agent_id"] != who]
     paths = tuple(path["path"] for path in in_way[:RECORDED])
     fact = Overridden(who, override, paths, tuple(dict.fromkeys(others)))
+    from bb.ops import incursions  # noqa: PLC0415  (hardly ever)
+
     (*_, event) = life.act(desk, who, lambda _, __: [fact])
+    held = desk.holdings(desk.store.caught_up(), desk.now())
+    lie = [scopes.existing(path["path"]) for path in in_way]
+    incursions.report(desk, who, COMMIT, incursions.touched(held, lie, who))
     return answer | {"may_touch": True, "override": {"reason": override, "event_id": event.id}}
 
 

@@ -6,6 +6,7 @@ import os
 
 from bb.coordination import editors, liveness
 from bb.coordination.editors import NotUnderstood
+from bb.coordination.facts import HOOK
 from bb.kernel.errors import BbError
 from bb.kernel.show import harmless, quoted
 from bb.ledger.place import NotARepository
@@ -96,6 +97,8 @@ def post_tool(
         agents.heartbeat(desk, agent=AgentId(who))
         scopes = scopes_of(desk, heard)
         changed = _held_by_others(desk, who, scopes) if scopes else []
+        if changed:
+            _report(desk, who, scopes)
     except NotARepository:
         return passed(heard)
     except (BbError, NotUnderstood) as error:
@@ -112,6 +115,14 @@ def _held_by_others(desk: Desk, who: str, scopes: Sequence[Scope]) -> list[dict[
     held = desk.holdings(desk.store.caught_up(), desk.now())
     found = (check.judged(held, scope, who) for scope in scopes)
     return [each for each in found if each["verdict"] == check.HELD]
+
+
+def _report(desk: Desk, who: str, scopes: Sequence[Scope]) -> None:
+    """Record what WHO has changed of others, and tell them; the same once."""
+    from bb.ops import incursions  # noqa: PLC0415  (hardly ever)
+
+    held = desk.holdings(desk.store.caught_up(), desk.now())
+    incursions.report(desk, who, HOOK, incursions.touched(held, scopes, who))
 
 
 def _edit(desk: Desk, heard: Heard, named: str | None, bead: str | None) -> dict[str, Any]:

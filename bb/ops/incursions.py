@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bb.coordination.facts import HoldingFact, NoticeFact
     from bb.coordination.notices import Incident
     from bb.coordination.reservations import Held
+    from bb.coordination.scopes import Scope
     from bb.kernel.event import Event
     from bb.ledger.holdings import Holdings
     from bb.ledger.index import Index
@@ -145,6 +146,12 @@ def report(
 
     recorded = life.act(desk, ids.PERSON, decide, by=desk.principal(), allow_secret=AS_IT_IS_CALLED)
     return [event for event in recorded if event.kind == "system.notify"]
+
+
+def touched(held: Holdings, scopes: Sequence[Scope], who: str) -> list[tuple[str, Held]]:
+    """What others than WHO hold of these, each with the path that lies there."""
+    found = [(scope.path or scope.text, overlap.held) for scope in scopes for overlap in held.met_by([scope])]
+    return [(path, each) for path, each in found if each.reservation.agent != who]
 
 
 def events(desk: Desk) -> Events:

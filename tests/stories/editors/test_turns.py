@@ -208,6 +208,9 @@ def test_a_tool_is_a_sign_of_life_and_an_intrusion_is_told(repo: Scratch, host: 
     said = context(hook(later, "post-tool", edited, BB_AGENT=OTTER))
 
     assert f"you have changed what another agent holds: src/a.py is reserved by {HARBOR}" in said
+    hook(later, "post-tool", edited, BB_AGENT=OTTER)
+    (incursion,) = later.json("protocol", "incursions", "--state", "open").data
+    assert (incursion["from_agent"], incursion["to_agent"], incursion["found_by"]) == (OTTER, HARBOR, "hook")
     assert silent(hook(later, "post-tool", edited, BB_AGENT=HARBOR))
     assert silent(hook(later, "post-tool", edited))
 

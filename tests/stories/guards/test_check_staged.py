@@ -318,13 +318,27 @@ def test_an_agent_may_go_ahead_with_a_reason_and_that_is_recorded(repo: Scratch,
 
     assert answer.data["may_touch"] is True
     assert answer.data["override"]["reason"] == "agreed by mail"
-    event = log(repo)[-1]
+    (event,) = [each for each in log(repo) if each["kind"] == "x.bb.override"]
     assert (event["kind"], event["by"], event["id"]) == ("x.bb.override", HARBOR, answer.data["override"]["event_id"])
     assert event["data"]["paths"] == ["src/parser/a.py", "src/parser/b.py"]
     assert len(event["data"]["reservation_ids"]) == 1
-    told = repo.json("timeline").data[-1]
+    (told,) = [each for each in repo.json("timeline").data if each["event_id"] == event["id"]]
     assert told["text"] == "went ahead with src/parser/a.py, src/parser/b.py although held: agreed by mail"
     assert told["about"] == [HARBOR, OTTER]
+
+
+def test_whoever_holds_what_was_committed_all_the_same_is_told_and_can_settle_it(repo: Scratch):
+    write(repo, "src/parser/a.py", "changed\n")
+    repo.git("add", ".")
+
+    staged(repo, HARBOR, "--override", "agreed by mail")
+    staged(repo, HARBOR, "--override", "agreed by mail")
+
+    (incursion,) = repo.json("protocol", "incursions", "--state", "open").data
+    assert (incursion["from_agent"], incursion["to_agent"], incursion["found_by"]) == (HARBOR, OTTER, "commit")
+    assert incursion["paths"] == ["src/parser/a.py"]
+    (mail,) = repo.json("agent", "inbox", "--agent", OTTER).data
+    assert "src/parser/a.py" in mail["subject"]
 
 
 def test_where_nothing_is_in_the_way_there_is_nothing_to_override(repo: Scratch):
