@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PATIENCE, PAUSE = 1.0, 0.1  # seconds before the first word, and between two
+READING = "Reading the ledger"
 CLEAR = "\r\x1b[K"
 
 _is_shown = False
@@ -20,19 +21,21 @@ def is_watched() -> bool:
     return sys.stderr is not None and sys.stderr.isatty()
 
 
-def shown() -> Callable[[int, int], None] | None:
-    """What to call with the bytes read and to be read; None when nobody would see it."""
+def shown() -> Callable[..., None] | None:
+    """What to call with how much is done, of how much, and what is being done, if that is not reading the ledger, which
+    is counted in bytes; None when nobody would see it."""
     if not is_watched():
         return None
     next_time = time.monotonic() + PATIENCE
 
-    def show(done: int, total: int) -> None:
+    def show(done: int, total: int, doing: str = READING) -> None:
         global _is_shown  # noqa: PLW0603  (there is one terminal)
         nonlocal next_time
         if (now := time.monotonic()) >= next_time and total:
             next_time = now + PAUSE
             _is_shown = True
-            sys.stderr.write(f"{CLEAR}Reading the ledger: {100 * done // total} % of {total / 1e6:,.0f} MB")
+            size = f" of {total / 1e6:,.0f} MB" if doing == READING else ""
+            sys.stderr.write(f"{CLEAR}{doing}: {100 * done // total} %{size}")
             sys.stderr.flush()
 
     return show
@@ -43,4 +46,5 @@ def done() -> None:
     global _is_shown  # noqa: PLW0603
     if _is_shown:
         sys.stderr.write(CLEAR)
+        sys.stderr.flush()  # before the answer, which goes elsewhere
         _is_shown = False

@@ -32,16 +32,18 @@ def perform(op: Op, given: Mapping[str, Any], *, as_json: bool, is_typed: bool =
         at: Desk = desk.here(progress.shown(), ask, _tell if progress.is_watched() else None, _hear)
         try:
             answer = _filed(op, at, arguments) if _is_filed(op, arguments) else op.answer(at, arguments)
+            progress.done()
+            status = 0
             if op.name in catalogue.FOR_EDITORS and not as_json:
-                return say.to_editor(answer)
-            if op.streams and not isinstance(answer, dict):
+                status = say.to_editor(answer)
+            elif op.streams and not isinstance(answer, dict):
                 say.stream(op, answer, as_json=as_json, is_endless=bool(arguments.get("follow")))
             else:
                 say.success(op.words, answer, as_json=as_json)
             at.sync_later()
         finally:
             at.close()
-        return 0
+        return status
 
     return guarded(op.words, call, as_json=as_json)
 

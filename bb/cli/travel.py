@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
+MOST_NAMED, MOST_SHOWN = 5, 30
 # kinds of events that people have a word for: one, several
 WORDS = {
     "actor.add": ("registration", "registrations"),
@@ -82,13 +83,18 @@ def would_show(found: dict[str, Any]) -> list[str]:
         f"Would publish {_count(found['events'])} to {harmless(found['remote'])}.",
         f"Visible to {harmless(found['visible_to'])}:",
         *(f"  {what}" for what in found["shows"]),
-        f"Agents: {', '.join(found['agents']) or 'none'}",
+        f"Agents: {', '.join(found['agents'][:MOST_SHOWN]) or 'none'}{_and_more(found['agents'])}",
     ]
+
+
+def _and_more(names: list[str]) -> str:
+    return f" and {len(names) - MOST_SHOWN} more" if len(names) > MOST_SHOWN else ""
 
 
 def _in_words(found: dict[str, Any]) -> str:
     known = [f"{n} {WORDS[kind][n != 1]}" for kind, n in found["kinds"].items() if kind in WORDS]
-    who = f" of {', '.join(found['from_agents'])}" if found["from_agents"] else ""
+    names, more = found["from_agents"][:MOST_NAMED], len(found["from_agents"]) - MOST_NAMED
+    who = f" of {', '.join(names)}{f' and {more} more' if more > 0 else ''}" if names else ""
     among = "" if WORDS.keys() >= found["kinds"].keys() else "among them "
     return f"{who}: {among}{', '.join(known)}" if known else who
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from bb.ledger.store import Store
 
 REDACTED = b'"kind":"x.bb.redacted"'
+GLANCE = 1000  # lines between two words about how far we are
 ASIDE = "forked"  # the folder for lines that stood where published ones stand
 
 
@@ -118,7 +119,9 @@ def _checked(store: Store, writer: str, first: int, octets: bytes, published: di
     if more and cut is None and writer in {damage.writer for damage in index.damages()}:
         store.refuse_damage()  # ours is mended first, so that nothing behind the damage is forgotten
         cut = head + 1
-    for raw in more:
+    for place, raw in enumerate(more):
+        if store.progress and not place % GLANCE:
+            store.progress(place, len(more), "Checking lines")
         try:
             link = lines.check(raw, writer, link)
         except BadLine as error:

@@ -83,6 +83,8 @@ def commit(store: Store, tip: Tip | None, wanted: Unpublished, now: int) -> Tip:
             here = Journal(store.path, writer).lines_from(head.first if head else 1)
             for first, octets in _files(_kept(out, here), head, last):
                 importer.say(_file(path_of(writer, first), octets))
+                if store.progress:
+                    store.progress(first, last, "Publishing")
                 heads[writer] = Head(last, first)
         importer.say(b"\nget-mark :1\n")
         name = importer.line().strip().decode("ascii", "replace")

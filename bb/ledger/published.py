@@ -137,14 +137,14 @@ class History:
             raise NotALedger
         return Tip(self._last, self._generation, self._charter, dict(self._heads), frozenset(self._blanked))
 
-    def upto(self, commit: str, progress: Callable[[int, int], None] | None = None) -> Iterator[Commit]:
+    def upto(self, commit: str, progress: Callable[..., None] | None = None) -> Iterator[Commit]:
         """Every commit behind the known tip, oldest first, up to COMMIT. Refused at the first that is not right."""
         chain = self._chain(commit)
         with git.Conversation(["cat-file", "--batch"], git_dir=self._git_dir) as objects:
             for place, (name, parent, changes) in enumerate(self._changes(chain), 1):
                 yield self._verified(name, parent, changes, objects)
                 if progress:
-                    progress(place, len(chain))
+                    progress(place, len(chain), "Verifying what is published")
 
     def _chain(self, commit: str) -> list[tuple[str, str | None]]:
         """The commits to go through, each with its parent. There is one line of them, and it goes on from the tip."""

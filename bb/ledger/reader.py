@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bb.kernel.order import Place
     from bb.ledger.journal import Block, Journal, Segment
 
-    Progress = Callable[[int, int], None]  # bytes read, bytes to read
+    Progress = Callable[..., None]  # how much is done, of how much, and what, if not reading: then it is bytes
 
 BULK = 1 << 20  # from so many bytes on, the fast decoder repays its import
 MARKS = kinds.MARKS

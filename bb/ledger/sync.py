@@ -180,7 +180,7 @@ class Sync:
 
     def _verified(self, history: History, found: str, tip: Tip | None) -> list[Commit]:
         """The commits up to the one that was FOUND; what was verified before must be among them, or before them."""
-        commits = list(history.upto(found))
+        commits = list(history.upto(found, self.store.progress))
         if tip and commits and commits[0].parent != tip.commit and all(tip.commit != each.id for each in commits):
             raise LedgerRewritten(f"what was published on {self.name} before is not there any more")
         return commits

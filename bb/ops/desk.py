@@ -43,7 +43,7 @@ class Desk:
         self,
         cwd: str,
         env: Mapping[str, str],
-        progress: Callable[[int, int], None] | None = None,
+        progress: Callable[..., None] | None = None,
         ask: Callable[[str], bool] | None = None,
         tell: Callable[[str], None] | None = None,
         hear: Callable[[int], bytes] | None = None,
@@ -169,7 +169,7 @@ class Desk:
 
 
 def here(
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[..., None] | None = None,
     ask: Callable[[str], bool] | None = None,
     tell: Callable[[str], None] | None = None,
     hear: Callable[[int], bytes] | None = None,
