@@ -180,6 +180,7 @@ def _init(made: dict[str, Any]) -> list[str]:
         return [f"Would make a ledger in {store}" if made["would_create"] else f"There is a ledger in {store} already"]
     if "removed" in made:
         left = [f"Left, because it is not ours: {harmless(path)}" for path in made["left"]]
+        left += [f"What was published on {harmless(name)} is still there" for name in made["published_on"]]
         if made["would_remove"]:
             return [f"Would remove {made['would_remove']} files and folders from {store}"]
         return [f"Removed {made['removed']} files and folders from {store}", *left]

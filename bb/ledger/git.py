@@ -175,6 +175,13 @@ def changed(work_tree: str) -> bytes:
     return output(["-C", work_tree, "status", "--porcelain=v1", "-z", "--untracked-files=all"])
 
 
+def forget(git_dir: str, start: str) -> int:
+    """Delete the refs whose names begin with START; how many there were."""
+    names = run(["for-each-ref", "--format=%(refname)", start], git_dir=git_dir).split()
+    output(["update-ref", "--stdin"], git_dir=git_dir, given="".join(f"delete {name}\n" for name in names).encode())
+    return len(names)
+
+
 def version() -> str:
     """The version git reports."""
     return run(["--version"]).removeprefix("git version").strip()

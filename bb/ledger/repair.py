@@ -32,7 +32,15 @@ FORBIDDEN = frozenset([errno.EACCES, errno.EPERM, errno.EROFS])
 SALVAGED = b'"salvaged_from":'
 ROOM_FOR_ORIGIN = 256
 OWN_FILES = frozenset(
-    [clone.NAME, "lock", "lock.queue", *("index.sqlite" + end for end in ("", "-wal", "-shm", "-journal"))]
+    [
+        clone.NAME,
+        "lock",
+        "lock.queue",
+        "pins.json",
+        "sync.json",
+        "sync.lock",
+        *("index.sqlite" + end for end in ("", "-wal", "-shm", "-journal")),
+    ]
 )
 
 
@@ -133,7 +141,13 @@ def sweep(store: str) -> int:
 def leftovers(store: str) -> list[str]:
     """Temporary files of killed processes, anywhere in the store."""
     journals = os.path.join(store, "j")
-    folders = [store, presence.folder(store), os.path.join(store, "sessions"), os.path.join(store, "torn")]
+    folders = [
+        store,
+        presence.folder(store),
+        os.path.join(store, "sessions"),
+        os.path.join(store, "torn"),
+        os.path.join(store, "forked"),
+    ]
     folders += [os.path.join(journals, writer) for writer in writers.all_in(journals)]
     return [path for folder in folders for path in disk.leftovers(folder)]
 
@@ -188,7 +202,7 @@ def _is_ours(folder: str, name: str) -> bool:
             return is_temporary or name.endswith(".json")
         case "queue", "":
             return name in ("lock", "lock.queue") or ".json" in name
-        case "torn", "":
+        case (("torn" | "forked"), ""):
             return True
     return False
 

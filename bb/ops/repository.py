@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bb.kernel.errors import BbError, Refused, Usage
-from bb.ledger import checkup, clone, git, kinds, repair, walk
+from bb.ledger import checkup, clone, git, kinds, pins, repair, walk
 from bb.ledger import place as places
 from bb.ops import start
 from bb.ops.catalogue import op
@@ -202,8 +202,11 @@ def _undo(desk: Desk, place: Place, *, dry_run: bool, delete_history: bool) -> d
     if events and not delete_history:
         raise HistoryPresent(f"the ledger holds {events:,} events beyond the first", events=events)
     ours = repair.belongings(place.store)
+    published = [name for name, pin in pins.read(place.store).remotes.items() if pin.publishes]
     if not dry_run:
         repair.remove(ours)
+        if published or delete_history:
+            git.forget(place.common, "refs/bb/")
         if place.common == places.home_ledger(desk.env):
             repair.remove_empty_repository(place.common)
     return {
@@ -212,6 +215,7 @@ def _undo(desk: Desk, place: Place, *, dry_run: bool, delete_history: bool) -> d
         "would_remove": len(ours) if dry_run else 0,
         "events_deleted": 0 if dry_run else events,
         "left": [] if dry_run else repair.files_in(place.store),
+        "published_on": published,
     }
 
 

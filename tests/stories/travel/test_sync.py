@@ -199,3 +199,16 @@ def test_a_remote_that_holds_another_projects_ledger_is_refused(tmp_path: Path, 
     assert refusal.code == "ANOTHER_LEDGER"
     assert here.digest == before
     assert here.ask("ledger.status")["repo"] != other.ask("ledger.status")["repo"]
+
+
+def test_undoing_a_ledger_leaves_nothing_of_it_here_and_says_where_it_is_still_published(pair: list[Clone]):
+    here, there = pair
+    settle(pair)
+
+    undone = here.ask("init", undo=True, delete_history=True)
+
+    assert undone["left"] == []
+    assert undone["published_on"] == ["origin"]
+    assert not here.store.exists()
+    assert here.git("for-each-ref", "refs/bb/") == ""
+    assert here.sync(pull=True)["came"] == there.ask("ledger.status")["events"], "and it can be had again"
