@@ -227,6 +227,7 @@ def test_a_heartbeat_loads_nothing_heavy(tmp_path: Path):
     assert sorted(module for module in modules if module.startswith("bb.ledger.")) == [
         "bb.ledger.clone",
         "bb.ledger.disk",
+        "bb.ledger.lastsync",
         "bb.ledger.place",
         "bb.ledger.presence",
     ]
