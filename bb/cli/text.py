@@ -11,18 +11,22 @@ if TYPE_CHECKING:
 
     from bb.kernel.errors import BbError
 
-SCREENS = frozenset(
-    [
-        *("status", "problems", "timeline", "sessions list", "sessions show", "resume"),
-        *("agent list", "agent status", "agent inbox", "agent wait", "agent read"),
-        *("protocol list", "protocol show", "protocol handoff", "protocol blocked"),
-        *("protocol incursions", "protocol resolve"),
-    ]
-)
 # Commands whose answers have a file of their own, which is only loaded where it is needed.
-ELSEWHERE = dict.fromkeys(["sync", "ledger commit", "ledger mirror"], "bb.cli.travel") | dict.fromkeys(
-    ["check", "hook pre-commit", "hook prepare-commit-msg", "hooks install", "hooks uninstall", "hooks status"],
-    "bb.cli.guards",
+ELSEWHERE = (
+    dict.fromkeys(
+        [
+            *("status", "problems", "timeline", "sessions list", "sessions show", "resume"),
+            *("agent list", "agent status", "agent inbox", "agent wait", "agent read"),
+            *("protocol list", "protocol show", "protocol handoff", "protocol blocked"),
+            *("protocol incursions", "protocol resolve"),
+        ],
+        "bb.cli.screens",
+    )
+    | dict.fromkeys(["sync", "ledger commit", "ledger mirror"], "bb.cli.travel")
+    | dict.fromkeys(
+        ["check", "hook pre-commit", "hook prepare-commit-msg", "hooks install", "hooks uninstall", "hooks status"],
+        "bb.cli.guards",
+    )
 )
 MARKS = {"good": "ok  ", "odd": "note", "broken": "FAIL"}
 
@@ -32,13 +36,7 @@ def of(command: str, data: Any) -> Iterable[str]:
     if command in ELSEWHERE:
         lines: Iterable[str] = __import__(ELSEWHERE[command], fromlist=["of"]).of(command, data)
         return lines
-    return _screen(command, data) if command in SCREENS else FORMS.get(command, _plain)(data)
-
-
-def _screen(command: str, data: Any) -> Iterable[str]:
-    from bb.cli import screens  # noqa: PLC0415  (a heartbeat has no screen)
-
-    return screens.of(command, data)
+    return FORMS.get(command, _plain)(data)
 
 
 def of_error(error: BbError) -> list[str]:
@@ -52,21 +50,15 @@ def findings(error: BbError) -> Iterable[str]:
     """What a refusal carries that a person wants to see first."""
     if "checks" in error.details:
         return _doctor(error.details)
-    if "forks" in error.details:
-        from bb.cli import travel  # noqa: PLC0415
-
-        return travel.synced(error.details)
-    if "shows" in error.details:
-        from bb.cli import travel  # noqa: PLC0415
-
-        return travel.would_show(error.details)
+    if "forks" in error.details or "shows" in error.details:
+        return of("sync", error.details)
     if "findings" in error.details:
         return _judged(error.details)
     if error.code == "PATH_HELD":
         from bb.cli import guards  # noqa: PLC0415
 
         return guards.in_the_way(error.details)
-    return _screen("problems", error.details) if "problems" in error.details else []
+    return of("problems", error.details) if "problems" in error.details else []
 
 
 def _plain(data: Any) -> list[str]:

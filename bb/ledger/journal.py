@@ -17,6 +17,7 @@ from bb.ledger import disk
 from bb.ledger import line as lines
 from bb.ledger.line import BadLine, Link
 from bb.ledger.lock import Lock, NoLock
+from bb.ledger.segments import NO_FOLLOW, Segment, last_line_feed, lines_backwards, read_at
 from bb.ledger.writers import LOCK
 
 TYPE_CHECKING = False
@@ -24,13 +25,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from bb.kernel.event import Event
+    from bb.ledger.segments import Block
 
 SEGMENT_SIZE = 4 << 20
 SUFFIX = ".jsonl"
-BLOCK = 1 << 17  # what a processor's cache holds together with all that is made of it
-TAIL_BLOCK = 1 << 12
 PORTION = 1 << 20  # so much is written at once, so that a segment does not grow far beyond its size
-NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
 class LedgerDamaged(Refused):
@@ -46,78 +45,6 @@ class Position(Record):
     segment: int
     offset: int
     link: Link
-
-
-class Block(Record):
-    """Some whole lines as they stand, line feeds and all."""
-
-    octets: bytes
-
-    def lines(self) -> list[bytes]:
-        found = self.octets.split(b"\n")
-        found.pop()  # nothing stands behind the last line feed
-        return found
-
-
-class Segment(Record):
-    """One file of a journal."""
-
-    first: int
-    path: str
-
-    def size(self) -> int:
-        return self.status().st_size
-
-    def status(self) -> os.stat_result:
-        try:
-            return os.stat(self.path)
-        except OSError as error:
-            raise disk.refusal(error) from error
-
-    def octets(self) -> bytes:
-        """The whole file, sound or not."""
-        size = self.size()
-        try:
-            fd = os.open(self.path, os.O_RDONLY | NO_FOLLOW)
-            try:
-                return _pread(fd, size, 0)
-            finally:
-                os.close(fd)
-        except OSError as error:
-            raise disk.refusal(error) from error
-
-    def is_whole(self) -> bool:
-        """Whether it ends with a whole line, or is empty."""
-        try:
-            fd = os.open(self.path, os.O_RDONLY | NO_FOLLOW)
-            try:
-                size = os.fstat(fd).st_size
-                return size == 0 or _pread(fd, 1, size - 1) == b"\n"
-            finally:
-                os.close(fd)
-        except OSError as error:
-            raise disk.refusal(error) from error
-
-    def blocks(self, offset: int = 0) -> Iterator[tuple[int, Block]]:
-        """Whole lines from OFFSET on, block by block, with each block's offset.
-
-        A line longer than any line may be ends the reading.
-        """
-        try:
-            fd = os.open(self.path, os.O_RDONLY | NO_FOLLOW)
-            try:
-                while octets := _pread(fd, BLOCK, offset):
-                    if b"\n" not in octets:
-                        octets = _pread(fd, lines.MAX_LINE, offset)
-                    whole = octets.rfind(b"\n") + 1
-                    if not whole:
-                        return
-                    yield offset, Block(octets[:whole])
-                    offset += whole
-            finally:
-                os.close(fd)
-        except OSError as error:
-            raise disk.refusal(error) from error
 
 
 class Journal:
@@ -157,7 +84,7 @@ class Journal:
 
     def _tail(self, segments: list[Segment]) -> Link:
         for segment in reversed(segments):
-            for raw in _lines_backwards(segment):
+            for raw in lines_backwards(segment):
                 try:
                     return lines.link_alone(raw, self.writer)
                 except BadLine as error:
@@ -204,7 +131,7 @@ class Journal:
         """Whether the line that ends at POSITION is still the one that was read there."""
         for segment in self.segments():
             if segment.first == position.segment and segment.size() >= position.offset:
-                raw = next(_lines_backwards(segment, position.offset), b"")
+                raw = next(lines_backwards(segment, position.offset), b"")
                 try:
                     return lines.link_alone(raw, self.writer) == position.link
                 except BadLine:
@@ -214,14 +141,14 @@ class Journal:
     def offset_of_last(self) -> int:
         """Where the last whole line starts, in its segment."""
         for segment in reversed(self.segments()):
-            for raw in _lines_backwards(segment):
-                return _last_line_feed(segment) - len(raw) - 1
+            for raw in lines_backwards(segment):
+                return last_line_feed(segment) - len(raw) - 1
         return 0
 
     def backwards(self) -> Iterator[bytes]:
         """Every whole line, last first."""
         for segment in reversed(self.segments()):
-            yield from _lines_backwards(segment)
+            yield from lines_backwards(segment)
 
     def line(self, n: int) -> bytes | None:
         """Line N as it stands, or None. Its id says which segment it is in."""
@@ -253,8 +180,8 @@ class Journal:
         near it, and else from the start."""
         start = lines.PREFIX_OF % (self.writer.encode(), n)
         if is_last:
-            offset = _last_line_feed(segment)
-            for raw in _lines_backwards(segment):
+            offset = last_line_feed(segment)
+            for raw in lines_backwards(segment):
                 offset -= len(raw) + 1
                 if raw.startswith(start):
                     return offset
@@ -340,11 +267,11 @@ class Journal:
         if not segments or segments[-1].is_whole():
             return False
         segment = segments[-1]
-        end = _last_line_feed(segment)
+        end = last_line_feed(segment)
         try:
             fd = os.open(segment.path, os.O_RDWR | NO_FOLLOW)
             try:
-                fragment = _pread(fd, segment.size() - end, end)
+                fragment = read_at(fd, segment.size() - end, end)
                 if self._is_whole(fragment):
                     os.lseek(fd, 0, os.SEEK_END)
                     disk.write_all(fd, b"\n")
@@ -388,58 +315,3 @@ class Journal:
                 os.close(fd)
         except OSError as error:
             raise disk.refusal(error) from error
-
-
-def _lines_backwards(segment: Segment, end: int | None = None) -> Iterator[bytes]:
-    """The whole lines of a segment up to END, last first, read in growing blocks."""
-    try:
-        fd = os.open(segment.path, os.O_RDONLY | NO_FOLLOW)
-        try:
-            rest, size, is_end = b"", TAIL_BLOCK, True
-            end = os.fstat(fd).st_size if end is None else end
-            while end:
-                start = max(0, end - size)
-                pieces = (_pread(fd, end - start, start) + rest).split(b"\n")
-                if is_end and len(pieces) > 1:
-                    pieces.pop()  # empty after a line feed, or a line that is not whole yet
-                    is_end = False
-                rest = pieces[0]
-                if not is_end:
-                    yield from reversed(pieces[1:])
-                end, size = start, min(size * 4, BLOCK)
-            if not is_end:
-                yield rest
-        finally:
-            os.close(fd)
-    except OSError as error:
-        raise disk.refusal(error) from error
-
-
-def _last_line_feed(segment: Segment) -> int:
-    """The offset behind the last line feed."""
-    try:
-        fd = os.open(segment.path, os.O_RDONLY | NO_FOLLOW)
-        try:
-            end, size = os.fstat(fd).st_size, TAIL_BLOCK
-            while end:
-                start = max(0, end - size)
-                found = _pread(fd, end - start, start).rfind(b"\n")
-                if found >= 0:
-                    return start + found + 1
-                end, size = start, min(size * 4, BLOCK)
-            return 0
-        finally:
-            os.close(fd)
-    except OSError as error:
-        raise disk.refusal(error) from error
-
-
-def _pread(fd: int, length: int, offset: int) -> bytes:
-    """Up to LENGTH bytes at OFFSET: less only at the end of the file."""
-    if hasattr(os, "pread"):
-        octets = os.pread(fd, length, offset)
-        if len(octets) in (0, length):
-            return octets
-        return octets + _pread(fd, length - len(octets), offset + len(octets))
-    os.lseek(fd, offset, os.SEEK_SET)
-    return os.read(fd, length)

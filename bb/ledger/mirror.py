@@ -13,7 +13,7 @@ import os
 
 from bb.kernel import ids
 from bb.kernel.record import Record
-from bb.ledger import disk, intake
+from bb.ledger import disk, intake, redacting
 from bb.ledger.published import Commit, NotALedger
 
 TYPE_CHECKING = False
@@ -65,7 +65,7 @@ def take_in(store: Store, root: str) -> int:
         added = Commit("", None, 0, ((file.writer, file.first, octets),), ())
         # A line that stands here already is never given up for one that merely lies in a work tree.
         intake.write(store, intake.checked(store, [added], {file.writer: head}))
-        store.blank_redacted()
+        redacting.blank(store)
     return sum(store.caught_up().heads().values()) - before
 
 

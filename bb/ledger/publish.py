@@ -6,9 +6,11 @@ lines of every writer in the store go out: ours, a container's that shares the d
 
 from __future__ import annotations
 
+from itertools import islice
+
 from bb.kernel import ids
 from bb.kernel.record import Record
-from bb.ledger import git
+from bb.ledger import git, redacting
 from bb.ledger.journal import Journal
 from bb.ledger.line import blanked
 from bb.ledger.published import CHARTER, LOCAL, README, Charter, Head, Tip, file_with, is_full, path_of
@@ -49,7 +51,8 @@ def unpublished(store: Store, tip: Tip | None) -> Unpublished:
     """What TIP lacks of the sound lines here."""
     out = {writer: head.n for writer, head in tip.heads.items()} if tip else {}
     more = {writer: n for writer, n in store.caught_up().heads().items() if n > out.get(writer, 0)}
-    blanks = tuple(event for event in store.redacted() if tip and _is_out(event, out) and event not in tip.blanked)
+    taken_back = redacting.redacted(store) if tip else ()
+    blanks = tuple(event for event in taken_back if tip and _is_out(event, out) and event not in tip.blanked)
     return Unpublished(more, sum(n - out.get(writer, 0) for writer, n in more.items()), blanks)
 
 
@@ -74,8 +77,9 @@ def commit(store: Store, tip: Tip | None, wanted: Unpublished, now: int) -> Tip:
         if tip is None:
             importer.say(_file(CHARTER, charter.text().encode()) + _file(README, ABOUT))
         if tip:
-            for path, ours in _blanked(store, tip, wanted.blanks):
-                kept = _kept(_published(importer, tip, path), ours)
+            for path, journal, first in _with(store, tip, wanted.blanks):
+                out = _published(importer, tip, path)
+                kept = islice(_kept(out, journal.lines_from(first)), out.count(b"\n"))
                 importer.say(_file(path, b"".join(raw + b"\n" for raw in kept)))
         for writer, last in wanted.heads.items():
             head = heads.get(writer)
@@ -94,11 +98,11 @@ def commit(store: Store, tip: Tip | None, wanted: Unpublished, now: int) -> Tip:
     return Tip(name, generation, charter, heads, (tip.blanked if tip else frozenset()) | set(wanted.blanks))
 
 
-def _blanked(store: Store, tip: Tip, events: Sequence[str]) -> Iterator[tuple[str, list[bytes]]]:
-    """The published files with events that have been taken back since, and their lines as they are here."""
+def _with(store: Store, tip: Tip, events: Sequence[str]) -> Iterator[tuple[str, Journal, int]]:
+    """The published files that hold these events, each with the journal it is from and the number of its first line."""
     files = {file_with(store.place.common, tip.commit, event): ids.split_event_id(event)[0] for event in events}
-    for (path, first, last), writer in files.items():
-        yield path, store.octets(writer, first, last if last > 0 else tip.heads[writer].n).split(b"\n")[:-1]
+    for (path, first), writer in files.items():
+        yield path, Journal(store.path, writer), first
 
 
 def commit_here(store: Store, known: Pins, now: int) -> tuple[Tip, int]:

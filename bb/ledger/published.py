@@ -245,15 +245,14 @@ class History:
         self._charter = found
 
 
-def file_with(git_dir: str, commit: str, event: str) -> tuple[str, int, int]:
-    """The file that holds an event in a commit: its path, and the numbers of its first and last line."""
+def file_with(git_dir: str, commit: str, event: str) -> tuple[str, int]:
+    """The file that holds an event in a commit: its path, and the number of its first line."""
     writer, n = ids.split_event_id(event)
     folder = path_of(writer, 1).rpartition("/")[0]
     listed = git.output(["ls-tree", "-z", "--name-only", commit, f"{folder}/"], git_dir=git_dir)
     firsts = [segment_of(path.decode())[1] for path in listed.split(b"\0") if path]
     first = max(number for number in firsts if number <= n)
-    following = min((number for number in firsts if number > n), default=0)
-    return path_of(writer, first), first, following - 1
+    return path_of(writer, first), first
 
 
 def _change(entry: bytes, path: bytes) -> Change:

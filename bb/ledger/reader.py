@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     from bb.coordination.redactions import Hidden
     from bb.kernel.order import Place
-    from bb.ledger.journal import Block, Journal, Segment
+    from bb.ledger.journal import Journal
+    from bb.ledger.segments import Block, Segment
 
     Progress = Callable[..., None]  # how much is done, of how much, and what, if not reading: then it is bytes
 

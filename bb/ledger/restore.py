@@ -50,7 +50,7 @@ def _published(store: Store, tip: Tip, damage: Damage) -> list[bytes]:
     n, last = damage.n, tip.heads[damage.writer].n
     with git.Conversation(["cat-file", "--batch"], git_dir=store.place.common) as objects:
         while n <= last:
-            path, first, _ = file_with(store.place.common, tip.commit, f"{damage.writer}.{n}")
+            path, first = file_with(store.place.common, tip.commit, f"{damage.writer}.{n}")
             raws = blob(objects, f"{tip.commit}:{path}", LARGEST).split(b"\n")[:-1]
             found += raws[n - first :]
             n = first + len(raws)

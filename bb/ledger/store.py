@@ -11,7 +11,6 @@ import heapq
 import os
 from itertools import islice
 
-from bb.coordination import redactions
 from bb.kernel import clock, ids, jsontext, tokens
 from bb.kernel.digest import digest
 from bb.kernel.errors import BbError, Conflict, NotFound, Refused
@@ -313,28 +312,6 @@ class Store:
                     **damage.as_dict(),
                 )
 
-    def redacted(self) -> list[str]:
-        """The events here that were rightly taken back."""
-        index = self.caught_up()
-        heads, known = index.heads(), index.hidden()
-        found = []
-        for event in known:
-            writer, n = ids.split_event_id(event)
-            raw = Journal(self.path, writer).line(n) if n <= heads.get(writer, 0) else None
-            if raw is not None and _is_hidden(raw, known):
-                found.append(event)
-        return found
-
-    def blank_redacted(self) -> int:
-        """Take the payload out of every line here that was taken back; how many still had theirs."""
-        count = 0
-        for event in self.redacted():
-            writer, n = ids.split_event_id(event)
-            journal = Journal(self.path, writer)
-            with journal.lock_if_any():
-                count += journal.blank(n)
-        return count
-
     # -- reading
 
     def event(self, event_id: str) -> Event:
@@ -375,14 +352,6 @@ class Store:
     def places(self) -> Places:
         """Where events stand in this clone's own order."""
         return Places(self.path, self.writer, self.caught_up().markers())
-
-
-def _is_hidden(raw: bytes, known: dict[str, frozenset[str]]) -> bool:
-    try:
-        found = lines.members(raw)
-    except lines.Unreadable:
-        return False
-    return redactions.is_hidden(found["id"], found["by"], found["kind"], known)
 
 
 def _backwards(

@@ -19,7 +19,7 @@ from bb.coordination.facts import Reserved
 from bb.kernel import clock, ids
 from bb.kernel.errors import Busy, Conflict
 from bb.kernel.record import Record
-from bb.ledger import disk, git, intake, kinds, pins, publish, remote
+from bb.ledger import disk, git, intake, kinds, pins, publish, redacting, remote
 from bb.ledger import line as lines
 from bb.ledger.lock import try_lock
 from bb.ledger.pins import Pin
@@ -49,6 +49,12 @@ class AlreadySyncing(Busy):
 
     code = "ALREADY_SYNCING"
     hint = "what you want is done by it, or by the next sync"
+
+
+def wait(pause: float) -> float:
+    """Wait for about so many seconds, by chance, so that two do not march in step; how long to wait the next time."""
+    time.sleep(pause * (0.5 + os.urandom(1)[0] / 512))
+    return min(2 * pause, LONGEST_PAUSE)
 
 
 class AnotherLedger(Conflict):
@@ -120,7 +126,7 @@ class Sync:
     def pin(self) -> Pin:
         return self.pins.remote(self.name)
 
-    def run(self, direction: str, *, publishes: bool = False) -> Outcome:
+    def run(self, direction: str, *, publishes: bool = False) -> None:
         """Do what is to be done in this DIRECTION; PUBLISHES when it was just said that our lines may go there."""
         if direction == PULL or publishes or not self._may_push_at_once():
             self.look(may_be_gone=publishes)
@@ -128,12 +134,11 @@ class Sync:
             self._pin(self.pin.but(publishes=True))  # now that there is such a remote
         if direction != PULL:
             self._publish()
-        return self.outcome()
 
     def base(self) -> str:
         """The commit that everything published is in, as far as we have looked."""
         tip = self.pin.tip
-        if tip is None or self._is_gone:
+        if tip is None:
             raise LedgerRewritten(f"the ledger is gone from {self.name}")
         return tip.commit
 
@@ -198,7 +203,7 @@ class Sync:
             self.store.join(after.charter.repo)
             self._joined = after.charter.repo
         self._forks += intake.write(self.store, incoming)
-        self.store.blank_redacted()
+        redacting.blank(self.store)
         self._came += sum(self.store.caught_up().heads().values()) - before
         for each in incoming:
             self._hear(each.more)
@@ -244,6 +249,7 @@ class Sync:
         """Publish what is not published, trying again when others were faster."""
         if self._is_gone and self.pin.tip:
             remote.push(self.store.place, self.name, self.pin.tip.commit, None, self._left())
+            self._is_gone = False
         pause, known = FIRST_PAUSE, self.pin.tip
         while wanted := publish.unpublished(self.store, self.pin.tip):
             self._attempts += 1
@@ -252,8 +258,7 @@ class Sync:
             except remote.Moved as moved:
                 if self._left() <= pause:
                     raise remote.Contended(f"{self._attempts} times others were faster", remote=self.name) from None
-                time.sleep(pause * (0.5 + os.urandom(1)[0] / 512))  # so that two do not march in step
-                pause = min(2 * pause, LONGEST_PAUSE)
+                pause = wait(pause)
                 self.look()
                 if self.pin.tip == known and self._attempts >= MOST_IN_VAIN:
                     raise remote.PushDenied(f"{self.name} takes nothing: {moved}", remote=self.name) from None

@@ -10,7 +10,6 @@ remote cannot be asked, the reservation is pending: not granted, and settled by 
 
 from __future__ import annotations
 
-import os
 import time
 
 from bb.coordination import admission
@@ -20,7 +19,7 @@ from bb.coordination.reservations import InvalidArgs, ReservationConflict
 from bb.kernel import ids
 from bb.kernel.errors import BbError, Busy
 from bb.ledger import kinds, pins, publish, remote
-from bb.ledger.sync import FIRST_PAUSE, LONGEST_PAUSE, Sync, Turn
+from bb.ledger.sync import FIRST_PAUSE, Sync, Turn, wait
 from bb.messaging import mail
 from bb.ops import life, reservations
 from bb.ops.sync import NotPublished
@@ -97,8 +96,7 @@ class _Attempts:
             while not (answer := self._once()):
                 if time.monotonic() + pause > self._deadline:
                     raise remote.Contended("others were faster, again and again", remote=self._at_work.name)
-                time.sleep(pause * (0.5 + os.urandom(1)[0] / 512))  # so that two do not march in step
-                pause = min(2 * pause, LONGEST_PAUSE)
+                pause = wait(pause)
             return answer
         finally:
             if self._void:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bb.coordination import redactions
+from bb.ledger import redacting
 from bb.ops import life
 from bb.ops.catalogue import op
 from bb.ops.params import Reason, Someone, Text
@@ -39,6 +40,7 @@ def redact(desk: Desk, event: EventId, *, reason: Reason, agent: Someone | None 
     who = life.caller(desk, agent or desk.principal(), may_be_person=True)
     store = desk.store
     store.must_exist()
+    redacting.blank(store)  # if an earlier one was cut short, its line cannot be read before that
     found = store.event(event)
     fact = redactions.redact(event, found.kind, found.by, who, reason)
 
@@ -46,5 +48,5 @@ def redact(desk: Desk, event: EventId, *, reason: Reason, agent: Someone | None 
         return [] if who in index.hidden().get(event, ()) else [fact]
 
     store.record(decide, by=who, now=desk.now())
-    store.blank_redacted()
+    redacting.blank(store)
     return {"event_id": event, "kind": found.kind, "by": found.by, "redacted_by": who, "reason": reason}

@@ -31,6 +31,9 @@ PATIENCE = 60
 MIRROR_PATIENCE = 10.0
 
 
+ONLY_PULL = "`bb sync --pull` only brings in what others have published"
+
+
 class NoRemote(NotFound):
     """There is no remote to sync with."""
 
@@ -42,7 +45,7 @@ class NotPublished(Refused):
     """The ledger has not been published on that remote by this clone."""
 
     code = "NOT_PUBLISHED"
-    hint: str = "say so once with `bb sync --publish`; `bb sync --pull` only brings in what others have published"
+    hint = f"say so once with `bb sync --publish`; {ONLY_PULL}"
 
 
 class OneDirection(Usage):
@@ -104,17 +107,15 @@ def sync(
             raise OneDirection("--local asks no remote, so --remote does not go with it")
         return commit(desk)
     name = _remote(desk, remote)
-    known = pins.read(desk.place.store)
-    is_agreed = known.remote(name).publishes
-    if not pull and (dry_run or not (is_agreed or publish)):
-        _must_exist(desk)
-        shown = _would_show(desk, known, name)
-        if dry_run:
-            return shown
-        hint = NotPublished.hint.replace("--publish", f"--publish --remote {name}") if remote else None
-        raise NotPublished(f"this clone has not published to {name}", hint=hint, **shown)
     if not pull:
         _must_exist(desk)
+        known = pins.read(desk.place.store)
+        if dry_run:
+            return _would_show(desk, known, name)
+        if not (publish or known.remote(name).publishes):
+            hint = f"say so once with `bb sync --publish --remote {name}`; {ONLY_PULL}" if remote else None
+            message = f"this clone has not published to {name}"
+            raise NotPublished(message, hint=hint, **_would_show(desk, known, name))
     return _synced(desk, name, PULL if pull else PUSH if push else BOTH, timeout, publishes=publish)
 
 

@@ -119,7 +119,7 @@ def shown(
     """The lines of a screen, on a terminal of that size or in a pipe."""
     monkeypatch.setattr(paint, "width", lambda: columns)
     monkeypatch.setattr(paint, "height", lambda: lines)
-    return list(text.of(command, data) if command != "problems" else text._screen(command, data))
+    return list(text.of(command, data))
 
 
 def names_in(data: Any) -> set[str]:

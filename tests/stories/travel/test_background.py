@@ -8,14 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.stories.travel.travel_support import Clone, agents_at_work, clone, hub
-
-AMBER, COBALT = "amber-otter", "cobalt-harbor"
-
-
-@pytest.fixture
-def pair(tmp_path: Path) -> list[Clone]:
-    return agents_at_work(hub(tmp_path / "hub.git"), AMBER, COBALT)
+from tests.stories.travel.travel_support import AMBER, Clone, clone, hub
 
 
 def long_ago(at: Clone) -> None:

@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.stories.travel.travel_support import Clone, agents_at_work, hub, settle
-
-AMBER, COBALT = "amber-otter", "cobalt-harbor"
+from tests.stories.travel.travel_support import AMBER, COBALT, Clone, agents_at_work, hub, settle
 
 
 @pytest.fixture

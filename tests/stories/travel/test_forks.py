@@ -13,14 +13,7 @@ import pytest
 from bb.kernel import jsontext
 from bb.kernel.errors import Conflict
 from bb.ledger import writers
-from tests.stories.travel.travel_support import Clone, agents_at_work, clone, every_file, hub, settle
-
-AMBER, COBALT = "amber-otter", "cobalt-harbor"
-
-
-@pytest.fixture
-def origin(tmp_path: Path) -> Path:
-    return hub(tmp_path / "hub.git")
+from tests.stories.travel.travel_support import AMBER, COBALT, Clone, agents_at_work, clone, every_file, hub, settle
 
 
 @pytest.fixture

@@ -13,15 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.stories.travel.branch_support import Branch
-from tests.stories.travel.travel_support import Clone, agents_at_work, clone, hub, settle
+from tests.stories.travel.travel_support import AMBER, COBALT, Clone, agents_at_work, clone, hub, settle
 from tests.support import NOON, environment, scratch
-
-AMBER, COBALT = "amber-otter", "cobalt-harbor"
-
-
-@pytest.fixture
-def origin(tmp_path: Path) -> Path:
-    return hub(tmp_path / "hub.git")
 
 
 @pytest.fixture

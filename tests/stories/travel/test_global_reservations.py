@@ -6,20 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.stories.travel.travel_support import Clone, agents_at_work, hub, settle
-
-AMBER, COBALT = "amber-otter", "cobalt-harbor"
-SILENT = "2026-01-05T13:00:00.000Z"  # an hour after noon, when everybody was last heard of
-
-
-@pytest.fixture
-def origin(tmp_path: Path) -> Path:
-    return hub(tmp_path / "hub.git")
-
-
-@pytest.fixture
-def pair(origin: Path) -> list[Clone]:
-    return agents_at_work(origin, AMBER, COBALT)
+from tests.stories.travel.travel_support import AMBER, COBALT, SILENT, Clone, settle
 
 
 def reserve(at: Clone, agent: str, scope: str, **given: object) -> dict[str, object]:

@@ -25,9 +25,8 @@ from tests.stories.travel.branch_support import (
     Name,
     chains,
 )
-from tests.stories.travel.travel_support import Clone, agents_at_work, clone, every_file, hub, settle
+from tests.stories.travel.travel_support import AMBER, COBALT, Clone, agents_at_work, clone, every_file, hub, settle
 
-AMBER, COBALT = "amber-otter", "cobalt-harbor"
 Files = dict[Name, File]
 
 NO_LEDGER, REWRITTEN, TOO_NEW = "NOT_A_LEDGER", "LEDGER_REWRITTEN", "LEDGER_TOO_NEW"

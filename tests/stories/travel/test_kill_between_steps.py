@@ -17,10 +17,9 @@ from pathlib import Path
 import pytest
 
 from bb.ledger import remote
-from tests.stories.travel.travel_support import Clone, agents_at_work, clone, hub, settle
+from tests.stories.travel.travel_support import AMBER, COBALT, Clone, agents_at_work, clone, hub, settle
 from tests.support import NOON, ROOT, environment
 
-AMBER, COBALT = "amber-otter", "cobalt-harbor"
 KILLED, RAN_THROUGH = 137, 0
 
 # Runs `bb` and dies before, or behind, the k-th act that somebody outside could see. Nothing in bb knows of it.
@@ -60,11 +59,6 @@ from bb.cli.main import main
 sys.argv[0] = "bb"
 main()
 """
-
-
-@pytest.fixture
-def origin(tmp_path: Path) -> Path:
-    return hub(tmp_path / "hub.git")
 
 
 @pytest.fixture

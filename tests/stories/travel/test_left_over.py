@@ -6,19 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.stories.travel.travel_support import Clone, agents_at_work, hub, settle
-
-AMBER, COBALT = "amber-otter", "cobalt-harbor"
-
-
-@pytest.fixture
-def origin(tmp_path: Path) -> Path:
-    return hub(tmp_path / "hub.git")
-
-
-@pytest.fixture
-def pair(origin: Path) -> list[Clone]:
-    return agents_at_work(origin, AMBER, COBALT)
+from tests.stories.travel.travel_support import AMBER, COBALT, Clone, hub, settle
 
 
 def reserve(at: Clone, agent: str, scope: str, **given: object) -> dict[str, object]:

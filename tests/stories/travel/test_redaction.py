@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
-import pytest
+from bb.ledger import line as lines
+from tests.stories.travel.branch_support import Branch, File
+from tests.stories.travel.travel_support import AMBER, COBALT, Clone, clone, settle
 
-from tests.stories.travel.travel_support import Clone, agents_at_work, clone, hub, settle
-
-AMBER, COBALT = "amber-otter", "cobalt-harbor"
 SECRET = "the word is xyzzy"
 LETTER = {"bead": "bb-1", "category": "INFO", "subject": "Look", "body": SECRET}
-
-
-@pytest.fixture
-def origin(tmp_path: Path) -> Path:
-    return hub(tmp_path / "hub.git")
-
-
-@pytest.fixture
-def pair(origin: Path) -> list[Clone]:
-    return agents_at_work(origin, AMBER, COBALT)
 
 
 def say(at: Clone) -> str:
@@ -102,48 +92,64 @@ def test_others_may_not_and_nothing_that_says_how_things_stand_can_be(pair: list
 
 
 def test_a_redaction_that_arrives_before_what_it_is_about_hides_it_all_the_same(origin: Path, pair: list[Clone]):
+    """A branch brings along the lines of whoever redacted, while the hub still has the message as it was."""
     here, there = pair
     event = say(here)
     settle(pair)
-    before = (there.path / ".git" / "bb" / "index.sqlite").exists()
+    there.ask("ledger.redact", event=event, reason="a password", agent="user")
+    there.ask("ledger.mirror")
+    fresh = clone(origin, "fresh")
+    fresh.ask("agent.register", name="coral-heron", role="builder")
+    shutil.copytree(there.path / ".bb", fresh.path / ".bb")
+
+    fresh.ask("ledger.mirror")
+    fresh.sync(pull=True)
+
+    assert published(there), "nobody has blanked it there yet"
+    assert not knows(fresh)
+    fresh.sync(publish=True)
+    settle([there, here, fresh])
+    assert here.digest == there.digest == fresh.digest
+
+
+def test_whoever_reads_the_ledger_anew_does_not_see_it_either(pair: list[Clone]):
+    here, there = pair
+    event = say(here)
+    settle(pair)
     here.ask("ledger.redact", event=event, reason="a password", agent=AMBER)
     settle(pair)
-    (there.path / ".git" / "bb" / "index.sqlite").unlink()
 
-    assert before
+    (there.store / "index.sqlite").unlink()
+
     assert not knows(there)
-    assert there.ask("ledger.digest") == here.ask("ledger.digest")
+    assert there.digest == here.digest
+
+
+def test_a_blanking_that_was_cut_short_is_done_again(pair: list[Clone]):
+    here, _ = pair
+    event = say(here)
+    here.ask("ledger.redact", event=event, reason="a password", agent=AMBER)
+    (journal,) = here.store.glob(f"j/{event.partition('.')[0]}/*.jsonl")
+    octets = journal.read_bytes()
+    start = octets.index(b'"data":null', octets.index(f'"{event}"'.encode())) + len(b'"data":null')
+    journal.write_bytes(octets[: start + 20] + SECRET.encode() + octets[start + 20 + len(SECRET) :])
+    assert here.refused("ledger.verify").code == "LEDGER_DAMAGED"
+
+    here.ask("ledger.redact", event=event, reason="a password", agent=AMBER)
+
+    assert journal.read_bytes() == octets
+    assert here.ask("ledger.verify")["is_index_right"]
 
 
 def test_a_payload_that_is_gone_without_a_redaction_is_a_rewriting(origin: Path, pair: list[Clone]):
-    from bb.ledger import line as lines
-
     here, there = pair
     event = say(here)
     settle(pair)
-    before = there.digest
-    name = next(
-        path
-        for path in here.git("ls-tree", "-r", "--name-only", here.tip).split()
-        if SECRET in here.git("show", f"{here.tip}:{path}")
-    )
-    octets = here.git("show", f"{here.tip}:{name}").encode()
-    raws = [lines.blanked(raw) if event.encode() in raw[:60] else raw for raw in octets.split(b"\n")]
-    forged = here.path.parent / "forged"
-    forged.write_bytes(b"\n".join(raw or b"" for raw in raws))
-    blob = here.git("hash-object", "-w", str(forged)).strip()
-    here.git("read-tree", "--index-output=../index-of-the-forger", here.tip)
-    made = Clone(here.path, {})
-    import subprocess
-
-    from tests.support import environment
-
-    env = environment(GIT_INDEX_FILE=str(here.path.parent / "index-of-the-forger"))
-    run = ["git", "-c", "user.name=F", "-c", "user.email=f@example.invalid"]
-    subprocess.run([*run, "update-index", "--cacheinfo", f"100644,{blob},{name}"], cwd=made.path, env=env, check=True)
-    tree = subprocess.run([*run, "write-tree"], cwd=made.path, env=env, check=True, capture_output=True).stdout.decode()
-    commit = here.git("commit-tree", "-p", here.tip, "-m", "forged", tree.strip()).strip()
-    here.git("push", "--quiet", "origin", f"{commit}:refs/heads/bb-ledger")
+    before, branch = there.digest, Branch(origin)
+    files = branch.files()
+    path, file = next((path, file) for path, file in files.items() if SECRET.encode() in file.octets)
+    raws = [lines.blanked(raw) if event.encode() in raw[:60] else raw for raw in file.octets.split(b"\n")]
+    branch.put(files | {path: File(b"\n".join(raw or b"" for raw in raws))})
 
     assert there.refused("sync").code == "LEDGER_REWRITTEN"
     assert there.digest == before

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from tests.stories.travel.travel_support import Clone, agents_at_work, hub, settle
-
-AMBER, COBALT = "amber-otter", "cobalt-harbor"
-
-
-@pytest.fixture
-def pair(tmp_path: Path) -> list[Clone]:
-    return agents_at_work(hub(tmp_path / "hub.git"), AMBER, COBALT)
+from tests.stories.travel.travel_support import AMBER, Clone, settle
 
 
 def journal(at: Clone) -> Path:

@@ -4,21 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from tests.stories.travel.travel_support import Clone, agents_at_work, clone, hub, settle
-
-AMBER, COBALT = "amber-otter", "cobalt-harbor"
-
-
-@pytest.fixture
-def origin(tmp_path: Path) -> Path:
-    return hub(tmp_path / "hub.git")
-
-
-@pytest.fixture
-def pair(origin: Path) -> list[Clone]:
-    return agents_at_work(origin, AMBER, COBALT)
+from tests.stories.travel.travel_support import AMBER, COBALT, Clone, clone, hub, settle
 
 
 def test_a_first_sync_is_refused_and_says_what_would_become_visible_to_whom(origin: Path):

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
-import pytest
-
-from tests.stories.travel.travel_support import Clone, agents_at_work, hub
-
-AMBER, COBALT = "amber-otter", "cobalt-harbor"
-SILENT = "2026-01-05T13:00:00.000Z"
-
-
-@pytest.fixture
-def pair(tmp_path: Path) -> list[Clone]:
-    return agents_at_work(hub(tmp_path / "hub.git"), AMBER, COBALT)
+from tests.stories.travel.travel_support import AMBER, COBALT, SILENT, Clone
+from tests.support import NOON, environment
 
 
 def reserve(at: Clone, agent: str, scope: str, **given: object) -> int:
@@ -45,11 +38,6 @@ def test_a_commit_of_what_is_held_everywhere_says_under_which_token_it_was_made(
     (here.path / "src" / "a.py").write_text("a = 1\n")
     (here.path / "b.py").write_text("b = 1\n")
     here.settings["BB_AGENT"] = AMBER
-
-    import subprocess
-    import sys
-
-    from tests.support import NOON, environment
 
     env = environment(BB_AGENT=AMBER, BB_NOW=NOON, PATH=f"{Path(sys.executable).parent}:/usr/bin:/bin")
     identity = ["-c", "user.name=T", "-c", "user.email=t@example.invalid"]

@@ -12,6 +12,9 @@ from bb.ops import catalogue
 from bb.ops.desk import Desk
 from tests.support import NOON, Scratch, environment, scratch
 
+AMBER, COBALT = "amber-otter", "cobalt-harbor"
+SILENT = "2026-01-05T13:00:00.000Z"  # an hour after noon, when everybody was last heard of
+
 
 @dataclass
 class Clone(Scratch):

@@ -1,0 +1,144 @@
+"""The files of a journal, each of which holds some of its lines: read forwards in blocks, or backwards from the end."""
+
+from __future__ import annotations
+
+import os
+
+from bb.kernel.record import Record
+from bb.ledger import disk
+from bb.ledger import line as lines
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BLOCK = 1 << 17  # what a processor's cache holds together with all that is made of it
+TAIL_BLOCK = 1 << 12
+NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+
+
+class Block(Record):
+    """Some whole lines as they stand, line feeds and all."""
+
+    octets: bytes
+
+    def lines(self) -> list[bytes]:
+        found = self.octets.split(b"\n")
+        found.pop()  # nothing stands behind the last line feed
+        return found
+
+
+class Segment(Record):
+    """One file of a journal."""
+
+    first: int
+    path: str
+
+    def size(self) -> int:
+        return self.status().st_size
+
+    def status(self) -> os.stat_result:
+        try:
+            return os.stat(self.path)
+        except OSError as error:
+            raise disk.refusal(error) from error
+
+    def octets(self) -> bytes:
+        """The whole file, sound or not."""
+        size = self.size()
+        try:
+            fd = os.open(self.path, os.O_RDONLY | NO_FOLLOW)
+            try:
+                return read_at(fd, size, 0)
+            finally:
+                os.close(fd)
+        except OSError as error:
+            raise disk.refusal(error) from error
+
+    def is_whole(self) -> bool:
+        """Whether it ends with a whole line, or is empty."""
+        try:
+            fd = os.open(self.path, os.O_RDONLY | NO_FOLLOW)
+            try:
+                size = os.fstat(fd).st_size
+                return size == 0 or read_at(fd, 1, size - 1) == b"\n"
+            finally:
+                os.close(fd)
+        except OSError as error:
+            raise disk.refusal(error) from error
+
+    def blocks(self, offset: int = 0) -> Iterator[tuple[int, Block]]:
+        """Whole lines from OFFSET on, block by block, with each block's offset.
+
+        A line longer than any line may be ends the reading.
+        """
+        try:
+            fd = os.open(self.path, os.O_RDONLY | NO_FOLLOW)
+            try:
+                while octets := read_at(fd, BLOCK, offset):
+                    if b"\n" not in octets:
+                        octets = read_at(fd, lines.MAX_LINE, offset)
+                    whole = octets.rfind(b"\n") + 1
+                    if not whole:
+                        return
+                    yield offset, Block(octets[:whole])
+                    offset += whole
+            finally:
+                os.close(fd)
+        except OSError as error:
+            raise disk.refusal(error) from error
+
+
+def lines_backwards(segment: Segment, end: int | None = None) -> Iterator[bytes]:
+    """The whole lines of a segment up to END, last first, read in growing blocks."""
+    try:
+        fd = os.open(segment.path, os.O_RDONLY | NO_FOLLOW)
+        try:
+            rest, size, is_end = b"", TAIL_BLOCK, True
+            end = os.fstat(fd).st_size if end is None else end
+            while end:
+                start = max(0, end - size)
+                pieces = (read_at(fd, end - start, start) + rest).split(b"\n")
+                if is_end and len(pieces) > 1:
+                    pieces.pop()  # empty after a line feed, or a line that is not whole yet
+                    is_end = False
+                rest = pieces[0]
+                if not is_end:
+                    yield from reversed(pieces[1:])
+                end, size = start, min(size * 4, BLOCK)
+            if not is_end:
+                yield rest
+        finally:
+            os.close(fd)
+    except OSError as error:
+        raise disk.refusal(error) from error
+
+
+def last_line_feed(segment: Segment) -> int:
+    """The offset behind the last line feed."""
+    try:
+        fd = os.open(segment.path, os.O_RDONLY | NO_FOLLOW)
+        try:
+            end, size = os.fstat(fd).st_size, TAIL_BLOCK
+            while end:
+                start = max(0, end - size)
+                found = read_at(fd, end - start, start).rfind(b"\n")
+                if found >= 0:
+                    return start + found + 1
+                end, size = start, min(size * 4, BLOCK)
+            return 0
+        finally:
+            os.close(fd)
+    except OSError as error:
+        raise disk.refusal(error) from error
+
+
+def read_at(fd: int, length: int, offset: int) -> bytes:
+    """Up to LENGTH bytes at OFFSET: less only at the end of the file."""
+    if hasattr(os, "pread"):
+        octets = os.pread(fd, length, offset)
+        if len(octets) in (0, length):
+            return octets
+        return octets + read_at(fd, length - len(octets), offset + len(octets))
+    os.lseek(fd, offset, os.SEEK_SET)
+    return os.read(fd, length)
