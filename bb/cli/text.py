@@ -22,7 +22,7 @@ ELSEWHERE = (
         ],
         "bb.cli.screens",
     )
-    | dict.fromkeys(["sync", "ledger commit", "ledger mirror"], "bb.cli.travel")
+    | dict.fromkeys(["sync", "ledger commit", "ledger mirror", "ledger rotate"], "bb.cli.travel")
     | dict.fromkeys(
         ["check", "hook pre-commit", "hook prepare-commit-msg", "hooks install", "hooks uninstall", "hooks status"],
         "bb.cli.guards",
@@ -205,7 +205,15 @@ def _verified(found: dict[str, Any]) -> list[str]:
         f"{chain['lines']:,} lines, head {chain['head']}{', damaged and retired' if chain['damage'] else ''}"
         for chain in found["chains"]
     ]
-    return [*chains, f"{found['events']:,} events, every chain in use holds; state {found['state']}"]
+    known = f"{found['events']:,} events, every chain in use holds; state {found['state']}"
+    return [*chains, known, *map(_published, found.get("published", ()))]
+
+
+def _published(found: dict[str, Any]) -> str:
+    snapshot = {None: "no snapshot", True: "the snapshot is right", False: "the snapshot is wrong"}
+    events = f"{found['events']:,} events, {found['archived']:,} of them archived"
+    commits = f"in {found['commits']:,} commits of epoch {found['epoch']}"
+    return f"published on {harmless(found['remote'])}: {events}, {commits}; {snapshot[found['is_snapshot_right']]}"
 
 
 def _status(status: dict[str, Any]) -> list[str]:

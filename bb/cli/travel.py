@@ -47,6 +47,11 @@ def synced(found: dict[str, Any]) -> list[str]:
     lines = [f"Came from {name}: {_count(found['came'])}{_in_words(found)}", f"Went to {name}: {_count(found['went'])}"]
     if found["generation"]:
         lines.append(f"The ledger on {name} is at generation {found['generation']} ({found['tip'][:12]})")
+    if found["archived"] is not None:
+        lines.append(f"A snapshot was made of {_count(found['events'])}; {_lines(found['archived'])} archived with it")
+    if anew := found["begun_anew"]:
+        reason = f"{harmless(anew['by'])} began the ledger anew: {harmless(anew['reason'])} (epoch {anew['epoch']})"
+        lines.append(reason)
     if found["joined"]:
         lines.append(f"This clone is part of that ledger now ({found['joined']})")
     lines += [
@@ -75,6 +80,23 @@ def mirrored(found: dict[str, Any]) -> list[str]:
     lines = [f"Taken in from this branch's files: {_count(found['came'])}"] if found["came"] else []
     lines += [f"Wrote {harmless(each['path'])}: {_count(each['events'])}" for each in found["written"]]
     return [*lines, *([] if found["written"] else ["Nothing new to mirror."])]
+
+
+def rotated(found: dict[str, Any]) -> list[str]:
+    """How the ledger was begun anew, or would be."""
+    name, epoch = harmless(found["remote"]), found["epoch"]
+    what = f"{_count(found['events'])}, {found['redacted']:,} of them without what they said"
+    if found["tip"] is None:
+        return [
+            f"Would begin epoch {epoch} on {name}, with {what}.",
+            f"{found['commits']:,} earlier commits would be on no branch any more, up to {found['previous'][:12]}.",
+        ]
+    return [
+        f"Epoch {epoch} has begun on {name}, with {what}.",
+        f"It is at generation {found['generation']} ({found['tip'][:12]}).",
+        f"{found['commits']:,} earlier commits, up to {found['previous'][:12]}, are on no branch any more.",
+        "Other clones follow with their next sync. To be rid of the commits for good: docs/sync.md",
+    ]
 
 
 def would_show(found: dict[str, Any]) -> list[str]:
@@ -111,4 +133,5 @@ FORMS: dict[str, Callable[[Any], Iterable[str]]] = {
     "sync": synced,
     "ledger commit": committed,
     "ledger mirror": mirrored,
+    "ledger rotate": rotated,
 }

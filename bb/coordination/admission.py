@@ -64,6 +64,8 @@ class Admitted(Record):
 
 def admit(known: Admitted, parent: str | None, generation: int, facts: Sequence[tuple[str, HoldingFact]]) -> Admitted:
     """What is settled after one more commit on PARENT, with the FACTS it brought, each with its event."""
+    if not facts:
+        return known
     grants, generations = dict(known.grants), dict(known.generations)
     ends = {(fact.reservation, fact.agent) for _, fact in facts if isinstance(fact, Released | Expired)}
     for name, _ in ends:

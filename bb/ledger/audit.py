@@ -7,8 +7,9 @@ import os
 from bb.kernel import jsontext
 from bb.kernel.digest import digest
 from bb.kernel.record import Record
-from bb.ledger import disk
+from bb.ledger import compacting, disk, intake, pins
 from bb.ledger.index import Index
+from bb.ledger.published import History
 from bb.ledger.reader import Damage
 
 TYPE_CHECKING = False
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from bb.ledger.journal import Journal
     from bb.ledger.reader import Progress
     from bb.ledger.store import Store
+    from bb.ledger.tip import Tip
 
 
 class Chain(Record):
@@ -54,6 +56,43 @@ def audit(store: Store, progress: Progress | None = None) -> Audit:
     finally:
         fresh.close()
     return Audit(chains, state, is_right, tuple(disk.names(os.path.join(store.path, "torn"))))
+
+
+class Checked(Record):
+    """What is published on a remote, read again from its first commit on."""
+
+    remote: str
+    tip: str
+    generation: int
+    epoch: int
+    commits: int
+    events: int
+    archived: int
+    is_snapshot_right: bool | None
+
+
+def published(store: Store, progress: Progress | None = None) -> list[Checked]:
+    """Check every commit that is published, as a new clone would, and its lines against ours. Refused at the first
+    that is not right."""
+    known = pins.read(store.path).remotes
+    return [_checked(store, name, pin.tip, progress) for name, pin in known.items() if pin.tip]
+
+
+def _checked(store: Store, name: str, tip: Tip, progress: Progress | None) -> Checked:
+    history = History(store.place.common, None)
+    commits = list(history.upto(tip.commit, progress))
+    intake.checked(store, commits, tip.last_lines)
+    judged = compacting.judge(store, history.tip, None)
+    return Checked(
+        remote=name,
+        tip=tip.commit,
+        generation=history.tip.generation,
+        epoch=history.tip.charter.epoch,
+        commits=len(commits),
+        events=sum(history.tip.last_lines.values()),
+        archived=sum(history.tip.compacted.archived.values()),
+        is_snapshot_right=judged.is_right if judged else None,
+    )
 
 
 def _is_right(fresh: Index, known: Index, damaged: set[str], state: str) -> bool:

@@ -112,6 +112,14 @@ def encode(value: Any) -> str:
         return jsontext.dumps(value)
 
 
+def canonical(value: Any) -> bytes:
+    """One text for one value, whatever order its members were given in."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except (TypeError, ValueError):  # whole numbers beyond 64 bits
+        return jsontext.canonical(value).encode()
+
+
 class Undisturbed:
     """No garbage collection meanwhile: a block's thousands of short-lived values would set it off again and again."""
 

@@ -13,18 +13,19 @@ from bb.coordination import redactions
 from bb.kernel import ids, jsontext
 from bb.kernel.errors import Busy
 from bb.kernel.record import Record
-from bb.ledger import disk
+from bb.ledger import disk, kinds
 from bb.ledger import line as lines
 from bb.ledger.reader import Damage, Reader, Unusable, cursor_of, growth
 from bb.ledger.sqlite import sqlite3
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from sqlite3 import Cursor
     from typing import Any
 
     from bb.ledger.journal import Journal, Position
+    from bb.ledger.line import Link
     from bb.ledger.reader import Progress
 
 VERSION = 8
@@ -219,6 +220,19 @@ class Index:
         except (sqlite3.DatabaseError, ValueError) as error:
             self._start_over(sqlite3.DatabaseError(str(error)))
             self._catch_up(journals, progress)
+
+    def start_from(self, links: Mapping[str, Link], rows: Iterable[tuple[str, str, Any]]) -> None:
+        """Begin with the states of ROWS, which the lines up to LINKS have come to, as if those had been read."""
+        execute = self._connection.executemany
+        at = (
+            (writer, 0, 0, link.n, link.lamport, link.head_digest, None, None, None) for writer, link in links.items()
+        )
+        execute("insert into cursor values (?, ?, ?, ?, ?, ?, ?, ?, ?)", at)
+        for fold, key, state in rows:
+            self._connection.execute("insert into state values (?, ?, ?)", (fold, key, jsontext.dumps(state)))
+            terms_of = getattr(kinds.FOLD_BY_NAME[fold], "terms", None)
+            found = ((fold, *term, key) for term in (terms_of(key, state) if terms_of else ()))
+            execute("insert or ignore into term values (?, ?, ?, ?)", found)
 
     def rebuild(self, journals: Sequence[Journal], progress: Progress | None = None) -> None:
         """Forget everything and read the journals from the start."""

@@ -16,9 +16,9 @@ from bb.kernel.errors import Conflict
 from bb.kernel.record import Record
 from bb.ledger import disk, kinds, writers
 from bb.ledger import line as lines
+from bb.ledger.charter import LedgerRewritten, NotALedger
 from bb.ledger.journal import Journal
 from bb.ledger.line import BadLine
-from bb.ledger.published import LedgerRewritten, NotALedger
 from bb.ledger.store import JOURNALS
 
 TYPE_CHECKING = False

@@ -14,7 +14,8 @@ import os
 from bb.kernel import ids
 from bb.kernel.record import Record
 from bb.ledger import disk, intake, redacting
-from bb.ledger.published import Commit, NotALedger
+from bb.ledger.charter import NotALedger
+from bb.ledger.published import Commit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,6 +4,9 @@ It is fetched into a repository of its own in a temporary folder, so the one we 
 not made shallow. That folder knows nothing, so what the repository's own configuration says about transport goes along
 through the environment: checkouts in CI keep their credentials there.
 
+Its last commit is enough where that has every line, or a snapshot for those that were archived. Where it has not, and
+where there were global reservations (which of them were admitted is in the order of publication), every commit is.
+
 Who may push to the branch can put anything there. Only plain files where a ledger has some are read, none larger than
 such a file is, and a line that does not follow from the one before it is a refusal: half a ledger is no verdict.
 """
@@ -17,17 +20,19 @@ from bb.kernel import clock
 from bb.kernel.errors import NotFound, Refused
 from bb.kernel.record import Record
 from bb.kernel.show import harmless
-from bb.ledger import disk, git, published
+from bb.ledger import archive, disk, git, layout, published, snapshot
+from bb.ledger.charter import CHARTER, NotALedger, charter_of
 from bb.ledger.index import Index
 from bb.ledger.journal import Journal
-from bb.ledger.published import NotALedger
 from bb.ledger.remote import RemoteNotFound
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from bb.ledger.line import Link
     from bb.ledger.place import Place
+    from bb.ledger.snapshot import Snapshot
 
 PATIENCE = 60.0
 MOST_FILES, MOST_BYTES = 200_000, 1 << 30
@@ -82,13 +87,12 @@ def at(place: Place, named: str | None) -> Iterator[Peek]:
         _fetch(place, repository, remote, settings, THE_TIP)
         commit, committed_at, generation = _tip(repository)
         store = os.path.join(folder, "bb")
-        writers, has_global = _unpack(repository, commit, store)
-        if has_global:
-            _fetch(place, repository, remote, settings, EVERYTHING)
-            generation = _settle(repository, commit, store)
         index = Index(":memory:", None)
         try:
-            index.catch_up([Journal(store, writer) for writer in writers])
+            if not _read_tip(repository, commit, store, index):
+                _fetch(place, repository, remote, settings, EVERYTHING)
+                generation = _read_everything(repository, commit, store)
+            index.catch_up([Journal(store, writer) for writer in {*index.heads(), *disk.names(_journals(store))}])
             if damages := index.damages():
                 first = damages[0]
                 raise NotALedger(f"line {first.n} of writer {first.writer} cannot be right: {first.reason}")
@@ -154,7 +158,7 @@ def _fetch(place: Place, repository: str, remote: str, settings: list[tuple[str,
     root = place.work_tree or place.common
     words = ["fetch", "--quiet", how_far, "--no-tags", "--no-recurse-submodules", "--refmap="]
     done = git.ask(
-        ["-C", root, "-c", "fetch.fsckObjects=true", *words, remote, f"+{published.BRANCH}:{FETCHED}"],
+        ["-C", root, "-c", "fetch.fsckObjects=true", *words, remote, f"+{layout.BRANCH}:{FETCHED}"],
         git_dir=repository,
         env=_environment(settings, remote),
         patience=PATIENCE,
@@ -164,7 +168,7 @@ def _fetch(place: Place, repository: str, remote: str, settings: list[tuple[str,
     if done.status is None:
         raise LedgerUnreachable(f"the ledger could not be fetched within {PATIENCE:.0f} s", remote=_shown(remote))
     if ABSENT in done.err:
-        raise LedgerUnpublished(f"{_shown(remote)} has no branch {published.BRANCH.removeprefix('refs/heads/')}")
+        raise LedgerUnpublished(f"{_shown(remote)} has no branch {layout.BRANCH.removeprefix('refs/heads/')}")
     said = [line for line in done.err.splitlines() if line.startswith(("fatal:", "error:"))]
     what = harmless(_without_password((said or ["git gave no reason"])[0])[:300])
     if "fsck" in done.err:
@@ -197,42 +201,87 @@ def _number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 12 else None
 
 
-def _settle(repository: str, commit: str, store: str) -> int:
-    """Find out which global reservations were admitted: that is in the order of publication, so every commit is gone
-    through and verified. How many there are."""
-    from bb.coordination.admission import Admitted  # noqa: PLC0415  (most reservations are local)
-    from bb.ledger import pins, sync  # noqa: PLC0415
+def _read_everything(repository: str, commit: str, store: str) -> int:
+    """Verify every commit, write down all their lines as journals and what they have settled; how many there are."""
+    from bb.ledger import pins, sync  # noqa: PLC0415  (the last commit is enough for most)
 
     if disk.read_small(os.path.join(repository, "shallow")):
         raise LedgerUnreachable("the published ledger was replaced while it was fetched", hint="try again")
+    disk.remove_folder(_journals(store))
     history = published.History(repository, None)
-    admitted = sync.settled(Admitted(), history.upto(commit))
-    pins.write(store, pins.Pins({}, admitted=admitted))
+    commits = list(history.upto(commit))
+    for writer, first, octets in (added for each in commits for added in each.added):
+        _write_lines(store, writer, first, octets)
+    pins.write(store, pins.Pins({}, admitted=sync.settled(history.settled, commits)))
     return history.tip.generation
 
 
-def _unpack(repository: str, commit: str, store: str) -> tuple[list[str], bool]:
-    """Write the lines of every writer as its journal; who they are, and whether there may be a global reservation."""
-    has_global = False
-    segments = _listed(repository, commit)
+def _read_tip(repository: str, commit: str, store: str, index: Index) -> bool:
+    """Write down the lines of the last commit as journals, behind what a snapshot says; whether that is all there is
+    to know."""
+    files = _listed(repository, commit)
     with git.Conversation(["cat-file", "--batch"], git_dir=repository) as objects:
-        charter = segments.pop(published.CHARTER, None)
+        charter = files.pop(CHARTER, None)
         if charter is None:
-            raise NotALedger(f"commit {commit[:12]} has no {published.CHARTER}")
-        published.charter_of(published.blob(objects, charter, published.SMALL))
-        writers = set()
-        for path, blob in segments.items():
-            if path == published.README:
-                continue
-            writer, first = published.segment_of(path)
-            folder = os.path.join(store, "j", writer)
-            os.makedirs(folder, exist_ok=True)
-            with open(os.path.join(folder, f"{first:012}.jsonl"), "wb") as file:
-                octets = _whole(path, published.blob(objects, blob, published.LARGEST))
-                file.write(octets)
+            raise NotALedger(f"commit {commit[:12]} has no {CHARTER}")
+        charter_of(layout.blob(objects, charter, layout.SMALL))
+        segments = {layout.segment_of(path): blob for path, blob in files.items() if _holds_lines(path)}
+        is_archived = any(path.startswith(archive.FOLDER) for path in files)
+        newest = _snapshot(objects, files) if is_archived else None
+        if is_archived and newest is None:
+            return False
+        heads = newest.heads if newest else {}
+        has_global = newest is not None and newest.has_global
+        for (writer, first), blob in segments.items():
+            known = heads[writer].n if writer in heads else 0
+            octets = _whole(layout.path_of(writer, first), layout.blob(objects, blob, layout.LARGEST))
             has_global = has_global or GLOBAL in octets
-            writers.add(writer)
-    return sorted(writers), has_global
+            raws = octets.split(b"\n")[max(known - first + 1, 0) :]
+            if len(raws) > 1:
+                _write_lines(store, writer, max(first, known + 1), b"\n".join(raws))
+    is_all = not has_global and not _lacks_lines(segments, heads)
+    if newest and is_all:
+        index.start_from(newest.heads, newest.rows)
+    return is_all
+
+
+def _holds_lines(path: str) -> bool:
+    """Whether the file at PATH holds lines; refused when it has no place in a ledger."""
+    if path in (layout.README, layout.SETTLED) or path.startswith(archive.FOLDER):
+        return False
+    return not (path.startswith("snap/") and snapshot.name_in(path))
+
+
+def _lacks_lines(segments: Mapping[tuple[str, int], str], heads: Mapping[str, Link]) -> bool:
+    """Whether a writer's files begin behind what the snapshot covers."""
+    firsts: dict[str, int] = {}
+    for writer, first in segments:
+        firsts[writer] = min(first, firsts.get(writer, first))
+    return any(first > (heads[writer].n if writer in heads else 0) + 1 for writer, first in firsts.items())
+
+
+def _snapshot(objects: git.Conversation, files: Mapping[str, str]) -> Snapshot | None:
+    """The newest snapshot in a commit; None unless we can use every one, for the newest is needed."""
+    parts: dict[str, list[bytes]] = {}
+    for path, blob in files.items():
+        if path.startswith("snap/") and (name := snapshot.name_in(path)):
+            parts.setdefault(name, []).append(layout.blob(objects, blob, snapshot.LARGEST_PART))
+    read = [snapshot.read(b"".join(each)) for each in parts.values()]
+    found = [each for each in read if each]
+    if len(found) < len(read) or not found:
+        return None
+    return max(found, key=lambda each: sum(link.n for link in each.heads.values()))
+
+
+def _journals(store: str) -> str:
+    return os.path.join(store, "j")
+
+
+def _write_lines(store: str, writer: str, first: int, octets: bytes) -> None:
+    folder = os.path.join(_journals(store), writer)
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, f"{first:012}.jsonl"), "wb") as file:
+        file.write(octets)
 
 
 def _whole(path: str, octets: bytes) -> bytes:

@@ -12,7 +12,8 @@ from bb.coordination.admission import Admitted
 from bb.kernel import jsontext
 from bb.kernel.record import Record
 from bb.ledger import disk
-from bb.ledger.published import Charter, Head, Tip
+from bb.ledger.charter import Charter
+from bb.ledger.tip import Compacted, Head, Tip
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,11 +23,21 @@ NAME = "pins.json"
 LARGEST = 1 << 26
 
 
+class Judged(Record):
+    """Whether the snapshot of a commit says what our lines say, as long as no more than so many events were taken
+    back."""
+
+    commit: str
+    taken_back: int
+    is_right: bool
+
+
 class Pin(Record):
     """One remote, as far as it has been verified. PUBLISHES once somebody has said that our lines may go there."""
 
     tip: Tip | None = None
     publishes: bool = False
+    judged: Judged | None = None  # the newest snapshot there
 
 
 class Pins(Record):
@@ -54,7 +65,7 @@ def read(store: str) -> Pins:
     written = disk.read_small(os.path.join(store, NAME), LARGEST)
     try:
         found: Any = jsontext.read(written or b"")
-        remotes = {name: Pin(_tip(pin["tip"]), pin["publishes"] is True) for name, pin in found["remotes"].items()}
+        remotes = {name: _pin(pin) for name, pin in found["remotes"].items()}
         arbiter, admitted = found["arbiter"], Admitted.from_dict(found["admitted"])
         return Pins(remotes, arbiter if arbiter in remotes else None, _tip(found["local"]), admitted)
     except (ValueError, TypeError, KeyError, AttributeError):
@@ -63,7 +74,7 @@ def read(store: str) -> Pins:
 
 def write(store: str, pins: Pins) -> None:
     written = {
-        "remotes": {name: {"tip": _written(pin.tip), "publishes": pin.publishes} for name, pin in pins.remotes.items()},
+        "remotes": {name: _written_pin(pin) for name, pin in pins.remotes.items()},
         "arbiter": pins.arbiter,
         "local": _written(pins.local),
         "admitted": pins.admitted.as_plain(),
@@ -71,12 +82,24 @@ def write(store: str, pins: Pins) -> None:
     disk.replace(os.path.join(store, NAME), (jsontext.dumps(written) + "\n").encode(), durable=True)
 
 
+def _pin(written: Any) -> Pin:
+    judged = Judged(**written["judged"]) if "judged" in written else None
+    return Pin(_tip(written["tip"]), written["publishes"] is True, judged)
+
+
+def _written_pin(pin: Pin) -> dict[str, Any]:
+    judged = {"judged": pin.judged.as_dict()} if pin.judged else {}
+    return {"tip": _written(pin.tip), "publishes": pin.publishes} | judged
+
+
 def _tip(written: Any) -> Tip | None:
     if written is None:
         return None
     heads = {writer: Head(*head) for writer, head in written["heads"].items()}
-    blanked = frozenset(written.get("blanked", ()))
-    return Tip(written["commit"], written["generation"], Charter(**written["charter"]), heads, blanked)
+    blanked, charter = frozenset(written.get("blanked", ())), Charter.from_plain(written["charter"])
+    compacted = Compacted(**written["compacted"]) if "compacted" in written else Compacted()
+    compacted = compacted.but(snapshots=tuple(compacted.snapshots))
+    return Tip(written["commit"], written["generation"], charter, heads, blanked, compacted)
 
 
 def _written(tip: Tip | None) -> dict[str, Any] | None:
@@ -86,7 +109,8 @@ def _written(tip: Tip | None) -> dict[str, Any] | None:
     return {
         "commit": tip.commit,
         "generation": tip.generation,
-        "charter": tip.charter.as_dict(),
+        "charter": tip.charter.as_plain(),
         "heads": heads,
         **({"blanked": sorted(tip.blanked)} if tip.blanked else {}),
+        **({"compacted": tip.compacted.as_dict()} if tip.compacted.snapshots else {}),
     }

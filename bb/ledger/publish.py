@@ -10,14 +10,17 @@ from itertools import islice
 
 from bb.kernel import ids
 from bb.kernel.record import Record
-from bb.ledger import git, redacting
+from bb.ledger import archive, git, redacting
+from bb.ledger.charter import CHARTER, Charter
 from bb.ledger.journal import Journal
+from bb.ledger.layout import LOCAL, README, SETTLED, is_full, path_of
 from bb.ledger.line import blanked
-from bb.ledger.published import CHARTER, LOCAL, README, Charter, Head, Tip, file_with, is_full, path_of
+from bb.ledger.tip import Head, Tip
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Self
 
     from bb.ledger.pins import Pins
     from bb.ledger.store import Store
@@ -36,6 +39,13 @@ Do not merge it, rebase it or force it: files on it only ever grow. `bb sync` br
 """
 
 
+class Epoch(Record):
+    """What begins anew: its charter, and what publication had settled before."""
+
+    charter: Charter
+    settled: bytes
+
+
 class Unpublished(Record):
     """What is here and not yet on a tip: how far each writer's lines go, of those that go further."""
 
@@ -49,60 +59,64 @@ class Unpublished(Record):
 
 def unpublished(store: Store, tip: Tip | None) -> Unpublished:
     """What TIP lacks of the sound lines here."""
-    out = {writer: head.n for writer, head in tip.heads.items()} if tip else {}
+    out = tip.last_lines if tip else {}
     more = {writer: n for writer, n in store.caught_up().heads().items() if n > out.get(writer, 0)}
     taken_back = redacting.redacted(store) if tip else ()
-    blanks = tuple(event for event in taken_back if tip and _is_out(event, out) and event not in tip.blanked)
+    blanks = tuple(event for event in taken_back if tip and _is_to_blank(event, tip))
     return Unpublished(more, sum(n - out.get(writer, 0) for writer, n in more.items()), blanks)
 
 
-def _is_out(event: str, out: Mapping[str, int]) -> bool:
+def _is_to_blank(event: str, tip: Tip) -> bool:
+    """Whether the payload of EVENT still stands in the files of TIP. What was archived only a new epoch leaves out."""
     writer, n = ids.split_event_id(event)
-    return n <= out.get(writer, 0)
+    is_out = n <= tip.last_lines.get(writer, 0)
+    return is_out and event not in tip.blanked and not tip.has_archived(writer, n)
 
 
-def commit(store: Store, tip: Tip | None, wanted: Unpublished, now: int) -> Tip:
-    """Put what is WANTED into a commit on TIP, and leave it at the local ref."""
-    charter = tip.charter if tip else Charter(store.clone.repo)
+def commit(store: Store, tip: Tip | None, wanted: Unpublished, now: int, begins: Epoch | None = None) -> Tip:
+    """Put what is WANTED into a commit on TIP, or one that BEGINS an epoch, and leave it at the local ref."""
+    charter = tip.charter if tip else begins.charter if begins else Charter(store.clone.repo)
     charter.may_write()
-    generation = tip.generation + 1 if tip else 1
+    generation = 1 + (tip.generation if tip else charter.previous.generation if charter.previous else 0)
     heads = dict(tip.heads) if tip else {}
     message = _message(heads, wanted, generation).encode()
-    with git.Conversation(IMPORT, git_dir=store.place.common) as importer:
-        importer.say(
-            b"commit %s\nmark :1\ncommitter %s %d +0000\n" % (LOCAL.encode(), IDENTITY.encode(), max(now // 1000, 0))
-            + _data(message)
-            + (b"from %s\n" % tip.commit.encode() if tip else b"")
-        )
+    with Importer(store.place.common, message, tip.commit if tip else None, now) as importer:
         if tip is None:
-            importer.say(_file(CHARTER, charter.text().encode()) + _file(README, ABOUT))
+            importer.file(CHARTER, charter.text().encode())
+            importer.file(README, ABOUT)
+        if begins:
+            importer.file(SETTLED, begins.settled)
         if tip:
             for path, journal, first in _with(store, tip, wanted.blanks):
                 out = _published(importer, tip, path)
                 kept = islice(_kept(out, journal.lines_from(first)), out.count(b"\n"))
-                importer.say(_file(path, b"".join(raw + b"\n" for raw in kept)))
+                importer.file(path, b"".join(raw + b"\n" for raw in kept))
         for writer, last in wanted.heads.items():
-            head = heads.get(writer)
-            out = _published(importer, tip, path_of(writer, head.first)) if tip and head else b""
-            here = Journal(store.path, writer).lines_from(head.first if head else 1)
-            for first, octets in _files(_kept(out, here), head, last):
-                importer.say(_file(path_of(writer, first), octets))
+            head = heads.get(writer, Head(0, 1))
+            is_in_tree = tip is not None and head.n > 0 and not tip.has_archived(writer, head.n)
+            start = head.first if is_in_tree else head.n + 1
+            out = _published(importer, tip, path_of(writer, start)) if tip and is_in_tree else b""
+            here = Journal(store.path, writer).lines_from(start)
+            for first, octets in _files(_kept(out, here), start, head.n, last):
+                importer.file(path_of(writer, first), octets)
                 if store.progress:
                     store.progress(first, last, "Publishing")
                 heads[writer] = Head(last, first)
-        importer.say(b"\nget-mark :1\n")
-        name = importer.line().strip().decode("ascii", "replace")
-        importer.say(b"done\n")
-        if importer.end() or not name:
-            raise git.GitFailed("git fast-import could not make the commit")
-    return Tip(name, generation, charter, heads, (tip.blanked if tip else frozenset()) | set(wanted.blanks))
+        name = importer.finish()
+    if tip:
+        return tip.but(commit=name, generation=generation, heads=heads, blanked=tip.blanked | set(wanted.blanks))
+    return Tip(name, generation, charter, heads, frozenset(redacting.redacted(store) if begins else ()))
 
 
 def _with(store: Store, tip: Tip, events: Sequence[str]) -> Iterator[tuple[str, Journal, int]]:
     """The published files that hold these events, each with the journal it is from and the number of its first line."""
-    files = {file_with(store.place.common, tip.commit, event): ids.split_event_id(event)[0] for event in events}
-    for (path, first), writer in files.items():
-        yield path, Journal(store.path, writer), first
+    lines: dict[str, list[int]] = {}
+    for writer, n in map(ids.split_event_id, events):
+        lines.setdefault(writer, []).append(n)
+    for writer, wanted in lines.items():
+        files = archive.files(store.place.common, tip.commit, writer)
+        for first in sorted({max(first for first in files if first <= n) for n in wanted}):
+            yield path_of(writer, first), Journal(store.path, writer), first
 
 
 def commit_here(store: Store, known: Pins, now: int) -> tuple[Tip, int]:
@@ -122,6 +136,40 @@ def commit_here(store: Store, known: Pins, now: int) -> tuple[Tip, int]:
         return commit(store, base, wanted, now), new
     git.run(["update-ref", LOCAL, base.commit], git_dir=store.place.common)
     return base, 0
+
+
+class Importer(git.Conversation):
+    """`git fast-import` making one commit at the local ref: files are put and taken away, and `finish` names it."""
+
+    def __init__(self, git_dir: str, message: bytes, parent: str | None, now: int) -> None:
+        super().__init__(IMPORT, git_dir=git_dir)
+        self._start = (
+            b"commit %s\nmark :1\ncommitter %s %d +0000\n" % (LOCAL.encode(), IDENTITY.encode(), max(now // 1000, 0))
+            + _data(message)
+            + (b"from %s\n" % parent.encode() if parent else b"")
+        )
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        self.say(self._start)
+        return self
+
+    def file(self, path: str, octets: bytes) -> None:
+        """Put a file into the commit."""
+        self.say(b"M 100644 inline %s\n" % path.encode() + _data(octets))
+
+    def remove(self, path: str) -> None:
+        """Take a file out of the tree."""
+        self.say(b"D %s\n" % path.encode())
+
+    def finish(self) -> str:
+        """Make the commit; its name."""
+        self.say(b"\nget-mark :1\n")
+        name = self.line().strip().decode("ascii", "replace")
+        self.say(b"done\n")
+        if self.end() or not name:
+            raise git.GitFailed("git fast-import could not make the commit")
+        return name
 
 
 def _published(importer: git.Conversation, tip: Tip, path: str) -> bytes:
@@ -145,16 +193,15 @@ def _kept(out: bytes, ours: Iterable[bytes]) -> Iterator[bytes]:
     yield from here
 
 
-def _files(lines: Iterable[bytes], head: Head | None, last: int) -> Iterator[tuple[int, bytes]]:
-    """The files that a writer's LINES make up to number LAST, from the last one that is published on."""
-    first = head.first if head else 1
+def _files(lines: Iterable[bytes], first: int, published: int, last: int) -> Iterator[tuple[int, bytes]]:
+    """The files that a writer's LINES from FIRST to LAST make, without a full one that is PUBLISHED as it is."""
     raws: list[bytes] = []
     size = 0
     for n, raw in enumerate(lines, first):
         if n > last:
             break
         if is_full(len(raws), size):
-            if head is None or n > head.n + 1:
+            if n > published + 1:
                 yield first, b"".join(raws)
             raws, size, first = [], 0, n
         raws.append(raw + b"\n")
@@ -169,10 +216,6 @@ def _message(heads: Mapping[str, Head], wanted: Unpublished, generation: int) ->
     some = ", ".join(ranges[:NAMED]) + (", ..." if len(ranges) > NAMED else "")
     trailers = [*(f"Bb-Lines: {each}" for each in ranges), f"Bb-Generation: {generation}"]
     return f"bb: {wanted.count} events, {some} [skip ci]\n\n" + "\n".join(trailers) + "\n"
-
-
-def _file(path: str, octets: bytes) -> bytes:
-    return b"M 100644 inline %s\n" % path.encode() + _data(octets)
 
 
 def _data(octets: bytes) -> bytes:

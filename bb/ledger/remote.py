@@ -10,7 +10,8 @@ import os
 
 from bb.kernel.errors import Busy, NotFound, Refused
 from bb.ledger import disk, git
-from bb.ledger.published import BRANCH, NotALedger
+from bb.ledger.charter import NotALedger
+from bb.ledger.layout import BRANCH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

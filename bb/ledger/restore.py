@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import os
 
-from bb.ledger import disk, git, pins
+from bb.ledger import archive, disk, git, pins, redacting
 from bb.ledger import line as lines
 from bb.ledger.journal import Journal
+from bb.ledger.layout import LARGEST, blob
 from bb.ledger.line import BadLine, Link
-from bb.ledger.published import LARGEST, blob, file_with
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bb.ledger.published import Tip
     from bb.ledger.reader import Damage
     from bb.ledger.store import Store
+    from bb.ledger.tip import Tip
 
 
 def restore(store: Store, damage: Damage) -> bool:
@@ -40,6 +40,7 @@ def restore(store: Store, damage: Damage) -> bool:
         with journal.lock_if_any():
             journal.cut(damage.n, aside)
             journal.extend(whole)
+        redacting.blank(store)  # what was archived is as it was then
         return True
     return False
 
@@ -47,13 +48,11 @@ def restore(store: Store, damage: Damage) -> bool:
 def _published(store: Store, tip: Tip, damage: Damage) -> list[bytes]:
     """The lines from the damaged one on, as they are published."""
     found: list[bytes] = []
-    n, last = damage.n, tip.heads[damage.writer].n
+    files = archive.files(store.place.common, tip.commit, damage.writer)
     with git.Conversation(["cat-file", "--batch"], git_dir=store.place.common) as objects:
-        while n <= last:
-            path, first = file_with(store.place.common, tip.commit, f"{damage.writer}.{n}")
-            raws = blob(objects, f"{tip.commit}:{path}", LARGEST).split(b"\n")[:-1]
-            found += raws[n - first :]
-            n = first + len(raws)
+        for first in sorted(files):
+            raws = blob(objects, files[first], LARGEST).split(b"\n")[:-1]
+            found += raws[max(damage.n - first, 0) :]
     return found
 
 

@@ -10,51 +10,38 @@ doubt the next look tells.
 
 from __future__ import annotations
 
-import os
 import time
 
 from bb.coordination import admission, holdings
-from bb.coordination.admission import Admitted
 from bb.coordination.facts import Reserved
 from bb.kernel import clock, ids
-from bb.kernel.errors import Busy, Conflict
+from bb.kernel.errors import Conflict
 from bb.kernel.record import Record
-from bb.ledger import disk, git, intake, kinds, pins, publish, redacting, remote
+from bb.ledger import compacting, git, intake, kinds, pins, publish, redacting, remote, rotating
 from bb.ledger import line as lines
-from bb.ledger.lock import try_lock
+from bb.ledger.charter import LedgerRewritten
 from bb.ledger.pins import Pin
-from bb.ledger.published import Commit, History, LedgerRewritten, Tip
+from bb.ledger.published import Commit, History
+from bb.ledger.tip import Tip
+from bb.ledger.turns import FIRST_PAUSE, wait
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import Self
 
+    from bb.coordination.admission import Admitted
     from bb.coordination.facts import HoldingFact
+    from bb.ledger.charter import Charter
     from bb.ledger.intake import Fork
     from bb.ledger.pins import Pins
     from bb.ledger.store import Store
 
-LOCK = "sync.lock"
 REMEMBERED = 1000  # reservations; beyond that, those that have ended are forgotten
 RESERVED = kinds.BY_FACT[Reserved][0]
 HOLDING_KINDS = frozenset(kinds.BY_FACT[fact][0].encode() for fact in holdings.FACTS)
-FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0  # seconds between two attempts, when others are faster
+LEAST_FOR_COMPACTING = 5.0  # seconds that are left
 MOST_IN_VAIN = 4  # attempts that are turned away as too late by a remote on which nothing has changed
 PULL, PUSH, BOTH = "pull", "push", "both"
-
-
-class AlreadySyncing(Busy):
-    """Another process is syncing this clone."""
-
-    code = "ALREADY_SYNCING"
-    hint = "what you want is done by it, or by the next sync"
-
-
-def wait(pause: float) -> float:
-    """Wait for about so many seconds, by chance, so that two do not march in step; how long to wait the next time."""
-    time.sleep(pause * (0.5 + os.urandom(1)[0] / 512))
-    return min(2 * pause, LONGEST_PAUSE)
 
 
 class AnotherLedger(Conflict):
@@ -64,37 +51,13 @@ class AnotherLedger(Conflict):
     hint = "nothing was taken over; sync with a remote of this project: --remote NAME"
 
 
-class Turn:
-    """`with Turn(store, patience):` is the only one that syncs this clone; AlreadySyncing if that takes too long."""
-
-    def __init__(self, store: str, patience: float = 0.0) -> None:
-        self._path = os.path.join(store, LOCK)
-        self._patience = patience
-        self._fd = -1
-
-    def __enter__(self) -> Self:
-        try:
-            self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o666)
-        except OSError as error:
-            raise disk.refusal(error) from error
-        deadline = time.monotonic() + self._patience
-        while not try_lock(self._fd):
-            if time.monotonic() >= deadline:
-                os.close(self._fd)
-                raise AlreadySyncing
-            time.sleep(FIRST_PAUSE)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self._fd)
-
-
 class Outcome(Record):
     """What a sync came to."""
 
     remote: str
     tip: str | None
     generation: int
+    events: int  # that are published there
     came: int
     went: int
     kinds: dict[str, int]  # of the events that came
@@ -103,6 +66,8 @@ class Outcome(Record):
     forks: tuple[Fork, ...]
     joined: str | None
     attempts: int
+    archived: int | None  # lines that left the branch's tree with a snapshot, if one was made
+    begun_anew: dict[str, object] | None  # the epoch that has begun, and who began it, why and when
 
 
 class Sync:
@@ -120,6 +85,8 @@ class Sync:
         self._reserved: list[str] = []
         self._forks: list[Fork] = []
         self._joined: str | None = None
+        self._archived: int | None = None
+        self._anew: Charter | None = None  # of the epoch that was found to have begun
         self._is_gone = False  # the branch, from a remote that had it
 
     @property
@@ -134,6 +101,7 @@ class Sync:
             self._pin(self.pin.but(publishes=True))  # now that there is such a remote
         if direction != PULL:
             self._publish()
+            self._compact()
 
     def base(self) -> str:
         """The commit that everything published is in, as far as we have looked."""
@@ -148,6 +116,7 @@ class Sync:
             remote=self.name,
             tip=tip.commit if tip else None,
             generation=tip.generation if tip else 0,
+            events=sum(tip.last_lines.values()) if tip else 0,
             came=self._came,
             went=self._went,
             kinds=self._kinds,
@@ -156,6 +125,8 @@ class Sync:
             forks=tuple(self._forks),
             joined=self._joined,
             attempts=self._attempts,
+            archived=self._archived,
+            begun_anew=_told(self._anew),
         )
 
     # -- looking
@@ -175,12 +146,18 @@ class Sync:
             return
         history = History(self.store.place.common, known)
         try:
-            commits = self._verified(history, found, tip)
+            try:
+                commits = self._verified(history, found, tip)
+            except LedgerRewritten:
+                if tip is None or not self._is_later_epoch(found, tip):
+                    raise
+                history = History(self.store.place.common, None)
+                commits = self._begun_anew(history, found, tip)
         except LedgerRewritten as refusal:
             refusal.details |= {"remote": self.name, "found": found, "verified": tip.commit if tip else None}
             raise
-        if known is None and self.pins.arbiter in (None, self.name):
-            self.pins = self.pins.but(admitted=Admitted())
+        if commits and commits[0].parent is None and self.pins.arbiter in (None, self.name):
+            self.pins = self.pins.but(admitted=history.settled)
         self._take_in(commits, history.tip)
 
     def _verified(self, history: History, found: str, tip: Tip | None) -> list[Commit]:
@@ -190,9 +167,20 @@ class Sync:
             raise LedgerRewritten(f"what was published on {self.name} before is not there any more")
         return commits
 
+    def _is_later_epoch(self, found: str, tip: Tip) -> bool:
+        charter = rotating.charter_at(self.store.place.common, found)
+        return charter is not None and charter.epoch > tip.charter.epoch
+
+    def _begun_anew(self, history: History, found: str, tip: Tip) -> list[Commit]:
+        """The commits of a later epoch, in which everything must be that was published up to TIP."""
+        commits = list(history.upto(found, self.store.progress))
+        rotating.check(history, tip, self.pins.admitted if self.pins.arbiter == self.name else None)
+        self._anew = history.tip.charter
+        return commits
+
     def _take_in(self, commits: list[Commit], after: Tip) -> None:
         before = sum(self.store.caught_up().heads().values())
-        incoming = intake.checked(self.store, commits, self._published_elsewhere())
+        incoming = intake.checked(self.store, commits, self._published(but=None if self._anew else self.name))
         is_another = self.store.exists and after.charter.repo != self.store.clone.repo
         if is_another and any(pin.tip for pin in self.pins.remotes.values()):
             raise AnotherLedger(
@@ -231,12 +219,13 @@ class Sync:
         heads = self.store.caught_up().heads() if self.store.exists else {}
         return all(heads.get(writer, 0) >= head.n for writer, head in tip.heads.items())
 
-    def _published_elsewhere(self) -> dict[str, int]:
-        """How far each writer's lines are out on other remotes. What is out on this one has just been verified."""
+    def _published(self, but: str | None) -> dict[str, int]:
+        """How far each writer's lines are out on all remotes, BUT one whose lines have just been verified to be as
+        they were."""
         found: dict[str, int] = {}
-        for pin in (pin for name, pin in self.pins.remotes.items() if name != self.name):
-            for writer, head in (pin.tip.heads if pin.tip else {}).items():
-                found[writer] = max(found.get(writer, 0), head.n)
+        for pin in (pin for name, pin in self.pins.remotes.items() if name != but):
+            for writer, n in (pin.tip.last_lines if pin.tip else {}).items():
+                found[writer] = max(found.get(writer, 0), n)
         return found
 
     # -- publishing
@@ -291,7 +280,53 @@ class Sync:
             first = before.heads[writer].n + 1 if before and writer in before.heads else 1
             yield writer, first, self.store.octets(writer, first, last)
 
+    def _compact(self) -> None:
+        """Make a snapshot when one is due. Nobody waits for it: whoever is faster makes it, or the next sync."""
+        before = self.pin.tip
+        if before is None or not self._has(before) or self._left() < LEAST_FOR_COMPACTING:
+            return
+        judged = compacting.judge(self.store, before, self.pin.judged)
+        if judged != self.pin.judged:
+            self._pin(self.pin.but(judged=judged))
+        if not compacting.is_due(before, judged):
+            return
+        tip, judged, lines = compacting.commit(self.store, before, judged, self._now)
+        try:
+            remote.push(self.store.place, self.name, tip.commit, before.commit, self._left())
+        except (remote.Moved, remote.Offline):
+            return
+        self._pin(self.pin.but(tip=tip, judged=judged), [Commit(tip.commit, before.commit, tip.generation, (), ())])
+        remote.keep(self.store.place.common, self.name, tip.commit)
+        self._archived = lines
+
     # -- remembering
+
+    def rotate(self, by: str, reason: str) -> int:
+        """Begin the ledger anew on the remote, with all there is; how many commits its history had."""
+        self.look()
+        self._publish()
+        before = self.pin.tip
+        if before is None:
+            raise LedgerRewritten(f"the ledger is gone from {self.name}")
+        history = History(self.store.place.common, None)
+        commits = list(history.upto(before.commit, self.store.progress))
+        carried = settled(history.settled, commits).keeping(rotating.live(self.store))
+        root = rotating.begin(self.store, before, carried, by, reason, self._now)
+        tip, judged, self._archived = compacting.commit(self.store, root, None, self._now)
+        try:
+            remote.push(self.store.place, self.name, tip.commit, before.commit, self._left())
+        except remote.Moved as moved:
+            self.look()
+            if self.pin.tip == before:
+                hint = f"let the branch bb-ledger be replaced on {self.name} for as long as this takes"
+                raise remote.PushDenied(f"{self.name} keeps what it has: {moved}", hint=hint) from None
+            raise remote.Contended("somebody else published meanwhile", remote=self.name) from None
+        if self.pins.arbiter == self.name:
+            self.pins = self.pins.but(admitted=carried)
+        self._pin(self.pin.but(tip=tip, judged=judged))
+        remote.keep(self.store.place.common, self.name, tip.commit)
+        self._anew = tip.charter
+        return len(commits)
 
     def _pin(self, pin: Pin, commits: Iterable[Commit] = ()) -> None:
         after: Pins = self.pins.with_remote(self.name, pin)
@@ -307,9 +342,16 @@ class Sync:
         return self._deadline - time.monotonic()
 
 
+def _told(charter: Charter | None) -> dict[str, object] | None:
+    previous = charter.previous if charter else None
+    return {"epoch": charter.epoch, **previous.as_dict()} if charter and previous else None
+
+
 def settled(known: Admitted, commits: Iterable[Commit]) -> Admitted:
     """What publication has settled after some more commits."""
     for commit in commits:
+        if commit.is_carried:
+            continue
         facts = [fact for writer, first, octets in commit.added for fact in _holding_facts(writer, first, octets)]
         known = admission.admit(known, commit.parent, commit.generation, facts)
     return known

@@ -45,7 +45,7 @@ GROUPS: dict[str, tuple[tuple[str, ...], str]] = {
     "scope": (("bb.ops.scope",), "Scopes: what a path or pattern means, and whether two of them meet."),
     "sessions": (("bb.ops.sessions",), "Sessions: the work in hand, bead by bead, and what was said about it."),
     "ledger": (
-        ("bb.ops.ledger", "bb.ops.sync", "bb.ops.redaction"),
+        ("bb.ops.ledger", "bb.ops.sync", "bb.ops.redaction", "bb.ops.rotation"),
         "The ledger itself: look at it, check it, carry it away.",
     ),
     "ci": (("bb.ops.ci",), "Continuous integration: may this change be merged, as far as others hold what it touches?"),

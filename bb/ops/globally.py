@@ -19,7 +19,8 @@ from bb.coordination.reservations import InvalidArgs, ReservationConflict
 from bb.kernel import ids
 from bb.kernel.errors import BbError, Busy
 from bb.ledger import kinds, pins, publish, remote
-from bb.ledger.sync import FIRST_PAUSE, Sync, Turn, wait
+from bb.ledger.sync import Sync
+from bb.ledger.turns import FIRST_PAUSE, Turn, wait
 from bb.messaging import mail
 from bb.ops import life, reservations
 from bb.ops.sync import NotPublished

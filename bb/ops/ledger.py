@@ -131,11 +131,16 @@ def show(desk: Desk, event: EventId) -> dict[str, Any]:
     return found.envelope() | {"chain": {"lamport": found.lamport, "key": found.key, "line_bytes": len(raw) + 1}}
 
 
-@op("ledger.verify", examples=("bb ledger verify", "bb ledger verify --json"))
-def verify(desk: Desk) -> dict[str, Any]:
+@op(
+    "ledger.verify",
+    examples=("bb ledger verify", "bb ledger verify --published", "bb ledger verify --json"),
+    published="Also what is published: every commit as a new clone would read it, archived files and the snapshot.",
+)
+def verify(desk: Desk, *, published: bool = False) -> dict[str, Any]:
     """Read every line again: chains, order, digests, and whether the index says what the lines say.
 
-    Refused with LEDGER_DAMAGED when a line cannot be right; the first bad one is named, with what to do.
+    Refused with LEDGER_DAMAGED when a line cannot be right; the first bad one is named, with what to do. --published
+    asks no remote: it is about what this clone has fetched or published itself.
     """
     store = desk.ledger
     found = audit.audit(store, desk.progress)
@@ -156,6 +161,8 @@ def verify(desk: Desk) -> dict[str, Any]:
             raise LedgerDamaged(f"line {bad.n} in {bad.path} at byte {bad.offset}: {bad.reason}", **answer)
     if not found.is_index_right:
         raise LedgerDamaged("the index does not say what the journals say", hint="bb ledger rebuild", **answer)
+    if published:
+        answer["published"] = [each.as_dict() for each in audit.published(store, desk.progress)]
     return answer
 
 

@@ -12,10 +12,11 @@ from bb.ledger import intake, lastsync, pins, writers
 from bb.ledger import publish as publishing
 from bb.ledger import remote as remotes
 from bb.ledger.lastsync import LastSync
+from bb.ledger.layout import LOCAL
 from bb.ledger.place import NoWorkTree
-from bb.ledger.published import LOCAL
 from bb.ledger.store import JOURNALS, NotInitialized
-from bb.ledger.sync import BOTH, PULL, PUSH, AlreadySyncing, Outcome, Sync, Turn
+from bb.ledger.sync import BOTH, PULL, PUSH, Outcome, Sync
+from bb.ledger.turns import AlreadySyncing, Turn
 from bb.ops import life
 from bb.ops.catalogue import op
 from bb.ops.params import Name, Seconds
@@ -106,7 +107,7 @@ def sync(
         if remote:
             raise OneDirection("--local asks no remote, so --remote does not go with it")
         return commit(desk)
-    name = _remote(desk, remote)
+    name = remote_of(desk, remote)
     if not pull:
         _must_exist(desk)
         known = pins.read(desk.place.store)
@@ -176,7 +177,7 @@ def _must_exist(desk: Desk) -> None:
         raise
 
 
-def _remote(desk: Desk, named: str | None) -> str:
+def remote_of(desk: Desk, named: str | None) -> str:
     """The remote that is meant."""
     if named:
         if remotes.checked(named) not in remotes.names(desk.place.common):
@@ -207,12 +208,12 @@ def _synced(desk: Desk, name: str, direction: str, patience: int, *, publishes: 
                 if lost and direction != PULL:
                     at_work.run(PUSH)  # so that the others know it too
             except BbError as refusal:
-                _note(desk, name, now, refusal, None)
+                note(desk, name, now, refusal, None)
                 raise
     except AlreadySyncing:
         return {"already_running": True, "remote": name}
     outcome = at_work.outcome()
-    _note(desk, name, now, None, outcome)
+    note(desk, name, now, None, outcome)
     answer = {"already_running": False} | _shown(desk, outcome, publishes=publishes) | {"contested": lost}
     if outcome.forks:
         first = outcome.forks[0]
@@ -263,7 +264,7 @@ def _visible_to(desk: Desk, name: str) -> str:
     return f"everybody who can read {name} ({where})" if where else f"everybody who can read {name}"
 
 
-def _note(desk: Desk, name: str, now: int, refusal: BbError | None, outcome: Outcome | None) -> None:
+def note(desk: Desk, name: str, now: int, refusal: BbError | None, outcome: Outcome | None) -> None:
     """Remember how it went, for `bb status` and for the next background sync."""
     if not desk.store.exists:
         return

@@ -41,6 +41,7 @@ GOOD = {
     "sessions.show": ["bb-1"],
     "ledger.show": ["EVENT"],
     "ledger.redact": ["MESSAGE", "--reason", "a slip", "--agent", "user"],
+    "ledger.rotate": ["--reason", "a slip", "--agent", "user"],
     "hooks.install": ["--editor", "claude"],
     "hooks.uninstall": ["--editor", "claude"],
     "hook.stop": ["--payload", '{"hook_event_name": "Stop"}'],
@@ -60,8 +61,18 @@ def prepare(repo: Scratch) -> None:
     assert repo.bb(*good_words(find("protocol.resolve"), repo)).status == 0  # or `bb problems` would find one
 
 
+def publish(repo: Scratch) -> None:
+    """A remote for the repository, which has its ledger."""
+    hub = repo.path.parent / f"{repo.path.name}-hub.git"
+    repo.git("init", "--quiet", "--bare", str(hub))
+    repo.git("remote", "add", "origin", str(hub))
+    assert repo.bb("sync", "--publish", BB_SYNC="off").status == 0
+
+
 def good_words(op: Op, repo: Scratch) -> list[str]:
-    """Words that call OP, with the ids that the prepared repository has."""
+    """Words that call OP, with the ids that the prepared repository has. It is published first, where that matters."""
+    if op.name == "ledger.rotate" and not repo.git("remote"):
+        publish(repo)
     lines = [json.loads(line) for line in repo.journal().read_text().splitlines()]
     said = [line for line in lines if line["kind"] == "chat.message" and line["data"]]
     passed_on = [line for line in said if "protocol" in line["data"]]

@@ -13,7 +13,7 @@ import pytest
 
 from bb.kernel import jsontext
 from bb.ledger import line as lines
-from bb.ledger.published import BRANCH, LOCAL
+from bb.ledger.layout import BRANCH, LOCAL
 from tests.stories.travel.branch_support import (
     EXECUTABLE,
     FOLDER,

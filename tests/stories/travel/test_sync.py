@@ -137,7 +137,7 @@ def test_a_remote_that_cannot_be_reached_is_offline_and_nothing_is_lost(origin: 
 
 
 def test_a_second_sync_is_told_that_one_is_running(pair: list[Clone]):
-    from bb.ledger.sync import Turn
+    from bb.ledger.turns import Turn
 
     here, _ = pair
     with Turn(str(here.store)):

@@ -1,0 +1,94 @@
+"""Keeping the ledger's branch small: a snapshot of all that is published, and full files archived, in one commit.
+
+Due when so much has come since the last snapshot that making one costs little beside it, or when the newest snapshot is
+not right: it was made by a program that errs, or shows what has been taken back since.
+"""
+
+from __future__ import annotations
+
+from bb.ledger import archive, git, layout, publish, snapshot
+from bb.ledger.pins import Judged
+from bb.ledger.tip import Compacted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bb.ledger.archive import Archived
+    from bb.ledger.store import Store
+    from bb.ledger.tip import Tip
+
+AT_LEAST, SHARE = 2000, 4  # lines since the last snapshot: so many, and one for so many that it covers
+LARGEST_MANIFEST_FILES = 20_000  # in one commit; what is left is archived with the next
+
+
+def is_due(tip: Tip, judged: Judged | None) -> bool:
+    """Whether a snapshot is to be made."""
+    new = sum(tip.last_lines.values()) - tip.compacted.covered
+    return new >= max(AT_LEAST, tip.compacted.covered // SHARE) or (judged is not None and not judged.is_right)
+
+
+def judge(store: Store, tip: Tip, known: Judged | None) -> Judged | None:
+    """Whether the newest snapshot on TIP is right, unless that is KNOWN."""
+    if not tip.compacted.snapshots:
+        return None
+    commit, taken_back = tip.compacted.commit, len(store.caught_up().hidden())
+    if known and (known.commit, known.taken_back) == (commit, taken_back):
+        return known
+    return Judged(commit, taken_back, _is_right(store, tip, tip.compacted.snapshots[-1]))
+
+
+def _is_right(store: Store, tip: Tip, name: str) -> bool:
+    """Whether a snapshot says what our lines add up to; when other folds have made it, nobody can tell."""
+    git_dir = store.place.common
+    with git.Conversation(["cat-file", "--batch"], git_dir=git_dir) as objects:
+        blobs = layout.listed(git_dir, tip.commit, f"snap/{name}/").values()
+        parts = [layout.blob(objects, blob, snapshot.LARGEST_PART) for blob in blobs]
+    heads = snapshot.heads_in(parts[0]) if parts else None
+    if heads is None or snapshot.name_of(heads) != name:
+        return False
+    return not snapshot.is_of_our_kind(parts[0]) or parts == snapshot.made(store, heads, store.progress)
+
+
+def commit(store: Store, tip: Tip, judged: Judged | None, now: int) -> tuple[Tip, Judged, int]:
+    """A commit on TIP with a snapshot of it, that archives what is full; and how many lines left the tree.
+
+    The snapshot before stays; one that was JUDGED wrong goes, with all before it.
+    """
+    parts = snapshot.made(store, tip.last_lines, store.progress)
+    taken_back = len(store.caught_up().hidden())
+    name, before = snapshot.name_of(tip.last_lines), tip.compacted
+    entries = list(_sealed(store, tip))
+    generation = tip.generation + 1
+    message = f"bb: a snapshot, {len(entries)} files archived [skip ci]\n\nBb-Generation: {generation}\n".encode()
+    with publish.Importer(store.place.common, message, tip.commit, now) as importer:
+        keeps = judged is None or judged.is_right
+        kept = [each for each in before.snapshots if keeps and each != name][-(snapshot.KEPT - 1) :]
+        for path in layout.listed(store.place.common, tip.commit, "snap/"):
+            if snapshot.name_in(path) not in kept:
+                importer.remove(path)
+        for number, part in enumerate(parts, 1):
+            importer.file(snapshot.path_of(name, number), part)
+        for each in entries:
+            importer.remove(each.path)
+        if entries:
+            importer.file(archive.path_of(before.manifests + 1), archive.written(entries))
+        made = importer.finish()
+    archived = dict(before.archived) | {each.writer: each.last for each in entries}
+    after = Compacted(archived, before.manifests + bool(entries), (*kept, name), sum(tip.last_lines.values()), made)
+    lines = sum(each.last - each.first + 1 for each in entries)
+    return tip.but(commit=made, generation=generation, compacted=after), Judged(made, taken_back, is_right=True), lines
+
+
+def _sealed(store: Store, tip: Tip) -> Iterator[Archived]:
+    """The files in the tree that get no more lines, in the order of their paths."""
+    git_dir = store.place.common
+    files = list(layout.listed(git_dir, tip.commit, "w/").items())
+    with git.Conversation(["cat-file", "--batch"], git_dir=git_dir) as objects:
+        for place, (path, blob) in enumerate(files[:LARGEST_MANIFEST_FILES]):
+            octets = layout.blob(objects, blob, layout.LARGEST)
+            about = archive.entry(path, blob, octets, tip.commit)
+            if store.progress:
+                store.progress(place, len(files), "Archiving")
+            if layout.is_full(about.last - about.first + 1, len(octets)) or about.last < tip.last_lines[about.writer]:
+                yield about

@@ -1,0 +1,75 @@
+"""Beginning a published ledger anew: the only way to be rid of what its earlier commits hold.
+
+A new epoch is a commit without parent that has every line there was, those that were redacted without their payload,
+and what publication had settled so far. So nothing is lost with the history: whoever follows checks that each line it
+knew is there and the same, and that what it knows to be settled is settled as before. The epoch's charter says where
+the one before ended, who ended it and why.
+"""
+
+from __future__ import annotations
+
+from bb.coordination import holdings
+from bb.kernel import clock, jsontext
+from bb.ledger import git, publish
+from bb.ledger.charter import CHARTER, LedgerRewritten, NotALedger, Previous, charter_of
+from bb.ledger.publish import Epoch, Unpublished
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bb.coordination.admission import Admitted
+    from bb.ledger.charter import Charter
+    from bb.ledger.published import History
+    from bb.ledger.store import Store
+    from bb.ledger.tip import Tip
+
+
+def begin(store: Store, tip: Tip, settled: Admitted, by: str, reason: str, now: int) -> Tip:
+    """The first commit of the epoch after that of TIP, at the local ref."""
+    previous = Previous(tip.commit, tip.generation, by, reason, clock.text(now))
+    charter = tip.charter.but(epoch=tip.charter.epoch + 1, previous=previous)
+    written = jsontext.canonical(settled.as_plain()).encode() + b"\n"
+    wanted = Unpublished(tip.last_lines, sum(tip.last_lines.values()))
+    return publish.commit(store, None, wanted, now, Epoch(charter, written))
+
+
+def live(store: Store) -> list[str]:
+    """The reservations whose order of publication still matters."""
+    return [name for name, _ in store.caught_up().found(holdings.NAME, "live")]
+
+
+def charter_at(git_dir: str, commit: str) -> Charter | None:
+    """The charter in a commit that nobody has verified; None when there is none that makes sense."""
+    found = git.ask(["cat-file", "blob", f"{commit}:{CHARTER}"], git_dir=git_dir)
+    try:
+        return charter_of(found.out) if found.status == 0 else None
+    except NotALedger:
+        return None
+
+
+def check(history: History, before: Tip, settled: Admitted | None) -> None:
+    """Refuse an epoch that lacks what was published BEFORE, or that settles it otherwise than we know it SETTLED.
+
+    That the lines themselves are the same is found out when they are taken in.
+    """
+    after = history.tip
+    previous = after.charter.previous
+    if after.charter.repo != before.charter.repo or previous is None or previous.generation < before.generation:
+        raise LedgerRewritten("the ledger was begun anew from something else than was published before")
+    for writer, n in before.last_lines.items():
+        if after.last_lines.get(writer, 0) < n:
+            raise LedgerRewritten(f"the ledger was begun anew without all lines of writer {writer}")
+    if settled and not _agree(settled, history.settled, before.generation):
+        raise LedgerRewritten("the ledger was begun anew with other reservations admitted than before")
+
+
+def _agree(ours: Admitted, theirs: Admitted, generation: int) -> bool:
+    """Whether THEIRS says of what was settled up to a GENERATION what OURS says."""
+    for name, grant in ours.grants.items():
+        other = theirs.grants.get(name)
+        if other is None or other.but(ended=None) != grant.but(ended=None):
+            return False
+        if other.ended != grant.ended and not (grant.ended is None and (other.ended or 0) > generation):
+            return False
+    is_new = all(grant.token > generation for name, grant in theirs.grants.items() if name not in ours.grants)
+    both = ours.generations.keys() & theirs.generations.keys()
+    return is_new and all(ours.generations[name] == theirs.generations[name] for name in both)

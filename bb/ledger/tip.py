@@ -1,0 +1,48 @@
+"""What this clone remembers of a published ledger: the last commit it has verified, and what all before it came to."""
+
+from __future__ import annotations
+
+from bb.kernel.record import Record
+from bb.ledger.charter import Charter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Compacted(Record):
+    """How far each writer's lines have left the tree, in how many manifests that is written, and the snapshots that
+    stand for them, oldest first; the newest COVERED so many lines and was made, or made anew, in a COMMIT."""
+
+    archived: Mapping[str, int] = {}
+    manifests: int = 0
+    snapshots: tuple[str, ...] = ()
+    covered: int = 0
+    commit: str = ""
+
+
+class Head(Record):
+    """How far a writer's lines are published: the last one's number, and the first one's in the last file."""
+
+    n: int
+    first: int
+
+
+class Tip(Record):
+    """A commit on the branch that has been verified with all before it."""
+
+    commit: str
+    generation: int
+    charter: Charter
+    heads: dict[str, Head]
+    blanked: frozenset[str] = frozenset()  # events whose payload has been taken out since they were published
+    compacted: Compacted = Compacted()
+
+    def has_archived(self, writer: str, n: int) -> bool:
+        """Whether a line is published in earlier commits only."""
+        return n <= self.compacted.archived.get(writer, 0)
+
+    @property
+    def last_lines(self) -> dict[str, int]:
+        """The number of each writer's last line."""
+        return {writer: head.n for writer, head in self.heads.items()}

@@ -1,0 +1,79 @@
+"""Beginning the published ledger anew."""
+
+from __future__ import annotations
+
+from bb.ledger import pins, redacting
+from bb.ledger.sync import Sync
+from bb.ledger.turns import Turn
+from bb.ops import life
+from bb.ops.catalogue import op
+from bb.ops.params import Reason, Someone
+from bb.ops.sync import NotPublished, RemoteName, Timeout, note, remote_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.ops.desk import Desk
+
+PATIENCE = 600
+TURN_PATIENCE = 10.0  # seconds to wait for a sync that is going on
+
+
+@op(
+    "ledger.rotate",
+    examples=(
+        "bb ledger rotate --reason 'a password was in a message' --dry-run",
+        "bb ledger rotate --reason 'a password was in a message' --agent user",
+    ),
+    dry_run="Say what would become of the published history, and do nothing.",
+)
+def rotate(
+    desk: Desk,
+    *,
+    reason: Reason,
+    remote: RemoteName | None = None,
+    agent: Someone | None = None,
+    timeout: Timeout = Timeout(PATIENCE),  # noqa: B008  (a number)
+    dry_run: bool = False,
+) -> dict[str, Any]:
+    """Begin the published ledger anew, so that its earlier commits can go. The only way to be rid of what they hold.
+
+    All lines are in the new epoch; those that were redacted are there without what they said. The remote's branch is
+    replaced, which it must allow; other clones check with their next sync that nothing is missing or changed, and
+    follow. Nothing is asked of them, but until they have synced and cleaned up (`git gc`), their git has the earlier
+    commits, and so may the host: docs/sync.md says what to do about a secret.
+    """
+    store = desk.store
+    store.must_exist()
+    name = remote_of(desk, remote)
+    before = pins.read(store.path).remote(name).tip
+    if before is None or not pins.read(store.path).remote(name).publishes:
+        raise NotPublished(f"this clone has not published to {name}")
+    shown = {
+        "remote": name,
+        "epoch": before.charter.epoch + 1,
+        "previous": before.commit,
+        "events": sum(before.last_lines.values()),
+        "redacted": len(redacting.redacted(store)),
+        "reason": reason,
+    }
+    if dry_run:
+        return shown | {"commits": before.generation, "tip": None, "generation": None, "by": None}
+    who = life.caller(desk, agent or desk.principal(), may_be_person=True)
+    with Turn(store.path, TURN_PATIENCE):
+        at_work = Sync(store, name, desk.now(), timeout)
+        commits = at_work.rotate(who, reason)
+    outcome = at_work.outcome()
+    note(desk, name, desk.now(), None, outcome)
+    tip = at_work.base()
+    previous = outcome.begun_anew or {}
+    return shown | {
+        "epoch": previous["epoch"],
+        "previous": previous["commit"],
+        "events": outcome.events,
+        "commits": commits,
+        "tip": tip,
+        "generation": outcome.generation,
+        "by": who,
+    }

@@ -1,0 +1,307 @@
+"""The ledger's branch stays small: full files are archived, and a snapshot stands for what they held."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bb.ledger import archive, compacting, layout, peek, remote, snapshot
+from bb.ledger.index import VERSION
+from bb.ledger.place import find
+from tests.stories.travel.branch_support import Branch, File, Name
+from tests.stories.travel.travel_support import AMBER, COBALT, Clone, clone, settle
+
+SECRET = "the word is xyzzy"
+LETTER = {"from": AMBER, "to": COBALT, "bead": "bb-1", "category": "INFO", "subject": "Look"}
+Files = dict[Name, File]
+
+
+@pytest.fixture(autouse=True)
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What else takes thousands of lines takes a few: files are full with eight, a snapshot is due after twenty."""
+    monkeypatch.setattr(layout, "MOST_LINES", 8)
+    monkeypatch.setattr(compacting, "AT_LEAST", 20)
+
+
+def write(at: Clone, count: int, body: str = "nothing much") -> list[str]:
+    """Record so many messages; their names."""
+    return [str(at.ask("agent.send", **LETTER, body=f"{body} {n}")["message_id"]) for n in range(count)]
+
+
+def compacted(pair: list[Clone]) -> list[Clone]:
+    """Both clones, once there are an archive and a snapshot."""
+    write(pair[0], 30)
+    settle(pair)
+    return pair
+
+
+def starting(files: Mapping[Name, File], folder: str) -> dict[str, File]:
+    return {str(path): file for path, file in files.items() if str(path).startswith(folder)}
+
+
+def snapshots(origin: Path) -> set[str]:
+    return {path.split("/")[1] for path in starting(Branch(origin).files(), "snap/")}
+
+
+def peeked(at: Clone) -> dict[str, Any]:
+    """All that is known to whoever only looks at what is published."""
+    with peek.at(find(str(at.path), {}), "origin") as found:
+        return {fold: found.index.states(fold) for fold in found.index.folds()}
+
+
+def known(at: Clone) -> dict[str, Any]:
+    """The same as a clone knows it that has read every line."""
+    at.sync(pull=True)
+    store = at.store
+    assert store.exists()
+    from bb.ledger.store import Store
+
+    index = Store(find(str(at.path), {})).caught_up()
+    return {fold: index.states(fold) for fold in index.folds()}
+
+
+def test_what_is_full_leaves_the_tree_and_a_snapshot_stands_for_it(origin: Path, pair: list[Clone]):
+    here, there = pair
+    write(here, 30)
+    answer = here.sync()
+    there.sync()
+    fresh = clone(origin, "fresh")
+    fresh.sync(pull=True)
+
+    assert answer["archived"] == 32, "four files of eight"
+    assert list(starting(Branch(origin).files(), "archive/")) == ["archive/000001.jsonl"]
+    assert len(snapshots(origin)) == 1
+    assert here.digest == there.digest == fresh.digest
+    (published,) = fresh.ask("ledger.verify", published=True)["published"]
+    assert (published["archived"], published["is_snapshot_right"]) == (32, True)
+
+
+def test_writing_goes_on_behind_what_was_archived(origin: Path, pair: list[Clone]):
+    here, there = pair
+    for _ in range(4):
+        write(here, 13)
+        settle(pair)
+    fresh = clone(origin, "fresh")
+    fresh.sync(pull=True)
+
+    assert len(snapshots(origin)) == snapshot.KEPT
+    assert len(starting(Branch(origin).files(), "archive/")) > 1
+    assert here.digest == there.digest == fresh.digest
+
+
+def test_a_snapshot_says_exactly_what_the_lines_say(origin: Path, pair: list[Clone]):
+    here, there = compacted(pair)
+    here.ask("agent.reserve", agent=AMBER, scope=["src"], bead="bb-1")
+    there.ask("agent.reserve", agent=COBALT, scope=["docs"], bead="bb-1")
+    write(here, 3)
+    settle(pair)
+
+    assert peeked(clone(origin, "ci")) == known(there)
+
+
+def test_where_there_was_a_global_reservation_every_commit_is_looked_at(origin: Path, pair: list[Clone]):
+    """Which of them were admitted is in the order of publication, and no snapshot says that."""
+    here, there = pair
+    here.ask("agent.reserve", agent=AMBER, scope=["src"], bead="bb-1", **{"global": True})
+    compacted(pair)
+
+    with peek.at(find(str(clone(origin, "ci").path), {}), "origin") as found:
+        assert found.generation == here.sync()["generation"]
+    assert peeked(clone(origin, "other")) == known(there)
+
+
+def test_a_snapshot_that_other_folds_have_made_is_not_used(
+    origin: Path, pair: list[Clone], monkeypatch: pytest.MonkeyPatch
+):
+    compacted(pair)
+    monkeypatch.setattr("bb.ledger.index.VERSION", VERSION + 1)
+
+    assert peeked(clone(origin, "ci")) == known(clone(origin, "fresh"))
+    here = pair[0]
+    assert here.sync()["archived"] is None, "nobody can tell that it is wrong, so it stays"
+
+
+def test_a_snapshot_that_is_wrong_is_replaced_by_whoever_finds_that(origin: Path, pair: list[Clone]):
+    compacted(pair)
+    branch = Branch(origin)
+    files = branch.files()
+    ((path, file),) = starting(files, "snap/").items()
+    branch.put(files | {path: File(file.octets.replace(b"cobalt-harbor", b"cobalt-lagoon"))})
+
+    pair[1].sync(pull=True)
+    (seen,) = pair[1].ask("ledger.verify", published=True)["published"]
+    assert seen["is_snapshot_right"] is False
+    assert pair[1].sync()["archived"] is not None
+    pair[0].sync()
+
+    assert b"cobalt-lagoon" not in b"".join(each.octets for each in branch.files().values())
+    assert pair[0].ask("ledger.verify", published=True)["published"][0]["is_snapshot_right"]
+
+
+def test_what_is_redacted_does_not_stay_in_a_snapshot(origin: Path, pair: list[Clone]):
+    here, _ = pair
+    write(here, 15)
+    event = write(here, 1, SECRET)[0]
+    compacted(pair)
+
+    here.ask("ledger.redact", event=event, reason="a password", agent=AMBER)
+    settle(pair)
+
+    assert all(SECRET.encode() not in file.octets for file in Branch(origin).files().values())
+    fresh = clone(origin, "fresh")
+    fresh.sync(pull=True)
+    assert SECRET not in str(fresh.ask("ledger.log"))
+    assert fresh.digest == here.digest
+    assert here.sync()["attempts"] == 0, "what was archived is in nobody's way and is not published again and again"
+
+
+def test_nobody_waits_when_somebody_else_is_faster(origin: Path, pair: list[Clone], monkeypatch: pytest.MonkeyPatch):
+    here, there = pair
+    write(here, 30)
+    push = remote.push
+
+    def overtaken(place: Any, name: str, commit: str, expected: str | None, patience: float) -> None:
+        if expected and "snapshot" in here.git("log", "-1", "--format=%s", commit):
+            raise remote.Moved("stale info")
+        push(place, name, commit, expected, patience)
+
+    monkeypatch.setattr(remote, "push", overtaken)
+    assert here.sync()["archived"] is None
+    monkeypatch.undo()
+
+    assert not snapshots(origin)
+    settle(pair)
+    assert here.digest == there.digest
+
+
+def test_a_damaged_line_that_was_archived_is_put_back(pair: list[Clone]):
+    here, _ = compacted(pair)
+    writer = next(path.name for path in here.store.glob("j/*") if (path / "lock").exists())
+    (journal,) = here.store.glob(f"j/{writer}/*.jsonl")
+    octets = journal.read_bytes()
+    journal.write_bytes(octets.replace(b"nothing much 5", b"nothing less 5"))
+
+    assert here.refused("ledger.verify").code == "LEDGER_DAMAGED"
+    here.ask("doctor", fix=True)
+
+    assert journal.read_bytes() == octets
+
+
+# -- what an attacker, or an erring program, may not do
+
+
+def without_its_manifest(files: Files) -> Files:
+    return {path: file for path, file in files.items() if not str(path).startswith("archive/")}
+
+
+def with_another_number(files: Files) -> Files:
+    found = {str(path).replace("archive/000001", "archive/000003"): file for path, file in files.items()}
+    return dict(found)
+
+
+def with_a_lie_in_its_manifest(files: Files) -> Files:
+    ((path, file),) = starting(files, "archive/").items()
+    return files | {path: File(file.octets.replace(b'"first":1,', b'"first":2,'))}
+
+
+def with_more_in_its_manifest(files: Files) -> Files:
+    ((path, file),) = starting(files, "archive/").items()
+    return files | {path: File(file.octets + file.octets)}
+
+
+def with_a_manifest_that_is_none(files: Files) -> Files:
+    ((path, _),) = starting(files, "archive/").items()
+    return files | {path: File(b"[]\n")}
+
+
+def without_a_snapshot(files: Files) -> Files:
+    return {path: file for path, file in files.items() if not str(path).startswith("snap/")}
+
+
+def with_a_snapshot_of_other_heads(files: Files) -> Files:
+    ((path, _),) = starting(files, "snap/").items()
+    name = path.split("/")[1]
+    return {str(path).replace(name, name[::-1]): file for path, file in files.items()}
+
+
+def with_a_strange_part(files: Files) -> Files:
+    ((path, file),) = starting(files, "snap/").items()
+    return files | {path.replace("0001", "1"): file}
+
+
+FORGED = [
+    without_its_manifest,
+    with_another_number,
+    with_a_lie_in_its_manifest,
+    with_more_in_its_manifest,
+    with_a_manifest_that_is_none,
+    without_a_snapshot,
+    with_a_snapshot_of_other_heads,
+    with_a_strange_part,
+]
+
+
+@pytest.mark.parametrize("forge", FORGED, ids=lambda forge: forge.__name__)
+def test_what_is_archived_otherwise_than_it_should_be_is_refused(origin: Path, pair: list[Clone], forge: Any):
+    here, there = pair
+    write(here, 30)
+    here.sync()
+    there.sync(pull=True)
+    before, branch = there.digest, Branch(origin)
+    right = branch.files()
+    parent = branch.parents()[0]
+    branch.point_at(branch.commit(forge(right), [parent]))
+    late = clone(origin, "late")
+
+    for each in (late, there):
+        assert each.refused_or("sync", pull=True) in ("NOT_A_LEDGER", "LEDGER_REWRITTEN"), forge
+    assert there.digest == before
+
+
+def test_a_file_that_can_still_grow_is_not_archived(origin: Path, pair: list[Clone]):
+    compacted(pair)
+    branch = Branch(origin)
+    files, parent = branch.files(), branch.tip
+    path, last = max(starting(files, "w/").items())
+    blob = branch.git("rev-parse", f"{parent}:{path}").decode().strip()
+    about = archive.entry(path, blob, last.octets, parent)
+    forged: Files = {name: file for name, file in files.items() if name != path}
+    branch.put(forged | {"archive/000002.jsonl": File(archive.written([about]))})
+
+    assert pair[1].refused("sync", pull=True).code == "NOT_A_LEDGER"
+
+
+def test_the_newest_snapshot_may_not_go_without_another(origin: Path, pair: list[Clone]):
+    compacted(pair)
+    branch = Branch(origin)
+    branch.put(without_a_snapshot(branch.files()))
+
+    assert pair[1].refused("sync", pull=True).code == "NOT_A_LEDGER"
+
+
+@pytest.mark.parametrize(
+    "octets",
+    [
+        b"",
+        b"nonsense\n",
+        b'{"format":1,"state":%d,"heads":{},"rows":7}\n' % VERSION,
+        b'{"format":1,"state":%d,"heads":{"x":[1]},"rows":0}\n' % VERSION,
+        b'{"format":1,"state":%d,"heads":{},"rows":1}\n["no such fold","a",{}]\n' % VERSION,
+        b'{"format":1,"state":%d,"heads":{},"rows":1}\n["roster","a","b"]\n' % VERSION,
+        b'{"format":1,"state":%d,"heads":{},"rows":1}\n[1]\n' % VERSION,
+    ],
+)
+def test_a_snapshot_that_cannot_be_read_is_not_used(origin: Path, pair: list[Clone], octets: bytes):
+    """Whoever only looks reads every commit instead, and the next clone that publishes replaces it."""
+    compacted(pair)
+    branch = Branch(origin)
+    files = branch.files()
+    (path,) = starting(files, "snap/")
+    branch.put(files | {path: File(octets)})
+
+    assert peeked(clone(origin, "ci")) == known(clone(origin, "fresh"))
+    assert pair[1].sync()["archived"] is not None
+    assert Branch(origin).files()[path].octets != octets
