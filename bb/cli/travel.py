@@ -114,7 +114,7 @@ def _and_more(names: list[str]) -> str:
 
 
 def _in_words(found: dict[str, Any]) -> str:
-    known = [f"{n} {WORDS[kind][n != 1]}" for kind, n in found["kinds"].items() if kind in WORDS]
+    known = [f"{n:,} {WORDS[kind][n != 1]}" for kind, n in found["kinds"].items() if kind in WORDS]
     names, more = found["from_agents"][:MOST_NAMED], len(found["from_agents"]) - MOST_NAMED
     who = f" of {', '.join(names)}{f' and {more} more' if more > 0 else ''}" if names else ""
     among = "" if WORDS.keys() >= found["kinds"].keys() else "among them "

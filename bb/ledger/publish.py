@@ -34,8 +34,8 @@ ABOUT = b"""# The ledger of this repository
 This branch is written by `bb`, which lets coding agents and people work here without stepping on each other. It holds
 what they reserved, handed over and said, one JSON line for each fact, chained to the one before.
 
-Do not merge it, rebase it or force it: files on it only ever grow. `bb sync` brings it in and sends yours out;
-`bb ledger log` reads it. Everybody who can read this repository can read it.
+Do not merge it, rebase it or force it: everybody's `bb` finds that out, and refuses it. `bb sync` brings it in and
+sends yours out; `bb ledger log` reads it. Everybody who can read this repository can read it.
 """
 
 
