@@ -82,7 +82,7 @@ def _checked(store: Store, name: str, tip: Tip, progress: Progress | None) -> Ch
     history = History(store.place.common, None)
     commits = list(history.upto(tip.commit, progress))
     intake.checked(store, commits, tip.last_lines)
-    judged = compacting.judge(store, history.tip, None)
+    judged = compacting.judge(store, history.tip)
     return Checked(
         remote=name,
         tip=tip.commit,

@@ -18,24 +18,15 @@ if TYPE_CHECKING:
     from bb.ledger.store import Store
     from bb.ledger.tip import Tip
 
-AT_LEAST, SHARE = 2000, 4  # lines since the last snapshot: so many, and one for so many that it covers
 LARGEST_MANIFEST_FILES = 20_000  # in one commit; what is left is archived with the next
 
 
-def is_due(tip: Tip, judged: Judged | None) -> bool:
-    """Whether a snapshot is to be made."""
-    new = sum(tip.last_lines.values()) - tip.compacted.covered
-    return new >= max(AT_LEAST, tip.compacted.covered // SHARE) or (judged is not None and not judged.is_right)
-
-
-def judge(store: Store, tip: Tip, known: Judged | None) -> Judged | None:
-    """Whether the newest snapshot on TIP is right, unless that is KNOWN."""
+def judge(store: Store, tip: Tip) -> Judged | None:
+    """Whether the newest snapshot on TIP is right."""
     if not tip.compacted.snapshots:
         return None
-    commit, taken_back = tip.compacted.commit, len(store.caught_up().hidden())
-    if known and (known.commit, known.taken_back) == (commit, taken_back):
-        return known
-    return Judged(commit, taken_back, _is_right(store, tip, tip.compacted.snapshots[-1]))
+    taken_back = len(store.caught_up().hidden())
+    return Judged(tip.compacted.commit, taken_back, _is_right(store, tip, tip.compacted.snapshots[-1]))
 
 
 def _is_right(store: Store, tip: Tip, name: str) -> bool:

@@ -25,8 +25,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bb.ledger.published import Commit
     from bb.ledger.store import Store
+    from bb.ledger.tip import Commit
 
 REDACTED = b'"kind":"x.bb.redacted"'
 GLANCE = 1000  # lines between two words about how far we are

@@ -15,7 +15,7 @@ from bb.kernel import ids
 from bb.kernel.record import Record
 from bb.ledger import disk, intake, redacting
 from bb.ledger.charter import NotALedger
-from bb.ledger.published import Commit
+from bb.ledger.tip import Commit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from itertools import islice
 
 from bb.kernel import ids
 from bb.kernel.record import Record
-from bb.ledger import archive, git, redacting
+from bb.ledger import git, redacting
 from bb.ledger.charter import CHARTER, Charter
 from bb.ledger.journal import Journal
 from bb.ledger.layout import LOCAL, README, SETTLED, is_full, path_of
@@ -110,6 +110,8 @@ def commit(store: Store, tip: Tip | None, wanted: Unpublished, now: int, begins:
 
 def _with(store: Store, tip: Tip, events: Sequence[str]) -> Iterator[tuple[str, Journal, int]]:
     """The published files that hold these events, each with the journal it is from and the number of its first line."""
+    from bb.ledger import archive  # noqa: PLC0415  (hardly ever is anything taken back)
+
     lines: dict[str, list[int]] = {}
     for writer, n in map(ids.split_event_id, events):
         lines.setdefault(writer, []).append(n)

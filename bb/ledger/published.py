@@ -11,30 +11,18 @@ from __future__ import annotations
 
 from bb.coordination.admission import Admitted
 from bb.kernel import ids, jsontext
-from bb.kernel.record import Record
 from bb.ledger import archive, git, layout
 from bb.ledger import line as lines
 from bb.ledger.archive import Compaction
 from bb.ledger.charter import CHARTER, Charter, LedgerRewritten, NotALedger, charter_of
 from bb.ledger.layout import LARGEST, README, SETTLED, SMALL, Change, blob, path_of, segment_of
-from bb.ledger.tip import Compacted, Head, Tip
+from bb.ledger.tip import Commit, Compacted, Head, Tip
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 LARGEST_SETTLED = 1 << 26
-
-
-class Commit(Record):
-    """What one commit brought: whole lines, and the lines whose payload it blanked."""
-
-    id: str
-    parent: str | None
-    generation: int
-    added: tuple[tuple[str, int, bytes], ...]  # writer, the first line's number, the lines
-    blanked: tuple[str, ...]
-    is_carried: bool = False  # it begins an epoch: what it brings was settled before
 
 
 class History:

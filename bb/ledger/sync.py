@@ -5,7 +5,7 @@
 
 Who has something to publish tries that first: a push that is accepted proves that there was nothing to fetch. Each step
 can be repeated, so a sync that was killed anywhere is simply run again. What a push came to is never guessed: after any
-doubt the next look tells.
+doubt the next look tells. What only looking and compacting need is imported there: most syncs push, and are done.
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ from bb.coordination.facts import Reserved
 from bb.kernel import clock, ids
 from bb.kernel.errors import Conflict
 from bb.kernel.record import Record
-from bb.ledger import compacting, git, intake, kinds, pins, publish, redacting, remote, rotating
+from bb.ledger import git, kinds, pins, publish, redacting, remote
 from bb.ledger import line as lines
 from bb.ledger.charter import LedgerRewritten
 from bb.ledger.pins import Pin
-from bb.ledger.published import Commit, History
-from bb.ledger.tip import Tip
+from bb.ledger.tip import Commit, Tip
 from bb.ledger.turns import FIRST_PAUSE, wait
 
 TYPE_CHECKING = False
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from bb.ledger.charter import Charter
     from bb.ledger.intake import Fork
     from bb.ledger.pins import Pins
+    from bb.ledger.published import History
     from bb.ledger.store import Store
 
 REMEMBERED = 1000  # reservations; beyond that, those that have ended are forgotten
@@ -133,6 +133,8 @@ class Sync:
 
     def look(self, *, may_be_gone: bool = False) -> None:
         """Fetch, verify, and take in what others have published."""
+        from bb.ledger.published import History  # noqa: PLC0415
+
         tip = self.pin.tip
         known = tip if tip and self._has(tip) else None  # else lines have been lost here, and all is looked at again
         found = remote.fetch(self.store.place, self.name, self._left(), whole=known is None)
@@ -168,17 +170,23 @@ class Sync:
         return commits
 
     def _is_later_epoch(self, found: str, tip: Tip) -> bool:
+        from bb.ledger import rotating  # noqa: PLC0415
+
         charter = rotating.charter_at(self.store.place.common, found)
         return charter is not None and charter.epoch > tip.charter.epoch
 
     def _begun_anew(self, history: History, found: str, tip: Tip) -> list[Commit]:
         """The commits of a later epoch, in which everything must be that was published up to TIP."""
+        from bb.ledger import rotating  # noqa: PLC0415
+
         commits = list(history.upto(found, self.store.progress))
         rotating.check(history, tip, self.pins.admitted if self.pins.arbiter == self.name else None)
         self._anew = history.tip.charter
         return commits
 
     def _take_in(self, commits: list[Commit], after: Tip) -> None:
+        from bb.ledger import intake  # noqa: PLC0415
+
         before = sum(self.store.caught_up().heads().values())
         incoming = intake.checked(self.store, commits, self._published(but=None if self._anew else self.name))
         is_another = self.store.exists and after.charter.repo != self.store.clone.repo
@@ -285,11 +293,15 @@ class Sync:
         before = self.pin.tip
         if before is None or not self._has(before) or self._left() < LEAST_FOR_COMPACTING:
             return
-        judged = compacting.judge(self.store, before, self.pin.judged)
-        if judged != self.pin.judged:
-            self._pin(self.pin.but(judged=judged))
-        if not compacting.is_due(before, judged):
+        if not self._is_judged(before):
+            from bb.ledger import compacting  # noqa: PLC0415
+
+            self._pin(self.pin.but(judged=compacting.judge(self.store, before)))
+        judged = self.pin.judged
+        if not before.is_due and (judged is None or judged.is_right):
             return
+        from bb.ledger import compacting  # noqa: PLC0415
+
         tip, judged, lines = compacting.commit(self.store, before, judged, self._now)
         try:
             remote.push(self.store.place, self.name, tip.commit, before.commit, self._left())
@@ -299,10 +311,19 @@ class Sync:
         remote.keep(self.store.place.common, self.name, tip.commit)
         self._archived = lines
 
+    def _is_judged(self, tip: Tip) -> bool:
+        """Whether it is known if the newest snapshot is right, or there is none."""
+        known, taken_back = self.pin.judged, len(self.store.caught_up().hidden())
+        is_known = known is not None and (known.commit, known.taken_back) == (tip.compacted.commit, taken_back)
+        return is_known or not tip.compacted.snapshots
+
     # -- remembering
 
     def rotate(self, by: str, reason: str) -> int:
         """Begin the ledger anew on the remote, with all there is; how many commits its history had."""
+        from bb.ledger import compacting, rotating  # noqa: PLC0415
+        from bb.ledger.published import History  # noqa: PLC0415
+
         self.look()
         self._publish()
         before = self.pin.tip

@@ -1,4 +1,4 @@
-"""What this clone remembers of a published ledger: the last commit it has verified, and what all before it came to."""
+"""What is known of a published ledger: what a commit brought, and what all up to the last verified one came to."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from bb.ledger.charter import Charter
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+AT_LEAST, SHARE = 2000, 4  # lines since the last snapshot: so many, and one for so many that it covers
 
 
 class Compacted(Record):
@@ -43,6 +46,23 @@ class Tip(Record):
         return n <= self.compacted.archived.get(writer, 0)
 
     @property
+    def is_due(self) -> bool:
+        """Whether a snapshot is due: so many lines have come that making one costs little beside all they have cost."""
+        new = sum(self.last_lines.values()) - self.compacted.covered
+        return new >= max(AT_LEAST, self.compacted.covered // SHARE)
+
+    @property
     def last_lines(self) -> dict[str, int]:
         """The number of each writer's last line."""
         return {writer: head.n for writer, head in self.heads.items()}
+
+
+class Commit(Record):
+    """What one commit brought: whole lines, and the lines whose payload it blanked."""
+
+    id: str
+    parent: str | None
+    generation: int
+    added: tuple[tuple[str, int, bytes], ...]  # writer, the first line's number, the lines
+    blanked: tuple[str, ...]
+    is_carried: bool = False  # it begins an epoch: what it brings was settled before

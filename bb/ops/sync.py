@@ -8,7 +8,7 @@ from bb.coordination import roster
 from bb.kernel import ids
 from bb.kernel.errors import BbError, NotFound, Refused, Usage
 from bb.ledger import background as in_background
-from bb.ledger import intake, lastsync, pins, writers
+from bb.ledger import lastsync, pins, writers
 from bb.ledger import publish as publishing
 from bb.ledger import remote as remotes
 from bb.ledger.lastsync import LastSync
@@ -216,6 +216,8 @@ def _synced(desk: Desk, name: str, direction: str, patience: int, *, publishes: 
     note(desk, name, now, None, outcome)
     answer = {"already_running": False} | _shown(desk, outcome, publishes=publishes) | {"contested": lost}
     if outcome.forks:
+        from bb.ledger import intake  # noqa: PLC0415
+
         first = outcome.forks[0]
         raise intake.LedgerForked(f"lines of writer {first.writer} were put aside, in {first.path}", **answer)
     return answer

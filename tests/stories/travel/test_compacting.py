@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bb.ledger import archive, compacting, layout, peek, remote, snapshot
+from bb.ledger import archive, layout, peek, remote, snapshot, tip
 from bb.ledger.index import VERSION
 from bb.ledger.place import find
 from tests.stories.travel.branch_support import Branch, File, Name
@@ -23,7 +23,7 @@ Files = dict[Name, File]
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     """What else takes thousands of lines takes a few: files are full with eight, a snapshot is due after twenty."""
     monkeypatch.setattr(layout, "MOST_LINES", 8)
-    monkeypatch.setattr(compacting, "AT_LEAST", 20)
+    monkeypatch.setattr(tip, "AT_LEAST", 20)
 
 
 def write(at: Clone, count: int, body: str = "nothing much") -> list[str]:

@@ -11,7 +11,7 @@ import pytest
 
 from bb.kernel import clock
 from bb.kernel.errors import Busy, Conflict, Forbidden, NotFound, Refused
-from bb.ledger import compacting, layout, pins
+from bb.ledger import layout, pins, tip
 from tests.stories.travel.travel_support import Clone, agents_at_work, clone, hub
 from tests.support import NOON
 
@@ -140,16 +140,16 @@ def kinds_in(here: Clone) -> set[str]:
 def settled(here: Clone) -> dict[str, Any]:
     """What publication to the hub has settled, and up to where HERE knows that."""
     known = pins.read(str(here.store))
-    tip = known.remote("origin").tip
-    assert tip is not None
-    return known.admitted.as_plain() | {"tip": tip.commit, "generation": tip.generation}
+    last = known.remote("origin").tip
+    assert last is not None
+    return known.admitted.as_plain() | {"tip": last.commit, "generation": last.generation}
 
 
 @pytest.fixture(autouse=True)
 def compacted_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files are archived and snapshots made after few lines, as they else are after thousands."""
     monkeypatch.setattr(layout, "MOST_LINES", 8)
-    monkeypatch.setattr(compacting, "AT_LEAST", 20)
+    monkeypatch.setattr(tip, "AT_LEAST", 20)
 
 
 @pytest.mark.parametrize(

@@ -26,9 +26,9 @@ KILLED, RAN_THROUGH = 137, 0
 # sync makes a snapshot, so that it can be killed while doing so.
 MORTAL = """
 import os, sys
-from bb.ledger import child, compacting, disk, git, journal, pins, remote, writers
+from bb.ledger import child, disk, git, journal, pins, remote, tip, writers
 
-compacting.AT_LEAST = 1
+tip.AT_LEAST = 1
 
 left = int(sys.argv.pop(1))
 
