@@ -61,8 +61,7 @@ def unpublished(store: Store, tip: Tip | None) -> Unpublished:
     """What TIP lacks of the sound lines here."""
     out = tip.last_lines if tip else {}
     more = {writer: n for writer, n in store.caught_up().heads().items() if n > out.get(writer, 0)}
-    taken_back = redacting.redacted(store) if tip else ()
-    blanks = tuple(event for event in taken_back if tip and _is_to_blank(event, tip))
+    blanks = tuple(redacting.redacted(store, lambda event: _is_to_blank(event, tip))) if tip else ()
     return Unpublished(more, sum(n - out.get(writer, 0) for writer, n in more.items()), blanks)
 
 

@@ -14,16 +14,18 @@ from bb.ledger.journal import Journal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bb.coordination.redactions import Hidden
     from bb.ledger.store import Store
 
 
-def redacted(store: Store) -> list[str]:
-    """The events here that were rightly taken back."""
+def redacted(store: Store, wanted: Callable[[str], bool] = lambda _: True) -> list[str]:
+    """The events here that were rightly taken back, of those that are WANTED: each one's line is looked at."""
     index = store.caught_up()
     heads, known = index.heads(), index.hidden()
     found = []
-    for event in known:
+    for event in filter(wanted, known):
         writer, n = ids.split_event_id(event)
         raw = Journal(store.path, writer).line(n) if n <= heads.get(writer, 0) else None
         if raw is not None and _is_hidden(raw, known):
