@@ -12,6 +12,7 @@ import os
 from bb.coordination import changes
 from bb.ledger import disk, git
 from bb.ledger.place import NoWorkTree
+from bb.ledger.tree import IGNORE_FILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from bb.coordination.ignoring import Ignoring
     from bb.ledger.place import Place
 
-IGNORE_FILE = ".bbignore"
 HEAD, REPLAYED = "HEAD", "REBASE_HEAD"
 LARGEST_MESSAGE = 1 << 26  # with the diff that `git commit -v` shows in it
 REBASING = ("rebase-merge", "rebase-apply")
@@ -37,7 +37,6 @@ class Coming:
         here = {"GIT_INDEX_FILE": os.path.join(place.work_tree, index)} if index else {}
         self._folder = place.git_dir
         self._git = git.Coming(place.git_dir, {**env, **here})
-        self._is_first = False
 
     def changes(self) -> list[Change]:
         """What it changes, by path."""
@@ -46,7 +45,6 @@ class Coming:
         except git.GitFailed:
             if self._git.has(HEAD):
                 raise
-            self._is_first = True
             diffs = [self._git.changes(self._git.empty_tree())]
         merged = self._merged()
         if diffs[0]:
@@ -58,7 +56,7 @@ class Coming:
         """What the ignore file says, as it was committed before: what is judged does not choose its judge."""
         from bb.coordination import ignoring  # noqa: PLC0415  (only once something is in the way)
 
-        name = f":{IGNORE_FILE}" if self._is_first else f"{HEAD}:{IGNORE_FILE}"
+        name = f"{HEAD if self._git.has(HEAD) else ''}:{IGNORE_FILE}"
         return ignoring.read(self._git.blob(name) if self._git.has(name) else b"", ignore_case=ignore_case)
 
     def sign(self, message: str, trailer: str) -> bool:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from bb.ledger.index import Index
     from bb.ops.desk import Desk
 
-IGNORE = ".bbignore"
 LARGEST_IGNORE = 1 << 20
 SHOWN = 1000  # findings in an answer, which tells how many there are
 PASS, FAIL = "pass", "fail"
@@ -214,7 +213,7 @@ def _recorded(desk: Desk, findings: Sequence[ci.Finding]) -> list[str]:
 
 def _without_ignored(desk: Desk, change: Change) -> tuple[list[ci.Commit], int]:
     """The commits without the paths that the base's ignore file names, and how many paths those are."""
-    written = history.file_at(desk.place, change.base, IGNORE, LARGEST_IGNORE)
+    written = history.file_at(desk.place, change.base, tree.IGNORE_FILE, LARGEST_IGNORE)
     if not written:
         return list(change.commits), 0
     rules = ignoring.read(written, ignore_case=tree.minds_no_case(desk.place))

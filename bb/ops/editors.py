@@ -12,14 +12,17 @@ from bb.coordination import editors
 from bb.coordination.editors import NotUnderstood
 from bb.coordination.scopes import ScopeOutside
 from bb.kernel import ids, jsontext
+from bb.kernel.record import Record
 from bb.ledger import editor_sessions, place, tree
 from bb.ops.params import Plain, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
     from bb.coordination.editors import Heard
+    from bb.coordination.ignoring import Ignoring
     from bb.coordination.scopes import Scope
     from bb.ops.desk import Desk
 
@@ -101,22 +104,30 @@ def session_of(desk: Desk, heard: Heard) -> editor_sessions.Session:
     return editor_sessions.read(desk.place.store, heard.session) if heard.session else editor_sessions.Session()
 
 
-def scopes_of(desk: Desk, heard: Heard) -> list[Scope]:
-    """The files that a tool would change, as everybody here calls them; without those that lie elsewhere.
+class File(Record):
+    """A file that a tool would change: as everybody here calls it, and the worktree that it lies in."""
+
+    scope: Scope
+    place: place.Place
+
+
+def files_of(desk: Desk, paths: Sequence[str]) -> list[File]:
+    """The files that a tool would change, without those that lie elsewhere.
 
     They may lie in another worktree of the same clone, even in one that is nested in ours.
     """
-    if len(heard.paths) > editors.MOST_PATHS:
+    if len(paths) > editors.MOST_PATHS:
         raise NotUnderstood(f"it names more than {editors.MOST_PATHS:,} files")
-    found = [scope for path in heard.paths if (scope := _scope_of(desk, path))]
-    return list({scope.text: scope for scope in found}.values())
+    found = [file for path in paths if (file := _file(desk, path))]
+    return list({file.scope.text: file for file in found}.values())
 
 
-def _scope_of(desk: Desk, path: str) -> Scope | None:
+def _file(desk: Desk, path: str) -> File | None:
     written = os.path.join(desk.cwd, path)
     for each in dict.fromkeys([written, os.path.realpath(written)]):
+        here = _place_of(desk, each)
         try:
-            return tree.scope_of(_place_of(desk, each), desk.cwd, each, is_path=True).but(is_file=True)
+            return File(tree.scope_of(here, desk.cwd, each, is_path=True).but(is_file=True), here)
         except ScopeOutside:
             continue
     return None
@@ -130,6 +141,27 @@ def _place_of(desk: Desk, path: str) -> place.Place:
         return desk.place
     is_ours = os.path.realpath(found.common) == os.path.realpath(desk.place.common)
     return found if is_ours and found.work_tree else desk.place
+
+
+def ignored(desk: Desk, files: Iterable[File]) -> set[File]:
+    """Those FILES that anybody may change, whoever holds them: the ignore file of their worktree names them."""
+    rules: dict[place.Place, Ignoring | None] = {}
+    found = set()
+    for file in files:
+        if file.place not in rules:
+            rules[file.place] = _ignoring(desk, file.place)
+        if (rule := rules[file.place]) and rule.ignores(file.scope.path or file.scope.text):
+            found.add(file)
+    return found
+
+
+def _ignoring(desk: Desk, here: place.Place) -> Ignoring | None:
+    """What is ignored HERE, as the guard of a commit sees it. git is only asked where there is an ignore file."""
+    if here.work_tree is None or not os.path.lexists(os.path.join(here.work_tree, tree.IGNORE_FILE)):
+        return None
+    from bb.ledger.staging import Coming  # noqa: PLC0415  (few repositories have that file)
+
+    return Coming(here, desk.env).ignoring(ignore_case=tree.minds_no_case(here))
 
 
 def holder(judged: dict[str, Any], who: str | None) -> dict[str, Any]:

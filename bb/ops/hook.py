@@ -13,7 +13,19 @@ from bb.ledger.place import NotARepository
 from bb.ops import agent as agents
 from bb.ops import check, life
 from bb.ops.catalogue import op
-from bb.ops.editors import REFUSED, Host, Payload, Worker, holder, listen, passed, refused, scopes_of, worker
+from bb.ops.editors import (
+    REFUSED,
+    Host,
+    Payload,
+    Worker,
+    files_of,
+    holder,
+    ignored,
+    listen,
+    passed,
+    refused,
+    worker,
+)
 from bb.ops.params import AgentId, Plain
 
 TYPE_CHECKING = False
@@ -23,7 +35,9 @@ if TYPE_CHECKING:
 
     from bb.coordination.editors import Heard
     from bb.coordination.scopes import Scope
+    from bb.ledger.holdings import Holdings
     from bb.ops.desk import Desk
+    from bb.ops.editors import File
 
 LONGEST_NAME = 200  # of a path or a bead, in a sentence
 
@@ -95,26 +109,37 @@ def post_tool(
         if who is None:
             return passed(heard)
         agents.heartbeat(desk, agent=AgentId(who))
-        scopes = scopes_of(desk, heard)
-        changed = _held_by_others(desk, who, scopes) if scopes else []
+        files = files_of(desk, heard.paths)
+        changed = _held_by_others(desk, who, files) if files else {}
         if changed:
-            _report(desk, who, scopes)
+            _report(desk, who, [file.scope for file in changed])
     except NotARepository:
         return passed(heard)
     except (BbError, NotUnderstood) as error:
         return passed(heard, f"bb: {error}")
     if not changed:
         return passed(heard)
-    them = holder(changed[0], who)["agent_id"]
-    news = f"bb: you have changed what another agent holds: {_whose(changed[0], who)}."
+    first = next(iter(changed.values()))
+    them = holder(first, who)["agent_id"]
+    news = f"bb: you have changed what another agent holds: {_whose(first, who)}."
     ways = f"Undo your change with your editor, or tell {them}: bb agent send --from {who} --to {them}."
     return passed(heard, reply=editors.told(heard, f"{news} {ways}"))
 
 
-def _held_by_others(desk: Desk, who: str, scopes: Sequence[Scope]) -> list[dict[str, Any]]:
+def _held_by_others(desk: Desk, who: str, files: Sequence[File]) -> dict[File, dict[str, Any]]:
     held = desk.holdings(desk.store.caught_up(), desk.now())
-    found = (check.judged(held, scope, who) for scope in scopes)
-    return [each for each in found if each["verdict"] == check.HELD]
+    return _that_are(check.HELD, desk, _verdicts(held, files, who))
+
+
+def _verdicts(held: Holdings, files: Sequence[File], who: str | None) -> dict[File, dict[str, Any]]:
+    return {file: check.judged(held, file.scope, who) for file in files}
+
+
+def _that_are(verdict: str, desk: Desk, found: dict[File, dict[str, Any]]) -> dict[File, dict[str, Any]]:
+    """The files of that VERDICT, without those that the ignore file leaves to everybody."""
+    meant = [file for file, each in found.items() if each["verdict"] == verdict]
+    left_to_all = ignored(desk, meant)
+    return {file: found[file] for file in meant if file not in left_to_all}
 
 
 def _report(desk: Desk, who: str, scopes: Sequence[Scope]) -> None:
@@ -132,8 +157,8 @@ def _edit(desk: Desk, heard: Heard, named: str | None, bead: str | None) -> dict
         if not desk.store.exists:
             return passed(heard)
         who = worker(desk, heard, named)
-        scopes = scopes_of(desk, heard)
-        return _judged(desk, heard, who, scopes, bead) if scopes else passed(heard)
+        files = files_of(desk, heard.paths)
+        return _judged(desk, heard, who, files, bead) if files else passed(heard)
     except NotARepository:
         return passed(heard)
     except Exception as error:
@@ -151,7 +176,7 @@ def _no_verdict(heard: Heard, who: str | None, error: Exception) -> dict[str, An
     return refused(heard, why) if who else passed(heard, why, reply=editors.shown(why))
 
 
-def _judged(desk: Desk, heard: Heard, who: str | None, scopes: Sequence[Scope], bead: str | None) -> dict[str, Any]:
+def _judged(desk: Desk, heard: Heard, who: str | None, files: Sequence[File], bead: str | None) -> dict[str, Any]:
     index = desk.store.caught_up()
     if who:
         life.in_service(index, who)
@@ -159,15 +184,16 @@ def _judged(desk: Desk, heard: Heard, who: str | None, scopes: Sequence[Scope], 
         from bb.ledger.journal import LedgerDamaged  # noqa: PLC0415
 
         raise LedgerDamaged(f"line {damages[0].n} of {damages[0].writer} is damaged: {damages[0].reason}")
-    held = desk.holdings(index, desk.now())
-    found = [check.judged(held, scope, who) for scope in scopes]
-    if in_way := [each for each in found if each["verdict"] == check.HELD]:
+    found = _verdicts(desk.holdings(index, desk.now()), files, who)
+    if in_way := list(_that_are(check.HELD, desk, found).values()):
         if who:
             return refused(heard, _why_not(in_way, who))
         known = f"bb: {_whose(in_way[0], None)}. Nobody told bb which agent edits it, so it passes as a person's edit."
         return passed(heard, known, reply=editors.shown(known))
-    free = [scope for scope, each in zip(scopes, found, strict=True) if each["verdict"] == check.FREE]
-    return _reserved(desk, heard, who, free, bead) if free and who and bead is not None else passed(heard)
+    if not who or bead is None:
+        return passed(heard)
+    free = [file.scope for file in _that_are(check.FREE, desk, found)]
+    return _reserved(desk, heard, who, free, bead) if free else passed(heard)
 
 
 def _reserved(desk: Desk, heard: Heard, who: str, scopes: Sequence[Scope], bead: str) -> dict[str, Any]:

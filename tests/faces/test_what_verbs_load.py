@@ -218,6 +218,23 @@ def test_the_hooks_of_editors_load_no_more_than_the_verbs_they_ask(tmp_path: Pat
         assert sorted(modules & NEVER_HOT - (WARM if name in HOOKS else set())) == [], name
 
 
+def test_an_ignore_file_is_read_once_somebody_holds_what_is_edited(tmp_path: Path):
+    repo = scratch(tmp_path / "repo")
+    for name in ("amber-otter", "cobalt-harbor"):
+        repo.bb("agent", "register", "--name", name, "--role", "builder")
+    repo.bb("agent", "reserve", "--agent", "cobalt-harbor", "--scope", "src", "--bead", "bb-1")
+    (repo.path / ".bbignore").write_text("src/\n")
+    repo.git("add", ".")
+    repo.git("commit", "--quiet", "-m", "Ignore")
+
+    _, held = loaded(repo.path, ["hook", "pre-tool", *AMBER, "--payload", EDIT % "PreToolUse"])
+    _, free = loaded(repo.path, ["hook", "pre-tool", *AMBER, "--payload", HOOKS["an edit that passes"][1]])
+
+    assert sorted(held & NEVER_HOT - WARM) == ["select"]  # git is asked for it
+    assert "bb.coordination.ignoring" in held
+    assert not {"bb.coordination.ignoring", "bb.ledger.staging", "bb.ledger.git"} & free
+
+
 OF_EVERY_LINE = {"ledger.export", "ledger.rotate"}  # where the fast decoder repays its import
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.stories.agents.agents_support import HARBOR, OTTER, after, crew, nothing_written, reserve
+from tests.stories.agents.agents_support import HARBOR, OTTER, after, crew, incursions, nothing_written, reserve
 from tests.stories.editors.editors_support import hook, payload, refusal, reply
 from tests.support import Scratch
 
@@ -196,6 +196,44 @@ def test_a_first_edit_reserves_for_the_bead_that_was_named_and_never_what_is_hel
     hook(repo, "pre-tool", "gemini/write-file", "--auto-reserve", "--bead", "bb-9", BB_AGENT=OTTER, **said)
     (made,) = repo.json("agent", "status", "--agent", OTTER).data["reservations"]
     assert (made["scope"], made["bead_id"]) == ("docs/new.md", "bb-9")
+
+
+# -- .bbignore
+
+
+def ignoring(repo: Scratch, *names: str) -> None:
+    (repo.path / ".bbignore").write_text("".join(f"{name}\n" for name in names))
+    repo.git("add", ".bbignore")
+    repo.git("commit", "--quiet", "-m", "Ignore")
+
+
+def test_what_the_committed_ignore_file_names_is_neither_refused_nor_reserved_nor_reported(repo: Scratch):
+    ignoring(repo, "*.lock")
+    reserve(repo, HARBOR, "src/uv.lock")
+    for name in ("src/uv.lock", "docs/uv.lock"):
+        said = {"tool_input": {"file_path": name}, "BB_AGENT": OTTER}
+        with nothing_written(repo):
+            ran = hook(repo, "pre-tool", "claude/write", "--auto-reserve", **said)
+        assert (ran.status, ran.out, ran.err) == (0, "", ""), name
+        assert hook(repo, "post-tool", "claude/after-write", **said).out == ""
+
+    assert incursions(repo) == []
+    assert "src/a.py" in refusal(hook(repo, "pre-tool", "claude/write", BB_AGENT=OTTER))
+
+
+def test_an_edit_does_not_choose_what_is_ignored(repo: Scratch):
+    (repo.path / ".bbignore").write_text("src/\n")
+
+    assert "src/a.py" in refusal(hook(repo, "pre-tool", "claude/write", BB_AGENT=OTTER))
+
+
+def test_every_worktree_has_an_ignore_file_of_its_own(repo: Scratch, tmp_path: Path):
+    repo.git("worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
+    ignoring(repo, "src/")
+    there = {"tool_input": {"file_path": str(tmp_path / "side" / "src" / "a.py")}}
+
+    assert refusal(hook(repo, "pre-tool", "claude/write", BB_AGENT=OTTER)) == ""
+    assert "src/a.py" in refusal(hook(repo, "pre-tool", "claude/write", BB_AGENT=OTTER, **there))
 
 
 def test_what_cannot_be_reserved_is_not_edited(repo: Scratch):
