@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from bb.coordination.writes import Write
+
 CLAUDE, CODEX, GEMINI = "claude", "codex", "gemini"
 HOSTS = (CLAUDE, CODEX, GEMINI)
 OTHER = "other"  # nobody we know; that exit status 2 refuses a tool is understood by everybody
@@ -63,6 +65,7 @@ class Heard(Record):
     tool: str
     paths: tuple[str, ...]  # of the files that the tool would change
     command: str  # what the tool would hand to a shell
+    written: tuple[Write, ...]  # what that would write
     is_going_on: bool  # this stop comes of our having asked to go on
     source: str  # how a session starts
 
@@ -82,6 +85,7 @@ def heard(payload: Any, moment: str, host: str | None = None) -> Heard:
     tool, given = _text(payload, "tool_name"), payload.get("tool_input")
     given = given if isinstance(given, dict) else {}
     name = tool.rpartition("__")[2] if tool.startswith("mcp__") else tool
+    command = _command(name, given)
     return Heard(
         host=speaks,
         moment=moment,
@@ -90,7 +94,8 @@ def heard(payload: Any, moment: str, host: str | None = None) -> Heard:
         cwd=_text(payload, "cwd"),
         tool=tool,
         paths=_paths(name, given),
-        command=_command(name, given),
+        command=command,
+        written=_written(command) if command and moment == PRE_TOOL else (),
         is_going_on=payload.get("stop_hook_active") is True,
         source=_text(payload, "source"),
     )
@@ -141,6 +146,12 @@ def _command(name: str, given: dict[str, Any]) -> str:
         if isinstance(value, list) and all(isinstance(word, str) for word in value):
             return " ".join("'" + word.replace("'", "'\\''") + "'" for word in value)
     return ""
+
+
+def _written(command: str) -> tuple[Write, ...]:
+    from bb.coordination import writes  # noqa: PLC0415  (an edit is no shell command)
+
+    return tuple(writes.found(command))
 
 
 def _text(given: dict[str, Any], member: str) -> str:

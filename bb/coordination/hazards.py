@@ -19,6 +19,7 @@ Alone in a clone, everything passes.
 from __future__ import annotations
 
 from bb.coordination import shell
+from bb.coordination.arguments import Words
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
@@ -76,7 +77,7 @@ def found(text: str) -> list[Hazard]:
 def _hazard(run: shell.Run) -> Hazard | None:
     if run.words[0] != "git":
         return None
-    words, directory = _from_verb_on(run)
+    words, directory = from_verb_on(run)
     if not words or words[0] not in VERBS:
         return None
     hazard = VERBS[words[0]](words[1:])
@@ -86,7 +87,7 @@ def _hazard(run: shell.Run) -> Hazard | None:
 GLOBAL_WITH_VALUE = frozenset(["-c", "--namespace", "--exec-path", "--config-env", "--super-prefix", "--attr-source"])
 
 
-def _from_verb_on(run: shell.Run) -> tuple[list[str], str | None]:
+def from_verb_on(run: shell.Run) -> tuple[list[str], str | None]:
     """git's verb and what follows, and the directory it works in."""
     words, directory = list(run.words[1:]), run.directory
     while words and words[0].startswith("-"):
@@ -100,44 +101,6 @@ def _from_verb_on(run: shell.Run) -> tuple[list[str], str | None]:
         elif option in GLOBAL_WITH_VALUE and words:
             words.pop(0)
     return words, directory
-
-
-class _Words:
-    """A verb's options, by their letter or long name, and its operands. VALUED options take the next word."""
-
-    def __init__(self, words: Sequence[str], valued: str = "") -> None:
-        self.options: set[str] = set()
-        self.operands: list[str] = []
-        self.behind: list[str] | None = None  # what stands behind `--`
-        takes_value = valued.split()
-        rest = iter(words)
-        for word in rest:
-            if word == "--":
-                self.behind = list(rest)
-            elif word.startswith("--"):
-                self.options.add(word.partition("=")[0])
-                if word in takes_value:
-                    next(rest, None)
-            elif word.startswith("-") and len(word) > 1:
-                self._bundle(word[1:], takes_value, rest)
-            else:
-                self.operands.append(word)
-
-    def _bundle(self, letters: str, takes_value: list[str], rest: object) -> None:
-        for place, letter in enumerate(letters):
-            self.options.add(f"-{letter}")
-            if f"-{letter}" in takes_value:
-                if place == len(letters) - 1:
-                    next(rest, None)  # type: ignore[call-overload]
-                break
-
-    def has(self, *names: str) -> bool:
-        return not self.options.isdisjoint(names)
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """What may be paths: all behind `--`, or else all operands, some of which may be revisions."""
-        return tuple(self.operands if self.behind is None else self.behind)
 
 
 def _make(kind: str, paths: Sequence[str] = (), **more: bool) -> Hazard:
@@ -154,24 +117,24 @@ def _stash(words: Sequence[str]) -> Hazard | None:
 
 
 def _reset(words: Sequence[str]) -> Hazard | None:
-    return _discard_all() if _Words(words).has("--hard", "--merge") else None
+    return _discard_all() if Words(words).has("--hard", "--merge") else None
 
 
 def _clean(words: Sequence[str]) -> Hazard | None:
-    given = _Words(words, "-e --exclude")
+    given = Words(words, "-e --exclude")
     if not given.has("-f", "--force") or given.has("-n", "--dry-run"):
         return None
     return _make(CLEAN, given.paths or (".",), is_sweeping=True, with_ignored=given.has("-x", "-X"))
 
 
 def _push(words: Sequence[str]) -> Hazard | None:
-    given = _Words(words, "-o --push-option --receive-pack --exec --repo")
+    given = Words(words, "-o --push-option --receive-pack --exec --repo")
     is_forced = given.has("-f", "--force", "--mirror") or any(each.startswith("+") for each in given.operands)
     return _make(PUSH) if is_forced and not given.has("-n", "--dry-run") else None
 
 
 def _checkout(words: Sequence[str]) -> Hazard | None:
-    given = _Words(words, "-b -B --orphan --conflict --pathspec-from-file")
+    given = Words(words, "-b -B --orphan --conflict --pathspec-from-file")
     if given.behind is None and given.has("-f", "--force"):
         return _discard_all()
     if given.has("-b", "-B", "--orphan") or not given.paths:
@@ -180,9 +143,9 @@ def _checkout(words: Sequence[str]) -> Hazard | None:
 
 
 def _restore(words: Sequence[str]) -> Hazard | None:
-    given = _Words(words, "-s --source -U --unified --conflict --pathspec-from-file")
+    given = Words(words, "-s --source -U --unified --conflict --pathspec-from-file")
     is_index_only = given.has("-S", "--staged") and not given.has("-W", "--worktree")
-    return None if is_index_only or not given.paths else _over([*given.operands, *(given.behind or [])])
+    return None if is_index_only or not given.paths else _over(given.everything)
 
 
 def _over(paths: Sequence[str]) -> Hazard:
@@ -191,16 +154,16 @@ def _over(paths: Sequence[str]) -> Hazard:
 
 
 def _switch(words: Sequence[str]) -> Hazard | None:
-    given = _Words(words, "-c -C --create --force-create --orphan --conflict")
+    given = Words(words, "-c -C --create --force-create --orphan --conflict")
     is_forced = given.has("-f", "--force", "--discard-changes")
     return _discard_all() if is_forced else None
 
 
 def _add(words: Sequence[str]) -> Hazard | None:
-    given = _Words(words, "--chmod --pathspec-from-file")
+    given = Words(words, "--chmod --pathspec-from-file")
     if given.has("-n", "--dry-run"):
         return None
-    paths = [*given.operands, *(given.behind or [])]
+    paths = given.everything
     is_update = given.has("-u", "--update")
     if not paths and (is_update or given.has("-A", "--all", "--no-ignore-removal")):
         return _make(GATHER, WHOLE, only_tracked=is_update)
@@ -208,7 +171,7 @@ def _add(words: Sequence[str]) -> Hazard | None:
 
 
 def _commit(words: Sequence[str]) -> Hazard | None:
-    given = _Words(
+    given = Words(
         words,
         "-m --message -F --file -C -c --reuse-message --reedit-message -t --template --author --date --fixup --squash "
         "--trailer --cleanup",
@@ -217,25 +180,25 @@ def _commit(words: Sequence[str]) -> Hazard | None:
         return None
     if given.has("-a", "--all"):
         return _make(GATHER, WHOLE, only_tracked=True)
-    paths = [*given.operands, *(given.behind or [])]
+    paths = given.everything
     return _make(GATHER, paths, only_tracked=True) if paths else None
 
 
 def _worktree(words: Sequence[str]) -> Hazard | None:
-    given = _Words(words[1:])
+    given = Words(words[1:])
     is_about_one = words[:1] in (["remove"], ["move"]) and given.paths
     return _make(WORKTREE, given.paths[:1], is_sweeping=given.has("-f", "--force")) if is_about_one else None
 
 
 def _branch(words: Sequence[str]) -> Hazard | None:
-    given = _Words(words, "-u --set-upstream-to")
+    given = Words(words, "-u --set-upstream-to")
     if given.has("-D", "-d", "--delete"):
         return _make(BRANCH, given.paths) if not given.has("-r", "--remotes") else None
     return _make(BRANCH, given.paths[:2]) if given.has("-M", "-f", "--force") else None
 
 
 def _rebase(words: Sequence[str]) -> Hazard | None:
-    given = _Words(words, "-x --exec -s --strategy -X --strategy-option --onto -C")
+    given = Words(words, "-x --exec -s --strategy -X --strategy-option --onto -C")
     steps = ("--abort", "--continue", "--skip", "--quit", "--edit-todo", "--show-current-patch")
     return (
         None if given.has(*steps) else _make(AUTOSTASH, WHOLE, is_sweeping=given.has("--autostash"), only_tracked=True)
@@ -243,7 +206,7 @@ def _rebase(words: Sequence[str]) -> Hazard | None:
 
 
 def _pull(words: Sequence[str]) -> Hazard | None:
-    given = _Words(words, "-s --strategy -X --strategy-option --depth")
+    given = Words(words, "-s --strategy -X --strategy-option --depth")
     return _make(AUTOSTASH, WHOLE, is_sweeping=True, only_tracked=True) if given.has("--autostash") else None
 
 

@@ -3,6 +3,8 @@
 Only as much of the shell's language as that takes: quotes, operators, redirections, here-documents, substitutions,
 subshells, `cd`, programs that start programs (`env`, `sudo`, `bash -c`). What a variable holds is not known, so a
 directory that depends on one is not known either. What cannot be read yields nothing.
+
+What is redirected into a file is told as if a program called `>` had been given it.
 """
 
 from __future__ import annotations
@@ -18,8 +20,9 @@ DEEPEST = 8  # levels of shells within shells
 
 BLANK = " \t\r"
 # Longer ones first, so that each is found before its own beginning.
-OPERATORS = ("<<<", "&>>", "<<-", "&&", "||", ";;", "|&", ">>", "<<", ">&", "<&", "&>", ">|", "<>", *";&|()<>\n")
+OPERATORS = ("<<<", "&>>", "<<-", "&&", "||", ";;", "|&", ">>", "<<", ">&", "<&", "&>", ">|", "<>", "((", *";&|()<>\n")
 REDIRECTIONS = frozenset(["<<<", "&>>", "<<-", ">>", "<<", ">&", "<&", "&>", ">|", "<>", "<", ">"])
+INTO_A_FILE = frozenset(["&>>", ">>", "&>", ">|", ">", ">&"])
 NUMBER = "2>"  # of the stream that a redirection is about
 HERE_DOCUMENTS = frozenset(["<<", "<<-"])
 RESERVED = frozenset(
@@ -39,7 +42,8 @@ STARTERS: dict[str, tuple[frozenset[str], int]] = {
     "exec": (frozenset(["-a"]), 0),
     **dict.fromkeys(["command", "builtin", "nohup", "setsid", "time"], (frozenset(), 0)),
 }
-MOVES = frozenset(["cd", "pushd"])
+MOVES = frozenset(["cd", "pushd", "popd"])
+INTO = ">"  # the program that a redirection counts as
 ELSEWHERE = ("GIT_DIR=", "GIT_WORK_TREE=", "GIT_COMMON_DIR=")  # set before a command, they make it act somewhere else
 
 
@@ -60,6 +64,11 @@ class _Operator(str):
 
 def runs(text: str, directory: str | None = ".", depth: int = 0) -> list[Run]:
     """The programs that TEXT would start, in order, as far as can be told; none where it cannot be read."""
+    return [step for step in steps(text, directory, depth) if step.words[0] != INTO]
+
+
+def steps(text: str, directory: str | None = ".", depth: int = 0) -> list[Run]:
+    """The programs that TEXT would start, and what it would redirect into files."""
     if len(text) > LONGEST or depth > DEEPEST:
         return []
     reader = _Reader(text)
@@ -68,7 +77,7 @@ def runs(text: str, directory: str | None = ".", depth: int = 0) -> list[Run]:
     except Unreadable:
         return []
     found = list(_Commands(directory, depth).of(tokens))
-    return [*found, *(run for inner in reader.inner for run in runs(inner, directory, depth + 1))]
+    return [*found, *(step for inner in reader.inner for step in steps(inner, directory, depth + 1))]
 
 
 class _Reader:
@@ -182,7 +191,8 @@ class _Reader:
             else:
                 depth += (character == "(") - (character == ")")
             place += 1
-        self.inner.append(self._text[start : place - 1])
+        is_sum = self._text.startswith("((", start - 1)  # which is told apart by both of its parentheses
+        self.inner.append(self._text[start - is_sum : place - 1])
         self._place = place
         return "$()"
 
@@ -216,6 +226,8 @@ class _Commands:
         self._directory = directory
         self._outer: list[str | None] = []  # where the shells around a subshell are
         self._depth = depth
+        self._is_test = False  # between `[[` and `]]`, where `>` compares
+        self._sum: int | None = None  # so many parentheses stand around `((`, within which `>` compares as well
 
     def of(self, tokens: list[str]) -> Iterator[Run]:
         words: list[str] = []
@@ -223,18 +235,31 @@ class _Commands:
         for piece in rest:
             if not isinstance(piece, _Operator):
                 words.append(piece)
+                self._is_test = piece == "[[" or (self._is_test and piece != "]]")
             elif piece in REDIRECTIONS:
-                next(rest, None)  # where to
+                target = next(rest, None)
+                if target is not None and self._is_written(piece, target):
+                    yield Run((INTO, target), self._directory)
             elif piece != NUMBER:
                 yield from self._command(words)
                 words = []
                 self._enter_or_leave(piece)
 
+    def _is_written(self, operator: str, target: str) -> bool:
+        """Whether that is a redirection into a file, and none into another stream such as `>&2`."""
+        is_stream = operator == ">&" and target.rstrip("-").isdigit()
+        is_compared = self._is_test or self._sum is not None
+        return operator in INTO_A_FILE and not (is_stream or is_compared or isinstance(target, _Operator))
+
     def _enter_or_leave(self, operator: str) -> None:
-        if operator == "(":
-            self._outer.append(self._directory)
+        if operator in ("(", "(("):
+            if operator == "((" and self._sum is None:
+                self._sum = len(self._outer)
+            self._outer += [self._directory] * len(operator)
         elif operator == ")" and self._outer:
             self._directory = self._outer.pop()
+            if self._sum is not None and len(self._outer) <= self._sum:
+                self._sum = None
 
     def _command(self, words: list[str]) -> Iterator[Run]:
         """The program that WORDS start, or those that it is given to start."""
@@ -247,9 +272,9 @@ class _Commands:
         if name in MOVES:
             self._directory = self._moved(words[1:])
         elif name == "eval":
-            yield from runs(" ".join(words[1:]), directory, self._depth + 1)
+            yield from steps(" ".join(words[1:]), directory, self._depth + 1)
         elif name in SHELLS and (script := _script(words[1:])):
-            yield from runs(script, directory, self._depth + 1)
+            yield from steps(script, directory, self._depth + 1)
         else:
             yield Run((name, *words[1:]), directory)
 

@@ -76,13 +76,15 @@ def _stand(desk: Desk, heard: Heard) -> None:
     """Stand where the editor does, in the repository that matters: that of the files it is about to change.
 
     An agent that has gone elsewhere, into another repository or none, may still change files of this one by their full
-    names. So the first place counts that has a ledger; a relative name is always meant from where the agent is.
+    names. So the first place counts that has a ledger; a relative name is always meant from where the agent is. What a
+    command writes elsewhere comes last, for the command may do more where the agent is.
     """
     base = heard.cwd if os.path.isabs(heard.cwd) and os.path.isdir(heard.cwd) else desk.cwd
     files = [os.path.dirname(os.path.join(base, path)) for path in heard.paths[:MOST_FOLDERS]]
     projects = [desk.env.get(name, "") for name in PROJECTS]
+    written = [os.path.dirname(os.path.join(base, write.path)) for write in heard.written[:MOST_FOLDERS]]
     found = None
-    for folder in dict.fromkeys([*files, base, desk.cwd, *filter(os.path.isabs, projects)]):
+    for folder in dict.fromkeys([*files, base, desk.cwd, *filter(os.path.isabs, projects), *written]):
         try:
             here = place.find(folder, {})
         except (place.NotARepository, ValueError):
@@ -105,7 +107,7 @@ def session_of(desk: Desk, heard: Heard) -> editor_sessions.Session:
 
 
 class File(Record):
-    """A file that a tool would change: as everybody here calls it, and the worktree that it lies in."""
+    """A file or a whole folder that a tool would change: as everybody here calls it, and the worktree it lies in."""
 
     scope: Scope
     place: place.Place
@@ -122,12 +124,25 @@ def files_of(desk: Desk, paths: Sequence[str]) -> list[File]:
     return list({file.scope.text: file for file in found}.values())
 
 
+def written_by(desk: Desk, heard: Heard) -> list[str]:
+    """The paths that a shell command would write."""
+    found = []
+    for write in heard.written:
+        path = os.path.join(desk.cwd, write.path)
+        if write.name is None or not os.path.isdir(path):
+            found.append(path)
+        elif write.name:
+            found.append(os.path.join(path, write.name))
+    return found
+
+
 def _file(desk: Desk, path: str) -> File | None:
     written = os.path.join(desk.cwd, path)
     for each in dict.fromkeys([written, os.path.realpath(written)]):
         here = _place_of(desk, each)
         try:
-            return File(tree.scope_of(here, desk.cwd, each, is_path=True).but(is_file=True), here)
+            lies = tree.scope_of(here, desk.cwd, each, is_path=True)
+            return File(lies.but(is_file=not os.path.isdir(each)), here)
         except ScopeOutside:
             continue
     return None

@@ -25,6 +25,7 @@ from bb.ops.editors import (
     passed,
     refused,
     worker,
+    written_by,
 )
 from bb.ops.params import AgentId, Plain
 
@@ -69,21 +70,21 @@ def pre_tool(
     """May this tool run? What an editor asks before every edit and every shell command.
 
     Reads what the editor sends on stdin, and answers in its form: nothing when there is no objection, a refusal with
-    its reason when another agent holds the file. What is not understood passes, with a note on stderr; an edit by a
-    known agent whose verdict cannot be had is refused. A person is told, and not stopped.
+    its reason when another agent holds the file, be it edited or written by a shell command. What is not understood
+    passes, with a note on stderr; an edit by a known agent whose verdict cannot be had is refused. A person is told,
+    and not stopped.
     """
     try:
         heard = listen(desk, editors.PRE_TOOL, host, payload)
     except NotUnderstood as error:
         return passed(None, f"bb: not understood, so it passes: {error}")
+    wanted = bead if auto_reserve else None
     if heard.paths:
-        answer = _edit(desk, heard, agent, bead if auto_reserve else None)
+        answer = _edit(desk, heard, agent, wanted)
         if answer["verdict"] == REFUSED or answer["reply"] or not heard.command:
             return answer
     if heard.command:
-        from bb.ops import hazard  # noqa: PLC0415  (an edit is no shell command)
-
-        return hazard.judged(desk, heard, agent)
+        return _command(desk, heard, agent, wanted)
     if editors.is_edit(heard):
         return passed(heard, f"bb: {heard.tool[:40]} names no file, so it passes")
     return passed(heard)
@@ -167,6 +168,28 @@ def _edit(desk: Desk, heard: Heard, named: str | None, bead: str | None) -> dict
         return _no_verdict(heard, who, error)  # an editor takes any failure for a yes, so even a bug says no here
 
 
+def _command(desk: Desk, heard: Heard, named: str | None, bead: str | None) -> dict[str, Any]:
+    """May this command line be run? It may write files, and hurt others by what it makes git do."""
+    from bb.ops import hazard  # noqa: PLC0415  (an edit is no shell command)
+
+    answer = _written(desk, heard, named, bead) if heard.written else passed(heard)
+    if answer["verdict"] == REFUSED or answer["reply"]:
+        return answer
+    judged = hazard.judged(desk, heard, named)
+    return judged | {"notes": [*answer["notes"], *judged["notes"]]}
+
+
+def _written(desk: Desk, heard: Heard, named: str | None, bead: str | None) -> dict[str, Any]:
+    """May these files be written? As with an edit, but what cannot be told passes, as with any command."""
+    try:
+        files = files_of(desk, written_by(desk, heard)) if os.path.isdir(desk.place.store) else []
+        return _judged(desk, heard, worker(desk, heard, named), files, bead) if files else passed(heard)
+    except NotARepository:
+        return passed(heard)
+    except (BbError, NotUnderstood) as error:
+        return passed(heard, f"bb cannot tell whether this writes what others hold, so it passes: {error}")
+
+
 def _no_verdict(heard: Heard, who: str | None, error: Exception) -> dict[str, Any]:
     """Nobody can tell: an agent is stopped, a person is told."""
     is_known = isinstance(error, BbError | NotUnderstood)
@@ -230,10 +253,15 @@ def _why_not(in_way: Sequence[dict[str, Any]], who: str) -> str:
 def _whose(found: dict[str, Any], who: str | None) -> str:
     """`src/a.py is reserved by cobalt-harbor for bb-12 (active, until …)`."""
     first = holder(found, who)
+    path, scope = _short(found["path"]), _short(first["scope"])
     over = "its time was over at" if first["is_expired"] else "until"
-    scope = "" if first["scope"] == found["path"] else f" as part of {_short(first['scope'])}"
+    part = ""
+    if path == "." or scope.startswith(f"{path}/"):
+        path = f"{scope} in {path}"
+    elif scope != path:
+        part = f" as part of {scope}"
     return (
-        f"{_short(found['path'])} is reserved by {first['agent_id']}{scope} for {_short(first['bead_id'])} "
+        f"{path} is reserved by {first['agent_id']}{part} for {_short(first['bead_id'])} "
         f"({first['liveness']}, {over} {first['expires_at']})"
     )
 

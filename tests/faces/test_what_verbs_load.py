@@ -194,6 +194,7 @@ HOOKS = {
     "an edit that passes": ("pre-tool", (EDIT % "PreToolUse").replace("src", "docs")),
     "a command that is refused": ("pre-tool", STASH),
     "another": ("pre-tool", PUSH),
+    "a command that writes what is held": ("pre-tool", SHELL % ("PreToolUse", "rm src/a.py")),
     "an edit is made": ("post-tool", EDIT % "PostToolUse"),
     "a prompt": ("prompt", "{}"),
     "a stop": ("stop", "{}"),
@@ -201,6 +202,7 @@ HOOKS = {
 # A command that touches changes asks git for them, and only then: that is a process more.
 PLAIN = {
     "a command": ("pre-tool", SHELL % ("PreToolUse", "ls | grep git && git status")),
+    "a command that writes elsewhere": ("pre-tool", SHELL % ("PreToolUse", "rm /tmp/x; ls > /dev/null 2>&1")),
     "what is not understood": ("pre-tool", "junk"),
     "a command was run": ("post-tool", SHELL % ("PostToolUse", "ls")),
 }

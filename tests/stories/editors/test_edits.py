@@ -198,6 +198,83 @@ def test_a_first_edit_reserves_for_the_bead_that_was_named_and_never_what_is_hel
     assert (made["scope"], made["bead_id"]) == ("docs/new.md", "bb-9")
 
 
+# -- what a shell writes
+
+
+def run(repo: Scratch, command: str, *words: str, cwd: Path | None = None, agent: str = OTTER) -> str:
+    """Why the shell must not run a COMMAND; empty when it may."""
+    name = "claude/bash"
+    return refusal(hook(repo, "pre-tool", name, *words, cwd=cwd, BB_AGENT=agent, command=command))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("echo x > src/a.py", "cd src && sed -i s/x/y/ a.py", "ls | tee -a src/a.py", "perl -pi -e 's/x/y/' src/a.py"),
+        *("cp b/a.py src", "cp b.py src/a.py", "mv src/a.py b.py", "mv b/a.py src/", "rm -f src/a.py", "rm -rf src"),
+        *("git rm src/a.py", "git mv src/a.py b.py", "truncate -s 0 src/a.py", "dd if=/dev/zero of=src/a.py"),
+        *("git mv src old", "touch docs/b.md src/a.py", "bash -lc 'ls > src/a.py'", "install b.py src/a.py"),
+    ],
+)
+def test_a_shell_is_refused_what_another_agent_holds_like_any_edit(repo: Scratch, command: str):
+    with nothing_written(repo):
+        why = run(repo, command)
+    assert f"reserved by {HARBOR} for bb-1" in why
+    assert run(repo, command, agent=HARBOR) == ""
+
+
+def test_a_folder_is_refused_for_what_lies_in_it(repo: Scratch):
+    assert f"src/a.py in src is reserved by {HARBOR}" in run(repo, "rm -rf src")
+    assert f"src/a.py in . is reserved by {HARBOR}" in run(repo, "mv . ../away")
+
+
+def test_a_shell_may_read_and_write_everything_else(repo: Scratch, tmp_path: Path):
+    for command in (
+        *(
+            "cat src/a.py 2>&1 > /dev/null",
+            "wc < src/a.py",
+            "sed -n 1p src/a.py > b.py",
+            "cp src/a.py b.py",
+            "touch src/b.py",
+        ),
+        *(
+            f"rm -rf {tmp_path}/x",
+            "cd /tmp && rm src/a.py",
+            "rm src/*.pyc",
+            "echo $((3 > 2))",
+            "rm -r docs",
+            "cp x.py src",
+        ),
+    ):
+        ran = hook(repo, "pre-tool", "claude/bash", BB_AGENT=OTTER, command=command)
+        assert (ran.status, ran.out, ran.err) == (0, "", ""), command
+
+
+def test_a_shell_somewhere_else_is_judged_where_the_file_is(repo: Scratch, tmp_path: Path):
+    (tmp_path / "plain").mkdir()
+
+    assert "src/a.py" in run(repo, f"rm {repo.path}/src/a.py", cwd=tmp_path / "plain")
+    assert run(repo, "rm src/a.py", cwd=tmp_path / "plain") == ""
+
+
+def test_what_a_shell_writes_first_is_reserved_where_that_is_wanted(repo: Scratch):
+    ignoring(repo, "*.log")
+
+    assert run(repo, "make > build.log; sed -i s/x/y/ docs/a.md; cat README", "--auto-reserve") == ""
+
+    (made,) = repo.json("agent", "status", "--agent", OTTER).data["reservations"]
+    assert (made["scope"], made["bead_id"]) == ("docs/a.md", "auto")
+
+
+def test_a_person_is_told_and_what_cannot_be_told_passes(repo: Scratch):
+    ran = hook(repo, "pre-tool", "claude/bash", command="rm src/a.py")
+    assert "Nobody told bb which agent" in reply(ran)["systemMessage"]
+
+    ran = hook(repo, "pre-tool", "claude/bash", BB_AGENT="nobody-here", command="rm src/a.py")
+    assert (ran.status, ran.out) == (0, "")
+    assert "cannot tell whether this writes what others hold, so it passes" in ran.err
+
+
 # -- .bbignore
 
 

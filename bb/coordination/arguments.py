@@ -1,0 +1,57 @@
+"""The words that a program is given, told apart: options, their values, and what it is to work on."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+
+class Words:
+    """A program's options, by their letter or long name, and its operands. VALUED options take the next word; what
+    stands behind the letter of a GLUED one belongs to it."""
+
+    def __init__(self, words: Sequence[str], valued: str = "", glued: str = "") -> None:
+        self.options: set[str] = set()
+        self.values: dict[str, str] = {}  # of the valued ones
+        self.operands: list[str] = []
+        self.behind: list[str] | None = None  # what stands behind `--`
+        self._valued, self._glued = valued.split(), glued.split()
+        rest = iter(words)
+        for word in rest:
+            if word == "--":
+                self.behind = list(rest)
+            elif word.startswith("--"):
+                self._long(word, rest)
+            elif word.startswith("-") and len(word) > 1:
+                self._bundle(word[1:], rest)
+            else:
+                self.operands.append(word)
+
+    def _long(self, word: str, rest: Iterator[str]) -> None:
+        name, equals, value = word.partition("=")
+        self.options.add(name)
+        if name in self._valued:
+            self.values[name] = value if equals else next(rest, "")
+
+    def _bundle(self, letters: str, rest: Iterator[str]) -> None:
+        for place, letter in enumerate(letters, 1):
+            name = f"-{letter}"
+            self.options.add(name)
+            if name in self._valued:
+                self.values[name] = letters[place:] or next(rest, "")
+            if name in self._valued or name in self._glued:
+                break
+
+    def has(self, *names: str) -> bool:
+        return not self.options.isdisjoint(names)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """What may be paths: all behind `--`, or else all operands, some of which may be revisions."""
+        return tuple(self.operands if self.behind is None else self.behind)
+
+    @property
+    def everything(self) -> list[str]:
+        """All operands, before `--` and behind it."""
+        return [*self.operands, *(self.behind or [])]
