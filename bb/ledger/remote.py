@@ -76,10 +76,16 @@ def names(git_dir: str) -> list[str]:
 
 def url(git_dir: str, name: str) -> str:
     """Where NAME is pushed to, without what may be secret in it."""
-    done = git.ask(["remote", "get-url", "--push", "--", name], git_dir=git_dir)
-    found = done.out.decode("utf-8", "replace").strip()
-    scheme, mark, rest = found.partition("://")
-    return f"{scheme}{mark}{rest.rpartition('@')[2] if '@' in rest.partition('/')[0] else rest}" if mark else found
+    return _without_secret(_address(git_dir, name, "--push"))
+
+
+def _address(git_dir: str, name: str, *how: str) -> str:
+    return git.ask(["remote", "get-url", *how, "--", name], git_dir=git_dir).out.decode("utf-8", "replace").strip()
+
+
+def _without_secret(address: str) -> str:
+    scheme, mark, rest = address.partition("://")
+    return f"{scheme}{mark}{rest.rpartition('@')[2] if '@' in rest.partition('/')[0] else rest}" if mark else address
 
 
 def checked(name: str) -> str:
@@ -131,11 +137,36 @@ def push(place: Place, name: str, commit: str, expected: str | None, patience: f
     if done.status == 0:
         return
     said = done.out.decode("utf-8", "replace") + done.err
-    if _says(said, MOVED) and "hook declined" not in said:
-        raise Moved(_last_words(said))
-    if "[remote rejected]" in said and "(unpacker error)" not in said and _says(said, MOVED_THERE):
+    is_moved_there = "[remote rejected]" in said and "(unpacker error)" not in said and _says(said, MOVED_THERE)
+    if is_moved_there or (_says(said, MOVED) and "hook declined" not in said):
+        _refuse_two_places(place, name, patience)
         raise Moved(_last_words(said))
     raise _refusal(name, done)
+
+
+def _refuse_two_places(place: Place, name: str, patience: float) -> None:
+    """Refuse where what is fetched from one address never shows what is at the other, to which is pushed. Two addresses
+    may well lead to one repository: then the branch is at the same commit, seen from either."""
+    here, there = (_address(place.common, name, *how) for how in ([], ["--push"]))
+    if here == there:
+        return
+    seen, met = (_branch_at(place, address, patience) for address in (here, there))
+    if None not in (seen, met) and seen != met:
+        here, there = _without_secret(here), _without_secret(there)
+        one = f"`git remote set-url --push {name} URL`"
+        raise PushDenied(
+            f"{name} is fetched from {here} and pushed to {there}, where the ledger is another",
+            hint=f"give each place a remote of its own, or push to where you fetch from: {one}",
+            remote=name,
+            fetched_from=here,
+            pushed_to=there,
+        )
+
+
+def _branch_at(place: Place, address: str, patience: float) -> str | None:
+    """Where the ledger's branch is at an ADDRESS, nothing if there is none; None when that cannot be asked."""
+    done = git.ask([*_from(place), "ls-remote", "--", address, BRANCH], git_dir=place.common, patience=patience)
+    return done.out.decode("ascii", "replace").partition("\t")[0] if done.status == 0 else None
 
 
 def _from(place: Place) -> list[str]:

@@ -293,6 +293,33 @@ def test_an_address_that_stands_for_another_is_that(there: Clone):
     assert_travels(here, there)
 
 
+def test_two_addresses_of_one_repository_are_one_remote(origin: Path, there: Clone):
+    here = cloned(there, "--branch=main")
+    here.git("config", "remote.origin.pushurl", f"file://{origin}")
+
+    assert_travels(here, there)
+    there.ask("agent.reserve", agent=COBALT, scope=["web"], bead="bb-1")
+    there.sync()
+    here.ask("agent.reserve", agent=AMBER, scope=["app"], bead="bb-1")
+    assert here.sync()["went"] == 1, "somebody was faster, and that is all"
+
+
+def test_a_remote_that_is_pushed_elsewhere_than_it_is_fetched_from_is_told_by_both_places(tmp_path: Path, there: Clone):
+    here = cloned(there, "--branch=main")
+    fork = hub(tmp_path / "fork.git")
+    here.git("remote", "set-url", "--push", "origin", f"file://me:secret@localhost{fork}")
+    here.ask("agent.register", name=AMBER, role="builder")
+
+    refusal = here.refused("sync", publish=True)
+
+    assert refusal.code == "PUSH_DENIED"
+    assert str(there.path.parent / "hub.git") in refusal.message
+    assert str(fork) in refusal.message
+    assert "secret" not in refusal.message
+    assert "git remote set-url --push origin" in str(refusal.hint)
+    assert here.sync(pull=True)["came"] == 0
+
+
 def decline(origin: Path, name: str, said: str) -> None:
     hook = origin / "hooks" / name
     hook.parent.mkdir(exist_ok=True)
