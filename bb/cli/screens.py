@@ -107,6 +107,9 @@ def session(shown: dict[str, Any]) -> list[str]:
     title = f"{whole(shown['id'])}  {flowing(shown['title'] or '')}".rstrip()
     owner = f", {harmless(shown['owner'])}" if shown["owner"] else ", unassigned"
     lines = [f"{paint.heading(title)}  {paint.state(shown['session_state'])}{owner}"]
+    if shown["contested"]:
+        scopes = ", ".join(map(whole, shown["contested"]))
+        lines.append(f"  {paint.state('contested')}: {scopes}; what stands was reserved in another clone")
     if not shown["conversation"]:
         return [*lines, "  No activity or messages yet for this task."]
     for row in shown["conversation"]:

@@ -33,6 +33,7 @@ class Holdings:
         self._ignore_case = ignore_case
         self._seen: dict[str, tuple[int, str]] = {}
         self._settled: Admitted | None = None
+        self._is_alone: bool | None = None
 
     def met_by(self, wanted: Iterable[Scope], *, in_any_clone: bool = False, whose: str | None = None) -> list[Overlap]:
         """Where the WANTED scopes meet what anybody holds, or would IN_ANY_CLONE; exact overlaps first. What is not
@@ -70,12 +71,19 @@ class Holdings:
             return holdings.VOID if reservation.id in self.settled.generations else holdings.PENDING
         if is_over:
             return holdings.EXPIRED
-        is_contested = self._index.count(notices.NAME, notices.UNSETTLED) and self._is_contested(reservation)
-        return holdings.CONTESTED if is_contested else holdings.ACTIVE
+        return holdings.CONTESTED if self._is_contested(reservation) else holdings.ACTIVE
 
     def _is_contested(self, reservation: Reservation) -> bool:
-        held = self.held(reservation)
+        """Whether another clone's reservation stands before this one, as far as both are known here."""
+        held = self.held(reservation) if self._has_company else None
         return held is not None and self.contested_by(held) is not None
+
+    @property
+    def _has_company(self) -> bool:
+        """Whether anything here was written elsewhere."""
+        if self._is_alone is None:
+            self._is_alone = len(self._index.heads()) < 2
+        return not self._is_alone
 
     def contested_by(self, held: Held) -> Held | None:
         """What stands before a reservation, made in another clone without knowing of it; None when nothing does."""

@@ -126,7 +126,9 @@ class _View:
         bead = self._beads.get(name)
         messages = [message for _, message in mails.about(self._index, name)]
         live = self._live.get(name, [])
-        owner = (bead.assignee if bead else None) or (live[0].reservation.agent if live else None)
+        contested = [each for each in live if self._is_contested(each)]
+        first = next((each for each in live if each not in contested), live[0] if live else None)
+        owner = (bead.assignee if bead else None) or (first.reservation.agent if first else None)
         owed = [message for message in messages if message["requires_ack"] and message["state"] != mailbox.ACKED]
         liveness = self._liveness_of(owner)
         last = messages[-1] if messages else None
@@ -141,6 +143,7 @@ class _View:
             "owner": owner,
             "owner_liveness": liveness,
             "scopes": [each.reservation.scope for each in live],
+            "contested": [each.reservation.scope for each in contested],
             "last_actor": last["from_agent"] if last else owner,
             "last_activity_at": last["created_at"] if last else bead.updated_at if bead else None,
             "communication": {
@@ -149,6 +152,9 @@ class _View:
                 "latest_snippet": last["subject"][:SNIPPET] if last else None,
             },
         }
+
+    def _is_contested(self, held: Held) -> bool:
+        return self._held.standing(held.reservation, is_over=held.is_over) == holdings.CONTESTED
 
     def _liveness_of(self, owner: str | None) -> str | None:
         """How alive an owner is; None for one that never registered here, such as a person the tracker names."""

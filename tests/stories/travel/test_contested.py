@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from bb.ops import contests
 from tests.stories.travel.travel_support import AMBER, COBALT, Clone, agents_at_work, hub, settle
+from tests.support import NOON
 
 
 @pytest.fixture
@@ -52,6 +54,42 @@ def test_the_loser_is_told_by_mail_and_by_its_next_heartbeat(pair: list[Clone]):
     assert beat["contested"] == ["src/parser"]
     assert "contested" not in here.ask("agent.heartbeat", agent=AMBER)
     assert there.holds() == here.holds() | {(COBALT, "src/parser", "contested")}
+
+
+def met_untold(here: Clone, there: Clone) -> None:
+    """HERE publishes first, and THERE is stopped before it tells its own agent."""
+    here.sync()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(contests, "tell", lambda *_: [])
+        there.sync()
+    here.sync(pull=True)
+    assert contested(here) == contested(there) == []
+
+
+def test_it_is_seen_wherever_both_are_known_before_anybody_says_so(pair: list[Clone]):
+    met_untold(*pair)
+
+    for at in pair:
+        assert at.holds() == {(AMBER, "src", "active"), (COBALT, "src/parser", "contested")}
+        assert {each["scope"]: each["state"] for each in at.ask("status")["reservations"]} == {
+            "src": "active",
+            "src/parser": "contested",
+        }
+        shown = {bead: at.ask("sessions.show", bead=bead) for bead in ("bb-1", "bb-2")}
+        assert [shown[bead]["contested"] for bead in ("bb-1", "bb-2")] == [[], ["src/parser"]]
+        assert "contested: src/parser;" in at.bb("sessions", "show", "bb-2", BB_NOW=NOON).out
+
+
+def test_a_bead_is_its_whose_reservation_stands(tmp_path: Path):
+    here, there = agents_at_work(hub(tmp_path / "hub.git"), AMBER, COBALT)
+    there.ask("agent.reserve", agent=COBALT, scope=["src"], bead="bb-1")
+    here.ask("agent.reserve", agent=AMBER, scope=["src"], bead="bb-1")
+
+    met_untold(here, there)
+
+    for at in (here, there):
+        (task,) = at.ask("sessions.list")["feed"][0]["tasks"]
+        assert (task["owner"], task["scopes"], task["contested"]) == (AMBER, ["src", "src"], ["src"])
 
 
 def test_it_is_told_once_however_often_one_syncs(pair: list[Clone]):
