@@ -120,6 +120,8 @@ def files_of(desk: Desk, paths: Sequence[str]) -> list[File]:
     """
     if len(paths) > editors.MOST_PATHS:
         raise NotUnderstood(f"it names more than {editors.MOST_PATHS:,} files")
+    if any("\0" in path for path in paths):
+        raise NotUnderstood("a path in it holds what no path can")
     found = [file for path in paths if (file := _file(desk, path))]
     return list({file.scope.text: file for file in found}.values())
 

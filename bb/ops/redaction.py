@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bb.coordination import redactions
+from bb.kernel import ids
 from bb.ledger import redacting
 from bb.ops import life
 from bb.ops.catalogue import op
@@ -37,7 +38,7 @@ def redact(desk: Desk, event: EventId, *, reason: Reason, agent: Someone | None 
     earlier commits of the branch, and so does whoever fetched them: a password that was published has to be changed.
     Whoever recorded the event may redact it, and the person (`--agent user`) anything. Doing it again changes nothing.
     """
-    who = life.caller(desk, agent or desk.principal(), may_be_person=True)
+    who = life.caller(desk, agent or desk.env.get("BB_AGENT") or ids.PERSON, may_be_person=True)
     store = desk.store
     store.must_exist()
     redacting.blank(store)  # if an earlier one was cut short, its line cannot be read before that

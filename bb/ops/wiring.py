@@ -5,11 +5,12 @@ from __future__ import annotations
 from bb.coordination import editors, reservations
 from bb.coordination.wiring import Wiring, command
 from bb.kernel import ids
+from bb.kernel.show import harmless
 from bb.ledger import editors as files
 from bb.ledger.place import NoWorkTree
 from bb.ops.editors import Host
 from bb.ops.hook import AutoBead
-from bb.ops.params import AgentId, Name
+from bb.ops.params import AgentId, Name, invalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +36,12 @@ class Program(Name):
 
     metavar = "PROGRAM"
     longest = 500
+
+    @classmethod
+    def checked(cls, text: str, name: str) -> Any:
+        if harmless(text) != text:  # it becomes a line for a shell
+            raise invalid(f"{name} must be one plain line", name)
+        return super().checked(text, name)
 
 
 def install(

@@ -64,9 +64,21 @@ CALLS: dict[str, dict[str, str]] = {
     "sessions show": {"BEAD": "bb-1"},
     "init": {"--register": FRESH},
     "sync": {"--remote": "origin", "--timeout": "20"},
+    "hooks install": {"--editor": "claude"},
+    "hooks uninstall": {"--editor": "claude"},
+    "hooks status": {},
+    "ledger commit": {},
+    "ledger digest": {},
+    "ledger mirror": {},
+    "ledger redact": {"EVENT": "MESSAGE", "--reason": "a slip", "--agent": OTTER},
+    "ci check": {"--base": "HEAD", "--remote": "origin"},
 }
-# Hooks and CI have stories of their own: the former never stop a person, the latter is about commits.
-ELSEWHERE = ("ledger.", "hook.", "hooks.", "ci.", "doctor")
+# What hooks call stops nobody by mistake, and has a table of its own at the end.
+ELSEWHERE = (
+    "hook.",
+    "doctor",
+    *(f"ledger.{verb}" for verb in ("status", "log", "show", "verify", "export", "rebuild")),
+)
 OPS = {op.words: op for op in catalogue.everything() if not op.name.startswith(ELSEWHERE)}
 TEXTS = [  # what takes a value; `init` has a table of its own below
     (verb, parameter.name.upper() if parameter.is_argument else parameter.option)
@@ -149,7 +161,7 @@ def _named(repo: Scratch, call: Sequence[str]) -> list[str]:
         return list(call)
     lines = [json.loads(line) for file in repo.store.glob("j/*/*.jsonl") for line in file.read_text().splitlines()]
     said = sorted((line for line in lines if line["kind"] == "chat.message"), key=lambda line: line["l"])
-    ids = {"MESSAGE": said[0]["id"], "EVENT": next(line["id"] for line in said if "protocol" in line["data"])}
+    ids = {"MESSAGE": said[0]["id"], "EVENT": next(line["id"] for line in said if "protocol" in (line["data"] or {}))}
     ids["INCURSION"] = next(line["id"] for line in lines if line["kind"] == "system.notify")
     return [ids.get(word, word) for word in call]
 
@@ -202,7 +214,8 @@ def assert_refused_alike(asked: Ran, told: Ran, call: str) -> None:
 
 def test_every_verb_that_takes_input_is_tried_here():
     assert set(CALLS) == set(OPS)
-    assert {verb for verb, _ in TEXTS} | {"status", "problems", "init"} == set(CALLS)
+    take_none = {"status", "problems", "hooks status", "ledger commit", "ledger digest", "ledger mirror"}
+    assert {verb for verb, _ in TEXTS} | take_none | {"init"} == set(CALLS)
 
 
 @pytest.mark.parametrize("verb", CALLS)
@@ -233,6 +246,7 @@ WHO = {  # the option that names an agent, and the code for a name that nobody c
     "protocol list": ("--agent", NOT_FOUND),
     "protocol incursions": ("--agent", NOT_FOUND),
     "protocol resolve": ("--agent", NOT_FOUND),
+    "ledger redact": ("--agent", NOT_FOUND),
     "resume": ("--agent", NOT_FOUND),
     "timeline": ("--agent", NOT_FOUND),
     "agent send": ("--from", NO_SENDER),
@@ -276,6 +290,7 @@ GONE = {
     "agent wait": "AGENT_RETIRED",
     "check": "AGENT_RETIRED",
     "protocol resolve": "AGENT_RETIRED",
+    "ledger redact": "AGENT_RETIRED",
     "agent read": "READ_FORBIDDEN",
     "agent ack": "ACK_FORBIDDEN",
     "agent send": NO_SENDER,
@@ -330,7 +345,7 @@ def test_who_is_asking_is_refused_alike_when_the_environment_says_it(repo: Near,
 
     assert set(told) == {NO_SENDER if code == NO_SENDER else NO_ID}
     assert refusals(repo, [Call(call, {"BB_AGENT": STRANGER})]) == [NO_SENDER if code == NO_SENDER else NOT_FOUND]
-    if verb != "check":  # a person is asking
+    if verb not in ("check", "ledger redact"):  # a person is asking
         assert refusals(repo, [Call(call, {"BB_AGENT": ""}), call]) == ["NO_AGENT"] * 2
 
 
@@ -373,10 +388,13 @@ CODES = {  # what a value is refused with that is not what the option takes
     "BEAD": "SESSION_NOT_FOUND",
     "--note": "INVALID_NOTE",
     "--remote": "REMOTE_NOT_FOUND",
+    "--base": "INVALID_REVISION",
+    "--head": "INVALID_REVISION",
 } | dict.fromkeys(
     [
         *("--key", "--allow-secret", "--wait", "--timeout", "--count", "--limit", "--state", "--status", "--liveness"),
         *("--type", "--urgency", "--platform", "--as", "--override", "--fallback", "--token"),
+        *("--editor", "--program", "--reason", "--unreachable", "--format", "--output"),
     ],
     "INVALID_VALUE",
 )
@@ -387,6 +405,9 @@ CODES_OF_VERBS = {
     ("agent inbox", "--state"): "INVALID_STATE",
     ("agent inbox", "--limit"): "INVALID_LIMIT",
     ("protocol resolve", "EVENT"): "INCURSION_NOT_FOUND",
+    ("ledger redact", "EVENT"): "INVALID_EVENT_ID",
+    ("hooks install", "--agent"): NO_ID,
+    ("hooks install", "--bead"): "INVALID_ARGS",
 }
 WHEN_BLANK = {
     ("agent read", "--message"): "MESSAGE_NOT_FOUND",
@@ -395,6 +416,7 @@ WHEN_BLANK = {
     ("agent renew", "--scope"): "INVALID_ARGS",
     ("agent release", "--scope"): "INVALID_ARGS",
     ("sync", "--remote"): "INVALID_VALUE",
+    ("ci check", "--remote"): "INVALID_VALUE",
 }
 # What filters by something that need not be known takes any text, and finds nothing. A seed may be any text.
 ANYTHING = [
@@ -402,7 +424,7 @@ ANYTHING = [
     ("sessions list", "--owner"),
     ("agent name", "--seed"),
 ]
-FREE = ["--body", "--summary", "--next-action", "--blocker", "--requested-action", "--allow-secret"]
+FREE = ["--body", "--summary", "--next-action", "--blocker", "--requested-action", "--allow-secret", "--reason"]
 STRICT = [each for each in TEXTS if each not in ANYTHING]
 
 
@@ -466,7 +488,7 @@ CONTROLS = {
 }
 BIDI = {"override": "abc\u202egnp", "isolate": "a\u2066b\u2069", "mark": "a\u200fb", "line-separator": "a\u2028b"}
 MAY_BE_A_NAME = ["--scope", "PATH", "A", "B"]  # a file may be called so; it is shown harmless
-REFUSED_RAW = [each for each in STRICT if each[1] not in FREE]
+REFUSED_RAW = [each for each in STRICT if each[1] not in (*FREE, "--output")]
 
 
 @pytest.mark.parametrize(("verb", "option"), REFUSED_RAW, ids=_ids(REFUSED_RAW))
@@ -501,7 +523,7 @@ def test_octets_that_are_no_text_are_refused_by_a_whole_process_too(repo: Near, 
     assert asked.code == "INVALID_TEXT"
 
 
-SAYING = [each for each in STRICT if each[1] in FREE and each[1] != "--allow-secret"]
+SAYING = [each for each in STRICT if each[1] in FREE and each[1] not in ("--allow-secret", "--reason")]
 NAMING = [
     each for each in TEXTS if each not in SAYING and each not in (("agent inbox", "--bead"), ("agent status", "--bead"))
 ]
@@ -543,6 +565,9 @@ LONGEST = {  # of what may be said: how long at most, the code beyond it
     ("protocol handoff", "--bead"): (128, "MISSING_BEAD_ID"),
     ("protocol blocked", "--subject"): (500, "INVALID_MESSAGE"),
     ("protocol resolve", "--note"): (500, "INVALID_NOTE"),
+    ("ledger redact", "--reason"): (500, "INVALID_VALUE"),
+    ("hooks install", "--program"): (500, "INVALID_VALUE"),
+    ("hooks install", "--bead"): (128, "INVALID_ARGS"),
     ("protocol blocked", "--thread"): (200, "INVALID_MESSAGE"),
     ("check", "PATH"): (4096, "INVALID_SCOPE"),
     ("scope compare", "A"): (4096, "INVALID_SCOPE"),
@@ -650,6 +675,7 @@ def test_a_moment_is_a_time_or_an_age(repo: Near, text: str):
 
 
 TIMELESS = ["agent inbox", "agent name", "scope compare"]  # nothing they say depends on the time
+TIMELESS += ["hooks install", "hooks uninstall", "hooks status", "ledger digest", "ledger mirror"]
 
 
 @pytest.mark.parametrize("verb", [verb for verb in CALLS if verb not in TIMELESS])
@@ -665,7 +691,7 @@ def test_a_clock_that_is_set_to_no_time_stops_everything_that_needs_one(repo: Ne
 def test_a_threshold_that_is_none_is_refused_where_it_would_judge(repo: Near, text: str):
     judging = ["agent heartbeat", "agent list", "agent show", "agent status", "agent reserve", "agent renew", "check"]
     judging += ["status", "problems", "resume", "sessions list", "sessions show", "protocol list", "protocol show"]
-    judging += ["protocol incursions", "protocol resolve"]
+    judging += ["protocol incursions", "protocol resolve", "ci check"]
 
     told = refusals(repo, [Call(words(verb), {"BB_AGENT_STALE_MINUTES": text}) for verb in judging])
 
@@ -712,6 +738,25 @@ NOT_THERE = [
     ("sync", {"--remote": "../hub.git"}, "REMOTE_NOT_FOUND"),
     ("sync", {"--timeout": "0"}, "INVALID_VALUE"),
     ("sync", {"--timeout": "3601"}, "INVALID_VALUE"),
+    ("hooks install", {"--editor": "vim"}, "INVALID_VALUE"),
+    ("hooks install", {"--editor": None, "--program": "bb"}, "EDITOR_NEEDED"),
+    ("hooks install", {"--editor": None, "--bead": "bb-1"}, "EDITOR_NEEDED"),
+    ("hooks uninstall", {"--editor": "Claude"}, "INVALID_VALUE"),
+    ("ledger redact", {"EVENT": "abcdefghijkl.1"}, "EVENT_NOT_FOUND"),
+    ("ledger redact", {"EVENT": "abcdefghijkl.0"}, "INVALID_EVENT_ID"),
+    ("ledger redact", {"--agent": HARBOR}, "REDACT_FORBIDDEN"),
+    ("ledger redact", {"--reason": None}, "MISSING_OPTION"),
+    ("ci check", {"--base": None}, "MISSING_OPTION"),
+    ("ci check", {"--base": "no-such-branch"}, "REVISION_NOT_FOUND"),
+    ("ci check", {"--head": "0" * 40}, "REVISION_NOT_FOUND"),
+    ("ci check", {"--base": "HEAD:README"}, "REVISION_NOT_FOUND"),
+    ("ci check", {"--base": "--output=x"}, "MISSING_VALUE"),
+    ("ci check", {"--scope": ".."}, "SCOPE_OUTSIDE"),
+    ("ci check", {"--remote": "--upload-pack=id"}, "REMOTE_NOT_FOUND"),
+    ("ci check", {"--remote": "ext::sh -c id"}, "LEDGER_UNREACHABLE"),
+    ("ci check", {"--format": "TEXT"}, "INVALID_VALUE"),
+    ("ci check", {"--unreachable": "maybe"}, "INVALID_VALUE"),
+    ("ci check", {"--output": "no/such/folder/report"}, "OUTPUT_NOT_WRITTEN"),
     ("agent reserve", {"--fallback": "local"}, "INVALID_ARGS"),
     ("agent register", {"--name": OTTER}, "DUPLICATE_AGENT_ID"),
     ("agent register", {"--name": RETIRED}, "DUPLICATE_AGENT_ID"),
@@ -827,6 +872,7 @@ def test_a_session_is_not_started_by_mistake(repo: Near, options: list[str], cod
 
 
 NEED_NO_LEDGER = ["agent register", "init", "agent name", "agent list", "check", "scope compare"]
+NEED_NO_LEDGER += ["hooks install", "hooks uninstall", "hooks status"]
 
 
 @pytest.mark.parametrize("verb", [verb for verb in CALLS if verb not in NEED_NO_LEDGER])
@@ -982,6 +1028,94 @@ def test_each_protocol_event_is_shown_harmless_by_itself_and_kept_as_it_was_said
         assert_shown_harmless(told, call)
     kept = {event["payload"][name] for event in events for name in ("summary", "blocker") if name in event["payload"]}
     assert kept == set(SAID.values())
+
+
+@pytest.mark.parametrize("text", SAID.values(), ids=SAID)
+def test_why_something_was_taken_back_is_shown_harmless(copy: Near, text: str):
+    for view in (_named(copy, words("ledger redact", {"--reason": text})), ["timeline"], ["ledger", "log"]):
+        told = copy.bb(*view)
+        assert told.status == 0, told.err
+        assert_shown_harmless(told, view)
+
+
+# -- what git and editors call: a mistake in it stops nobody by looking like a verdict
+
+EDIT = json.dumps({"hook_event_name": "PreToolUse", "tool_name": "Write", "tool_input": {"file_path": "docs/a.md"}})
+HOOKS: dict[str, dict[str, str]] = {
+    "hook pre-commit": {},
+    "hook prepare-commit-msg": {"FILE": "message", "SOURCE": "message"},
+    "hook pre-tool": {"--agent": OTTER, "--payload": EDIT},
+    "hook post-tool": {"--agent": OTTER, "--payload": EDIT.replace("Pre", "Post")},
+    "hook session-start": {"--agent": OTTER, "--payload": '{"hook_event_name": "SessionStart"}'},
+    "hook prompt": {"--agent": OTTER, "--payload": '{"hook_event_name": "UserPromptSubmit"}'},
+    "hook stop": {"--agent": OTTER, "--payload": '{"hook_event_name": "Stop"}'},
+}
+PAYLOADS = [
+    *("", "{", "[]", "null", "7", "[" * 9000, '{"hook_event_name": 7}', '{"tool_name": "Write"}', '{"a": "\\ud800"}'),
+    *('{"session_id": "../../x"}', '{"session_id": "\\u0000"}', '{"cwd": "/no/such/folder"}', '{"cwd": "a\\u0000b"}'),
+    *(
+        '{"tool_input": 3}',
+        '{"tool_name": "Bash", "tool_input": {"command": 3}}',
+        '{"tool_name": "Bash"}',
+        "x" * 100_000,
+    ),
+    *(EDIT.replace("docs", each) for each in ("..", "\\u0000", "\\ud800", "\\u001b[2J", "x" * 9000)),
+    *(
+        EDIT.replace("Write", "Bash").replace("file_path", "command").replace("docs/a.md", each)
+        for each in ("> \\u0000", "rm \\u001b[2J", "rm ..", "> '", "cd \\u0000; rm x", "$(" * 5000, "rm " + "x " * 5000)
+    ),
+]
+HOOKED = [
+    (op.words, parameter.name.upper() if parameter.is_argument else parameter.option)
+    for op in catalogue.everything()
+    if op.name.startswith("hook.")
+    for parameter in op.parameters
+    if parameter.kind is not Flag
+]
+
+
+def hook_words(verb: str, changes: Mapping[str, str]) -> list[str]:
+    given = HOOKS[verb] | changes
+    options = [word for name, value in given.items() if name.startswith("-") for word in (name, value)]
+    return [*verb.split(), *(value for name, value in given.items() if not name.startswith("-")), *options]
+
+
+def journals(repo: Scratch) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in repo.store.glob("j/*/*.jsonl")}
+
+
+def assert_stops_nobody(repo: Near, call: Sequence[str], **settings: str) -> None:
+    before = journals(repo)
+    told, asked = repo.bb(*call, **settings), repo.bb(*call, "--json", **settings)
+    named = str(call)[:300]
+    if call[1] != "prepare-commit-msg":  # whose status git never sees, and whose words a person reads
+        assert told.status in (0, 1), f"{named}: {told}"
+        assert not told.out or isinstance(json.loads(told.out), dict), named
+    assert told.status == asked.status, named
+    assert is_harmless(told.out + told.err), named
+    assert "INTERNAL_ERROR" not in told.err + asked.out, named
+    assert len(told.err) < 2000, named
+    assert asked.envelope["ok"] is (told.status == 0), named
+    assert journals(repo) == before, named
+
+
+def test_every_hook_is_tried_here():
+    assert {op.words for op in catalogue.everything() if op.name.startswith("hook.")} == set(HOOKS)
+
+
+@pytest.mark.parametrize(("verb", "option"), HOOKED, ids=_ids(HOOKED))
+def test_a_hook_that_is_called_wrongly_stops_nobody(copy: Near, verb: str, option: str):
+    values = [*CONTROLS.values(), *BIDI.values(), *MALFORMED, NOT_UTF8, " ", "", "x" * 100_000]
+    for value in [*values, *(PAYLOADS if option == "--payload" else [])]:
+        assert_stops_nobody(copy, hook_words(verb, {option: value}))
+
+
+@pytest.mark.parametrize("verb", [verb for verb in HOOKS if verb != "hook pre-commit"])
+@pytest.mark.parametrize("name", [*MALFORMED[:6], NOT_UTF8, "\x1b[2J", " ", STRANGER, RETIRED], ids=ascii)
+def test_a_hook_that_nobody_known_calls_stops_nobody_by_mistake(copy: Near, verb: str, name: str):
+    call = [word for word in hook_words(verb, {}) if word not in ("--agent", OTTER)]
+
+    assert_stops_nobody(copy, call, BB_AGENT=name)
 
 
 # -- clocks that disagree
