@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 REDACTED = b'"kind":"x.bb.redacted"'
 GLANCE = 1000  # lines between two words about how far we are
 ASIDE = "forked"  # the folder for lines that stood where published ones stand
+UNTOLD = ".untold"  # behind the name of a file there, until somebody has been told of it
 
 
 class LedgerForked(Conflict):
@@ -136,22 +137,42 @@ def write(store: Store, incoming: Sequence[Incoming]) -> list[Fork]:
         journal = Journal(store.path, each.writer)
         disk.make_folder(journal.folder)
         if each.cut is not None:
-            fork = _put_aside(store, journal, each.cut)
+            fork = _put_aside(store, journal, each.cut, UNTOLD if each.is_fork else "")
             forks += [fork] if each.is_fork else []
         with journal.lock_if_any():
             journal.extend(each.more)
     return forks
 
 
-def _put_aside(store: Store, journal: Journal, n: int) -> Fork:
-    """Move the lines from N on out of the journal. Nobody goes on writing to it."""
+def tell(store: str) -> list[Fork]:
+    """The forks that nobody has been told of; from here on they count as told.
+
+    What was put aside says so itself, so that whoever is killed right behind that leaves it to the next to tell.
+    """
+    folder, found = os.path.join(store, ASIDE), []
+    for name in disk.names(folder):
+        if name.endswith(UNTOLD):
+            path = os.path.join(folder, name.removesuffix(UNTOLD))
+            try:
+                os.replace(path + UNTOLD, path)
+                with open(path, "rb") as file:
+                    lines_there = sum(1 for _ in file)
+            except OSError as error:
+                raise disk.refusal(error) from error
+            writer, n, _ = name.split("-")
+            found.append(Fork(writer, int(n), lines_there, path))
+    return found
+
+
+def _put_aside(store: Store, journal: Journal, n: int, mark: str) -> Fork:
+    """Move the lines from N on out of the journal, to which nobody goes on writing, into a file that has this MARK."""
     journals = os.path.join(store.path, JOURNALS)
     if writers.read_owner(journals, journal.writer):
         reason = f"line {n} was published by another store under the same id"
         writers.retire(journals, journal.writer, reason, None)
     folder = os.path.join(store.path, ASIDE)
     disk.make_folder(folder)
-    aside = os.path.join(folder, f"{journal.writer}-{n}-{os.urandom(3).hex()}.jsonl")
+    aside = os.path.join(folder, f"{journal.writer}-{n}-{os.urandom(3).hex()}.jsonl{mark}")
     with journal.lock_if_any():
         moved = journal.cut(n, aside)
     return Fork(journal.writer, n, moved, aside)

@@ -8,7 +8,7 @@ from bb.coordination import roster
 from bb.kernel import ids
 from bb.kernel.errors import BbError, NotFound, Refused, Usage
 from bb.ledger import background as in_background
-from bb.ledger import lastsync, pins, writers
+from bb.ledger import intake, lastsync, pins, writers
 from bb.ledger import publish as publishing
 from bb.ledger import remote as remotes
 from bb.ledger.lastsync import LastSync
@@ -215,10 +215,11 @@ def _synced(desk: Desk, name: str, direction: str, patience: int, *, publishes: 
     outcome = at_work.outcome()
     note(desk, name, now, None, outcome)
     answer = {"already_running": False} | _shown(desk, outcome, publishes=publishes) | {"contested": lost}
-    if outcome.forks:
-        from bb.ledger import intake  # noqa: PLC0415
-
-        first = outcome.forks[0]
+    # What an earlier sync has put aside is among them, if that was cut short; and nobody hears one in the background.
+    forks = [] if in_background.MARK in desk.env else intake.tell(store.path)
+    answer["forks"] = [fork.as_dict() for fork in forks]
+    if forks:
+        first = forks[0]
         raise intake.LedgerForked(f"lines of writer {first.writer} were put aside, in {first.path}", **answer)
     return answer
 
@@ -234,8 +235,7 @@ def _heard(desk: Desk, outcome: Outcome) -> list[dict[str, str]]:
 
 
 def _shown(desk: Desk, outcome: Outcome, *, publishes: bool) -> dict[str, Any]:
-    answer = {name: value for name, value in outcome.as_dict().items() if name not in ("heard", "reserved")}
-    answer["forks"] = [fork.as_dict() for fork in outcome.forks]
+    answer = {name: value for name, value in outcome.as_dict().items() if name not in ("heard", "reserved", "forks")}
     answer["from_agents"] = sorted(who for who in outcome.heard if ids.is_principal(who))
     return answer | ({"visible_to": _visible_to(desk, outcome.remote)} if publishes else {})
 

@@ -12,7 +12,8 @@ import pytest
 
 from bb.kernel import jsontext
 from bb.kernel.errors import Conflict
-from bb.ledger import writers
+from bb.ledger import background, writers
+from bb.ledger.journal import Journal
 from tests.stories.travel.travel_support import AMBER, COBALT, Clone, agents_at_work, clone, every_file, hub, settle
 
 
@@ -54,6 +55,14 @@ def twin(one: Clone) -> Clone:
     return made
 
 
+class Killed(BaseException):
+    """Nothing of ours survives a kill, so nothing of ours may catch it."""
+
+
+def killed(*_: object) -> None:
+    raise Killed
+
+
 # -- two stores under one id
 
 
@@ -93,6 +102,41 @@ def test_a_store_that_only_looks_finds_the_fork_too(pair: list[Clone]):
     assert again.sync(pull=True)["forks"] == [], "it is told once"
     settle([again, here, there])
     assert here.digest == there.digest == again.digest
+
+
+def forked(pair: list[Clone]) -> Clone:
+    """A store that will find a fork when it syncs."""
+    here, _ = pair
+    again = twin(here)
+    here.ask("agent.reserve", agent=AMBER, scope=["first"], bead="bb-1")
+    again.ask("agent.reserve", agent=AMBER, scope=["second"], bead="bb-1")
+    here.sync()
+    return again
+
+
+def test_a_fork_that_was_put_aside_by_a_sync_that_was_killed_is_told_by_the_next(pair: list[Clone]):
+    again = forked(pair)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Journal, "extend", killed)
+        with pytest.raises(Killed):
+            again.sync(pull=True)
+
+    refusal = again.refused("sync", pull=True)
+
+    assert refusal.code == "LEDGER_FORKED"
+    (fork,) = refusal.details["forks"]
+    assert b"second" in Path(fork["path"]).read_bytes()
+    assert fork["lines"] == Path(fork["path"]).read_bytes().count(b"\n")
+    assert again.sync(pull=True)["forks"] == [], "it is told once"
+
+
+def test_a_fork_that_was_found_where_nobody_listens_is_told_by_the_next_sync(pair: list[Clone]):
+    again = forked(pair)
+    again.settings[background.MARK] = "1"
+    assert again.sync(pull=True)["forks"] == []
+    del again.settings[background.MARK]
+
+    assert again.refused("sync", pull=True).code == "LEDGER_FORKED"
 
 
 def test_a_fork_of_as_many_octets_is_one(pair: list[Clone]):
