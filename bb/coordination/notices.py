@@ -4,7 +4,7 @@ Who may settle one is judged when the state is read, because lines may arrive in
 say anything, who came in may say that it has taken everything back. The first of them in the total order counts.
 
 Two clones may come upon the same thing without knowing of each other. Each then has recorded an entry, and they are
-one incident: the earliest is shown, and what is said of either is said of both.
+one incident: the earliest is shown, and what is said of either is said of both. The owner has a letter from each.
 """
 
 from __future__ import annotations

@@ -239,3 +239,5 @@ def test_two_clones_that_find_the_same_have_found_one_thing(repo: Scratch, tmp_p
     assert found["id"] in (here, there)
     assert {repo.json("protocol", "show", each).data["id"] for each in (here, there)} == {found["id"]}
     assert repo.json("status").data["incursions"] == problems(repo) == []
+    told = [letter["subject"] for letter in inbox(repo, HARBOR)]
+    assert told == [f"{OTTER} changed src/a.py; you hold src"] * 2, "each clone has told on its own"
