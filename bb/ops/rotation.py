@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bb.kernel import ids
 from bb.ledger import pins, redacting
 from bb.ledger.sync import Sync
 from bb.ledger.turns import Turn
@@ -60,7 +61,7 @@ def rotate(
     }
     if dry_run:
         return shown | {"commits": before.generation, "tip": None, "generation": None, "by": None}
-    who = life.caller(desk, agent or desk.principal(), may_be_person=True)
+    who = life.caller(desk, agent or desk.env.get("BB_AGENT") or ids.PERSON, may_be_person=True)
     with Turn(store.path, TURN_PATIENCE):
         at_work = Sync(store, name, desk.now(), timeout)
         commits = at_work.rotate(who, reason)

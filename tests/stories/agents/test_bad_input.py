@@ -71,6 +71,7 @@ CALLS: dict[str, dict[str, str]] = {
     "ledger digest": {},
     "ledger mirror": {},
     "ledger redact": {"EVENT": "MESSAGE", "--reason": "a slip", "--agent": OTTER},
+    "ledger rotate": {"--reason": "a slip", "--agent": OTTER, "--remote": "origin", "--timeout": "20"},
     "ci check": {"--base": "HEAD", "--remote": "origin"},
 }
 # What hooks call stops nobody by mistake, and has a table of its own at the end.
@@ -247,6 +248,7 @@ WHO = {  # the option that names an agent, and the code for a name that nobody c
     "protocol incursions": ("--agent", NOT_FOUND),
     "protocol resolve": ("--agent", NOT_FOUND),
     "ledger redact": ("--agent", NOT_FOUND),
+    "ledger rotate": ("--agent", NOT_FOUND),
     "resume": ("--agent", NOT_FOUND),
     "timeline": ("--agent", NOT_FOUND),
     "agent send": ("--from", NO_SENDER),
@@ -291,6 +293,7 @@ GONE = {
     "check": "AGENT_RETIRED",
     "protocol resolve": "AGENT_RETIRED",
     "ledger redact": "AGENT_RETIRED",
+    "ledger rotate": "AGENT_RETIRED",
     "agent read": "READ_FORBIDDEN",
     "agent ack": "ACK_FORBIDDEN",
     "agent send": NO_SENDER,
@@ -345,7 +348,7 @@ def test_who_is_asking_is_refused_alike_when_the_environment_says_it(repo: Near,
 
     assert set(told) == {NO_SENDER if code == NO_SENDER else NO_ID}
     assert refusals(repo, [Call(call, {"BB_AGENT": STRANGER})]) == [NO_SENDER if code == NO_SENDER else NOT_FOUND]
-    if verb not in ("check", "ledger redact"):  # a person is asking
+    if verb not in ("check", "ledger redact", "ledger rotate"):  # a person is asking
         assert refusals(repo, [Call(call, {"BB_AGENT": ""}), call]) == ["NO_AGENT"] * 2
 
 
@@ -417,6 +420,7 @@ WHEN_BLANK = {
     ("agent release", "--scope"): "INVALID_ARGS",
     ("sync", "--remote"): "INVALID_VALUE",
     ("ci check", "--remote"): "INVALID_VALUE",
+    ("ledger rotate", "--remote"): "INVALID_VALUE",
 }
 # What filters by something that need not be known takes any text, and finds nothing. A seed may be any text.
 ANYTHING = [
@@ -746,6 +750,9 @@ NOT_THERE = [
     ("ledger redact", {"EVENT": "abcdefghijkl.0"}, "INVALID_EVENT_ID"),
     ("ledger redact", {"--agent": HARBOR}, "REDACT_FORBIDDEN"),
     ("ledger redact", {"--reason": None}, "MISSING_OPTION"),
+    ("ledger rotate", {"--reason": None}, "MISSING_OPTION"),
+    ("ledger rotate", {"--remote": "../hub.git"}, "REMOTE_NOT_FOUND"),
+    ("ledger rotate", {"--timeout": "0"}, "INVALID_VALUE"),
     ("ci check", {"--base": None}, "MISSING_OPTION"),
     ("ci check", {"--base": "no-such-branch"}, "REVISION_NOT_FOUND"),
     ("ci check", {"--head": "0" * 40}, "REVISION_NOT_FOUND"),
