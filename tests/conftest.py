@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.support import Scratch, scratch
+from tests.forks import quick
+from tests.support import Scratch
 
 # How fast examples come depends on how busy the machine is, and no test is about that.
 settings.register_profile("calm", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -17,4 +18,4 @@ settings.load_profile("calm")
 @pytest.fixture
 def repo(tmp_path: Path) -> Scratch:
     """A repository with one commit and no ledger yet."""
-    return scratch(tmp_path / "repo")
+    return quick(tmp_path / "repo")

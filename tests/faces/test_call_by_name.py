@@ -10,8 +10,9 @@ import pytest
 from bb.cli import say
 from bb.ops import catalogue
 from bb.ops.params import Flag, Number
-from tests.faces.faces_support import Call, everything_in, run_all
-from tests.support import NOON, Ran, Scratch, scratch
+from tests.faces.faces_support import everything_in
+from tests.forks import Call, quick, run_all
+from tests.support import NOON, Ran, Scratch
 
 OPS = {op.name: op for op in catalogue.everything()}
 
@@ -26,7 +27,7 @@ FIELDS = [(op, parameter) for op in OPS.values() for parameter in op.parameters]
 
 @pytest.fixture(scope="module")
 def repo(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
-    made = scratch(tmp_path_factory.mktemp("call") / "repo")
+    made = quick(tmp_path_factory.mktemp("call") / "repo")
     made.settings["BB_NOW"] = NOON
     for name in ("amber-otter", "cobalt-harbor"):
         assert made.bb("agent", "register", "--name", name, "--role", "builder").status == 0

@@ -12,6 +12,7 @@ import pytest
 import bb
 from bb.ops import catalogue
 from tests.faces.faces_support import everything_in
+from tests.forks import quick
 from tests.support import Ran, Scratch, environment, scratch
 
 OPS = {op.name: op for op in catalogue.everything()}
@@ -19,7 +20,7 @@ OPS = {op.name: op for op in catalogue.everything()}
 
 @pytest.fixture(scope="module")
 def repo(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
-    made = scratch(tmp_path_factory.mktemp("shell") / "repo")
+    made = quick(tmp_path_factory.mktemp("shell") / "repo")
     for name in ("amber-otter", "amber-fox", "cobalt-harbor"):
         assert made.bb("agent", "register", "--name", name, "--role", "builder").status == 0
     return made
@@ -135,6 +136,7 @@ def test_the_installed_programs_are_the_module(repo: Scratch, program: str):
     if not installed.exists():
         pytest.skip("not installed in this environment")
 
+    started = Scratch(repo.path)
     for words in (
         ["agent", "list"],
         ["agent", "heartbeat", "--agent", "../x"],
@@ -142,7 +144,7 @@ def test_the_installed_programs_are_the_module(repo: Scratch, program: str):
         ["agent", "lst", "--json"],
     ):
         done = subprocess.run([installed, *words], cwd=repo.path, env=environment(), capture_output=True, text=True)
-        assert Ran(done.returncode, done.stdout, done.stderr) == repo.bb(*words)
+        assert Ran(done.returncode, done.stdout, done.stderr) == started.bb(*words)
 
 
 def test_a_program_says_its_own_name_in_its_help(repo: Scratch):

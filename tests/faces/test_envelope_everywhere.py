@@ -14,9 +14,10 @@ from bb.cli import say
 from bb.ops import catalogue
 from bb.ops.catalogue import Op
 from bb.ops.params import Flag
-from tests.faces.faces_support import Call, run_all, statuses
+from tests.faces.faces_support import statuses
 from tests.faces.good_calls import good_words, prepare
-from tests.support import NOON, Ran, Scratch, environment, scratch
+from tests.forks import Call, quick, run_all
+from tests.support import NOON, Ran, Scratch, environment
 
 OPS = {op.name: op for op in catalogue.everything()}
 FAMILIES = statuses()
@@ -25,7 +26,7 @@ QUESTIONS = ["agent.list", "agent.show", "ledger.status", "ledger.log", "ledger.
 
 @pytest.fixture(scope="module")
 def repo(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
-    made = scratch(tmp_path_factory.mktemp("everywhere") / "repo")
+    made = quick(tmp_path_factory.mktemp("everywhere") / "repo")
     made.settings["BB_NOW"] = NOON
     prepare(made)
     return made

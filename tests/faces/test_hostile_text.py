@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.faces.faces_support import Call, Forger, run_all
+from tests.faces.faces_support import Forger
+from tests.forks import Call, run_all
 from tests.support import NOON, Scratch, environment, scratch
 
 SEVEN_BIT = "\x1b]8;;http://evil.invalid\x07link\x1b]8;;\x07\x1b[2J\x1b[31m"

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.faces.faces_support import Call, everything_in, run_all
+from tests.faces.faces_support import everything_in
+from tests.forks import Call, run_all
 from tests.support import NOON, Scratch, environment, scratch
 
 

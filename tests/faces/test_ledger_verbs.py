@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from bb.ledger import line as lines
-from tests.faces.faces_support import Call, Forger, everything_in, run_all
+from tests.faces.faces_support import Forger, everything_in
+from tests.forks import Call, quick, run_all
 from tests.support import NOON, Scratch, environment, scratch
 
 AT = "2026-01-05T12:{:02}:00.000Z".format
@@ -25,7 +26,7 @@ NAMES = ["amber-otter", "cobalt-harbor", "dusty-wren", "ember-fox"]
 @pytest.fixture(scope="module")
 def repo(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
     """Four agents registered a minute apart from noon; one changed at twelve ten. It is a quarter past."""
-    made = scratch(tmp_path_factory.mktemp("verbs") / "repo")
+    made = quick(tmp_path_factory.mktemp("verbs") / "repo")
     calls = [
         Call(["agent", "register", "--name", name, "--role", "builder"], {"BB_NOW": AT(minute)})
         for minute, name in enumerate(NAMES)

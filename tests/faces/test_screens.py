@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from bb.cli import paint, text
-from tests.faces.faces_support import Call, run_all
+from tests.forks import Call, run_all
 from tests.support import NOON, Scratch, environment, scratch
 
 AMBER, COBALT = "amber-otter", "cobalt-harbor"

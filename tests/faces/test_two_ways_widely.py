@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from bb.ops import catalogue
-from tests.faces.faces_support import TYPER, WHOLE, Call, run_all
+from tests.forks import TYPER, WHOLE, Call, run_all
 from tests.support import NOON, Scratch, environment, scratch
 
 AGENT = {"BB_AGENT": "cobalt-harbor"}

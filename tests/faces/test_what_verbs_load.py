@@ -11,6 +11,7 @@ import pytest
 from bb.ops import catalogue
 from tests.faces.faces_support import Forger
 from tests.faces.good_calls import good_words, prepare
+from tests.forks import quick
 from tests.support import NOON, ROOT, Scratch, environment, scratch
 
 OPS = {op.name: op for op in catalogue.everything()}
@@ -53,7 +54,7 @@ NEVER = {
 @pytest.fixture(scope="module")
 def repo(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
     folder = tmp_path_factory.mktemp("loads")
-    made = scratch(folder / "repo")
+    made = quick(folder / "repo")
     assert made.bb("agent", "register", "--name", "amber-otter", "--role", "Bäcker").status == 0
     made.git("worktree", "add", "--quiet", "-b", "side", str(folder / "side"))
     (folder / "side" / "deep").mkdir()

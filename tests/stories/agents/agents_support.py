@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bb.kernel import clock
-from tests.support import NOON, Ran, Scratch, scratch
+from tests.forks import quick
+from tests.support import NOON, Ran, Scratch
 
 OTTER, HARBOR, WREN = "amber-otter", "cobalt-harbor", "dusty-wren"
 ROLES = {OTTER: "builder", HARBOR: "tester", WREN: "tester"}
@@ -22,13 +24,12 @@ def moment(minutes: float) -> str:
 
 def after(repo: Scratch, minutes: float) -> Scratch:
     """The same repository so many minutes after noon."""
-    return Scratch(repo.path, repo.settings | {"BB_NOW": moment(minutes)})
+    return replace(repo, settings=repo.settings | {"BB_NOW": moment(minutes)})
 
 
 def crew(path: Path, *agents: str) -> Scratch:
     """A repository at noon, in which AGENTS have just started."""
-    repo = scratch(path)
-    repo.settings["BB_NOW"] = NOON
+    repo = quick(path, BB_NOW=NOON)
     for agent in agents:
         repo.json("agent", "register", "--name", agent, "--role", ROLES[agent]).data  # noqa: B018  (must succeed)
     return repo

@@ -23,7 +23,7 @@ import pytest
 from bb.cli.main import main
 from bb.ops import catalogue
 from bb.ops.params import Flag
-from tests.faces.faces_support import Call
+from tests.forks import Call
 from tests.stories.agents.agents_support import HARBOR, OTTER, is_harmless, moment, nothing_written
 from tests.support import NOON, ROOT, Ran, Scratch, environment, scratch
 

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.faces.faces_support import Call, Forger, run_all
-from tests.support import NOON, Scratch, environment, scratch
+from tests.faces.faces_support import Forger
+from tests.forks import Call, Quick, quick, run_all
+from tests.support import NOON, Scratch, environment
 
 AT = "2026-01-05T12:{:02}:00.000Z".format
 BEFORE, AHEAD = "2020-01-01T00:00:00.000Z", "2030-01-01T00:00:00.000Z"
@@ -20,7 +21,7 @@ AMBER = ["--agent", "amber-otter"]
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Scratch:
-    return scratch(tmp_path / "repo")
+    return quick(tmp_path / "repo")
 
 
 def register(now: str, name: str = "amber-otter") -> Call:
@@ -150,7 +151,7 @@ def places(repo: Scratch, tmp_path: Path) -> dict[str, Scratch]:
         "git directory": repo.path / ".git",
         "link": tmp_path / "link",
     }
-    return {name: Scratch(path, {"BB_NOW": NOON}) for name, path in found.items()}
+    return {name: Quick(path, {"BB_NOW": NOON}) for name, path in found.items()}
 
 
 def test_every_worktree_and_folder_of_a_clone_has_the_same_agents(places: dict[str, Scratch], repo: Scratch):
@@ -201,7 +202,7 @@ def test_another_branch_has_the_same_agents(repo: Scratch):
 
 def test_two_clones_have_agents_of_their_own_until_they_share(repo: Scratch, tmp_path: Path):
     repo.git("clone", "--quiet", str(repo.path), str(tmp_path / "clone"))
-    clone = Scratch(tmp_path / "clone")
+    clone = Quick(tmp_path / "clone")
 
     run_all(repo, [register(NOON)])
     answer = run_all(clone, [register(NOON)])[0]
@@ -211,9 +212,9 @@ def test_two_clones_have_agents_of_their_own_until_they_share(repo: Scratch, tmp
 
 
 def test_a_submodule_is_a_repository_of_its_own(repo: Scratch, tmp_path: Path):
-    other = scratch(tmp_path / "other")
+    other = quick(tmp_path / "other")
     repo.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(other.path), "sub")
-    sub = Scratch(repo.path / "sub")
+    sub = Quick(repo.path / "sub")
 
     run_all(sub, [register(NOON)])
 

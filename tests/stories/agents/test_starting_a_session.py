@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.forks import Quick, quick
 from tests.stories.agents.agents_support import HARBOR, OTTER, after, crew, kept, nothing_written, reserve, stay
-from tests.support import NOON, ROOT, Ran, Scratch, environment, scratch
+from tests.support import NOON, ROOT, Ran, Scratch, environment
 
 
 @pytest.fixture
@@ -67,7 +68,7 @@ def test_a_malformed_name_is_refused(repo: Scratch, option: str, name: str):
 
 
 def test_the_first_session_makes_the_ledger(tmp_path: Path):
-    repo = scratch(tmp_path / "repo")
+    repo = quick(tmp_path / "repo")
 
     begun = init(repo, "--register", "shy-lynx").data
 
@@ -134,7 +135,7 @@ def test_a_worktree_of_its_own_counts_and_not_another_one(repo: Scratch, tmp_pat
     repo.git("commit", "--quiet", "--allow-empty", "-m", "start")
     reserve(repo, OTTER, "src")
     repo.git("worktree", "add", "--quiet", str(tmp_path / "other"))
-    other = Scratch(tmp_path / "other", repo.settings)
+    other = Quick(tmp_path / "other", repo.settings)
     change(other, "src/a.py")
 
     assert init(repo, "--adopt", OTTER).code == "ADOPTION_REJECTED"
@@ -199,7 +200,7 @@ def test_without_a_terminal_nothing_is_asked(repo: Scratch):
 
 def test_without_a_work_tree_only_beads_are_evidence(tmp_path: Path):
     subprocess.run(["git", "init", "--quiet", "--bare", str(tmp_path / "bare")], check=True, env=environment())
-    repo = Scratch(tmp_path / "bare", {"BB_NOW": NOON})
+    repo = Quick(tmp_path / "bare", {"BB_NOW": NOON})
     repo.json("agent", "register", "--name", OTTER, "--role", "builder").data  # noqa: B018
 
     refused = init(repo, "--adopt", OTTER, "--scope", "src")

@@ -12,6 +12,7 @@ import pytest
 
 from bb.ledger import journal as journals
 from bb.ledger.journal import Journal
+from tests.forks import Quick
 from tests.ledger.ledger_support import (
     ADA,
     BO,
@@ -48,7 +49,7 @@ def here(tmp_path: Path) -> Scratch:
     """Line 1 makes the ledger, lines 2 to 6 register five agents."""
     path = repository(tmp_path / "here")
     make(path, *AGENTS)
-    return Scratch(path, {"BB_NOW": NOON})
+    return Quick(path, {"BB_NOW": NOON})
 
 
 def known(here: Scratch) -> list[str]:
@@ -255,7 +256,7 @@ def test_a_key_used_behind_the_damage_is_still_used(tmp_path: Path):
     damage_line(only_segment(path), 2)
     forget_index(path)
 
-    fix(Scratch(path, {"BB_NOW": NOON}))
+    fix(Quick(path, {"BB_NOW": NOON}))
 
     with opened(path) as store:
         assert refusal_of(lambda: register(store, "quiet-heron", key="once")) is None
@@ -291,7 +292,7 @@ def test_what_is_very_long_behind_the_damage_is_not_lost_for_its_length(tmp_path
     damage_line(only_segment(path), 2)
     forget_index(path)
 
-    fix(Scratch(path, {"BB_NOW": NOON}))
+    fix(Quick(path, {"BB_NOW": NOON}))
 
     assert "quiet-heron" in agents(path)
     assert problems_of_living(path) == []
@@ -308,7 +309,7 @@ def test_a_segment_that_lost_its_lines_costs_only_those(tmp_path: Path, left: by
     monkeypatch.setattr(journals, "SEGMENT_SIZE", 1)
     path = repository(tmp_path / "here")
     make(path, *AGENTS)
-    here = Scratch(path, {"BB_NOW": NOON})
+    here = Quick(path, {"BB_NOW": NOON})
     segments(next((kept(path) / "j").iterdir()))[3].write_bytes(left)
     forget_index(path)
 
@@ -326,7 +327,7 @@ def test_a_segment_that_is_gone_costs_only_its_lines(tmp_path: Path, which: int,
     monkeypatch.setattr(journals, "SEGMENT_SIZE", 1)
     path = repository(tmp_path / "here")
     make(path, *AGENTS)
-    here = Scratch(path, {"BB_NOW": NOON})
+    here = Quick(path, {"BB_NOW": NOON})
     segments(next((kept(path) / "j").iterdir()))[which].unlink()
 
     fix(here)

@@ -1,0 +1,154 @@
+"""Running very many commands in little time.
+
+A started interpreter costs most of what a command costs. So one process imports everything once and then forks for
+every command: each is a process of its own with its own streams, arguments, directory, environment and exit status,
+and is there in a few milliseconds. What an interpreter settles at its start (encodings, locale, time zone) cannot be
+set for a fork, and a fork has imported what a started command might have forgotten to: tests about that start their
+own.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import gc
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.support import ROOT, Ran, Scratch, environment, scratch
+
+WHOLE, TYPER = "whole", "typer"  # the whole program, or Typer alone
+AT_START = ("PYTHON", "LC_", "LANG", "TZ")  # settings that only a fresh interpreter heeds
+
+
+@dataclass(frozen=True)
+class Call:
+    """One command: its words, and what is set for it beside the repository's settings."""
+
+    words: Sequence[str]
+    settings: Mapping[str, str] = field(default_factory=dict)
+    stdin: str | None = None
+
+    def __str__(self) -> str:
+        return " ".join([*(f"{name}={value}" for name, value in self.settings.items()), *map(repr, self.words)])
+
+
+class Quick(Scratch):
+    """A repository whose commands run in forks, where the system has any and a setting would not be too late."""
+
+    def bb(self, *words: str | bytes, cwd: Path | None = None, stdin: str | None = None, **settings: str) -> Ran:
+        if not hasattr(os, "fork") or any(name.startswith(AT_START) for name in self.settings | settings):
+            return super().bb(*words, cwd=cwd, stdin=stdin, **settings)
+        call = Call([os.fsdecode(word) for word in words], self.settings | settings, stdin)
+        return _forked(cwd or self.path, environment(), call, WHOLE)
+
+
+def quick(path: Path, **settings: str) -> Quick:
+    """A fresh repository at PATH."""
+    return Quick(scratch(path).path, settings)
+
+
+def run_all(repo: Scratch, calls: Iterable[Call], way: str = WHOLE, *, keep: Path | None = None) -> list[Ran]:
+    """What each of the CALLS does in REPO, one after the other.
+
+    The files in the folder KEEP, when one is named, are put back before each call as they were before the first.
+    """
+    kept = {file: file.read_bytes() for file in keep.iterdir()} if keep else {}
+    answers = []
+    for call in calls:
+        for file, contents in kept.items():
+            file.write_bytes(contents)
+        answers.append(_forked(repo.path, environment(COLUMNS="100") | repo.settings, call, way))
+    return answers
+
+
+def _forked(cwd: Path, settings: dict[str, str], call: Call, way: str) -> Ran:
+    server = _server()
+    assert server.stdin is not None
+    assert server.stdout is not None
+    request = [str(cwd), settings | dict(call.settings), list(call.words), call.stdin, way]
+    server.stdin.write(json.dumps(request).encode() + b"\n")
+    server.stdin.flush()
+    return Ran(*json.loads(server.stdout.readline()))
+
+
+@functools.cache
+def _server() -> subprocess.Popen[bytes]:
+    """One for all tests."""
+    server = subprocess.Popen(
+        [sys.executable, "-m", "tests.forks"],
+        cwd=ROOT,
+        env=environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    atexit.register(_stop, server)
+    return server
+
+
+def _stop(server: subprocess.Popen[bytes]) -> None:
+    server.communicate()
+
+
+def _serve() -> None:
+    from bb.cli import app
+    from bb.ops import catalogue
+
+    app.root()
+    catalogue.everything()
+    gc.freeze()  # so that no fork copies pages only because a collector has counted what is on them
+    for line in sys.stdin.buffer:
+        print(json.dumps(_fork(*json.loads(line))), flush=True)
+
+
+def _fork(cwd: str, settings: dict[str, str], words: list[str], given: str | None, way: str) -> list[Any]:
+    with tempfile.TemporaryFile() as into, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        into.write((given or "").encode())
+        into.seek(0)
+        child = os.fork()
+        if child == 0:
+            os.dup2(os.open(os.devnull, os.O_RDONLY) if given is None else into.fileno(), 0)
+            os.dup2(out.fileno(), 1)
+            os.dup2(err.fileno(), 2)
+            os.chdir(cwd)
+            os.environ.clear()
+            os.environ.update(settings)
+            sys.argv = ["bb", *words]
+            _become(way)
+        _, status = os.waitpid(child, 0)
+        out.seek(0)
+        err.seek(0)
+        said = out.read().decode(errors="surrogateescape"), err.read().decode(errors="surrogateescape")
+    return [os.waitstatus_to_exitcode(status), *said]
+
+
+def _become(way: str) -> None:
+    """Be the command, and end as it ends."""
+    status = 1
+    try:
+        if way == WHOLE:
+            from bb.cli.main import main
+
+            main()
+        from bb.cli import app
+
+        status = app.answer(sys.argv[1:])
+    except SystemExit as ended:
+        status = int(ended.code or 0)
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+if __name__ == "__main__":
+    _serve()
