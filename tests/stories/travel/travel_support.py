@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bb.kernel.errors import BbError
+from bb.ledger import writers
 from bb.ops import catalogue
 from bb.ops.desk import Desk
-from tests.support import NOON, Scratch, environment, scratch
+from tests.support import NOON, Scratch, environment, made_once, scratch
 
 AMBER, COBALT = "amber-otter", "cobalt-harbor"
 SILENT = "2026-01-05T13:00:00.000Z"  # an hour after noon, when everybody was last heard of
@@ -81,7 +84,18 @@ def clone(at: Path, name: str) -> Clone:
 
 def agents_at_work(at: Path, *names: str) -> list[Clone]:
     """A clone for each of the agents called NAMES, every one registered and publishing, and all of them brought up to
-    date."""
+    date. The hub AT a path is theirs alone so far."""
+    made = _at_work(names)
+    for part in ("objects", "refs"):
+        shutil.copytree(made / "hub.git" / part, at / part, dirs_exist_ok=True)
+    return [_moved(made / f"clone-{place}", at) for place in range(len(names))]
+
+
+@functools.cache
+def _at_work(names: tuple[str, ...]) -> Path:
+    """The folder of a hub and its clones, that every other is a copy of: it takes dozens of commands to make one."""
+    folder = made_once("at-work")
+    at = hub(folder / "hub.git")
     found = []
     for place, name in enumerate(names):
         made = clone(at, f"clone-{place}")
@@ -90,7 +104,18 @@ def agents_at_work(at: Path, *names: str) -> list[Clone]:
         found.append(made)
     for each in found:
         each.sync(pull=True)
-    return found
+    return folder
+
+
+def _moved(original: Path, at: Path) -> Clone:
+    """A copy of a clone, beside the hub AT a path and of that hub, that writes on under the id of the original as if
+    that had been moved here."""
+    made = Clone(at.parent / original.name)
+    shutil.copytree(original, made.path)
+    made.git("remote", "set-url", "origin", str(at))
+    (owner,) = made.store.glob("j/*/owner.json")
+    writers.mint(str(made.store / "j"), owner.parent.name)
+    return made
 
 
 def settle(clones: list[Clone], now: str = NOON) -> None:
