@@ -10,8 +10,10 @@ own.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import gc
+import io
 import json
 import os
 import subprocess
@@ -101,7 +103,8 @@ def _serve() -> None:
     from bb.cli import app
     from bb.ops import catalogue
 
-    app.root()
+    with contextlib.redirect_stdout(io.StringIO()):
+        app.answer(["help"])  # which imports what is imported only when it is needed
     catalogue.everything()
     gc.freeze()  # so that no fork copies pages only because a collector has counted what is on them
     for line in sys.stdin.buffer:

@@ -263,7 +263,7 @@ def test_the_last_refusal_tells_of_who_is_in_the_way_by_then(repo: Scratch, four
     otter, harbor, wren, _ = four
     stand_in_line(repo, harbor, "src")
     harbor.pause()
-    stand_in_line(repo, wren, "src", wait=4)
+    stand_in_line(repo, wren, "src", wait=2)
     release(otter)
 
     refused = wren.answer()
@@ -276,7 +276,7 @@ def test_the_last_refusal_tells_of_who_is_in_the_way_by_then(repo: Scratch, four
 
 def test_a_wait_that_is_given_up_gives_up_its_place(repo: Scratch, four: list[Worker]):
     otter, harbor, wren, _ = four
-    stand_in_line(repo, harbor, "src", wait=3)
+    stand_in_line(repo, harbor, "src", wait=2)
     stand_in_line(repo, wren, "src")
     assert harbor.answer().code == "RESERVATION_CONFLICT"
     release(otter)
@@ -397,7 +397,7 @@ def test_those_who_share_with_each_other_are_in_no_circle(repo: Scratch, four: l
     reserve(harbor, "web")
     stand_in_line(repo, harbor, "docs", "src", shared=True)
 
-    wren.start("agent.reserve", scope=["web"], bead="bb-1", wait=2)
+    wren.start("agent.reserve", scope=["web"], bead="bb-1", wait=1)
 
     assert wren.answer().code == "RESERVATION_CONFLICT"
     release(otter)
@@ -427,7 +427,7 @@ def test_an_overlap_one_allows_is_in_no_circle(repo: Scratch, four: list[Worker]
     reserve(harbor, "web")
     stand_in_line(repo, harbor, "docs", "src", allow_overlap=True)
 
-    wren.start("agent.reserve", scope=["web"], bead="bb-1", wait=2)
+    wren.start("agent.reserve", scope=["web"], bead="bb-1", wait=1)
 
     assert wren.answer().code == "RESERVATION_CONFLICT"
     release(otter)
@@ -452,7 +452,7 @@ def test_a_message_from_another_process_wakes_who_waits(four: list[Worker]):
     took = []
     for turn in range(6):
         harbor.start("agent.wait", timeout=LONG, new=True)
-        time.sleep(0.5)
+        time.sleep(0.3)
         sent = send(otter, HARBOR, f"News {turn}")
         got = harbor.answer()
         assert subjects(got) == [f"News {turn}"]
@@ -462,7 +462,7 @@ def test_a_message_from_another_process_wakes_who_waits(four: list[Worker]):
 
 def test_a_message_to_others_wakes_nobody(four: list[Worker]):
     otter, harbor, *_ = four
-    harbor.start("agent.wait", timeout=2)
+    harbor.start("agent.wait", timeout=1)
     time.sleep(0.3)
     send(otter, WREN)
 

@@ -34,7 +34,6 @@ def assert_travels(here: Clone, there: Clone) -> None:
     here.ask("agent.reserve", agent=AMBER, scope=["src"], bead="bb-1")
     assert here.ask("agent.reserve", agent=AMBER, scope=["lib"], bead="bb-1", **{"global": True})["global"] is True
     settle([here, there])
-    settle([here, there])
     assert (
         here.holds() == there.holds() == {(AMBER, s, "active") for s in ("src", "lib")} | {(COBALT, "docs", "active")}
     )

@@ -13,14 +13,15 @@ from bb.kernel.errors import BbError
 from bb.ledger import writers
 from bb.ops import catalogue
 from bb.ops.desk import Desk
-from tests.support import NOON, Scratch, environment, made_once, scratch
+from tests.forks import Quick
+from tests.support import NOON, environment, made_once, scratch
 
 AMBER, COBALT = "amber-otter", "cobalt-harbor"
 SILENT = "2026-01-05T13:00:00.000Z"  # an hour after noon, when everybody was last heard of
 
 
 @dataclass
-class Clone(Scratch):
+class Clone(Quick):
     """A clone of the hub, and short ways to ask things of it."""
 
     def ask(self, name: str, /, now: str = NOON, **given: Any) -> Any:
