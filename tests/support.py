@@ -6,10 +6,8 @@ import atexit
 import functools
 import json
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -100,6 +98,8 @@ class Scratch:
 
 def scratch(path: Path, *, commit: bool = True) -> Scratch:
     """A fresh repository at PATH."""
+    import shutil  # not above: a child process that imports this module does not need it, and starts quicker
+
     shutil.copytree(_fresh(commit), path, dirs_exist_ok=True)
     return Scratch(path)
 
@@ -116,6 +116,9 @@ def _fresh(commit: bool) -> Path:
 
 def made_once(name: str) -> Path:
     """A folder for what is made once and then copied by every test that needs it; it goes when the tests have ended."""
+    import shutil
+    import tempfile
+
     outside = Path(tempfile.mkdtemp(prefix="bb-tests-"))
     atexit.register(shutil.rmtree, outside, ignore_errors=True)
     made = outside / name

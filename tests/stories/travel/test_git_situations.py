@@ -472,7 +472,7 @@ def test_a_connection_that_hangs_is_given_up_and_leaves_nothing_running(
         there.git("config", "core.sshCommand", str(ssh))
 
     started = time.monotonic()
-    ran = there.json("sync", "--pull", "--remote", "far", "--timeout", "2", **settings)
+    ran = there.json("sync", "--pull", "--remote", "far", "--timeout", "1", **settings)
 
     assert ran.code == "OFFLINE"
     assert time.monotonic() - started < 20
