@@ -21,5 +21,10 @@ NOTHING = "0" * HEX_LENGTH  # what the first line of a chain links to
 
 def digest(octets: bytes) -> str:
     """The first 128 bits of SHA-256 over OCTETS."""
+    return whole_digest(octets)[:HEX_LENGTH]
+
+
+def whole_digest(octets: bytes) -> str:
+    """SHA-256 over OCTETS, as other programs compute it."""
     whole: str = sha256(octets).hexdigest()
-    return whole[:HEX_LENGTH]
+    return whole

@@ -7,9 +7,8 @@ ledger gets. Nothing is lost: what they held lies in earlier commits, and a mani
 
 from __future__ import annotations
 
-from hashlib import sha256
-
 from bb.kernel import jsontext
+from bb.kernel.digest import whole_digest
 from bb.kernel.record import Record
 from bb.ledger import git, layout, snapshot
 from bb.ledger import line as lines
@@ -56,7 +55,7 @@ def entry(path: str, blob: str, octets: bytes, commit: str) -> Archived:
     except BadLine as error:
         raise NotALedger(f"the last line of {path} cannot be right: {error}") from None
     last = first + octets.count(b"\n") - 1
-    return Archived(path, blob, sha256(octets).hexdigest(), first, last, end, commit)
+    return Archived(path, blob, whole_digest(octets), first, last, end, commit)
 
 
 def written(entries: Iterable[Archived]) -> bytes:
