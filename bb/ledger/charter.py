@@ -55,9 +55,9 @@ class Charter(Record):
 
     @classmethod
     def from_plain(cls, found: Any) -> Self:
-        previous = found.get("previous")
+        previous = Previous(**found["previous"]) if "previous" in found else None
         names = (name for name in cls.__match_args__ if name != "previous")
-        return cls(**{name: found[name] for name in names}, previous=Previous(**previous) if previous else None)
+        return cls(**{name: found[name] for name in names}, previous=previous)
 
     def text(self) -> str:
         return jsontext.dumps(self.as_plain()) + "\n"

@@ -334,6 +334,7 @@ class Sync:
         carried = settled(history.settled, commits).keeping(rotating.live(self.store))
         root = rotating.begin(self.store, before, carried, by, reason, self._now)
         tip, judged, self._archived = compacting.commit(self.store, root, None, self._now)
+        self._must_be_followed(tip, before, carried)
         try:
             remote.push(self.store.place, self.name, tip.commit, before.commit, self._left())
         except remote.Moved as moved:
@@ -348,6 +349,16 @@ class Sync:
         remote.keep(self.store.place.common, self.name, tip.commit)
         self._anew = tip.charter
         return len(commits)
+
+    def _must_be_followed(self, tip: Tip, before: Tip, carried: Admitted) -> None:
+        """Refuse to publish an epoch that others would refuse: something that is not published may be spoilt here."""
+        from bb.ledger import intake, rotating  # noqa: PLC0415
+        from bb.ledger.published import History  # noqa: PLC0415
+
+        history = History(self.store.place.common, None)
+        commits = list(history.upto(tip.commit, self.store.progress))
+        rotating.check(history, before, carried)
+        intake.checked(self.store, commits, before.last_lines)
 
     def _pin(self, pin: Pin, commits: Iterable[Commit] = ()) -> None:
         after: Pins = self.pins.with_remote(self.name, pin)

@@ -160,6 +160,8 @@ def charter(files: Files, **changes: object) -> Files:
     return files | {"bb.json": File((jsontext.dumps(found) + "\n").encode())}
 
 
+PREVIOUS = {"commit": "a" * 40, "generation": 1, "by": "user", "reason": "why", "ts": "2026-01-05T12:00:00.000Z"}
+
 BROKEN = {
     "nothing": b"",
     "no json": b"{",
@@ -188,7 +190,10 @@ def test_a_charter_that_cannot_be_read_is_refused(scene: Scene, octets: bytes):
         *({"format": value} for value in (0, -1, 1.5, "1", True, None, [1])),
         *({"min_reader": value} for value in (0, "1", None, True)),
         *({"min_writer": value} for value in (0, "1", None, [])),
-        *({"epoch": value} for value in (0, "1", None)),
+        *({"epoch": value} for value in (0, "1", None, 2)),
+        *({"epoch": 2, "previous": value} for value in (None, {}, [], "x", {"commit": "a"}, PREVIOUS | {"more": 1})),
+        *({"epoch": 2, "previous": PREVIOUS | wrong} for wrong in ({"generation": "1"}, {"by": 1}, {"generation": 0})),
+        {"previous": PREVIOUS},
     ],
     ids=str,
 )
@@ -196,7 +201,7 @@ def test_a_charter_that_makes_no_sense_is_refused(scene: Scene, changes: dict[st
     scene.assert_files_refused(charter(scene.files, **changes), NO_LEDGER)
 
 
-@pytest.mark.parametrize("changes", [{"repo": "another"}, {"epoch": 2}], ids=str)
+@pytest.mark.parametrize("changes", [{"repo": "another"}, {"epoch": 2, "previous": PREVIOUS}], ids=["repo", "epoch"])
 def test_a_charter_of_another_ledger_is_a_rewriting(scene: Scene, changes: dict[str, object]):
     scene.assert_files_refused(charter(scene.files, **changes), REWRITTEN)
 

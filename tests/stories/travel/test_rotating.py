@@ -9,6 +9,7 @@ import pytest
 
 from bb.kernel import jsontext
 from bb.ledger import compacting, layout, pins, remote
+from bb.ledger import line as lines
 from tests.stories.travel.branch_support import Branch, File, Name
 from tests.stories.travel.travel_support import AMBER, COBALT, Clone, agents_at_work, clone, settle
 
@@ -206,6 +207,20 @@ def test_an_answer_that_was_lost_is_found_out_by_the_next_sync(
     assert here.digest == there.digest
 
 
+def test_what_others_would_refuse_is_not_published(origin: Path, pair: list[Clone]):
+    here, there = pair
+    event = say(here, "nothing much")
+    settle(pair)
+    (journal,) = here.store.glob(f"j/{event.partition('.')[0]}/*.jsonl")
+    rows = journal.read_bytes().split(b"\n")
+    journal.write_bytes(b"\n".join((lines.blanked(row) or row) if event.encode() in row[:60] else row for row in rows))
+    before = Branch(origin).tip
+
+    assert here.refused("ledger.rotate", reason="a password", agent="user").code == "LEDGER_REWRITTEN"
+    assert Branch(origin).tip == before
+    assert there.sync()["begun_anew"] is None
+
+
 # -- what may not pass for a new epoch
 
 
@@ -241,8 +256,6 @@ def without_a_writer(files: Files, writer: str) -> Files:
 
 
 def with_a_payload_taken_out(files: Files, writer: str) -> Files:
-    from bb.ledger import line as lines
-
     path = line_file(files, writer)
     rows = files[path].octets.split(b"\n")[:-1]
     return files | {path: File(b"".join((lines.blanked(row) or row) + b"\n" for row in rows))}
