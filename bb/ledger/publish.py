@@ -6,11 +6,12 @@ lines of every writer in the store go out: ours, a container's that shares the d
 
 from __future__ import annotations
 
+import os
 from itertools import islice
 
 from bb.kernel import ids
 from bb.kernel.record import Record
-from bb.ledger import git, redacting
+from bb.ledger import disk, git, redacting
 from bb.ledger.charter import CHARTER, Charter
 from bb.ledger.journal import Journal
 from bb.ledger.layout import LOCAL, README, SETTLED, is_full, path_of
@@ -25,8 +26,10 @@ if TYPE_CHECKING:
     from bb.ledger.pins import Pins
     from bb.ledger.store import Store
 
-# Its objects stay in the small pack they come in: to take that apart again takes as long as all the rest.
-IMPORT = ("-c", "fastimport.unpackLimit=1", "fast-import", "--quiet", "--force", "--done")
+IMPORT = ("fast-import", "--quiet", "--force", "--done")
+# What is imported can stay in the small pack it comes in: to take that apart takes as long as the rest. But git sets
+# about packing the whole repository once there are fifty packs, and that is not for us to bring about.
+AS_A_PACK, MOST_PACKS = ("-c", "fastimport.unpackLimit=1"), 20
 IDENTITY = "bb <bb@localhost>"
 NAMED = 3  # writers in a subject
 ABOUT = b"""# The ledger of this repository
@@ -85,7 +88,7 @@ def commit(store: Store, tip: Tip | None, wanted: Unpublished, now: int, begins:
             importer.file(README, ABOUT)
         if begins:
             importer.file(SETTLED, begins.settled)
-        if tip:
+        if tip and wanted.blanks:
             for path, journal, first in _with(store, tip, wanted.blanks):
                 out = _published(importer, tip, path)
                 kept = islice(_kept(out, journal.lines_from(first)), out.count(b"\n"))
@@ -143,7 +146,9 @@ class Importer(git.Conversation):
     """`git fast-import` making one commit at the local ref: files are put and taken away, and `finish` names it."""
 
     def __init__(self, git_dir: str, message: bytes, parent: str | None, now: int) -> None:
-        super().__init__(IMPORT, git_dir=git_dir)
+        packs = disk.names(os.path.join(git_dir, "objects", "pack"))
+        are_few = sum(name.endswith(".pack") for name in packs) < MOST_PACKS
+        super().__init__([*(AS_A_PACK if are_few else ()), *IMPORT], git_dir=git_dir)
         self._start = (
             b"commit %s\nmark :1\ncommitter %s %d +0000\n" % (LOCAL.encode(), IDENTITY.encode(), max(now // 1000, 0))
             + _data(message)
