@@ -3,8 +3,6 @@ notices, each in the envelope of Operative Protocol §6.1."""
 
 from __future__ import annotations
 
-import heapq
-
 from bb.coordination import notices, protocol
 from bb.coordination.facts import CONTESTED, OVERLAPPING, TOUCHED, Incurred
 from bb.coordination.notices import CLOSED, OPEN, Incident
@@ -31,6 +29,8 @@ class Events:
 
     def newest_first(self, event_type: str | None = None, bead: str | None = None) -> Iterator[dict[str, Any]]:
         """Every event of a type, or of all, about one bead or any; read as they are wanted."""
+        import heapq  # noqa: PLC0415  (only those who look back need it)
+
         term = event_type or "protocol" if bead is None else f"bead {bead}"
         both = heapq.merge(self._letters(term), self._notices(term), key=lambda found: found[0], reverse=True)
         return (event for _, event in both if event_type in (None, event["event_type"]))

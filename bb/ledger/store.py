@@ -7,7 +7,6 @@ is right about it.
 
 from __future__ import annotations
 
-import heapq
 import os
 from itertools import islice
 
@@ -336,6 +335,8 @@ class Store:
 
     def newest_first(self, decode: Callable[[bytes], Any] | None, wanted: Callable[[bytes], bool]) -> Iterator[Event]:
         """Every event whose line is wanted, in the total order, newest first. Nothing behind a damage is shown."""
+        import heapq  # noqa: PLC0415  (only those who look back need it)
+
         index = self.caught_up()
         heads = index.heads()
         return heapq.merge(

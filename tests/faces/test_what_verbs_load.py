@@ -138,7 +138,7 @@ def test_only_a_return_from_silence_opens_the_ledger(repo: Scratch):
 
 
 # What the verbs that open the ledger may load beyond that: what the ledger's rooms use, and what SQLite's core loads.
-WARM = {"bisect", "heapq", "itertools", "operator"} | {"collections", "functools", "keyword", "reprlib", "types"}
+WARM = {"bisect", "itertools"}
 WARM_VERBS = {
     "reserve": ["agent", "reserve", *AMBER, "--scope", "src/**/*.py", "--bead", "bb-1", "--json"],
     "reserve, refused": ["agent", "reserve", "--agent", "cobalt-harbor", "--scope", "src", "--bead", "bb-1", "--json"],

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from bb.ledger import publish
 from tests.stories.travel.travel_support import AMBER, COBALT, Clone, clone, hub, settle
 
 
@@ -78,6 +81,18 @@ def test_no_hook_runs(pair: list[Clone]):
     here.sync()
 
     assert not ran.exists(), ran.read_text()
+
+
+def test_small_packs_stay_so_few_that_git_does_not_set_about_packing_everything(
+    pair: list[Clone], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(publish, "MOST_PACKS", 2)
+    here, _ = pair
+    for turn in range(5):
+        here.ask("agent.reserve", agent=AMBER, scope=[f"src/{turn}"], bead="bb-1")
+        here.sync()
+
+    assert len(list((here.path / ".git" / "objects" / "pack").glob("*.pack"))) == 2
 
 
 def test_a_ledger_can_be_pulled_by_whoever_has_none(origin: Path, pair: list[Clone]):
