@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from bb.ops.desk import Desk
 
 
+class Why(Reason):
+    """Why; it is recorded, so it must not repeat what is to be hidden."""
+
+
 class EventId(Text):
     """The event, as `bb ledger log` shows it."""
 
@@ -30,7 +34,7 @@ class EventId(Text):
         "bb ledger redact k7q2mzp4x3ab.17 --reason 'a name that must not be there' --json",
     ),
 )
-def redact(desk: Desk, event: EventId, *, reason: Reason, agent: Someone | None = None) -> dict[str, Any]:
+def redact(desk: Desk, event: EventId, *, reason: Why, agent: Someone | None = None) -> dict[str, Any]:
     """Take back what an event says: hidden at once, and blanked in every copy that syncs.
 
     The line stays in its place with its head (who, when, which kind), so every chain still holds. What it said is gone

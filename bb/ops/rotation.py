@@ -21,6 +21,10 @@ PATIENCE = 600
 TURN_PATIENCE = 10.0  # seconds to wait for a sync that is going on
 
 
+class Why(Reason):
+    """Why; every clone is told, and it stands in the new epoch."""
+
+
 @op(
     "ledger.rotate",
     examples=(
@@ -32,7 +36,7 @@ TURN_PATIENCE = 10.0  # seconds to wait for a sync that is going on
 def rotate(
     desk: Desk,
     *,
-    reason: Reason,
+    reason: Why,
     remote: RemoteName | None = None,
     agent: Someone | None = None,
     timeout: Timeout = Timeout(PATIENCE),  # noqa: B008  (a number)
