@@ -6,7 +6,7 @@ from bb.kernel.show import harmless
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
 MOST_NAMED, MOST_SHOWN = 5, 30
@@ -47,13 +47,7 @@ def synced(found: dict[str, Any]) -> list[str]:
     lines = [f"Came from {name}: {_count(found['came'])}{_in_words(found)}", f"Went to {name}: {_count(found['went'])}"]
     if found["generation"]:
         lines.append(f"The ledger on {name} is at generation {found['generation']} ({found['tip'][:12]})")
-    if found["archived"] is not None:
-        lines.append(f"A snapshot was made of {_count(found['events'])}; {_lines(found['archived'])} archived with it")
-    if anew := found["begun_anew"]:
-        reason = f"{harmless(anew['by'])} began the ledger anew: {harmless(anew['reason'])} (epoch {anew['epoch']})"
-        lines.append(reason)
-    if found["joined"]:
-        lines.append(f"This clone is part of that ledger now ({found['joined']})")
+    lines += _of_the_branch(found)
     lines += [
         f"Put aside: {_lines(fork['lines'])} of writer {fork['writer']}, in {harmless(fork['path'])}"
         for fork in found["forks"]
@@ -66,6 +60,18 @@ def synced(found: dict[str, Any]) -> list[str]:
     if found.get("visible_to"):
         lines.append(f"It is visible to {harmless(found['visible_to'])}, now and with every sync")
     return lines
+
+
+def _of_the_branch(found: dict[str, Any]) -> Iterator[str]:
+    """What became of the branch itself."""
+    if found["archived"] is not None:
+        yield f"A snapshot was made of {_count(found['events'])}; {_lines(found['archived'])} archived with it"
+    if found["not_compacted"]:
+        yield f"No snapshot was made: {harmless(found['not_compacted'])}"
+    if anew := found["begun_anew"]:
+        yield f"{harmless(anew['by'])} began the ledger anew: {harmless(anew['reason'])} (epoch {anew['epoch']})"
+    if found["joined"]:
+        yield f"This clone is part of that ledger now ({found['joined']})"
 
 
 def committed(found: dict[str, Any]) -> list[str]:

@@ -23,7 +23,7 @@ from bb.kernel.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
     from typing import Any, Self
 
     from bb.coordination.facts import HoldingFact
@@ -53,13 +53,41 @@ class Admitted(Record):
 
     @classmethod
     def from_dict(cls, found: Any) -> Self:
-        grants = {name: Grant(*values) for name, values in found["grants"].items()}
-        return cls(grants, {name: int(generation) for name, generation in found["generations"].items()})
+        """What was written down; ValueError, or another error of reading, when it makes no sense."""
+        grants = {name: _grant(*values) for name, values in found["grants"].items()}
+        generations = dict(found["generations"])
+        if not all(map(_is_generation, generations.values())):
+            raise ValueError("a generation is no number")
+        if not all(map(ids.is_event_id, (*grants, *generations))):
+            raise ValueError("what was settled is no event")
+        return cls(grants, generations)
+
+    @property
+    def latest(self) -> int:
+        """The highest generation that is spoken of."""
+        of_grants = (max(grant.token, grant.ended or 0) for grant in self.grants.values())
+        return max([0, *of_grants, *self.generations.values()])
+
+    def without(self, events: Container[str]) -> Self:
+        """Without what is known of some reservations."""
+        grants = {name: grant for name, grant in self.grants.items() if name not in events}
+        return self.but(grants=grants, generations={n: at for n, at in self.generations.items() if n not in events})
 
     def keeping(self, live: Sequence[str]) -> Self:
         """Without the generations of reservations that have ended: those are in nobody's way any more."""
         kept = {name: self.generations[name] for name in live if name in self.generations}
         return self.but(generations=kept)
+
+
+def _grant(agent: Any, scope: Any, is_file: Any, shared: Any, token: Any, ended: Any) -> Grant:
+    is_right = ids.is_principal(agent) and type(scope) is str and type(is_file) is bool and type(shared) is bool
+    if not (is_right and _is_generation(token) and (ended is None or _is_generation(ended))):
+        raise ValueError("a grant makes no sense")
+    return Grant(agent, scope, is_file, shared, token, ended)
+
+
+def _is_generation(value: object) -> bool:
+    return type(value) is int and value > 0
 
 
 def admit(known: Admitted, parent: str | None, generation: int, facts: Sequence[tuple[str, HoldingFact]]) -> Admitted:

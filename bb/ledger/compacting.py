@@ -6,6 +6,8 @@ not right: it was made by a program that errs, or shows what has been taken back
 
 from __future__ import annotations
 
+from itertools import islice
+
 from bb.ledger import archive, git, layout, publish, snapshot
 from bb.ledger.pins import Judged
 from bb.ledger.tip import Compacted
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from bb.ledger.store import Store
     from bb.ledger.tip import Tip
 
-LARGEST_MANIFEST_FILES = 20_000  # in one commit; what is left is archived with the next
+MOST_ARCHIVED = 20_000  # files in one commit; what is left is archived with the next
 
 
 def judge(store: Store, tip: Tip) -> Judged | None:
@@ -32,28 +34,27 @@ def judge(store: Store, tip: Tip) -> Judged | None:
 def _is_right(store: Store, tip: Tip, name: str) -> bool:
     """Whether a snapshot says what our lines add up to; when other folds have made it, nobody can tell."""
     git_dir = store.place.common
-    with git.Conversation(["cat-file", "--batch"], git_dir=git_dir) as objects:
-        blobs = layout.listed(git_dir, tip.commit, f"snap/{name}/").values()
-        parts = [layout.blob(objects, blob, snapshot.LARGEST_PART) for blob in blobs]
-    heads = snapshot.heads_in(parts[0]) if parts else None
+    parts = snapshot.load(git_dir, layout.listed(git_dir, tip.commit, f"snap/{name}/").values())
+    if not parts:
+        return False
+    heads = snapshot.heads_in(parts[0])
     if heads is None or snapshot.name_of(heads) != name:
         return False
     return not snapshot.is_of_our_kind(parts[0]) or parts == snapshot.made(store, heads, store.progress)
 
 
-def commit(store: Store, tip: Tip, judged: Judged | None, now: int) -> tuple[Tip, Judged, int]:
+def commit(store: Store, tip: Tip, now: int, *, keeps: bool) -> tuple[Tip, Judged, int]:
     """A commit on TIP with a snapshot of it, that archives what is full; and how many lines left the tree.
 
-    The snapshot before stays; one that was JUDGED wrong goes, with all before it.
+    It KEEPS the snapshot before, unless that was wrong.
     """
     parts = snapshot.made(store, tip.last_lines, store.progress)
     taken_back = len(store.caught_up().hidden())
     name, before = snapshot.name_of(tip.last_lines), tip.compacted
-    entries = list(_sealed(store, tip))
+    entries = list(islice(_sealed(store, tip), MOST_ARCHIVED))
     generation = tip.generation + 1
     message = f"bb: a snapshot, {len(entries)} files archived [skip ci]\n\nBb-Generation: {generation}\n".encode()
     with publish.Importer(store.place.common, message, tip.commit, now) as importer:
-        keeps = judged is None or judged.is_right
         kept = [each for each in before.snapshots if keeps and each != name][-(snapshot.KEPT - 1) :]
         for path in layout.listed(store.place.common, tip.commit, "snap/"):
             if snapshot.name_in(path) not in kept:
@@ -76,7 +77,7 @@ def _sealed(store: Store, tip: Tip) -> Iterator[Archived]:
     git_dir = store.place.common
     files = list(layout.listed(git_dir, tip.commit, "w/").items())
     with git.Conversation(["cat-file", "--batch"], git_dir=git_dir) as objects:
-        for place, (path, blob) in enumerate(files[:LARGEST_MANIFEST_FILES]):
+        for place, (path, blob) in enumerate(files):
             octets = layout.blob(objects, blob, layout.LARGEST)
             about = archive.entry(path, blob, octets, tip.commit)
             if store.progress:

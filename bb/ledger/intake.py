@@ -12,9 +12,10 @@ import os
 from itertools import islice
 
 from bb.coordination.facts import Redacted
+from bb.kernel import ids
 from bb.kernel.errors import Conflict
 from bb.kernel.record import Record
-from bb.ledger import disk, kinds, writers
+from bb.ledger import disk, kinds, redacting, writers
 from bb.ledger import line as lines
 from bb.ledger.charter import LedgerRewritten, NotALedger
 from bb.ledger.journal import Journal
@@ -76,16 +77,24 @@ def checked(store: Store, commits: Sequence[Commit], published: dict[str, int]) 
 
 def _refuse_wrong_blanks(store: Store, commits: Sequence[Commit]) -> None:
     """Refuse commits that blank what nobody has taken back."""
+    if any(commit.blanked for commit in commits):
+        refuse_wrong_blanks(store, commits, store.caught_up().hidden())
+
+
+def refuse_wrong_blanks(store: Store, commits: Sequence[Commit], known: dict[str, frozenset[str]]) -> None:
+    """Refuse commits that blank what nobody who may has taken back, as far as is KNOWN or they say themselves."""
     blanked = {event for commit in commits for event in commit.blanked}
-    if not blanked:
-        return
-    known = set(store.caught_up().hidden())
-    for raw in (raw for commit in commits for _, _, octets in commit.added for raw in octets.split(b"\n")[:-1]):
-        if REDACTED in raw:
-            fact = _redaction(raw)
-            known |= {fact.event} if fact else set()
-    if wrong := blanked - known:
-        raise LedgerRewritten(f"the payload of {min(wrong)} is gone, and nobody has redacted it")
+    raws = {}
+    for writer, first, octets in (added for commit in commits for added in commit.added):
+        for n, raw in enumerate(octets.split(b"\n")[:-1], first):
+            if REDACTED in raw and (fact := _redaction(raw)):
+                known = known | {fact.event: known.get(fact.event, frozenset()) | {fact.agent}}
+            if (event := ids.event_id(writer, n)) in blanked:
+                raws[event] = raw
+    for event in sorted(blanked):
+        writer, n = ids.split_event_id(event)
+        if not redacting.may_be_hidden(raws.get(event) or Journal(store.path, writer).line(n), known):
+            raise LedgerRewritten(f"the payload of {event} is gone, and nobody who may has redacted it")
 
 
 def _redaction(raw: bytes) -> Redacted | None:

@@ -15,7 +15,7 @@ from bb.ledger.charter import LedgerRewritten, NotALedger
 BRANCH = "refs/heads/bb-ledger"
 LOCAL = "refs/bb/ledger"
 README = "README.md"
-SETTLED = "settled.json"  # what publication had settled before the epoch began; only its first commit brings it
+SETTLED = "settled.json"
 
 MOST_LINES, FULL = 256, 64 << 10  # a file is full with so many lines, or so many bytes
 LARGEST = FULL + lines.MAX_LINE  # so no file of ours is larger

@@ -87,11 +87,12 @@ def at(place: Place, named: str | None) -> Iterator[Peek]:
         _fetch(place, repository, remote, settings, THE_TIP)
         commit, committed_at, generation = _tip(repository)
         store = os.path.join(folder, "bb")
-        index = Index(":memory:", None)
+        index = _read_tip(repository, commit, store)
+        if index is None:
+            _fetch(place, repository, remote, settings, EVERYTHING)
+            generation = _read_everything(repository, commit, store)
+            index = Index(":memory:", None)
         try:
-            if not _read_tip(repository, commit, store, index):
-                _fetch(place, repository, remote, settings, EVERYTHING)
-                generation = _read_everything(repository, commit, store)
             index.catch_up([Journal(store, writer) for writer in {*index.heads(), *disk.names(_journals(store))}])
             if damages := index.damages():
                 first = damages[0]
@@ -216,9 +217,9 @@ def _read_everything(repository: str, commit: str, store: str) -> int:
     return history.tip.generation
 
 
-def _read_tip(repository: str, commit: str, store: str, index: Index) -> bool:
-    """Write down the lines of the last commit as journals, behind what a snapshot says; whether that is all there is
-    to know."""
+def _read_tip(repository: str, commit: str, store: str) -> Index | None:
+    """Write down the lines of the last commit as journals, behind what a snapshot says: an index that knows what that
+    says. None where that is not all there is to know."""
     files = _listed(repository, commit)
     with git.Conversation(["cat-file", "--batch"], git_dir=repository) as objects:
         charter = files.pop(CHARTER, None)
@@ -227,11 +228,11 @@ def _read_tip(repository: str, commit: str, store: str, index: Index) -> bool:
         charter_of(layout.blob(objects, charter, layout.SMALL))
         segments = {layout.segment_of(path): blob for path, blob in files.items() if _holds_lines(path)}
         is_archived = any(path.startswith(archive.FOLDER) for path in files)
-        newest = _snapshot(objects, files) if is_archived else None
+        newest = _snapshot(repository, files) if is_archived else None
         if is_archived and newest is None:
-            return False
+            return None
         heads = newest.heads if newest else {}
-        has_global = newest is not None and newest.has_global
+        has_global = False
         for (writer, first), blob in segments.items():
             known = heads[writer].n if writer in heads else 0
             octets = _whole(layout.path_of(writer, first), layout.blob(objects, blob, layout.LARGEST))
@@ -239,10 +240,22 @@ def _read_tip(repository: str, commit: str, store: str, index: Index) -> bool:
             raws = octets.split(b"\n")[max(known - first + 1, 0) :]
             if len(raws) > 1:
                 _write_lines(store, writer, max(first, known + 1), b"\n".join(raws))
-    is_all = not has_global and not _lacks_lines(segments, heads)
-    if newest and is_all:
+    return None if has_global or _lacks_lines(segments, heads) else _begun(newest)
+
+
+def _begun(newest: Snapshot | None) -> Index | None:
+    """An index that begins with a snapshot; None where that tells of global reservations, or says what no fold does."""
+    index = Index(":memory:", None)
+    if newest is None:
+        return index
+    try:
         index.start_from(newest.heads, newest.rows)
-    return is_all
+        if not newest.has_global:
+            return index
+    except Exception:  # noqa: S110  (whatever folds make of what somebody has made up)
+        pass
+    index.close()
+    return None
 
 
 def _holds_lines(path: str) -> bool:
@@ -260,15 +273,20 @@ def _lacks_lines(segments: Mapping[tuple[str, int], str], heads: Mapping[str, Li
     return any(first > (heads[writer].n if writer in heads else 0) + 1 for writer, first in firsts.items())
 
 
-def _snapshot(objects: git.Conversation, files: Mapping[str, str]) -> Snapshot | None:
+def _snapshot(repository: str, files: Mapping[str, str]) -> Snapshot | None:
     """The newest snapshot in a commit; None unless we can use every one, for the newest is needed."""
-    parts: dict[str, list[bytes]] = {}
+    blobs: dict[str, list[str]] = {}
     for path, blob in files.items():
         if path.startswith("snap/") and (name := snapshot.name_in(path)):
-            parts.setdefault(name, []).append(layout.blob(objects, blob, snapshot.LARGEST_PART))
-    read = [snapshot.read(b"".join(each)) for each in parts.values()]
-    found = [each for each in read if each]
-    if len(found) < len(read) or not found:
+            blobs.setdefault(name, []).append(blob)
+    found = []
+    for name, each in blobs.items():
+        parts = snapshot.load(repository, each)
+        read = snapshot.read(b"".join(parts)) if parts else None
+        if read is None or snapshot.name_of({writer: link.n for writer, link in read.heads.items()}) != name:
+            return None
+        found.append(read)
+    if not found:
         return None
     return max(found, key=lambda each: sum(link.n for link in each.heads.values()))
 

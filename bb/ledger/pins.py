@@ -24,8 +24,7 @@ LARGEST = 1 << 26
 
 
 class Judged(Record):
-    """Whether the snapshot of a commit says what our lines say, as long as no more than so many events were taken
-    back."""
+    """Whether the snapshot of a commit says what our lines say, while just so many events have been taken back."""
 
     commit: str
     taken_back: int
@@ -38,6 +37,7 @@ class Pin(Record):
     tip: Tip | None = None
     publishes: bool = False
     judged: Judged | None = None  # the newest snapshot there
+    put_off: int = 0  # how many events there were when no snapshot could be made
 
 
 class Pins(Record):
@@ -84,12 +84,13 @@ def write(store: str, pins: Pins) -> None:
 
 def _pin(written: Any) -> Pin:
     judged = Judged(**written["judged"]) if "judged" in written else None
-    return Pin(_tip(written["tip"]), written["publishes"] is True, judged)
+    return Pin(_tip(written["tip"]), written["publishes"] is True, judged, written.get("put_off", 0))
 
 
 def _written_pin(pin: Pin) -> dict[str, Any]:
     judged = {"judged": pin.judged.as_dict()} if pin.judged else {}
-    return {"tip": _written(pin.tip), "publishes": pin.publishes} | judged
+    put_off = {"put_off": pin.put_off} if pin.put_off else {}
+    return {"tip": _written(pin.tip), "publishes": pin.publishes} | judged | put_off
 
 
 def _tip(written: Any) -> Tip | None:

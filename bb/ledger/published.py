@@ -10,19 +10,17 @@ was (`rotating.py`).
 from __future__ import annotations
 
 from bb.coordination.admission import Admitted
-from bb.kernel import ids, jsontext
-from bb.ledger import archive, git, layout
+from bb.kernel import ids
+from bb.ledger import archive, git, layout, settled
 from bb.ledger import line as lines
 from bb.ledger.archive import Compaction
 from bb.ledger.charter import CHARTER, Charter, LedgerRewritten, NotALedger, charter_of
-from bb.ledger.layout import LARGEST, README, SETTLED, SMALL, Change, blob, path_of, segment_of
+from bb.ledger.layout import LARGEST, README, SMALL, Change, blob, path_of, segment_of
 from bb.ledger.tip import Commit, Compacted, Head, Tip
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-LARGEST_SETTLED = 1 << 26
 
 
 class History:
@@ -121,14 +119,15 @@ class History:
                 self._read_about(change, objects, is_root=parent is None)
         if self._charter is None:
             raise NotALedger(f"commit {name[:12]} has no {CHARTER}")
-        begins = parent is None and self._charter.previous is not None
-        if begins:
+        previous = self._charter.previous if parent is None else None
+        if previous:
             blanked += _blank_ones(added)
+            settled.check(self.settled, added, previous.generation)
         self._compacted = compaction.after({writer: head.n for writer, head in self._heads.items()})
         self._generation += 1
         self._blanked.update(blanked)
         self._last = name
-        return Commit(name, parent, self._generation, tuple(added), tuple(blanked), begins)
+        return Commit(name, parent, self._generation, tuple(added), tuple(blanked), previous is not None)
 
     def _read_lines(
         self, change: Change, objects: git.Conversation, added: list[tuple[str, int, bytes]], blanked: list[str]
@@ -172,8 +171,8 @@ class History:
             blob(objects, change.new, SMALL)
         elif change.path == CHARTER:
             self._read_charter(charter_of(blob(objects, change.new, SMALL)))
-        elif change.path == SETTLED and is_root and self._charter and self._charter.previous:
-            self.settled = _settled(blob(objects, change.new, LARGEST_SETTLED))
+        elif change.path == settled.NAME and is_root and self._charter and self._charter.previous:
+            self.settled = settled.read(blob(objects, change.new, settled.LARGEST))
         else:
             raise NotALedger(f"{change.path[:200]!r} has no place in a ledger")
 
@@ -184,13 +183,6 @@ class History:
         elif (found.repo, found.epoch, found.previous) != (known.repo, known.epoch, known.previous):
             raise LedgerRewritten(f"{CHARTER} names another ledger than before")
         self._charter = found
-
-
-def _settled(octets: bytes) -> Admitted:
-    try:
-        return Admitted.from_dict(jsontext.read(octets))
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise NotALedger(f"{SETTLED} cannot be read") from error
 
 
 def _blank_ones(added: list[tuple[str, int, bytes]]) -> Iterator[str]:

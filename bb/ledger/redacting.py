@@ -28,7 +28,7 @@ def redacted(store: Store, wanted: Callable[[str], bool] = lambda _: True) -> li
     for event in filter(wanted, known):
         writer, n = ids.split_event_id(event)
         raw = Journal(store.path, writer).line(n) if n <= heads.get(writer, 0) else None
-        if raw is not None and _is_hidden(raw, known):
+        if may_be_hidden(raw, known):
             found.append(event)
     return found
 
@@ -44,7 +44,10 @@ def blank(store: Store) -> int:
     return count
 
 
-def _is_hidden(raw: bytes, known: Hidden) -> bool:
+def may_be_hidden(raw: bytes | None, known: Hidden) -> bool:
+    """Whether a line was rightly taken back."""
+    if raw is None:
+        return False
     try:
         found = lines.members(lines.blanked(raw) or raw)  # only its head is asked, which is always whole
     except lines.Unreadable:

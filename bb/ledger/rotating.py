@@ -9,27 +9,39 @@ the one before ended, who ended it and why.
 from __future__ import annotations
 
 from bb.coordination import holdings
-from bb.kernel import clock, jsontext
-from bb.ledger import git, publish
+from bb.kernel import clock
+from bb.ledger import git, intake, layout, publish, settled
 from bb.ledger.charter import CHARTER, LedgerRewritten, NotALedger, Previous, charter_of
 from bb.ledger.publish import Epoch, Unpublished
+from bb.ledger.published import History
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bb.coordination.admission import Admitted
     from bb.ledger.charter import Charter
-    from bb.ledger.published import History
     from bb.ledger.store import Store
-    from bb.ledger.tip import Tip
+    from bb.ledger.tip import Commit, Tip
+
+LEAP = 1 << 32  # generations
 
 
-def begin(store: Store, tip: Tip, settled: Admitted, by: str, reason: str, now: int) -> Tip:
+def begin(store: Store, tip: Tip, carried: Admitted, by: str, reason: str, now: int) -> Tip:
     """The first commit of the epoch after that of TIP, at the local ref."""
     previous = Previous(tip.commit, tip.generation, by, reason, clock.text(now))
     charter = tip.charter.but(epoch=tip.charter.epoch + 1, previous=previous)
-    written = jsontext.canonical(settled.as_plain()).encode() + b"\n"
     wanted = Unpublished(tip.last_lines, sum(tip.last_lines.values()))
-    return publish.commit(store, None, wanted, now, Epoch(charter, written))
+    return publish.commit(store, None, wanted, now, Epoch(charter, settled.written(carried)))
+
+
+def must_be_followed(store: Store, tip: Tip, before: Tip, carried: Admitted) -> None:
+    """Refuse to publish an epoch that others would refuse: what is not published may be spoilt here, or taken back by
+    somebody at this very moment."""
+    history = History(store.place.common, None)
+    commits = list(history.upto(tip.commit, store.progress))
+    check(history, commits, before, carried)
+    intake.refuse_wrong_blanks(store, commits, {})
 
 
 def live(store: Store) -> list[str]:
@@ -39,27 +51,34 @@ def live(store: Store) -> list[str]:
 
 def charter_at(git_dir: str, commit: str) -> Charter | None:
     """The charter in a commit that nobody has verified; None when there is none that makes sense."""
-    found = git.ask(["cat-file", "blob", f"{commit}:{CHARTER}"], git_dir=git_dir)
-    try:
-        return charter_of(found.out) if found.status == 0 else None
-    except NotALedger:
-        return None
+    with git.Conversation(["cat-file", "--batch"], git_dir=git_dir) as objects:
+        try:
+            return charter_of(layout.blob(objects, f"{commit}:{CHARTER}", layout.SMALL))
+        except NotALedger:
+            return None
 
 
-def check(history: History, before: Tip, settled: Admitted | None) -> None:
-    """Refuse an epoch that lacks what was published BEFORE, or that settles it otherwise than we know it SETTLED.
+def check(history: History, commits: Sequence[Commit], before: Tip, ours: Admitted | None) -> None:
+    """Refuse an epoch that lacks what was published BEFORE, or that settles it otherwise than OURS says.
 
     That the lines themselves are the same is found out when they are taken in.
     """
     after = history.tip
     previous = after.charter.previous
-    if after.charter.repo != before.charter.repo or previous is None or previous.generation < before.generation:
+    if after.charter.repo != before.charter.repo or previous is None or not _follows(after.charter, before):
         raise LedgerRewritten("the ledger was begun anew from something else than was published before")
     for writer, n in before.last_lines.items():
         if after.last_lines.get(writer, 0) < n:
             raise LedgerRewritten(f"the ledger was begun anew without all lines of writer {writer}")
-    if settled and not _agree(settled, history.settled, before.generation):
+    if ours and not _agree(ours.without(commits[0].blanked), history.settled, before.generation):
         raise LedgerRewritten("the ledger was begun anew with other reservations admitted than before")
+
+
+def _follows(charter: Charter, before: Tip) -> bool:
+    """Whether an epoch can be one that came after BEFORE: each has at least a commit, and none leaps so far ahead that
+    there could be no other."""
+    generations = charter.previous.generation - before.generation if charter.previous else -1
+    return 0 < charter.epoch - before.charter.epoch <= generations + 1 and generations < LEAP
 
 
 def _agree(ours: Admitted, theirs: Admitted, generation: int) -> bool:
@@ -71,5 +90,6 @@ def _agree(ours: Admitted, theirs: Admitted, generation: int) -> bool:
         if other.ended != grant.ended and not (grant.ended is None and (other.ended or 0) > generation):
             return False
     is_new = all(grant.token > generation for name, grant in theirs.grants.items() if name not in ours.grants)
-    both = ours.generations.keys() & theirs.generations.keys()
-    return is_new and all(ours.generations[name] == theirs.generations[name] for name in both)
+    known = ours.generations
+    is_same = all(at == known[name] if name in known else at > generation for name, at in theirs.generations.items())
+    return is_new and is_same

@@ -14,17 +14,18 @@ from bb.coordination import holdings
 from bb.kernel import ids, jsontext
 from bb.kernel.digest import HEX_LENGTH, digest
 from bb.kernel.record import Record
+from bb.ledger import git, kinds, layout
 from bb.ledger import index as indexes
-from bb.ledger import kinds
+from bb.ledger.charter import NotALedger
 from bb.ledger.index import Index
-from bb.ledger.journal import Journal
+from bb.ledger.journal import Journal, LedgerDamaged
 from bb.ledger.layout import is_number
 from bb.ledger.line import Link
 from bb.ledger.segments import Block
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
     from bb.ledger.journal import Position
@@ -36,7 +37,7 @@ FORMAT = 1
 KEPT = 2  # at a time, so that whoever has just listed the branch still finds the one it saw
 PART = 8 << 20  # bytes in a file, about; hosts warn of larger ones
 PART_DIGITS = 4
-LARGEST_PART = 2 * PART
+LARGEST_PART, LARGEST = 2 * PART, 1 << 28
 HEXADECIMAL = frozenset("0123456789abcdef")
 
 
@@ -71,10 +72,14 @@ def name_in(path: str) -> str | None:
 
 
 def made(store: Store, heads: Mapping[str, int], progress: Progress | None = None) -> list[bytes]:
-    """The parts of the snapshot at HEADS, made from the journals here."""
+    """The parts of the snapshot at HEADS, made from the journals here; refused when those are damaged."""
     index = Index(":memory:", None)
     try:
         index.rebuild([_Upto(store.path, writer, last) for writer, last in heads.items()], progress)
+        if index.heads() != dict(heads):
+            damage = next(iter(index.damages()), None)
+            about = damage.as_dict() if damage else {}
+            raise LedgerDamaged(f"a journal is damaged{f': {damage.reason}' if damage else ''}", **about)
         return list(_parts(_rows(index, heads)))
     finally:
         index.close()
@@ -104,6 +109,20 @@ def _parts(rows: Iterator[bytes]) -> Iterator[bytes]:
         yield b"".join(part)
 
 
+def load(git_dir: str, blobs: Iterable[str]) -> list[bytes] | None:
+    """The parts that are published as BLOBS; None when there is more than a snapshot has."""
+    parts: list[bytes] = []
+    left = LARGEST
+    with git.Conversation(["cat-file", "--batch"], git_dir=git_dir) as objects:
+        for blob in blobs:
+            try:
+                parts.append(layout.blob(objects, blob, min(LARGEST_PART, left)))
+            except NotALedger:
+                return None
+            left -= len(parts[-1])
+    return parts
+
+
 def read(octets: bytes) -> Snapshot | None:
     """What the parts of a snapshot, one behind the other, say; None when it is not whole or was made by other folds."""
     from bb.ledger import bulk  # noqa: PLC0415
@@ -114,7 +133,7 @@ def read(octets: bytes) -> Snapshot | None:
             return None
         heads = {writer: _link(writer, *values) for writer, values in header["heads"].items()}
         return Snapshot(heads, [_row(*row) for row in rows])
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
 
 

@@ -15,13 +15,14 @@ import time
 from bb.coordination import admission, holdings
 from bb.coordination.facts import Reserved
 from bb.kernel import clock, ids
-from bb.kernel.errors import Conflict
+from bb.kernel.errors import BbError, Conflict
 from bb.kernel.record import Record
 from bb.ledger import git, kinds, pins, publish, redacting, remote
 from bb.ledger import line as lines
 from bb.ledger.charter import LedgerRewritten
+from bb.ledger.layout import LOCAL
 from bb.ledger.pins import Pin
-from bb.ledger.tip import Commit, Tip
+from bb.ledger.tip import AT_LEAST, Commit, Tip
 from bb.ledger.turns import FIRST_PAUSE, wait
 
 TYPE_CHECKING = False
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 REMEMBERED = 1000  # reservations; beyond that, those that have ended are forgotten
 RESERVED = kinds.BY_FACT[Reserved][0]
 HOLDING_KINDS = frozenset(kinds.BY_FACT[fact][0].encode() for fact in holdings.FACTS)
-LEAST_FOR_COMPACTING = 5.0  # seconds that are left
+LEAST_FOR_COMPACTING, LEAST_FOR_PUSHING = 5.0, 20.0  # seconds that are left
 MOST_IN_VAIN = 4  # attempts that are turned away as too late by a remote on which nothing has changed
 PULL, PUSH, BOTH = "pull", "push", "both"
 
@@ -67,6 +68,7 @@ class Outcome(Record):
     joined: str | None
     attempts: int
     archived: int | None  # lines that left the branch's tree with a snapshot, if one was made
+    not_compacted: str | None  # why there is none, though one was due
     begun_anew: dict[str, object] | None  # the epoch that has begun, and who began it, why and when
 
 
@@ -86,6 +88,7 @@ class Sync:
         self._forks: list[Fork] = []
         self._joined: str | None = None
         self._archived: int | None = None
+        self._not_compacted: str | None = None
         self._anew: Charter | None = None  # of the epoch that was found to have begun
         self._is_gone = False  # the branch, from a remote that had it
 
@@ -116,7 +119,7 @@ class Sync:
             remote=self.name,
             tip=tip.commit if tip else None,
             generation=tip.generation if tip else 0,
-            events=sum(tip.last_lines.values()) if tip else 0,
+            events=tip.events if tip else 0,
             came=self._came,
             went=self._went,
             kinds=self._kinds,
@@ -126,6 +129,7 @@ class Sync:
             joined=self._joined,
             attempts=self._attempts,
             archived=self._archived,
+            not_compacted=self._not_compacted,
             begun_anew=_told(self._anew),
         )
 
@@ -180,7 +184,7 @@ class Sync:
         from bb.ledger import rotating  # noqa: PLC0415
 
         commits = list(history.upto(found, self.store.progress))
-        rotating.check(history, tip, self.pins.admitted if self.pins.arbiter == self.name else None)
+        rotating.check(history, commits, tip, self.pins.admitted if self.pins.arbiter == self.name else None)
         self._anew = history.tip.charter
         return commits
 
@@ -188,7 +192,12 @@ class Sync:
         from bb.ledger import intake  # noqa: PLC0415
 
         before = sum(self.store.caught_up().heads().values())
-        incoming = intake.checked(self.store, commits, self._published(but=None if self._anew else self.name))
+        try:
+            incoming = intake.checked(self.store, commits, self._published(but=None if self._anew else self.name))
+        except intake.LedgerForked as changed:
+            if not self._anew:
+                raise
+            raise LedgerRewritten(f"the ledger was begun anew with other lines: {changed.message}") from None
         is_another = self.store.exists and after.charter.repo != self.store.clone.repo
         if is_another and any(pin.tip for pin in self.pins.remotes.values()):
             raise AnotherLedger(
@@ -205,6 +214,8 @@ class Sync:
             self._hear(each.more)
         self._pin(self.pin.but(tip=after), commits)
         remote.keep(self.store.place.common, self.name, after.commit)
+        if self._anew:  # nothing here is to hold on to the earlier commits
+            git.run(["update-ref", LOCAL, after.commit], git_dir=self.store.place.common)
 
     def _hear(self, octets: bytes) -> None:
         """Whose lines have come, and how old they are beside their writer's last: one clock, so it may be compared."""
@@ -289,25 +300,36 @@ class Sync:
             yield writer, first, self.store.octets(writer, first, last)
 
     def _compact(self) -> None:
-        """Make a snapshot when one is due. Nobody waits for it: whoever is faster makes it, or the next sync."""
+        """Make a snapshot when one is due. Nobody waits for it: whoever is faster makes it, or the next sync. What goes
+        wrong with it is told, and put off until more lines have come."""
         before = self.pin.tip
         if before is None or not self._has(before) or self._left() < LEAST_FOR_COMPACTING:
             return
+        if self.pin.put_off and before.events < self.pin.put_off + AT_LEAST:
+            return
+        try:
+            self._compact_on(before)
+        except (remote.Moved, remote.Offline):
+            return
+        except BbError as refusal:
+            self._not_compacted = f"{refusal.code}: {refusal.message}"
+            self._pin(self.pin.but(put_off=before.events))
+
+    def _compact_on(self, before: Tip) -> None:
         if not self._is_judged(before):
             from bb.ledger import compacting  # noqa: PLC0415
 
             self._pin(self.pin.but(judged=compacting.judge(self.store, before)))
-        judged = self.pin.judged
-        if not before.is_due and (judged is None or judged.is_right):
+        is_right = self.pin.judged is None or self.pin.judged.is_right
+        if not before.is_due and is_right:
             return
         from bb.ledger import compacting  # noqa: PLC0415
 
-        tip, judged, lines = compacting.commit(self.store, before, judged, self._now)
-        try:
-            remote.push(self.store.place, self.name, tip.commit, before.commit, self._left())
-        except (remote.Moved, remote.Offline):
-            return
-        self._pin(self.pin.but(tip=tip, judged=judged), [Commit(tip.commit, before.commit, tip.generation, (), ())])
+        tip, judged, lines = compacting.commit(self.store, before, self._now, keeps=is_right)
+        patience = max(self._left(), LEAST_FOR_PUSHING)  # else a large ledger would be folded in vain each time
+        remote.push(self.store.place, self.name, tip.commit, before.commit, patience)
+        carried = [Commit(tip.commit, before.commit, tip.generation, (), ())]
+        self._pin(self.pin.but(tip=tip, judged=judged, put_off=0), carried)
         remote.keep(self.store.place.common, self.name, tip.commit)
         self._archived = lines
 
@@ -317,7 +339,7 @@ class Sync:
         is_known = known is not None and (known.commit, known.taken_back) == (tip.compacted.commit, taken_back)
         return is_known or not tip.compacted.snapshots
 
-    # -- remembering
+    # -- beginning anew
 
     def rotate(self, by: str, reason: str) -> int:
         """Begin the ledger anew on the remote, with all there is; how many commits its history had."""
@@ -331,10 +353,11 @@ class Sync:
             raise LedgerRewritten(f"the ledger is gone from {self.name}")
         history = History(self.store.place.common, None)
         commits = list(history.upto(before.commit, self.store.progress))
-        carried = settled(history.settled, commits).keeping(rotating.live(self.store))
+        known = settled(history.settled, commits).keeping(rotating.live(self.store))
+        carried = known.without(frozenset(redacting.redacted(self.store)))
         root = rotating.begin(self.store, before, carried, by, reason, self._now)
-        tip, judged, self._archived = compacting.commit(self.store, root, None, self._now)
-        self._must_be_followed(tip, before, carried)
+        tip, judged, self._archived = compacting.commit(self.store, root, self._now, keeps=True)
+        rotating.must_be_followed(self.store, tip, before, carried)
         try:
             remote.push(self.store.place, self.name, tip.commit, before.commit, self._left())
         except remote.Moved as moved:
@@ -345,20 +368,12 @@ class Sync:
             raise remote.Contended("somebody else published meanwhile", remote=self.name) from None
         if self.pins.arbiter == self.name:
             self.pins = self.pins.but(admitted=carried)
-        self._pin(self.pin.but(tip=tip, judged=judged))
+        self._pin(self.pin.but(tip=tip, judged=judged, put_off=0))
         remote.keep(self.store.place.common, self.name, tip.commit)
         self._anew = tip.charter
         return len(commits)
 
-    def _must_be_followed(self, tip: Tip, before: Tip, carried: Admitted) -> None:
-        """Refuse to publish an epoch that others would refuse: something that is not published may be spoilt here."""
-        from bb.ledger import intake, rotating  # noqa: PLC0415
-        from bb.ledger.published import History  # noqa: PLC0415
-
-        history = History(self.store.place.common, None)
-        commits = list(history.upto(tip.commit, self.store.progress))
-        rotating.check(history, before, carried)
-        intake.checked(self.store, commits, before.last_lines)
+    # -- remembering
 
     def _pin(self, pin: Pin, commits: Iterable[Commit] = ()) -> None:
         after: Pins = self.pins.with_remote(self.name, pin)

@@ -48,8 +48,13 @@ class Tip(Record):
     @property
     def is_due(self) -> bool:
         """Whether a snapshot is due: so many lines have come that making one costs little beside all they have cost."""
-        new = sum(self.last_lines.values()) - self.compacted.covered
+        new = self.events - self.compacted.covered
         return new >= max(AT_LEAST, self.compacted.covered // SHARE)
+
+    @property
+    def events(self) -> int:
+        """How many are published."""
+        return sum(head.n for head in self.heads.values())
 
     @property
     def last_lines(self) -> dict[str, int]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from bb.kernel import ids
+from bb.kernel import ids, tokens
 from bb.ledger import pins, redacting
-from bb.ledger.sync import Sync
+from bb.ledger.sync import BOTH, Sync
 from bb.ledger.turns import Turn
 from bb.ops import life
 from bb.ops.catalogue import op
 from bb.ops.params import Reason, Someone
-from bb.ops.sync import NotPublished, RemoteName, Timeout, note, remote_of
+from bb.ops.sync import NotPublished, RemoteName, Timeout, heard, note, remote_of, synced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,21 +64,26 @@ def rotate(
         "reason": reason,
     }
     if dry_run:
-        return shown | {"commits": before.generation, "tip": None, "generation": None, "by": None}
+        previous = before.charter.previous
+        commits = before.generation - (previous.generation if previous else 0)
+        return shown | {"commits": commits, "tip": None, "generation": None, "by": None}
+    tokens.refuse_secrets(reason)
     who = life.caller(desk, agent or desk.env.get("BB_AGENT") or ids.PERSON, may_be_person=True)
+    synced(desk, name, BOTH, timeout, publishes=False)  # who came in each other's way is told, as by any sync
     with Turn(store.path, TURN_PATIENCE):
         at_work = Sync(store, name, desk.now(), timeout)
         commits = at_work.rotate(who, reason)
-    outcome = at_work.outcome()
+        outcome = at_work.outcome()
+        heard(desk, outcome)
     note(desk, name, desk.now(), None, outcome)
-    tip = at_work.base()
-    previous = outcome.begun_anew or {}
+    anew = outcome.begun_anew or {}
     return shown | {
-        "epoch": previous["epoch"],
-        "previous": previous["commit"],
+        "epoch": anew["epoch"],
+        "previous": anew["commit"],
         "events": outcome.events,
+        "redacted": len(redacting.redacted(store)),
         "commits": commits,
-        "tip": tip,
+        "tip": outcome.tip,
         "generation": outcome.generation,
         "by": who,
     }

@@ -117,7 +117,7 @@ def sync(
             hint = f"say so once with `bb sync --publish --remote {name}`; {ONLY_PULL}" if remote else None
             message = f"this clone has not published to {name}"
             raise NotPublished(message, hint=hint, **_would_show(desk, known, name))
-    return _synced(desk, name, PULL if pull else PUSH if push else BOTH, timeout, publishes=publish)
+    return synced(desk, name, PULL if pull else PUSH if push else BOTH, timeout, publishes=publish)
 
 
 @op("ledger.commit", examples=("bb ledger commit",))
@@ -194,7 +194,7 @@ def remote_of(desk: Desk, named: str | None) -> str:
     return there[0] if len(there) == 1 else "origin"
 
 
-def _synced(desk: Desk, name: str, direction: str, patience: int, *, publishes: bool) -> dict[str, Any]:
+def synced(desk: Desk, name: str, direction: str, patience: int, *, publishes: bool) -> dict[str, Any]:
     store, now = desk.store, desk.now()
     try:
         store.make_folder()
@@ -204,7 +204,7 @@ def _synced(desk: Desk, name: str, direction: str, patience: int, *, publishes: 
             at_work = Sync(store, name, now, patience)
             try:
                 at_work.run(direction, publishes=publishes)
-                lost = _heard(desk, at_work.outcome())
+                lost = heard(desk, at_work.outcome())
                 if lost and direction != PULL:
                     at_work.run(PUSH)  # so that the others know it too
             except BbError as refusal:
@@ -224,7 +224,7 @@ def _synced(desk: Desk, name: str, direction: str, patience: int, *, publishes: 
     return answer
 
 
-def _heard(desk: Desk, outcome: Outcome) -> list[dict[str, str]]:
+def heard(desk: Desk, outcome: Outcome) -> list[dict[str, str]]:
     """Take note of what came: who is alive elsewhere, and which of our reservations do not stand after all."""
     life.heard(desk, outcome.heard)
     if not outcome.reserved:

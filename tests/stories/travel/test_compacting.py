@@ -177,6 +177,43 @@ def test_nobody_waits_when_somebody_else_is_faster(origin: Path, pair: list[Clon
     assert here.digest == there.digest
 
 
+def test_what_goes_wrong_with_a_snapshot_is_told_and_not_tried_again_at_once(
+    pair: list[Clone], monkeypatch: pytest.MonkeyPatch
+):
+    here, there = pair
+    write(here, 30)
+    push = remote.push
+
+    def denied(place: Any, name: str, commit: str, expected: str | None, patience: float) -> None:
+        if expected and "snapshot" in here.git("log", "-1", "--format=%s", commit):
+            raise remote.PushDenied("no snapshots here")
+        push(place, name, commit, expected, patience)
+
+    monkeypatch.setattr(remote, "push", denied)
+    assert here.sync()["not_compacted"] == "PUSH_DENIED: no snapshots here"
+    monkeypatch.setattr(remote, "push", push)
+
+    write(here, 5)
+    assert here.sync()["archived"] is None
+    write(here, 20)
+    assert here.sync()["archived"] is not None
+    settle(pair)
+    assert here.digest == there.digest
+
+
+def test_a_clone_with_a_damaged_journal_makes_no_snapshot(origin: Path, pair: list[Clone]):
+    """Else it would replace the right ones of others by its own, and they its own by theirs, for ever."""
+    here, there = pair
+    compacted(pair)
+    (journal,) = (path for path in there.store.glob("j/*/*.jsonl") if b"nothing much 5" in path.read_bytes())
+    journal.write_bytes(journal.read_bytes().replace(b"nothing much 5", b"nothing less 5"))
+    write(here, 20)
+    here.sync()
+
+    assert there.sync()["not_compacted"].startswith("LEDGER_DAMAGED")
+    assert here.ask("ledger.verify", published=True)["published"][0]["is_snapshot_right"]
+
+
 def test_a_damaged_line_that_was_archived_is_put_back(pair: list[Clone]):
     here, _ = compacted(pair)
     writer = next(path.name for path in here.store.glob("j/*") if (path / "lock").exists())
@@ -292,7 +329,16 @@ def test_the_newest_snapshot_may_not_go_without_another(origin: Path, pair: list
         b'{"format":1,"state":%d,"heads":{},"rows":1}\n["no such fold","a",{}]\n' % VERSION,
         b'{"format":1,"state":%d,"heads":{},"rows":1}\n["roster","a","b"]\n' % VERSION,
         b'{"format":1,"state":%d,"heads":{},"rows":1}\n[1]\n' % VERSION,
+        b'{"format":1,"state":%d,"heads":{},"rows":1}\n["reservation","a.1",{"made":[1]}]\n' % VERSION,
+        b'{"format":1,"state":%d,"heads":{},"rows":2}\n["agent","a",{}]\n["agent","a",{}]\n' % VERSION,
+        b'{"format":1,"state":%d,"heads":{},"rows":1}\n["agent","a",' % VERSION
+        + b'{"a":' * 2000
+        + b"1"
+        + b"}" * 2000
+        + b"]\n",
+        b"x" * (snapshot.LARGEST_PART + 1),
     ],
+    ids=range(11),
 )
 def test_a_snapshot_that_cannot_be_read_is_not_used(origin: Path, pair: list[Clone], octets: bytes):
     """Whoever only looks reads every commit instead, and the next clone that publishes replaces it."""

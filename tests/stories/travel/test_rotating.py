@@ -10,7 +10,7 @@ import pytest
 from bb.kernel import jsontext
 from bb.ledger import compacting, layout, pins, remote
 from bb.ledger import line as lines
-from tests.stories.travel.branch_support import Branch, File, Name
+from tests.stories.travel.branch_support import Branch, Chain, File, Name
 from tests.stories.travel.travel_support import AMBER, COBALT, Clone, agents_at_work, clone, settle
 
 SECRET = "the word is xyzzy"
@@ -173,11 +173,11 @@ def test_whoever_publishes_meanwhile_is_not_overrun(origin: Path, pair: list[Clo
     here, there = pair
     begin = compacting.commit
 
-    def late(*given: Any) -> Any:
+    def late(*given: Any, **named: Any) -> Any:
         monkeypatch.undo()
         there.ask("agent.reserve", agent=COBALT, scope=["docs"], bead="bb-1")
         there.sync()
-        return begin(*given)
+        return begin(*given, **named)
 
     monkeypatch.setattr(compacting, "commit", late)
     assert here.refused("ledger.rotate", reason="a password", agent="user").code == "CONTENDED"
@@ -219,6 +219,74 @@ def test_what_others_would_refuse_is_not_published(origin: Path, pair: list[Clon
     assert here.refused("ledger.rotate", reason="a password", agent="user").code == "LEDGER_REWRITTEN"
     assert Branch(origin).tip == before
     assert there.sync()["begun_anew"] is None
+
+
+def test_what_is_damaged_here_is_not_published_anew(origin: Path, pair: list[Clone]):
+    here, _ = pair
+    event = say(here, "nothing much")
+    settle(pair)
+    (journal,) = here.store.glob(f"j/{event.partition('.')[0]}/*.jsonl")
+    journal.write_bytes(journal.read_bytes().replace(b"nothing much", b"nothing less"))
+    before = Branch(origin).tip
+
+    assert here.refused("ledger.rotate", reason="a password", agent="user").code == "LEDGER_DAMAGED"
+    assert Branch(origin).tip == before
+
+
+def test_no_commit_of_the_epoch_before_is_held_on_to(origin: Path, pair: list[Clone]):
+    here, there = pair
+    event = say(here, SECRET)
+    settle(pair)
+    here.ask("ledger.redact", event=event, reason="a password", agent=AMBER)
+    settle(pair)
+    rotate(here)
+    settle(pair)
+
+    for each in (here, there):
+        assert SECRET not in each.git("log", "--all", "-p"), each
+
+
+def test_what_was_reserved_and_redacted_is_in_no_list_of_what_was_settled(origin: Path, pair: list[Clone]):
+    here, there = pair
+    found = here.ask("agent.reserve", agent=AMBER, scope=["src/xyzzy"], bead="bb-1", **EVERYWHERE)
+    event = found["reservations"][0]["reservation_id"]
+    here.ask("agent.release", agent=AMBER, all=True)
+    here.ask("ledger.redact", event=event, reason="a word", agent=AMBER)
+    settle(pair)
+
+    rotate(here)
+    settle(pair)
+
+    assert not in_history(origin, "xyzzy")
+    assert here.digest == there.digest
+
+
+def test_who_came_in_whose_way_is_told_by_a_rotation_too(origin: Path, pair: list[Clone]):
+    here, there = pair
+    there.ask("agent.reserve", agent=COBALT, scope=["src"], bead="bb-1")
+    there.sync()
+    here.ask("agent.reserve", agent=AMBER, scope=["src"], bead="bb-1")
+
+    rotate(here)
+
+    notices = [each for each in here.ask("ledger.log", kind=["system.notify"]) if "contested" in str(each["data"])]
+    assert len(notices) == 1
+
+
+def test_a_reason_is_no_place_for_a_secret(pair: list[Clone]):
+    token = "ghp_" + "a1B2" * 9
+    assert pair[0].refused("ledger.rotate", reason=f"{token} got out", agent="user").code == "SECRET_FOUND"
+
+
+def test_a_dry_run_counts_the_commits_of_this_epoch(pair: list[Clone]):
+    here, _ = pair
+    rotate(here)
+    say(here, "one more")
+    here.sync()
+
+    shown = rotate(here, dry_run=True)
+
+    assert shown["commits"] == rotate(here)["commits"] == 3
 
 
 # -- what may not pass for a new epoch
@@ -284,6 +352,49 @@ def with_another_token(files: Files, _: str) -> Files:
     return files | {"settled.json": File(jsontext.dumps(found).encode() + b"\n")}
 
 
+def _with_settled(files: Files, grants: Any = None, generations: Any = None) -> Files:
+    found = jsontext.read(files["settled.json"].octets)
+    found = {"grants": found["grants"] | (grants or {}), "generations": found["generations"] | (generations or {})}
+    return files | {"settled.json": File(jsontext.dumps(found).encode() + b"\n")}
+
+
+def with_a_grant_of_nothing(files: Files, writer: str) -> Files:
+    return _with_settled(files, grants={f"{writer}.999": ["ghost-agent", "**", False, False, 1, None]})
+
+
+def with_a_grant_that_was_none(files: Files, writer: str) -> Files:
+    return _with_settled(files, grants={f"{writer}.1": ["ghost-agent", "**", False, False, 1, None]})
+
+
+def with_a_token_that_is_no_number(files: Files, _: str) -> Files:
+    name, grant = next(iter(jsontext.read(files["settled.json"].octets)["grants"].items()))
+    return _with_settled(files, grants={name: [*grant[:4], "7", None]})
+
+
+def with_a_token_of_the_future(files: Files, _: str) -> Files:
+    name, grant = next(iter(jsontext.read(files["settled.json"].octets)["grants"].items()))
+    return _with_settled(files, grants={name: [*grant[:4], 1_000_000, None]})
+
+
+def with_an_order_for_what_is_to_come(files: Files, writer: str) -> Files:
+    return _with_settled(files, generations={f"{writer}.999": 1})
+
+
+def with_an_epoch_that_nobody_can_follow(files: Files, _: str) -> Files:
+    return charter(files, epoch=(1 << 48) - 1)
+
+
+def with_a_release_taken_back_by_nobody(files: Files, writer: str) -> Files:
+    """Blanked, and redacted by an agent that did not record it: so it is told that way to whoever comes fresh."""
+    path = line_file(files, writer)
+    chain = Chain(writer, tuple(files[path].octets.split(b"\n")[:-1]))
+    n, raw = next((n, raw) for n, raw in enumerate(chain.raws, 1) if b'"kind":"x.bb.released"' in raw)
+    data = jsontext.dumps({"_": "aaaaaaaa", "event_id": f"{writer}.{n}", "reason": "no"}).encode()
+    raws = [*chain.raws[: n - 1], lines.blanked(raw) or raw, *chain.raws[n:]]
+    raws.append(chain.forged(data=data, kind="x.bb.redacted", by="ghost-agent"))
+    return files | {path: File(b"".join(row + b"\n" for row in raws))}
+
+
 def with_an_older_epoch(files: Files, _: str) -> Files:
     return charter(files, epoch=1)
 
@@ -298,12 +409,21 @@ FORGED = [
     with_nothing_settled,
     with_another_token,
     with_an_older_epoch,
+    with_a_grant_of_nothing,
+    with_a_grant_that_was_none,
+    with_a_token_that_is_no_number,
+    with_a_token_of_the_future,
+    with_an_order_for_what_is_to_come,
+    with_an_epoch_that_nobody_can_follow,
+    with_a_release_taken_back_by_nobody,
 ]
 
 
 @pytest.mark.parametrize("forge", FORGED, ids=lambda forge: forge.__name__)
 def test_an_epoch_that_lacks_or_changes_anything_is_refused(origin: Path, pair: list[Clone], forge: Any):
     here, there = pair
+    here.ask("agent.reserve", agent=AMBER, scope=["lib"], bead="bb-1")
+    here.ask("agent.release", agent=AMBER, scope=["lib"])
     here.ask("agent.reserve", agent=AMBER, scope=["src"], bead="bb-1", **EVERYWHERE)
     say(here, "nothing much")
     settle(pair)
