@@ -143,6 +143,7 @@ class History:
         kept = now[: len(before)]
         if kept != before:
             blanked += _blanked(change.path, writer, first, before, kept)
+            self._files.pop(change.path, None)
         if more := now[len(before) :]:
             added.append((writer, self._grown(writer, first, bool(before), more, now), more))
 

@@ -177,6 +177,19 @@ def test_nobody_waits_when_somebody_else_is_faster(origin: Path, pair: list[Clon
     assert here.digest == there.digest
 
 
+def test_whoever_learns_of_a_blanking_and_of_the_archiving_at_once_finds_both_right(origin: Path, pair: list[Clone]):
+    here, there = pair
+    event = write(here, 1, SECRET)[0]
+    settle(pair)
+    there.ask("ledger.redact", event=event, reason="a password", agent="user")
+    settle(pair)
+    compacted(pair)
+
+    fresh = clone(origin, "fresh")
+    fresh.sync(pull=True)
+    assert fresh.digest == here.digest
+
+
 def test_what_goes_wrong_with_a_snapshot_is_told_and_not_tried_again_at_once(
     pair: list[Clone], monkeypatch: pytest.MonkeyPatch
 ):

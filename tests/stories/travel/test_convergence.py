@@ -83,8 +83,8 @@ class World:
             )
 
     def change(self, agent: str, here: Clone) -> None:
-        """Another role; or the end of an agent, which then takes its name again."""
-        if self.chance.random() < 0.5:
+        """Another role; or, rarely, the end of an agent, for whoever is retired does nothing any more."""
+        if self.chance.random() < 0.05:
             here.ask("agent.retire", now=self.now, agent=agent)
         role = self.chance.choice(("builder", "reviewer", "tester"))
         here.ask("agent.register", now=self.now, name=agent, role=role, force_update=True)
@@ -115,12 +115,17 @@ class World:
                 return
         raise AssertionError("it never became quiet")
 
+    def states(self, here: Clone) -> dict[str, str]:
+        """How every reservation stands."""
+        found = here.ask("agent.status", now=self.now)["reservations"]
+        return {str(each["reservation_id"]): str(each["state"]) for each in found}
+
     def known(self, here: Clone) -> dict[str, Any]:
         """What HERE knows that all must agree on. How alive somebody seems is what each has heard itself."""
         status = here.ask("agent.status", now=self.now)
         held = [
             {name: value for name, value in each.items() if name not in ("owner_liveness", "expires_at")}
-            | {"state": each["state"].replace("expired", "active")}
+            | {"state": "active" if each["state"] in ("expired", "contested") else each["state"]}
             for each in status["reservations"]
         ]
         return {
@@ -174,8 +179,16 @@ def test_all_come_to_know_the_same(tmp_path: Path, seed: int, clones: int, steps
         assert other == first
     for each in world.clones:
         each.ask("ledger.verify", published=True)
+    assert_that_contests_are_decided_alike([world.states(each) for each in world.clones])
     assert_that_whoever_comes_late_knows_it_too(world, first)
     assert_that_it_is_found_again(world, first)
+
+
+def assert_that_contests_are_decided_alike(states: list[dict[str, str]]) -> None:
+    """Whose time is over is contested no more, and each clone finds that out when it hears no more of the holder."""
+    for reservation in states[0]:
+        found = {each[reservation] for each in states} - {"expired"}
+        assert len(found) < 2, reservation
 
 
 def assert_that_whoever_comes_late_knows_it_too(world: World, expected: dict[str, Any]) -> None:
