@@ -89,6 +89,13 @@ class RepeatedOption(Usage):
     code = "REPEATED_OPTION"
 
 
+class UnknownShell(Usage):
+    """There is completion for bash, zsh, fish and PowerShell."""
+
+    code = "UNKNOWN_SHELL"
+    hint = "start it from one of them"
+
+
 class UnexpectedArgument(Usage):
     """There is an argument too many."""
 
@@ -122,10 +129,10 @@ def answer(words: list[str]) -> int:
 
 def _parsed(words: list[str], command: str, as_json: bool) -> tuple[Any, str]:
     """What Typer makes of WORDS: something to run, or an exit status and what it has printed, help for instance."""
-    printed = io.StringIO()
+    printed, complained = io.StringIO(), io.StringIO()
     try:
-        with contextlib.redirect_stdout(printed):
-            return root().main(words, prog_name=_program(), standalone_mode=False), printed.getvalue()
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(complained):
+            chosen = root().main(words, prog_name=_program(), standalone_mode=False)
     except NoArgsIsHelpError as error:
         if as_json:
             raise MissingCommand(hint=_where_to_look(command)) from error
@@ -133,7 +140,10 @@ def _parsed(words: list[str], command: str, as_json: bool) -> tuple[Any, str]:
     except ClickException as error:
         raise _translated(error, command) from error
     except SystemExit as end:  # how showing a completion script ends
-        return end.code, printed.getvalue()
+        chosen = end.code
+    if chosen and not callable(chosen):
+        raise UnknownShell(complained.getvalue().strip() or None)
+    return chosen, printed.getvalue()
 
 
 def _help_last(words: list[str]) -> list[str]:

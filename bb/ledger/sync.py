@@ -22,7 +22,7 @@ from bb.ledger import line as lines
 from bb.ledger.charter import LedgerRewritten
 from bb.ledger.layout import LOCAL
 from bb.ledger.pins import Pin
-from bb.ledger.tip import AT_LEAST, Commit, Tip
+from bb.ledger.tip import Commit, Tip
 from bb.ledger.turns import FIRST_PAUSE, wait
 
 TYPE_CHECKING = False
@@ -305,7 +305,7 @@ class Sync:
         before = self.pin.tip
         if before is None or not self._has(before) or self._left() < LEAST_FOR_COMPACTING:
             return
-        if self.pin.put_off and before.events < self.pin.put_off + AT_LEAST:
+        if self.pin.put_off and not before.has_grown_since(self.pin.put_off):
             return
         try:
             self._compact_on(before)

@@ -51,6 +51,10 @@ class Tip(Record):
         new = self.events - self.compacted.covered
         return new >= max(AT_LEAST, self.compacted.covered // SHARE)
 
+    def has_grown_since(self, events: int) -> bool:
+        """Whether so many more lines have come since there were so many EVENTS that it is worth another attempt."""
+        return self.events - events >= AT_LEAST
+
     @property
     def events(self) -> int:
         """How many are published."""

@@ -119,6 +119,8 @@ def test_the_script_for_a_shell_is_shown_or_its_lack_is_told(repo: Scratch, shel
     assert shown.status in (0, 1, 2)
     assert "Traceback" not in shown.err
     assert (shown.status == 0) is ("_BB_COMPLETE=complete_" in shown.out)
+    assert (shown.status == 0) is ("UNKNOWN_SHELL" not in shown.err)
+    assert repo.bb("--show-completion", "--json", SHELL=shell).envelope["ok"] is (shown.status == 0)
 
 
 # -- who it is

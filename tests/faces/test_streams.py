@@ -139,6 +139,8 @@ def test_help_without_a_stdout_is_no_bug(repo: Scratch):
     ids=" ".join,
 )
 def test_an_answer_that_does_not_fit_on_the_disk_is_status_1_and_said_so(repo: Scratch, words: list[str]):
+    if words == ["--show-completion"] and repo.bb(*words).status:
+        pytest.skip("there is no completion for the shell that runs this")
     done = shell(repo, ">/dev/full", words)
 
     assert done.returncode == 1
