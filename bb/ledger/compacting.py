@@ -35,12 +35,12 @@ def _is_right(store: Store, tip: Tip, name: str) -> bool:
     """Whether a snapshot says what our lines add up to; when other folds have made it, nobody can tell."""
     git_dir = store.place.common
     parts = snapshot.load(git_dir, layout.listed(git_dir, tip.commit, f"snap/{name}/").values())
-    if not parts:
+    said = snapshot.made_at(parts[0]) if parts else None
+    if said is None:
         return False
-    heads = snapshot.heads_in(parts[0])
-    if heads is None or snapshot.name_of(heads) != name:
-        return False
-    return not snapshot.is_of_our_kind(parts[0]) or parts == snapshot.made(store, heads, store.progress)
+    heads, is_ours = said
+    is_named_so = snapshot.name_of(heads) == name
+    return is_named_so and (not is_ours or parts == snapshot.made(store, heads, store.progress))
 
 
 def commit(store: Store, tip: Tip, now: int, *, keeps: bool) -> tuple[Tip, Judged, int]:
@@ -67,7 +67,7 @@ def commit(store: Store, tip: Tip, now: int, *, keeps: bool) -> tuple[Tip, Judge
             importer.file(archive.path_of(before.manifests + 1), archive.written(entries))
         made = importer.finish()
     archived = dict(before.archived) | {each.writer: each.last for each in entries}
-    after = Compacted(archived, before.manifests + bool(entries), (*kept, name), sum(tip.last_lines.values()), made)
+    after = Compacted(archived, before.manifests + bool(entries), (*kept, name), tip.events, made)
     lines = sum(each.last - each.first + 1 for each in entries)
     return tip.but(commit=made, generation=generation, compacted=after), Judged(made, taken_back, is_right=True), lines
 

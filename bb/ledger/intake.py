@@ -87,7 +87,7 @@ def refuse_wrong_blanks(store: Store, commits: Sequence[Commit], known: dict[str
     raws = {}
     for writer, first, octets in (added for commit in commits for added in commit.added):
         for n, raw in enumerate(octets.split(b"\n")[:-1], first):
-            if REDACTED in raw and (fact := _redaction(raw)):
+            if REDACTED in raw and isinstance(fact := kinds.fact_on(raw), Redacted):
                 known = known | {fact.event: known.get(fact.event, frozenset()) | {fact.agent}}
             if (event := ids.event_id(writer, n)) in blanked:
                 raws[event] = raw
@@ -95,15 +95,6 @@ def refuse_wrong_blanks(store: Store, commits: Sequence[Commit], known: dict[str
         writer, n = ids.split_event_id(event)
         if not redacting.may_be_hidden(raws.get(event) or Journal(store.path, writer).line(n), known):
             raise LedgerRewritten(f"the payload of {event} is gone, and nobody who may has redacted it")
-
-
-def _redaction(raw: bytes) -> Redacted | None:
-    try:
-        found = lines.members(raw)
-    except lines.Unreadable:
-        return None
-    fact = kinds.fact_of(found["kind"], found["data"], found["by"])
-    return fact if isinstance(fact, Redacted) else None
 
 
 def _checked(store: Store, writer: str, first: int, octets: bytes, published: dict[str, int]) -> Incoming:

@@ -28,6 +28,7 @@ from bb.coordination.facts import (
 )
 from bb.kernel import ids
 from bb.ledger import forms
+from bb.ledger import line as lines
 from bb.messaging import letters, mailbox
 from bb.messaging.facts import Acked, Agreed, Read, Sent
 
@@ -138,6 +139,15 @@ def written(fact: Fact) -> tuple[str, dict[str, Any]]:
     data = dict(zip(members, fact.as_dict().values(), strict=True))
     data.pop("by", None)
     return kind, {member: value for member, value in data.items() if value is not None and value is not False}
+
+
+def fact_on(raw: bytes) -> Fact | None:
+    """The fact that a line states; None when it is none we know, or the line cannot be read."""
+    try:
+        found = lines.members(raw)
+    except lines.Unreadable:
+        return None
+    return fact_of(found["kind"], found["data"], found["by"])
 
 
 def fact_of(kind: str, data: dict[str, Any], by: str = "") -> Fact | None:

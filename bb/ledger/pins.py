@@ -84,7 +84,7 @@ def write(store: str, pins: Pins) -> None:
 
 def _pin(written: Any) -> Pin:
     judged = Judged(**written["judged"]) if "judged" in written else None
-    return Pin(_tip(written["tip"]), written["publishes"] is True, judged, written.get("put_off", 0))
+    return Pin(_tip(written["tip"]), written["publishes"] is True, judged, int(written.get("put_off", 0)))
 
 
 def _written_pin(pin: Pin) -> dict[str, Any]:

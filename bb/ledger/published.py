@@ -15,7 +15,7 @@ from bb.ledger import archive, git, layout, settled
 from bb.ledger import line as lines
 from bb.ledger.archive import Compaction
 from bb.ledger.charter import CHARTER, Charter, LedgerRewritten, NotALedger, charter_of
-from bb.ledger.layout import LARGEST, README, SMALL, Change, blob, path_of, segment_of
+from bb.ledger.layout import LARGEST, README, SETTLED, SMALL, Change, blob, path_of, segment_of
 from bb.ledger.tip import Commit, Compacted, Head, Tip
 
 TYPE_CHECKING = False
@@ -172,7 +172,7 @@ class History:
             blob(objects, change.new, SMALL)
         elif change.path == CHARTER:
             self._read_charter(charter_of(blob(objects, change.new, SMALL)))
-        elif change.path == settled.NAME and is_root and self._charter and self._charter.previous:
+        elif change.path == SETTLED and is_root and self._charter and self._charter.previous:
             self.settled = settled.read(blob(objects, change.new, settled.LARGEST))
         else:
             raise NotALedger(f"{change.path[:200]!r} has no place in a ledger")

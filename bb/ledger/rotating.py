@@ -31,7 +31,7 @@ def begin(store: Store, tip: Tip, carried: Admitted, by: str, reason: str, now: 
     """The first commit of the epoch after that of TIP, at the local ref."""
     previous = Previous(tip.commit, tip.generation, by, reason, clock.text(now))
     charter = tip.charter.but(epoch=tip.charter.epoch + 1, previous=previous)
-    wanted = Unpublished(tip.last_lines, sum(tip.last_lines.values()))
+    wanted = Unpublished(tip.last_lines, tip.events)
     return publish.commit(store, None, wanted, now, Epoch(charter, settled.written(carried)))
 
 

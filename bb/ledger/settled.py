@@ -5,9 +5,9 @@ from __future__ import annotations
 from bb.coordination.admission import Admitted
 from bb.coordination.facts import Reserved
 from bb.kernel import ids, jsontext
-from bb.ledger import kinds, layout
-from bb.ledger import line as lines
+from bb.ledger import kinds
 from bb.ledger.charter import NotALedger
+from bb.ledger.layout import SETTLED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from bb.coordination.admission import Grant
 
-NAME = layout.SETTLED
 LARGEST = 1 << 26
 
 
@@ -24,7 +23,7 @@ def read(octets: bytes) -> Admitted:
     try:
         return Admitted.from_dict(jsontext.read(octets))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise NotALedger(f"{NAME} cannot be read") from error
+        raise NotALedger(f"{SETTLED} cannot be read") from error
 
 
 def written(settled: Admitted) -> bytes:
@@ -35,17 +34,17 @@ def check(settled: Admitted, added: Sequence[tuple[str, int, bytes]], generation
     """Refuse what is said to be SETTLED unless it was by that GENERATION, of reservations among the lines ADDED, and as
     those say."""
     if settled.latest > generation:
-        raise NotALedger(f"{NAME} tells of commits that were never made")
+        raise NotALedger(f"{SETTLED} tells of commits that were never made")
     wanted = settled.grants.keys() | settled.generations.keys()
     for event, raw in _lines_of(wanted, added):
-        found = _reservation(raw)
-        if event in settled.grants and not (found and found.base and _is_of(settled.grants[event], found)):
-            raise NotALedger(f"{NAME} says of {event} what its line does not say")
-        if found is None:
-            raise NotALedger(f"{NAME} names {event}, which is no reservation")
+        found = kinds.fact_on(raw)
+        if not isinstance(found, Reserved):
+            raise NotALedger(f"{SETTLED} names {event}, which is no reservation")
+        if event in settled.grants and not (found.base and _is_of(settled.grants[event], found)):
+            raise NotALedger(f"{SETTLED} says of {event} what its line does not say")
         wanted -= {event}
     if wanted:
-        raise NotALedger(f"{NAME} names {min(wanted)}, which is not there")
+        raise NotALedger(f"{SETTLED} names {min(wanted)}, which is not there")
 
 
 def _lines_of(events: set[str], added: Sequence[tuple[str, int, bytes]]) -> Iterator[tuple[str, bytes]]:
@@ -53,15 +52,6 @@ def _lines_of(events: set[str], added: Sequence[tuple[str, int, bytes]]) -> Iter
         raws = octets.split(b"\n")
         numbers = {n for w, n in map(ids.split_event_id, events) if w == writer and first <= n < first + len(raws) - 1}
         yield from ((ids.event_id(writer, n), raws[n - first]) for n in sorted(numbers))
-
-
-def _reservation(raw: bytes) -> Reserved | None:
-    try:
-        found = lines.members(raw)
-    except lines.Unreadable:
-        return None
-    fact = kinds.fact_of(found["kind"], found["data"], found["by"])
-    return fact if isinstance(fact, Reserved) else None
 
 
 def _is_of(grant: Grant, fact: Reserved) -> bool:

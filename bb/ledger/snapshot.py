@@ -137,21 +137,14 @@ def read(octets: bytes) -> Snapshot | None:
         return None
 
 
-def heads_in(octets: bytes) -> dict[str, int] | None:
-    """The heads that a snapshot, of whatever kind, says it was made at."""
+def made_at(octets: bytes) -> tuple[dict[str, int], bool] | None:
+    """The heads that a snapshot, of whatever kind, says it was made at, and whether it was made by folds like ours."""
     try:
-        found = jsontext.read(octets.partition(b"\n")[0])["heads"]
-        return {writer: _link(writer, *link).n for writer, link in found.items()}
+        header = jsontext.read(octets.partition(b"\n")[0])
+        heads = {writer: _link(writer, *link).n for writer, link in header["heads"].items()}
+        return heads, header["state"] == indexes.VERSION
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
-
-
-def is_of_our_kind(octets: bytes) -> bool:
-    """Whether the folds that made it are ours, so that it can be told whether it is right."""
-    try:
-        return bool(jsontext.read(octets.partition(b"\n")[0])["state"] == indexes.VERSION)
-    except (ValueError, TypeError, KeyError):
-        return True  # then it is of no kind, and certainly wrong
 
 
 def _link(writer: str, n: int, lamport: int, head: str) -> Link:

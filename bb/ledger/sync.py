@@ -316,16 +316,16 @@ class Sync:
             self._pin(self.pin.but(put_off=before.events))
 
     def _compact_on(self, before: Tip) -> None:
-        if not self._is_judged(before):
-            from bb.ledger import compacting  # noqa: PLC0415
-
-            self._pin(self.pin.but(judged=compacting.judge(self.store, before)))
-        is_right = self.pin.judged is None or self.pin.judged.is_right
-        if not before.is_due and is_right:
+        is_judged = self._is_judged(before)
+        if is_judged and not before.is_due and self._is_right:
             return
         from bb.ledger import compacting  # noqa: PLC0415
 
-        tip, judged, lines = compacting.commit(self.store, before, self._now, keeps=is_right)
+        if not is_judged:
+            self._pin(self.pin.but(judged=compacting.judge(self.store, before)))
+            if self._is_right and not before.is_due:
+                return
+        tip, judged, lines = compacting.commit(self.store, before, self._now, keeps=self._is_right)
         patience = max(self._left(), LEAST_FOR_PUSHING)  # else a large ledger would be folded in vain each time
         remote.push(self.store.place, self.name, tip.commit, before.commit, patience)
         carried = [Commit(tip.commit, before.commit, tip.generation, (), ())]
@@ -335,9 +335,15 @@ class Sync:
 
     def _is_judged(self, tip: Tip) -> bool:
         """Whether it is known if the newest snapshot is right, or there is none."""
+        if not tip.compacted.snapshots:
+            return True
         known, taken_back = self.pin.judged, len(self.store.caught_up().hidden())
-        is_known = known is not None and (known.commit, known.taken_back) == (tip.compacted.commit, taken_back)
-        return is_known or not tip.compacted.snapshots
+        return known is not None and (known.commit, known.taken_back) == (tip.compacted.commit, taken_back)
+
+    @property
+    def _is_right(self) -> bool:
+        """Whether there is nothing against the newest snapshot."""
+        return self.pin.judged is None or self.pin.judged.is_right
 
     # -- beginning anew
 
@@ -408,9 +414,8 @@ def _holding_facts(writer: str, first: int, octets: bytes) -> Iterator[tuple[str
     for n, raw in enumerate(octets.split(b"\n")[:-1], first):
         try:
             if lines.clock_and_kind(raw)[1] in HOLDING_KINDS:
-                found = lines.members(raw)
-                fact = kinds.fact_of(found["kind"], found["data"], found["by"])
+                fact = kinds.fact_on(raw)
                 if isinstance(fact, holdings.FACTS):
                     yield ids.event_id(writer, n), fact
-        except (lines.BadLine, lines.Unreadable):
+        except lines.BadLine:
             continue

@@ -59,7 +59,7 @@ def rotate(
         "remote": name,
         "epoch": before.charter.epoch + 1,
         "previous": before.commit,
-        "events": sum(before.last_lines.values()),
+        "events": before.events,
         "redacted": len(redacting.redacted(store)),
         "reason": reason,
     }

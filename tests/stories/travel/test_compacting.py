@@ -158,17 +158,22 @@ def test_what_is_redacted_does_not_stay_in_a_snapshot(origin: Path, pair: list[C
     assert here.sync()["attempts"] == 0, "what was archived is in nobody's way and is not published again and again"
 
 
+def turn_away(at: Clone, monkeypatch: pytest.MonkeyPatch, how: Exception) -> None:
+    """The remote takes every commit but those with a snapshot."""
+    push = remote.push
+
+    def choosy(place: Any, name: str, commit: str, expected: str | None, patience: float) -> None:
+        if expected and "snapshot" in at.git("log", "-1", "--format=%s", commit):
+            raise how
+        push(place, name, commit, expected, patience)
+
+    monkeypatch.setattr(remote, "push", choosy)
+
+
 def test_nobody_waits_when_somebody_else_is_faster(origin: Path, pair: list[Clone], monkeypatch: pytest.MonkeyPatch):
     here, there = pair
     write(here, 30)
-    push = remote.push
-
-    def overtaken(place: Any, name: str, commit: str, expected: str | None, patience: float) -> None:
-        if expected and "snapshot" in here.git("log", "-1", "--format=%s", commit):
-            raise remote.Moved("stale info")
-        push(place, name, commit, expected, patience)
-
-    monkeypatch.setattr(remote, "push", overtaken)
+    turn_away(here, monkeypatch, remote.Moved("stale info"))
     assert here.sync()["archived"] is None
     monkeypatch.undo()
 
@@ -200,13 +205,7 @@ def test_what_goes_wrong_with_a_snapshot_is_told_and_not_tried_again_at_once(
     here, there = pair
     write(here, 30)
     push = remote.push
-
-    def denied(place: Any, name: str, commit: str, expected: str | None, patience: float) -> None:
-        if expected and "snapshot" in here.git("log", "-1", "--format=%s", commit):
-            raise remote.PushDenied("no snapshots here")
-        push(place, name, commit, expected, patience)
-
-    monkeypatch.setattr(remote, "push", denied)
+    turn_away(here, monkeypatch, remote.PushDenied("no snapshots here"))
     assert here.sync()["not_compacted"] == "PUSH_DENIED: no snapshots here"
     monkeypatch.setattr(remote, "push", push)
 
