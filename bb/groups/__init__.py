@@ -1,0 +1,1 @@
+"""Groups of CCCC: their settings, actors, tasks and templates. Pure."""
