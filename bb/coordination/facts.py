@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from bb.kernel.record import Record
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 # how an INCURSION ended
 REFUSED, OVERLAPPING, TAKEN_OVER, TOUCHED = "refused", "overlapping", "taken_over", "touched"
 CONTESTED = "contested"  # made in two clones at once; it is OWNER's that stands
@@ -14,19 +18,33 @@ ACCEPTED, REVERTED, TRANSFERRED = "accepted", "reverted", "transferred"
 
 
 class Registered(Record):
-    """An agent took an identity: a new one, or a retired one again."""
+    """An agent took an identity: a new one, or a retired one again. An actor of CCCC has a PROFILE: how it runs."""
 
     agent: str
     role: str
     title: str
+    profile: dict[str, Any] | None = None
 
 
 class Updated(Record):
-    """An identity changed; what is None stayed as it was."""
+    """An identity changed; what is None, or not in the PROFILE, stayed as it was."""
 
     agent: str
     role: str | None = None
     title: str | None = None
+    profile: dict[str, Any] | None = None
+
+
+class Started(Record):
+    """An actor is to run from now on."""
+
+    agent: str
+
+
+class Stopped(Record):
+    """An actor is not to run any more."""
+
+    agent: str
 
 
 class Retired(Record):
@@ -163,7 +181,7 @@ class Overridden(Record):
     reservations: tuple[str, ...]
 
 
-AgentFact = Registered | Updated | Retired | Seen
+AgentFact = Registered | Updated | Retired | Started | Stopped | Seen
 HoldingFact = Reserved | Renewed | Released | Expired | TakenOver
 NoticeFact = Incurred | Resumed | Resolved
 GuardFact = Overridden

@@ -7,7 +7,7 @@ has the same roster.
 
 from __future__ import annotations
 
-from bb.coordination.facts import Registered, Retired, Seen, Updated
+from bb.coordination.facts import Registered, Retired, Seen, Started, Stopped, Updated
 from bb.kernel import clock
 from bb.kernel.order import earliest, latest
 from bb.kernel.record import Record
@@ -21,7 +21,17 @@ if TYPE_CHECKING:
     from bb.kernel.order import Place, State
 
 NAME = "agent"
-FACTS = (Registered, Updated, Retired, Seen)
+FACTS = (Registered, Updated, Retired, Started, Stopped, Seen)
+# How an actor runs: what of it the ledger keeps, and what each must be. Its environment holds secrets and is not here.
+PROFILE: dict[str, type[Any]] = {
+    "runtime": str,
+    "runner": str,
+    "command": list,
+    "submit": str,
+    "default_scope_key": str,
+    "enabled": bool,
+}
+HOW = "how "  # before the names of these registers
 
 
 class Agent(Record):
@@ -34,6 +44,9 @@ class Agent(Record):
     heard_at: int
     is_retired: bool
     changes: int
+    profile: dict[str, Any] = {}  # noqa: RUF012  (frozen; how it runs, as far as anybody has said)
+    order: tuple[Any, ...] = ()  # actors stand in the order of these: of joining, for the last time
+    changed_at: int = 0
 
 
 def keys(fact: AgentFact, at: Place) -> list[str]:  # noqa: ARG001  (other folds name their entries by place)
@@ -46,24 +59,36 @@ def step(state: State | None, fact: AgentFact, at: Place, ts: str) -> State:
     after = dict(state or {"changes": 0})
     latest(after, "heard", at, ts)
     match fact:
-        case Registered(role=role, title=title):
+        case Registered(role=role, title=title, profile=profile):
             earliest(after, "joined", at, ts)
+            latest(after, "placed", at, ts)
             latest(after, "role", at, role)
             latest(after, "title", at, title)
             latest(after, "retired", at, False)
-            after["changes"] += 1
-        case Updated(role=role, title=title):
+            _keep(after, at, profile)
+        case Updated(role=role, title=title, profile=profile):
             if role is not None:
                 latest(after, "role", at, role)
             if title is not None:
                 latest(after, "title", at, title)
-            after["changes"] += 1
+            _keep(after, at, profile)
         case Retired():
             latest(after, "retired", at, True)
-            after["changes"] += 1
+        case Started() | Stopped():
+            latest(after, HOW + "enabled", at, isinstance(fact, Started))
         case Seen():
-            pass
+            return after
+    latest(after, "changed", at, ts)
+    after["changes"] += 1
     return after
+
+
+def _keep(state: State, at: Place, profile: Mapping[str, Any] | None) -> None:
+    """Remember what of a PROFILE makes sense."""
+    for name, kind in PROFILE.items():
+        value = (profile or {}).get(name)
+        if type(value) is kind and not (isinstance(value, list) and any(type(word) is not str for word in value)):
+            latest(state, HOW + name, at, value)
 
 
 def in_service(states: Iterable[tuple[str, State | None]]) -> list[Agent]:
@@ -84,4 +109,12 @@ def agent(agent_id: str, state: Mapping[str, Any] | None) -> Agent | None:
         heard_at=clock.parse_or(value["heard"], 0),
         is_retired=value["retired"],
         changes=state["changes"],
+        profile={name.removeprefix(HOW): kept for name, kept in value.items() if name.startswith(HOW)},
+        order=tuple(state["placed"][:3]),
+        changed_at=clock.parse_or(value["changed"], 0),
     )
+
+
+def in_order(states: Iterable[tuple[str, State | None]]) -> list[Agent]:
+    """The identities in service, in the order in which they joined."""
+    return sorted(in_service(states), key=lambda agent: agent.order)

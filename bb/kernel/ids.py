@@ -12,9 +12,14 @@ LOWER = "abcdefghijklmnopqrstuvwxyz"
 DIGITS = "0123456789"
 BASE32 = LOWER + "234567"
 IN_AGENT_ID = LOWER + DIGITS + "-"
+IN_ACTOR_ID = IN_AGENT_ID + LOWER.upper() + "_"
 
 PERSON = "user"  # the human principal of CCCS: whoever steers the agents here
+SYSTEM = "system"
+SERVICE = "svc:"  # what a service's name begins with
 AGENT_LENGTH = range(3, 49)
+ACTOR_LENGTH = range(1, 49)
+SERVICE_LENGTH = range(5, 129)
 WRITER_LENGTH = 12
 
 # Principals that CCCS and CCCC give a meaning of their own, and names that a Windows file system refuses: an agent
@@ -51,6 +56,11 @@ def agent_id(text: str) -> str:
     return text
 
 
+def actor_id(text: str) -> str:
+    """TEXT, when it may name somebody who is here already, an actor of CCCC too."""
+    return text if is_actor_id(text) else agent_id(text)
+
+
 def is_agent_id(text: str) -> bool:
     return (
         len(text) in AGENT_LENGTH
@@ -61,9 +71,24 @@ def is_agent_id(text: str) -> bool:
     )
 
 
+def is_actor_id(text: str) -> bool:
+    """Whether TEXT may name an actor of CCCC, which is an agent whose name is less regular."""
+    return (
+        len(text) in ACTOR_LENGTH
+        and not text.strip(IN_ACTOR_ID)
+        and text[0] not in "-_"
+        and text.lower() not in RESERVED
+    )
+
+
+def is_service(text: str) -> bool:
+    """Whether TEXT names a service, a program that is no actor: `svc:com.example.bot`."""
+    return len(text) in SERVICE_LENGTH and text.startswith(SERVICE) and text.isascii() and text.isprintable()
+
+
 def is_principal(value: object) -> bool:
-    """Whether VALUE names somebody in whose name things are recorded: an agent, or the person."""
-    return type(value) is str and (value == PERSON or is_agent_id(value))
+    """Whether VALUE names somebody in whose name things are recorded: an actor, the person, the system, a service."""
+    return type(value) is str and (value in (PERSON, SYSTEM) or is_actor_id(value) or is_service(value))
 
 
 def is_writer_id(text: str) -> bool:

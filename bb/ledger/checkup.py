@@ -223,7 +223,7 @@ def _index(store: Store) -> Finding:
 
 def _caller(store: Store, agent: str) -> Iterator[Finding]:
     """Whoever BB_AGENT names is refused by every command unless it is registered, and in service."""
-    if ids.is_agent_id(agent) and not roster.in_service([(agent, store.index.state(roster.NAME, agent))]):
+    if ids.is_actor_id(agent) and not roster.in_service([(agent, store.index.state(roster.NAME, agent))]):
         mend = f"bb agent register --name {agent} --role ROLE, or set BB_AGENT to who you are"
         yield Finding("caller", ODD, f"BB_AGENT is {agent}, and nobody of that name is in service here", mend)
 

@@ -75,7 +75,7 @@ def _session(found: Any) -> Session:
         return Session()
     agent, work_tree = found.get("agent"), found.get("work_tree")
     return Session(
-        agent if isinstance(agent, str) and ids.is_agent_id(agent) else None,
+        agent if isinstance(agent, str) and ids.is_actor_id(agent) else None,
         work_tree if isinstance(work_tree, str) else None,
         _texts(found.get("told")),
         _texts(found.get("reminded")),

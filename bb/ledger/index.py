@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from bb.ledger.line import Link
     from bb.ledger.reader import Progress
 
-VERSION = 8
+VERSION = 9
 MOST_AT_ONCE = 500  # of SQLite's 999 values in one question
 PAUSE = 0.01
 PATIENCE = 10.0  # seconds to wait for another process that is catching up
@@ -42,8 +42,21 @@ create table state (fold text, key text, value text, primary key (fold, key)) wi
 create table term (fold text, term text, place text, key text, primary key (fold, term, place, key)) without rowid;
 create table idempotency (by text, key text, writer text, n integer, primary key (by, key, writer, n)) without rowid;
 create table merged (writer text, n integer, foreign_before integer, heads text, primary key (writer, n));
+create table talk (spot text);
+create table talk_post (
+    seq integer primary key, writer text, n integer, segment integer, offset integer, by text, flags integer, at integer
+);
+create unique index talk_post_name on talk_post (writer, n);
+create table talk_to (token text, seq integer, flags integer, primary key (token, seq)) without rowid;
+create table talk_of (
+    event text, what text, who text, seq integer, primary key (event, what, who, seq)
+) without rowid;
+create table talk_read (actor text primary key, seq integer, event text, ts text, updated_at text) without rowid;
+create table talk_seen (actor text, seq integer, primary key (actor, seq)) without rowid;
+create table talk_floor (actor text primary key, tokens text, seq integer) without rowid;
 """
-TABLES = ("cursor", "state", "term", "idempotency", "merged")
+TALK = ("talk", "talk_post", "talk_to", "talk_of", "talk_read", "talk_seen", "talk_floor")
+TABLES = ("cursor", "state", "term", "idempotency", "merged", *TALK)
 BEYOND = chr(0x10FFFF)  # sorts behind every character of a place
 
 
@@ -75,6 +88,7 @@ class Index:
         self.is_in_memory = False
         self._found_hidden: dict[str, frozenset[str]] = {}
         self._journals: Sequence[Journal] = ()
+        self.rebuilt = 0  # how often it had to be made anew meanwhile
         self._connection = self._open()
 
     def close(self) -> None:
@@ -171,17 +185,23 @@ class Index:
         accounted = rows[0][0] if rows else {}
         return {w: n for w, n in self.heads().items() if w != self.own_writer and n > accounted.get(w, 0)}
 
-    def markers(self) -> list[Marker]:
-        """Where our own lines brought in other writers' lines, in order; the first is the empty beginning."""
+    def markers(self, writer: str | None = None) -> list[Marker]:
+        """Where the lines of WRITER, or ours, brought in others' lines, in order; the first is the empty beginning."""
         query = "select heads, n, foreign_before from merged where writer = ? order by n"
-        rows = self._ask(_parsed_first, query, self.own_writer or "")
+        rows = self._ask(_parsed_first, query, writer or self.own_writer or "")
         return [Marker(0, 0, {}), *(Marker(n, before, heads) for heads, n, before in rows)]
+
+    def marker(self, n: int) -> Marker | None:
+        """The marker in line N of ours; None when that line is none."""
+        query = "select heads, n, foreign_before from merged where writer = ? and n = ?"
+        rows = self._ask(_parsed_first, query, self.own_writer or "", n)
+        return Marker(n, rows[0][2], rows[0][0]) if rows else None
 
     def position(self, writer: str) -> Position:
         """How far the journal of WRITER has been read."""
         return cursor_of(self._connection, writer)[0]
 
-    def _ask(self, read: Callable[[Cursor], list[Any]], query: str, *values: str) -> list[Any]:
+    def _ask(self, read: Callable[[Cursor], list[Any]], query: str, *values: str | int | None) -> list[Any]:
         """The rows of QUERY. An index that turns out to be broken is made again first."""
         try:
             return read(self._connection.execute(query, values))
@@ -191,6 +211,23 @@ class Index:
             self._start_over(sqlite3.DatabaseError(str(error)))
             self.catch_up(self._journals)
             return read(self._connection.execute(query, values))
+
+    def ask(self, query: str, *values: str | int | None) -> list[Any]:
+        """The rows of a QUERY of those who keep tables of their own here (`ledger/talk.py`)."""
+        return self._ask(list, query, *values)
+
+    def ask_many(self, query: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Do the same for each of ROWS."""
+        self._connection.executemany(query, rows)
+
+    def is_busy(self) -> bool:
+        """Whether a transaction is under way, into which nothing else may be mixed."""
+        return self._connection.in_transaction
+
+    def writing(self) -> _Transaction:
+        """`with index.writing():` changes all of it or nothing."""
+        self._connection.execute("begin immediate")
+        return _Transaction(self._connection)
 
     def held_still(self) -> HeldStill:
         """`with index.held_still():` answers everything as of one moment, whatever other processes do to it."""
@@ -237,6 +274,7 @@ class Index:
     def rebuild(self, journals: Sequence[Journal], progress: Progress | None = None) -> None:
         """Forget everything and read the journals from the start."""
         self._journals = journals
+        self.rebuilt += 1
         try:
             self._connection.execute("begin immediate")
             with _Transaction(self._connection):
@@ -361,6 +399,7 @@ class Index:
     def _start_over(self, error: sqlite3.DatabaseError) -> None:
         """Put a broken index aside and open a new one; one that cannot be written is replaced by one in memory."""
         self._refuse_to_wait(error)
+        self.rebuilt += 1
         self._connection.close()
         if "readonly" in str(error) or "full" in str(error):
             self.is_in_memory = True

@@ -242,8 +242,13 @@ class Journal:
             raise disk.refusal(error) from error
         return True
 
-    def append(self, events: Callable[[Link], Sequence[Event]], salt: Callable[[], str]) -> list[Event]:
-        """Record the events that follow from the last link, in one write. The lock must be held."""
+    def append(
+        self, events: Callable[[Link], Sequence[Event]], salt: Callable[[], str], *, is_synced: bool = True
+    ) -> list[Event]:
+        """Record the events that follow from the last link, in one write. The lock must be held.
+
+        What is not to be synced at once is the caller's to `sync`, before anybody is told.
+        """
         self.mend()
         segments = self.segments()
         link = self._tail(segments)
@@ -253,8 +258,31 @@ class Journal:
             raw, link = lines.write(event, link, salt())
             octets += raw
         if octets:
-            self._write(segments[-1] if segments else None, first, octets)
+            self._write(segments[-1] if segments else None, first, octets, is_synced=is_synced)
         return recorded
+
+    def end(self) -> tuple[int, int]:
+        """Where the next line will be written: how many segments there are, and how long the last one is."""
+        segments = self.segments()
+        return len(segments), segments[-1].size() if segments else 0
+
+    def sync(self, end: tuple[int, int]) -> None:
+        """Wait until everything behind an earlier END is on the disk; if it cannot be, take it back. The lock must
+        be held."""
+        count, size = end
+        segments = self.segments()
+        written = segments[max(count - 1, 0) :]
+        try:
+            for segment in written:
+                _on_file(segment.path, disk.sync_data)
+            if len(segments) > count:
+                disk.sync_folder(self.folder)
+        except OSError as error:
+            for segment in segments[count:]:
+                disk.remove_if_there(segment.path)
+            if count:
+                _on_file(segments[count - 1].path, lambda fd: os.ftruncate(fd, size))
+            raise disk.refusal(error) from error
 
     def is_torn(self) -> bool:
         """Whether the last line lacks its end: somebody is writing it now, or was killed while doing so."""
@@ -295,7 +323,7 @@ class Journal:
             return False
         return len(fragment) < lines.MAX_LINE
 
-    def _write(self, segment: Segment | None, first: int, octets: bytes) -> None:
+    def _write(self, segment: Segment | None, first: int, octets: bytes, *, is_synced: bool = True) -> None:
         is_new = segment is None or segment.size() >= SEGMENT_SIZE
         path = os.path.join(self.folder, f"{first:012}{SUFFIX}") if is_new or segment is None else segment.path
         try:
@@ -304,9 +332,10 @@ class Journal:
                 size = os.fstat(fd).st_size
                 try:
                     disk.write_all(fd, octets)
-                    disk.sync_data(fd)
-                    if is_new:
-                        disk.sync_folder(self.folder)
+                    if is_synced:
+                        disk.sync_data(fd)
+                        if is_new:
+                            disk.sync_folder(self.folder)
                 except OSError:
                     # Not synced, so not acknowledged, so it must not stay: a retry would record it twice.
                     os.ftruncate(fd, size)
@@ -315,3 +344,11 @@ class Journal:
                 os.close(fd)
         except OSError as error:
             raise disk.refusal(error) from error
+
+
+def _on_file(path: str, do: Callable[[int], None]) -> None:
+    fd = os.open(path, os.O_RDWR | NO_FOLLOW)
+    try:
+        do(fd)
+    finally:
+        os.close(fd)

@@ -23,14 +23,29 @@ from bb.coordination.facts import (
     Resumed,
     Retired,
     Seen,
+    Started,
+    Stopped,
     TakenOver,
     Updated,
+)
+from bb.groups import group
+from bb.groups.facts import (
+    STATES,
+    Changed,
+    Created,
+    GroupStarted,
+    GroupStopped,
+    ScopeAttached,
+    ScopeChosen,
+    ScopeDetached,
+    SettingsChanged,
+    StateSet,
 )
 from bb.kernel import ids
 from bb.ledger import forms
 from bb.ledger import line as lines
 from bb.messaging import letters, mailbox
-from bb.messaging.facts import Acked, Agreed, Read, Sent
+from bb.messaging.facts import Acked, Agreed, Read, Said, Sent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,19 +54,22 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.coordination.facts import AgentFact, GuardFact, HoldingFact, NoticeFact
+    from bb.groups.facts import GroupFact
     from bb.messaging.facts import MailFact
 
     Fits = Callable[[object], bool]
-    Fact = AgentFact | HoldingFact | NoticeFact | GuardFact | MailFact | Redacted
+    Fact = AgentFact | HoldingFact | NoticeFact | GuardFact | MailFact | GroupFact | Redacted | Said
 
 GENESIS = "group.create"
 MERGED = "x.bb.merged"
 
 # fact, kind, and the members of `data` that hold the fact's fields, in order. `by` is the envelope's.
 WRITTEN: tuple[tuple[type[Fact], str, tuple[str, ...]], ...] = (
-    (Registered, "actor.add", ("actor_id", "role", "title")),
-    (Updated, "actor.update", ("actor_id", "role", "title")),
+    (Registered, "actor.add", ("actor_id", "role", "title", "actor")),
+    (Updated, "actor.update", ("actor_id", "role", "title", "actor")),
     (Retired, "actor.remove", ("actor_id",)),
+    (Started, "actor.start", ("actor_id",)),
+    (Stopped, "actor.stop", ("actor_id",)),
     (Seen, "x.bb.seen", ("actor_id", "after")),
     (Reserved, "x.bb.reserved", ("by", "scope", "bead_id", "ttl_minutes", "shared", "is_file", "base", "takes")),
     (Renewed, "x.bb.renewed", ("by", "reservation_id", "ttl_minutes")),
@@ -60,6 +78,15 @@ WRITTEN: tuple[tuple[type[Fact], str, tuple[str, ...]], ...] = (
     (Redacted, "x.bb.redacted", ("by", "event_id", "reason")),
     (TakenOver, "x.bb.taken_over", ("by", "reservation_id", "owner", "liveness", "archived")),
     (Resolved, "x.bb.resolved", ("by", "event_id", "state", "note")),
+    (Created, GENESIS, ("by", "title", "topic")),
+    (Changed, "group.update", ("by", "title", "topic")),
+    (ScopeAttached, "group.attach", ("by", "scope_key", "title")),
+    (ScopeDetached, "group.detach_scope", ("by", "scope_key")),
+    (ScopeChosen, "group.set_active_scope", ("by", "scope_key")),
+    (StateSet, "group.set_state", ("by", "group_state")),
+    (SettingsChanged, "group.settings_update", ("by", "patch")),
+    (GroupStarted, "group.start", ("by", "actors")),
+    (GroupStopped, "group.stop", ("by", "actors")),
 )
 # Kinds that have a form of their own, mostly given by CCCS: how they are written and read is said in `ledger/forms.py`.
 # Most lines of CCCS's kinds are none of ours, and are passed over unread unless they hold the mark of those that are.
@@ -76,9 +103,9 @@ MARKS = {b"chat.message": b'"mail":{', b"chat.reaction": b'"signal":"', b"system
 
 BY_FACT = {fact: (kind, members) for fact, kind, members in WRITTEN}
 
+FOLDED = (roster, holdings, notices, redactions, letters, mailbox, group)
 FOLDS: dict[type[Fact], tuple[ModuleType, ...]] = {
-    fact: tuple(fold for fold in (roster, holdings, notices, redactions, letters, mailbox) if fact in fold.FACTS)
-    for fact in [*BY_FACT, *FORMED]
+    fact: tuple(fold for fold in FOLDED if fact in fold.FACTS) for fact in [*BY_FACT, *FORMED]
 }
 FOLD_BY_NAME = {fold.NAME: fold for folds in FOLDS.values() for fold in folds}
 
@@ -88,7 +115,7 @@ def _is_text(value: object) -> bool:
 
 
 def _is_agent(value: object) -> bool:
-    return type(value) is str and ids.is_agent_id(value)
+    return type(value) is str and ids.is_actor_id(value)
 
 
 def _is_event(value: object) -> bool:
@@ -99,16 +126,24 @@ def _is_flag(value: object) -> bool:
     return type(value) is bool
 
 
+def _is_object(value: object) -> bool:
+    return type(value) is dict
+
+
 def _is_ttl(value: object) -> bool:
     return type(value) is int and 0 < value < 1 << 31
 
 
 FITS: dict[str, Fits] = {
     "actor_id": _is_agent,
+    "actor": _is_object,
     "by": ids.is_principal,
     "owner": ids.is_principal,
     "reservation_id": _is_event,
     "ttl_minutes": _is_ttl,
+    "group_state": lambda value: value in STATES,
+    "patch": _is_object,
+    "actors": lambda value: type(value) is list and all(map(_is_text, value)),
     "shared": _is_flag,
     "is_file": _is_flag,
     "event_id": _is_event,
@@ -133,12 +168,19 @@ KINDS = frozenset([*BY_KIND, *FORMED.values()])
 
 def written(fact: Fact) -> tuple[str, dict[str, Any]]:
     """The kind and data that FACT is recorded as."""
+    if isinstance(fact, Said):
+        return fact.kind, dict(fact.data)
     if kind := FORMED.get(type(fact)):
         return kind, forms.written(fact)
     kind, members = BY_FACT[type(fact)]
     data = dict(zip(members, fact.as_dict().values(), strict=True))
     data.pop("by", None)
     return kind, {member: value for member, value in data.items() if value is not None and value is not False}
+
+
+def scope_of(fact: Fact) -> str:
+    """The directory of the group that FACT is about, by its key; empty where it is about none."""
+    return fact.scope_key if isinstance(fact, Said) else ""
 
 
 def fact_on(raw: bytes) -> Fact | None:

@@ -17,10 +17,12 @@ from bb.ledger import disk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
 FOLDER = "presence"
 SUFFIX = ".json"
+CAPITAL = "="  # stands before what is a capital letter in an agent's name
 
 
 class Presence(Record):
@@ -84,7 +86,7 @@ def remove(store: str, agent_id: str) -> None:
 def everybody(store: str, now: int | None = None) -> dict[str, Presence]:
     """Every presence there is, by agent."""
     stems = [name[: -len(SUFFIX)] for name in disk.names(folder(store)) if name.endswith(SUFFIX)]
-    found = (read(store, stem, now) for stem in stems if ids.is_agent_id(stem))
+    found = (read(store, agent, now) for stem in stems if (agent := named_by(stem)))
     return {presence.agent_id: presence for presence in found if presence}
 
 
@@ -92,8 +94,27 @@ def folder(store: str) -> str:
     return os.path.join(store, FOLDER)
 
 
+def named_by(stem: str) -> str | None:
+    """The agent whose file has this name, without its ending; None when it is no agent's file."""
+    agent = "".join(_letters(stem))
+    return agent if ids.is_actor_id(agent) and _stem(agent) == stem else None
+
+
 def _path(store: str, agent_id: str) -> str:
-    return os.path.join(store, FOLDER, agent_id + SUFFIX)
+    return os.path.join(store, FOLDER, _stem(agent_id) + SUFFIX)
+
+
+def _stem(agent_id: str) -> str:
+    """A file's name for an agent. Some file systems do not tell capitals from small letters."""
+    if agent_id.islower() and agent_id.isascii():
+        return agent_id
+    return "".join(CAPITAL + letter.lower() if letter.isupper() else letter for letter in agent_id)
+
+
+def _letters(stem: str) -> Iterator[str]:
+    letters = iter(stem)
+    for letter in letters:
+        yield next(letters, "").upper() if letter == CAPITAL else letter
 
 
 RECORD = {"agent_id": str, "display_name": str, "role": str, "status": str, "created_at": str, "changes": int}

@@ -102,7 +102,7 @@ def _waiter(number: int, path: str) -> Waiter | None:
         found = jsontext.read(disk.read_small(path, LARGEST) or b"")
         wanted = [scope.but(is_file=is_file) for text, is_file in found["scopes"] if (scope := scopes.stored(text))]
         flags = {flag: found.get(flag) is True for flag in FLAGS}
-        is_right = ids.is_agent_id(found["agent"]) and wanted and time.time() < found["until"] + GRACE
+        is_right = ids.is_actor_id(found["agent"]) and wanted and time.time() < found["until"] + GRACE
         return Waiter(number, found["agent"], tuple(wanted), **flags) if is_right else None
     except (ValueError, TypeError, KeyError):
         return None

@@ -118,7 +118,7 @@ def _salvaged(raw: bytes, writer: str) -> Draft | None:
         return None
     data = {name: value for name, value in event.data.items() if name != SALT}
     origin = {"salvaged_from": event.id, ORIGIN: event.lamport, "salvaged_ts": event.ts}
-    return event.by, event.kind, origin | data, event.key
+    return event.by, event.kind, origin | data, event.key, event.scope_key
 
 
 def rewrite_clone(store: str) -> Clone:
@@ -197,7 +197,7 @@ def _is_ours(folder: str, name: str) -> bool:
             known = {"lock", "lock.queue", "owner.json"}
             return ids.is_writer_id(writer) and (is_temporary or name in known or _is_segment(name))
         case "presence", "":
-            return is_temporary or (name.endswith(".json") and ids.is_agent_id(name.removesuffix(".json")))
+            return is_temporary or (name.endswith(".json") and bool(presence.named_by(name.removesuffix(".json"))))
         case "sessions", "":
             return is_temporary or name.endswith(".json")
         case "queue", "":

@@ -16,6 +16,7 @@ from bb.kernel.errors import BbError, Conflict, NotFound, Refused
 from bb.kernel.event import REQUEST, Event
 from bb.ledger import clone, disk, kinds, origin, writers
 from bb.ledger import line as lines
+from bb.ledger.batch import Batch
 from bb.ledger.index import Index
 from bb.ledger.journal import Journal, LedgerDamaged
 from bb.ledger.lock import Lock
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
     from bb.ledger.place import Place
     from bb.ledger.reader import Damage, Progress
 
-    Draft = tuple[str, str, dict[str, Any], str | None]  # by whom, of what kind, with which data, under which key
+    # by whom, of what kind, with which data, under which key, and about which directory of the group
+    Draft = tuple[str, str, dict[str, Any], str | None, str]
 
 FAR_BEHIND = 1 << 20  # bytes of journal
 ORIGIN = "salvaged_lamport"  # where an event stood that is recorded again: what comes now stands behind that
@@ -81,6 +83,7 @@ class Store:
             self._clone.may_read()
         self.writer = writers.ours(self._journals_path, self._clone.writer) if self._clone else None
         self._index: Index | None = None
+        self._batch: Batch | None = None
         self.has_recorded = False
 
     @property
@@ -128,18 +131,20 @@ class Store:
 
     # -- making it
 
-    def make(self, title: str, by: str, now: int) -> bool:
+    def make(self, title: str, by: str, now: int, *, repo: str | None = None, topic: str = "") -> bool:
         """Make the ledger if there is none; whether it had to be made. Safe to run twice, or twice at once."""
         if self.exists and self.caught_up().heads():
             return False
-        fresh = self._clone or clone.Clone(_repo_id(self.place), writers.new_id())  # no lock is held across git
+        # No lock is held across git.
+        fresh = self._clone or clone.Clone(repo or _repo_id(self.place), writers.new_id())
         self._make_folders()
         with self._store_lock():
             self._found(fresh)
             if self.caught_up().heads():
                 return False  # another process was faster
-            genesis = (kinds.GENESIS, {"title": title, "repo": self.clone.repo, "format": clone.FORMAT})
-            self._append(lambda: [(by, *genesis, None)], now)
+            about = {"title": title, **({"topic": topic} if topic else {})}
+            genesis = (kinds.GENESIS, {**about, "repo": self.clone.repo, "format": clone.FORMAT})
+            self._append(lambda: [(by, *genesis, None, "")], now)
             return True
 
     def join(self, repo: str) -> None:
@@ -196,12 +201,14 @@ class Store:
         request: str = "",
         allow_secret: str | None = None,
         author: Callable[[Fact], str] | None = None,
+        window: int | None = None,
     ) -> list[Event]:
         """Record the facts that DECIDE arrives at, knowing all there is to know. What a refusal leaves is recorded too.
         Each is recorded in the name of BY, or of the AUTHOR it has.
 
         KEY makes a repetition harmless: it decides and records nothing, and returns what the first call recorded. It
-        is refused when something else was asked for then, which the digest of the REQUEST tells.
+        is refused when something else was asked for then, which the digest of the REQUEST tells. With a WINDOW, only
+        what was recorded so many milliseconds ago, or later, counts as the first call.
         """
         tokens.refuse_secrets(key or "")
         refusals: list[BbError] = []
@@ -209,17 +216,16 @@ class Store:
         def drafts() -> list[Draft]:
             try:
                 facts = decide(self.index)
-                written = [(author(fact) if author else by, *_written(fact, allow_secret)) for fact in facts]
+                written = [(author(fact) if author else by, fact, *_written(fact, allow_secret)) for fact in facts]
             except BbError as refusal:
                 if not refusal.leaving:
                     raise
                 refusals[:] = [refusal]
-                return [(by, *_written(fact, None), None) for fact in refusal.leaving]
-            if key is None:
-                return [(*each, None) for each in written]
-            return [(name, kind, {**data, REQUEST: request}, key) for name, kind, data in written]
+                return [(by, *_written(fact, None), None, "") for fact in refusal.leaving]
+            noted = {REQUEST: request} if key and request else {}
+            return [(name, kind, {**data, **noted}, key, kinds.scope_of(fact)) for name, fact, kind, data in written]
 
-        recorded = self._append(drafts, now, (by, key) if key else None, request)
+        recorded = self._append(drafts, now, (by, key) if key else None, request, window)
         if refusals:
             raise refusals[0]
         return recorded
@@ -230,6 +236,7 @@ class Store:
         now: int,
         key: tuple[str, str] | None = None,
         request: str = "",
+        window: int | None = None,
     ) -> list[Event]:
         self.clone.may_write()
         self._ensure_writer()
@@ -237,24 +244,24 @@ class Store:
         if self.index.behind(self.journals()) > FAR_BEHIND:
             self.caught_up()
         journal = Journal(self.path, self._own())
-        with journal.lock():
+        with self._batch.on(journal) if self._batch else journal.lock():
             journal.mend()
             index = self.caught_up()
             self.refuse_damage()
-            if key and (earlier := [self.event(event) for event in index.recorded_under(*key)]):
-                if earlier[0].data.get(REQUEST) != request:
+            if key and (earlier := self._earlier(index, key, now, window)):
+                if earlier[0].data.get(REQUEST, "") != request:
                     raise KeyReused(event_id=earlier[0].id)
                 return earlier
             wanted = list(drafts())
             if not wanted:
                 return []
             if heads := index.unmerged():
-                wanted.insert(0, ("system", kinds.MERGED, {"heads": heads}, None))
+                wanted.insert(0, ("system", kinds.MERGED, {"heads": heads}, None, ""))
 
             def events(link: Link) -> list[Event]:
                 if link != index.position(journal.writer).link:
                     raise LedgerDamaged("the last line is not what it was when it was read", writer=journal.writer)
-                known = max(link.lamport, index.lamport(), *(data.get(ORIGIN, 0) for _, _, data, _ in wanted))
+                known = max(link.lamport, index.lamport(), *(data.get(ORIGIN, 0) for _, _, data, *_ in wanted))
                 # A forged clock far ahead is followed no further than a line may leap, or ours would not be sound.
                 lamport = min(known, link.lamport + lines.LEAP - 1)
                 return [
@@ -266,15 +273,33 @@ class Store:
                         by=by,
                         data=data,
                         group_id=self.clone.group_id,
+                        scope_key=scope,
                         key=under,
                     )
-                    for place, (by, kind, data, under) in enumerate(wanted, 1)
+                    for place, (by, kind, data, under, scope) in enumerate(wanted, 1)
                 ]
 
-            recorded = journal.append(events, lambda: lines.salt(os.urandom(5)))
+            recorded = journal.append(events, lambda: lines.salt(os.urandom(5)), is_synced=self._batch is None)
             self.has_recorded = True
             self._fold_own()
         return [event for event in recorded if event.kind != kinds.MERGED]
+
+    def _earlier(self, index: Index, key: tuple[str, str], now: int, window: int | None) -> list[Event]:
+        """What was recorded under a KEY already, not too long ago."""
+        found = [self.event(event) for event in index.recorded_under(*key)]
+        return [event for event in found if window is None or clock.parse_or(event.ts, now) >= now - window]
+
+    def batch(self) -> Batch:
+        """`with store.batch():` lets everything that is recorded within it reach the disk together, at its end.
+
+        Until then nobody may be told that anything was recorded. When it cannot be synced, all of it is taken back.
+        """
+        self._batch = Batch(self)
+        return self._batch
+
+    def end_batch(self) -> None:
+        """From now on, every record is synced by itself."""
+        self._batch = None
 
     def _fold_own(self) -> None:
         """Let the index know what was just recorded, while nobody else is at it.

@@ -45,4 +45,12 @@ class Agreed(Record):
     message: str
 
 
+class Said(Record):
+    """Something for the readers of CCCS, in the form in which they read it: no fold needs it."""
+
+    kind: str
+    data: dict[str, Any]
+    scope_key: str = ""
+
+
 MailFact = Sent | Read | Acked | Agreed

@@ -129,10 +129,10 @@ def compose(
     is_known: Callable[[str], bool],
 ) -> Sent:
     """The message, if it may be sent. EVERYBODY are the agents in service, each with its role; SCOPE refuses last."""
-    if not (sender == ids.PERSON or (ids.is_agent_id(sender) and is_known(sender))):
+    if not (sender == ids.PERSON or (ids.is_actor_id(sender) and is_known(sender))):
         raise UnknownSender(f"no agent {sender[:60]!r} is registered", agent_id=sender[:60])
     is_group = to == BROADCAST or to.startswith(ROLE)
-    if not (is_group or to == ids.PERSON or (ids.is_agent_id(to) and is_known(to))):
+    if not (is_group or to == ids.PERSON or (ids.is_actor_id(to) and is_known(to))):
         raise UnknownRecipient(f"no agent {to[:60]!r} is in service here", to=to[:60])
     bead = _bead(bead)
     if category not in CATEGORIES:

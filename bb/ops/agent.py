@@ -6,7 +6,7 @@ from bb.coordination import identity, liveness, roster
 from bb.ledger import presence
 from bb.ops import life
 from bb.ops.catalogue import op
-from bb.ops.params import AgentId, DisplayName, Key, Reason, Role, Text
+from bb.ops.params import AgentId, DisplayName, Key, NewAgentId, Reason, Role, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Liveness(Text):
 def register(
     desk: Desk,
     *,
-    name: AgentId,
+    name: NewAgentId,
     role: Role,
     display: DisplayName | None = None,
     force_update: bool = False,

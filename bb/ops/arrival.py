@@ -12,7 +12,7 @@ from bb.ops import agent as agents
 from bb.ops import life, overview
 from bb.ops.catalogue import op
 from bb.ops.editors import Host, Payload, Worker, listen, passed, session_of, worker
-from bb.ops.params import AgentId, Role, Someone
+from bb.ops.params import AgentId, NewAgentId, Role, Someone
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _who(desk: Desk, heard: Heard, named: str | None, role: str | None) -> str |
         return None
     taken = {name for name, _ in desk.store.caught_up().states(roster.NAME)}
     name = names.free(f"{desk.place.title} {heard.session}", taken)
-    return str(agents.register(desk, name=AgentId(name), role=Role(role))["agent_id"])
+    return str(agents.register(desk, name=NewAgentId(name), role=Role(role))["agent_id"])
 
 
 def _nobody(heard: Heard) -> str:

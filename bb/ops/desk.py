@@ -145,12 +145,12 @@ class Desk:
         agent = named or self.env.get("BB_AGENT")
         if not agent:
             raise NoAgent
-        return ids.agent_id(agent)
+        return ids.actor_id(agent)
 
     def principal(self) -> str:
         """In whose name an event is recorded that is not an agent's own doing."""
         agent = self.env.get("BB_AGENT", "")
-        return agent if ids.is_agent_id(agent) else "user"
+        return agent if ids.is_actor_id(agent) else "user"
 
     def sync_later(self) -> None:
         """If there is something to tell other clones, let a sync do it, should one be due. Nobody waits for it."""

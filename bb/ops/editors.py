@@ -98,7 +98,7 @@ def _stand(desk: Desk, heard: Heard) -> None:
 def worker(desk: Desk, heard: Heard, named: str | None) -> str | None:
     """Who works in the editor: as NAMED, as BB_AGENT says, or as its session was started; None for a person."""
     who = named or desk.env.get("BB_AGENT") or session_of(desk, heard).agent
-    return None if who in (None, "", ids.PERSON) else ids.agent_id(who)
+    return None if who in (None, "", ids.PERSON) else ids.actor_id(who)
 
 
 def session_of(desk: Desk, heard: Heard) -> editor_sessions.Session:

@@ -60,7 +60,7 @@ def prepare_commit_msg(desk: Desk, file: MessageFile, source: Source | None = No
 def _sign(desk: Desk, agent: str, file: str) -> bool:
     from bb.ledger.staging import Coming  # noqa: PLC0415
 
-    if not ids.is_agent_id(agent) or not desk.store.exists:
+    if not ids.is_actor_id(agent) or not desk.store.exists:
         return False
     life.in_service(desk.store.caught_up(), agent)
     coming, message = Coming(desk.place, desk.env), os.path.join(desk.cwd, file)

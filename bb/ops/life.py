@@ -140,7 +140,7 @@ def heard(desk: Desk, ages: Mapping[str, int]) -> None:
     when it was published."""
     store, now = desk.store, desk.now()
     for who, age in ages.items():
-        known = roster.agent(who, store.caught_up().state(roster.NAME, who)) if ids.is_agent_id(who) else None
+        known = roster.agent(who, store.caught_up().state(roster.NAME, who)) if ids.is_actor_id(who) else None
         if known and not known.is_retired:
             last = presence.read(store.path, who, now)
             seen_at = now - min(max(age, 0), now)

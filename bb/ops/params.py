@@ -117,6 +117,17 @@ class Number(int):
 
 
 class AgentId(Text):
+    """The agent, by its id, such as amber-otter."""
+
+    metavar = "ID"
+    is_agent = True
+
+    @classmethod
+    def checked(cls, text: str, name: str) -> Any:
+        return ids.actor_id(text)
+
+
+class NewAgentId(Text):
     """The agent: lower-case words joined by hyphens, such as amber-otter."""
 
     metavar = "ID"
@@ -136,7 +147,7 @@ class Someone(Text):
 
     @classmethod
     def checked(cls, text: str, name: str) -> Any:
-        if text != ids.PERSON and not ids.is_agent_id(text):  # what nobody can be called, nobody is registered as
+        if text != ids.PERSON and not ids.is_actor_id(text):  # what nobody can be called, nobody is registered as
             raise identity.AgentNotFound(f"no agent {harmless(text[:60])!r} is registered", agent_id=text[:60])
         return text
 

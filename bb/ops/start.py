@@ -42,7 +42,7 @@ def session(
     if adopt is not None and register is not None:
         raise adoption.AdoptOrRegister
     if adopt is not None:
-        return _adopt(desk, ids.agent_id(adopt), scope, bead, may_ask=not non_interactive)
+        return _adopt(desk, ids.actor_id(adopt), scope, bead, may_ask=not non_interactive)
     if register is not None:
         return _register(desk, ids.agent_id(register), identity.role(ROLE if role is None else role))
     raise adoption.AmbiguousSession
@@ -157,7 +157,7 @@ def _resumed(
     """Record the RESUME (§3.4), and that the identity is at work again."""
     name = known.agent_id
     adopter = desk.env.get("BB_AGENT", "")
-    is_other = ids.is_agent_id(adopter) and index.state(roster.NAME, adopter) is not None
+    is_other = ids.is_actor_id(adopter) and index.state(roster.NAME, adopter) is not None
     fact = Resumed(
         agent=adopter if is_other else name,
         prior=name,

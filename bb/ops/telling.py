@@ -23,6 +23,8 @@ from bb.coordination.facts import (
     Resumed,
     Retired,
     Seen,
+    Started,
+    Stopped,
     TakenOver,
     Updated,
 )
@@ -142,10 +144,16 @@ def _of_an_agent(fact: AgentFact) -> Sentence | None:
     match fact:
         case Registered(agent, role):
             return f"started as {role}", None, [agent]
-        case Updated(agent, None, None):
+        case Updated(agent, None, None, None):
             return "took up its work again", None, [agent]
+        case Updated(agent, None, None):
+            return f"changed how {agent} runs", None, [agent]
         case Updated(agent):
             return "changed its role or name", None, [agent]
+        case Started(agent):
+            return f"started {agent}", None, [agent]
+        case Stopped(agent):
+            return f"stopped {agent}", None, [agent]
         case Retired(agent):
             return f"retired {agent}", None, [agent]
         case Seen(agent, after):

@@ -64,7 +64,7 @@ def install(
     wanted = Wiring(
         editor=editor,
         program=program,
-        agent=None if agent is None else ids.agent_id(agent),
+        agent=None if agent is None else ids.actor_id(agent),
         auto_reserve=auto_reserve,
         bead=None if bead is None else reservations.bead(bead),
         register=register,

@@ -1,0 +1,179 @@
+"""The course of events in this clone: every line in the clone's own order, from any place on.
+
+The order is that of our own journal. Where it has an `x.bb.merged` marker, the foreign lines that the marker brought in
+come before it, in the total order. So what was once passed stays passed, whatever is fetched later, and a place in the
+course (`seq`) means the same after the index was made anew. Lines of others that no marker accounts for are not in it
+yet; the next line that is recorded here brings one.
+"""
+
+from __future__ import annotations
+
+import bisect
+import os
+
+from bb.kernel.record import Record
+from bb.ledger import line as lines
+from bb.ledger.journal import SUFFIX, Journal
+from bb.ledger.segments import NO_FOLLOW, read_at
+from bb.ledger.sequence import Places
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bb.kernel.event import Event
+    from bb.kernel.ids import Order
+    from bb.ledger.index import Index
+    from bb.ledger.segments import Segment
+    from bb.ledger.store import Store
+
+MARK = b'"kind":"x.bb.merged"'
+
+
+class Passed(Record):
+    """One line of the course: where it stands in it, and where it is written."""
+
+    seq: int
+    writer: str
+    n: int
+    segment: int
+    offset: int
+    raw: bytes
+
+
+class Spot(Record):
+    """A place in the course, behind line N of our own journal and behind HEADS of the others'."""
+
+    n: int = 0
+    segment: int = 0
+    offset: int = 0
+    foreign_before: int = 0
+    heads: dict[str, int] = {}  # noqa: RUF012  (frozen)
+
+
+START = Spot()
+
+
+class Course:
+    """Goes through the events of a store in the clone's order, again and again as more come."""
+
+    def __init__(self, store: Store, spot: Spot = START) -> None:
+        self._store = store
+        self._rebuilt = store.index.rebuilt
+        self.spot = spot
+
+    @property
+    def seq(self) -> int:
+        """The place of the last line that was passed."""
+        return self.spot.n + self.spot.foreign_before
+
+    def onwards(self) -> Iterator[Passed]:
+        """What has come since, as far as the index has read and found it sound."""
+        index, writer = self._store.index, self._store.writer
+        if writer is None:
+            return
+        head = index.position(writer)
+        if self._rebuilt != index.rebuilt or head.link.n < self.spot.n:
+            # Somebody took a line back that could not be synced, or the journal was mended: the numbers still hold.
+            self.spot, self._rebuilt = behind(index, min(self.seq, length(index))), index.rebuilt
+        if head.link.n == self.spot.n:
+            return
+        for n, segment, offset, raw in _lines(Journal(self._store.path, writer), self.spot):
+            if n > head.link.n:
+                return
+            if MARK in raw:
+                yield from self._merged(index, n)
+            self.spot = self.spot.but(n=n, segment=segment, offset=offset + len(raw) + 1)
+            yield Passed(self.seq, writer, n, segment, offset, raw)
+
+    def _merged(self, index: Index, n: int) -> Iterator[Passed]:
+        """The foreign lines that the marker in line N brought in."""
+        marker = index.marker(n)
+        if marker is None:
+            return  # it only looks like one
+        import heapq  # noqa: PLC0415
+
+        before, seq = self.spot.heads, self.seq
+        batches = [
+            _foreign(Journal(self._store.path, writer), before.get(writer, 0), head)
+            for writer, head in marker.heads.items()
+            if head > before.get(writer, 0)
+        ]
+        for at, segment, offset, raw in heapq.merge(*batches, key=lambda each: each[0]):
+            seq += 1
+            yield Passed(seq, at[1], at[2], segment, offset, raw)
+        self.spot = self.spot.but(foreign_before=marker.foreign_before, heads=marker.heads)
+
+
+def behind(index: Index, seq: int) -> Spot:
+    """The last place between two lines of our own that is not behind SEQ. What lies between is to be passed over."""
+    markers = index.markers()
+    # Behind its own line, a marker's foreign lines are all there.
+    last = markers[bisect.bisect_right([marker.n + marker.foreign_before for marker in markers], seq) - 1]
+    following = next((marker.n for marker in markers if marker.n > last.n), None)
+    n = seq - last.foreign_before
+    if following is not None:
+        n = min(n, following - 1)
+    return Spot(n=max(n, 0), foreign_before=last.foreign_before, heads=last.heads)
+
+
+def length(index: Index) -> int:
+    """How many lines the course has."""
+    own = index.position(index.own_writer).link.n if index.own_writer else 0
+    return own + index.markers()[-1].foreign_before
+
+
+def seq_of(store: Store, event: Event) -> int | None:
+    """The place of an event in the course; None when no line of ours accounts for it yet."""
+    return Places(store.path, store.writer, store.index.markers()).of(event)
+
+
+def line_at(store: str, writer: str, n: int, segment: int, offset: int) -> bytes | None:
+    """The line that was read there, as it stands now; None when it is another, or gone."""
+    path = os.path.join(store, "j", writer, f"{segment:012}{SUFFIX}")
+    try:
+        fd = os.open(path, os.O_RDONLY | NO_FOLLOW)
+    except OSError:
+        return None
+    try:
+        size = 4096
+        while True:
+            octets = read_at(fd, size, offset)
+            end = octets.find(b"\n")
+            if end >= 0:
+                break
+            if len(octets) < size or size > lines.MAX_LINE:
+                return None
+            size *= 8
+    except OSError:
+        return None
+    finally:
+        os.close(fd)
+    return octets[:end] if octets.startswith(lines.PREFIX_OF % (writer.encode(), n)) else None
+
+
+def _lines(journal: Journal, spot: Spot) -> Iterator[tuple[int, int, int, bytes]]:
+    """The lines of a journal behind a SPOT: number, segment, offset, and the line."""
+    for segment in _from(journal, spot.n + 1):
+        is_known = segment.first == spot.segment
+        n = spot.n if is_known else segment.first - 1
+        for offset, block in segment.blocks(spot.offset if is_known else 0):
+            for raw in block.lines():
+                n += 1
+                if n > spot.n:
+                    yield n, segment.first, offset, raw
+                offset += len(raw) + 1
+
+
+def _foreign(journal: Journal, after: int, last: int) -> Iterator[tuple[Order, int, int, bytes]]:
+    """The lines of another writer behind number AFTER, up to LAST: order, segment, offset, line."""
+    for n, segment, offset, raw in _lines(journal, Spot(n=after)):
+        if n > last:
+            return
+        yield (lines.clock_and_kind(raw)[0], journal.writer, n), segment, offset, raw
+
+
+def _from(journal: Journal, n: int) -> list[Segment]:
+    """The segments from the one on that has line N."""
+    segments = journal.segments()
+    return segments[max((place for place, each in enumerate(segments) if each.first <= n), default=0) :]

@@ -1,0 +1,373 @@
+"""What was said, as CCCS clients ask for it: who is to read what, what was read, what was said of a message.
+
+This part of the index is made along the course of events (`ledger/course.py`), and only when somebody asks for it, so
+that commands which need none of it do not pay for it. A message is one row, and one more for each recipient token it
+was sent to. What somebody has read is a place in the course, and never a time: nothing that arrives later can get
+behind it unseen. Where a message itself is written is kept too, so that it is read from the journal at one stroke.
+"""
+
+from __future__ import annotations
+
+from bb.kernel import ids, jsontext
+from bb.kernel.record import Record
+from bb.ledger import line as lines
+from bb.ledger.course import START, Course, Spot, line_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
+
+    from bb.kernel.event import Event
+    from bb.ledger.course import Passed
+    from bb.ledger.index import Index, Marker
+    from bb.ledger.store import Store
+
+# what a message is, in one number
+NOTICE, MAIL, ATTENTION, REQUEST = 1, 2, 4, 8
+BROADCAST = ""  # the token of what is sent to nobody in particular
+GROUPS = (BROADCAST, "@all", "@peers", "@foreman", "@user")
+KIND = b'"kind":"'
+MOST_AT_ONCE = 50_000  # lines in one transaction
+
+ACK, REPLY, REACTION, CANCELLED = "ack", "reply", "reaction", "cancelled"
+
+
+class Post(Record):
+    """A message or notice as the index has it."""
+
+    seq: int
+    writer: str
+    n: int
+    segment: int
+    offset: int
+    by: str
+    flags: int
+    at: int  # when it was recorded, in milliseconds
+
+    @property
+    def event_id(self) -> str:
+        return ids.event_id(self.writer, self.n)
+
+
+class Reading(Record):
+    """How far somebody has read."""
+
+    seq: int = 0
+    event_id: str = ""
+    ts: str = ""
+    updated_at: str = ""
+
+
+class Talk:
+    """What was said in one ledger."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._rows = _Rows()
+
+    @property
+    def _index(self) -> Index:
+        return self._store.index
+
+    # -- keeping up
+
+    def catch_up(self) -> None:
+        """Read what the course has gained."""
+        self._store.caught_up()
+        while self._read_on():
+            pass
+
+    def _read_on(self) -> bool:
+        """Read a portion; whether there is more."""
+        index = self._index
+        (row,) = index.ask("select (select spot from talk), (select n from cursor where writer = ?)", index.own_writer)
+        spot = Spot(*jsontext.loads(row[0])) if row[0] else START
+        if spot.n >= (row[1] or 0):
+            return False
+        course, rows, count = Course(self._store, spot), self._rows, 0
+        with index.writing():
+            decode = _decoder((row[1] or 0) - spot.n)
+            for count, passed in enumerate(course.onwards(), 1):
+                self._note(passed, decode)
+                if count >= MOST_AT_ONCE and passed.writer == index.own_writer:
+                    break
+            rows.write(index)
+            index.ask("delete from talk")
+            index.ask("insert into talk values (?)", jsontext.dumps(list(course.spot.as_dict().values())))
+        return count >= MOST_AT_ONCE
+
+    def _note(self, passed: Passed, decode: Callable[[bytes], Any] | None) -> None:
+        kind = passed.raw[passed.raw.find(KIND) + len(KIND) :].partition(b'"')[0].decode("utf-8", "replace")
+        if kind not in NOTED:
+            return
+        try:
+            found = lines.members(passed.raw, decode)
+        except lines.Unreadable:
+            return
+        try:
+            NOTED[found["kind"]](self, passed, found["by"], found["data"], found["ts"])
+        except (KeyError, TypeError, ValueError, ids.InvalidEventId):
+            return  # of another version, or nobody's handiwork
+
+    def _said(self, passed: Passed, by: str, data: dict[str, Any], ts: str) -> None:
+        attention = ATTENTION if data.get("priority") == "attention" and not data.get("dst_group_id") else 0
+        mode = {"mail": MAIL, "request_reply": REQUEST}.get(str(data.get("message_mode")), 0)
+        tokens = [token for token in data.get("to") or () if type(token) is str]
+        self._rows.post(passed, tokens or [BROADCAST], by, attention | mode, ts)
+        if type(original := data.get("reply_to")) is str and original:
+            self._rows.of.append((original, REPLY, by, passed.seq))
+
+    def _noticed(self, passed: Passed, by: str, data: dict[str, Any], ts: str) -> None:
+        target = data.get("target_actor_id")
+        flags = NOTICE | (ATTENTION if data.get("requires_ack") is True else 0)
+        self._rows.post(passed, [target if type(target) is str and target else BROADCAST], by, flags, ts)
+
+    def _acked(self, passed: Passed, by: str, data: dict[str, Any], ts: str) -> None:  # noqa: ARG002
+        if data["actor_id"] == by:
+            self._rows.of.append((data["event_id"], ACK, by, passed.seq))
+
+    def _notice_acked(self, passed: Passed, by: str, data: dict[str, Any], ts: str) -> None:
+        self._acked(passed, by, {**data, "event_id": data["notify_event_id"]}, ts)
+
+    def _reacted(self, passed: Passed, by: str, data: dict[str, Any], ts: str) -> None:  # noqa: ARG002
+        if type(data["event_id"]) is str:
+            self._rows.of.append((data["event_id"], REACTION, by, passed.seq))
+
+    def _cancelled(self, passed: Passed, by: str, data: dict[str, Any], ts: str) -> None:  # noqa: ARG002
+        if type(data["source_event_id"]) is str:
+            self._rows.of.append((data["source_event_id"], CANCELLED, by, passed.seq))
+
+    def _read(self, passed: Passed, by: str, data: dict[str, Any], ts: str) -> None:  # noqa: ARG002
+        """Somebody has read up to a message: in the order of the clone where it was said."""
+        self._rows.write(self._index)
+        actor, event = str(data["actor_id"]), str(data["event_id"])
+        post = self.post(event)
+        if post is None:
+            return
+        if passed.writer == self._index.own_writer:
+            if post.seq > self.reading(actor).seq:
+                self._keep(actor, Reading(post.seq, event, self._ts(post), ts))
+            return
+        covers = _covered(self._index.markers(passed.writer), passed.writer, post)
+        ahead = [each for each in self._sent_to([actor, *GROUPS], self.reading(actor).seq) if each.seq < passed.seq]
+        unread = [each.seq for each in ahead if not covers(each)]
+        read = [each for each in ahead if covers(each)]
+        first = unread[0] if unread else passed.seq
+        if behind := [each for each in read if each.seq < first]:
+            last = behind[-1]
+            self._keep(actor, Reading(last.seq, last.event_id, self._ts(last), ts))
+        for each in read:
+            if each.seq > first:
+                self._index.ask("insert or ignore into talk_seen values (?, ?)", actor, each.seq)
+
+    def _mail_read(self, passed: Passed, by: str, data: dict[str, Any], ts: str) -> None:  # noqa: ARG002
+        """Somebody has taken some messages out of the inbox."""
+        self._rows.write(self._index)
+        for event in data["event_ids"]:
+            if type(event) is str and (post := self.post(event)):
+                self._index.ask("insert or ignore into talk_seen values (?, ?)", str(data["actor_id"]), post.seq)
+
+    def _keep(self, actor: str, reading: Reading) -> None:
+        self._index.ask("insert or replace into talk_read values (?, ?, ?, ?, ?)", actor, *reading.as_dict().values())
+
+    def _ts(self, post: Post) -> str:
+        from bb.kernel import clock  # noqa: PLC0415
+
+        return clock.text(post.at)
+
+    # -- asking
+
+    def reading(self, actor: str) -> Reading:
+        """How far ACTOR has read."""
+        rows = self._index.ask("select seq, event, ts, updated_at from talk_read where actor = ?", actor)
+        return Reading(*rows[0]) if rows else Reading()
+
+    def post(self, event_id: str) -> Post | None:
+        """A message or notice by its id; None when there is none that is in the course."""
+        writer, n = ids.split_event_id(event_id)
+        query = f"select {COLUMNS} from talk_post where writer = ? and n = ?"  # noqa: S608
+        rows = self._index.ask(query, writer, n)
+        return Post(*rows[0]) if rows else None
+
+    def of(self, event_id: str, what: str, who: str | None = None) -> list[tuple[str, int]]:
+        """By whom, and at which place, something was said of an event."""
+        if who is None:
+            return self._index.ask("select who, seq from talk_of where event = ? and what = ?", event_id, what)
+        query = "select who, seq from talk_of where event = ? and what = ? and who = ?"
+        return self._index.ask(query, event_id, what, who)
+
+    def unread(self, actor: str, tokens: Sequence[str], *, only: int = 0, but: int = 0) -> Iterator[Post]:
+        """What was sent to one of TOKENS, and ACTOR neither sent nor read, in the order of the course.
+
+        ONLY and BUT name flags that must, or must not, be there.
+        """
+        floor = self._floor(actor, tokens)
+        first, is_plain = None, not (only or but)
+        for post in self._sent_to(tokens, floor):
+            if post.by != actor and not self._is_seen(actor, post.seq):
+                first = first or post
+                if post.flags & only == only and not post.flags & but:
+                    if is_plain and first is post:
+                        self._raise_floor(actor, tokens, floor, post.seq - 1)
+                    yield post
+        if first is None:
+            last = self._index.ask("select max(seq) from talk_post")[0][0] or 0
+            self._raise_floor(actor, tokens, floor, last)
+
+    def count_unread(self, actor: str, tokens: Sequence[str]) -> int:
+        """How many messages ACTOR has not read."""
+        marks = ", ".join("?" * len(tokens))
+        query = f"""
+            select count(*) from talk_post where by != ? and seq not in (select seq from talk_seen where actor = ?)
+            and seq in (select seq from talk_to where token in ({marks}) and seq > ?)"""  # noqa: S608
+        return int(self._index.ask(query, actor, actor, *tokens, self._floor(actor, tokens))[0][0])
+
+    def last_unread(self, actor: str, tokens: Sequence[str], *, only: int = 0, but: int = 0) -> Post | None:
+        """The last message that ACTOR has not read."""
+        floor = self._floor(actor, tokens)
+        posts = self._sent_to(tokens, floor, is_backwards=True)
+        wanted = (each for each in posts if each.flags & only == only and not each.flags & but and each.by != actor)
+        return next((each for each in wanted if not self._is_seen(actor, each.seq)), None)
+
+    def before(self, seq: int | None, tokens: Sequence[str] | None, flags: int = 0) -> Iterator[Post]:
+        """Messages, last first: those before SEQ that were sent to one of TOKENS."""
+        limit = 1 << 62 if seq is None else seq
+        if tokens is not None:
+            yield from self._sent_to(tokens, 0, is_backwards=True, below=limit, all_of=flags)
+            return
+        while True:
+            query = f"select {COLUMNS} from talk_post where seq < ? order by seq desc limit 200"  # noqa: S608
+            posts = [Post(*row) for row in self._index.ask(query, limit)]
+            yield from (each for each in posts if each.flags & flags == flags)
+            if not posts:
+                return
+            limit = posts[-1].seq
+
+    def events(self, posts: Sequence[Post]) -> list[Event]:
+        """The messages themselves, as they stand in the journals; without those that were taken back."""
+        hidden = self._index.hidden()
+        found = []
+        for post in posts:
+            raw = line_at(self._store.path, post.writer, post.n, post.segment, post.offset)
+            if raw is None or lines.is_blank(raw) or post.event_id in hidden:
+                continue
+            try:
+                found.append(lines.event(raw).but(seq=post.seq))
+            except lines.Unreadable:
+                continue
+        return found
+
+    def event(self, event_id: str) -> Event | None:
+        """A message or notice by its id, whether or not its payload is still there."""
+        post = self.post(event_id)
+        raw = line_at(self._store.path, post.writer, post.n, post.segment, post.offset) if post else None
+        try:
+            return lines.event(raw).but(seq=post.seq) if raw is not None and post else None
+        except lines.Unreadable:
+            return None
+
+    def _sent_to(
+        self, tokens: Sequence[str], above: int, *, is_backwards: bool = False, below: int = 1 << 62, all_of: int = 0
+    ) -> Iterator[Post]:
+        """What was sent to any of TOKENS, between two places, each once, read as it is wanted."""
+        import heapq  # noqa: PLC0415
+
+        runs = [self._seqs(token, above, below, is_backwards, all_of) for token in dict.fromkeys(tokens)]
+        last = None
+        query = f"select {COLUMNS} from talk_post where seq = ?"  # noqa: S608
+        for seq in runs[0] if len(runs) == 1 else heapq.merge(*runs, reverse=is_backwards):
+            if seq != last:
+                last = seq
+                yield Post(*self._index.ask(query, seq)[0])
+
+    def _seqs(self, token: str, above: int, below: int, is_backwards: bool, all_of: int) -> Iterator[int]:
+        order = "desc" if is_backwards else "asc"
+        query = f"""select seq from talk_to where token = ? and seq > ? and seq < ? and flags & ? = ?
+            order by seq {order} limit 200"""  # noqa: S608
+        while rows := self._index.ask(query, token, above, below, all_of, all_of):
+            for (seq,) in rows:
+                yield seq
+            if is_backwards:
+                below = rows[-1][0]
+            else:
+                above = rows[-1][0]
+
+    def _is_seen(self, actor: str, seq: int) -> bool:
+        return bool(self._index.ask("select 1 from talk_seen where actor = ? and seq = ?", actor, seq))
+
+    def _floor(self, actor: str, tokens: Sequence[str]) -> int:
+        """Up to where there is nothing unread: what was read, or what nobody needs to look at again."""
+        rows = self._index.ask("select seq, tokens from talk_floor where actor = ?", actor)
+        looked = rows[0][0] if rows and rows[0][1] == " ".join(tokens) else 0
+        return max(self.reading(actor).seq, looked)
+
+    def _raise_floor(self, actor: str, tokens: Sequence[str], floor: int, seq: int) -> None:
+        """Remember that up to SEQ there is nothing to look at, where finding that out took some looking."""
+        if seq - floor > WORTH_REMEMBERING and not self._index.is_busy():
+            self._index.ask("insert or replace into talk_floor values (?, ?, ?)", actor, " ".join(tokens), seq)
+
+
+WORTH_REMEMBERING = 200
+COLUMNS = "seq, writer, n, segment, offset, by, flags, at"
+NOTED: dict[str, Callable[[Talk, Passed, str, dict[str, Any], str], None]] = {
+    "chat.message": Talk._said,
+    "system.notify": Talk._noticed,
+    "chat.ack": Talk._acked,
+    "system.notify_ack": Talk._notice_acked,
+    "chat.reaction": Talk._reacted,
+    "chat.read": Talk._read,
+    "mail.read": Talk._mail_read,
+    "chat.reply_request.cancelled": Talk._cancelled,
+}
+
+
+class _Rows:
+    """What is to be written into the index, gathered."""
+
+    def __init__(self) -> None:
+        self.posts: list[tuple[Any, ...]] = []
+        self.to: list[tuple[Any, ...]] = []
+        self.of: list[tuple[Any, ...]] = []
+
+    def post(self, passed: Passed, tokens: Sequence[str], by: str, flags: int, ts: str) -> None:
+        from bb.kernel import clock  # noqa: PLC0415
+
+        at = clock.parse_or(ts, 0)
+        self.posts.append((passed.seq, passed.writer, passed.n, passed.segment, passed.offset, by, flags, at))
+        self.to += [(token, passed.seq, flags) for token in tokens]
+
+    def write(self, index: Index) -> None:
+        index.ask_many("insert or replace into talk_post values (?, ?, ?, ?, ?, ?, ?, ?)", self.posts)
+        index.ask_many("insert or ignore into talk_to values (?, ?, ?)", self.to)
+        index.ask_many("insert or ignore into talk_of values (?, ?, ?, ?)", self.of)
+        self.__init__()  # type: ignore[misc]
+
+
+def _covered(markers: Sequence[Marker], writer: str, last: Post) -> Callable[[Post], bool]:
+    """Whether a message was read by whoever had read, in the clone of WRITER, up to LAST.
+
+    What came to that clone together with LAST counts as unread, where it is not clear: better twice than never.
+    """
+    if last.writer == writer:
+        known, own = [each for each in markers if each.n <= last.n][-1].heads, last.n
+    else:
+        before = [each for each in markers if each.heads.get(last.writer, 0) < last.n]
+        known, own = before[-1].heads, before[-1].n
+        later = [each.n for each in markers if each.n > before[-1].n]
+        own = later[0] - 1 if later else own
+
+    def covers(post: Post) -> bool:
+        return post == last or post.n <= (own if post.writer == writer else known.get(post.writer, 0))
+
+    return covers
+
+
+def _decoder(lines_to_read: int) -> Callable[[bytes], Any] | None:
+    """The fast decoder repays its import where there are many lines."""
+    if lines_to_read < 2000:
+        return None
+    from bb.ledger import bulk  # noqa: PLC0415
+
+    decode: Callable[[bytes], Any] = bulk.decode
+    return decode
