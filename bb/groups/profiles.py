@@ -1,0 +1,179 @@
+"""How an actor is run: its runtime, its runner, its command.
+
+What an actor gets as environment is checked here and is no part of its profile, because it is where secrets are, and
+profiles are recorded.
+"""
+
+from __future__ import annotations
+
+from bb.kernel import ids
+from bb.kernel.errors import Usage
+from bb.kernel.record import Record
+from bb.kernel.show import has_control
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+    from typing import Any
+
+PTY, HEADLESS = RUNNERS = ("pty", "headless")
+ENTER, NEWLINE, NONE = SUBMITS = ("enter", "newline", "none")  # what is typed behind a text, so that it is taken
+
+# runtime -> the command that starts it; nothing here lets it act without asking
+DEFAULT_RUNTIME, CUSTOM = "codex", "custom"
+RUNTIMES: dict[str, tuple[str, ...]] = {
+    "amp": ("amp",),
+    "auggie": ("auggie",),
+    "claude": ("claude",),
+    "codex": ("codex",),
+    "cursor": ("cursor-agent",),
+    "droid": ("droid",),
+    "gemini": ("gemini",),
+    "kilocode": ("kilocode",),
+    "neovate": ("neovate",),
+    "opencode": ("opencode",),
+    "copilot": ("copilot",),
+    CUSTOM: (),
+}
+
+TITLE_LENGTH, SCOPE_KEY_LENGTH = 80, 200
+WORDS, COMMAND_LENGTH = 64, 4096
+VARIABLES, VARIABLE_NAME_LENGTH, VARIABLE_LENGTH = 100, 100, 32_768
+LETTERS = ids.LOWER + ids.LOWER.upper()
+
+
+class Unfit(Usage):
+    """No actor can be run like that."""
+
+    code = "INVALID_PROFILE"
+
+    def __init__(self, field: str, reason: str, message: str) -> None:
+        super().__init__(message, reason=reason, path=f"$.{field}")
+        self.field, self.reason = field, reason
+
+
+class Profile(Record):
+    """How an actor is run."""
+
+    runtime: str = DEFAULT_RUNTIME
+    runner: str = PTY
+    command: tuple[str, ...] = ()
+    submit: str = ENTER
+    default_scope_key: str = ""
+    enabled: bool = True
+
+    def stored(self) -> dict[str, Any]:
+        """The profile JSON-plain, as it is recorded."""
+        return self.as_dict() | {"command": list(self.command)}
+
+
+def profile(given: Mapping[str, Any]) -> Profile:
+    """The profile that is GIVEN; what is missing or blank is as usual, and a missing command the runtime's own."""
+    asked = {
+        field: CHECKS[field](given[field]) for field in Profile.__match_args__ if given.get(field) not in (None, "")
+    }
+    return runnable(filled(Profile(**asked)))
+
+
+def profile_of(stored: Mapping[str, Any]) -> Profile:
+    """The profile that history tells of; what does not fit counts as missing."""
+    return filled(Profile(**{field: stored[field] for field in Profile.__match_args__ if _fits(field, stored)}))
+
+
+def _fits(field: str, stored: Mapping[str, Any]) -> bool:
+    try:
+        CHECKS[field](stored.get(field))
+    except Unfit:
+        return False
+    return True
+
+
+def filled(asked: Profile) -> Profile:
+    """A profile with its runtime's command, where it has none of its own."""
+    return asked.but(command=tuple(asked.command) or RUNTIMES[asked.runtime])
+
+
+def runnable(asked: Profile) -> Profile:
+    """A profile, unless there is nothing to run in its terminal."""
+    if asked.runner == PTY and not asked.command:
+        raise Unfit("command", "missing_command", f"{asked.runtime} in a terminal needs a command")
+    return asked
+
+
+# -- fields
+
+
+def title(value: Any) -> str:
+    """VALUE as what an actor is shown as."""
+    text = value.strip() if isinstance(value, str) else ""
+    if not 0 < len(text) <= TITLE_LENGTH or has_control(text):
+        raise Unfit("title", "invalid_title", f"a title is one line of 1 to {TITLE_LENGTH} characters")
+    return text
+
+
+def environment(value: Any) -> dict[str, str]:
+    """VALUE as the environment of a program."""
+    if not isinstance(value, dict) or len(value) > VARIABLES:
+        raise Unfit("env", "invalid_env", f"an environment maps at most {VARIABLES} names to texts")
+    for name, text in value.items():
+        if not _is_variable_name(name):
+            raise Unfit("env", "invalid_env", "a variable's name has letters, digits and _, and starts with no digit")
+        if not isinstance(text, str) or "\0" in text or len(text) > VARIABLE_LENGTH:
+            raise Unfit(f"env.{name}", "invalid_env", f"{name} must be a text without NUL")
+    return dict(value)
+
+
+def _is_variable_name(name: object) -> bool:
+    return (
+        isinstance(name, str)
+        and 0 < len(name) <= VARIABLE_NAME_LENGTH
+        and not name.strip(LETTERS + ids.DIGITS + "_")
+        and name[0] not in ids.DIGITS
+    )
+
+
+def _command(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or len(value) > WORDS or not all(map(_is_word, value)):
+        raise Unfit("command", "invalid_command", f"a command is a list of at most {WORDS} words")
+    if sum(map(len, value)) > COMMAND_LENGTH:
+        raise Unfit("command", "invalid_command", f"a command has at most {COMMAND_LENGTH} characters")
+    if value and not value[0].strip():
+        raise Unfit("command", "invalid_command", "a command starts with the name of a program")
+    return tuple(value)
+
+
+def _is_word(value: object) -> bool:
+    return isinstance(value, str) and "\0" not in value
+
+
+def _scope_key(value: Any) -> str:
+    if not isinstance(value, str) or len(value) > SCOPE_KEY_LENGTH or has_control(value):
+        raise Unfit("default_scope_key", "invalid_scope_key", "a scope key is one line of text")
+    return value
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise Unfit("enabled", "invalid_enabled", "enabled is true or false")
+    return value
+
+
+def _one_of(field: str, known: Collection[str]) -> Callable[[Any], str]:
+    def check(value: Any) -> str:
+        if not isinstance(value, str) or value not in known:
+            raise Unfit(field, f"invalid_{field}", f"a {field} is {', '.join(known)}")
+        return value
+
+    return check
+
+
+CHECKS: dict[str, Callable[[Any], Any]] = {
+    "title": title,
+    "runtime": _one_of("runtime", RUNTIMES),
+    "runner": _one_of("runner", RUNNERS),
+    "command": _command,
+    "submit": _one_of("submit", SUBMITS),
+    "default_scope_key": _scope_key,
+    "enabled": _flag,
+    "env": environment,
+}

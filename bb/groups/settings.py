@@ -1,0 +1,139 @@
+"""The settings of a group (IPC §8.3): one table says what each takes and what it is when nobody has set it.
+
+A patch is refused when anything in it is wrong. What history holds is read as far as it fits.
+"""
+
+from __future__ import annotations
+
+from bb.groups.permissions import VISIBILITIES
+from bb.kernel.errors import Usage
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from typing import Any
+
+    Value = int | bool | str
+
+DAY = 86_400
+
+
+class InvalidPatch(Usage):
+    """That is no change that could be made."""
+
+    code = "INVALID_PATCH"
+
+
+class Seconds(Record):
+    """A length of time. A fraction of a second is rounded up, so that it never becomes 0, which means never."""
+
+    most: int
+
+    def taken(self, value: object) -> Value | None:
+        number = _number(value)
+        return -int(-number // 1) if number is not None and 0 <= number <= self.most else None
+
+    def __str__(self) -> str:
+        return f"a number of seconds from 0 to {self.most}; 0 is never"
+
+
+class Count(Record):
+    """A whole number."""
+
+    least: int
+    most: int
+
+    def taken(self, value: object) -> Value | None:
+        number = _number(value)
+        is_whole = number is not None and self.least <= number <= self.most and number % 1 == 0
+        return int(number) if number is not None and is_whole else None
+
+    def __str__(self) -> str:
+        return f"a whole number from {self.least} to {self.most}"
+
+
+class Flag(Record):
+    """Yes or no."""
+
+    def taken(self, value: object) -> Value | None:
+        return value if isinstance(value, bool) else None
+
+    def __str__(self) -> str:
+        return "true or false"
+
+
+class Choice(Record):
+    """One of some words."""
+
+    words: tuple[str, ...]
+
+    def taken(self, value: object) -> Value | None:
+        return value if isinstance(value, str) and value in self.words else None
+
+    def __str__(self) -> str:
+        return " or ".join(self.words)
+
+
+# key -> what it takes, and what it is unless set
+SETTINGS: dict[str, tuple[Seconds | Count | Flag | Choice, Value]] = {
+    # Kept for clients that know it, and without effect: CCCS §5 makes a message without recipients a broadcast.
+    "default_send_to": (Choice(("foreman", "broadcast")), "foreman"),
+    "nudge_after_seconds": (Seconds(7 * DAY), 300),
+    "actor_idle_timeout_seconds": (Seconds(7 * DAY), 600),
+    "keepalive_delay_seconds": (Seconds(7 * DAY), 120),
+    "keepalive_max_per_actor": (Count(0, 1000), 3),
+    "silence_timeout_seconds": (Seconds(7 * DAY), 600),
+    "help_nudge_interval_seconds": (Seconds(7 * DAY), 600),
+    "help_nudge_min_messages": (Count(0, 100_000), 10),
+    "min_interval_seconds": (Seconds(DAY), 0),
+    "standup_interval_seconds": (Seconds(7 * DAY), 900),
+    "terminal_transcript_visibility": (Choice(tuple(VISIBILITIES)), "foreman"),
+    "terminal_transcript_notify_tail": (Flag(), True),
+    "terminal_transcript_notify_lines": (Count(1, 1000), 20),
+}
+
+
+def patched(patch: Any) -> dict[str, Value]:
+    """What PATCH changes."""
+    return {key: _taken(key, value) for key, value in entries(patch, SETTINGS).items()}
+
+
+def complete(stored: Mapping[str, Any]) -> dict[str, Value]:
+    """All settings, given those that somebody has set; what does not fit counts as not set."""
+    return {key: _or_default(key, stored.get(key)) for key in SETTINGS}
+
+
+def entries(patch: Any, known: Collection[str]) -> dict[str, Any]:
+    """PATCH, when it is an object that changes something, and only what there is."""
+    if not isinstance(patch, dict):
+        raise InvalidPatch("a patch is an object", hint=_keys(known), path="$.patch")
+    if not patch:
+        raise InvalidPatch("the patch changes nothing", hint=_keys(known), path="$.patch")
+    for key in patch:
+        if key not in known:
+            name = str(key)[:60]
+            raise InvalidPatch(f"there is no {name!r} to change", hint=_keys(known), path=f"$.patch.{name}")
+    return patch
+
+
+def _number(value: object) -> int | float | None:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _keys(known: Collection[str]) -> str:
+    return f"it may hold {', '.join(known)}"
+
+
+def _taken(key: str, value: object) -> Value:
+    rule, _ = SETTINGS[key]
+    taken = rule.taken(value)
+    if taken is None:
+        raise InvalidPatch(f"{key} must be {rule}", path=f"$.patch.{key}")
+    return taken
+
+
+def _or_default(key: str, value: object) -> Value:
+    rule, default = SETTINGS[key]
+    taken = rule.taken(value)
+    return default if taken is None else taken
