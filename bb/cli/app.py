@@ -181,11 +181,11 @@ class _Root(TyperGroup):
         return [
             *(op.name for op in catalogue.in_group("")),
             *local.COMMANDS,
-            *(name for name in catalogue.GROUPS if name),
+            *(name for name in catalogue.GROUPS if name and name not in catalogue.HIDDEN),
         ]
 
     def get_command(self, ctx: Context, cmd_name: str) -> Any:  # noqa: ARG002
-        if cmd_name and cmd_name in catalogue.GROUPS:
+        if cmd_name and cmd_name in catalogue.GROUPS and cmd_name not in catalogue.HIDDEN:
             return _Group(cmd_name)
         if cmd_name in local.COMMANDS:
             return local.command(cmd_name, _json_option(), _examples)

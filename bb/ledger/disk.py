@@ -96,12 +96,12 @@ def read_small(path: str, most: int = SMALL) -> bytes | None:
         os.close(fd)
 
 
-def replace(path: str, octets: bytes, *, durable: bool = False) -> None:
+def replace(path: str, octets: bytes, *, durable: bool = False, mode: int = 0o666) -> None:
     """Put OCTETS at PATH in one step: a reader sees the old file or the new one, never half of either."""
     folder, name = os.path.split(path)
     temporary = os.path.join(folder, f".{name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
     try:
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o666)
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), mode)
         try:
             write_all(fd, octets)
             if durable:

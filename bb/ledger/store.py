@@ -375,6 +375,11 @@ class Store:
         places = self.places()
         return [event.but(seq=places.of(event)) for event in events]
 
+    def last_recorded_at(self) -> str:
+        """When the last line of any journal was recorded, by its writer's clock; empty when there is none."""
+        newest = (next(readable(journal.backwards()), None) for journal in self.journals())
+        return max((event.ts for event in newest if event), default="")
+
     def places(self) -> Places:
         """Where events stand in this clone's own order."""
         return Places(self.path, self.writer, self.caught_up().markers())

@@ -9,10 +9,11 @@ for whom, about which event, of which kind, and whether it is theirs.
 
 from __future__ import annotations
 
+from bb.groups.permissions import PermissionDenied
 from bb.kernel.errors import Forbidden, NotFound, Refused
 from bb.messaging import notify, recipients
 from bb.messaging.chat import MESSAGE, is_attention
-from bb.messaging.principals import USER, PermissionDenied
+from bb.messaging.principals import USER
 from bb.messaging.recipients import FOREMAN
 
 TYPE_CHECKING = False

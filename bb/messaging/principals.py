@@ -6,7 +6,7 @@ misspelt name does not become a speaker of its own, and nobody speaks as one of 
 
 from __future__ import annotations
 
-from bb.kernel.errors import Forbidden
+from bb.groups.permissions import PermissionDenied
 from bb.kernel.ids import PERSON
 from bb.messaging import fields
 
@@ -18,13 +18,6 @@ if TYPE_CHECKING:
 USER, SYSTEM, SERVICE, RESERVED = PERSON, "system", "svc:", "svc:cccc."
 IN_SERVICE = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 SERVICE_LENGTH = 128
-
-
-class PermissionDenied(Forbidden):
-    """That is not yours to do."""
-
-    code = "PERMISSION_DENIED"
-    hint = "`by` says in whose name you ask"
 
 
 def principal(by: Any, actors: Collection[str], otherwise: str = USER) -> str:

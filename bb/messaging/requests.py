@@ -9,12 +9,13 @@ counts, so the state is a set of registers that keep the earliest: facts may arr
 
 from __future__ import annotations
 
+from bb.groups.permissions import PermissionDenied
 from bb.kernel.errors import Refused
 from bb.kernel.order import earliest, event
 from bb.messaging import recipients
 from bb.messaging.acks import EventNotFound, InvalidEventKind
 from bb.messaging.chat import MAIL, MESSAGE, REQUEST_REPLY, mode_of
-from bb.messaging.principals import USER, PermissionDenied
+from bb.messaging.principals import USER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

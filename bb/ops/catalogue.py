@@ -43,6 +43,13 @@ GROUPS: dict[str, tuple[tuple[str, ...], str]] = {
         "Protocol events: hand-offs, blockers, incursions, resumptions.",
     ),
     "scope": (("bb.ops.scope",), "Scopes: what a path or pattern means, and whether two of them meet."),
+    "group": (("bb.ops.group", "bb.ops.template"), "Groups of CCCC: their directories, settings and state."),
+    "actor": (("bb.ops.actor",), "Actors of a group: who they are, and how they run."),
+    "chat": (("bb.ops.chat", "bb.ops.reading"), "Messages of a group: send, reply, acknowledge, read."),
+    "cccc": (
+        ("bb.ops.core", "bb.ops.context", "bb.ops.terminals", "bb.ops.upkeep"),
+        "Ops of the CCCC daemon that have no command of their own; `bb call OP` runs them.",
+    ),
     "sessions": (("bb.ops.sessions",), "Sessions: the work in hand, bead by bead, and what was said about it."),
     "ledger": (
         ("bb.ops.ledger", "bb.ops.sync", "bb.ops.redaction", "bb.ops.rotation"),
@@ -84,6 +91,11 @@ FOR_EDITORS = frozenset(["hook.pre-tool", "hook.post-tool", "hook.session-start"
 
 # How something is asked for, which is no part of what is.
 NOT_ASKED_FOR = frozenset(["key", "wait", "allow_secret"])
+
+
+# The groups whose ops have the flat names of CCCC's catalogue: `group_create` for `bb group create`.
+FLAT = ("group", "actor", "chat", "cccc")
+HIDDEN = frozenset(["cccc"])  # no group of commands
 
 
 class UnknownOp(NotFound):
@@ -133,11 +145,18 @@ class Op(Record):
     examples: tuple[str, ...]
     streams: bool
     module: str
+    words: str  # the name as it is typed: `agent register`
+    is_live: bool = False  # only a running daemon can do it
 
     @property
-    def words(self) -> str:
-        """The op's name as it is typed: `agent register`."""
-        return self.name.replace(".", " ").replace("_", "-")
+    def group(self) -> str:
+        """The group of commands it is in; empty where it stands alone."""
+        return self.words.partition(" ")[0] if " " in self.words else ""
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether it is one of CCCC's catalogue, and keeps to CCCC's customs."""
+        return any(self.module in GROUPS[group][0] for group in FLAT)
 
     def answer(self, desk: Desk, arguments: Mapping[str, Any]) -> Any:
         """What the op answers. Under an idempotency key, what was asked for is noted down with what it records."""
@@ -154,8 +173,19 @@ class Op(Record):
 _declared: dict[str, Op] = {}
 
 
-def op(name: str, *, examples: tuple[str, ...] = (), streams: bool = False, **flags: str) -> Callable[[F], F]:
-    """Declare a function as the op called NAME; what its FLAGS mean is said here, since a flag's kind cannot."""
+def op(
+    name: str,
+    *,
+    words: str | None = None,
+    examples: tuple[str, ...] = (),
+    streams: bool = False,
+    live: bool = False,
+    **flags: str,
+) -> Callable[[F], F]:
+    """Declare a function as the op called NAME; what its FLAGS mean is said here, since a flag's kind cannot.
+
+    WORDS are what is typed, where that does not follow from the name. What is LIVE needs a daemon.
+    """
 
     def declare(function: F) -> F:
         summary, _, description = (function.__doc__ or "").strip().partition("\n")
@@ -168,6 +198,8 @@ def op(name: str, *, examples: tuple[str, ...] = (), streams: bool = False, **fl
             examples,
             streams,
             function.__module__,
+            words or (name.replace(".", " ").replace("_", "-") if "." in name or "_" not in name else f"call {name}"),
+            live,
         )
         return function
 
@@ -188,6 +220,9 @@ def find(name: str) -> Op:
         __import__(HOT[name])  # `importlib` would cost a heartbeat three per cent
     elif (dot or not group) and group in GROUPS:
         in_group(group)
+    if name not in _declared and not dot:
+        for flat in FLAT:
+            in_group(flat)
     if name not in _declared:
         raise UnknownOp(f"there is no op {name[:60]!r}")
     return _declared[name]
@@ -197,8 +232,12 @@ def in_group(group: str) -> list[Op]:
     """The ops of a group, in the order they are declared."""
     for module in GROUPS[group][0]:
         __import__(module)
-    known = [op for op in _declared.values() if op.name.rpartition(".")[0] == group]
+    known = [op for op in _declared.values() if op.module in GROUPS[group][0] and _belongs(op, group)]
     return sorted(known, key=lambda op: GROUPS[group][0].index(op.module))
+
+
+def _belongs(op: Op, group: str) -> bool:
+    return op.group == group if group not in HIDDEN else True
 
 
 def everything() -> list[Op]:
@@ -206,11 +245,15 @@ def everything() -> list[Op]:
     return [op for group in GROUPS for op in in_group(group)]
 
 
-def bind(op: Op, given: Mapping[str, Any], *, is_typed: bool = False) -> dict[str, Any]:
+def bind(op: Op, given: Mapping[str, Any], *, is_typed: bool = False, ignores_unknown: bool = False) -> dict[str, Any]:
     """The arguments to call OP with, from what a face was GIVEN by name; refused when they do not fit.
 
     On a command line everything is text. A request `is_typed` when it came as JSON, and then a number must be one.
+    Clients of CCCC send what other versions of their daemon know, which is to be ignored.
     """
+    if ignores_unknown:
+        known = {parameter.name for parameter in op.parameters}
+        given = {name: value for name, value in given.items() if name in known}
     if unknown := given.keys() - {parameter.name for parameter in op.parameters}:
         raise UnknownField(f"{op.name} takes no {min(unknown)!r}", path=f"$.{min(unknown)}")
     missing = [p for p in op.parameters if p.is_required and given.get(p.name) is None]

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from bb.ledger.index import Index
     from bb.ledger.place import Place
     from bb.ledger.store import Store
+    from bb.ops.groupdesk import GroupDesk
+    from bb.ops.live import Live
 
 
 RARELY = 300.0  # seconds between two syncs that nobody asked for
@@ -56,6 +58,9 @@ class Desk:
         self.tell = tell  # somebody who watches while it takes long; None when nobody does
         self.ask = ask  # a person who can be asked a question; None when nobody is there
         self.hear = hear  # another program that has sent us something, as far as so many bytes; None when none has
+        self.is_served = False  # whether it is a daemon that asks, for whoever is on its socket
+        self.groups: dict[str, GroupDesk] = {}  # those that are open
+        self.live: Live | None = None  # what runs; only a daemon has any
         self._place: Place | None = None
         self._store: Store | None = None
 
@@ -166,6 +171,9 @@ class Desk:
         """Let go of what was opened."""
         if self._store is not None:
             self._store.close()
+        for group in self.groups.values():
+            group.store.close()
+        self.groups.clear()
 
 
 def here(

@@ -7,7 +7,7 @@ code, so every face says the same about the same mistake.
 from __future__ import annotations
 
 from bb.coordination import identity
-from bb.kernel import ids
+from bb.kernel import ids, jsontext
 from bb.kernel.errors import Usage
 from bb.kernel.jsontext import InvalidText
 from bb.kernel.show import harmless
@@ -217,6 +217,56 @@ class Key(Text):
         return text
 
 
+class Json(str):
+    """Anything that JSON can say; the rules of the op judge it."""
+
+    metavar: ClassVar[str] = "JSON"
+    choices: ClassVar[tuple[str, ...]] = ()
+    offered: ClassVar[tuple[str, ...]] = ()
+    is_agent: ClassVar[bool] = False
+
+    @classmethod
+    def from_text(cls, text: str, name: str) -> Any:
+        try:
+            return jsontext.loads(text)
+        except jsontext.NotJson:
+            raise invalid(f"{name} is no JSON: {harmless(text[:60])}", name) from None
+
+    @classmethod
+    def from_json(cls, value: Any, name: str) -> Any:
+        return value
+
+
+class Word(Json):
+    """A text at a terminal; in a request, whatever it is, the rules of the op judge it."""
+
+    metavar = "TEXT"
+
+    @classmethod
+    def from_text(cls, text: str, name: str) -> Any:
+        return Text.from_text(text, name)
+
+
+class GroupId(Word):
+    """The group; that of the repository you are in unless given."""
+
+    metavar = "GROUP"
+
+
+class ActorId(Word):
+    """The actor, by its id."""
+
+    metavar = "ACTOR"
+    is_agent = True
+
+
+class By(Word):
+    """In whose name; BB_AGENT unless given, else `user`, the person."""
+
+    metavar = "ID"
+    is_agent = True
+
+
 class Reason(Text):
     """Why this is right although it looks wrong; it is recorded."""
 
@@ -231,4 +281,4 @@ class Reason(Text):
 
 
 if TYPE_CHECKING:
-    Kind = type[Text | Number | Flag]
+    Kind = type[Text | Number | Flag | Json]

@@ -1,0 +1,244 @@
+"""One group, as the ops of CCCC work at it: its ledger, who is in it, who asks.
+
+On a socket a group is named; at a terminal it is the one of the repository one is in, unless one names another.
+"""
+
+from __future__ import annotations
+
+from bb.coordination import roster
+from bb.groups import actors, group, permissions, profiles, settings
+from bb.kernel import clock, ids
+from bb.kernel.errors import BbError, NotFound, Usage
+from bb.kernel.record import Record
+from bb.ledger import known as knowns
+from bb.ledger.known import GroupNotFound, Known
+from bb.ledger.talk import Talk
+from bb.messaging import principals, recipients
+from bb.messaging.recipients import Member
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from bb.coordination.roster import Agent
+    from bb.groups.group import Group
+    from bb.groups.profiles import Profile
+    from bb.kernel.event import Event
+    from bb.ledger.index import Index
+    from bb.ledger.kinds import Fact
+    from bb.ledger.store import Store
+    from bb.ops.desk import Desk
+
+
+class MissingGroupId(Usage):
+    """The request names no group."""
+
+    code = "MISSING_GROUP_ID"
+    hint = "pass group_id"
+
+
+class Actor(Record):
+    """Somebody in a group."""
+
+    agent: roster.Agent
+    profile: profiles.Profile
+    role: str
+
+    @property
+    def id(self) -> str:
+        return self.agent.agent_id
+
+
+class GroupDesk:
+    """One group."""
+
+    def __init__(self, desk: Desk, known: Known, store: Store) -> None:
+        self.desk = desk
+        self.known = known
+        self.store = store
+        self.talk = Talk(store)
+
+    @property
+    def id(self) -> str:
+        return self.known.group_id
+
+    def index(self) -> Index:
+        """The index, having read all there is."""
+        return self.store.caught_up()
+
+    def group(self, index: Index | None = None) -> Group:
+        """The group as it stands."""
+        return group.group((index or self.index()).state(group.NAME, group.ENTRY))
+
+    def settings(self) -> dict[str, Any]:
+        """Every setting, as it was set or as it is unless set."""
+        return settings.complete(self.group().settings)
+
+    # -- who is in it
+
+    def actors(self, index: Index | None = None) -> list[Actor]:
+        """Those in the group, in the order of joining, each with its role."""
+        agents = roster.in_order((index or self.index()).states(roster.NAME))
+        found = [(agent, profile_of(agent)) for agent in agents]
+        role = actors.roles([(agent.agent_id, profile.enabled) for agent, profile in found])
+        return [Actor(agent, profile, role[agent.agent_id]) for agent, profile in found]
+
+    def members(self, index: Index | None = None) -> list[Member]:
+        """The same, as far as messages are concerned."""
+        return [Member(actor.id, actor.agent.title, actor.role, actor.profile.enabled) for actor in self.actors(index)]
+
+    def roles(self, index: Index | None = None) -> dict[str, str]:
+        return {actor.id: actor.role for actor in self.actors(index)}
+
+    def actor(self, actor_id: str) -> Actor:
+        """The actor of that id, or of that id in other letters where only one is meant."""
+        found = {actor.id: actor for actor in self.actors()}
+        if actor_id not in found:
+            raise ActorNotFound(f"there is no actor {actor_id[:60]!r} in the group", actor_id=actor_id[:60])
+        return found[actor_id]
+
+    # -- who asks
+
+    def by(self, named: Any, otherwise: str = ids.PERSON) -> str:
+        """Who asks: as NAMED in the request; at a terminal else BB_AGENT."""
+        if not named and not self.desk.is_served:
+            named = self.desk.env.get("BB_AGENT")
+        return principals.principal(named or None, list(self.roles()), otherwise)
+
+    def check(self, action: str, by: str, target: str | None = None, **more: Any) -> None:
+        """Refuse what BY may not do."""
+        permissions.check(action, by=by, role=permissions.role_of(by, self.roles()), target=target, **more)
+
+    def role_of(self, by: str) -> str:
+        return permissions.role_of(by, self.roles()) or ""
+
+    def tokens(self, who: str) -> tuple[str, ...]:
+        """Under what the index finds what WHO is to read."""
+        return recipients.tokens_for(who, self.roles().get(who, ""))
+
+    # -- recording and showing
+
+    def record(
+        self, decide: Callable[[Index], Sequence[Fact]] | Sequence[Fact], by: str, **how: Any
+    ) -> list[dict[str, Any]]:
+        """Record facts in BY's name; the events as clients see them."""
+        facts = decide if callable(decide) else lambda _: decide
+        events = self.store.record(facts, by=by, now=self.desk.now(), **how)
+        return [self.shown(event) for event in events]
+
+    def shown(self, event: Event) -> dict[str, Any]:
+        """An event as clients see it. A ledger that became the group's later has lines with another name of it."""
+        (event,) = self.store.numbered([event]) if event.seq is None else (event,)
+        return event.but(group_id=self.id).envelope()
+
+    def spoken(self) -> Talk:
+        """What was said, as of now."""
+        self.talk.catch_up()
+        return self.talk
+
+    def remember(self, known: Known) -> None:
+        """Know something else of the group on this machine from now on."""
+        knowns.write(knowns.home(self.desk.env), known)
+        self.known = known
+
+    def scope_of(self, path: Any) -> str:
+        """The key of the scope that a path lies in; the active one where none is named."""
+        if not path:
+            return self.group().active_scope
+        from bb.ops import scoping  # noqa: PLC0415
+
+        return scoping.key_of(self, path)
+
+
+class ActorNotFound(NotFound):
+    """There is no such actor in the group."""
+
+    code = "ACTOR_NOT_FOUND"
+    hint = "`bb actor list` shows those there are"
+
+
+def profile_of(agent: Agent) -> Profile:
+    """How an agent runs. One that registered by itself runs by itself."""
+    by_itself = {} if agent.profile else {"runtime": profiles.CUSTOM, "runner": profiles.HEADLESS}
+    return profiles.profile_of(by_itself | agent.profile)
+
+
+def shown(actor: Actor, **more: Any) -> dict[str, Any]:
+    """An actor as clients see it. Its environment is nobody's business."""
+    return {
+        "v": 1,
+        "id": actor.id,
+        "title": actor.agent.title,
+        "role": actor.role,
+        "runtime": actor.profile.runtime,
+        "runner": actor.profile.runner,
+        "command": list(actor.profile.command),
+        "env": {},
+        "submit": actor.profile.submit,
+        "default_scope_key": actor.profile.default_scope_key,
+        "enabled": actor.profile.enabled,
+        "created_at": clock.text(actor.agent.created_at),
+        "updated_at": clock.text(actor.agent.changed_at),
+        **more,
+    }
+
+
+def founder(named: Any) -> str:
+    """Who makes a group in which nobody is yet."""
+    return principals.principal(named or None, [named] if isinstance(named, str) and ids.is_actor_id(named) else [])
+
+
+def of(desk: Desk, group_id: Any) -> GroupDesk:
+    """The group that is named, or else the one of the repository we are in."""
+    if not group_id:
+        if desk.is_served:
+            raise MissingGroupId
+        return _here(desk)
+    if (found := desk.groups.get(group_id)) is not None and _is_current(desk, found):
+        return found
+    home = knowns.home(desk.env)
+    known = knowns.read(home, group_id)
+    if known is None:
+        if not desk.is_served and (here := _here_if(desk, group_id)):
+            return here
+        raise GroupNotFound(f"there is no group {group_id[:64]!r}", group_id=group_id[:64])
+    return _opened(desk, known)
+
+
+def _is_current(desk: Desk, found: GroupDesk) -> bool:
+    """Whether what is known of a group is what it was: another process may have attached it elsewhere since."""
+    known = knowns.read(knowns.home(desk.env), found.id)
+    if known is None or known.common != found.known.common or not found.store.exists:
+        found.store.close()
+        del desk.groups[found.id]
+        return False
+    found.known = known
+    return True
+
+
+def _opened(desk: Desk, known: Known) -> GroupDesk:
+    store = desk.store_at(known.place)
+    store.must_exist()
+    found = desk.groups[known.group_id] = GroupDesk(desk, known, store)
+    return found
+
+
+def _here(desk: Desk) -> GroupDesk:
+    """The group of the repository we are in, known to the daemon or not."""
+    store = desk.store
+    store.must_exist()
+    known = knowns.of_ledger(knowns.home(desk.env), desk.place.common)
+    if known is None:
+        scope = knowns.scope_key(store.clone.repo, "")
+        where = {scope: desk.place.work_tree} if desk.place.work_tree else {}
+        known = Known(store.clone.group_id, desk.place.common, where)
+    return GroupDesk(desk, known, store)
+
+
+def _here_if(desk: Desk, group_id: str) -> GroupDesk | None:
+    try:
+        here = _here(desk)
+    except BbError:
+        return None
+    return here if here.id == group_id else None

@@ -1,0 +1,193 @@
+"""Which directories belong to a group, and whose ledger a directory leads to."""
+
+from __future__ import annotations
+
+import os
+
+from bb.groups.facts import Changed, ScopeAttached
+from bb.kernel.errors import Conflict, NotFound, Usage
+from bb.kernel.record import Record
+from bb.ledger import bare, moving, place
+from bb.ledger import known as knowns
+from bb.ops import groupdesk
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.ledger.known import Known
+    from bb.ledger.place import Place
+    from bb.ledger.store import Store
+    from bb.ops.desk import Desk
+    from bb.ops.groupdesk import GroupDesk
+
+
+class MissingPath(Usage):
+    """The request names no directory."""
+
+    code = "MISSING_PATH"
+    hint = "pass path"
+
+
+class InvalidPath(Usage):
+    """That is no directory."""
+
+    code = "INVALID_PATH"
+    hint = "name a directory that exists, from the root on"
+
+
+class ScopeNotAttached(NotFound):
+    """That directory does not belong to the group."""
+
+    code = "SCOPE_NOT_ATTACHED"
+    hint = "`bb group attach PATH` adds it"
+
+
+class ScopeAlreadyAttached(Conflict):
+    """That directory belongs to another group."""
+
+    code = "SCOPE_ALREADY_ATTACHED"
+    hint = "use that group, or detach the directory from it"
+
+
+class Directory(Record):
+    """A directory that can be a group's: its root, its key, and the repository it is in, if any."""
+
+    root: str
+    key: str
+    title: str
+    place: Place | None
+
+
+def directory(desk: Desk, path: Any) -> Directory:
+    """The directory that PATH names, or the repository around it."""
+    if path in (None, ""):
+        raise MissingPath
+    if not isinstance(path, str) or "\0" in path:
+        raise InvalidPath(path="$.path")
+    root = os.path.realpath(os.path.join(desk.cwd, os.path.expanduser(path)))
+    if not os.path.isdir(root):
+        raise InvalidPath(f"{path[:200]} is no directory", path="$.path")
+    try:
+        found = place.find(root, {})
+    except place.NotARepository:
+        return Directory(root, knowns.scope_key(None, root), os.path.basename(root) or root, None)
+    root = os.path.realpath(found.work_tree or found.common)
+    return Directory(root, _key(desk, found), found.title, found.but(common=os.path.realpath(found.common)))
+
+
+def _key(desk: Desk, found: Place) -> str:
+    """The key of a repository. One that has no ledger yet has one from here on."""
+    store = desk.store_at(found)
+    try:
+        store.make(found.title, desk.principal(), desk.now())
+        return knowns.scope_key(store.clone.repo, "")
+    finally:
+        store.close()
+
+
+def key_of(group: GroupDesk, path: Any) -> str:
+    """The key of the group's scope that PATH lies in."""
+    if not isinstance(path, str) or "\0" in path:
+        raise InvalidPath(path="$.path")
+    full = os.path.realpath(os.path.join(group.desk.cwd, os.path.expanduser(path)))
+    inside = {
+        key: root for key, root in group.known.scopes.items() if os.path.join(full, "").startswith(_with_end(root))
+    }
+    known = {scope.key for scope in group.group().scopes} | set(inside if not group.desk.is_served else ())
+    inside = {key: root for key, root in inside.items() if key in known}
+    if not inside:
+        raise ScopeNotAttached(f"{path[:200]} belongs to no directory of the group", path="$.path")
+    return max(inside, key=lambda key: len(inside[key]))
+
+
+def _with_end(root: str) -> str:
+    return os.path.join(os.path.realpath(root), "")
+
+
+def attach(desk: Desk, path: Any, group_id: str | None, by: Any) -> tuple[GroupDesk, str]:
+    """Make the directory at PATH one of the group's, or of the group that it leads to; the group, and the key."""
+    found = directory(desk, path)
+    home = knowns.home(desk.env)
+    with knowns.lock(home):
+        owner = _owner(home, found)
+        if group_id:
+            group = groupdesk.of(desk, group_id)
+            if owner and owner.group_id != group.id:
+                text = f"{found.root} belongs to group {owner.group_id}"
+                raise ScopeAlreadyAttached(text, group_id=owner.group_id)
+        else:
+            group = groupdesk.of(desk, owner.group_id) if owner else _begun(desk, home, found, by)
+        return _joined(desk, home, group, found, by), found.key
+
+
+def _owner(home: str, found: Directory) -> Known | None:
+    """The group that the directory belongs to."""
+    for known in knowns.everything(home):
+        if found.place and known.common == found.place.common:
+            return known
+        if known.scopes.get(found.key) == found.root:
+            return known
+    return None
+
+
+def _begun(desk: Desk, home: str, found: Directory, by: Any) -> GroupDesk:
+    """A group for a directory that belongs to none."""
+    if found.place is None:
+        return create(desk, home, found.title, "", by)
+    store = desk.store_at(found.place)
+    group_id = store.clone.group_id
+    store.close()
+    if knowns.read(home, group_id):  # another clone of the same repository
+        group_id = f"{group_id}_{knowns.scope_key(None, found.place.common)[2:8]}"
+    knowns.write(home, knowns.Known(group_id, found.place.common))
+    return groupdesk.of(desk, group_id)
+
+
+def create(desk: Desk, home: str, title: str, topic: str, by: Any) -> GroupDesk:
+    """A new group, with a ledger of its own."""
+    repo = knowns.fresh_id(os.urandom(6))
+    group_id = f"g_{repo}"
+    common = knowns.own_ledger(home, group_id)
+    bare.make(common)
+    store = desk.store_at(place.Place(common, None))
+    try:
+        store.make(title, by, desk.now(), repo=repo, topic=topic)
+    finally:
+        store.close()
+    knowns.write(home, knowns.Known(group_id, common))
+    return groupdesk.of(desk, group_id)
+
+
+def _joined(desk: Desk, home: str, group: GroupDesk, found: Directory, by: Any) -> GroupDesk:
+    """The group, with a directory more."""
+    before, known = group.group(), group.known
+    is_new = found.key not in {scope.key for scope in before.scopes}
+    who = group.by(by)
+    if is_new:
+        group.check("group.attach", who)
+    known = known.but(scopes={**known.scopes, found.key: found.root})
+    facts: list[Any] = [ScopeAttached(who, found.key, found.title)] if is_new else []
+    if found.place and known.common == knowns.own_ledger(home, group.id):
+        group = _moved(desk, group, known, found.place)
+        facts = [Changed(who, before.title, before.topic or None), *facts]
+    elif known != group.known:
+        knowns.write(home, known)
+        group.known = known
+    if facts:
+        group.record(facts, who)
+    return group
+
+
+def _moved(desk: Desk, group: GroupDesk, known: Known, to: Place) -> GroupDesk:
+    """The group, in the ledger of the first repository that becomes its own: commands there and the daemon see one
+    truth."""
+    home = knowns.home(desk.env)
+    target: Store = desk.store_at(to)
+    moving.into(group.store, target)
+    target.close()
+    group.store.close()
+    desk.groups.pop(group.id, None)
+    knowns.write(home, known.but(common=to.common))
+    bare.remove(knowns.own_ledger(home, group.id))
+    return groupdesk.of(desk, group.id)
