@@ -1,0 +1,121 @@
+"""YAML as far as it says the same as JSON: texts, numbers, true and false, lists and mappings.
+
+What comes from elsewhere may be built to hurt: a few nested aliases stand for billions of values, tags name types to be
+made. Neither is taken, nor what is nested without end. And words mean themselves: `off`, `no` and `2026-01-01` are
+texts, as in YAML 1.2. What is written here is quoted so that older readers, too, take it for what it is.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    import yaml
+
+DEPTH, NODES = 16, 10_000
+ENDLESS = 1 << 30  # a line is never folded
+
+# tag, what is taken for it, and how it may start; each also is what YAML 1.1 takes for it
+MEANINGS = (
+    ("null", r"^(?:~|null|Null|NULL|)$", [*"~nN", ""]),
+    ("bool", r"^(?:true|True|TRUE|false|False|FALSE)$", [*"tTfF"]),
+    ("int", r"^[-+]?(?:0|[1-9][0-9]{0,17})$", [*"-+0123456789"]),
+    ("float", r"^[-+]?[0-9]{1,17}\.[0-9]{0,17}(?:[eE][-+][0-9]{1,3})?$", [*"-+0123456789"]),
+)
+
+
+class NotPlain(ValueError):
+    """That is no YAML that means as much as JSON could."""
+
+
+def read(text: str) -> Any:
+    """The value that TEXT stands for."""
+    import yaml  # noqa: PLC0415  (only who deals in templates pays for it)
+
+    try:
+        return yaml.load(text, Loader=_loader())  # noqa: S506  (it makes nothing but plain values)
+    except yaml.MarkedYAMLError as error:
+        raise NotPlain(_said(error.problem or error.context or "it is no YAML", error.problem_mark)) from None
+    except (yaml.YAMLError, ValueError, OverflowError) as error:  # an escape may name a character beyond Unicode
+        raise NotPlain(_said(str(error).partition("\n")[0])) from None
+
+
+def written(value: Any) -> str:
+    """VALUE as YAML."""
+    import yaml  # noqa: PLC0415
+
+    return str(
+        yaml.dump(value, Dumper=_dumper(), sort_keys=False, allow_unicode=True, default_flow_style=False, width=ENDLESS)
+    )
+
+
+def _loader() -> type[yaml.SafeLoader]:
+    import re  # noqa: PLC0415
+
+    import yaml  # noqa: PLC0415
+
+    class Loader(yaml.SafeLoader):
+        yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012
+        depth = nodes = 0
+
+        def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+            event = self.peek_event()  # type: ignore[no-untyped-call]
+            _refuse_what_is_not_plain(event, self.depth, self.nodes)
+            self.nodes += 1
+            self.depth += 1
+            node = super().compose_node(parent, index)
+            self.depth -= 1
+            return node
+
+        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+            _refuse_odd_keys(node)
+            return super().construct_mapping(node, deep)
+
+    for tag, pattern, first in MEANINGS:
+        Loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(pattern), first)
+    return Loader
+
+
+def _refuse_what_is_not_plain(event: Any, depth: int, nodes: int) -> None:
+    if event.anchor:  # an alias names one, too
+        raise NotPlain(_said("anchors and aliases are not taken", event.start_mark))
+    if event.tag:
+        raise NotPlain(_said("tags are not taken", event.start_mark))
+    if depth >= DEPTH or nodes >= NODES:
+        raise NotPlain(
+            _said(f"it is nested deeper than {DEPTH}, or holds more than {NODES:,} values", event.start_mark)
+        )
+
+
+def _refuse_odd_keys(node: yaml.MappingNode) -> None:
+    seen = set()
+    for key, _ in node.value:
+        if key.id != "scalar" or key.value in seen:
+            raise NotPlain(_said("a key is a word, and stands there once", key.start_mark))
+        seen.add(key.value)
+
+
+def _said(what: str, mark: yaml.Mark | None = None) -> str:
+    return what[:200] + (f", in line {mark.line + 1}" if mark else "")
+
+
+def _dumper() -> type[yaml.SafeDumper]:
+    import yaml  # noqa: PLC0415
+
+    class Dumper(yaml.SafeDumper):
+        def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
+            return True
+
+    def text(dumper: yaml.SafeDumper, value: str) -> yaml.Node:
+        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=_style(value))
+
+    Dumper.add_representer(str, text)
+    return Dumper
+
+
+def _style(text: str) -> str | None:
+    """Lines as lines, where nothing would be lost; quoted, where a reader could take one character for another."""
+    if not all(character.isprintable() or character == "\n" for character in text):
+        return '"'
+    return None if "\n" not in text else '"' if text[0] in " \n" else "|"
