@@ -128,6 +128,14 @@ def seq_of(store: Store, event: Event) -> int | None:
     return Places(store.path, store.writer, store.index.markers()).of(event)
 
 
+def event_at(store: Store, seq: int) -> Event:
+    """The event at a place in the course."""
+    for passed in Course(store, behind(store.index, seq - 1)).onwards():
+        if passed.seq == seq:
+            return lines.event(passed.raw).but(seq=seq)
+    raise ValueError(f"there is nothing at {seq}")
+
+
 def line_at(store: str, writer: str, n: int, segment: int, offset: int) -> bytes | None:
     """The line that was read there, as it stands now; None when it is another, or gone."""
     path = os.path.join(store, "j", writer, f"{segment:012}{SUFFIX}")

@@ -51,7 +51,9 @@ create table talk_to (token text, seq integer, flags integer, primary key (token
 create table talk_of (
     event text, what text, who text, seq integer, primary key (event, what, who, seq)
 ) without rowid;
-create table talk_read (actor text primary key, seq integer, event text, ts text, updated_at text) without rowid;
+create table talk_read (
+    actor text primary key, seq integer, event text, ts text, updated_at text, said_at integer
+) without rowid;
 create table talk_seen (actor text, seq integer, primary key (actor, seq)) without rowid;
 create table talk_floor (actor text primary key, tokens text, seq integer) without rowid;
 """
@@ -219,6 +221,11 @@ class Index:
     def ask_many(self, query: str, rows: Iterable[Sequence[Any]]) -> None:
         """Do the same for each of ROWS."""
         self._connection.executemany(query, rows)
+
+    def tidy(self) -> None:
+        """Give back what space the index does not need."""
+        self._connection.execute("pragma optimize")
+        self._connection.execute("pragma wal_checkpoint(truncate)")
 
     def is_busy(self) -> bool:
         """Whether a transaction is under way, into which nothing else may be mixed."""

@@ -165,7 +165,7 @@ def is_same_event(one: bytes, other: bytes) -> bool:
 
 def members(line: bytes, decoder: Callable[[bytes], Any] | None = None) -> dict[str, Any]:
     """What a line says, member by member; Unreadable when that is no event. A blanked payload reads as an empty one."""
-    if line.count(b"[") + line.count(b"{") > DEEPEST and _depth(line) > DEEPEST:
+    if line.count(b"[") + line.count(b"{") > DEEPEST and depth(line) > DEEPEST:
         raise Unreadable("it is nested too deeply")
     try:
         found: dict[str, Any] = (decoder or jsontext.read)(line)
@@ -184,7 +184,7 @@ def members(line: bytes, decoder: Callable[[bytes], Any] | None = None) -> dict[
     return found
 
 
-def _depth(line: bytes) -> int:
+def depth(line: bytes) -> int:
     """How deep the brackets outside of texts are nested."""
     outside = b"".join(line.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')[::2])
     depth = deepest = 0

@@ -375,6 +375,11 @@ class Store:
         places = self.places()
         return [event.but(seq=places.of(event)) for event in events]
 
+    def ends(self) -> list[tuple[str, int]]:
+        """What changes whenever somebody records something: the last file of each journal, and how long it is."""
+        last = [segments[-1] for journal in self.journals() if (segments := journal.segments())]
+        return [(segment.path, segment.size()) for segment in last]
+
     def last_recorded_at(self) -> str:
         """When the last line of any journal was recorded, by its writer's clock; empty when there is none."""
         newest = (next(readable(journal.backwards()), None) for journal in self.journals())

@@ -15,7 +15,7 @@ from bb.ledger.course import START, Course, Spot, line_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from typing import Any
 
     from bb.kernel.event import Event
@@ -57,6 +57,7 @@ class Reading(Record):
     event_id: str = ""
     ts: str = ""
     updated_at: str = ""
+    said_at: int = 0  # the place of the event that says so
 
 
 class Talk:
@@ -147,7 +148,7 @@ class Talk:
             return
         if passed.writer == self._index.own_writer:
             if post.seq > self.reading(actor).seq:
-                self._keep(actor, Reading(post.seq, event, self._ts(post), ts))
+                self._keep(actor, Reading(post.seq, event, self._ts(post), ts, passed.seq))
             return
         covers = _covered(self._index.markers(passed.writer), passed.writer, post)
         ahead = [each for each in self._sent_to([actor, *GROUPS], self.reading(actor).seq) if each.seq < passed.seq]
@@ -156,7 +157,7 @@ class Talk:
         first = unread[0] if unread else passed.seq
         if behind := [each for each in read if each.seq < first]:
             last = behind[-1]
-            self._keep(actor, Reading(last.seq, last.event_id, self._ts(last), ts))
+            self._keep(actor, Reading(last.seq, last.event_id, self._ts(last), ts, passed.seq))
         for each in read:
             if each.seq > first:
                 self._index.ask("insert or ignore into talk_seen values (?, ?)", actor, each.seq)
@@ -169,7 +170,9 @@ class Talk:
                 self._index.ask("insert or ignore into talk_seen values (?, ?)", str(data["actor_id"]), post.seq)
 
     def _keep(self, actor: str, reading: Reading) -> None:
-        self._index.ask("insert or replace into talk_read values (?, ?, ?, ?, ?)", actor, *reading.as_dict().values())
+        self._index.ask(
+            "insert or replace into talk_read values (?, ?, ?, ?, ?, ?)", actor, *reading.as_dict().values()
+        )
 
     def _ts(self, post: Post) -> str:
         from bb.kernel import clock  # noqa: PLC0415
@@ -180,7 +183,7 @@ class Talk:
 
     def reading(self, actor: str) -> Reading:
         """How far ACTOR has read."""
-        rows = self._index.ask("select seq, event, ts, updated_at from talk_read where actor = ?", actor)
+        rows = self._index.ask("select seq, event, ts, updated_at, said_at from talk_read where actor = ?", actor)
         return Reading(*rows[0]) if rows else Reading()
 
     def post(self, event_id: str) -> Post | None:
@@ -244,9 +247,16 @@ class Talk:
                 return
             limit = posts[-1].seq
 
-    def events(self, posts: Sequence[Post]) -> list[Event]:
-        """The messages themselves, as they stand in the journals; without those that were taken back."""
-        hidden = self._index.hidden()
+    def post_or_none(self, event_id: str) -> Post | None:
+        """The same, where what is given may be no name of an event at all."""
+        return self.post(event_id) if ids.is_event_id(event_id) else None
+
+    def hidden(self) -> Collection[str]:
+        """The events that were taken back."""
+        return self._index.hidden()
+
+    def events(self, posts: Sequence[Post], hidden: Collection[str] = ()) -> list[Event]:
+        """The messages themselves, as they stand in the journals, without those that are HIDDEN."""
         found = []
         for post in posts:
             raw = line_at(self._store.path, post.writer, post.n, post.segment, post.offset)

@@ -139,11 +139,14 @@ class Desk:
 
     def holdings(self, index: Index, now: int) -> Holdings:
         """What is held here, as of NOW."""
+        return self.holdings_at(self.place, index, now)
+
+    def holdings_at(self, place: Place, index: Index, now: int) -> Holdings:
+        """What is held in the repository at PLACE."""
         from bb.ledger import tree  # noqa: PLC0415
         from bb.ledger.holdings import Holdings  # noqa: PLC0415
 
-        ignore_case = tree.minds_no_case(self.place)
-        return Holdings(index, self.place.store, now, self.stale_after, ignore_case=ignore_case)
+        return Holdings(index, place.store, now, self.stale_after, ignore_case=tree.minds_no_case(place))
 
     def caller(self, named: str | None = None) -> str:
         """Who is asking: as NAMED in the request, else BB_AGENT."""

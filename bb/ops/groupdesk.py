@@ -8,8 +8,9 @@ from __future__ import annotations
 from bb.coordination import roster
 from bb.groups import actors, group, permissions, profiles, settings
 from bb.kernel import clock, ids
-from bb.kernel.errors import BbError, NotFound, Usage
+from bb.kernel.errors import BbError, NotFound, Refused, Usage
 from bb.kernel.record import Record
+from bb.ledger import course
 from bb.ledger import known as knowns
 from bb.ledger.known import GroupNotFound, Known
 from bb.ledger.talk import Talk
@@ -131,6 +132,32 @@ class GroupDesk:
         """An event as clients see it. A ledger that became the group's later has lines with another name of it."""
         (event,) = self.store.numbered([event]) if event.seq is None else (event,)
         return event.but(group_id=self.id).envelope()
+
+    def event(self, event_id: Any) -> Event | None:
+        """An event by its id, with its place in the course; None when there is none."""
+        if not isinstance(event_id, str) or not ids.is_event_id(event_id):
+            return None
+        self.talk.catch_up()
+        if found := self.talk.event(event_id):
+            return found
+        try:
+            return self.store.event(event_id)
+        except (NotFound, Refused):
+            return None
+
+    def last_event(self) -> dict[str, Any] | None:
+        """The last event of the course, as clients see it; None when there is none."""
+        length = course.length(self.index())
+        return self.shown(self.event_at(length)) if length else None
+
+    def seq_at(self, moment: int) -> int:
+        """The place of the last message that was recorded before a moment."""
+        rows = self.spoken().before(None, None)
+        return next((post.seq for post in rows if post.at <= moment), 0)
+
+    def event_at(self, seq: int) -> Event:
+        """The event at a place in the course."""
+        return course.event_at(self.store, seq)
 
     def spoken(self) -> Talk:
         """What was said, as of now."""

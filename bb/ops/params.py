@@ -16,6 +16,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar
 
+    Whatever = Any
+else:
+    Whatever = str
+
 
 class InvalidValue(Usage):
     """A value is not what the parameter takes."""
@@ -217,7 +221,7 @@ class Key(Text):
         return text
 
 
-class Json(str):
+class Json(Whatever):  # type: ignore[misc]
     """Anything that JSON can say; the rules of the op judge it."""
 
     metavar: ClassVar[str] = "JSON"

@@ -1,0 +1,156 @@
+"""Where the daemon is found (CCCC daemon IPC §3), and that there is only one of it.
+
+One instance is a matter of a lock that the system takes away with the process, not of a file that says so: whoever has
+the lock may remove a socket that somebody left behind. The descriptor is written once somebody listens.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+
+import bb
+from bb.kernel import clock, jsontext
+from bb.kernel.digest import digest
+from bb.kernel.errors import Busy, Refused, Usage
+from bb.ledger import disk
+from bb.ledger.lock import try_lock
+from bb.wire import discovery
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+BACKLOG = 1024
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+TRUE = ("1", "true", "yes", "on")
+LONGEST_PATH = 100  # bytes; systems allow 104 to 108 for the name of a socket
+LOCK, PID, LOG = "ccccd.lock", "ccccd.pid", "ccccd.log"
+
+
+class AlreadyRunning(Busy):
+    """A daemon is running for this home directory."""
+
+    code = "ALREADY_RUNNING"
+    hint = "`bb daemon status` says which; `bb daemon stop` ends it"
+
+
+class InvalidEndpoint(Usage):
+    """The daemon cannot listen there."""
+
+    code = "INVALID_ENDPOINT"
+    hint = "CCCC_DAEMON_TRANSPORT is unix or tcp, CCCC_DAEMON_PORT a number from 0 to 65535"
+
+
+class RemoteRefused(Refused):
+    """The daemon asks nobody who they are, so it only listens to this machine."""
+
+    code = "REMOTE_REFUSED"
+    hint = "CCCC_DAEMON_ALLOW_REMOTE=1 lets it, and with it everybody who can reach that address"
+
+
+class Endpoint:
+    """The place where one daemon listens."""
+
+    def __init__(self, home: str, env: Mapping[str, str]) -> None:
+        self.folder = os.path.join(home, "daemon")
+        self._env = env
+        self._lock = -1
+        self._socket_path = ""
+        self.warning: str | None = None
+
+    def claim(self) -> None:
+        """Be the daemon of this home directory, or refuse."""
+        disk.make_folder(self.folder)
+        os.chmod(self.folder, 0o700)
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
+        self._lock = os.open(os.path.join(self.folder, LOCK), flags, 0o600)
+        if not try_lock(self._lock):
+            os.close(self._lock)
+            self._lock = -1
+            raise AlreadyRunning(home=os.path.dirname(self.folder))
+
+    def listen(self, now: int) -> socket.socket:
+        """Listen, and tell clients where."""
+        usual = "tcp" if sys.platform == "win32" else "unix"
+        transport = self._env.get("CCCC_DAEMON_TRANSPORT", "").strip().lower() or usual
+        if transport not in ("unix", "tcp"):
+            raise InvalidEndpoint(f"{transport[:40]!r} is no transport")
+        listener = self._unix() if transport == "unix" else self._tcp()
+        listener.listen(BACKLOG)
+        listener.setblocking(False)
+        host, port = ("", 0) if transport == "unix" else listener.getsockname()[:2]
+        described = {
+            "v": 1,
+            "transport": transport,
+            "path": self._socket_path,
+            "host": host,
+            "port": port,
+            "pid": os.getpid(),
+            "version": bb.__version__,
+            "ts": clock.text(now),
+        }
+        self._write(discovery.DESCRIPTOR, jsontext.dumps(described))
+        self._write(PID, str(os.getpid()))
+        return listener
+
+    def leave(self) -> None:
+        """Be found no longer, and let the next one be the daemon."""
+        for name in (discovery.DESCRIPTOR, PID):
+            disk.remove_if_there(os.path.join(self.folder, name))
+        if self._socket_path:
+            disk.remove_if_there(self._socket_path)
+        if self._lock >= 0:
+            os.close(self._lock)
+
+    def _unix(self) -> socket.socket:
+        self._socket_path = self._free_path()
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        mask = os.umask(0o177)  # nobody else may connect, from the first moment on
+        try:
+            listener.bind(self._socket_path)
+        except OSError as error:
+            raise disk.refusal(error) from error
+        finally:
+            os.umask(mask)
+        return listener
+
+    def _free_path(self) -> str:
+        """Where the socket goes: beside its descriptor, or, where that name is too long, where there are short ones."""
+        path = os.path.join(self.folder, discovery.SOCKET)
+        if len(os.fsencode(path)) > LONGEST_PATH:
+            short = f"bb-{os.getuid()}-{digest(os.fsencode(path))[:12]}"
+            runtime = self._env.get("XDG_RUNTIME_DIR", "")
+            base = runtime if os.path.isdir(runtime) and len(os.fsencode(runtime)) < LONGEST_PATH // 2 else "/tmp"  # noqa: S108
+            folder = os.path.join(base, short)
+            try:
+                os.mkdir(folder, 0o700)
+            except FileExistsError:
+                about = os.lstat(folder)
+                if about.st_uid != os.getuid() or about.st_mode & 0o077 or os.path.islink(folder):
+                    raise disk.NoPermission(f"{folder} is not ours alone", path=folder) from None
+            path = os.path.join(folder, discovery.SOCKET)
+        disk.remove_if_there(path)  # we have the lock: whoever listened there is gone
+        return path
+
+    def _tcp(self) -> socket.socket:
+        host = self._env.get("CCCC_DAEMON_HOST", "").strip() or LOOPBACK[0]
+        if host not in LOOPBACK:
+            if self._env.get("CCCC_DAEMON_ALLOW_REMOTE", "").strip().lower() not in TRUE:
+                raise RemoteRefused(f"{host} is not this machine alone", host=host)
+            self.warning = f"everybody who can reach {host} can run programs as you: the daemon asks for no password"
+        written = self._env.get("CCCC_DAEMON_PORT", "").strip() or "0"
+        if not (written.isascii() and written.isdigit() and int(written) <= 65535):
+            raise InvalidEndpoint(f"{written[:40]!r} is no port")
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((host, int(written)))
+        except OSError as error:
+            raise InvalidEndpoint(f"{host}:{written} cannot be listened on: {error.strerror}") from error
+        return listener
+
+    def _write(self, name: str, text: str) -> None:
+        disk.replace(os.path.join(self.folder, name), text.encode() + b"\n", mode=0o600)

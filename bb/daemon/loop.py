@@ -1,0 +1,140 @@
+"""The one loop of the daemon: sockets and terminals that are ready, timers that are due, and what others have finished.
+
+Everything happens here, one thing after the other, so nothing needs a lock. Whoever is called must not block.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import os
+import selectors
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Ready = Callable[[int], None]  # told whether it can be read, written, or both
+
+READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
+
+
+class Timer:
+    """Something that is to be done at a time, unless it is cancelled."""
+
+    def __init__(self, at: float, do: Callable[[], None]) -> None:
+        self.at = at
+        self.do: Callable[[], None] | None = do
+
+    def cancel(self) -> None:
+        self.do = None
+
+
+class Loop:
+    """Waits, and calls whoever something has happened to."""
+
+    def __init__(self) -> None:
+        self._selector = selectors.DefaultSelector()
+        self._timers: list[tuple[float, int, Timer]] = []
+        self._count = itertools.count()
+        self._soon: list[Callable[[], None]] = []
+        self._bell, self._ring = os.pipe()
+        os.set_blocking(self._bell, False)
+        os.set_blocking(self._ring, False)
+        self._selector.register(self._bell, READ, self._rung)
+        self._from_outside: list[Callable[[], None]] = []
+        self._is_over = False
+        self.at_end_of_turn: list[Callable[[], None]] = []
+
+    # -- what to wait for
+
+    def watch(self, fd: int, events: int, ready: Ready) -> None:
+        """Call READY whenever FD can be read, or written, as EVENTS says."""
+        try:
+            self._selector.modify(fd, events, ready)
+        except KeyError:
+            self._selector.register(fd, events, ready)
+
+    def forget(self, fd: int) -> None:
+        """Wait for FD no longer."""
+        try:
+            self._selector.unregister(fd)
+        except (KeyError, ValueError):
+            return
+
+    def later(self, seconds: float, do: Callable[[], None]) -> Timer:
+        """Do something in so many SECONDS."""
+        timer = Timer(time.monotonic() + seconds, do)
+        heapq.heappush(self._timers, (timer.at, next(self._count), timer))
+        return timer
+
+    def soon(self, do: Callable[[], None]) -> None:
+        """Do something once everybody who is ready has been called."""
+        self._soon.append(do)
+
+    def call(self, do: Callable[[], None]) -> None:
+        """Do something in the loop, asked for by another thread, or by a signal."""
+        self._from_outside.append(do)
+        try:
+            os.write(self._ring, b"!")
+        except BlockingIOError:
+            return  # it rings already
+
+    @property
+    def ring(self) -> int:
+        """Where a signal is to write a byte, so that the loop wakes up."""
+        return self._ring
+
+    # -- waiting
+
+    def run(self) -> None:
+        """Go round until somebody ends it."""
+        while not self._is_over:
+            self.turn()
+
+    def turn(self) -> None:
+        """Wait for something to happen, and see to all that has."""
+        for key, events in self._selector.select(self._patience()):
+            key.data(events)
+        self._ring_through()
+        while self._soon:
+            doing, self._soon = self._soon, []
+            for do in doing:
+                do()
+        self._due()
+        for do in self.at_end_of_turn:
+            do()
+
+    def end(self) -> None:
+        self._is_over = True
+
+    def close(self) -> None:
+        self._selector.close()
+        os.close(self._bell)
+        os.close(self._ring)
+
+    def _patience(self) -> float | None:
+        if self._soon or self._from_outside:
+            return 0
+        while self._timers and self._timers[0][2].do is None:
+            heapq.heappop(self._timers)
+        return max(self._timers[0][0] - time.monotonic(), 0) if self._timers else None
+
+    def _due(self) -> None:
+        now = time.monotonic()
+        while self._timers and self._timers[0][0] <= now:
+            timer = heapq.heappop(self._timers)[2]
+            if timer.do:
+                timer.do()
+
+    def _rung(self, _: int) -> None:
+        try:
+            os.read(self._bell, 4096)
+        except BlockingIOError:
+            return
+
+    def _ring_through(self) -> None:
+        doing, self._from_outside = self._from_outside, []
+        for do in doing:
+            do()

@@ -1,0 +1,88 @@
+"""Attachments: bytes too large for a line, beside the journals, each file named by its hash.
+
+A file is written once and never changed, so what a message refers to is what was attached. They stay in this clone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+
+from bb.kernel.errors import NotFound, Refused
+from bb.ledger import disk
+from bb.messaging import blobs
+from bb.messaging.references import InvalidAttachments
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+LARGEST = 64 << 20
+PORTION = 1 << 20
+
+
+class BlobNotFound(NotFound):
+    """That attachment is not here."""
+
+    code = "BLOB_NOT_FOUND"
+    hint = "attachments stay in the clone they were sent from"
+
+
+class BlobTooLarge(Refused):
+    """An attachment has at most 64 MiB."""
+
+    code = "BLOB_TOO_LARGE"
+    hint = "put the file where everybody finds it, and refer to it"
+
+
+class BlobDamaged(Refused):
+    """The attachment is not what it was when it was sent."""
+
+    code = "BLOB_DAMAGED"
+    hint = "ask its sender to attach it again"
+
+
+def folder(store: str) -> str:
+    return os.path.join(store, "blobs")
+
+
+def keep(store: str, octets: bytes, name: str) -> dict[str, Any]:
+    """Keep OCTETS, which their sender calls NAME; what a message says of them."""
+    if len(octets) > LARGEST:
+        raise BlobTooLarge(f"{len(octets):,} bytes; {LARGEST:,} are allowed", bytes=len(octets))
+    found = hashlib.sha256(octets).hexdigest()
+    path = blobs.blob_path(found, name)
+    disk.make_folder(folder(store))
+    if not os.path.exists(_file(store, path)):
+        disk.replace(_file(store, path), octets, durable=True)
+    return {"path": path, "title": blobs.safe_name(name), "bytes": len(octets), "sha256": found}
+
+
+def read(store: str, path: str) -> bytes:
+    """The bytes of an attachment, which are what their name says."""
+    if not blobs.is_blob_path(path):
+        raise InvalidAttachments(f"{path[:200]!r} is no path of an attachment", path="$.path")
+    try:
+        with open(_file(store, path), "rb") as file:
+            octets = file.read(LARGEST + 1)
+    except FileNotFoundError:
+        raise BlobNotFound(f"{path} is not here") from None
+    except OSError as error:
+        raise disk.refusal(error) from error
+    if hashlib.sha256(octets).hexdigest() != blobs.hash_in(path):
+        raise BlobDamaged(f"{path} is not what it was")
+    return octets
+
+
+def must_be_there(store: str, attachment: Mapping[str, Any]) -> None:
+    """Refuse an attachment whose bytes are not here, or are others; how many they are is noted."""
+    try:
+        octets = read(store, attachment["path"])
+    except (BlobNotFound, BlobDamaged) as refusal:
+        raise InvalidAttachments(refusal.message, path="$.attachments") from refusal
+    attachment["bytes"] = len(octets)  # type: ignore[index]
+
+
+def _file(store: str, path: str) -> str:
+    return os.path.join(folder(store), path.removeprefix(blobs.FOLDER))

@@ -1,0 +1,430 @@
+"""Messages of a group (CCCS §6; CCCC daemon IPC §8.5, §8.9)."""
+
+from __future__ import annotations
+
+from bb.groups.facts import ACTIVE, IDLE, StateSet
+from bb.kernel import ids
+from bb.kernel.digest import digest
+from bb.kernel.errors import Usage
+from bb.ledger import blobs as stored_blobs
+from bb.ledger.talk import ACK
+from bb.messaging import acks, chat, notify, recipients, relays
+from bb.messaging.facts import Acked, Said
+from bb.ops import groupdesk
+from bb.ops.actor import MissingActorId
+from bb.ops.catalogue import op
+from bb.ops.params import ActorId, By, GroupId, Json, Word
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.kernel.event import Event
+    from bb.ops.desk import Desk
+    from bb.ops.groupdesk import GroupDesk
+
+WINDOW = 10 * 60 * 1000  # milliseconds in which a client's id stands for one message; CCCS §6.1 recommends half of it
+RELAY = "svc:relay"  # in whose name a message arrives in a group where nobody knows its sender
+LONGEST_KEY = 100
+
+
+class MissingReplyTo(Usage):
+    """A reply names the message it answers."""
+
+    code = "MISSING_REPLY_TO"
+    hint = "pass reply_to, the id of a message"
+
+
+class MissingEventId(Usage):
+    """The request names no event."""
+
+    code = "MISSING_EVENT_ID"
+    hint = "pass the event's id; `bb chat inbox` shows it"
+
+
+class Text(Word):
+    """What there is to say."""
+
+
+class Recipient(Word):
+    """Who is to read it: an actor, `user`, @all, @peers or @foreman. Repeat it for several; everybody unless given."""
+
+    metavar = "ID"
+    is_agent = True
+
+
+class Priority(Word):
+    """normal, or attention: then its recipients are to acknowledge it."""
+
+    offered = chat.PRIORITIES
+
+
+class Format(Word):
+    """plain or markdown."""
+
+    offered = chat.FORMATS
+
+
+class Mode(Word):
+    """send; request_reply: each recipient owes an answer; mail: it waits in the inbox. Of later clients of CCCC."""
+
+    offered = chat.MODES
+
+
+class Path(Word):
+    """A path in the directory it is about."""
+
+    metavar = "PATH"
+
+
+class ClientId(Word):
+    """An id of the sender's own: sending it again within ten minutes sends nothing, and answers with the first."""
+
+    metavar = "KEY"
+
+
+class EventId(Word):
+    """The message, by its id."""
+
+    metavar = "EVENT"
+
+
+class Anything(Json):
+    """As CCCS describes it."""
+
+
+class OtherGroup(Word):
+    """The group it goes to."""
+
+    metavar = "GROUP"
+
+
+class Kind(Word):
+    """What kind of notification it is, in one word; info unless given."""
+
+
+class Line(Word):
+    """What it is about, in one line."""
+
+
+@op(
+    "send",
+    words="chat send",
+    examples=("bb chat send 'Ready for review.' --to @foreman", "bb chat send 'Stop!' --priority attention"),
+    reply_required="Each recipient owes an answer.",
+)
+def send(
+    desk: Desk,
+    text: Text | None = None,
+    *,
+    to: list[Recipient] | None = None,
+    priority: Priority | None = None,
+    group_id: GroupId | None = None,
+    by: By | None = None,
+    path: Path | None = None,
+    attachments: Anything | None = None,
+    refs: Anything | None = None,
+    format: Format | None = None,  # noqa: A002  (the specification's name)
+    message_mode: Mode | None = None,
+    reply_required: bool = False,
+    client_id: ClientId | None = None,
+    client_ts: Anything | None = None,
+    thread: Anything | None = None,
+    quote_text: Anything | None = None,
+    src_group_id: Anything | None = None,
+    src_event_id: Anything | None = None,
+    dst_group_id: Anything | None = None,
+    dst_to: Anything | None = None,
+    insight: Anything | None = None,
+    suggested_user_message: Anything | None = None,
+) -> dict[str, Any]:
+    """Say something to actors, to the person, or to everybody. Actors that run on a terminal get it typed."""
+    group = groupdesk.of(desk, group_id)
+    said = {
+        "text": text,
+        "priority": priority,
+        "attachments": attachments,
+        "refs": refs,
+        "format": format,
+        "mode": message_mode,
+        "reply_required": reply_required or None,
+        "client_id": client_id,
+        "client_ts": client_ts,
+        "thread": thread,
+        "quote_text": quote_text,
+        "src_group_id": src_group_id,
+        "src_event_id": src_event_id,
+        "dst_group_id": dst_group_id,
+        "dst_to": dst_to,
+        "insight": insight,
+        "suggested_user_message": suggested_user_message,
+    }
+    return {"event": _sent(group, by, to, path, said)}
+
+
+@op("reply", words="chat reply", examples=("bb chat reply k7q2mzp4x3ab.17 'On it.'",))
+def reply(
+    desk: Desk,
+    reply_to: EventId | None = None,
+    text: Text | None = None,
+    *,
+    to: list[Recipient] | None = None,
+    priority: Priority | None = None,
+    group_id: GroupId | None = None,
+    by: By | None = None,
+    attachments: Anything | None = None,
+    refs: Anything | None = None,
+    format: Format | None = None,  # noqa: A002
+    message_mode: Mode | None = None,
+    client_id: ClientId | None = None,
+    client_ts: Anything | None = None,
+    insight: Anything | None = None,
+    suggested_user_message: Anything | None = None,
+) -> dict[str, Any]:
+    """Answer a message: to who wrote it, unless --to says otherwise."""
+    group = groupdesk.of(desk, group_id)
+    original = message(group, reply_to, MissingReplyTo)
+    if to is None:
+        who = group.by(by)
+        to = list(chat.reply_recipients(original.by, recipients.stored(original.data), who))  # type: ignore[arg-type]
+    said = {
+        "text": text,
+        "priority": priority,
+        "attachments": attachments,
+        "refs": refs,
+        "format": format,
+        "mode": message_mode,
+        "client_id": client_id,
+        "client_ts": client_ts,
+        "reply_to": original.id,
+        "quote_text": chat.quote_of(original.data.get("text")),
+        "insight": insight,
+        "suggested_user_message": suggested_user_message,
+    }
+    return {"event": _sent(group, by, to, None, said)}
+
+
+def _sent(group: GroupDesk, by: Any, to: Any, path: Any, said: dict[str, Any]) -> dict[str, Any]:
+    index = group.index()
+    who, members = group.by(by), group.members(index)
+    resolved = recipients.resolve(to, members)
+    data = chat.compose(by=who, to=resolved, members=members, **said)
+    for attachment in data.get("attachments", ()):
+        stored_blobs.must_be_there(group.store.path, attachment)
+    scope = group.scope_of(path)
+    key = _key(data.get("client_id"))
+
+    def facts(_: Any) -> list[Any]:
+        # What a person says wakes a group that rests (notes on CCCC: idle).
+        is_woken = who not in group.roles() and group.group().state == IDLE
+        return [Said(chat.MESSAGE, data, scope), *([StateSet(who, ACTIVE)] if is_woken else [])]
+
+    events = group.record(facts, who, key=key, window=WINDOW if key else None)
+    return next(event for event in events if event["kind"] == chat.MESSAGE)
+
+
+def _key(client_id: str | None) -> str | None:
+    """The idempotency key that a client's own id makes."""
+    if not client_id:
+        return None
+    plain = len(client_id) <= LONGEST_KEY and client_id.isprintable()
+    return f"client:{client_id if plain else digest(client_id.encode())}"
+
+
+@op(
+    "send_cross_group",
+    words="chat cross",
+    examples=("bb chat cross 'Release is out.' --dst-group-id g_3f2a91c07be4",),
+)
+def send_cross_group(
+    desk: Desk,
+    text: Text | None = None,
+    *,
+    dst_group_id: OtherGroup | None = None,
+    to: list[Recipient] | None = None,
+    priority: Priority | None = None,
+    group_id: GroupId | None = None,
+    by: By | None = None,
+    attachments: Anything | None = None,
+    format: Format | None = None,  # noqa: A002
+    message_mode: Mode | None = None,
+    insight: Anything | None = None,
+) -> dict[str, Any]:
+    """Say something in another group. What arrives there says where it is from; a copy stays here."""
+    group = groupdesk.of(desk, group_id)
+    other = groupdesk.of(desk, relays.crossing(group.id, dst_group_id, attachments))
+    who, there = group.by(by), other.members()
+    arriving = recipients.resolve(to, there)
+    as_whom = who if who == ids.PERSON or who in {member.id for member in there} else RELAY
+    said: dict[str, Any] = {
+        "text": text,
+        "priority": priority,
+        "format": format,
+        "mode": message_mode,
+        "insight": insight,
+    }
+    kept = relays.source_copy(by=who, members=group.members(), dst_group_id=other.id, dst_to=list(arriving), **said)
+
+    def relayed(event_id: str) -> dict[str, Any]:
+        return relays.relayed(
+            by=as_whom, to=arriving, members=there, src_group_id=group.id, src_event_id=event_id, **said
+        )
+
+    relayed("not-yet-known")  # what would be refused there is not said here either
+    (src_event,) = group.record([Said(chat.MESSAGE, kept, group.scope_of(None))], who)
+    (dst_event,) = other.record([Said(chat.MESSAGE, relayed(src_event["id"]), other.scope_of(None))], as_whom)
+    return {"src_event": src_event, "dst_event": dst_event}
+
+
+@op("chat_ack", words="chat ack", examples=("bb chat ack k7q2mzp4x3ab.17",))
+def ack(
+    desk: Desk,
+    event_id: EventId | None = None,
+    *,
+    actor_id: ActorId | None = None,
+    group_id: GroupId | None = None,
+    by: By | None = None,
+) -> dict[str, Any]:
+    """Acknowledge a message that asks for attention. Only who it is for may, each for itself."""
+    group = groupdesk.of(desk, group_id)
+    who, actor = _for_itself(group, actor_id, by)
+    found = _event(group, event_id)
+
+    def facts(_: Any) -> list[Any]:
+        acks.may_ack(
+            by=who,
+            actor_id=actor,
+            event=_plain(found),
+            joined=_had_joined(group, actor, found),
+            roles=group.roles(),
+        )
+        return [] if group.spoken().of(str(event_id), ACK, actor) else [Acked(actor, str(event_id))]
+
+    events = group.record(facts, who)
+    return {"acked": True, "already": not events, "event": events[0] if events else None}
+
+
+@op("notify_ack", words="chat notify-ack", examples=("bb chat notify-ack k7q2mzp4x3ab.18",))
+def notify_ack(
+    desk: Desk,
+    notify_event_id: EventId | None = None,
+    *,
+    actor_id: ActorId | None = None,
+    group_id: GroupId | None = None,
+    by: By | None = None,
+) -> dict[str, Any]:
+    """Acknowledge a notification. Only who it is for may, each for itself; a second time changes nothing."""
+    group = groupdesk.of(desk, group_id)
+    who, actor = _for_itself(group, actor_id, by)
+    found = _event(group, notify_event_id)
+
+    def facts(_: Any) -> list[Any]:
+        acks.may_ack_notice(by=who, actor_id=actor, event=_plain(found), roles=group.roles())
+        said = Said(notify.ACK, acks.notice_gesture(actor, str(notify_event_id)))
+        return [] if group.spoken().of(str(notify_event_id), ACK, actor) else [said]
+
+    events = group.record(facts, who)
+    if events:
+        return {"event": events[0], "already": False}
+    ((_, seq), *_) = group.spoken().of(str(notify_event_id), ACK, actor)
+    return {"event": group.shown(group.event_at(seq)), "already": True}
+
+
+@op("system_notify", words="chat notify", examples=("bb chat notify --title 'Build failed' --priority high",))
+def system_notify(
+    desk: Desk,
+    message: Text | None = None,
+    *,
+    title: Line | None = None,
+    kind: Kind | None = None,
+    priority: Priority | None = None,
+    target_actor_id: ActorId | None = None,
+    requires_ack: bool = False,
+    context: Anything | None = None,
+    related_event_id: EventId | None = None,
+    group_id: GroupId | None = None,
+    by: By | None = None,
+) -> dict[str, Any]:
+    """Tell an actor, or everybody, of something that is no conversation."""
+    group = groupdesk.of(desk, group_id)
+    who = group.by(by, "system")
+    data = notify.compose(
+        members=group.members(),
+        by=who,
+        kind=kind,
+        priority=priority,
+        title=title,
+        message=message,
+        target_actor_id=target_actor_id,
+        requires_ack=requires_ack,
+        context=context,
+        related_event_id=related_event_id,
+    )
+    (event,) = group.record([Said(notify.NOTIFY, data, group.scope_of(None))], who)
+    return {"event": event}
+
+
+@op("chat.react", examples=("bb chat react k7q2mzp4x3ab.17 '👍'",))
+def react(
+    desk: Desk,
+    event_id: EventId | None = None,
+    emoji: Word | None = None,
+    *,
+    group_id: GroupId | None = None,
+    by: By | None = None,
+) -> dict[str, Any]:
+    """React to a message with an emoji. It wakes nobody."""
+    group = groupdesk.of(desk, group_id)
+    who = group.by(by)
+    original = message(group, event_id, MissingEventId)
+    if not isinstance(emoji, str) or not 0 < len(emoji.strip()) <= LONGEST_EMOJI or not emoji.isprintable():
+        raise InvalidEmoji(path="$.emoji")
+    data = {"event_id": original.id, "actor_id": who, "emoji": emoji.strip()}
+    (event,) = group.record([Said("chat.reaction", data)], who)
+    return {"event": event}
+
+
+LONGEST_EMOJI = 32
+
+
+class InvalidEmoji(Usage):
+    """A reaction is an emoji, or a short word."""
+
+    code = "INVALID_EMOJI"
+
+
+def message(group: GroupDesk, event_id: Any, missing: type[Usage]) -> Event:
+    """The message of that id."""
+    if not event_id:
+        raise missing
+    found = _event(group, event_id)
+    if found is None:
+        raise acks.EventNotFound(f"there is no message {str(event_id)[:60]!r} in the group", path="$.event_id")
+    if found.kind != chat.MESSAGE:
+        raise acks.InvalidEventKind(f"{found.kind} is no message", path="$.event_id")
+    return found
+
+
+def _event(group: GroupDesk, event_id: Any) -> Event | None:
+    """An event of the group, of whatever kind; None when there is none."""
+    if not event_id:
+        raise MissingEventId
+    return group.event(event_id)
+
+
+def _for_itself(group: GroupDesk, actor_id: Any, by: Any) -> tuple[str, str]:
+    """Who acknowledges, and for whom: at a terminal that is the same."""
+    if not actor_id and group.desk.is_served:
+        raise MissingActorId
+    who = group.by(by)
+    return who, str(actor_id) if actor_id else who
+
+
+def _plain(event: Event | None) -> dict[str, Any] | None:
+    return None if event is None else {"kind": event.kind, "by": event.by, "data": event.data}
+
+
+def _had_joined(group: GroupDesk, actor: str, event: Event | None) -> bool:
+    """Whether ACTOR was there when the message was sent."""
+    orders = {each.id: each.agent.order for each in group.actors()}
+    return event is None or actor not in orders or tuple(orders[actor]) <= event.order
