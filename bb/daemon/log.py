@@ -1,0 +1,51 @@
+"""The daemon's log: lines with a time, in a file that does not grow for ever. Nothing of what anybody says is in it."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from bb.kernel import clock, tokens
+from bb.kernel.show import harmless
+
+LARGEST = 5 << 20
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+
+
+class Log:
+    """Lines for a person to read."""
+
+    def __init__(self, path: str, level: str = "INFO") -> None:
+        self.path = path
+        self.level = level
+
+    def debug(self, text: str) -> None:
+        self._write("DEBUG", text)
+
+    def info(self, text: str) -> None:
+        self._write("INFO", text)
+
+    def warning(self, text: str) -> None:
+        self._write("WARNING", text)
+
+    def error(self, text: str) -> None:
+        self._write("ERROR", text)
+
+    def _write(self, level: str, text: str) -> None:
+        if LEVELS.index(level) < LEVELS.index(self.level):
+            return
+        stamp = clock.text(time.time_ns() // 1_000_000)
+        lines = "".join(f"{stamp} {level} {harmless(line)}\n" for line in tokens.masked(text).splitlines())
+        try:
+            self._make_room()
+            fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            try:
+                os.write(fd, lines.encode("utf-8", "backslashreplace"))
+            finally:
+                os.close(fd)
+        except OSError:
+            return  # a full disk must not stop the daemon from saying so to its clients
+
+    def _make_room(self) -> None:
+        if os.path.exists(self.path) and os.path.getsize(self.path) > LARGEST:
+            os.replace(self.path, self.path + ".1")

@@ -1,0 +1,304 @@
+"""Serving requests: many in a turn of the loop, one sync for all they record, and no answer before that.
+
+What is asked in one turn is decided one after the other, each seeing what was decided before it. What that records
+reaches the disk in one go for each ledger; then everybody is answered. So eight clients that send at once wait for the
+disk once. Ops of bb that may take long, such as a sync, run beside the loop, at a desk of their own.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import time
+import traceback
+from concurrent.futures import ThreadPoolExecutor
+
+from bb.daemon.connection import Connection
+from bb.daemon.loop import READ
+from bb.kernel import clock
+from bb.kernel.errors import BbError, Busy
+from bb.ledger import known as knowns
+from bb.ops import catalogue, core, groupdesk
+from bb.ops.desk import Desk
+from bb.wire import cccc
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from concurrent.futures import Future
+    from typing import Any
+
+    from bb.daemon.log import Log
+    from bb.daemon.loop import Loop
+    from bb.daemon.streams import Streams
+    from bb.kernel.errors import BbError as Refusal
+    from bb.ledger.batch import Batch
+    from bb.ops.catalogue import Op
+
+AT_ONCE = 64  # requests decided in one turn
+WORKERS = 4
+SPARE_FILES = 200  # file handles for everything but clients
+MOST_CLIENTS = 8000
+SWEEP = 2.0  # seconds between two looks for clients that have been silent for too long
+PATIENCE = 2.0  # seconds that the loop waits for a lock that another process holds
+
+
+class UnknownOp(catalogue.UnknownOp):
+    """There is no operation of that name."""
+
+    code = "UNKNOWN_OP"
+    hint = "ping names those there are, among its capabilities"
+
+
+class TooManyClients(Busy):
+    """Too many clients are connected."""
+
+    code = "TOO_MANY_CLIENTS"
+    hint = "close connections that are done, and try again"
+
+
+class InternalError(BbError):
+    """The daemon ran into a bug of its own."""
+
+    code = "INTERNAL_ERROR"
+    exit_status = 1
+    hint = "the daemon's log says more: `bb daemon logs`"
+
+
+class Asked:
+    """One request, until it is answered."""
+
+    def __init__(self, connection: Connection, op: Op, args: dict[str, Any]) -> None:
+        self.connection = connection
+        self.op = op
+        self.args = args
+        self.result: dict[str, Any] | None = None
+        self.refusal: Refusal | None = None
+        self.groups: set[str] = set()  # whose ledgers it may have recorded in
+
+
+class Server:
+    """The clients of one daemon."""
+
+    def __init__(
+        self,
+        loop: Loop,
+        listener: socket.socket,
+        desk: Desk,
+        streams: Streams,
+        log: Log,
+        upgrade: Callable[[str, Connection, dict[str, Any]], None],
+    ) -> None:
+        self._loop = loop
+        self._listener = listener
+        self._desk = desk
+        self._streams = streams
+        self._log = log
+        self._upgrade = upgrade
+        self._asked: list[Asked] = []
+        self._clients: set[Connection] = set()
+        self._workers: ThreadPoolExecutor | None = None
+        self._working = 0
+        self._most = _most_clients()
+        self.last_asked = time.monotonic()
+        self.ops = {op.name: op for op in catalogue.everything()}
+        loop.watch(listener.fileno(), READ, self._accept)
+        loop.at_end_of_turn.append(self._turn)
+        loop.later(SWEEP, self._sweep)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether somebody waits for an answer, or listens."""
+        return bool(self._clients or self._working)
+
+    # -- clients
+
+    def _accept(self, _: int) -> None:
+        for _ in range(AT_ONCE):
+            try:
+                sock, _ = self._listener.accept()
+            except (BlockingIOError, InterruptedError):
+                return
+            except OSError as error:  # out of file handles, say: those who wait are accepted later
+                self._log.error(f"cannot accept a client: {error}")
+                self._loop.forget(self._listener.fileno())
+                self._loop.later(0.1, lambda: self._loop.watch(self._listener.fileno(), READ, self._accept))
+                return
+            sock.setblocking(False)
+            connection = Connection(sock, self._loop, self._came, self._clients.discard)
+            self._clients.add(connection)
+            if len(self._clients) > self._most:
+                connection.answer(cccc.failure(TooManyClients()))
+            else:
+                connection.start()
+
+    def _sweep(self) -> None:
+        now = time.monotonic()
+        for connection in [each for each in self._clients if each.is_overdue(now)]:
+            connection.close()
+        self._loop.later(SWEEP, self._sweep)
+
+    def _came(self, connection: Connection, line: bytes) -> None:
+        """A whole request is there."""
+        self.last_asked = time.monotonic()
+        try:
+            name, args = cccc.request(line)
+            op = self.ops.get(name)
+            if op is None:
+                raise UnknownOp(f"there is no op {name[:60]!r}")
+        except BbError as refusal:
+            connection.answer(cccc.failure(refusal))
+            return
+        asked = Asked(connection, op, args)
+        if op.is_flat:
+            self._asked.append(asked)
+        else:
+            self._beside(asked)
+
+    # -- in the loop
+
+    def _turn(self) -> None:
+        """Decide what was asked, let it reach the disk, and answer."""
+        if not self._asked:
+            return
+        asked, self._asked = self._asked[:AT_ONCE], self._asked[AT_ONCE:]
+        if self._asked:
+            self._loop.soon(lambda: None)
+        batches = {group_id: group.store.batch() for group_id, group in self._desk.groups.items()}
+        for each in asked:
+            each.groups = {str(each.args.get(name)) for name in ("group_id", "dst_group_id")}
+            self._decide(each)
+        recorded = self._settle(asked, batches)
+        for each in asked:
+            self._release(each)
+        self._streams.pump(recorded)
+
+    def _decide(self, asked: Asked) -> None:
+        try:
+            arguments = catalogue.bind(asked.op, asked.args, is_typed=True, ignores_unknown=True)
+            asked.result = asked.op.answer(self._desk, arguments)
+        except BbError as refusal:
+            asked.refusal = refusal
+        except Exception as error:  # noqa: BLE001  (a bug must not take everybody else down)
+            asked.refusal = self._bug(asked.op.name, error)
+
+    def _settle(self, asked: list[Asked], batches: Mapping[str, Batch]) -> set[str]:
+        """Wait for the disk; in which groups something was recorded. What could not be synced was not recorded."""
+        recorded = {str(group_id) for each in asked for group_id in each.groups}
+        for group_id, batch in batches.items():
+            try:
+                with batch:
+                    if batch.has_recorded:
+                        recorded.add(group_id)
+            except BbError as refusal:
+                for each in asked:
+                    if group_id in each.groups and each.refusal is None:
+                        each.refusal = refusal
+        return recorded
+
+    def _release(self, asked: Asked) -> None:
+        connection = asked.connection
+        if asked.refusal is not None or asked.result is None:
+            connection.answer(cccc.failure(asked.refusal or InternalError()))
+        elif asked.op.name in UPGRADES:
+            self._upgraded(asked, cccc.success(asked.result))
+        else:
+            connection.answer(cccc.success(asked.result))
+
+    def _upgraded(self, asked: Asked, line: bytes) -> None:
+        """Go on as a stream, which has everything from the moment on at which it was asked for."""
+        asked.connection.upgrade(line)
+        if asked.op.name == "events_stream":
+            group = groupdesk.of(self._desk, asked.args["group_id"])
+            self._streams.subscribe(group, asked.connection, core.wanted_of(self._desk))
+        else:
+            self._upgrade(asked.op.name, asked.connection, asked.args)
+
+    def _bug(self, what: str, error: Exception) -> InternalError:
+        self._log.error(f"{what}: {''.join(traceback.format_exception(error))}")
+        return InternalError(f"{type(error).__name__} in {what}")
+
+    # -- beside the loop
+
+    def _beside(self, asked: Asked) -> None:
+        """Run an op of bb in a thread of its own, at a desk of its own."""
+        if self._workers is None:
+            self._workers = ThreadPoolExecutor(WORKERS, thread_name_prefix="bb-op")
+        self._working += 1
+        future: Future[bytes] = self._workers.submit(self._answer_beside, asked.op, asked.args)
+        future.add_done_callback(lambda done: self._loop.call(lambda: self._done(asked.connection, done)))
+
+    def _answer_beside(self, op: Op, args: dict[str, Any]) -> bytes:
+        desk = Desk(self._desk.cwd, self._desk.env)
+        try:
+            where, given = self._where(args)
+            desk = Desk(where, self._desk.env)
+            if op.streams:
+                return cccc.success(
+                    {"items": list(_bounded(op.answer(desk, catalogue.bind(op, given, is_typed=True))))}
+                )
+            answer = op.answer(desk, catalogue.bind(op, given, is_typed=True))
+            return cccc.success(answer if isinstance(answer, dict) else {"items": answer})
+        except BbError as refusal:
+            return cccc.failure(refusal, is_lower=False)
+        except Exception as error:  # noqa: BLE001
+            return cccc.failure(self._bug(op.name, error))
+        finally:
+            desk.close()
+
+    def _where(self, args: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        """The directory that an op of bb is to work in: that of the group, or the path, that its request names."""
+        given = {name: value for name, value in args.items() if name not in ("group_id", "cwd")}
+        if isinstance(cwd := args.get("cwd"), str) and os.path.isdir(cwd):
+            return cwd, given
+        if group_id := args.get("group_id"):
+            known = knowns.read(knowns.home(self._desk.env), str(group_id))
+            if known is None:
+                raise knowns.GroupNotFound(f"there is no group {str(group_id)[:64]!r}")
+            place = known.place
+            return place.work_tree or place.common, given
+        return self._desk.cwd, given
+
+    def _done(self, connection: Connection, done: Future[bytes]) -> None:
+        self._working -= 1
+        connection.answer(done.result())
+
+    # -- the end
+
+    def close(self) -> None:
+        """Answer whoever has asked, and nobody else."""
+        self._loop.forget(self._listener.fileno())
+        self._listener.close()
+        while self._asked:
+            self._turn()
+        if self._workers is not None:
+            self._workers.shutdown(wait=True, cancel_futures=True)
+        for connection in list(self._clients):
+            connection.close()
+
+
+UPGRADES = frozenset(["events_stream", "term_attach"])
+MOST_ITEMS = 10_000
+
+
+def _bounded(items: Any) -> Any:
+    """As many items as fit into one answer."""
+    for count, item in enumerate(items):
+        if count >= MOST_ITEMS:
+            return
+        yield item.decode("utf-8", "backslashreplace") if isinstance(item, bytes) else item
+
+
+def _most_clients() -> int:
+    """As many as the system lets us have files open."""
+    if sys.platform == "win32":
+        return 500
+    import resource  # noqa: PLC0415
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = min(hard if hard != resource.RLIM_INFINITY else MOST_CLIENTS + SPARE_FILES, MOST_CLIENTS + SPARE_FILES)
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        soft = wanted
+    return max(min(soft - SPARE_FILES, MOST_CLIENTS), 10)
