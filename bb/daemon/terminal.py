@@ -45,8 +45,8 @@ SHELL = "/bin/sh"
 TRAMPOLINE = 'cd -- "$0" && exec "$@"'
 TERM = "xterm-256color"
 SIZE_NAMES = ("COLUMNS", "LINES")  # would go before the size of the terminal itself
-# Python ignores some signals, and so would the program.
-USUAL = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGPIPE", "SIGTERM", "SIGCHLD", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGXFSZ")
+# What is ignored, by Python or by whoever started the daemon, would be ignored by the program too.
+UNCHANGEABLE = ("SIGKILL", "SIGSTOP")
 
 PASTE_MODE = re.compile(rb"\x1b(?:\[\?([0-9;]{1,64})([hl])|c)")
 PASTE, LONGEST_SEQUENCE = b"2004", 68
@@ -342,6 +342,7 @@ def _spawn(words: list[str], env: dict[str, str], tty: str) -> int:
         (os.POSIX_SPAWN_OPEN, 0, tty, os.O_RDWR, 0),
         (os.POSIX_SPAWN_DUP2, 0, 1),
         (os.POSIX_SPAWN_DUP2, 0, 2),
+        *((os.POSIX_SPAWN_CLOSE, fd) for fd in _handed_down()),
     ]
     try:
         return os.posix_spawn(
@@ -350,7 +351,7 @@ def _spawn(words: list[str], env: dict[str, str], tty: str) -> int:
             env,
             file_actions=actions,
             setsid=True,
-            setsigdef=[getattr(signal, name) for name in USUAL],
+            setsigdef=_signals(),
             setsigmask=[],
         )
     except NotImplementedError:  # an old macOS, which knows no sessions here
@@ -359,6 +360,23 @@ def _spawn(words: list[str], env: dict[str, str], tty: str) -> int:
         raise _refusal(error) from error
     except ValueError as error:  # a word or a variable that cannot be passed on
         raise ActorStartFailed(f"the actor's program cannot be started: {error}", reason="invalid_words") from error
+
+
+def _signals() -> set[int]:
+    """Those that may be set back to what they usually do."""
+    return {each for each in signal.valid_signals() if getattr(each, "name", "") not in UNCHANGEABLE}
+
+
+def _handed_down() -> list[int]:
+    """Files that whoever started the daemon left open for its children. Those that the daemon opens are not."""
+    return [int(name) for name in disk.names("/dev/fd") if int(name) > 2 and _is_handed_down(int(name))]
+
+
+def _is_handed_down(fd: int) -> bool:
+    try:
+        return os.get_inheritable(fd)
+    except OSError:  # that the names were read from, or another thread's, and closed again
+        return False
 
 
 def _refusal(error: OSError) -> BbError:
