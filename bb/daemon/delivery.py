@@ -1,0 +1,312 @@
+"""How a message becomes something typed: its words, the keys, and when.
+
+What is typed into a terminal is obeyed, and messages come from other people's agents. So nothing of a message but its
+text, ends of lines and tabs reaches the terminal; all else is written out (`\\x1b`). Lines that begin with `[bb]` are
+ours: a line of a message that begins so is quoted.
+
+When: a program is ready as soon as it has said something and then been quiet for QUIET, or PATIENCE after its start.
+From then on it may be typed to while it works; such programs keep what they are told. The exception are dialogs: as
+long as one seems to be shown (`asks`), nothing is typed, however long that takes. Words would choose an entry, and
+Enter would confirm it, which is for a person to do.
+"""
+
+from __future__ import annotations
+
+import re
+
+from bb.kernel.clock import SECOND
+from bb.kernel.record import Record
+from bb.kernel.show import BIDI, JOINERS, LINE_ENDS, harmless, quoted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any
+
+MARK = "[bb]"
+ACK = "bb chat ack"
+MOST_CHARS = 32_000  # of one message; the rest is in the inbox
+MOST_TOGETHER = 64_000  # characters of several messages typed at once
+MOST_WAITING = 500  # messages; older ones are left in the inbox
+MOST_REMEMBERED = 10_000  # ids
+QUOTE, LINE = 100, 300  # characters of a quotation, and of anything else that is to be on one line
+SEVERAL = 20  # attachments or references that are listed
+
+QUIET, PATIENCE = 500, 10 * SECOND
+ENTER_AFTER_TYPING, ENTER_AFTER_PASTING = 300, 1500  # programs that are still busy with the text do not hear the key
+GAP = 2 * SECOND  # between two deliveries; the first has been submitted by then
+RETRY = SECOND
+
+PASTE_BEGINS, PASTE_ENDS = b"\x1b[200~", b"\x1b[201~"
+KEYS = {"enter": b"\r", "newline": b"\n", "none": b""}
+END_OF_LINE, TAB = " ⏎ ", "    "  # where either would be a key: the end of a message, a completion
+
+
+# -- words
+
+
+def rendered(event: Mapping[str, Any]) -> str:
+    """What is typed for a message or a notice that stands in a ledger."""
+    data = event.get("data")
+    data = data if isinstance(data, dict) else {}
+    if event.get("kind") == "system.notify":
+        lines, body = _notice(event, data), _text(data, "message")
+    else:
+        lines, body = _message(event, data), _text(data, "text")
+    head = [f"{MARK} {line}" for line in lines]
+    return "\n".join([*head, *_body(body)])
+
+
+def _message(event: Mapping[str, Any], data: Mapping[str, Any]) -> Iterator[str]:
+    to = [name for each in _list(data, "to") if (name := _line(each))]
+    others = f" and {len(to) - SEVERAL} more" if len(to) > SEVERAL else ""
+    whom = ", ".join(to[:SEVERAL]) or "@all"
+    yield f"message {_line(event.get('id'))} from {_line(event.get('by')) or '?'} to {whom}{others}"
+    if data.get("priority") == "attention":
+        yield f"IMPORTANT: the sender waits for a sign that you have taken this up: {_ack(event)}"
+    if origin := _line(data.get("src_event_id")):
+        yield f"forwarded: it is message {origin} of group {_line(data.get('src_group_id'))}"
+    if original := _line(data.get("reply_to")):
+        quote = _line(data.get("quote_text"), QUOTE)
+        yield f"in reply to {original}" + (f": “{quote}”" if quote else "")
+    yield from _listed("attachment", _list(data, "attachments"))
+    yield from _listed("reference", _list(data, "refs"))
+
+
+def _notice(event: Mapping[str, Any], data: Mapping[str, Any]) -> Iterator[str]:
+    title, urgency = _line(data.get("title")), data.get("priority")
+    kind = _line(data.get("kind")) or "info"
+    yield f"notice {_line(event.get('id'))} ({kind})" + (f": {title}" if title else "")
+    if urgency in ("high", "urgent"):
+        yield f"IMPORTANT: this is {urgency}"
+    if data.get("requires_ack") is True:
+        yield f"IMPORTANT: confirm that you have seen it: {_ack(event)}"
+
+
+def _ack(event: Mapping[str, Any]) -> str:
+    return f"{ACK} {quoted(_line(event.get('id')))}"
+
+
+def _listed(what: str, things: list[Any]) -> Iterator[str]:
+    for thing in things[:SEVERAL]:
+        if isinstance(thing, dict):
+            yield f"{what}: {_described(thing)}"
+    if len(things) > SEVERAL:
+        yield f"and {len(things) - SEVERAL} more {what}s"
+
+
+def _described(thing: Mapping[str, Any]) -> str:
+    """Where it is, and what else is said about it."""
+    where = next((_line(thing[name]) for name in ("path", "url", "task_id", "slot_id", "sha") if thing.get(name)), "?")
+    size = thing.get("bytes")
+    more = [_line(thing.get("title")), _line(thing.get("mime_type"))]
+    if isinstance(size, int) and not isinstance(size, bool):
+        more.append(f"{size} bytes")
+    return where + (f" ({', '.join(filter(None, more))})" if any(more) else "")
+
+
+def _body(text: str) -> Iterator[str]:
+    kept = clean(text[:MOST_CHARS]).strip("\n")
+    for line in kept.split("\n") if kept else []:
+        yield f"> {line}" if line.lstrip().startswith(MARK) else line
+    if len(text) > MOST_CHARS:
+        yield f"{MARK} {len(text) - MOST_CHARS} more characters of this message are in your inbox"
+
+
+def _text(data: Mapping[str, Any], name: str) -> str:
+    value = data.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _list(data: Mapping[str, Any], name: str) -> list[Any]:
+    value = data.get(name)
+    return value if isinstance(value, list) else []
+
+
+def _line(value: object, most: int = LINE) -> str:
+    """A value that is to be on one line."""
+    if not isinstance(value, str):
+        return ""
+    text = " ".join(value[: 4 * most].split())
+    return harmless(text if len(text) <= most else f"{text[: most - 1]}…")
+
+
+def clean(text: str) -> str:
+    """TEXT with everything written out that would be obeyed, or would make it read as something else."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
+        return text
+    return "".join(each if _may_be_typed(each) else harmless(each) for each in text)
+
+
+def _may_be_typed(character: str) -> bool:
+    is_plain = character.isprintable() or character in JOINERS or character in "\n\t"
+    is_space = character.isspace() and character >= "\xa0"  # such as one that does not break a line
+    return (is_plain or is_space) and character not in BIDI and character not in LINE_ENDS
+
+
+# -- keys
+
+
+def typed(text: str, submit: str, bracketed: bool) -> list[tuple[int, bytes]]:
+    """The keys for TEXT, in steps: milliseconds to wait after the step before, and what to write then.
+
+    A program that did not ask to be told what is pasted takes the end of a line for the end of the message, so there
+    is none in what it gets.
+    """
+    text, key = clean(text), KEYS.get(submit, KEYS["enter"])
+    if bracketed:
+        steps = [(0, PASTE_BEGINS + text.encode() + PASTE_ENDS)]
+        return [*steps, (ENTER_AFTER_PASTING, key)] if key else steps
+    octets = text.strip("\n").replace("\n", END_OF_LINE).replace("\t", TAB).encode()
+    if key == KEYS["enter"]:
+        return [(0, octets), (ENTER_AFTER_TYPING, key)]
+    return [(0, octets + key)]
+
+
+# -- when
+
+CURSOR = re.compile(r"[\s│┃|]*[❯›▸▶➤>●]")
+CHOSEN = re.compile(r"[\s│┃|]*[❯›▸▶➤>●]\s*(\d{1,2})[.)]\s")
+CHOICE = re.compile(r"[\s│┃|]*(\d{1,2})[.)]\s")
+QUESTION = re.compile(
+    r"(?:[(\[](?:y/n|yes/no)(?:/[^)]{1,20})?[)\]]"
+    r"|\bpress (?:enter|return|any key)(?: to \w+)?"
+    r"|\bpass(?:word|phrase)\b.{0,80}:)[\s.:?>…]*$",
+    re.IGNORECASE,
+)
+IN_SIGHT, NEARBY = 15, 4  # lines
+
+
+def asks(shown: str) -> bool:
+    """Whether the last lines SHOWN look like a dialog: a numbered list with a cursor in it, or a question at the end.
+
+    Where a line for input follows the list, the cursor is there, and the list is only something the program said.
+    """
+    lines = [line for line in shown.split("\n") if line.strip()][-IN_SIGHT:]
+    if lines and QUESTION.search(lines[-1][-200:]):
+        return True
+    at = max((number for number, line in enumerate(lines) if CURSOR.match(line)), default=None)
+    if at is None or not (chosen := CHOSEN.match(lines[at])):
+        return False
+    around = lines[max(at - NEARBY, 0) : at] + lines[at + 1 : at + 1 + NEARBY]
+    others = {int(found[1]) for line in around if (found := CHOICE.match(line))}
+    return bool(others & {int(chosen[1]) - 1, int(chosen[1]) + 1})
+
+
+class Delivery(Record):
+    """What is typed at once: MESSAGES, each with its id, and the TEXT for all of them."""
+
+    messages: tuple[tuple[str, str], ...]
+    text: str
+    introduces: bool = False
+
+    @property
+    def ids(self) -> list[str]:
+        """Of the messages, in the order in which they came."""
+        return [event for event, _ in self.messages]
+
+
+class Queue:
+    """The messages that wait until they can be typed to one actor. Each is given out once."""
+
+    def __init__(self, started: int, *, min_interval_seconds: int = 0, preamble: str = "") -> None:
+        self.min_interval_seconds = min_interval_seconds
+        self.preamble = preamble  # goes before the first message that a program gets
+        self._waiting: dict[str, str] = {}
+        self._taken: dict[str, None] = {}
+        self._left_out = 0
+        self._last: int | None = None
+        self.restarted(started)
+
+    def restarted(self, now: int) -> None:
+        """The program has been started, for the first time or again: it has to get ready, and knows nothing."""
+        self._started = now
+        self._heard: int | None = None
+        self._is_ready = self._is_introduced = self._is_held = False
+        self._not_before = now
+
+    def heard(self, now: int) -> None:
+        """The program has shown something."""
+        self._is_ready = self._is_ready or now >= self._ready_at()
+        self._heard = now
+        if self._is_held:  # so the dialog may be gone, once all is shown
+            self._is_held = False
+            self._not_before = now + QUIET
+
+    def add(self, event: str, text: str) -> bool:
+        """Let the message EVENT wait, unless it does or has been given out; whether it is new."""
+        if event in self._waiting or event in self._taken:
+            return False
+        self._waiting[event] = text
+        if len(self._waiting) > MOST_WAITING:
+            self._remember(next(iter(self._waiting)))
+            self._left_out += 1
+        return True
+
+    def withdraw(self, event: str) -> bool:
+        """Nobody needs to be told of EVENT any more, as it was read; whether it was still waiting."""
+        return self._waiting.pop(event, None) is not None
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether messages wait because a dialog is shown."""
+        return self._is_held and bool(self._waiting)
+
+    def next_at(self, now: int) -> int | None:
+        """When to `take` next, NOW or later. None when there is nothing, or nothing before more is shown."""
+        if not self._waiting or self._is_held:
+            return None
+        gap = max(self.min_interval_seconds * SECOND, GAP)
+        again = now if self._last is None else self._last + gap
+        return max(now, again, self._not_before, self._started if self._is_ready else self._ready_at())
+
+    def take(self, now: int, shown: Callable[[], str]) -> Delivery | None:
+        """What is to be typed NOW, if anything, given what the terminal has SHOWN last.
+
+        It counts as delivered from here on: typed twice would be worse than not at all, since it stays in the inbox.
+        """
+        at = self.next_at(now)
+        if at is None or at > now:
+            return None
+        self._is_ready = True
+        if asks(shown()):
+            self._is_held = True
+            return None
+        return self._given(now, not self._is_introduced)
+
+    def put_back(self, delivery: Delivery, now: int) -> None:
+        """Nothing of it could be written; it is first in line again, a little later."""
+        for event in delivery.ids:
+            self._taken.pop(event, None)
+        self._waiting = {**dict(delivery.messages), **self._waiting}
+        self._is_introduced = self._is_introduced and not delivery.introduces
+        self._not_before = now + RETRY
+
+    def _given(self, now: int, introduces: bool) -> Delivery:
+        texts = [clean(self.preamble)] if introduces and self.preamble else []
+        if self._left_out:
+            texts.append(f"{MARK} {self._left_out} earlier messages were too many to be typed; they are in your inbox")
+        messages: list[tuple[str, str]] = []
+        for event, text in self._waiting.items():
+            if messages and sum(len(each) for each in texts) + len(text) > MOST_TOGETHER:
+                break
+            messages.append((event, text))
+            texts.append(text)
+        for event, _ in messages:
+            self._remember(event)
+        self._is_introduced, self._left_out, self._last = True, 0, now
+        return Delivery(tuple(messages), "\n\n".join(texts), introduces)
+
+    def _remember(self, event: str) -> None:
+        del self._waiting[event]
+        self._taken[event] = None
+        if len(self._taken) > MOST_REMEMBERED:
+            del self._taken[next(iter(self._taken))]
+
+    def _ready_at(self) -> int:
+        latest = self._started + PATIENCE
+        return latest if self._heard is None else min(self._heard + QUIET, latest)
