@@ -126,13 +126,13 @@ def _read(path: str) -> list[Child]:
 def _child(written: Any) -> Child | None:
     if not isinstance(written, dict):
         return None
-    names = [written.get(name) for name in ("group", "actor", "program")]
+    group, actor, program = (written.get(name) for name in ("group", "actor", "program"))
     pid, began, boot = (written.get(name) for name in ("pid", "began", "boot"))
-    if not all(isinstance(each, str) for each in names) or not isinstance(boot, str | None):
+    if not (isinstance(group, str) and isinstance(actor, str) and isinstance(program, str)):
         return None
-    if not (_is_number(pid) and pid > 1 and (began is None or _is_number(began))):
+    if not (isinstance(boot, str | None) and _is_number(pid) and pid > 1 and (began is None or _is_number(began))):
         return None
-    return Child(names[0], names[1], pid, began, boot, names[2])
+    return Child(group, actor, pid, began, boot, program)
 
 
 def _is_number(value: Any) -> TypeGuard[int]:

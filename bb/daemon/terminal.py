@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 COLS, ROWS = 120, 40
 MOST_COLS, MOST_ROWS = 1000, 500
 GRACE = 5000  # milliseconds that the loop gives a program to end in, after `stop`
-BLOCK = 1 << 16
+BLOCK = 1 << 16  # bytes read in a turn, so that a talkative program leaves one to the others
+PIECE = 1 << 12  # bytes that a terminal gives at a time
+GLANCE = 4000  # characters
 MOST_PENDING = 1 << 20  # bytes that the program has not read yet
 MOST_UNSENT = 4 << 20  # bytes; a watcher that is further behind has stopped looking
 LAST_WORDS = 1 << 20  # bytes to be read at the end, from those who may go on talking
@@ -83,9 +85,10 @@ class Ended(Record):
 class Terminal:
     """One program on a terminal."""
 
-    def __init__(self, pid: int, fd: int, transcript: Transcript) -> None:
+    def __init__(self, pid: int, fd: int, transcript: Transcript, rows: int = ROWS) -> None:
         self.pid = pid
         self.fd = fd
+        self.rows = rows
         self.transcript = transcript
         self.wants_paste = False  # whether the program asked to be told what is pasted (`ESC [ ? 2004 h`)
         self.has_hung_up = False  # nobody is left to read from; the loop lets go of `fd`
@@ -121,7 +124,7 @@ class Terminal:
         finally:
             os.close(theirs)  # it is open in the child by now, so that what we read does not end
         os.set_blocking(ours, False)
-        return cls(pid, ours, Transcript(limit))
+        return cls(pid, ours, Transcript(limit), rows)
 
     # -- what it shows
 
@@ -135,12 +138,16 @@ class Terminal:
                 self._show(watcher, octets)
         return octets
 
+    def shown(self, max_chars: int = GLANCE) -> str:
+        """What can be seen on the screen, and some lines above it."""
+        return self.transcript.tail(max_chars, height=self.rows)
+
     def _available(self, most: int) -> bytes:
         """A terminal gives a few kilobytes at a time, so it is asked until it has no more, or we have enough."""
         pieces, have = [], 0
         while have < most and not self.has_hung_up:
             try:
-                piece = os.read(self.fd, BLOCK)
+                piece = os.read(self.fd, PIECE)
             except BlockingIOError:
                 break
             except OSError as error:
@@ -190,7 +197,7 @@ class Terminal:
         """Pass on what it can take now."""
         while self._pending and not self.has_hung_up:
             try:
-                written = os.write(self.fd, self._pending[:BLOCK])
+                written = os.write(self.fd, self._pending[:PIECE])
             except BlockingIOError:
                 return
             except OSError as error:
@@ -204,6 +211,7 @@ class Terminal:
         """Give the terminal that size; the system tells the program."""
         check_size(cols, rows)
         if not self.has_hung_up:
+            self.rows = rows
             _set_size(self.fd, cols, rows)
 
     # -- who watches
@@ -213,6 +221,9 @@ class Terminal:
         self._watchers.append(watcher)
         if octets := self.transcript.recent():
             self._show(watcher, octets)
+        if self.fd < 0:
+            self.detach(watcher)
+            watcher.end()
         return self.may_type(watcher)
 
     def detach(self, watcher: Watcher) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from bb.daemon import terminal
+from bb.daemon.delivery import Queue, typed
 from bb.daemon.terminal import MOST_PENDING, MOST_UNSENT, ActorStartFailed, Ended, InvalidSize, NoTerminal, Terminal
 from bb.kernel.errors import Busy, Refused
 
@@ -378,6 +379,49 @@ def test_who_watches_sees_the_last_words_and_is_told_of_the_end(loop: Loop):
     loop.ended(one)
     assert watcher.seen == b"last words\r\n"
     assert watcher.has_ended
+
+
+def test_who_comes_after_the_end_sees_what_was_and_that_it_has_ended(loop: Loop):
+    one = loop.start(*shell("echo last words"))
+    loop.ended(one)
+    watcher = Watching()
+    assert not one.attach(watcher)
+    assert watcher.seen == b"last words\r\n"
+    assert watcher.has_ended
+
+
+# -- messages
+
+
+def test_a_message_is_pasted_into_a_program_that_asked_for_that(loop: Loop, tmp_path: Path):
+    queue = Queue(0)
+    queue.add("e1", "[bb] message e1 from ada to bo1\nTests pass.\x1b[201~")
+    pasted = b"\x1b[200~[bb] message e1 from ada to bo1\nTests pass.\\x1b[201~\x1b[201~"
+    script = "stty raw -echo; printf '\\033[?2004h> '; head -c {} >{}; echo taken"
+    one = loop.start(*shell(script.format(len(pasted) + 1, tmp_path / "got")))
+    loop.said(one, ">")
+    queue.heard(100)
+    given = queue.take(queue.next_at(100) or 0, one.shown)
+    assert given
+    for _, octets in typed(given.text, "enter", one.wants_paste):
+        assert one.write(octets)
+    loop.said(one, "taken")
+    assert (tmp_path / "got").read_bytes() == pasted + b"\r"
+
+
+def test_nothing_is_typed_into_a_dialog_on_the_screen(loop: Loop):
+    queue = Queue(0)
+    queue.add("e1", "[bb] message")
+    dialog = "Do you trust this folder?\\r\\n\\r\\n\\033[36m❯ 1. Yes\\033[0m\\r\\n  2. No\\r\\n"
+    one = loop.start(*shell(f"stty -echo; printf '{dialog}'; read x; printf '\\033[2J\\033[H> '; exec cat"))
+    loop.said(one, "2. No")
+    queue.heard(100)
+    assert queue.take(10_000, one.shown) is None
+    assert queue.is_held
+    one.write(b"1\n")
+    loop.said(one, ">")
+    queue.heard(20_000)
+    assert queue.take(30_000, one.shown)
 
 
 # -- how it ends
