@@ -217,9 +217,9 @@ class Terminal:
     # -- who watches
 
     def attach(self, watcher: Watcher) -> bool:
-        """Show WATCHER what was shown so far, and what comes; whether it may type."""
+        """Show WATCHER the last of what was shown so far, and what comes; whether it may type."""
         self._watchers.append(watcher)
-        if octets := self.transcript.recent():
+        if octets := self.transcript.recent(MOST_UNSENT // 2):
             self._show(watcher, octets)
         if self.fd < 0:
             self.detach(watcher)

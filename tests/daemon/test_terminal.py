@@ -390,6 +390,15 @@ def test_who_comes_after_the_end_sees_what_was_and_that_it_has_ended(loop: Loop)
     assert watcher.has_ended
 
 
+def test_who_attaches_to_a_long_transcript_is_not_behind_from_the_first():
+    one = Terminal(0, -1, terminal.Transcript(10 << 20))
+    one.transcript.append(b"a line of text\r\n" * (10 << 16))
+    watcher = Watching()
+    one.attach(watcher)
+    assert MOST_UNSENT / 4 < len(watcher.seen) < MOST_UNSENT
+    assert watcher.seen.startswith(b"a line")
+
+
 # -- messages
 
 
