@@ -1,0 +1,303 @@
+"""What may be done with tasks, in both vocabularies (IPC §8.7): one kind of task, two ways to talk of it.
+
+    name, goal, steps, milestone          the first; a status is changed by `task.update`
+    title, outcome, checklist, parent_id  the third; a status is changed by `task.move`, and `task.update` leaves it
+
+    planned <──> active <──> done         any of the three may become another one,
+       └───────────┴──────────┴──> archived ──restore──> what it was before
+
+A step and an item of a checklist are the same thing. Work that began leaves a trace: only what never began, with all
+below it, may be deleted.
+"""
+
+from __future__ import annotations
+
+from bb.groups.contextforms import (
+    ACTIVE,
+    ARCHIVED,
+    DONE,
+    FREE,
+    MARKS,
+    MILESTONE,
+    PLANNED,
+    STANDARD,
+    TASK,
+    TASK_TYPES,
+    WAITING,
+)
+from bb.groups.contextvalues import (
+    FOREMAN,
+    PEER,
+    USER,
+    actor_or_none,
+    blockers,
+    choice,
+    choice_in,
+    collect,
+    elements,
+    found,
+    line,
+    member,
+    needed,
+    shown,
+    status,
+    text,
+    thing,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from bb.groups.contextforms import Op
+    from bb.groups.contextvalues import Request, Table
+    from bb.groups.contextview import ContextView
+
+    Ruled = tuple[Op, str]  # the op as it is recorded, and what it did, in words
+
+MOST_ITEMS, ITEM_LENGTH, ITEM_ID_LENGTH = 100, 500, 64
+
+TITLE = (("title", "name"), "title", line(500, filled=True))
+FIELDS: Table = (
+    TITLE,
+    (("outcome", "goal"), "outcome", text(10_000)),
+    (("notes",), "notes", text(20_000)),
+    (("priority",), "priority", line(40)),
+    (("assignee",), "assignee", actor_or_none),
+    (("handoff_to",), "handoff_to", actor_or_none),
+    (("parent_id",), "parent", thing(TASK)),
+    (("milestone_id", "milestone"), "milestone", thing(MILESTONE)),
+    (("blocked_by",), "blocked_by", blockers),
+    (("waiting_on",), "waiting_on", choice(WAITING, null=WAITING[0])),
+    (("task_type",), "task_type", choice(TASK_TYPES)),
+)
+# What only the third vocabulary says: beside one of these, `status` in `task.update` is a word it does not know.
+THIRD = tuple(
+    "title outcome parent_id priority blocked_by waiting_on handoff_to task_type notes checklist".split()  # noqa: SIM905
+)
+FIRST = ("name", "goal", "assignee", "milestone_id", "milestone", "step_id", "step_status")
+BLANK: dict[str, Any] = {
+    "outcome": "",
+    "status": PLANNED,
+    "archived_from": None,
+    "assignee": None,
+    "priority": "",
+    "parent": None,
+    "milestone": None,
+    "blocked_by": [],
+    "waiting_on": WAITING[0],
+    "handoff_to": None,
+    "notes": "",
+    "items": [],
+}
+
+
+def create(request: Request) -> Ruled:
+    needed(request, "title", "name")
+    said = {**BLANK, **collect(request, FIELDS)}
+    _check_assignee(request, said)
+    said.setdefault("task_type", FREE if said["parent"] else STANDARD)
+    if request.fields.get("status") is not None:
+        said |= moved(PLANNED, None, status(request, "status"))
+    said |= _checklist(request, None) if request.has("checklist") else _steps(request)
+    name = request.view.free_id(TASK)
+    return {"op": request.op, "id": name, "set": said}, f"created {name}: {said['title']}"
+
+
+def update(request: Request) -> Ruled:
+    key = _mine(request, is_open=not request.has(*THIRD))
+    said, name = collect(request, FIELDS), request.view.name(key)
+    _check_assignee(request, said)
+    _check_circles(request, key, said)
+    if request.has("checklist"):
+        said |= _checklist(request, key)
+    said |= _marked(request, key, said)
+    detail = f"updated {name}"
+    if request.has("status"):
+        if request.has(*THIRD):
+            detail += "; its status stays, task.move changes that"
+        else:
+            said |= _moved(request, key, status(request, "status"))
+    return _op(request, key, said), detail
+
+
+def move(request: Request) -> Ruled:
+    key, to = _mine(request), status(request, needed(request, "status"))
+    if field := request.has(*THIRD, *FIRST):
+        raise request.refused("it takes task_id and status only; task.update changes the rest", field)
+    return _op(request, key, _moved(request, key, to)), f"moved {request.view.name(key)} to {to}"
+
+
+def restore(request: Request) -> Ruled:
+    key = _mine(request)
+    to = restored(request, key)
+    return _op(request, key, _moved(request, key, to)), f"restored {request.view.name(key)} to {to}"
+
+
+def delete(request: Request) -> Ruled:
+    key, view = _mine(request), request.view
+    below = [key, *under(view, key)]
+    for each in below:
+        if view.value(each, "begun") or not _is_untouched(view, each):
+            why = f"{view.name(each)} has begun, and its history stays; archive it instead: task.move"
+            raise request.refused(why, "task_id")
+        _check_mine(request, each)
+    what = view.name(key) + (f" and {len(below) - 1} below it" if below[1:] else "")
+    return _op(request, key, {}) | {"with": [view.ref(each) for each in below[1:]]}, f"deleted {what}"
+
+
+# -- whose it is
+
+
+def _mine(request: Request, *, is_open: bool = False) -> str:
+    """The task that the request is about, if the caller may change it. IS_OPEN: so may any peer what is nobody's."""
+    key = found(request, TASK, "task_id")
+    _check_mine(request, key, is_open=is_open)
+    return key
+
+
+def _check_mine(request: Request, key: str, *, is_open: bool = False) -> None:
+    whose = [request.view.value(key, "assignee"), request.view.value(key, "handoff_to")]
+    is_theirs = request.by in whose or (is_open and not any(whose))
+    if request.role == PEER and not is_theirs:
+        name, assignee = request.view.name(key), whose[0]
+        raise request.forbidden(f"{name} is {f'assigned to {assignee}' if assignee else 'not yours'}", "task_id")
+
+
+def _check_assignee(request: Request, said: dict[str, Any]) -> None:
+    """A peer gives work to itself, to the foreman or the user, and to no other peer."""
+    to = said.get("assignee")
+    is_free = to in (None, request.by, USER) or request.actors.get(to) == FOREMAN
+    if request.role == PEER and not is_free:
+        raise request.forbidden(f"a peer does not assign work to {to}; handoff_to offers it", "assignee")
+
+
+# -- where it stands
+
+
+def moved(before: str, archived_from: str | None, to: str) -> dict[str, Any]:
+    """What a change of status from BEFORE says; what is archived remembers where from, however often it is archived."""
+    from_ = (archived_from if before == ARCHIVED else before) if to == ARCHIVED else None
+    return {"status": to, "archived_from": from_}
+
+
+def _moved(request: Request, key: str, to: str) -> dict[str, Any]:
+    return moved(request.view.value(key, "status", PLANNED), request.view.value(key, "archived_from"), to)
+
+
+def restored(request: Request, key: str) -> str:
+    """The status that something goes back to."""
+    view = request.view
+    if view.value(key, "status") != ARCHIVED:
+        raise request.refused(f"{view.name(key)} is not archived", request.has("task_id", "milestone_id"))
+    before: str | None = view.value(key, "archived_from")
+    return before if before and before != ARCHIVED else PLANNED
+
+
+def _is_untouched(view: ContextView, key: str) -> bool:
+    return not {view.value(key, "status"), view.value(key, "archived_from")} & {ACTIVE, DONE}
+
+
+# -- how it hangs together
+
+
+def _check_circles(request: Request, key: str, said: dict[str, Any]) -> None:
+    """Nothing is below itself, and nothing waits for itself, by whatever detour."""
+    for register, field in (("parent", "parent_id"), ("blocked_by", "blocked_by")):
+        if key in reached(request.view, register, said.get(register)):
+            raise request.refused(f"{request.view.name(key)} would lead back to itself", field)
+
+
+def reached(view: ContextView, register: str, start: Any) -> list[str]:
+    """The tasks one comes to from START along a register. Two clones may have closed a circle; it is walked once."""
+    way = _tasks(view, start)
+    seen = set(way)
+    for key in way:
+        further = [each for each in _tasks(view, view.value(key, register)) if each not in seen]
+        seen.update(further)
+        way += further
+    return way
+
+
+def _tasks(view: ContextView, value: Any) -> list[str]:
+    listed = value if isinstance(value, list) else [value]
+    return list(dict.fromkeys(key for ref in listed if (key := view.key(TASK, ref))))
+
+
+def children(view: ContextView) -> dict[str, list[str]]:
+    """Every task that has others below it, with those."""
+    below: dict[str, list[str]] = {}
+    for key in view.keys(TASK):
+        if parent := view.key(TASK, view.value(key, "parent")):
+            below.setdefault(parent, []).append(key)
+    return below
+
+
+def under(view: ContextView, key: str) -> list[str]:
+    """All that is below a task, however deep."""
+    below = children(view)
+    way = list(below.get(key, ()))
+    seen = {key, *way}
+    for each in way:
+        further = [child for child in below.get(each, ()) if child not in seen]
+        seen.update(further)
+        way += further
+    return way
+
+
+# -- steps, which are also items of a checklist
+
+
+def _steps(request: Request) -> dict[str, Any]:
+    if not request.has("steps"):
+        return {}
+    items = [
+        {
+            "id": f"S{number}",
+            "text": member(request, field, value, "name", ITEM_LENGTH),
+            "acceptance": member(request, field, value, "acceptance", 2 * ITEM_LENGTH),
+        }
+        for number, (field, value) in enumerate(_objects(request, "steps"), 1)
+    ]
+    return {"items": items, "marks": {item["id"]: MARKS[0] for item in items}}
+
+
+def _checklist(request: Request, key: str | None) -> dict[str, Any]:
+    """A checklist takes the place of the one before; an item that stays keeps what it had to be accepted by."""
+    before = request.view.value(key, "items", []) if key else []
+    accepted = {item["id"]: item["acceptance"] for item in before}
+    items: list[dict[str, str]] = []
+    marks: dict[str, str] = {}
+    for number, (field, value) in enumerate(_objects(request, "checklist"), 1):
+        name = member(request, field, value, "id", ITEM_ID_LENGTH).strip() or f"S{number}"
+        said = member(request, field, value, "text", ITEM_LENGTH).strip()
+        if not said or name in marks:
+            why = f"there are two items {shown(name)}" if said else "an item needs a text"
+            raise request.refused(why, f"{field}.{'id' if said else 'text'}")
+        items.append({"id": name, "text": said, "acceptance": accepted.get(name, "")})
+        marks[name] = choice_in(request, field, value, "status", MARKS)
+    return {"items": items, "marks": marks}
+
+
+def _objects(request: Request, field: str) -> Iterable[tuple[str, dict[str, Any]]]:
+    for place, value in enumerate(elements(request, field, MOST_ITEMS)):
+        if type(value) is not dict:
+            raise request.refused("an object is expected", f"{field}[{place}]")
+        yield f"{field}[{place}]", value
+
+
+def _marked(request: Request, key: str, said: dict[str, Any]) -> dict[str, Any]:
+    """What `step_id` and `step_status` say: both or neither."""
+    if not request.has("step_id", "step_status"):
+        return {}
+    needed(request, "step_id")
+    mark = choice(MARKS)(request, needed(request, "step_status"))
+    step = request.fields["step_id"]
+    if step not in [item["id"] for item in said.get("items", request.view.value(key, "items", []))]:
+        raise request.refused(f"{request.view.name(key)} has no step {shown(step)}", "step_id")
+    return {"marks": {**said.get("marks", {}), step: mark}}
+
+
+def _op(request: Request, key: str, said: dict[str, Any]) -> Op:
+    return {"op": request.op, **request.view.ref(key), "set": said}
