@@ -17,6 +17,7 @@ from bb.groups.contextvalues import (
 )
 from bb.kernel import jsontext
 from bb.kernel.record import Record
+from bb.kernel.show import harmless
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -112,8 +113,8 @@ def _ruled(request: Request) -> tasks.Ruled:
     rule = RULES.get(request.op)
     if rule is None:
         path = f"$.ops[{request.index}].op"
-        name = request.op[:60]
-        raise ContextSyncError(f"there is no operation {name!r}", index=request.index, op=name, path=path)
+        name = harmless(request.op[:60])
+        raise ContextSyncError(f"there is no operation {name}", index=request.index, op=name, path=path)
     if request.op in BEGINNING and _is_full(request):
         raise request.refused(f"a group has at most {MOST_OF_A_KIND:,} of a kind; archive or remove some first")
     return rule(request)

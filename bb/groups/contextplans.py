@@ -9,6 +9,7 @@ from __future__ import annotations
 from bb.groups.contextforms import ACTIVE, DONE, MILESTONE, PLANNED
 from bb.groups.contextvalues import PEER, collect, flag, found, line, needed, status, text, texts
 from bb.groups.tasks import moved, restored
+from bb.kernel.show import harmless
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def meta(request: Request) -> Ruled:
     if type(data) is not dict:
         raise request.refused("an object is expected", "data")
     if strange := sorted(data.keys() - {META}):
-        raise request.refused(f"only {META} is kept here", f"data.{strange[0][:60]}")
+        raise request.refused(f"only {META} is kept here", f"data.{harmless(strange[0][:60])}")
     inner = request.but(fields={f"data.{META}": data[META]} if META in data else {})
     said = {META: META_STATUS(inner, f"data.{META}") or None} if META in data else {}
     return {"op": request.op, "set": said}, "merged the project's status" if said else "merged nothing"

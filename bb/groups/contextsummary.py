@@ -41,12 +41,12 @@ if TYPE_CHECKING:
 
 HEARTBEAT_TIMEOUT_SECONDS = 300
 RECENT, ALARMS = 10, 25  # decisions, and hand-offs; tasks that want attention, for each reason
-FULL, OVERVIEW = "full", "overview"
+FULL, SUMMARY, OVERVIEW = DETAILS = ("full", "summary", "overview")
 SHARE = MOST_BYTES // 15  # of each sort; tasks have more of them
 
 
 def summary(view: ContextView, now: int, detail: str = FULL) -> Shown:
-    """The context of a group. DETAIL `overview` leaves the lists of tasks out."""
+    """The context of a group. DETAIL `summary` shows tasks in brief and no board, `overview` no list of tasks."""
     by_birth = [shown(view, key) for key in view.keys(TASK)]
     lists = {
         "milestones": [_milestone(view, key) for key in view.keys(MILESTONE)],
@@ -74,7 +74,7 @@ def summary(view: ContextView, now: int, detail: str = FULL) -> Shown:
     }
     left_out = {name: len(listed) - len(fits[name]) for name, listed in lists.items()}
     if detail != OVERVIEW:
-        left_out["tasks"] = _show_tasks(view, answer, by_birth)
+        left_out["tasks"] = _show_tasks(view, answer, by_birth, is_full=detail == FULL)
     return answer | {"left_out": {name: count for name, count in left_out.items() if count}}
 
 
@@ -93,17 +93,17 @@ def _not_after(written: str, now: int) -> str:
 # -- tasks
 
 
-def _show_tasks(view: ContextView, answer: Shown, by_birth: list[Shown]) -> int:
+def _show_tasks(view: ContextView, answer: Shown, by_birth: list[Shown], *, is_full: bool) -> int:
     """Let ANSWER show the tasks, last changed first: in full, then in brief, then not; how many it does not show."""
     places = {view.name(key): [*view.changed(key), *view.born(key)] for key in view.keys(TASK)}
-    by_change = sorted(by_birth, key=lambda task: places[task["id"]])  # what fits is looked for from the end
-    full = fitting(by_change, 3 * SHARE)
-    rest = [brief(task) for task in by_change[: len(by_change) - len(full)]]
-    in_brief = fitting(rest, SHARE)
-    newest = [*in_brief, *full][::-1]
-    board = fitting([brief(task) for task in reversed(newest)], SHARE)[::-1]
+    by_change = sorted(by_birth, key=lambda task: places[task["id"]])
+    briefs = [brief(task) for task in by_change]
+    full = fitting(by_change, 3 * SHARE if is_full else 0)
+    newest = [*fitting(briefs[: len(briefs) - len(full)], SHARE), *full][::-1]
     answer["coordination"]["tasks"] = newest
-    answer["board"] = {status: [task for task in board if task["status"] == status] for status in STATUSES}
+    if is_full:
+        board = fitting(briefs, SHARE)[::-1]
+        answer["board"] = {status: [task for task in board if task["status"] == status] for status in STATUSES}
     answer["attention"] = {
         name: [brief(task) for task in reversed(by_change) if reason in wants(task)][:ALARMS]
         for name, reason in ((BLOCKED, BLOCKED), (WAITING_USER, WAITING_USER), ("pending_handoffs", HANDED))

@@ -8,6 +8,7 @@ from bb.groups.tasks import children
 from bb.kernel import jsontext
 from bb.kernel.errors import NotFound, Usage
 from bb.kernel.order import event
+from bb.kernel.show import harmless
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def listing(view: ContextView, **filters: object) -> Shown:
     if wanted := _word(filters, "task_id"):
         one = task(view, wanted)
         if one is None:
-            raise TaskNotFound(f"there is no task {wanted[:60]!r}", task_id=wanted[:60])
+            raise TaskNotFound(f"there is no task {wanted[:60]!r}", task_id=harmless(wanted[:60]))
         return {"task": one}
     page, statuses = _page(filters), _statuses(filters)
     if statuses:
@@ -154,7 +155,7 @@ def listing(view: ContextView, **filters: object) -> Shown:
 
 def _chosen(view: ContextView, filters: dict[str, object]) -> list[Shown]:
     keys = _named(view, filters)
-    statuses = [status] if (status := _status(filters)) else _statuses(filters)
+    statuses = _statuses(filters) or [status for status in [_status(filters)] if status]
     query, assignee = _word(filters, "query").casefold(), _word(filters, "assignee")
     attention = _one_of(filters, "attention", ATTENTIONS)
     return [
