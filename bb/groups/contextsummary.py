@@ -26,7 +26,19 @@ from bb.groups.contextforms import (
     TASK,
     VISION,
 )
-from bb.groups.tasksview import BLOCKED, MOST_BYTES, WAITING_USER, brief, facets, fitting, shown, version, wants
+from bb.groups.tasksview import (
+    BLOCKED,
+    MOST_BYTES,
+    WAITING_USER,
+    brief,
+    facets,
+    fitting,
+    newest,
+    shown,
+    size,
+    version,
+    wants,
+)
 from bb.groups.tasksview import HANDOFF as HANDED
 from bb.kernel import clock
 
@@ -42,7 +54,7 @@ if TYPE_CHECKING:
 HEARTBEAT_TIMEOUT_SECONDS = 300
 RECENT, ALARMS = 10, 25  # decisions, and hand-offs; tasks that want attention, for each reason
 FULL, SUMMARY, OVERVIEW = DETAILS = ("full", "summary", "overview")
-SHARE = MOST_BYTES // 15  # of each sort; tasks have more of them
+SHARE = MOST_BYTES // 15  # of each sort; tasks share what is left
 
 
 def summary(view: ContextView, now: int, detail: str = FULL) -> Shown:
@@ -54,7 +66,7 @@ def summary(view: ContextView, now: int, detail: str = FULL) -> Shown:
         "references": [_reference(view, key) for key in view.keys(REFERENCE)],
         "agent_states": [_agent(view, key) for key in _actors(view, AGENT)],
     }
-    fits = {name: fitting(listed, SHARE) for name, listed in lists.items()}
+    fits = {name: fitting(listed[::-1], SHARE)[::-1] for name, listed in lists.items()}
     answer: Shown = {
         "version": view.version,
         "tasks_version": version(view),
@@ -95,20 +107,20 @@ def _not_after(written: str, now: int) -> str:
 
 def _show_tasks(view: ContextView, answer: Shown, by_birth: list[Shown], *, is_full: bool) -> int:
     """Let ANSWER show the tasks, last changed first: in full, then in brief, then not; how many it does not show."""
-    places = {view.name(key): [*view.changed(key), *view.born(key)] for key in view.keys(TASK)}
-    by_change = sorted(by_birth, key=lambda task: places[task["id"]])
+    by_change = newest(view, by_birth)
     briefs = [brief(task) for task in by_change]
-    full = fitting(by_change, 3 * SHARE if is_full else 0)
-    newest = [*fitting(briefs[: len(briefs) - len(full)], SHARE), *full][::-1]
-    answer["coordination"]["tasks"] = newest
-    if is_full:
-        board = fitting(briefs, SHARE)[::-1]
-        answer["board"] = {status: [task for task in board if task["status"] == status] for status in STATUSES}
     answer["attention"] = {
-        name: [brief(task) for task in reversed(by_change) if reason in wants(task)][:ALARMS]
+        name: [short for short, task in zip(briefs, by_change, strict=True) if reason in wants(task)][:ALARMS]
         for name, reason in ((BLOCKED, BLOCKED), (WAITING_USER, WAITING_USER), ("pending_handoffs", HANDED))
     }
-    return len(by_birth) - len(newest)
+    left = MOST_BYTES - size(answer)
+    full = fitting(by_change, left // 2) if is_full else []
+    in_brief = fitting(briefs[len(full) :], left // 4)
+    answer["coordination"]["tasks"] = [*full, *in_brief]
+    if is_full:
+        board = fitting(briefs, left // 4)
+        answer["board"] = {status: [task for task in board if task["status"] == status] for status in STATUSES}
+    return len(by_birth) - len(full) - len(in_brief)
 
 
 def _counted(tasks: list[Shown]) -> Shown:

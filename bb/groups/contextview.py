@@ -65,7 +65,8 @@ class ContextView:
         self.order[kind].append(key)
         if number := number_of(kind, wish):
             self.given[kind].add(number)
-            name = next(name for name in [wish, *_suffixed(wish, _birth(key))] if name not in self.names)
+            suffixed = _suffixed(wish, _birth(key)) if wish in self.names else ()
+            name = next((name for name in suffixed if name not in self.names), wish)
             self.names[name], self.called[key] = key, name
 
     # -- what is there

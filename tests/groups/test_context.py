@@ -15,7 +15,8 @@ from bb.groups.context import ContextChanged
 from bb.groups.contextops import Outcome, apply
 from bb.groups.contextsummary import summary
 from bb.groups.contextview import ContextView
-from bb.groups.tasksview import task, tasks
+from bb.groups.taskslist import tasks
+from bb.groups.tasksview import task
 from bb.kernel import clock
 from bb.kernel.errors import BbError
 from bb.kernel.order import sortable

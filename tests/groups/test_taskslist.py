@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bb.groups import tasksview
-from bb.groups.tasksview import InvalidFilter, TaskNotFound, listing, task, tasks
+from bb.groups.taskslist import InvalidFilter, TaskNotFound, listing, tasks
+from bb.groups.tasksview import task
 from bb.kernel.errors import BbError
 from tests.groups.test_context import Clone, create
 
