@@ -7,13 +7,15 @@ written by the foreman too; a peer writes its own.
 from __future__ import annotations
 
 from bb.groups.contextforms import TASK
-from bb.groups.contextvalues import FOREMAN, PEER, actor, collect, line, needed, text, texts
+from bb.groups.contextrequest import FOREMAN, PEER
+from bb.groups.contextvalues import actor, collect, line, needed, text, texts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from bb.groups.contextvalues import Request, Table
+    from bb.groups.contextrequest import Request
+    from bb.groups.contextvalues import Table
     from bb.groups.tasks import Ruled
 
 STATUS = line(500)

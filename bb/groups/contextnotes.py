@@ -9,7 +9,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from bb.groups.contextvalues import Request, Table
+    from bb.groups.contextrequest import Request
+    from bb.groups.contextvalues import Table
     from bb.groups.tasks import Ruled
 
 NOTE_FIELDS: Table = ((("content",), "content", text(20_000, filled=True)),)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bb.groups import contextagents, contextnotes, contextplans, tasks
 from bb.groups.contextforms import ARCHIVED, BEGINNING, KINDS, PLAIN
-from bb.groups.contextvalues import (
+from bb.groups.contextrequest import (
     FOREMAN,
     PEER,
     SYSTEM,

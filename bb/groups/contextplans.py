@@ -7,7 +7,8 @@ project's status are of the third: the foreman's and the user's.
 from __future__ import annotations
 
 from bb.groups.contextforms import ACTIVE, DONE, MILESTONE, PLANNED
-from bb.groups.contextvalues import PEER, collect, flag, found, line, needed, status, text, texts
+from bb.groups.contextrequest import PEER
+from bb.groups.contextvalues import collect, flag, found, line, needed, status, text, texts
 from bb.groups.tasks import moved, restored
 from bb.kernel.show import harmless
 
@@ -15,7 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from bb.groups.contextvalues import Request, Table
+    from bb.groups.contextrequest import Request
+    from bb.groups.contextvalues import Table
     from bb.groups.tasks import Ruled
 
 BRIEF_FIELDS: Table = (
@@ -109,8 +111,8 @@ def _moved(request: Request, key: str, to: str) -> dict[str, Any]:
 def _stands(request: Request, before: str, archived_from: str | None, to: str, key: str = "") -> dict[str, Any]:
     """What a change of status says. The first activation is dated, and so is a completion, until it is taken back."""
     said = moved(before, archived_from, to)
-    if to == ACTIVE and not request.view.value(key, "started"):
-        said["started"] = request.now[:10]
+    if to == ACTIVE:
+        said["started"] = request.now[:10]  # the earliest counts
     if to == DONE:
         said["completed"] = request.view.value(key, "completed") or request.now[:10]
     elif to in (PLANNED, ACTIVE):

@@ -15,78 +15,19 @@ from bb.groups.contextforms import (
     TASK,
     is_actor,
 )
-from bb.kernel.errors import Conflict, Forbidden, Refused, Usage
-from bb.kernel.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from typing import Any
 
-    from bb.groups.contextview import ContextView
+    from bb.groups.contextrequest import Request
 
-    Parser = Callable[["Request", str], Any]
+    Parser = Callable[[Request, str], Any]
     Table = tuple[tuple[tuple[str, ...], str, Parser], ...]
 
-USER, SYSTEM, FOREMAN, PEER = "user", "system", "foreman", "peer"
 MOST_BLOCKERS, BLOCKER_LENGTH = 100, 500
 SHOWN = 60  # how much of a wrong value a refusal shows
-
-
-class InvalidOps(Usage):
-    """`ops` is a list of objects, each with the name of an operation in `op`."""
-
-    code = "INVALID_OPS"
-    hint = 'for example [{"op": "task.create", "title": "…"}]'
-
-
-class ContextSyncError(Refused):
-    """The context cannot be changed like that; nothing was changed."""
-
-    code = "CONTEXT_SYNC_ERROR"
-    hint = "all operations of a request are done, or none; `details.path` names what is wrong"
-
-
-class VersionConflict(Conflict):
-    """The context has changed since then; nothing was changed."""
-
-    code = "VERSION_CONFLICT"
-    hint = "`context_get` shows the context as it is, and its version"
-
-
-class PermissionDenied(Forbidden):
-    """That is not for the caller to change; nothing was changed."""
-
-    code = "PERMISSION_DENIED"
-    hint = "the foreman or the user may; a task is also its assignee's, and theirs to whom it is handed"
-
-
-class Request(Record):
-    """One op: what BY, who is a ROLE here, asks of the context as it is after the ops before this one."""
-
-    index: int
-    op: str
-    fields: dict[str, Any]
-    view: ContextView
-    by: str
-    role: str
-    actors: Mapping[str, str]
-    now: str
-
-    def has(self, *names: str) -> str:
-        """Under which of its names a field comes; a name with a value before one with null. Empty when under none."""
-        present = [name for name in names if name in self.fields]
-        return next((name for name in present if self.fields[name] is not None), present[0] if present else "")
-
-    def refused(self, why: str, field: str = "") -> ContextSyncError:
-        return ContextSyncError(f"{self.op}: {why}", **self._details(field))
-
-    def forbidden(self, why: str, field: str = "") -> PermissionDenied:
-        return PermissionDenied(f"{self.op}: {why}", **self._details(field))
-
-    def _details(self, field: str) -> dict[str, Any]:
-        path = f"$.ops[{self.index}]" + (f".{field}" if field else "")
-        return {"index": self.index, "op": self.op, "path": path}
 
 
 def collect(request: Request, table: Table) -> dict[str, Any]:

@@ -13,11 +13,8 @@ below it, may be deleted.
 from __future__ import annotations
 
 from bb.groups.contextforms import (
-    ACTIVE,
     ARCHIVED,
-    DONE,
     FREE,
-    MARKS,
     MILESTONE,
     PLANNED,
     STANDARD,
@@ -25,38 +22,32 @@ from bb.groups.contextforms import (
     TASK_TYPES,
     WAITING,
 )
+from bb.groups.contextrequest import FOREMAN, PEER, USER
 from bb.groups.contextvalues import (
-    FOREMAN,
-    PEER,
-    USER,
     actor_or_none,
     blockers,
     choice,
-    choice_in,
     collect,
-    elements,
     found,
     line,
-    member,
     needed,
-    shown,
     status,
     text,
     thing,
 )
+from bb.groups.tasksteps import checklist, marked, steps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable
     from typing import Any
 
     from bb.groups.contextforms import Op
-    from bb.groups.contextvalues import Request, Table
+    from bb.groups.contextrequest import Request
+    from bb.groups.contextvalues import Table
     from bb.groups.contextview import ContextView
 
     Ruled = tuple[Op, str]  # the op as it is recorded, and what it did, in words
-
-MOST_ITEMS, ITEM_LENGTH, ITEM_ID_LENGTH = 100, 500, 64
 
 TITLE = (("title", "name"), "title", line(500, filled=True))
 FIELDS: Table = (
@@ -100,7 +91,7 @@ def create(request: Request) -> Ruled:
     said.setdefault("task_type", FREE if said["parent"] else STANDARD)
     if request.fields.get("status") is not None:
         said |= moved(PLANNED, None, status(request, "status"))
-    said |= _checklist(request, None) if request.has("checklist") else _steps(request)
+    said |= checklist(request, None) if request.has("checklist") else steps(request)
     name = request.view.free_id(TASK)
     return {"op": request.op, "id": name, "set": said}, f"created {name}: {said['title']}"
 
@@ -111,8 +102,8 @@ def update(request: Request) -> Ruled:
     _check_assignee(request, said)
     _check_circles(request, key, said)
     if request.has("checklist"):
-        said |= _checklist(request, key)
-    said |= _marked(request, key, said)
+        said |= checklist(request, key)
+    said |= marked(request, key, said)
     detail = f"updated {name}"
     if request.has("status"):
         if request.has(*THIRD):
@@ -139,7 +130,7 @@ def delete(request: Request) -> Ruled:
     key, view = _mine(request), request.view
     below = [key, *under(view, key)]
     for each in below:
-        if view.value(each, "begun") or not _is_untouched(view, each):
+        if view.value(each, "begun"):
             why = f"{view.name(each)} has begun, and its history stays; archive it instead: task.move"
             raise request.refused(why, "task_id")
         _check_mine(request, each)
@@ -195,10 +186,6 @@ def restored(request: Request, key: str) -> str:
     return before if before and before != ARCHIVED else PLANNED
 
 
-def _is_untouched(view: ContextView, key: str) -> bool:
-    return not {view.value(key, "status"), view.value(key, "archived_from")} & {ACTIVE, DONE}
-
-
 # -- how it hangs together
 
 
@@ -210,19 +197,30 @@ def _check_circles(request: Request, key: str, said: dict[str, Any]) -> None:
 
 
 def reached(view: ContextView, register: str, start: Any) -> list[str]:
-    """The tasks one comes to from START along a register. Two clones may have closed a circle; it is walked once."""
-    way = _tasks(view, start)
-    seen = set(way)
-    for key in way:
-        further = [each for each in _tasks(view, view.value(key, register)) if each not in seen]
-        seen.update(further)
-        way += further
-    return way
+    """The tasks one comes to from START along a register."""
+    return _walk(_tasks(view, start), lambda key: _tasks(view, view.value(key, register)))
+
+
+def under(view: ContextView, key: str) -> list[str]:
+    """All that is below a task, however deep."""
+    below = children(view)
+    return _walk([key], lambda each: below.get(each, []))[1:]
+
+
+def _walk(start: list[str], further: Callable[[str], list[str]]) -> list[str]:
+    """START and all that is further on, each once: two clones may have closed a circle together."""
+    way = dict.fromkeys(start)
+    waiting = list(way)
+    for key in waiting:
+        new = [each for each in further(key) if each not in way]
+        way.update(dict.fromkeys(new))
+        waiting += new
+    return list(way)
 
 
 def _tasks(view: ContextView, value: Any) -> list[str]:
     listed = value if isinstance(value, list) else [value]
-    return list(dict.fromkeys(key for ref in listed if (key := view.key(TASK, ref))))
+    return [key for ref in listed if (key := view.key(TASK, ref))]
 
 
 def children(view: ContextView) -> dict[str, list[str]]:
@@ -232,71 +230,6 @@ def children(view: ContextView) -> dict[str, list[str]]:
         if parent := view.key(TASK, view.value(key, "parent")):
             below.setdefault(parent, []).append(key)
     return below
-
-
-def under(view: ContextView, key: str) -> list[str]:
-    """All that is below a task, however deep."""
-    below = children(view)
-    way = list(below.get(key, ()))
-    seen = {key, *way}
-    for each in way:
-        further = [child for child in below.get(each, ()) if child not in seen]
-        seen.update(further)
-        way += further
-    return way
-
-
-# -- steps, which are also items of a checklist
-
-
-def _steps(request: Request) -> dict[str, Any]:
-    if not request.has("steps"):
-        return {}
-    items = [
-        {
-            "id": f"S{number}",
-            "text": member(request, field, value, "name", ITEM_LENGTH),
-            "acceptance": member(request, field, value, "acceptance", 2 * ITEM_LENGTH),
-        }
-        for number, (field, value) in enumerate(_objects(request, "steps"), 1)
-    ]
-    return {"items": items, "marks": {item["id"]: MARKS[0] for item in items}}
-
-
-def _checklist(request: Request, key: str | None) -> dict[str, Any]:
-    """A checklist takes the place of the one before; an item that stays keeps what it had to be accepted by."""
-    before = request.view.value(key, "items", []) if key else []
-    accepted = {item["id"]: item["acceptance"] for item in before}
-    items: list[dict[str, str]] = []
-    marks: dict[str, str] = {}
-    for number, (field, value) in enumerate(_objects(request, "checklist"), 1):
-        name = member(request, field, value, "id", ITEM_ID_LENGTH).strip() or f"S{number}"
-        said = member(request, field, value, "text", ITEM_LENGTH).strip()
-        if not said or name in marks:
-            why = f"there are two items {shown(name)}" if said else "an item needs a text"
-            raise request.refused(why, f"{field}.{'id' if said else 'text'}")
-        items.append({"id": name, "text": said, "acceptance": accepted.get(name, "")})
-        marks[name] = choice_in(request, field, value, "status", MARKS)
-    return {"items": items, "marks": marks}
-
-
-def _objects(request: Request, field: str) -> Iterable[tuple[str, dict[str, Any]]]:
-    for place, value in enumerate(elements(request, field, MOST_ITEMS)):
-        if type(value) is not dict:
-            raise request.refused("an object is expected", f"{field}[{place}]")
-        yield f"{field}[{place}]", value
-
-
-def _marked(request: Request, key: str, said: dict[str, Any]) -> dict[str, Any]:
-    """What `step_id` and `step_status` say: both or neither."""
-    if not request.has("step_id", "step_status"):
-        return {}
-    needed(request, "step_id")
-    mark = choice(MARKS)(request, needed(request, "step_status"))
-    step = request.fields["step_id"]
-    if step not in [item["id"] for item in said.get("items", request.view.value(key, "items", []))]:
-        raise request.refused(f"{request.view.name(key)} has no step {shown(step)}", "step_id")
-    return {"marks": {**said.get("marks", {}), step: mark}}
 
 
 def _op(request: Request, key: str, said: dict[str, Any]) -> Op:

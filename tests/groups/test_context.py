@@ -425,8 +425,18 @@ def test_a_circle_that_two_clones_close_together_hangs_nobody():
     one.sync({"op": "task.update", "task_id": "T001", "notes": "n"})
     one.sync({"op": "task.update", "task_id": "T001", "parent_id": None, "blocked_by": []})
     assert one.task("T002")["parent_id"] == "T001"
-    one.sync({"op": "task.delete", "task_id": "T001"})
+    assert one.sync({"op": "task.delete", "task_id": "T001"}) == ["deleted T001 and 1 below it"]
     assert one.tasks() == []
+
+
+def test_what_is_below_itself_is_deleted_once():
+    one, other = two()
+    one.sync(create("a"), create("b"))
+    meet(one, other)
+    one.sync({"op": "task.update", "task_id": "T001", "parent_id": "T002"})
+    other.sync({"op": "task.update", "task_id": "T002", "parent_id": "T001"})
+    meet(one, other)
+    assert one.sync({"op": "task.delete", "task_id": "T002"}) == ["deleted T002 and 1 below it"]
 
 
 # -- any order

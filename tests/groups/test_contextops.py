@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bb.groups import contextops, contextvalues
+from bb.groups import contextops, contextrequest
 from bb.groups.contextforms import KINDS
 from bb.groups.contextops import RULES, Forbidden
-from bb.groups.contextvalues import ContextSyncError, InvalidOps, VersionConflict
+from bb.groups.contextrequest import ContextSyncError, InvalidOps, VersionConflict
 from bb.kernel.errors import BbError
 from bb.kernel.show import harmless
 from tests.groups.test_context import ACTORS, Clone, create
@@ -553,4 +553,4 @@ def test_an_op_nested_beyond_all_reason_is_no_harm():
 
 def test_refusals_are_of_a_family_each():
     assert [each.exit_status for each in (InvalidOps, ContextSyncError, VersionConflict, Forbidden)] == [2, 4, 7, 5]
-    assert Forbidden is contextvalues.PermissionDenied
+    assert Forbidden is contextrequest.PermissionDenied

@@ -228,6 +228,12 @@ def test_steps_are_numbered_and_the_current_one_is_the_first_that_is_not_done():
     assert seen == [("S1", 0.0), ("S1", 0.5), (None, 1.0), ("S2", 0.5)]
 
 
+def test_several_steps_are_marked_in_one_batch():
+    clone = made(first())
+    clone.sync(update(step_id="S1", step_status="done"), update(step_id="S2", step_status="done"))
+    assert clone.task()["progress"] == 1.0
+
+
 @pytest.mark.parametrize(("status", "progress"), [("planned", 0.0), ("active", 0.0), ("done", 1.0)])
 def test_a_task_without_steps_is_done_or_not(status: str, progress: float):
     clone = made(create(status=status))

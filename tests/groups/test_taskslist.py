@@ -169,15 +169,28 @@ def test_the_version_of_the_tasks_is_the_latest_change_to_one():
     assert tasksview.version(clone.view) == clone.view.version
 
 
-def test_a_list_that_would_be_taken_for_a_lost_answer_is_cut_and_says_by_how_much():
+def test_an_answer_that_would_be_taken_for_a_lost_one_is_cut_and_says_by_how_much():
     clone = Clone()
-    for _ in range(10):
-        clone.sync(*[create(notes="€" * 15_000, outcome="€" * 9_000)] * 5)
-    found = listing(clone.view)
-    size = len(json.dumps(found, ensure_ascii=False).encode())
-    assert 2_000_000 < size < 4_000_000
-    assert found["left_out"] == 50 - len(found["tasks"]) > 0
-    assert found["tasks"][-1]["id"] == "T050"
+    clone.sync(create("Root"))
+    for _ in range(12):
+        clone.sync(*[create(notes="€" * 15_000, outcome="€" * 9_000, parent_id="T001")] * 5)
+    view = clone.view
+    answers = [
+        listing(view),
+        listing(view, task_id="T001"),
+        listing(view, limit=100),
+        listing(view, statuses="planned,done", limit=100),
+    ]
+
+    sizes = [len(json.dumps(answer, ensure_ascii=False).encode()) for answer in answers]
+    assert all(1_000_000 < size < 4_000_000 for size in sizes), sizes
+    assert answers[0]["left_out"] == 61 - len(answers[0]["tasks"]) > 0
+    assert answers[0]["tasks"][-1]["id"] == "T061"
+    page = answers[2]
+    assert (page["count"], page["total_count"], page["has_more"]) == (len(page["tasks"]), 61, True)
+    assert page["tasks"][0]["id"] == "T061"
+    following = listing(view, limit=100, offset=page["count"])
+    assert following["tasks"][0]["id"] == f"T{61 - page['count']:03}"
 
 
 @settings(max_examples=200, deadline=None)
