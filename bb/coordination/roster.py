@@ -47,6 +47,7 @@ class Agent(Record):
     profile: dict[str, Any] = {}  # noqa: RUF012  (frozen; how it runs, as far as anybody has said)
     order: tuple[Any, ...] = ()  # actors stand in the order of these: of joining, for the last time
     changed_at: int = 0
+    is_wanted: bool = False  # whether it is to run, as far as anybody has said so
 
 
 def keys(fact: AgentFact, at: Place) -> list[str]:  # noqa: ARG001  (other folds name their entries by place)
@@ -76,6 +77,7 @@ def step(state: State | None, fact: AgentFact, at: Place, ts: str) -> State:
             latest(after, "retired", at, True)
         case Started() | Stopped():
             latest(after, HOW + "enabled", at, isinstance(fact, Started))
+            latest(after, "wanted", at, isinstance(fact, Started))
         case Seen():
             return after
     latest(after, "changed", at, ts)
@@ -112,6 +114,7 @@ def agent(agent_id: str, state: Mapping[str, Any] | None) -> Agent | None:
         profile={name.removeprefix(HOW): kept for name, kept in value.items() if name.startswith(HOW)},
         order=tuple(state["placed"][:3]),
         changed_at=clock.parse_or(value["changed"], 0),
+        is_wanted=value.get("wanted", False),
     )
 
 

@@ -16,7 +16,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 from bb.daemon.connection import Connection
 from bb.daemon.loop import READ
-from bb.kernel import clock
 from bb.kernel.errors import BbError, Busy
 from bb.ledger import known as knowns
 from bb.ops import catalogue, core, groupdesk
@@ -75,6 +74,7 @@ class Asked:
         self.args = args
         self.result: dict[str, Any] | None = None
         self.refusal: Refusal | None = None
+        self.wanted: dict[str, Any] = {}  # of a stream
         self.groups: set[str] = set()  # whose ledgers it may have recorded in
 
 
@@ -178,9 +178,12 @@ class Server:
         try:
             arguments = catalogue.bind(asked.op, asked.args, is_typed=True, ignores_unknown=True)
             asked.result = asked.op.answer(self._desk, arguments)
+            if asked.op.name == "events_stream":
+                given = {name: asked.args.get(name) for name in core.SUBSCRIPTION}
+                asked.wanted = core.subscription(groupdesk.of(self._desk, asked.args["group_id"]), **given)
         except BbError as refusal:
             asked.refusal = refusal
-        except Exception as error:  # noqa: BLE001  (a bug must not take everybody else down)
+        except Exception as error:  # a bug must not take everybody else down
             asked.refusal = self._bug(asked.op.name, error)
 
     def _settle(self, asked: list[Asked], batches: Mapping[str, Batch]) -> set[str]:
@@ -211,7 +214,7 @@ class Server:
         asked.connection.upgrade(line)
         if asked.op.name == "events_stream":
             group = groupdesk.of(self._desk, asked.args["group_id"])
-            self._streams.subscribe(group, asked.connection, core.wanted_of(self._desk))
+            self._streams.subscribe(group, asked.connection, asked.wanted)
         else:
             self._upgrade(asked.op.name, asked.connection, asked.args)
 
@@ -242,7 +245,7 @@ class Server:
             return cccc.success(answer if isinstance(answer, dict) else {"items": answer})
         except BbError as refusal:
             return cccc.failure(refusal, is_lower=False)
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:
             return cccc.failure(self._bug(op.name, error))
         finally:
             desk.close()

@@ -43,11 +43,11 @@ GROUPS: dict[str, tuple[tuple[str, ...], str]] = {
         "Protocol events: hand-offs, blockers, incursions, resumptions.",
     ),
     "scope": (("bb.ops.scope",), "Scopes: what a path or pattern means, and whether two of them meet."),
-    "group": (("bb.ops.group", "bb.ops.template"), "Groups of CCCC: their directories, settings and state."),
+    "group": (("bb.ops.group",), "Groups of CCCC: their directories, settings and state."),
     "actor": (("bb.ops.actor",), "Actors of a group: who they are, and how they run."),
     "chat": (("bb.ops.chat", "bb.ops.reading"), "Messages of a group: send, reply, acknowledge, read."),
     "cccc": (
-        ("bb.ops.core", "bb.ops.context", "bb.ops.terminals", "bb.ops.upkeep"),
+        ("bb.ops.core", "bb.ops.terminals", "bb.ops.upkeep"),
         "Ops of the CCCC daemon that have no command of their own; `bb call OP` runs them.",
     ),
     "sessions": (("bb.ops.sessions",), "Sessions: the work in hand, bead by bead, and what was said about it."),
@@ -156,7 +156,7 @@ class Op(Record):
     @property
     def is_flat(self) -> bool:
         """Whether it is one of CCCC's catalogue, and keeps to CCCC's customs."""
-        return any(self.module in GROUPS[group][0] for group in FLAT)
+        return "." not in self.name and any(self.module in GROUPS[group][0] for group in FLAT)
 
     def answer(self, desk: Desk, arguments: Mapping[str, Any]) -> Any:
         """What the op answers. Under an idempotency key, what was asked for is noted down with what it records."""

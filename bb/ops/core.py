@@ -111,6 +111,9 @@ def events_stream(
     return {"group_id": group.id}
 
 
+SUBSCRIPTION = ("by", "since_event_id", "since_seq", "since_ts", "kinds", "limit")
+
+
 def subscription(
     group: GroupDesk, by: Any, since_event_id: Any, since_seq: Any, since_ts: Any, kinds: Any, limit: Any
 ) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bb.coordination.facts import Started, Stopped
 from bb.groups import actors, settings
 from bb.groups.facts import (
     Changed,
@@ -55,6 +56,18 @@ class MissingScopeKey(Usage):
 
     code = "MISSING_SCOPE_KEY"
     hint = "`group_show` lists the group's scopes"
+
+
+class ConfirmationRequired(Usage):
+    """What cannot be undone must be confirmed."""
+
+    code = "CONFIRMATION_REQUIRED"
+
+
+class Confirmed(Word):
+    """The group's id once more."""
+
+    metavar = "GROUP"
 
 
 class Title(Word):
@@ -297,8 +310,8 @@ def start(desk: Desk, *, group_id: GroupId | None = None, by: By | None = None) 
     started = [actor.id for actor in group.actors()]
     for actor in group.actors():
         live.of(desk).start(group, actor)
-    (event,) = group.record([GroupStarted(who, started)], who)
-    return {"group_id": group.id, "started": started, "forced_headless": [], "event": event}
+    events = group.record([*map(Started, started), GroupStarted(who, started)], who)
+    return {"group_id": group.id, "started": started, "forced_headless": [], "event": events[-1]}
 
 
 @op("group_stop", words="group stop", live=True, examples=("bb group stop",))
@@ -310,20 +323,8 @@ def stop(desk: Desk, *, group_id: GroupId | None = None, by: By | None = None) -
     stopped = [actor.id for actor in group.actors()]
     for actor in stopped:
         live.of(desk).stop(group.id, actor)
-    (event,) = group.record([GroupStopped(who, stopped)], who)
-    return {"group_id": group.id, "stopped": stopped, "event": event}
-
-
-class ConfirmationRequired(Usage):
-    """What cannot be undone must be confirmed."""
-
-    code = "CONFIRMATION_REQUIRED"
-
-
-class Confirmed(Word):
-    """The group's id once more."""
-
-    metavar = "GROUP"
+    events = group.record([*map(Stopped, stopped), GroupStopped(who, stopped)], who)
+    return {"group_id": group.id, "stopped": stopped, "event": events[-1]}
 
 
 def _refuse_without_directory(group: GroupDesk, stands: Group) -> None:

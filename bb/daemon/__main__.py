@@ -1,0 +1,32 @@
+"""`python -m bb.daemon`: be the daemon, in the foreground."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from bb.daemon.run import Daemon
+from bb.kernel.errors import BbError
+from bb.kernel.show import harmless
+
+IDLE = "BB_DAEMON_EXIT_WHEN_IDLE"
+
+
+def main() -> int:
+    """Serve until told to end; the exit status."""
+    written = os.environ.get(IDLE, "")
+    try:
+        idle = float(written) if written else None
+    except ValueError:
+        sys.stderr.write(f"Error: [INVALID_VALUE] {IDLE} is a number of seconds, not {harmless(written[:40])!r}\n")
+        return 2
+    try:
+        Daemon(os.environ, idle).run()
+    except BbError as error:
+        sys.stderr.write(f"Error: [{error.code}] {harmless(error.message)}\nHint: {harmless(error.hint or '')}\n")
+        return error.exit_status
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,367 @@
+"""The actors that run here, and what is done for them: started, told, looked after, stopped.
+
+Which are to run is in the ledgers, so a daemon that comes back starts them again. What became of those that its
+predecessor left behind is found out first: whoever still runs is stopped, and all are written down as ended.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+
+import bb
+from bb.daemon import children, delivery
+from bb.daemon.children import Child, Children
+from bb.daemon.session import Headless, OnTerminal, Session
+from bb.daemon.terminal import GRACE, ActorStartFailed, Ended, Terminal
+from bb.groups.facts import ACTIVE, PAUSED
+from bb.groups.profiles import PTY
+from bb.kernel import jsontext
+from bb.kernel.errors import BbError
+from bb.ledger import disk
+from bb.ledger import known as knowns
+from bb.messaging import notify
+from bb.messaging.chat import READ, mode_of
+from bb.messaging.facts import Said
+from bb.ops import groupdesk
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from bb.daemon.connection import Connection
+    from bb.daemon.log import Log
+    from bb.daemon.loop import Loop
+    from bb.daemon.streams import Streams, Told
+    from bb.ops.desk import Desk
+    from bb.ops.groupdesk import Actor, GroupDesk
+
+OBSERVABILITY = "observability.json"
+EXITED = "x.bb.exited"
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+PREAMBLE = (
+    "[bb] You are {actor}, {role} of the group “{title}”. Messages for you are typed here. `bb chat send` says "
+    "something, `bb chat reply EVENT` answers, `bb chat inbox` shows what you have not read, `bb --help` has the rest."
+)
+
+
+class House:
+    """What runs for one daemon."""
+
+    def __init__(self, home: str, loop: Loop, desk: Desk, streams: Streams, log: Log) -> None:
+        self._home = home
+        self._folder = os.path.join(home, "daemon")
+        self._loop = loop
+        self._desk = desk
+        self._streams = streams
+        self._log = log
+        self._children = Children(os.path.join(self._folder, "children.json"))
+        self._sessions: dict[tuple[str, str], Session] = {}
+        self._ending: list[OnTerminal] = []
+        self._ears: dict[str, Callable[[Told], None]] = {}
+        self.is_over = False
+        self._observability = self._read_observability()
+
+    # -- what ops ask for (`ops/live.py`)
+
+    def start(self, group: GroupDesk, actor: Actor) -> None:
+        """Start an actor, unless it runs."""
+        if (group.id, actor.id) in self._sessions:
+            return
+        if actor.profile.runner == PTY:
+            session: Session = self._on_terminal(group, actor)
+        else:
+            session = Headless(group.id, actor.id, self._desk.now())
+        self._sessions[group.id, actor.id] = session
+        self._log.info(f"started {actor.id} of {group.id}")
+        self._listen(group)
+
+    def stop(self, group_id: str, actor_id: str) -> bool:
+        """Ask an actor to end, if it runs; whether it did."""
+        session = self._sessions.pop((group_id, actor_id), None)
+        if session is None:
+            return False
+        session.stop()
+        if isinstance(session, OnTerminal):
+            self._ending.append(session)
+        self._log.info(f"stopped {actor_id} of {group_id}")
+        return True
+
+    def is_running(self, group_id: str, actor_id: str) -> bool:
+        return (group_id, actor_id) in self._sessions
+
+    def is_headless(self, group_id: str, actor_id: str) -> bool:
+        return isinstance(self._sessions.get((group_id, actor_id)), Headless)
+
+    def tail(self, group_id: str, actor_id: str, most: int, *, strip: bool, compact: bool) -> str:
+        return self._terminal(group_id, actor_id).transcript.tail(most, strip_ansi=strip, compact=compact)
+
+    def clear(self, group_id: str, actor_id: str) -> None:
+        self._terminal(group_id, actor_id).transcript.clear()
+
+    def resize(self, group_id: str, actor_id: str, cols: int, rows: int) -> bool:
+        session = self._sessions.get((group_id, actor_id))
+        if isinstance(session, OnTerminal):
+            session.terminal.resize(cols, rows)
+        return isinstance(session, OnTerminal)
+
+    def headless(self, group_id: str, actor_id: str) -> dict[str, Any]:
+        return self._headless(group_id, actor_id).state()
+
+    def set_headless(self, group_id: str, actor_id: str, *, now: int, **changes: Any) -> dict[str, Any]:
+        return self._headless(group_id, actor_id).change(now, changes)
+
+    def about(self) -> dict[str, Any]:
+        from bb.ops import catalogue  # noqa: PLC0415
+
+        able = {op.name: True for op in catalogue.everything()}
+        return {
+            "version": bb.__version__,
+            "pid": os.getpid(),
+            "ipc_v": 1,
+            "implementation": "bb",
+            "capabilities": {"events_stream": True, **able},
+        }
+
+    def observability(self) -> dict[str, Any]:
+        return self._observability
+
+    def observe(self, patch: dict[str, Any]) -> dict[str, Any]:
+        """Change what is logged; for good."""
+        level = str(patch.get("log_level", self._observability["log_level"])).upper()
+        if level not in LEVELS:
+            raise ObservabilityUpdateFailed(path="$.patch.log_level")
+        if not isinstance(patch.get("developer_mode", False), bool):
+            raise ObservabilityUpdateFailed("developer_mode is true or false", path="$.patch.developer_mode")
+        self._observability = {**self._observability, **patch, "log_level": level}
+        self._log.level = level
+        path = os.path.join(self._folder, OBSERVABILITY)
+        disk.replace(path, jsontext.dumps(self._observability).encode() + b"\n", durable=True, mode=0o600)
+        return self._observability
+
+    def shut_down(self) -> None:
+        """End, once everybody who has asked is answered."""
+        self.is_over = True
+
+    # -- a client at a terminal
+
+    def attach(self, connection: Connection, group_id: str, actor_id: str) -> None:
+        """Show a client an actor's terminal, and let it type if it is the first."""
+        session = self._sessions.get((group_id, actor_id))
+        if not isinstance(session, OnTerminal):
+            connection.end()
+            return
+        connection.typed = lambda octets: self._typed(session, connection, octets)
+        connection.ended = lambda: session.terminal.detach(connection)
+        session.terminal.attach(connection)
+
+    def _typed(self, session: OnTerminal, connection: Connection, octets: bytes) -> None:
+        if session.terminal.may_type(connection):
+            session.write(octets)
+
+    # -- starting
+
+    def _on_terminal(self, group: GroupDesk, actor: Actor) -> OnTerminal:
+        stands = group.group()
+        scope = actor.profile.default_scope_key or stands.active_scope
+        where = group.known.scopes.get(scope)
+        if where is None:
+            raise ActorStartFailed(f"{actor.id} has no directory to work in", reason="no_scope")
+        terminal = Terminal.start(actor.profile.command, where, self._environment(group, actor))
+        self._children.add(group.id, actor.id, terminal.pid, actor.profile.command[0])
+        session = OnTerminal(group.id, actor.id, actor.profile, terminal, self._loop, self._desk.now, self._has_ended)
+        session.queue.min_interval_seconds = int(group.settings()["min_interval_seconds"])
+        title = delivery.clean(stands.title)
+        session.queue.preamble = PREAMBLE.format(actor=actor.id, role=actor.role, title=title)
+        return session
+
+    def _environment(self, group: GroupDesk, actor: Actor) -> dict[str, str]:
+        """What the actor's program is given: whose it is, so that `bb` in it acts as the actor."""
+        theirs = {name: value for name, value in self._desk.env.items() if name not in ("BB_NOW", "BB_AGENT")}
+        own = {"BB_AGENT": actor.id, "CCCC_ACTOR_ID": actor.id, "CCCC_GROUP_ID": group.id, "CCCC_HOME": self._home}
+        return {**theirs, **own, **group.known.env.get(actor.id, {})}
+
+    def begin(self) -> None:
+        """See what became of those whom the last daemon ran, and start those who are to run."""
+        for left in self._children.left_over():
+            child = left.child
+            if left.is_running:
+                children.stop(child)
+                self._loop.later(GRACE / 1000, partial(_kill, child))
+            self._children.remove(child.group, child.actor)
+            how = {"was_left_running": left.is_running}
+            self._log.warning(f"{child.actor} of {child.group} was left behind by the last daemon")
+            self._note(child.group, child.actor, how)
+        for known in knowns.everything(self._home):
+            self._resume(known.group_id)
+
+    def _resume(self, group_id: str) -> None:
+        try:
+            group = groupdesk.of(self._desk, group_id)
+            wanted = [actor for actor in group.actors() if actor.agent.is_wanted and actor.profile.enabled]
+        except BbError as error:
+            self._log.error(f"group {group_id}: {error.message}")
+            return
+        for actor in wanted:
+            try:
+                self.start(group, actor)
+            except BbError as error:
+                self._log.error(f"{actor.id} of {group_id}: {error.message}")
+                self._warn(group, actor.id, f"{actor.id} could not be started again", error.message)
+
+    # -- ending
+
+    def _has_ended(self, session: OnTerminal, ended: Ended) -> None:
+        """A program has ended, asked to or not."""
+        if session in self._ending:
+            self._ending.remove(session)
+        is_expected = session.is_stopping
+        if self._sessions.get((session.group_id, session.actor_id)) is session:
+            del self._sessions[session.group_id, session.actor_id]
+        self._forget_child(session)
+        how = {"status": ended.status, "signal": ended.signal, "asked_to": is_expected}
+        self._log.info(f"{session.actor_id} of {session.group_id} ended: {how}")
+        self._note(session.group_id, session.actor_id, how)
+        if not is_expected and not self.is_over:
+            self._tell_of(session, ended)
+
+    def _forget_child(self, session: OnTerminal) -> None:
+        """Take it off the list, unless the actor has been started anew meanwhile."""
+        listed = next(
+            (each for each in self._children if (each.group, each.actor) == (session.group_id, session.actor_id)), None
+        )
+        if listed and listed.pid == session.terminal.pid:
+            self._children.remove(session.group_id, session.actor_id)
+
+    def _note(self, group_id: str, actor_id: str, how: dict[str, Any]) -> None:
+        """Write down that a program has ended, and how."""
+        try:
+            group = groupdesk.of(self._desk, group_id)
+            group.record([Said(EXITED, {"actor_id": actor_id, **how})], "system")
+            self._streams.pump([group_id])
+        except BbError as error:
+            self._log.error(f"that {actor_id} of {group_id} ended could not be recorded: {error.message}")
+
+    def _tell_of(self, session: OnTerminal, ended: Ended) -> None:
+        by = f"signal {ended.signal}" if ended.signal else f"status {ended.status}"
+        try:
+            group = groupdesk.of(self._desk, session.group_id)
+        except BbError:
+            return
+        self._warn(group, session.actor_id, f"{session.actor_id} has ended", f"Its program ended by itself, with {by}.")
+
+    def _warn(self, group: GroupDesk, actor_id: str, title: str, text: str) -> None:
+        """Tell the foreman, or the person when it is the foreman, that an actor does not run."""
+        foreman = next(
+            (actor.id for actor in group.actors() if actor.role == "foreman" and actor.id != actor_id), "user"
+        )
+        target = foreman if (group.id, foreman) in self._sessions else "user"
+        data = {
+            "kind": "status_change",
+            "priority": "high",
+            "title": title,
+            "message": text,
+            "target_actor_id": target,
+            "context": {"actor_id": actor_id},
+        }
+        group.record([Said(notify.NOTIFY, data)], "system")
+        self._streams.pump([group.id])
+
+    def close(self) -> None:
+        """Stop everything, for now: whoever is to run runs again under the next daemon."""
+        self.is_over = True
+        for key in list(self._sessions):
+            self.stop(*key)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing runs any more."""
+        return not self._sessions and not self._ending
+
+    @property
+    def has_work(self) -> bool:
+        return bool(self._sessions)
+
+    def sessions(self) -> Iterator[Session]:
+        yield from self._sessions.values()
+
+    # -- telling them
+
+    def _listen(self, group: GroupDesk) -> None:
+        channel = self._streams.channel(group)
+        if group.id not in self._ears:
+            self._ears[group.id] = lambda told: self._heard(group.id, told)
+        channel.overhear(self._ears[group.id])
+
+    def _heard(self, group_id: str, told: Told) -> None:
+        """Something was recorded in a group: those whom it is for get it typed."""
+        event = told.event
+        if event is None:
+            return
+        sessions = [each for each in self._sessions.values() if each.group_id == group_id]
+        if not sessions:
+            return
+        if event.kind == READ:
+            self._withdraw(group_id, event.data)
+            return
+        if event.kind not in ("chat.message", notify.NOTIFY) or not self._is_delivered(group_id, event.kind):
+            return
+        if mode_of(event.data) == "mail":
+            return  # it waits in the inbox, by its sender's wish
+        for session in sessions:
+            if isinstance(session, OnTerminal) and told.is_for(session.actor_id):
+                session.tell(event.envelope(), told.seq)
+
+    def _is_delivered(self, group_id: str, kind: str) -> bool:
+        """Active: all is delivered. Idle: messages are, notifications wait. Paused: nothing is; it is in the inbox."""
+        state = groupdesk.of(self._desk, group_id).group().state
+        return state == ACTIVE or (state != PAUSED and kind != notify.NOTIFY)
+
+    def _withdraw(self, group_id: str, data: dict[str, Any]) -> None:
+        session = self._sessions.get((group_id, str(data.get("actor_id"))))
+        if isinstance(session, OnTerminal):
+            group = groupdesk.of(self._desk, group_id)
+            post = group.spoken().post_or_none(str(data.get("event_id")))
+            if post:
+                session.has_read(post.seq)
+
+    # -- small things
+
+    def _terminal(self, group_id: str, actor_id: str) -> Terminal:
+        session = self._sessions.get((group_id, actor_id))
+        if not isinstance(session, OnTerminal):
+            raise groupdesk.ActorNotFound(f"{actor_id} has no terminal", actor_id=actor_id)
+        return session.terminal
+
+    def _headless(self, group_id: str, actor_id: str) -> Headless:
+        session = self._sessions.get((group_id, actor_id))
+        if not isinstance(session, Headless):
+            raise groupdesk.ActorNotFound(f"{actor_id} does not run without a terminal", actor_id=actor_id)
+        return session
+
+    def _read_observability(self) -> dict[str, Any]:
+        usual = {
+            "developer_mode": False,
+            "log_level": "INFO",
+            "components": {},
+            "terminal_transcript": {},
+            "terminal_ui": {},
+        }
+        try:
+            kept = jsontext.read(disk.read_small(os.path.join(self._folder, OBSERVABILITY)) or b"{}")
+        except ValueError:
+            return usual
+        level = kept.get("log_level") if isinstance(kept, dict) else None
+        return {**usual, **kept} if isinstance(kept, dict) and level in (None, *LEVELS) else usual
+
+
+def _kill(child: Child) -> None:
+    children.kill(child)
+
+
+class ObservabilityUpdateFailed(BbError):
+    """A log level is DEBUG, INFO, WARNING or ERROR."""
+
+    code = "OBSERVABILITY_UPDATE_FAILED"
+    exit_status = 2

@@ -1,0 +1,115 @@
+"""A daemon from beginning to end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+
+from bb.daemon.endpoint import LOG, Endpoint
+from bb.daemon.house import House
+from bb.daemon.log import Log
+from bb.daemon.loop import Loop
+from bb.daemon.server import Server
+from bb.daemon.streams import HEARTBEAT, Streams
+from bb.kernel import clock
+from bb.ledger import known as knowns
+from bb.ops.desk import Desk
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from bb.daemon.connection import Connection
+
+LAST_WORDS = 8.0  # seconds that programs have to end in, before the daemon does
+TIDY = 0.05  # seconds of quiet, after which the index of what was said is brought up to date
+CHECK_IDLE = 1.0
+
+
+class Daemon:
+    """One daemon, for one home directory."""
+
+    def __init__(self, env: Mapping[str, str], idle_seconds: float | None = None) -> None:
+        self.home = knowns.home(env)
+        self._env = env
+        self._idle_seconds = idle_seconds
+        self.endpoint = Endpoint(self.home, env)
+
+    def run(self) -> None:
+        """Serve until somebody ends it. Refuses where another daemon does already."""
+        self.endpoint.claim()
+        try:
+            self._serve()
+        finally:
+            self.endpoint.leave()
+
+    def _serve(self) -> None:
+        log = Log(os.path.join(self.endpoint.folder, LOG))
+        self._loop = loop = Loop()
+        self._desk = desk = Desk(self.home, self._env)
+        desk.is_served = True
+        self._streams = streams = Streams(loop)
+        self._house = house = House(self.home, loop, desk, streams, log)
+        desk.live = house
+        log.level = str(house.observability()["log_level"])
+        listener = self.endpoint.listen(desk.now())
+        self._server = Server(loop, listener, desk, streams, log, self._upgrade)
+        if self.endpoint.warning:
+            log.warning(self.endpoint.warning)
+            sys.stderr.write(f"WARNING: {self.endpoint.warning}\n")
+        log.info(f"listening, process {os.getpid()}")
+        self._heed_signals()
+        loop.later(0, house.begin)
+        loop.later(HEARTBEAT, self._heartbeat)
+        loop.later(CHECK_IDLE, self._check_idle)
+        loop.at_end_of_turn.append(self._check_over)
+        try:
+            loop.run()
+        finally:
+            self._end(log)
+
+    def _upgrade(self, op: str, connection: Connection, args: dict[str, Any]) -> None:
+        if op == "term_attach":
+            self._house.attach(connection, str(args["group_id"]), str(args["actor_id"]))
+
+    def _heed_signals(self) -> None:
+        def heard(*_: object) -> None:
+            self._house.shut_down()
+
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, heard)
+        if hasattr(signal, "SIGPIPE"):
+            signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+        signal.set_wakeup_fd(self._loop.ring, warn_on_full_buffer=False)
+
+    def _heartbeat(self) -> None:
+        self._streams.heartbeat(clock.text(self._desk.now()))
+        self._loop.later(HEARTBEAT, self._heartbeat)
+
+    def _check_idle(self) -> None:
+        quiet = time.monotonic() - self._server.last_asked
+        is_needed = self._server.is_busy or self._house.has_work
+        if self._idle_seconds is not None and not is_needed and quiet > self._idle_seconds:
+            self._house.shut_down()
+        self._loop.later(CHECK_IDLE, self._check_idle)
+
+    def _check_over(self) -> None:
+        if self._house.is_over:
+            self._loop.end()
+
+    def _end(self, log: Log) -> None:
+        """Answer who has asked, stop what runs, and go."""
+        self._server.close()
+        self._streams.close()
+        self._house.close()
+        deadline = time.monotonic() + LAST_WORDS
+        while not self._house.is_empty and time.monotonic() < deadline:
+            self._loop.later(0.05, lambda: None)
+            self._loop.turn()
+        self._desk.close()
+        signal.set_wakeup_fd(-1)
+        self._loop.close()
+        log.info("ended")

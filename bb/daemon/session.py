@@ -1,0 +1,186 @@
+"""One actor that runs: a program on a terminal, or one that runs by itself and says what it does."""
+
+from __future__ import annotations
+
+from bb.daemon import delivery
+from bb.daemon.loop import READ, WRITE
+from bb.daemon.terminal import GRACE, Terminal
+from bb.kernel import clock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from bb.daemon.loop import Loop, Timer
+    from bb.daemon.terminal import Ended
+    from bb.groups.profiles import Profile
+
+POLL = 0.5  # seconds between two looks whether a program has ended
+
+
+class Session:
+    """An actor that runs."""
+
+    def __init__(self, group_id: str, actor_id: str, started_at: int) -> None:
+        self.group_id = group_id
+        self.actor_id = actor_id
+        self.started_at = started_at
+        self.last_output_at: int | None = None
+
+    def stop(self) -> None:
+        """Ask it to end."""
+
+
+class Headless(Session):
+    """An actor that looks into its inbox by itself."""
+
+    def __init__(self, group_id: str, actor_id: str, started_at: int) -> None:
+        super().__init__(group_id, actor_id, started_at)
+        self._state: dict[str, Any] = {"status": "idle", "current_task_id": None, "last_message_id": None}
+        self._updated_at = started_at
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "v": 1,
+            "group_id": self.group_id,
+            "actor_id": self.actor_id,
+            **self._state,
+            "started_at": clock.text(self.started_at),
+            "updated_at": clock.text(self._updated_at),
+        }
+
+    def change(self, now: int, changes: Mapping[str, Any]) -> dict[str, Any]:
+        self._state |= changes
+        self._updated_at = now
+        return self.state()
+
+
+class OnTerminal(Session):
+    """A program on a terminal, and the messages that wait until they can be typed to it."""
+
+    def __init__(
+        self,
+        group_id: str,
+        actor_id: str,
+        profile: Profile,
+        terminal: Terminal,
+        loop: Loop,
+        now: Callable[[], int],
+        ended: Callable[[OnTerminal, Ended], None],
+    ) -> None:
+        super().__init__(group_id, actor_id, now())
+        self.terminal = terminal
+        self.queue = delivery.Queue(self.started_at)
+        self.places: dict[str, int] = {}  # of messages that wait, in the course
+        self.is_stopping = False
+        self._submit = profile.submit
+        self._loop = loop
+        self._now = now
+        self._ended = ended
+        self._timer: Timer | None = None
+        self._kill: Timer | None = None
+        self._poll_timer: Timer | None = None
+        self._watch()
+        self._poll()
+
+    # -- its terminal
+
+    def _watch(self) -> None:
+        if not self.terminal.has_hung_up:
+            self._loop.watch(self.terminal.fd, READ | (WRITE if self.terminal.wants_write else 0), self._ready)
+
+    def _ready(self, events: int) -> None:
+        if events & WRITE:
+            self.terminal.flush()
+        if events & READ and self.terminal.read():
+            self.last_output_at = self._now()
+            self.queue.heard(self.last_output_at)
+            self.schedule()
+        if self.terminal.has_hung_up:
+            self._loop.forget(self.terminal.fd)
+            self._loop.soon(self._poll)
+        else:
+            self._watch()
+
+    def write(self, octets: bytes) -> bool:
+        """Type something; whether there was room for it."""
+        is_taken = self.terminal.write(octets)
+        self._watch()
+        return is_taken
+
+    # -- how it ends
+
+    def stop(self) -> None:
+        self.is_stopping = True
+        if self._timer:
+            self._timer.cancel()
+        self.terminal.stop()
+        self._kill = self._loop.later(GRACE / 1000, self.terminal.kill)
+
+    def end_now(self) -> bool:
+        """End it at once, and wait no longer than a moment; whether it has ended."""
+        self.terminal.kill()
+        return self.terminal.poll() is not None
+
+    def _poll(self) -> None:
+        if self._poll_timer:
+            self._poll_timer.cancel()
+        ended = self.terminal.poll()
+        if ended is None:
+            self._poll_timer = self._loop.later(POLL / 10 if self.is_stopping else POLL, self._poll)
+            return
+        for timer in (self._timer, self._kill):
+            if timer:
+                timer.cancel()
+        if self.terminal.fd >= 0:
+            self._loop.forget(self.terminal.fd)
+        self.terminal.close()
+        self._ended(self, ended)
+
+    # -- what it is told
+
+    def tell(self, event: Mapping[str, Any], seq: int) -> None:
+        """Let a message wait until it can be typed."""
+        if self.queue.add(str(event["id"]), delivery.rendered(event)):
+            self.places[str(event["id"])] = seq
+            self.schedule()
+
+    def has_read(self, seq: int) -> None:
+        """The actor has read up to a place: nobody needs to type that any more."""
+        for event in [event for event, place in self.places.items() if place <= seq]:
+            del self.places[event]
+            self.queue.withdraw(event)
+
+    def schedule(self) -> None:
+        """Type what waits as soon as that may be."""
+        now = self._now()
+        at = self.queue.next_at(now)
+        if self._timer:
+            self._timer.cancel()
+        self._timer = None if at is None or self.is_stopping else self._loop.later(max(at - now, 0) / 1000, self._type)
+
+    def _type(self) -> None:
+        self._timer = None
+        if self.is_stopping or self.terminal.has_hung_up:
+            return
+        given = self.queue.take(self._now(), self.terminal.shown)
+        if given:
+            steps = delivery.typed(given.text, self._submit, self.terminal.wants_paste)
+            if not self.write(steps[0][1]):
+                self.queue.put_back(given, self._now())
+            else:
+                for event in given.ids:
+                    self.places.pop(event, None)
+                self._type_on(steps[1:])
+        self.schedule()
+
+    def _type_on(self, steps: list[tuple[int, bytes]]) -> None:
+        if steps and not self.is_stopping:
+            (wait, octets), *rest = steps
+
+            def go_on() -> None:
+                self.write(octets)
+                self._type_on(rest)
+
+            self._loop.later(wait / 1000, go_on)
