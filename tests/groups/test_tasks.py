@@ -293,6 +293,13 @@ def test_a_checklist_takes_the_place_of_the_one_before():
     assert clone.task()["checklist"] == []
 
 
+def test_a_step_is_marked_on_the_checklist_that_comes_with_it():
+    clone = made(create(checklist=[{"text": "a"}]))
+    clone.sync(update(checklist=[{"id": "x", "text": "b"}], step_id="x", step_status="done"))
+    assert clone.task()["checklist"] == [{"id": "x", "text": "b", "status": "done"}]
+    assert refusal(clone, update(checklist=[], step_id="x", step_status="done")).details["path"] == "$.ops[0].step_id"
+
+
 # -- circles
 
 
