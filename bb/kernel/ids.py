@@ -15,11 +15,8 @@ IN_AGENT_ID = LOWER + DIGITS + "-"
 IN_ACTOR_ID = IN_AGENT_ID + LOWER.upper() + "_"
 
 PERSON = "user"  # the human principal of CCCS: whoever steers the agents here
-SYSTEM = "system"
-SERVICE = "svc:"  # what a service's name begins with
 AGENT_LENGTH = range(3, 49)
 ACTOR_LENGTH = range(1, 49)
-SERVICE_LENGTH = range(5, 129)
 WRITER_LENGTH = 12
 
 # Principals that CCCS and CCCC give a meaning of their own, and names that a Windows file system refuses: an agent
@@ -81,14 +78,9 @@ def is_actor_id(text: str) -> bool:
     )
 
 
-def is_service(text: str) -> bool:
-    """Whether TEXT names a service, a program that is no actor: `svc:com.example.bot`."""
-    return len(text) in SERVICE_LENGTH and text.startswith(SERVICE) and text.isascii() and text.isprintable()
-
-
 def is_principal(value: object) -> bool:
-    """Whether VALUE names somebody in whose name things are recorded: an actor, the person, the system, a service."""
-    return type(value) is str and (value in (PERSON, SYSTEM) or is_actor_id(value) or is_service(value))
+    """Whether VALUE names somebody who can hold things and be told things: an actor, or the person."""
+    return type(value) is str and (value == PERSON or is_actor_id(value))
 
 
 def is_writer_id(text: str) -> bool:
