@@ -23,7 +23,7 @@ from bb.ledger import known as knowns
 from bb.messaging import notify
 from bb.messaging.chat import READ, mode_of
 from bb.messaging.facts import Said
-from bb.ops import groupdesk
+from bb.ops import catalogue, groupdesk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,6 +62,13 @@ class House:
         self._ears: dict[str, Callable[[Told], None]] = {}
         self.is_over = False
         self._observability = self._read_observability()
+        self._about = {
+            "version": bb.__version__,
+            "pid": os.getpid(),
+            "ipc_v": 1,
+            "implementation": "bb",
+            "capabilities": {"events_stream": True, **{op.name: True for op in catalogue.everything()}},
+        }
 
     # -- what ops ask for (`ops/live.py`)
 
@@ -113,16 +120,7 @@ class House:
         return self._headless(group_id, actor_id).change(now, changes)
 
     def about(self) -> dict[str, Any]:
-        from bb.ops import catalogue  # noqa: PLC0415
-
-        able = {op.name: True for op in catalogue.everything()}
-        return {
-            "version": bb.__version__,
-            "pid": os.getpid(),
-            "ipc_v": 1,
-            "implementation": "bb",
-            "capabilities": {"events_stream": True, **able},
-        }
+        return self._about
 
     def observability(self) -> dict[str, Any]:
         return self._observability

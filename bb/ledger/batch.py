@@ -2,6 +2,7 @@
 
 The journal's lock is taken when something is recorded for the first time, and let go at the end, when all of it is on
 the disk. So decisions within a batch see each other, nobody else comes between them, and the disk is waited for once.
+What others have recorded is looked for once in a batch, and once more when the lock has been taken.
 """
 
 from __future__ import annotations
@@ -20,42 +21,61 @@ class Batch:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._journal: Journal | None = None
         self._lock: Lock | None = None
         self._end = (0, 0)
+        self.journal: Journal | None = None  # the one that is held
+        self.is_current = False  # whether the index has been brought up to date in this batch
+        self.has_recorded = False
 
-    def on(self, journal: Journal) -> _Held:
-        """Hold the lock of JOURNAL, from the first record on."""
-        if self._lock is None:
+    def hold(self, journal: Journal) -> Journal:
+        """The journal to record in, its lock held from the first time on."""
+        if self.journal is None:
             lock = journal.lock()
             lock.__enter__()
-            self._journal, self._lock = journal, lock
+            self._lock, self.journal, self.is_current = lock, journal, False
+            journal.keep()
             journal.mend()
             self._end = journal.end()
-        return _Held()
-
-    @property
-    def has_recorded(self) -> bool:
-        """Whether there is anything to wait for."""
-        return self._journal is not None and self._journal.end() != self._end
+        return self.journal
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._store.end_batch()
-        if self._lock is None or self._journal is None:
+        if self._lock is None or self.journal is None:
             return
         try:
             if self.has_recorded:
-                self._journal.sync(self._end)
+                self.journal.sync(self._end)
         finally:
             self._lock.__exit__()
 
 
-class _Held:
-    """A lock that is let go later."""
+class Alone:
+    """One record by itself: `with Alone(journal) as journal:` holds the journal's lock."""
 
-    def __enter__(self) -> None: ...
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._lock = journal.lock()
+
+    def __enter__(self) -> Journal:
+        self._lock.__enter__()
+        self._journal.keep()
+        self._journal.mend()
+        return self._journal
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.__exit__()
+
+
+class Within:
+    """One record of several, in a batch that goes on afterwards."""
+
+    def __init__(self, batch: Batch, journal: Journal) -> None:
+        self._journal = batch.hold(journal)
+
+    def __enter__(self) -> Journal:
+        return self._journal
 
     def __exit__(self, *_: object) -> None: ...

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sqlite3 import Cursor
     from typing import Any
 
+    from bb.coordination.facts import Redacted
     from bb.ledger.journal import Journal, Position
     from bb.ledger.line import Link
     from bb.ledger.reader import Progress
@@ -90,6 +91,7 @@ class Index:
         self.is_in_memory = False
         self._found_hidden: dict[str, frozenset[str]] = {}
         self._journals: Sequence[Journal] = ()
+        self._changes: dict[str, int] = {}  # by fold, how often we have changed something
         self.rebuilt = 0  # how often it had to be made anew meanwhile
         self._connection = self._open()
 
@@ -265,6 +267,37 @@ class Index:
             self._start_over(sqlite3.DatabaseError(str(error)))
             self._catch_up(journals, progress)
 
+    def read_on(self, journal: Journal) -> None:
+        """Read what was just recorded in JOURNAL, the others being read already."""
+        if self.is_in_memory:
+            self.catch_up(self._journals)
+            return
+        try:
+            self._connection.execute("begin immediate")
+            with _Transaction(self._connection):
+                self._refuse_another_version()
+                reader = Reader(self._connection, 0, None, self.hidden())
+                with reader:
+                    reader.read(journal)
+            self.folded(reader)
+            for fact in reader.redacted:
+                self._hide(fact)
+        except (Replaced, sqlite3.DatabaseError, ValueError):
+            self.catch_up(self._journals)
+            return
+        if any(_is_readable(self._journals, fact.event) for fact in reader.redacted):
+            self.rebuild(self._journals)  # what was taken back has been folded
+
+    def folded(self, reader: Reader) -> None:
+        """Remember of which folds READER has changed something."""
+        for fold in reader.folds():
+            self._changes[fold] = self._changes.get(fold, 0) + 1
+
+    def version_of(self, fold: str) -> tuple[int, int, int]:
+        """What is another once anything of a fold may have changed, through us or anybody else."""
+        (data,) = self._connection.execute("pragma data_version").fetchone()
+        return self.rebuilt, data, self._changes.get(fold, 0)
+
     def start_from(self, links: Mapping[str, Link], rows: Iterable[tuple[str, str, Any]]) -> None:
         """Begin with the states of ROWS, which the lines up to LINKS have come to, as if those had been read."""
         execute = self._connection.executemany
@@ -326,10 +359,13 @@ class Index:
         with reader:
             for journal, _ in unread:
                 reader.read(journal)
+        self.folded(reader)
         for fact in reader.redacted:
-            wishes = self._found_hidden.get(fact.event, frozenset())
-            self._found_hidden[fact.event] = wishes | {fact.agent}
+            self._hide(fact)
         return not any(_is_readable(journals, fact.event) for fact in reader.redacted if fact.event not in known)
+
+    def _hide(self, fact: Redacted) -> None:
+        self._found_hidden[fact.event] = self._found_hidden.get(fact.event, frozenset()) | {fact.agent}
 
     def hidden(self) -> dict[str, frozenset[str]]:
         """The events that were taken back, and by whose wish."""

@@ -54,9 +54,18 @@ class Journal:
         self.writer = writer
         self.folder = os.path.join(store, "j", writer)
         self.torn = os.path.join(store, "torn")
+        # What holds as long as nobody else can write here: the segments, and the last link.
+        self._kept: list[Segment] | None = None
+        self._last: Link | None = None
+
+    def keep(self) -> None:
+        """From now on nobody else writes here: what was looked up once need not be looked up again."""
+        self._kept = self.segments()
 
     def segments(self) -> list[Segment]:
         """The segments, oldest first."""
+        if self._kept is not None:
+            return self._kept
         stems = [name[: -len(SUFFIX)] for name in disk.names(self.folder) if name.endswith(SUFFIX)]
         return [
             Segment(int(stem), os.path.join(self.folder, stem + SUFFIX))
@@ -251,7 +260,7 @@ class Journal:
         """
         self.mend()
         segments = self.segments()
-        link = self._tail(segments)
+        link = self._last or self._tail(segments)
         recorded = list(events(link))
         first, octets = link.n + 1, b""
         for event in recorded:
@@ -259,6 +268,7 @@ class Journal:
             octets += raw
         if octets:
             self._write(segments[-1] if segments else None, first, octets, is_synced=is_synced)
+            self._last = link if self._kept is not None else None
         return recorded
 
     def end(self) -> tuple[int, int]:
@@ -292,7 +302,7 @@ class Journal:
     def mend(self) -> bool:
         """Finish or put aside a torn last line; whether there was one. The lock must be held."""
         segments = self.segments()
-        if not segments or segments[-1].is_whole():
+        if self._last or not segments or segments[-1].is_whole():
             return False
         segment = segments[-1]
         end = last_line_feed(segment)
@@ -344,6 +354,8 @@ class Journal:
                 os.close(fd)
         except OSError as error:
             raise disk.refusal(error) from error
+        if is_new and self._kept is not None:
+            self._kept.append(Segment(first, path))
 
 
 def _on_file(path: str, do: Callable[[int], None]) -> None:

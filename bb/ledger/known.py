@@ -121,6 +121,15 @@ def read(home: str, group_id: str) -> Known | None:
     return known
 
 
+def stamp(home: str, group_id: str) -> tuple[int, int] | None:
+    """What is another once something else is known of a group; None when it is unknown."""
+    try:
+        status = os.stat(os.path.join(folder(home, group_id), FILE))
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns
+
+
 def write(home: str, known: Known) -> None:
     """Remember KNOWN. Nobody else may read it: what actors are given in their environment is often secret."""
     path = folder(home, known.group_id)

@@ -185,6 +185,10 @@ class Reader:
                 heads[other] = head
         self._connection.execute("insert into merged values (?, ?, ?, ?)", (writer, n, count, jsontext.dumps(heads)))
 
+    def folds(self) -> set[str]:
+        """The folds of which something has changed."""
+        return {fold for fold, _ in self._states}
+
     def __enter__(self) -> None:
         self._undisturbed = self._bulk.Undisturbed() if self._bulk else None
         if self._undisturbed:

@@ -165,16 +165,16 @@ class _Upto(Journal):
 
     def __init__(self, store: str, writer: str, last: int) -> None:
         super().__init__(store, writer)
-        self._last = last
+        self._final = last
 
     def read(self, start: Position | None = None) -> Iterator[tuple[Segment, int, Block]]:
         n = 0
         for segment, offset, block in super().read(start):
             n += block.octets.count(b"\n")
-            if n < self._last:
+            if n < self._final:
                 yield segment, offset, block
                 continue
-            kept = block.octets.split(b"\n")[: len(block.lines()) - (n - self._last)]
+            kept = block.octets.split(b"\n")[: len(block.lines()) - (n - self._final)]
             yield segment, offset, Block(b"".join(raw + b"\n" for raw in kept))
             return
 

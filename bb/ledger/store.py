@@ -16,7 +16,7 @@ from bb.kernel.errors import BbError, Conflict, NotFound, Refused
 from bb.kernel.event import REQUEST, Event
 from bb.ledger import clone, disk, kinds, origin, writers
 from bb.ledger import line as lines
-from bb.ledger.batch import Batch
+from bb.ledger.batch import Alone, Batch, Within
 from bb.ledger.index import Index
 from bb.ledger.journal import Journal, LedgerDamaged
 from bb.ledger.lock import Lock
@@ -84,6 +84,7 @@ class Store:
         self.writer = writers.ours(self._journals_path, self._clone.writer) if self._clone else None
         self._index: Index | None = None
         self._batch: Batch | None = None
+        self._is_sure: str | None = None  # by which lock file we know that our writer is ours
         self.has_recorded = False
 
     @property
@@ -114,8 +115,11 @@ class Store:
         return [Journal(self.path, writer) for writer in writers.all_in(self._journals_path)]
 
     def caught_up(self) -> Index:
-        """The index, having read all there is."""
-        self.index.catch_up(self.journals(), self.progress)
+        """The index, having read all there is; within a batch, all there was when it was last looked."""
+        if self._batch is None or not self._batch.is_current:
+            self.index.catch_up(self.journals(), self.progress)
+            if self._batch:
+                self._batch.is_current = True
         return self.index
 
     def damages(self) -> list[Damage]:
@@ -241,11 +245,10 @@ class Store:
         self.clone.may_write()
         self._ensure_writer()
         # What has come lately is folded under the lock, one process at a time; a long way is gone before it.
-        if self.index.behind(self.journals()) > FAR_BEHIND:
+        if (self._batch is None or not self._batch.is_current) and self.index.behind(self.journals()) > FAR_BEHIND:
             self.caught_up()
-        journal = Journal(self.path, self._own())
-        with self._batch.on(journal) if self._batch else journal.lock():
-            journal.mend()
+        own = Journal(self.path, self._own())
+        with Within(self._batch, own) if self._batch else Alone(own) as journal:
             index = self.caught_up()
             self.refuse_damage()
             if key and (earlier := self._earlier(index, key, now, window)):
@@ -281,7 +284,9 @@ class Store:
 
             recorded = journal.append(events, lambda: lines.salt(os.urandom(5)), is_synced=self._batch is None)
             self.has_recorded = True
-            self._fold_own()
+            if self._batch:
+                self._batch.has_recorded = True
+            self._fold(journal)
         return [event for event in recorded if event.kind != kinds.MERGED]
 
     def _earlier(self, index: Index, key: tuple[str, str], now: int, window: int | None) -> list[Event]:
@@ -301,13 +306,13 @@ class Store:
         """From now on, every record is synced by itself."""
         self._batch = None
 
-    def _fold_own(self) -> None:
+    def _fold(self, journal: Journal) -> None:
         """Let the index know what was just recorded, while nobody else is at it.
 
         It is recorded whatever becomes of this, so a failure is left for the next reader to meet.
         """
         try:
-            self.caught_up()
+            self.index.read_on(journal)
         except (BbError, sqlite3.Error):
             return
 
@@ -319,11 +324,14 @@ class Store:
     def _ensure_writer(self) -> None:
         """A copied store, or one shared with another kernel, gets a writer of its own before it is written to."""
         before = self.writer
+        if before is not None and self._is_sure == writers.lock_of(self._journals_path, before):
+            return  # its lock file is the one by which we knew that it is ours
         self.writer = writers.ours(self._journals_path, before or self.clone.writer)
         if self.writer is None:
             with self._store_lock():  # two processes must not find themselves in a copy at once
                 self.writer = writers.ours(self._journals_path)
                 self.writer = self.writer or writers.mint(self._journals_path, writers.new_id())
+        self._is_sure = writers.lock_of(self._journals_path, self.writer)
         if self.writer != before:
             self.close()
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 LOCK, OWNER = "lock", "owner.json"
+NO_LOCK = "none"
 
 
 class Owner(Record):
@@ -95,13 +96,21 @@ def _write_owner(folder: str, owner: Owner) -> None:
     disk.replace(os.path.join(folder, OWNER), jsontext.dumps(owner.as_dict()).encode(), durable=True)
 
 
+def lock_of(journals: str, writer: str) -> str:
+    """What tells the lock file of a writer from any copy of it."""
+    try:
+        lock = os.stat(os.path.join(journals, writer, LOCK))
+    except OSError:
+        return NO_LOCK
+    return f"{lock.st_ino}:{lock.st_ctime_ns}"
+
+
 def _here(folder: str) -> Owner:
     """What an owner record would say if we wrote it now."""
-    try:
-        lock = os.stat(os.path.join(folder, LOCK))
-    except OSError:
-        return Owner(machine="", boot="", lock="none")
-    return Owner(machine=_machine(), boot=_boot(), lock=f"{lock.st_ino}:{lock.st_ctime_ns}")
+    lock = lock_of(*os.path.split(folder))
+    if lock == NO_LOCK:
+        return Owner(machine="", boot="", lock=NO_LOCK)
+    return Owner(machine=_machine(), boot=_boot(), lock=lock)
 
 
 def _machine() -> str:

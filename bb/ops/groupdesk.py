@@ -20,7 +20,7 @@ from bb.messaging.recipients import Member
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any
+    from typing import Any, TypeVar
 
     from bb.coordination.roster import Agent
     from bb.groups.group import Group
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from bb.ledger.kinds import Fact
     from bb.ledger.store import Store
     from bb.ops.desk import Desk
+
+    T = TypeVar("T")
 
 
 class MissingGroupId(Usage):
@@ -59,6 +61,8 @@ class GroupDesk:
         self.known = known
         self.store = store
         self.talk = Talk(store)
+        self._made: dict[str, tuple[tuple[int, int, int], Any]] = {}
+        self.is_as_known = knowns.stamp(knowns.home(desk.env), known.group_id)
 
     @property
     def id(self) -> str:
@@ -70,7 +74,17 @@ class GroupDesk:
 
     def group(self, index: Index | None = None) -> Group:
         """The group as it stands."""
-        return group.group((index or self.index()).state(group.NAME, group.ENTRY))
+        index = index or self.index()
+        return self._kept(index, group.NAME, lambda: group.group(index.state(group.NAME, group.ENTRY)))
+
+    def _kept(self, index: Index, fold: str, make: Callable[[], T]) -> T:
+        """What MAKE makes of a fold, made anew only when something of the fold may have changed."""
+        version = index.version_of(fold)
+        kept = self._made.get(fold)
+        if kept is None or kept[0] != version:
+            kept = self._made[fold] = (version, make())
+        found: T = kept[1]
+        return found
 
     def settings(self) -> dict[str, Any]:
         """Every setting, as it was set or as it is unless set."""
@@ -80,10 +94,8 @@ class GroupDesk:
 
     def actors(self, index: Index | None = None) -> list[Actor]:
         """Those in the group, in the order of joining, each with its role."""
-        agents = roster.in_order((index or self.index()).states(roster.NAME))
-        found = [(agent, profile_of(agent)) for agent in agents]
-        role = actors.roles([(agent.agent_id, profile.enabled) for agent, profile in found])
-        return [Actor(agent, profile, role[agent.agent_id]) for agent, profile in found]
+        index = index or self.index()
+        return self._kept(index, roster.NAME, lambda: _actors(index))
 
     def members(self, index: Index | None = None) -> list[Member]:
         """The same, as far as messages are concerned."""
@@ -178,6 +190,13 @@ class GroupDesk:
         return scoping.key_of(self, path)
 
 
+def _actors(index: Index) -> list[Actor]:
+    agents = roster.in_order(index.states(roster.NAME))
+    found = [(agent, profile_of(agent)) for agent in agents]
+    role = actors.roles([(agent.agent_id, profile.enabled) for agent, profile in found])
+    return [Actor(agent, profile, role[agent.agent_id]) for agent, profile in found]
+
+
 class ActorNotFound(NotFound):
     """There is no such actor in the group."""
 
@@ -235,12 +254,16 @@ def of(desk: Desk, group_id: Any) -> GroupDesk:
 
 def _is_current(desk: Desk, found: GroupDesk) -> bool:
     """Whether what is known of a group is what it was: another process may have attached it elsewhere since."""
-    known = knowns.read(knowns.home(desk.env), found.id)
+    home = knowns.home(desk.env)
+    stamp = knowns.stamp(home, found.id)
+    if stamp is not None and stamp == found.is_as_known:
+        return True
+    known = knowns.read(home, found.id)
     if known is None or known.common != found.known.common or not found.store.exists:
         found.store.close()
         del desk.groups[found.id]
         return False
-    found.known = known
+    found.known, found.is_as_known = known, stamp
     return True
 
 
