@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from bb.daemon.connection import Connection
 
 LAST_WORDS = 8.0  # seconds that programs have to end in, before the daemon does
-TIDY = 0.05  # seconds of quiet, after which the index of what was said is brought up to date
 CHECK_IDLE = 1.0
 
 

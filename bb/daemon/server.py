@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.daemon.log import Log
-    from bb.daemon.loop import Loop
+    from bb.daemon.loop import Loop, Timer
     from bb.daemon.streams import Streams
     from bb.kernel.errors import BbError as Refusal
     from bb.ledger.batch import Batch
@@ -39,6 +39,7 @@ AT_ONCE = 64  # requests decided in one turn
 WORKERS = 4
 SPARE_FILES = 200  # file handles for everything but clients
 MOST_CLIENTS = 8000
+TIDY = 0.1  # seconds after something was recorded
 SWEEP = 2.0  # seconds between two looks for clients that have been silent for too long
 PATIENCE = 2.0  # seconds that the loop waits for a lock that another process holds
 
@@ -100,6 +101,7 @@ class Server:
         self._clients: set[Connection] = set()
         self._workers: ThreadPoolExecutor | None = None
         self._working = 0
+        self._tidying: Timer | None = None
         self._most = _most_clients()
         self.last_asked = time.monotonic()
         self.ops = {op.name: op for op in catalogue.everything()}
@@ -173,6 +175,17 @@ class Server:
         for each in asked:
             self._release(each)
         self._streams.pump(recorded)
+        if recorded and (self._tidying is None or self._tidying.do is None):
+            self._tidying = self._loop.later(TIDY, self._tidy)
+
+    def _tidy(self) -> None:
+        """Bring what was said up to date while nobody waits for it, so that whoever asks next need not."""
+        self._tidying = None
+        for group in list(self._desk.groups.values()):
+            try:
+                group.talk.catch_up()
+            except BbError as refusal:
+                self._log.debug(f"{group.id}: {refusal.message}")
 
     def _decide(self, asked: Asked) -> None:
         try:
