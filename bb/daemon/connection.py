@@ -45,14 +45,24 @@ class Connection:
         self.since = time.monotonic()
         self.is_open = True
         self.is_upgraded = False
-        self._is_asked = False
+        self._is_asked = self._is_watched = False
 
     # -- what comes
 
     def start(self) -> None:
         """Read what may have come with the connection already."""
-        self._loop.watch(self._socket.fileno(), READ, self._ready)
-        self._read()
+        self._read()  # most clients have sent it all by now
+        if self.is_open and not self._is_asked and not self._is_last:
+            self._watch(READ)
+
+    def _watch(self, events: int) -> None:
+        self._is_watched = True
+        self._loop.watch(self._socket.fileno(), events, self._ready)
+
+    def _unwatch(self) -> None:
+        if self._is_watched:
+            self._is_watched = False
+            self._loop.forget(self._socket.fileno())
 
     def _ready(self, events: int) -> None:
         if events & WRITE:
@@ -89,9 +99,9 @@ class Connection:
         """The client will send no more. It may still want its answer."""
         rest = self._framer.rest if self._framer else b""
         if self._is_asked:
-            self._loop.forget(self._socket.fileno())  # or it would be ready for ever
+            self._unwatch()  # or it would be ready for ever
             if self._unsent:
-                self._loop.watch(self._socket.fileno(), WRITE, self._ready)
+                self._watch(WRITE)
         elif rest:
             self._framer = None
             self.refuse(cccc.BadRequest("the request has no line feed at its end"))
@@ -162,9 +172,9 @@ class Connection:
                 self.close()
             else:
                 reading = 0 if self._is_last else READ
-                self._loop.watch(self._socket.fileno(), reading | WRITE, self._ready)
+                self._watch(reading | WRITE)
         elif self.is_upgraded:
-            self._loop.watch(self._socket.fileno(), READ, self._ready)
+            self._watch(READ)
         return len(self._unsent)
 
     def end(self) -> None:
@@ -181,7 +191,7 @@ class Connection:
         if not self.is_open:
             return
         self.is_open = False
-        self._loop.forget(self._socket.fileno())
+        self._unwatch()
         self._socket.close()
         self._unsent.clear()
         if self.ended:

@@ -174,6 +174,8 @@ class Server:
         recorded = self._settle(asked, batches)
         for each in asked:
             self._release(each)
+        for group_id in recorded & self._desk.groups.keys():
+            self._desk.groups[group_id].has_recorded()
         self._streams.pump(recorded)
         if recorded and (self._tidying is None or self._tidying.do is None):
             self._tidying = self._loop.later(TIDY, self._tidy)

@@ -26,17 +26,25 @@ class Batch:
         self.journal: Journal | None = None  # the one that is held
         self.is_current = False  # whether the index has been brought up to date in this batch
         self.has_recorded = False
+        self.is_behind = False  # whether the index lacks what was recorded here
 
     def hold(self, journal: Journal) -> Journal:
         """The journal to record in, its lock held from the first time on."""
         if self.journal is None:
             lock = journal.lock()
             lock.__enter__()
-            self._lock, self.journal, self.is_current = lock, journal, False
+            self._lock, self.journal = lock, journal
             journal.keep()
             journal.mend()
             self._end = journal.end()
+            # Somebody may have recorded something between our look and the lock.
+            self.is_current = self.is_current and self._store.has_read(journal)
         return self.journal
+
+    def must_fold(self) -> bool:
+        """Whether something was recorded that the index does not know yet; asked once, it is the asker's to do."""
+        must, self.is_behind = self.is_behind, False
+        return must
 
     def __enter__(self) -> Self:
         return self

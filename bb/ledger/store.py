@@ -119,8 +119,16 @@ class Store:
         if self._batch is None or not self._batch.is_current:
             self.index.catch_up(self.journals(), self.progress)
             if self._batch:
-                self._batch.is_current = True
+                self._batch.is_current, self._batch.is_behind = True, False
+        elif self._batch.journal and self._batch.must_fold():
+            self._fold(self._batch.journal)
         return self.index
+
+    def has_read(self, journal: Journal) -> bool:
+        """Whether the index has read our JOURNAL to its end."""
+        segments, position = journal.segments(), self.index.position(journal.writer)
+        last = segments[-1] if segments else None
+        return last is not None and (last.first, last.size()) == (position.segment, position.offset)
 
     def damages(self) -> list[Damage]:
         """What is broken in the journals, but for those that were retired because of it."""
@@ -285,8 +293,10 @@ class Store:
             recorded = journal.append(events, lambda: lines.salt(os.urandom(5)), is_synced=self._batch is None)
             self.has_recorded = True
             if self._batch:
-                self._batch.has_recorded = True
-            self._fold(journal)
+                # Whoever decides next needs to know it. Where nobody does, the answer need not wait for that.
+                self._batch.has_recorded = self._batch.is_behind = True
+            else:
+                self._fold(journal)
         return [event for event in recorded if event.kind != kinds.MERGED]
 
     def _earlier(self, index: Index, key: tuple[str, str], now: int, window: int | None) -> list[Event]:

@@ -176,6 +176,13 @@ class GroupDesk:
         self.talk.catch_up()
         return self.talk
 
+    def has_recorded(self) -> None:
+        """Let the index know what was recorded, should it not yet. It is on the disk whatever becomes of this."""
+        try:
+            self.store.caught_up()
+        except BbError:
+            return
+
     def remember(self, known: Known) -> None:
         """Know something else of the group on this machine from now on."""
         knowns.write(knowns.home(self.desk.env), known)
