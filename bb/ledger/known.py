@@ -136,11 +136,26 @@ def write(home: str, known: Known) -> None:
     disk.make_folder(path)
     written = {"common": known.common, "scopes": known.scopes, "env": known.env}
     disk.replace(os.path.join(path, FILE), jsontext.dumps(written).encode() + b"\n", durable=True, mode=0o600)
+    _lead_to_blobs(path, known)
+
+
+def _lead_to_blobs(path: str, known: Known) -> None:
+    """Clients of CCCC put attachments into the group's `state/blobs` by themselves; they lie beside the ledger."""
+    link, folder = os.path.join(path, "state", "blobs"), os.path.join(known.store, "blobs")
+    disk.make_folder(os.path.dirname(link))
+    disk.make_folder(folder)
+    try:
+        if os.path.islink(link):
+            os.unlink(link)
+        os.symlink(folder, link)
+    except OSError:
+        return  # a system without links, or a folder of somebody else's: `blob.put` works all the same
 
 
 def forget(home: str, group_id: str) -> None:
     """Know nothing of a group any more; its own ledger goes too, a repository's stays."""
     disk.remove_if_there(os.path.join(folder(home, group_id), FILE))
+    disk.remove_if_there(os.path.join(folder(home, group_id), "state", "blobs"))  # where it leads to stays
     disk.remove_folder(folder(home, group_id))
 
 

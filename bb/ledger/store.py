@@ -295,7 +295,7 @@ class Store:
             if self._batch:
                 # Whoever decides next needs to know it. Where nobody does, the answer need not wait for that.
                 self._batch.has_recorded = self._batch.is_behind = True
-            else:
+            if self._batch is None or heads:
                 self._fold(journal)
         return [event for event in recorded if event.kind != kinds.MERGED]
 
@@ -405,7 +405,9 @@ class Store:
 
     def places(self) -> Places:
         """Where events stand in this clone's own order."""
-        return Places(self.path, self.writer, self.caught_up().markers())
+        # What a batch has recorded last, the index may not know yet; but it knows every marker.
+        index = self.index if self._batch and self._batch.is_current else self.caught_up()
+        return Places(self.path, self.writer, index.markers())
 
 
 def _backwards(

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from bb.ops.groupdesk import GroupDesk
 
 TITLE_LENGTH, TOPIC_LENGTH = 200, 10_000
+AT_A_TERMINAL = "cli"  # what clients of CCCC call whoever attaches a directory, and mean the person
 
 
 class GroupUpdateFailed(Usage):
@@ -111,7 +112,8 @@ def attach(
     A repository's ledger is the group's ledger: commands in the repository and clients of the daemon see one truth.
     Without --group-id the group is the one that the directory belongs to already, or a new one.
     """
-    group, key = scoping.attach(desk, path, str(group_id) if group_id else None, by)
+    who = None if by == AT_A_TERMINAL else by
+    group, key = scoping.attach(desk, path, str(group_id) if group_id else None, who)
     return {"group_id": group.id, "scope_key": key, "title": group.group().title}
 
 

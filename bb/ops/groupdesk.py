@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 
+MOST_OPEN = 60  # groups whose index is kept open
+
+
 class MissingGroupId(Usage):
     """The request names no group."""
 
@@ -277,6 +280,8 @@ def _is_current(desk: Desk, found: GroupDesk) -> bool:
 def _opened(desk: Desk, known: Known) -> GroupDesk:
     store = desk.store_at(known.place)
     store.must_exist()
+    for longest_ago in list(desk.groups)[: len(desk.groups) - MOST_OPEN]:
+        desk.groups[longest_ago].store.close()  # it opens again by itself when it is asked
     found = desk.groups[known.group_id] = GroupDesk(desk, known, store)
     return found
 
