@@ -33,7 +33,8 @@ class Daemon:
 
     def __init__(self, env: Mapping[str, str], idle_seconds: float | None = None) -> None:
         self.home = knowns.home(env)
-        self._env = env
+        # Whoever started the daemon is not whoever asks it.
+        self._env = {name: value for name, value in env.items() if name != "BB_AGENT"}
         self._idle_seconds = idle_seconds
         self.endpoint = Endpoint(self.home, env)
 

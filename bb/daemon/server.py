@@ -250,8 +250,9 @@ class Server:
     def _answer_beside(self, op: Op, args: dict[str, Any]) -> bytes:
         desk = Desk(self._desk.cwd, self._desk.env)
         try:
-            where, given = self._where(args)
+            where, given = self._where(op, args)
             desk = Desk(where, self._desk.env)
+            desk.is_served = True
             if op.streams:
                 return cccc.success(
                     {"items": list(_bounded(op.answer(desk, catalogue.bind(op, given, is_typed=True))))}
@@ -265,9 +266,11 @@ class Server:
         finally:
             desk.close()
 
-    def _where(self, args: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """The directory that an op of bb is to work in: that of the group, or the path, that its request names."""
-        given = {name: value for name, value in args.items() if name not in ("group_id", "cwd")}
+    def _where(self, op: Op, args: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        """The directory that an op of bb is to work in, that of the group or the one that its request names; and what
+        is left of the request."""
+        own = {parameter.name for parameter in op.parameters}
+        given = {name: value for name, value in args.items() if name in own or name not in ("group_id", "cwd")}
         if isinstance(cwd := args.get("cwd"), str) and os.path.isdir(cwd):
             return cwd, given
         if group_id := args.get("group_id"):

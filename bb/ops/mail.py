@@ -229,7 +229,7 @@ def _gesture(
 
 def text_of(desk: Desk, body: str) -> str:
     """A body, or what stands on stdin for one."""
-    if body != "-":
+    if body != "-" or desk.is_served:
         return body
     octets = sys.stdin.buffer.read(mail.BODY_LENGTH * 4 + 1)
     if desk.request:
