@@ -18,6 +18,8 @@ from bb.daemon.connection import Connection
 from bb.daemon.loop import READ
 from bb.kernel.errors import BbError, Busy
 from bb.ledger import known as knowns
+from bb.ledger.store import Store
+from bb.ledger.talk import Talk
 from bb.ops import catalogue, core, groupdesk
 from bb.ops.desk import Desk
 from bb.wire import cccc
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from bb.daemon.streams import Streams
     from bb.kernel.errors import BbError as Refusal
     from bb.ledger.batch import Batch
+    from bb.ledger.known import Known
     from bb.ops.catalogue import Op
 
 AT_ONCE = 64  # requests decided in one turn
@@ -41,7 +44,7 @@ SPARE_FILES = 200  # file handles for everything but clients
 MOST_CLIENTS = 8000
 TIDY = 0.1  # seconds after something was recorded
 SWEEP = 2.0  # seconds between two looks for clients that have been silent for too long
-PATIENCE = 2.0  # seconds that the loop waits for a lock that another process holds
+LARGE = 4 << 20  # bytes of journals, from which on an index may take a while to be made
 
 
 class UnknownOp(catalogue.UnknownOp):
@@ -101,6 +104,8 @@ class Server:
         self._clients: set[Connection] = set()
         self._workers: ThreadPoolExecutor | None = None
         self._working = 0
+        self._warm: set[str] = set()  # groups whose index is known to be there
+        self._warming: dict[str, list[Asked]] = {}  # those whose index is being made, and who waits for it
         self._tidying: Timer | None = None
         self._most = _most_clients()
         self.last_asked = time.monotonic()
@@ -164,10 +169,8 @@ class Server:
         """Decide what was asked, let it reach the disk, and answer."""
         if not self._asked:
             return
-        asked, self._asked = self._asked[:AT_ONCE], self._asked[AT_ONCE:]
-        if self._asked:
-            self._loop.soon(lambda: None)
-        batches = {group_id: group.store.batch() for group_id, group in self._desk.groups.items()}
+        asked = self._next()
+        batches = {} if asked and asked[0].op.name in ALONE else self._batches()
         for each in asked:
             each.groups = {str(each.args.get(name)) for name in ("group_id", "dst_group_id")}
             self._decide(each)
@@ -179,6 +182,57 @@ class Server:
         self._streams.pump(recorded)
         if recorded and (self._tidying is None or self._tidying.do is None):
             self._tidying = self._loop.later(TIDY, self._tidy)
+
+    def _next(self) -> list[Asked]:
+        """Who is answered in this turn. What moves whole ledgers is done alone; whoever asks about a group whose index
+        is still being made waits until it is."""
+        taken: list[Asked] = []
+        while self._asked and len(taken) < AT_ONCE:
+            is_alone = self._asked[0].op.name in ALONE
+            if taken and (is_alone or taken[0].op.name in ALONE):
+                break
+            asked = self._asked.pop(0)
+            if not self._must_wait(asked):
+                taken.append(asked)
+        if self._asked:
+            self._loop.soon(lambda: None)
+        return taken
+
+    def _batches(self) -> dict[str, Batch]:
+        return {group_id: group.store.batch() for group_id, group in self._desk.groups.items()}
+
+    def _must_wait(self, asked: Asked) -> bool:
+        """Whether the index of the group must be made first, which is done beside the loop."""
+        group_id = asked.args.get("group_id")
+        if not isinstance(group_id, str) or group_id in self._warm:
+            return False
+        if group_id in self._warming:
+            self._warming[group_id].append(asked)
+            return True
+        known = knowns.read(knowns.home(self._desk.env), group_id)
+        if known is None or knowns.size(known) < LARGE:
+            self._warm.add(group_id)
+            return False
+        self._warming[group_id] = [asked]
+        self._working += 1
+        future = self._pool().submit(self._warm_up, known)
+        future.add_done_callback(lambda _: self._loop.call(lambda: self._is_warm(group_id)))
+        return True
+
+    def _warm_up(self, known: Known) -> None:
+        """Let the index of a group read all there is, at a desk of its own."""
+        store = Store(known.place)
+        try:
+            Talk(store).catch_up()
+        except BbError as refusal:
+            self._log.warning(f"{known.group_id}: {refusal.message}")  # whoever asks is told
+        finally:
+            store.close()
+
+    def _is_warm(self, group_id: str) -> None:
+        self._working -= 1
+        self._warm.add(group_id)
+        self._asked[:0] = self._warming.pop(group_id, [])
 
     def _tidy(self) -> None:
         """Bring what was said up to date while nobody waits for it, so that whoever asks next need not."""
@@ -241,11 +295,14 @@ class Server:
 
     def _beside(self, asked: Asked) -> None:
         """Run an op of bb in a thread of its own, at a desk of its own."""
+        self._working += 1
+        future: Future[bytes] = self._pool().submit(self._answer_beside, asked.op, asked.args)
+        future.add_done_callback(lambda done: self._loop.call(lambda: self._done(asked.connection, done)))
+
+    def _pool(self) -> ThreadPoolExecutor:
         if self._workers is None:
             self._workers = ThreadPoolExecutor(WORKERS, thread_name_prefix="bb-op")
-        self._working += 1
-        future: Future[bytes] = self._workers.submit(self._answer_beside, asked.op, asked.args)
-        future.add_done_callback(lambda done: self._loop.call(lambda: self._done(asked.connection, done)))
+        return self._workers
 
     def _answer_beside(self, op: Op, args: dict[str, Any]) -> bytes:
         desk = Desk(self._desk.cwd, self._desk.env)
@@ -299,6 +356,7 @@ class Server:
             connection.close()
 
 
+ALONE = frozenset(["attach", "group_create_from_template", "group_delete"])
 UPGRADES = frozenset(["events_stream", "term_attach"])
 MOST_ITEMS = 10_000
 

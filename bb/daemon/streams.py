@@ -159,6 +159,7 @@ class Channel:
         """End every stream."""
         for listener in [*self._live, *self._behind]:
             listener.connection.end()
+        self._inside.clear()
         if self._timer:
             self._timer.cancel()
 
@@ -175,6 +176,9 @@ class Channel:
             return
         try:
             sizes = self.group.store.ends()
+            if not sizes:  # the ledger is elsewhere now, or gone: whoever listens asks again, and is told
+                self.close()
+                return
             if sizes != self._sizes:
                 self._sizes = sizes
                 self.group.index()

@@ -85,8 +85,9 @@ class Marker(Record):
 class Index:
     """The folded state of all journals of a store."""
 
-    def __init__(self, path: str, own_writer: str | None) -> None:
+    def __init__(self, path: str, own_writer: str | None, patience: float = PATIENCE) -> None:
         self.path = path
+        self._patience = patience
         self.own_writer = own_writer
         self.is_in_memory = False
         self._found_hidden: dict[str, frozenset[str]] = {}
@@ -228,6 +229,11 @@ class Index:
         """Give back what space the index does not need."""
         self._connection.execute("pragma optimize")
         self._connection.execute("pragma wal_checkpoint(truncate)")
+
+    def forget_talk(self) -> None:
+        """Empty the tables of `ledger/talk.py`."""
+        for table in TALK:
+            self._connection.execute(f"delete from {table}")  # noqa: S608
 
     def is_busy(self) -> bool:
         """Whether a transaction is under way, into which nothing else may be mixed."""
@@ -392,7 +398,7 @@ class Index:
             return self._opened(":memory:")
 
     def _opened(self, path: str) -> sqlite3.Connection:
-        connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
+        connection = sqlite3.connect(path, timeout=self._patience, isolation_level=None)
         try:
             self._connection = connection
             if self._version() != VERSION:
@@ -414,7 +420,7 @@ class Index:
 
     def _choose_journal_mode(self, mode: str) -> None:
         """SQLite does not wait for others with this as it does with everything else, so we do."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + self._patience
         while True:
             try:
                 self._connection.execute(f"pragma journal_mode = {mode}")

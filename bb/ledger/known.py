@@ -159,6 +159,19 @@ def forget(home: str, group_id: str) -> None:
     disk.remove_folder(folder(home, group_id))
 
 
+def size(known: Known) -> int:
+    """How many bytes the journals of a group's ledger have."""
+    journals = os.path.join(known.store, "j")
+    total = 0
+    for folder, _, files in os.walk(journals):
+        for name in files:
+            try:
+                total += os.stat(os.path.join(folder, name)).st_size
+            except OSError:
+                continue
+    return total
+
+
 def of_ledger(home: str, common: str) -> Known | None:
     """The group that uses the ledger in a git directory."""
     return next((known for known in everything(home) if known.common == common), None)

@@ -73,8 +73,9 @@ class KeyReused(Conflict):
 class Store:
     """The ledger in one place. It may not exist yet: then it reads as empty, and recording makes it."""
 
-    def __init__(self, place: Place, progress: Progress | None = None) -> None:
+    def __init__(self, place: Place, progress: Progress | None = None, patience: float | None = None) -> None:
         self.place = place
+        self._patience = patience  # seconds to wait for another process that makes the index anew
         self.path = place.store
         self.progress = progress
         self._journals_path = os.path.join(self.path, JOURNALS)
@@ -107,7 +108,9 @@ class Store:
     @property
     def index(self) -> Index:
         if self._index is None:
-            self._index = Index(os.path.join(self.path, INDEX) if self.exists else ":memory:", self.writer)
+            path = os.path.join(self.path, INDEX) if self.exists else ":memory:"
+            how = {} if self._patience is None else {"patience": self._patience}
+            self._index = Index(path, self.writer, **how)
         return self._index
 
     def journals(self) -> list[Journal]:

@@ -82,21 +82,36 @@ class Talk:
     def _read_on(self) -> bool:
         """Read a portion; whether there is more."""
         index = self._index
-        (row,) = index.ask("select (select spot from talk), (select n from cursor where writer = ?)", index.own_writer)
-        spot = Spot(*jsontext.loads(row[0])) if row[0] else START
-        if spot.n >= (row[1] or 0):
+        head = index.ask("select n from cursor where writer = ?", index.own_writer)
+        last = head[0][0] if head else 0
+        spot = self._spot(index)
+        if spot.n >= last:
             return False
         course, rows, count = Course(self._store, spot), self._rows, 0
         with index.writing():
-            decode = _decoder((row[1] or 0) - spot.n)
+            if spot == START:
+                index.forget_talk()  # of a journal that was ours before, perhaps
+            decode = _decoder(last - spot.n)
             for count, passed in enumerate(course.onwards(), 1):
                 self._note(passed, decode)
                 if count >= MOST_AT_ONCE and passed.writer == index.own_writer:
                     break
             rows.write(index)
             index.ask("delete from talk")
-            index.ask("insert into talk values (?)", jsontext.dumps(list(course.spot.as_dict().values())))
+            kept = [index.own_writer, *course.spot.as_dict().values()]
+            index.ask("insert into talk values (?)", jsontext.dumps(kept))
         return count >= MOST_AT_ONCE
+
+    def _spot(self, index: Index) -> Spot:
+        """How far the course has been read. With another journal of our own, it is another course."""
+        rows = index.ask("select spot from talk")
+        writer, *kept = jsontext.loads(rows[0][0]) if rows else [None]
+        return Spot(*kept) if writer == index.own_writer else START
+
+    def behind(self) -> int:
+        """How many lines of ours there are to read."""
+        head = self._index.ask("select n from cursor where writer = ?", self._index.own_writer)
+        return (head[0][0] if head else 0) - self._spot(self._index).n
 
     def _note(self, passed: Passed, decode: Callable[[bytes], Any] | None) -> None:
         kind = passed.raw[passed.raw.find(KIND) + len(KIND) :].partition(b'"')[0].decode("utf-8", "replace")

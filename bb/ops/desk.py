@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from bb.ops.live import Live
 
 
+SERVED_PATIENCE = 1.0  # seconds that somebody who is served waits for another process to make an index
 RARELY = 300.0  # seconds between two syncs that nobody asked for
 
 
@@ -108,7 +109,7 @@ class Desk:
     def store_at(self, place: Place) -> Store:
         from bb.ledger.store import Store  # noqa: PLC0415  (SQLite and git: not for a heartbeat)
 
-        return Store(place, self.progress)
+        return Store(place, self.progress, SERVED_PATIENCE if self.is_served else None)
 
     def may_write(self) -> None:
         """Refuse when the ledger here is in a format that this bb must not write."""
