@@ -20,6 +20,7 @@ from bb.ledger.sequence import Places
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Self
 
     from bb.kernel.event import Event
     from bb.kernel.ids import Order
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from bb.ledger.store import Store
 
 MARK = b'"kind":"x.bb.merged"'
+PIECE = 1 << 14  # bytes: some twenty lines
 
 
 class Passed(Record):
@@ -136,28 +138,55 @@ def event_at(store: Store, seq: int) -> Event:
     raise ValueError(f"there is nothing at {seq}")
 
 
-def line_at(store: str, writer: str, n: int, segment: int, offset: int) -> bytes | None:
-    """The line that was read there, as it stands now; None when it is another, or gone."""
-    path = os.path.join(store, "j", writer, f"{segment:012}{SUFFIX}")
-    try:
-        fd = os.open(path, os.O_RDONLY | NO_FOLLOW)
-    except OSError:
-        return None
-    try:
-        size = 4096
+class Lines:
+    """Lines of the journals by where they stand, as they were read before. Those that follow one another cost one read."""
+
+    def __init__(self, store: str) -> None:
+        self._store = store
+        self._path = ""
+        self._fd = -1
+        self._start, self._octets = 0, b""
+
+    def at(self, writer: str, n: int, segment: int, offset: int) -> bytes | None:
+        """The line that was read there, as it stands now; None when it is another, or gone."""
+        try:
+            self._go(os.path.join(self._store, "j", writer, f"{segment:012}{SUFFIX}"))
+            line = self._line(offset)
+        except OSError:
+            return None
+        return line if line and line.startswith(lines.PREFIX_OF % (writer.encode(), n)) else None
+
+    def _go(self, path: str) -> None:
+        if path != self._path:
+            self.close()
+            self._fd = os.open(path, os.O_RDONLY | NO_FOLLOW)
+            self._path = path
+
+    def _line(self, offset: int) -> bytes | None:
+        """The line that begins at OFFSET."""
+        size = PIECE
         while True:
-            octets = read_at(fd, size, offset)
-            end = octets.find(b"\n")
+            start = offset - self._start
+            end = self._octets.find(b"\n", start) if 0 <= start < len(self._octets) else -1
             if end >= 0:
-                break
-            if len(octets) < size or size > lines.MAX_LINE:
+                return self._octets[start:end]
+            if size > lines.MAX_LINE * 8:
+                return None
+            self._start, self._octets = offset, read_at(self._fd, size, offset)
+            if b"\n" not in self._octets and len(self._octets) < size:
                 return None
             size *= 8
-    except OSError:
-        return None
-    finally:
-        os.close(fd)
-    return octets[:end] if octets.startswith(lines.PREFIX_OF % (writer.encode(), n)) else None
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+        self._path, self._fd, self._start, self._octets = "", -1, 0, b""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 def _lines(journal: Journal, spot: Spot) -> Iterator[tuple[int, int, int, bytes]]:

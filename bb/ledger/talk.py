@@ -11,11 +11,12 @@ from __future__ import annotations
 from bb.kernel import ids, jsontext
 from bb.kernel.record import Record
 from bb.ledger import line as lines
-from bb.ledger.course import START, Course, Spot, line_at
+from bb.ledger.course import START, Course, Lines, Spot
+from bb.ledger.store import readable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
     from bb.kernel.event import Event
@@ -266,31 +267,24 @@ class Talk:
         """The same, where what is given may be no name of an event at all."""
         return self.post(event_id) if ids.is_event_id(event_id) else None
 
-    def hidden(self) -> Collection[str]:
-        """The events that were taken back."""
-        return self._index.hidden()
-
-    def events(self, posts: Sequence[Post], hidden: Collection[str] = ()) -> list[Event]:
-        """The messages themselves, as they stand in the journals, without those that are HIDDEN."""
-        found = []
-        for post in posts:
-            raw = line_at(self._store.path, post.writer, post.n, post.segment, post.offset)
-            if raw is None or lines.is_blank(raw) or post.event_id in hidden:
-                continue
-            try:
-                found.append(lines.event(raw).but(seq=post.seq))
-            except lines.Unreadable:
-                continue
-        return found
+    def events(self, posts: Iterable[Post]) -> Iterator[Event]:
+        """The messages themselves, as they stand in the journals, read as they are wanted; without those that were
+        taken back."""
+        hidden = self._index.hidden()
+        with Lines(self._store.path) as found:
+            for post in posts:
+                raw = found.at(post.writer, post.n, post.segment, post.offset)
+                if raw is not None and not lines.is_blank(raw) and post.event_id not in hidden:
+                    yield from (event.but(seq=post.seq) for event in readable([raw]))
 
     def event(self, event_id: str) -> Event | None:
         """A message or notice by its id, whether or not its payload is still there."""
         post = self.post(event_id)
-        raw = line_at(self._store.path, post.writer, post.n, post.segment, post.offset) if post else None
-        try:
-            return lines.event(raw).but(seq=post.seq) if raw is not None and post else None
-        except lines.Unreadable:
+        if post is None:
             return None
+        with Lines(self._store.path) as found:
+            raw = found.at(post.writer, post.n, post.segment, post.offset)
+        return next((event.but(seq=post.seq) for event in readable([raw or b""])), None)
 
     def _sent_to(
         self, tokens: Sequence[str], above: int, *, is_backwards: bool = False, below: int = 1 << 62, all_of: int = 0
@@ -298,21 +292,21 @@ class Talk:
         """What was sent to any of TOKENS, between two places, each once, read as it is wanted."""
         import heapq  # noqa: PLC0415
 
-        runs = [self._seqs(token, above, below, is_backwards, all_of) for token in dict.fromkeys(tokens)]
+        runs = [self._posts(token, above, below, is_backwards, all_of) for token in dict.fromkeys(tokens)]
+        merged = runs[0] if len(runs) == 1 else heapq.merge(*runs, key=lambda post: post.seq, reverse=is_backwards)
         last = None
-        query = f"select {COLUMNS} from talk_post where seq = ?"  # noqa: S608
-        for seq in runs[0] if len(runs) == 1 else heapq.merge(*runs, reverse=is_backwards):
-            if seq != last:
-                last = seq
-                yield Post(*self._index.ask(query, seq)[0])
+        for post in merged:
+            if post.seq != last:
+                last = post.seq
+                yield post
 
-    def _seqs(self, token: str, above: int, below: int, is_backwards: bool, all_of: int) -> Iterator[int]:
+    def _posts(self, token: str, above: int, below: int, is_backwards: bool, all_of: int) -> Iterator[Post]:
         order = "desc" if is_backwards else "asc"
-        query = f"""select seq from talk_to where token = ? and seq > ? and seq < ? and flags & ? = ?
-            order by seq {order} limit 200"""  # noqa: S608
+        query = f"""select {COLUMNS} from talk_post where seq in (
+            select seq from talk_to where token = ? and seq > ? and seq < ? and flags & ? = ?
+            order by seq {order} limit {PORTION}) order by seq {order}"""  # noqa: S608
         while rows := self._index.ask(query, token, above, below, all_of, all_of):
-            for (seq,) in rows:
-                yield seq
+            yield from (Post(*row) for row in rows)
             if is_backwards:
                 below = rows[-1][0]
             else:
@@ -334,6 +328,7 @@ class Talk:
 
 
 WORTH_REMEMBERING = 200
+PORTION = 100  # messages looked at in one question
 COLUMNS = "seq, writer, n, segment, offset, by, flags, at"
 NOTED: dict[str, Callable[[Talk, Passed, str, dict[str, Any], str], None]] = {
     "chat.message": Talk._said,

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from bb.kernel.event import Event
-    from bb.ledger.talk import Post, Reading, Talk
+    from bb.ledger.talk import Post, Reading
     from bb.ops.desk import Desk
     from bb.ops.groupdesk import GroupDesk
 
@@ -215,7 +214,7 @@ def message_history(
     tokens, needle = set(group.tokens(actor)), str(query or "").casefold()
     wanted = (each for each in talk.before(seq, None, only) if not each.flags & (but | NOTICE))
     messages, count = [], _limit(limit)
-    for event in _events(talk, wanted):
+    for event in talk.events(wanted):
         to = event.data.get("to") or [""]
         is_visible = event.by == actor or any(token in tokens for token in to)
         if is_visible and needle in str(event.data.get("text", "")).casefold():
@@ -283,20 +282,13 @@ def _shown(group: GroupDesk, posts: Iterable[Post], limit: int) -> list[dict[str
     """Messages as clients see them, as many as are wanted and fit into an answer."""
     found: list[dict[str, Any]] = []
     size = 0
-    for event in islice(_events(group.talk, posts), limit):
+    for event in islice(group.talk.events(posts), limit):
         shown = group.shown(event)
         size += len(jsontext.dumps(shown))
         if size > LARGEST_ANSWER and found:
             break
         found.append(shown)
     return found
-
-
-def _events(talk: Talk, posts: Iterable[Post]) -> Iterable[Event]:
-    """The messages themselves, read as they are wanted."""
-    hidden = talk.hidden()
-    for post in posts:
-        yield from talk.events([post], hidden)
 
 
 def _cursor(reading: Reading) -> dict[str, str]:
