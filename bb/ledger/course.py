@@ -139,7 +139,7 @@ def event_at(store: Store, seq: int) -> Event:
 
 
 class Lines:
-    """Lines of the journals by where they stand, as they were read before. Those that follow one another cost one read."""
+    """Lines of the journals by where they stand. Those that follow one another cost one read."""
 
     def __init__(self, store: str) -> None:
         self._store = store
