@@ -31,11 +31,8 @@ class Batch:
     def hold(self, journal: Journal) -> Journal:
         """The journal to record in, its lock held from the first time on."""
         if self.journal is None:
-            lock = journal.lock()
-            lock.__enter__()
-            self._lock, self.journal = lock, journal
-            journal.keep()
-            journal.mend()
+            self._lock = _held(journal)
+            self.journal = journal
             self._end = journal.end()
             # Somebody may have recorded something between our look and the lock.
             self.is_current = self.is_current and self._store.has_read(journal)
@@ -65,16 +62,26 @@ class Alone:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self._lock = journal.lock()
 
     def __enter__(self) -> Journal:
-        self._lock.__enter__()
-        self._journal.keep()
-        self._journal.mend()
+        self._lock = _held(self._journal)
         return self._journal
 
     def __exit__(self, *_: object) -> None:
         self._lock.__exit__()
+
+
+def _held(journal: Journal) -> Lock:
+    """The lock of JOURNAL, taken, and the journal ready to be written to."""
+    lock = journal.lock()
+    lock.__enter__()
+    try:
+        journal.mend()
+        journal.keep()
+    except BaseException:
+        lock.__exit__()
+        raise
+    return lock
 
 
 class Within:
