@@ -7,8 +7,8 @@ written by the foreman too; a peer writes its own.
 from __future__ import annotations
 
 from bb.groups.contextforms import TASK
-from bb.groups.contextrequest import FOREMAN, PEER
 from bb.groups.contextvalues import actor, collect, line, needed, text, texts
+from bb.groups.permissions import FOREMAN, PEER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,17 +4,8 @@ from __future__ import annotations
 
 from bb.groups import contextagents, contextnotes, contextplans, tasks
 from bb.groups.contextforms import ARCHIVED, BEGINNING, KINDS, PLAIN
-from bb.groups.contextrequest import (
-    FOREMAN,
-    PEER,
-    SYSTEM,
-    USER,
-    ContextSyncError,
-    InvalidOps,
-    PermissionDenied,
-    Request,
-    VersionConflict,
-)
+from bb.groups.contextrequest import ContextSyncError, InvalidOps, Request, VersionConflict
+from bb.groups.permissions import FOREMAN, PEER, SYSTEM, USER
 from bb.kernel import jsontext
 from bb.kernel.record import Record
 from bb.kernel.show import harmless
@@ -27,7 +18,6 @@ if TYPE_CHECKING:
     from bb.groups.contextforms import Op
     from bb.groups.contextview import ContextView
 
-Forbidden = PermissionDenied
 MOST_OPS = 500
 MOST_OF_A_KIND = 5_000  # that are there and not archived
 LARGEST = 500_000  # bytes of one change; a line of the ledger holds a mebibyte

@@ -7,8 +7,8 @@ project's status are of the third: the foreman's and the user's.
 from __future__ import annotations
 
 from bb.groups.contextforms import ACTIVE, DONE, MILESTONE, PLANNED
-from bb.groups.contextrequest import PEER
 from bb.groups.contextvalues import collect, flag, found, line, needed, status, text, texts
+from bb.groups.permissions import PEER
 from bb.groups.tasks import moved, restored
 from bb.kernel.show import harmless
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bb.kernel.errors import Conflict, Forbidden, Refused, Usage
+from bb.groups.permissions import PermissionDenied
+from bb.kernel.errors import Conflict, Refused, Usage
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
     from bb.groups.contextview import ContextView
 
-USER, SYSTEM, FOREMAN, PEER = "user", "system", "foreman", "peer"
+HINT = "the foreman or the user may; a task is also its assignee's, and theirs to whom it is handed"
 
 
 class InvalidOps(Usage):
@@ -36,13 +37,6 @@ class VersionConflict(Conflict):
     hint = "`context_get` shows the context as it is, and its version"
 
 
-class PermissionDenied(Forbidden):
-    """That is not for the caller to change; nothing was changed."""
-
-    code = "PERMISSION_DENIED"
-    hint = "the foreman or the user may; a task is also its assignee's, and theirs to whom it is handed"
-
-
 class Request(Record):
     """One op: what BY, who is a ROLE here, asks of the context as it is after the ops before this one."""
 
@@ -64,7 +58,7 @@ class Request(Record):
         return ContextSyncError(f"{self.op}: {why}", **self._details(field))
 
     def forbidden(self, why: str, field: str = "") -> PermissionDenied:
-        return PermissionDenied(f"{self.op}: {why}", **self._details(field))
+        return PermissionDenied(f"{self.op}: {why}", hint=HINT, **self._details(field))
 
     def _details(self, field: str) -> dict[str, Any]:
         path = f"$.ops[{self.index}]" + (f".{field}" if field else "")

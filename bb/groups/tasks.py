@@ -22,7 +22,6 @@ from bb.groups.contextforms import (
     TASK_TYPES,
     WAITING,
 )
-from bb.groups.contextrequest import FOREMAN, PEER, USER
 from bb.groups.contextvalues import (
     actor_or_none,
     blockers,
@@ -35,6 +34,7 @@ from bb.groups.contextvalues import (
     text,
     thing,
 )
+from bb.groups.permissions import FOREMAN, PEER, USER
 from bb.groups.tasksteps import checklist, marked, steps
 
 TYPE_CHECKING = False

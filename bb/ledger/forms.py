@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from bb.coordination import protocol
 from bb.coordination.facts import CONTESTED, TOUCHED, Incurred, Overridden, Resumed
+from bb.groups import context
+from bb.groups.context import ContextChanged
 from bb.kernel import ids
 from bb.kernel.errors import BbError
 from bb.messaging.facts import Acked, Agreed, Read, Sent
@@ -28,10 +30,10 @@ def written(fact: Any) -> dict[str, Any]:
     return WRITERS[type(fact)](fact)
 
 
-def fact_of(kind: str, data: dict[str, Any], by: str) -> MailFact | NoticeFact | GuardFact | None:
+def fact_of(kind: str, data: dict[str, Any], by: str) -> MailFact | NoticeFact | GuardFact | ContextChanged | None:
     """The fact that an event of one of these kinds is; None when it is something else."""
     try:
-        found: MailFact | NoticeFact | GuardFact | None = READERS[kind](data, by)
+        found: MailFact | NoticeFact | GuardFact | ContextChanged | None = READERS[kind](data, by)
     except (KeyError, TypeError, ValueError, AttributeError, BbError):
         return None
     return found
@@ -235,6 +237,7 @@ WRITERS: dict[type, Callable[[Any], dict[str, Any]]] = {
     Incurred: _incurred,
     Resumed: _resumed,
     Overridden: _overridden,
+    ContextChanged: context.written,
 }
 READERS: dict[str, Callable[[dict[str, Any], str], Any]] = {
     "chat.message": _read_message,
@@ -242,4 +245,5 @@ READERS: dict[str, Callable[[dict[str, Any], str], Any]] = {
     "chat.reaction": _read_reaction,
     "system.notify": _read_notice,
     "x.bb.override": _read_override,
+    "context.sync": context.read,
 }

@@ -28,7 +28,8 @@ from bb.coordination.facts import (
     TakenOver,
     Updated,
 )
-from bb.groups import group
+from bb.groups import context, group
+from bb.groups.context import ContextChanged
 from bb.groups.facts import (
     STATES,
     Changed,
@@ -58,10 +59,11 @@ if TYPE_CHECKING:
     from bb.messaging.facts import MailFact
 
     Fits = Callable[[object], bool]
-    Fact = AgentFact | HoldingFact | NoticeFact | GuardFact | MailFact | GroupFact | Redacted | Said
+    Fact = AgentFact | HoldingFact | NoticeFact | GuardFact | MailFact | GroupFact | ContextChanged | Redacted | Said
 
 GENESIS = "group.create"
 MERGED = "x.bb.merged"
+SYSTEM, SERVICE = "system", "svc:"  # who may change a group too, though they are nobody's agents
 
 # fact, kind, and the members of `data` that hold the fact's fields, in order. `by` is the envelope's.
 WRITTEN: tuple[tuple[type[Fact], str, tuple[str, ...]], ...] = (
@@ -98,12 +100,13 @@ FORMED: dict[type[Fact], str] = {
     Incurred: "system.notify",
     Resumed: "system.notify",
     Overridden: "x.bb.override",
+    ContextChanged: "context.sync",
 }
 MARKS = {b"chat.message": b'"mail":{', b"chat.reaction": b'"signal":"', b"system.notify": b'"context":{'}
 
 BY_FACT = {fact: (kind, members) for fact, kind, members in WRITTEN}
 
-FOLDED = (roster, holdings, notices, redactions, letters, mailbox, group)
+FOLDED = (roster, holdings, notices, redactions, letters, mailbox, group, context)
 FOLDS: dict[type[Fact], tuple[ModuleType, ...]] = {
     fact: tuple(fold for fold in FOLDED if fact in fold.FACTS) for fact in [*BY_FACT, *FORMED]
 }
@@ -120,6 +123,11 @@ def _is_agent(value: object) -> bool:
 
 def _is_event(value: object) -> bool:
     return type(value) is str and ids.is_event_id(value)
+
+
+def _is_speaker(value: object) -> bool:
+    """Whether VALUE is somebody in whose name a group may be changed."""
+    return ids.is_principal(value) or (type(value) is str and (value == SYSTEM or value.startswith(SERVICE)))
 
 
 def _is_flag(value: object) -> bool:
@@ -152,12 +160,16 @@ FITS: dict[str, Fits] = {
 }
 
 
+def _fits(fact: type[Fact], member: str) -> Fits:
+    return _is_speaker if member == "by" and fact in group.FACTS else FITS.get(member, _is_text)
+
+
 # kind -> fact, members, what each must be, what stands for it where it is left out, and how many must not be
 BY_KIND: dict[str, tuple[Any, tuple[str, ...], tuple[Fits, ...], tuple[Any, ...], int]] = {
     kind: (
         fact,
         members,
-        tuple(FITS.get(member, _is_text) for member in members),
+        tuple(_fits(fact, member) for member in members),
         tuple(getattr(fact, name, None) for name in fact.__match_args__),
         fact.required(),
     )
@@ -196,7 +208,8 @@ def fact_of(kind: str, data: dict[str, Any], by: str = "") -> Fact | None:
     """The fact that an event of this kind with this data, recorded BY somebody, is; None when it is none we know."""
     known = BY_KIND.get(kind)
     if known is None:
-        return forms.fact_of(kind, data, by) if kind in KINDS and ids.is_principal(by) else None
+        may_say_so = _is_speaker if kind == FORMED[ContextChanged] else ids.is_principal
+        return forms.fact_of(kind, data, by) if kind in KINDS and may_say_so(by) else None
     make, members, fits, defaults, required = known
     values: list[Any] = [data.get(member) for member in members]
     if members[0] == "by":

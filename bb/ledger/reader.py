@@ -150,11 +150,13 @@ class Reader:
         if "salvaged_from" in found["data"]:
             at, ts = _origin(found["data"], at, ts)
         for fold in kinds.FOLDS[type(fact)]:
-            for key in fold.keys(fact, at):
+            # One fact may say something else about each entry: then the fold takes it apart.
+            told = fold.parts(fact, at) if hasattr(fold, "parts") else [(key, fact) for key in fold.keys(fact, at)]
+            for key, part in told:
                 entry = (fold.NAME, key)
                 if entry not in self._states:
                     self._states[entry] = self._state(fold, entry)
-                self._states[entry] = fold.step(self._states[entry], fact, at, ts)
+                self._states[entry] = fold.step(self._states[entry], part, at, ts)
 
     def _state(self, fold: ModuleType, entry: tuple[str, str]) -> Any:
         """An entry as the index has it, remembering what it is found by."""

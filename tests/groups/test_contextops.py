@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bb.groups import contextops, contextrequest
+from bb.groups import contextops
 from bb.groups.contextforms import KINDS
-from bb.groups.contextops import RULES, Forbidden
+from bb.groups.contextops import RULES
 from bb.groups.contextrequest import ContextSyncError, InvalidOps, VersionConflict
+from bb.groups.permissions import PermissionDenied
 from bb.kernel.errors import BbError
 from bb.kernel.show import harmless
 from tests.groups.test_context import ACTORS, Clone, create
@@ -484,7 +485,7 @@ def test_who_may_do_what(op: dict[str, Any], permitted: set[str], by: str):
         assert clone.sync(op, by=by)
         return
     error = refusal(clone, good("vision.update"), op, by=by)
-    assert isinstance(error, Forbidden)
+    assert isinstance(error, PermissionDenied)
     assert error.code == "PERMISSION_DENIED"
     assert (error.details["index"], error.details["op"]) == (1, op["op"])
     assert error.details["path"].startswith("$.ops[1]")
@@ -492,7 +493,7 @@ def test_who_may_do_what(op: dict[str, Any], permitted: set[str], by: str):
 
 def test_whoever_has_no_role_that_is_known_has_that_of_a_peer():
     clone = furnished()
-    with pytest.raises(Forbidden):
+    with pytest.raises(PermissionDenied):
         contextops.apply(
             clone.view, [good("meta.merge")], by="x", role="king", actors=ACTORS, now_text="", if_version=None
         )
@@ -552,5 +553,9 @@ def test_an_op_nested_beyond_all_reason_is_no_harm():
 
 
 def test_refusals_are_of_a_family_each():
-    assert [each.exit_status for each in (InvalidOps, ContextSyncError, VersionConflict, Forbidden)] == [2, 4, 7, 5]
-    assert Forbidden is contextrequest.PermissionDenied
+    assert [each.exit_status for each in (InvalidOps, ContextSyncError, VersionConflict, PermissionDenied)] == [
+        2,
+        4,
+        7,
+        5,
+    ]

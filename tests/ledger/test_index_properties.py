@@ -33,6 +33,21 @@ drafts = st.one_of(
         st.just("x.bb.seen"), st.fixed_dictionaries({"actor_id": agent, "after": st.sampled_from(["stale", "evicted"])})
     ),
     st.tuples(
+        st.just("context.sync"),
+        st.fixed_dictionaries(
+            {
+                "ops": st.lists(
+                    st.one_of(
+                        st.builds(lambda text: {"op": "sketch.update", "set": {"text": text}}, short),
+                        st.builds(lambda text: {"op": "task.create", "id": "T001", "set": {"title": text}}, short),
+                        st.builds(lambda who: {"op": "presence.update", "actor": who, "set": {"status": "x"}}, agent),
+                    ),
+                    max_size=3,
+                )
+            }
+        ),
+    ),
+    st.tuples(
         st.sampled_from(["chat.message", "x.unknown", "actor.add"]),
         st.dictionaries(short, st.integers() | short, max_size=2),
     ),
