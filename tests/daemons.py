@@ -11,7 +11,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +29,8 @@ class Daemon:
     """One daemon. It may be stopped and started again; its home stays."""
 
     home: Path
-    settings: dict[str, str] = field(default_factory=dict)  # beside what every test's programs are given
+    env: dict[str, str]  # what leads a command to it: `repo.bb(..., **daemon.env)`
     process: subprocess.Popen[bytes] | None = None
-
-    @property
-    def env(self) -> dict[str, str]:
-        """What a command needs that is to meet this daemon: `repo.bb(..., **daemon.env)`."""
-        return {"CCCC_HOME": str(self.home), **self.settings}
 
     @property
     def descriptor(self) -> dict[str, Any]:
@@ -90,8 +86,7 @@ class Daemon:
         """The answer to a request."""
         with self.connect() as client:
             client.sendall(json.dumps({"v": 1, "op": op, "args": args}).encode() + b"\n")
-            line = client.makefile("rb").readline(MOST_ANSWER)
-        answer: dict[str, Any] = json.loads(line)
+            answer: dict[str, Any] = json.loads(client.makefile("rb").readline(MOST_ANSWER))
         assert set(answer) == {"v", "ok", "result", "error"}, answer
         assert answer["ok"] is (answer["error"] is None), answer
         return answer
@@ -109,12 +104,19 @@ class Daemon:
         return answer["error"]
 
 
-@pytest.fixture
-def daemon(tmp_path: Path) -> Iterator[Daemon]:
-    """A daemon that runs, in a home where nothing has been."""
-    made = Daemon(tmp_path / "home")
+@contextmanager
+def running(home: Path, **settings: str) -> Iterator[Daemon]:
+    """A daemon, as long as it is needed."""
+    made = Daemon(home, {"CCCC_HOME": str(home), **settings})
     try:
         made.start()
         yield made
     finally:
         made.stop()
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Iterator[Daemon]:
+    """A daemon that runs, in a home where nothing has been."""
+    with running(tmp_path / "home") as made:
+        yield made

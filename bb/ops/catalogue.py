@@ -47,7 +47,7 @@ GROUPS: dict[str, tuple[tuple[str, ...], str]] = {
     "actor": (("bb.ops.actor",), "Actors of a group: who they are, and how they run."),
     "chat": (("bb.ops.chat", "bb.ops.reading"), "Messages of a group: send, reply, acknowledge, read."),
     "cccc": (
-        ("bb.ops.core", "bb.ops.terminals", "bb.ops.upkeep"),
+        ("bb.ops.core", "bb.ops.context", "bb.ops.terminals", "bb.ops.upkeep"),
         "Ops of the CCCC daemon that have no command of their own; `bb call OP` runs them.",
     ),
     "sessions": (("bb.ops.sessions",), "Sessions: the work in hand, bead by bead, and what was said about it."),

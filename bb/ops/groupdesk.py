@@ -6,11 +6,11 @@ On a socket a group is named; at a terminal it is the one of the repository one 
 from __future__ import annotations
 
 from bb.coordination import roster
-from bb.groups import actors, group, permissions, profiles, settings
-from bb.kernel import clock, ids
+from bb.groups import actors, context, group, permissions, profiles, settings
+from bb.kernel import clock, ids, jsontext, tokens
 from bb.kernel.errors import BbError, NotFound, Refused, Usage
 from bb.kernel.record import Record
-from bb.ledger import course
+from bb.ledger import course, kinds
 from bb.ledger import known as knowns
 from bb.ledger.known import GroupNotFound, Known
 from bb.ledger.talk import Talk
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from bb.coordination.roster import Agent
+    from bb.groups.contextview import ContextView
     from bb.groups.group import Group
     from bb.groups.profiles import Profile
     from bb.kernel.event import Event
@@ -93,6 +94,13 @@ class GroupDesk:
         """Every setting, as it was set or as it is unless set."""
         return settings.complete(self.group().settings)
 
+    def context(self, index: Index | None = None) -> ContextView:
+        """The shared context as it stands."""
+        from bb.groups.contextview import ContextView  # noqa: PLC0415  (most requests are about something else)
+
+        index = index or self.index()
+        return self._kept(index, context.NAME, lambda: ContextView.of(index.states(context.NAME)))
+
     # -- who is in it
 
     def actors(self, index: Index | None = None) -> list[Actor]:
@@ -142,6 +150,11 @@ class GroupDesk:
         facts = decide if callable(decide) else lambda _: decide
         events = self.store.record(facts, by=by, now=self.desk.now(), **how)
         return [self.shown(event) for event in events]
+
+    def would_record(self, decide: Callable[[Index], Sequence[Fact]]) -> None:
+        """Refuse what recording would refuse, and record nothing."""
+        for fact in decide(self.index()):
+            tokens.refuse_secrets(jsontext.dumps(kinds.written(fact)[1]))
 
     def shown(self, event: Event) -> dict[str, Any]:
         """An event as clients see it. A ledger that became the group's later has lines with another name of it."""
@@ -251,6 +264,8 @@ def of(desk: Desk, group_id: Any) -> GroupDesk:
         if desk.is_served:
             raise MissingGroupId
         return _here(desk)
+    if not isinstance(group_id, str):
+        raise MissingGroupId("a group is named by a text", path="$.group_id")
     if (found := desk.groups.get(group_id)) is not None and _is_current(desk, found):
         return found
     home = knowns.home(desk.env)
