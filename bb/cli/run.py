@@ -31,7 +31,7 @@ def perform(op: Op, given: Mapping[str, Any], *, as_json: bool, is_typed: bool =
         ask = None if as_json or not _is_somebody_there() else _ask
         at: Desk = desk.here(progress.shown(), ask, _tell if progress.is_watched() else None, _hear)
         try:
-            answer = _filed(op, at, arguments) if _is_filed(op, arguments) else op.answer(at, arguments)
+            answer = _answer(op, at, arguments)
             progress.done()
             status = 0
             if op.name in catalogue.FOR_EDITORS and not as_json:
@@ -46,6 +46,15 @@ def perform(op: Op, given: Mapping[str, Any], *, as_json: bool, is_typed: bool =
         return status
 
     return guarded(op.words, call, as_json=as_json)
+
+
+def _answer(op: Op, at: Desk, arguments: Mapping[str, Any]) -> Any:
+    """What OP answers: here, or where a daemon runs."""
+    if op.is_live:
+        from bb.cli import carry  # noqa: PLC0415  (sockets: nothing else needs any)
+
+        return carry.answer(op, at, arguments)
+    return _filed(op, at, arguments) if _is_filed(op, arguments) else op.answer(at, arguments)
 
 
 def _is_filed(op: Op, arguments: Mapping[str, Any]) -> bool:

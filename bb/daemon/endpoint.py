@@ -17,6 +17,7 @@ from bb.kernel.errors import Busy, Refused, Usage
 from bb.ledger import disk
 from bb.ledger.lock import try_lock
 from bb.wire import discovery
+from bb.wire.discovery import LOCK, PID
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ BACKLOG = 1024
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 TRUE = ("1", "true", "yes", "on")
 LONGEST_PATH = 100  # bytes; systems allow 104 to 108 for the name of a socket
-LOCK, PID, LOG = "ccccd.lock", "ccccd.pid", "ccccd.log"
 
 
 class AlreadyRunning(Busy):

@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 
-from bb.daemon.endpoint import LOG, Endpoint
+from bb.daemon.endpoint import Endpoint
 from bb.daemon.house import House
 from bb.daemon.log import Log
 from bb.daemon.loop import Loop
@@ -16,6 +16,7 @@ from bb.daemon.streams import HEARTBEAT, Streams
 from bb.kernel import clock
 from bb.ledger import known as knowns
 from bb.ops.desk import Desk
+from bb.wire.discovery import LOG
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -44,10 +44,10 @@ GROUPS: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "scope": (("bb.ops.scope",), "Scopes: what a path or pattern means, and whether two of them meet."),
     "group": (("bb.ops.group",), "Groups of CCCC: their directories, settings and state."),
-    "actor": (("bb.ops.actor",), "Actors of a group: who they are, and how they run."),
+    "actor": (("bb.ops.actor", "bb.ops.terminals"), "Actors of a group: who they are, and how they run."),
     "chat": (("bb.ops.chat", "bb.ops.reading"), "Messages of a group: send, reply, acknowledge, read."),
     "cccc": (
-        ("bb.ops.core", "bb.ops.context", "bb.ops.terminals", "bb.ops.upkeep"),
+        ("bb.ops.core", "bb.ops.context", "bb.ops.terminals", "bb.ops.reading", "bb.ops.upkeep"),
         "Ops of the CCCC daemon that have no command of their own; `bb call OP` runs them.",
     ),
     "sessions": (("bb.ops.sessions",), "Sessions: the work in hand, bead by bead, and what was said about it."),
@@ -237,7 +237,7 @@ def in_group(group: str) -> list[Op]:
 
 
 def _belongs(op: Op, group: str) -> bool:
-    return op.group == group if group not in HIDDEN else True
+    return op.group == group if group not in HIDDEN else op.group not in GROUPS
 
 
 def everything() -> list[Op]:

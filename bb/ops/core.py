@@ -56,13 +56,13 @@ class Limit(Json):
     """End after so many events."""
 
 
-@op("ping", live=True, examples=("bb call ping",))
+@op("ping", words="call ping", live=True, examples=("bb call ping",))
 def ping(desk: Desk) -> dict[str, Any]:
     """Whether a daemon is running, which it is, and what it can do."""
     return live.of(desk).about() | {"ts": clock.text(desk.now())}
 
 
-@op("shutdown", live=True, examples=("bb call shutdown",))
+@op("shutdown", words="call shutdown", live=True, examples=("bb call shutdown",))
 def shutdown(desk: Desk) -> dict[str, Any]:
     """Let the daemon finish what it is doing, stop what it runs, and end."""
     live.of(desk).shut_down()

@@ -1,6 +1,7 @@
 """Requests and answers of the CCCC daemon (IPC §5, §6): strict about what surrounds a request, tolerant within.
 
-Codes are lower-case there. A refusal keeps its code otherwise, and its hint goes into the details.
+Codes are lower-case there. A refusal keeps its code otherwise; its hint, and the exit status of its family, which a
+command line wants to end with, go into the details.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from bb.ledger.line import DEEPEST
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
 VERSION = 1
@@ -67,6 +69,11 @@ def _read(line: bytes) -> Any:
         raise BadRequest(f"the request is no JSON: {str(error)[:SHOWN]}") from error
 
 
+def asking(op: str, args: Mapping[str, Any]) -> bytes:
+    """A request, as a client sends it."""
+    return _line({"v": VERSION, "op": op, "args": args})
+
+
 def success(result: dict[str, Any]) -> bytes:
     return _line({"v": VERSION, "ok": True, "result": result, "error": None})
 
@@ -74,7 +81,7 @@ def success(result: dict[str, Any]) -> bytes:
 def failure(error: BbError, *, is_lower: bool = True) -> bytes:
     """What a refusal is answered with; codes of bb's own ops stay as they are."""
     code = RENAMED.get(error.code) or error.code.lower() if is_lower else error.code
-    details = {**error.details, **({"hint": error.hint} if error.hint else {})}
+    details = {**error.details, **({"hint": error.hint} if error.hint else {}), "exit_status": error.exit_status}
     described = {"code": code, "message": error.message, "details": details}
     return _line({"v": VERSION, "ok": False, "result": {}, "error": described})
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 DESCRIPTOR, SOCKET = "ccccd.addr.json", "ccccd.sock"
+LOCK, PID, LOG = "ccccd.lock", "ccccd.pid", "ccccd.log"
 
 
 class Address(Record):
@@ -24,6 +25,11 @@ class Address(Record):
     port: int = 0
     pid: int = 0
     version: str = ""
+
+    def __str__(self) -> str:
+        """As people write it down."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"unix:{self.path}" if self.transport == "unix" else f"tcp://{host}:{self.port}"
 
 
 def address(home: str) -> Address:

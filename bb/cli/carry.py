@@ -1,0 +1,47 @@
+"""Carrying an op to the daemon that is running, for what only a running daemon can do."""
+
+from __future__ import annotations
+
+from bb.kernel.errors import Usage
+from bb.ledger import known as knowns
+from bb.ops import groupdesk
+from bb.wire import client
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from bb.ops.catalogue import Op
+    from bb.ops.desk import Desk
+
+STREAMS = ("events_stream", "term_attach")
+
+
+class NeedsStream(Usage):
+    """That op goes on for as long as somebody listens."""
+
+    code = "NEEDS_STREAM"
+    hint = "`bb events --follow` shows events as they come, `bb attach ACTOR` an actor's terminal"
+
+
+def answer(op: Op, desk: Desk, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """What the daemon answers to OP."""
+    if op.name in STREAMS:
+        raise NeedsStream
+    return client.ask(knowns.home(desk.env), op.name, request(op, desk, arguments))
+
+
+def request(op: Op, desk: Desk, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """ARGUMENTS as the daemon wants them: which group is meant, and in whose name, does not go without saying there."""
+    given = {
+        parameter.name: arguments[parameter.keyword]
+        for parameter in op.parameters
+        if arguments.get(parameter.keyword) is not None
+    }
+    known = {parameter.name for parameter in op.parameters}
+    if "group_id" in known and not given.get("group_id"):
+        given["group_id"] = groupdesk.of(desk, None).id
+    if "by" in known and not given.get("by") and (agent := desk.env.get("BB_AGENT")):
+        given["by"] = agent
+    return given

@@ -1,0 +1,126 @@
+"""Asking the daemon that is running: one line out, one line in (CCCC daemon IPC §4). The standard library alone.
+
+A request is never sent twice: when its answer is lost, nobody here knows what became of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import time
+
+from bb.kernel import jsontext
+from bb.kernel.errors import BbError, Busy
+from bb.ops.live import DaemonUnavailable
+from bb.wire import cccc, discovery
+from bb.wire.ndjson import MOST_ANSWER, MOST_REQUEST
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+TO_CONNECT, TO_ANSWER = 2.0, 60.0  # seconds
+PIECE = 1 << 16
+IN_CODE = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+LONGEST_CODE = 64
+STATUSES = range(1, 8)
+
+
+class OutcomeUnknown(Busy):
+    """The daemon has not answered, so it is not known what became of the request."""
+
+    code = "OUTCOME_UNKNOWN"
+    hint = "look before you repeat it; `bb daemon status` says whether the daemon still answers"
+
+
+def ask(home: str, op: str, args: Mapping[str, Any], *, patience: float = TO_ANSWER) -> dict[str, Any]:
+    """What the daemon of a home directory answers; refused as it refuses."""
+    connection, result, _ = upgrade(home, op, args, patience=patience)
+    connection.close()
+    return result
+
+
+def upgrade(
+    home: str, op: str, args: Mapping[str, Any], *, patience: float = TO_ANSWER
+) -> tuple[socket.socket, dict[str, Any], bytes]:
+    """A connection that goes on behind the answer, the answer, and what has come behind it already."""
+    line = cccc.asking(op, args)
+    if len(line) > MOST_REQUEST:
+        raise cccc.BadRequest(f"a request has at most {MOST_REQUEST:,} bytes, this one {len(line):,}")
+    with contextlib.ExitStack() as stack:
+        connection = stack.enter_context(_connected(home))
+        said, rest = _asked(connection, line, time.monotonic() + patience)
+        result = _result(said)
+        stack.pop_all()
+    connection.settimeout(None)
+    return connection, result, rest
+
+
+def _connected(home: str) -> socket.socket:
+    where = discovery.address(home)
+    try:
+        if where.transport == "tcp":
+            return socket.create_connection((where.host, where.port), TO_CONNECT)
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection.settimeout(TO_CONNECT)
+        try:
+            connection.connect(where.path)
+        except BaseException:
+            connection.close()
+            raise
+    except (FileNotFoundError, ConnectionRefusedError) as error:
+        raise DaemonUnavailable(home=home) from error
+    except (OSError, AttributeError) as error:  # a path that is too long, say; or a system without such sockets
+        reason = getattr(error, "strerror", None) or str(error)
+        raise DaemonUnavailable(f"the daemon cannot be reached at {where}: {reason}", home=home) from error
+    return connection
+
+
+def _asked(connection: socket.socket, line: bytes, deadline: float) -> tuple[bytes, bytes]:
+    """Say LINE; the line that is answered, and what came behind it."""
+    gathered, looked_at = bytearray(), 0
+    try:
+        connection.sendall(line)
+        while (end := gathered.find(b"\n", looked_at)) < 0:
+            looked_at = len(gathered)
+            if looked_at > MOST_ANSWER:
+                raise OutcomeUnknown(f"the daemon's answer is longer than {MOST_ANSWER:,} bytes")
+            connection.settimeout(max(deadline - time.monotonic(), 0.001))
+            piece = connection.recv(PIECE)
+            if not piece:
+                raise OutcomeUnknown("the daemon hung up without an answer")
+            gathered += piece
+    except TimeoutError as error:
+        raise OutcomeUnknown("the daemon takes too long to answer") from error
+    except OSError as error:
+        raise OutcomeUnknown(f"the daemon was lost before it answered: {error.strerror or error}") from error
+    return bytes(gathered[:end]), bytes(gathered[end + 1 :])
+
+
+def _result(line: bytes) -> dict[str, Any]:
+    try:
+        answer = jsontext.read(line)
+    except jsontext.NotJson as error:
+        raise OutcomeUnknown("the daemon's answer is no JSON") from error
+    if type(answer) is not dict:
+        raise OutcomeUnknown("the daemon's answer is no JSON object")
+    result, described = answer.get("result"), answer.get("error")
+    if answer.get("ok") is True:
+        return result if type(result) is dict else {}
+    raise _refusal(described if type(described) is dict else {})
+
+
+def _refusal(described: Mapping[str, Any]) -> BbError:
+    """The refusal that a daemon describes, with the code it has at a terminal and the exit status of its family."""
+    found = described.get("details")
+    details = dict(found) if type(found) is dict else {}
+    hint, status = details.pop("hint", None), details.pop("exit_status", None)
+    refusal = BbError(str(described.get("message") or "") or None, hint=hint if type(hint) is str else None)
+    refusal.details = details
+    code = str(described.get("code") or "").upper()
+    if code and len(code) <= LONGEST_CODE and not code.strip(IN_CODE):
+        refusal.code = code
+    if type(status) is int and status in STATUSES:
+        refusal.exit_status = status
+    return refusal
