@@ -149,9 +149,13 @@ def _parsed(words: list[str], command: str, as_json: bool) -> tuple[Any, str]:
 def _help_last(words: list[str]) -> list[str]:
     """`bb help agent list` and `bb agent help list` ask for what `bb agent list --help` gives."""
     for place in (0, 1):
-        if words[place : place + 1] == ["help"] and (place == 0 or words[0] in catalogue.GROUPS):
+        if words[place : place + 1] == ["help"] and (place == 0 or _is_group(words[0])):
             return [*words[:place], *words[place + 1 :], "--help"]
     return words
+
+
+def _is_group(word: str) -> bool:
+    return word in local.GROUPS or (word in catalogue.GROUPS and word not in catalogue.HIDDEN)
 
 
 NAMES = {"help_option_names": ["-h", "--help"]}
@@ -180,14 +184,15 @@ class _Root(TyperGroup):
     def list_commands(self, ctx: Context) -> list[str]:  # noqa: ARG002
         return [
             *(op.name for op in catalogue.in_group("")),
-            *local.COMMANDS,
+            *local.in_group(""),
+            *local.GROUPS,
             *(name for name in catalogue.GROUPS if name and name not in catalogue.HIDDEN),
         ]
 
     def get_command(self, ctx: Context, cmd_name: str) -> Any:  # noqa: ARG002
-        if cmd_name and cmd_name in catalogue.GROUPS and cmd_name not in catalogue.HIDDEN:
+        if cmd_name and _is_group(cmd_name):
             return _Group(cmd_name)
-        if cmd_name in local.COMMANDS:
+        if cmd_name in local.in_group(""):
             return local.command(cmd_name, _json_option(), _examples)
         return next((_command(op) for op in catalogue.in_group("") if op.words == cmd_name), None)
 
@@ -198,19 +203,21 @@ class _Group(TyperGroup):
     def __init__(self, name: str) -> None:
         super().__init__(
             name=name,
-            help=catalogue.GROUPS[name][1],
+            help=local.GROUPS.get(name) or catalogue.GROUPS[name][1],
             rich_markup_mode=None,
             no_args_is_help=True,
             params=[_json_option()],
         )
 
     def list_commands(self, ctx: Context) -> list[str]:  # noqa: ARG002
-        return [op.words.split()[1] for op in catalogue.in_group(self.name or "")]
+        ops = catalogue.in_group(self.name or "") if self.name in catalogue.GROUPS else []
+        return [words.split()[1] for words in [*local.in_group(self.name or ""), *(op.words for op in ops)]]
 
     def get_command(self, ctx: Context, cmd_name: str) -> Any:  # noqa: ARG002
-        return next(
-            (_command(op) for op in catalogue.in_group(self.name or "") if op.words.split()[1] == cmd_name), None
-        )
+        if (words := f"{self.name} {cmd_name}") in local.COMMANDS:
+            return local.command(words, _json_option(), _examples)
+        ops = catalogue.in_group(self.name or "") if self.name in catalogue.GROUPS else []
+        return next((_command(op) for op in ops if op.words == words), None)
 
 
 class _Command(TyperCommand):
@@ -315,7 +322,7 @@ def _command_words(words: list[str]) -> list[str]:
     """The command that WORDS are about, for the envelope: at most a group and a verb."""
     found: list[str] = []
     for word in words:
-        if word.startswith("-") or len(found) == 2 or (found and found[0] not in catalogue.GROUPS):
+        if word.startswith("-") or len(found) == 2 or (found and not _is_group(found[0])):
             break
         found.append(word)
     return found

@@ -1,16 +1,21 @@
-"""Commands that are no ops of their own: calling any op by name, and the demonstration."""
+"""Commands that are no ops of their own: calling any op by name, the daemon as a process, the demonstration.
+
+What they need is loaded when they are run: naming them costs nothing.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperArgument, TyperCommand, TyperOption
 
-from bb.cli import demo, run, say
+from bb.cli import run, say
 from bb.kernel import jsontext
 from bb.kernel.errors import Usage
 from bb.ops import catalogue
+from bb.ops.params import Number, Seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,9 +71,120 @@ def _demo(keep: bool = False, **_: Any) -> Chosen:
 
     Everything happens in a temporary directory, with real commands and real git repositories.
     """
-    return lambda as_json: demo.play(keep=keep, as_json=as_json)
+
+    def chosen(as_json: bool) -> int:
+        from bb.cli import demo  # noqa: PLC0415
+
+        return demo.play(keep=keep, as_json=as_json)
+
+    return chosen
 
 
+# -- the daemon
+
+
+def _start(exit_when_idle: str | None = None, **_: Any) -> Chosen:
+    """Start the daemon in the background, and return once it answers.
+
+    There is one for each home directory: CCCC_HOME, else BB_HOME, else ~/.cccc. One that is running already is left
+    as it is, and said so.
+    """
+
+    def call(as_json: bool) -> int:
+        from bb.cli import daemon  # noqa: PLC0415
+
+        say.success("daemon start", daemon.start(os.environ, _seconds(exit_when_idle)), as_json=as_json)
+        return 0
+
+    return _guarded("daemon start", call)
+
+
+def _stop(**_: Any) -> Chosen:
+    """Let the daemon answer whoever has asked, stop the actors that run in it, and end; return once it has.
+
+    They run again under the next daemon, unless they are stopped by themselves. Where none is running nothing is to
+    be done, and that is no failure.
+    """
+
+    def call(as_json: bool) -> int:
+        from bb.cli import daemon  # noqa: PLC0415
+
+        say.success("daemon stop", daemon.stop(os.environ), as_json=as_json)
+        return 0
+
+    return _guarded("daemon stop", call)
+
+
+def _status(**_: Any) -> Chosen:
+    """Whether a daemon is running, which it is, where it listens, and what runs in it.
+
+    The exit status is 0 either way; `running` says which it is.
+    """
+
+    def call(as_json: bool) -> int:
+        from bb.cli import daemon  # noqa: PLC0415
+
+        say.success("daemon status", daemon.status(os.environ), as_json=as_json)
+        return 0
+
+    return _guarded("daemon status", call)
+
+
+def _run_daemon(exit_when_idle: str | None = None, **_: Any) -> Chosen:
+    """Be the daemon, in the foreground, until interrupted.
+
+    With --json, one document says that it begins.
+    """
+
+    def call(as_json: bool) -> int:
+        from bb.cli import daemon  # noqa: PLC0415
+
+        return daemon.run(os.environ, _seconds(exit_when_idle), as_json=as_json)
+
+    return _guarded("daemon run", call)
+
+
+def _logs(follow: bool = False, lines: str | None = None, **_: Any) -> Chosen:
+    """The last lines of the daemon's log. With --follow, whatever is written to it too, until interrupted."""
+
+    def call(as_json: bool) -> int:
+        from bb.cli import daemon_log  # noqa: PLC0415
+        from bb.ledger import known  # noqa: PLC0415
+
+        home = known.home(os.environ)
+        count = Number.from_text(lines, "lines") if lines is not None else USUAL_LINES
+        if not follow:
+            found = {"log": daemon_log.path(home), "lines": daemon_log.last(home, count)}
+            say.success("daemon logs", found, as_json=as_json)
+            return 0
+        for line in daemon_log.follow(home, count):
+            if as_json:
+                say.document({"line": line})
+            else:
+                say.lines([line])
+            say.flush()
+        return 0
+
+    return _guarded("daemon logs", call)
+
+
+def _guarded(words: str, call: Callable[[bool], int]) -> Chosen:
+    return lambda as_json: run.guarded(words, lambda: call(as_json), as_json=as_json)
+
+
+def _seconds(written: str | None) -> int | None:
+    return None if written is None else int(Seconds.from_text(written, "exit-when-idle"))
+
+
+USUAL_LINES = 50
+IDLE = TyperOption(
+    param_decls=["--exit-when-idle"],
+    type=str,
+    metavar="SECONDS",
+    help="End by itself once nobody is connected and no actor has run for so long.",
+)
+# group -> what it is about
+GROUPS = {"daemon": "The daemon, which runs actors and answers clients on a socket: start it, stop it, look at it."}
 COMMANDS: dict[str, tuple[Callable[..., Chosen], list[Any], tuple[str, ...]]] = {
     "call": (
         _call,
@@ -88,14 +204,35 @@ COMMANDS: dict[str, tuple[Callable[..., Chosen], list[Any], tuple[str, ...]]] = 
         [TyperOption(param_decls=["--keep"], is_flag=True, default=False, help="Leave the scratch repository there.")],
         ("bb demo",),
     ),
+    "daemon start": (_start, [IDLE], ("bb daemon start", "bb daemon start --exit-when-idle 600")),
+    "daemon stop": (_stop, [], ("bb daemon stop",)),
+    "daemon status": (_status, [], ("bb daemon status", "bb daemon status --json")),
+    "daemon run": (_run_daemon, [IDLE], ("bb daemon run",)),
+    "daemon logs": (
+        _logs,
+        [
+            TyperOption(
+                param_decls=["--follow"], is_flag=True, default=False, help="Go on with what comes, until interrupted."
+            ),
+            TyperOption(
+                param_decls=["--lines"], type=str, metavar="N", help=f"So many lines. [default: {USUAL_LINES}]"
+            ),
+        ],
+        ("bb daemon logs", "bb daemon logs --follow --lines 5"),
+    ),
 }
 
 
-def command(name: str, json_option: TyperOption, examples: Examples) -> TyperCommand:
+def in_group(group: str) -> list[str]:
+    """The words of the commands in a group; of those that stand alone where it is empty."""
+    return [words for words in COMMANDS if words.rpartition(" ")[0] == group]
+
+
+def command(words: str, json_option: TyperOption, examples: Examples) -> TyperCommand:
     """One of these commands."""
-    callback, params, shown = COMMANDS[name]
+    callback, params, shown = COMMANDS[words]
     return TyperCommand(
-        name=name,
+        name=words.rpartition(" ")[2],
         callback=callback,
         help=callback.__doc__,
         epilog=examples(shown),

@@ -9,15 +9,16 @@ from __future__ import annotations
 import os
 import socket
 import sys
+import time
 
 import bb
 from bb.kernel import clock, jsontext
 from bb.kernel.digest import digest
-from bb.kernel.errors import Busy, Refused, Usage
+from bb.kernel.errors import Refused, Usage
 from bb.ledger import disk
 from bb.ledger.lock import try_lock
 from bb.wire import discovery
-from bb.wire.discovery import LOCK, PID
+from bb.wire.discovery import LOCK, PID, AlreadyRunning
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,14 +27,8 @@ if TYPE_CHECKING:
 BACKLOG = 1024
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 TRUE = ("1", "true", "yes", "on")
+GLANCES, GLANCE = 20, 0.005
 LONGEST_PATH = 100  # bytes; systems allow 104 to 108 for the name of a socket
-
-
-class AlreadyRunning(Busy):
-    """A daemon is running for this home directory."""
-
-    code = "ALREADY_RUNNING"
-    hint = "`bb daemon status` says which; `bb daemon stop` ends it"
 
 
 class InvalidEndpoint(Usage):
@@ -66,10 +61,18 @@ class Endpoint:
         os.chmod(self.folder, 0o700)
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
         self._lock = os.open(os.path.join(self.folder, LOCK), flags, 0o600)
-        if not try_lock(self._lock):
+        if not self._is_free():
             os.close(self._lock)
             self._lock = -1
             raise AlreadyRunning(home=os.path.dirname(self.folder))
+
+    def _is_free(self) -> bool:
+        """Take the lock, if no daemon has it. Whoever looks whether one has takes it for a moment, too."""
+        for _ in range(GLANCES):
+            if try_lock(self._lock):
+                return True
+            time.sleep(GLANCE)
+        return False
 
     def listen(self, now: int) -> socket.socket:
         """Listen, and tell clients where."""

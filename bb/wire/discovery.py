@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from bb.kernel import jsontext
+from bb.kernel.errors import Busy
 from bb.kernel.record import Record
 from bb.ledger import disk
 
@@ -14,6 +15,13 @@ if TYPE_CHECKING:
 
 DESCRIPTOR, SOCKET = "ccccd.addr.json", "ccccd.sock"
 LOCK, PID, LOG = "ccccd.lock", "ccccd.pid", "ccccd.log"
+
+
+class AlreadyRunning(Busy):
+    """A daemon is running for this home directory."""
+
+    code = "ALREADY_RUNNING"
+    hint = "`bb daemon status` says which; `bb daemon stop` ends it"
 
 
 class Address(Record):
