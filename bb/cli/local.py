@@ -168,6 +168,33 @@ def _logs(follow: bool = False, lines: str | None = None, **_: Any) -> Chosen:
     return _guarded("daemon logs", call)
 
 
+# -- a terminal
+
+
+class NoJson(Usage):
+    """A terminal cannot be shown as JSON."""
+
+    code = "NO_JSON"
+    hint = "`bb actor tail ACTOR --json` answers with what it showed last"
+
+
+def _attach(actor: str | None = None, group_id: str | None = None, read_only: bool = False, **_: Any) -> Chosen:
+    """Type at an actor's terminal, and see what it shows, until you detach with Ctrl-\\.
+
+    Several may be attached: the first types, the others watch. --read-only leaves typing to others, and also copies
+    what is shown into a pipe or a file.
+    """
+
+    def call(as_json: bool) -> int:
+        from bb.cli import attach  # noqa: PLC0415
+
+        if as_json:
+            raise NoJson
+        return attach.attach(actor, group_id, read_only=read_only)
+
+    return _guarded("attach", call)
+
+
 def _guarded(words: str, call: Callable[[bool], int]) -> Chosen:
     return lambda as_json: run.guarded(words, lambda: call(as_json), as_json=as_json)
 
@@ -203,6 +230,22 @@ COMMANDS: dict[str, tuple[Callable[..., Chosen], list[Any], tuple[str, ...]]] = 
         _demo,
         [TyperOption(param_decls=["--keep"], is_flag=True, default=False, help="Leave the scratch repository there.")],
         ("bb demo",),
+    ),
+    "attach": (
+        _attach,
+        [
+            TyperArgument(
+                param_decls=["actor"], type=str, required=False, metavar="ACTOR", help="The actor, by its id."
+            ),
+            TyperOption(param_decls=["--read-only"], is_flag=True, default=False, help="Only watch: nothing is typed."),
+            TyperOption(
+                param_decls=["--group-id"],
+                type=str,
+                metavar="GROUP",
+                help="The group; that of the repository you are in unless given.",
+            ),
+        ],
+        ("bb attach peer-1", "bb attach peer-1 --read-only > log"),
     ),
     "daemon start": (_start, [IDLE], ("bb daemon start", "bb daemon start --exit-when-idle 600")),
     "daemon stop": (_stop, [], ("bb daemon stop",)),

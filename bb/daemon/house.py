@@ -144,15 +144,19 @@ class House:
 
     # -- a client at a terminal
 
-    def attach(self, connection: Connection, group_id: str, actor_id: str) -> None:
-        """Show a client an actor's terminal, and let it type if it is the first."""
+    def has_writer(self, group_id: str, actor_id: str) -> bool:
+        session = self._sessions.get((group_id, actor_id))
+        return isinstance(session, OnTerminal) and session.terminal.has_writer
+
+    def attach(self, connection: Connection, group_id: str, actor_id: str, *, only_watches: bool = False) -> None:
+        """Show a client an actor's terminal, and let it type if it is the first who wants to."""
         session = self._sessions.get((group_id, actor_id))
         if not isinstance(session, OnTerminal):
             connection.end()
             return
         connection.typed = lambda octets: self._typed(session, connection, octets)
         connection.ended = lambda: session.terminal.detach(connection)
-        session.terminal.attach(connection)
+        session.terminal.attach(connection, only_watches=only_watches)
 
     def _typed(self, session: OnTerminal, connection: Connection, octets: bytes) -> None:
         if session.terminal.may_type(connection):

@@ -74,7 +74,8 @@ class Daemon:
 
     def _upgrade(self, op: str, connection: Connection, args: dict[str, Any]) -> None:
         if op == "term_attach":
-            self._house.attach(connection, str(args["group_id"]), str(args["actor_id"]))
+            group_id, actor_id = str(args["group_id"]), str(args["actor_id"])
+            self._house.attach(connection, group_id, actor_id, only_watches=args.get("read_only") is True)
 
     def _heed_signals(self) -> None:
         def heard(*_: object) -> None:

@@ -94,6 +94,7 @@ class Terminal:
         self.has_hung_up = False  # nobody is left to read from; the loop lets go of `fd`
         self._pending = bytearray()
         self._watchers: list[Watcher] = []
+        self._writers: list[Watcher] = []  # those of them who would type; the first does
         self._unparsed = b""
         self._is_stopping = self._is_killed = False
         self._ended: Ended | None = None
@@ -216,9 +217,11 @@ class Terminal:
 
     # -- who watches
 
-    def attach(self, watcher: Watcher) -> bool:
+    def attach(self, watcher: Watcher, *, only_watches: bool = False) -> bool:
         """Show WATCHER the last of what was shown so far, and what comes; whether it may type."""
         self._watchers.append(watcher)
+        if not only_watches:
+            self._writers.append(watcher)
         if octets := self.transcript.recent(MOST_UNSENT // 2):
             self._show(watcher, octets)
         if self.fd < 0:
@@ -228,12 +231,18 @@ class Terminal:
 
     def detach(self, watcher: Watcher) -> None:
         """WATCHER has left; if it was the one who types, the next one is."""
-        if watcher in self._watchers:
-            self._watchers.remove(watcher)
+        for waiting in (self._watchers, self._writers):
+            if watcher in waiting:
+                waiting.remove(watcher)
+
+    @property
+    def has_writer(self) -> bool:
+        """Whether somebody is here who types."""
+        return bool(self._writers)
 
     def may_type(self, watcher: Watcher) -> bool:
-        """Whether WATCHER is the first of those who are here."""
-        return self._watchers[:1] == [watcher]
+        """Whether WATCHER is the first of those who are here to type."""
+        return self._writers[:1] == [watcher]
 
     def typed(self, watcher: Watcher, octets: bytes) -> bool:
         """Pass on what WATCHER typed, if it may; whether that was done."""
@@ -288,6 +297,7 @@ class Terminal:
         for watcher in self._watchers:
             watcher.end()
         self._watchers.clear()
+        self._writers.clear()
 
     def _signal(self, number: int) -> None:
         """Send it to the program's process group, and to the one in the foreground if a shell has made another.

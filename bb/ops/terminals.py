@@ -132,15 +132,27 @@ def term_resize(
     return {"group_id": group.id, "actor_id": actor.id, "cols": cols, "rows": rows}
 
 
-@op("term_attach", live=True, examples=("bb attach peer-1",))
+@op(
+    "term_attach",
+    live=True,
+    examples=("bb attach peer-1",),
+    read_only="Only watch, so that somebody else may be the one who types.",
+)
 def term_attach(
-    desk: Desk, actor_id: ActorId | None = None, *, group_id: GroupId | None = None, by: By | None = None
+    desk: Desk,
+    actor_id: ActorId | None = None,
+    *,
+    read_only: bool = False,
+    group_id: GroupId | None = None,
+    by: By | None = None,
 ) -> dict[str, Any]:
     """Upgrade the connection to an actor's terminal: its bytes come, and those of the first who attached go to it."""
     group, actor = _terminal(desk, group_id, actor_id, by, None)
-    if not live.of(desk).is_running(group.id, actor.id):
+    runs = live.of(desk)
+    if not runs.is_running(group.id, actor.id):
         raise ActorNotRunning(f"{actor.id} is not running", actor_id=actor.id)
-    return {"group_id": group.id, "actor_id": actor.id}
+    is_writer = not read_only and not runs.has_writer(group.id, actor.id)
+    return {"group_id": group.id, "actor_id": actor.id, "writer": is_writer}
 
 
 def _terminal(desk: Desk, group_id: Any, actor_id: Any, by: Any, action: str | None) -> tuple[GroupDesk, Actor]:
