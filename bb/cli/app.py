@@ -33,7 +33,7 @@ from bb.ops import catalogue
 from bb.ops.params import Flag
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from typer._click import Context
 
@@ -241,11 +241,11 @@ class _Command(TyperCommand):
 def _command(op: Op) -> TyperCommand:
     """OP as a command: Typer reads its words, and what comes back says what to run."""
 
-    def choose(**given: Any) -> Chosen:
+    def choose(attach: Sequence[str] = (), **given: Any) -> Chosen:
         wanted = {name: value for name, value in given.items() if value not in (None, [], ())}
         flags = {parameter.name for parameter in op.parameters if parameter.kind is Flag}
         wanted = {name: value for name, value in wanted.items() if value is not False or name not in flags}
-        return lambda as_json: run.perform(op, wanted, as_json=as_json)
+        return lambda as_json: run.perform(op, wanted, as_json=as_json, files=attach)
 
     return _Command(
         name=op.words.split()[-1],
@@ -254,8 +254,12 @@ def _command(op: Op) -> TyperCommand:
         short_help=op.summary,
         epilog=_examples(op.examples),
         rich_markup_mode=None,
-        params=[*(_param(parameter) for parameter in op.parameters), _json_option()],
+        params=[*(_param(parameter) for parameter in op.parameters), *_extra(op), _json_option()],
     )
+
+
+def _extra(op: Op) -> list[TyperOption]:
+    return [local.EXTRA[op.name]] if op.name in local.EXTRA else []
 
 
 def _param(parameter: Parameter) -> Any:

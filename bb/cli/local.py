@@ -266,6 +266,17 @@ COMMANDS: dict[str, tuple[Callable[..., Chosen], list[Any], tuple[str, ...]]] = 
 }
 
 
+# Options that only the command has, and not the op: the files named here are kept, and the message refers to them.
+ATTACH = TyperOption(
+    param_decls=["--attach"],
+    type=str,
+    metavar="FILE",
+    multiple=True,
+    help="A file that goes with it. Repeat it for several.",
+)
+EXTRA = {"send": ATTACH, "reply": ATTACH}
+
+
 def in_group(group: str) -> list[str]:
     """The words of the commands in a group; of those that stand alone where it is empty."""
     return [words for words in COMMANDS if words.rpartition(" ")[0] == group]

@@ -14,23 +14,32 @@ from bb.ops import catalogue, desk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
+    from types import ModuleType
     from typing import Any
 
     from bb.ops.catalogue import Op
     from bb.ops.desk import Desk
 
 FILED = ("ci.check",)
+POURED = "blob.get"  # as bytes, which are no text
 
 
-def perform(op: Op, given: Mapping[str, Any], *, as_json: bool, is_typed: bool = False) -> int:
-    """Call OP and say what it answers; the exit status."""
+def perform(
+    op: Op, given: Mapping[str, Any], *, as_json: bool, is_typed: bool = False, files: Sequence[str] = ()
+) -> int:
+    """Call OP and say what it answers; the exit status. FILES go with it as attachments."""
 
     def call() -> int:
         arguments = catalogue.bind(op, given, is_typed=is_typed)
         ask = None if as_json or not _is_somebody_there() else _ask
         at: Desk = desk.here(progress.shown(), ask, _tell if progress.is_watched() else None, _hear)
         try:
+            if files:
+                arguments["attachments"] = _blobs().attached(at, arguments, files)
+            if op.name == POURED and not (as_json or "output" in arguments):
+                _blobs().poured(at, arguments)
+                return 0
             answer = _answer(op, at, arguments)
             progress.done()
             status = 0
@@ -66,6 +75,12 @@ def _filed(op: Op, at: Desk, arguments: Mapping[str, Any]) -> Any:
     from bb.cli import reports  # noqa: PLC0415  (no hot verb files anything)
 
     return reports.filed(op, at, arguments)
+
+
+def _blobs() -> ModuleType:
+    from bb.cli import blobs  # noqa: PLC0415  (few commands have to do with attachments)
+
+    return blobs
 
 
 def _is_somebody_there() -> bool:

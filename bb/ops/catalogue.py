@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 # group -> (modules, what it is about). The empty group holds the ops that stand alone, such as `bb init`.
 GROUPS: dict[str, tuple[tuple[str, ...], str]] = {
-    "": (("bb.ops.repository", "bb.ops.overview", "bb.ops.check", "bb.ops.sync"), ""),
+    "": (("bb.ops.repository", "bb.ops.overview", "bb.ops.check", "bb.ops.sync", "bb.ops.events"), ""),
     "agent": (
         ("bb.ops.agent", "bb.ops.service", "bb.ops.reservations", "bb.ops.inbox", "bb.ops.mail"),
         "Agents: who works here, who is alive, who holds what, who has mail.",
@@ -46,6 +46,7 @@ GROUPS: dict[str, tuple[tuple[str, ...], str]] = {
     "group": (("bb.ops.group",), "Groups of CCCC: their directories, settings and state."),
     "actor": (("bb.ops.actor", "bb.ops.terminals"), "Actors of a group: who they are, and how they run."),
     "chat": (("bb.ops.chat", "bb.ops.reading"), "Messages of a group: send, reply, acknowledge, read."),
+    "blob": (("bb.ops.blob",), "Attachments: files that messages of a group refer to."),
     "cccc": (
         ("bb.ops.core", "bb.ops.context", "bb.ops.terminals", "bb.ops.reading", "bb.ops.upkeep"),
         "Ops of the CCCC daemon that have no command of their own; `bb call OP` runs them.",

@@ -1,0 +1,41 @@
+"""Attachments at a terminal: files that go with a message, and bytes that go into a pipe."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from bb.cli import say
+from bb.kernel.errors import Usage
+from bb.ledger import blobs
+from bb.ops import blob, groupdesk
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from bb.ops.desk import Desk
+
+
+class NeedsOutput(Usage):
+    """The bytes of an attachment may be anything, so a terminal is not shown them."""
+
+    code = "NEEDS_OUTPUT"
+    hint = "name a file with --output, or send them into a pipe"
+
+
+def poured(desk: Desk, arguments: Mapping[str, Any]) -> None:
+    """The bytes of an attachment, as they are, on standard output."""
+    if sys.stdout is not None and sys.stdout.isatty():
+        raise NeedsOutput
+    octets = blob.content(desk, arguments["path"], arguments.get("group_id"))
+    say.octets(octets[arguments.get("offset", 0) :])
+
+
+def attached(desk: Desk, arguments: Mapping[str, Any], files: Sequence[str]) -> list[Any]:
+    """The attachments of a message, with FILES among them, which are kept first."""
+    store = groupdesk.of(desk, arguments.get("group_id")).store.path
+    given = arguments.get("attachments") or []
+    kept = [blobs.keep(store, blob.read(desk, file), os.path.basename(file)) for file in files]
+    return [*(given if isinstance(given, list) else [given]), *kept]
