@@ -26,8 +26,8 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from typer.main import get_install_completion_arguments
 
 import bb
-from bb.cli import local, run, say
-from bb.kernel.errors import BbError, Usage
+from bb.cli import local, offers, run, say
+from bb.kernel.errors import Usage
 from bb.kernel.jsontext import InvalidText
 from bb.ops import catalogue
 from bb.ops.params import Flag
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from typer._click import Context
 
     from bb.ops.catalogue import Op, Parameter
-    from bb.ops.params import Kind
 
     Chosen = Callable[[bool], int]  # what to run, told whether to answer in JSON
 
@@ -273,6 +272,7 @@ def _param(parameter: Parameter) -> Any:
             nargs=-1 if parameter.is_repeated else 1,
             metavar=f"{kind.metavar}..." if parameter.is_repeated else kind.metavar,
             help=about,
+            autocompletion=offers.completion(kind),
         )
     if kind is Flag:
         return TyperOption(param_decls=[parameter.option, parameter.name], is_flag=True, default=False, help=about)
@@ -284,28 +284,8 @@ def _param(parameter: Parameter) -> Any:
         metavar=kind.metavar,
         multiple=parameter.is_repeated,
         help=" ".join([about, *notes]),
-        autocompletion=_completion(kind),
+        autocompletion=offers.completion(kind),
     )
-
-
-def _completion(kind: Kind) -> Callable[[Context, list[str], str], list[str]]:
-    """What a shell may offer for a value: its choices, or the agents there are."""
-
-    def offered(_: Context, __: list[str], incomplete: str) -> list[str]:
-        known = _agents() if kind.is_agent else kind.offered or kind.choices
-        return [value for value in known if value.startswith(incomplete)]
-
-    return offered
-
-
-def _agents() -> list[str]:
-    """The agents known here: a look at the presence files, nothing slower."""
-    from bb.ledger import place, presence  # noqa: PLC0415
-
-    try:
-        return list(presence.everybody(place.find(os.getcwd(), os.environ).store))
-    except (BbError, OSError):
-        return []
 
 
 def _json_option() -> TyperOption:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperArgument, TyperCommand, TyperOption
 
-from bb.cli import run, say
+from bb.cli import offers, run, say
 from bb.kernel import jsontext
 from bb.kernel.errors import Usage
 from bb.ops import catalogue
-from bb.ops.params import Number, Seconds
+from bb.ops.params import ActorId, GroupId, Number, Seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -235,14 +235,20 @@ COMMANDS: dict[str, tuple[Callable[..., Chosen], list[Any], tuple[str, ...]]] = 
         _attach,
         [
             TyperArgument(
-                param_decls=["actor"], type=str, required=False, metavar="ACTOR", help="The actor, by its id."
+                param_decls=["actor"],
+                type=str,
+                required=False,
+                metavar="ACTOR",
+                help=ActorId.__doc__,
+                autocompletion=offers.completion(ActorId),
             ),
             TyperOption(param_decls=["--read-only"], is_flag=True, default=False, help="Only watch: nothing is typed."),
             TyperOption(
                 param_decls=["--group-id"],
                 type=str,
                 metavar="GROUP",
-                help="The group; that of the repository you are in unless given.",
+                help=GroupId.__doc__,
+                autocompletion=offers.completion(GroupId),
             ),
         ],
         ("bb attach peer-1", "bb attach peer-1 --read-only > log"),

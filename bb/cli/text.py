@@ -28,6 +28,7 @@ ELSEWHERE = (
         "bb.cli.guards",
     )
 )
+TALK = ("group ", "actor ", "chat ", "blob ", "daemon ", "events")  # how commands begin that `talk_screens` knows
 MARKS = {"good": "ok  ", "odd": "note", "broken": "FAIL"}
 
 
@@ -36,6 +37,10 @@ def of(command: str, data: Any) -> Iterable[str]:
     if command in ELSEWHERE:
         lines: Iterable[str] = __import__(ELSEWHERE[command], fromlist=["of"]).of(command, data)
         return lines
+    if command.startswith(TALK):
+        from bb.cli import talk_screens  # noqa: PLC0415
+
+        return talk_screens.of(command, data)
     return FORMS.get(command, _plain)(data)
 
 

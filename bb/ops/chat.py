@@ -51,6 +51,7 @@ class Recipient(Word):
 
     metavar = "ID"
     is_agent = True
+    offered = ("user", "@all", "@peers", "@foreman")
 
 
 class Priority(Word):

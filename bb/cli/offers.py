@@ -1,0 +1,66 @@
+"""What a shell offers for a value while it is typed: its choices, the agents, actors or groups there are.
+
+Somebody is in the middle of a line, so nothing is ever said here; where there is nothing to offer, there is nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from bb.kernel.errors import BbError
+from bb.ops.params import Word
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from typer._click import Context
+
+    from bb.ops.params import Kind
+
+    Completion = Callable[[Context, list[str], str], list[str]]
+
+
+def completion(kind: Kind) -> Completion:
+    """What may stand for a value of that KIND."""
+
+    def offered(_: Context, __: list[str], incomplete: str) -> list[str]:
+        try:
+            return [value for value in _known(kind) if value.startswith(incomplete)]
+        except (BbError, OSError):
+            return []
+
+    return offered
+
+
+def _known(kind: Kind) -> Iterable[str]:
+    if kind.metavar == "GROUP":
+        return _groups()
+    if kind.is_agent:
+        return [*kind.offered, *(_actors() if issubclass(kind, Word) else _agents())]
+    return kind.offered or kind.choices
+
+
+def _agents() -> list[str]:
+    """The agents known here: a look at the presence files, nothing slower."""
+    from bb.ledger import place, presence  # noqa: PLC0415
+
+    return list(presence.everybody(place.find(os.getcwd(), os.environ).store))
+
+
+def _actors() -> list[str]:
+    """Those in the group of the repository we are in."""
+    from bb.ops import desk, groupdesk  # noqa: PLC0415
+
+    here = desk.here()
+    try:
+        return [actor.id for actor in groupdesk.of(here, None).actors()]
+    finally:
+        here.close()
+
+
+def _groups() -> list[str]:
+    """Those that this machine knows."""
+    from bb.ledger import known  # noqa: PLC0415
+
+    return [each.group_id for each in known.everything(known.home(os.environ))]
