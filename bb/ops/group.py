@@ -260,7 +260,7 @@ def detach_scope(
     group.check("group.detach_scope", who)
     if not scope_key:
         raise MissingScopeKey
-    if scope_key not in {scope.key for scope in group.group().scopes}:
+    if str(scope_key) not in {scope.key for scope in group.group().scopes}:
         raise scoping.ScopeNotAttached(f"the group has no scope {str(scope_key)[:64]!r}", path="$.scope_key")
     (event,) = group.record([ScopeDetached(who, str(scope_key))], who)
     group.remember(group.known.without_scope(str(scope_key)))

@@ -265,7 +265,7 @@ def of(desk: Desk, group_id: Any) -> GroupDesk:
             raise MissingGroupId
         return _here(desk)
     if not isinstance(group_id, str):
-        raise MissingGroupId("a group is named by a text", path="$.group_id")
+        raise GroupNotFound("a group is named by its id, which is a text", path="$.group_id")
     if (found := desk.groups.get(group_id)) is not None and _is_current(desk, found):
         return found
     home = knowns.home(desk.env)

@@ -1,0 +1,267 @@
+"""A daemon of one's own in a folder of the test's, and a client that says exactly what it is told to.
+
+Nothing here knows how the daemon is made: it is started as a user starts it, found as the specification says (IPC §3),
+and spoken to in bytes. Whatever becomes of a test, its daemon is gone afterwards.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Self
+
+from tests.support import environment
+
+PATIENCE = 30.0  # seconds; far longer than anything here takes
+MOST = 5_000_000  # bytes of a line; more than any client reads
+
+
+class Refusal(Exception):
+    """The daemon says no."""
+
+    def __init__(self, error: dict[str, Any]) -> None:
+        assert set(error) >= {"code", "message", "details"}, error
+        assert isinstance(error["code"], str), error
+        assert isinstance(error["message"], str), error
+        assert isinstance(error["details"], dict), error
+        self.code, self.message, self.details = error["code"], error["message"], error["details"]
+        super().__init__(f"{self.code}: {self.message}")
+
+
+class Daemon:
+    """One daemon, or the place where there can be one."""
+
+    def __init__(self, home: Path, **settings: str) -> None:
+        self.home = home
+        self.settings = settings
+        self.process: subprocess.Popen[bytes] | None = None
+        home.mkdir(parents=True, exist_ok=True)
+
+    # -- its life
+
+    @property
+    def folder(self) -> Path:
+        return self.home / "daemon"
+
+    @property
+    def descriptor(self) -> dict[str, Any]:
+        found = json.loads((self.folder / "ccccd.addr.json").read_text())
+        assert isinstance(found, dict)
+        return found
+
+    @property
+    def pid(self) -> int:
+        assert self.process is not None
+        return self.process.pid
+
+    @property
+    def said(self) -> str:
+        """What it printed, and what it wrote into its log."""
+        found = [path for path in (self.home / "printed", self.folder / "ccccd.log") if path.exists()]
+        return "".join(path.read_text(errors="replace") for path in found)
+
+    @property
+    def complaints(self) -> str:
+        """What it wrote into its log of its own mistakes."""
+        return "\n".join(line for line in self.said.splitlines() if " ERROR " in line)
+
+    def spawn(self, **settings: str) -> subprocess.Popen[bytes]:
+        """Start the program, and wait for nothing."""
+        with (self.home / "printed").open("ab") as printed:
+            return subprocess.Popen(
+                [sys.executable, "-m", "bb.daemon"],
+                cwd=self.home,
+                env=environment(CCCC_HOME=str(self.home), **{**self.settings, **settings}),
+                stdin=subprocess.DEVNULL,
+                stdout=printed,
+                stderr=printed,
+                start_new_session=True,
+            )
+
+    def start(self, **settings: str) -> Daemon:
+        """Start it, and wait until it can be found."""
+        self.process = process = self.spawn(**settings)
+        until(lambda: process.poll() is not None or self._is_described(), "a descriptor")
+        assert process.poll() is None, self.said
+        return self
+
+    def _is_described(self) -> bool:
+        with contextlib.suppress(OSError, ValueError):
+            return bool(self.descriptor["pid"] == self.pid)
+        return False
+
+    def stop(self) -> int:
+        """Ask it to end as a system does; its exit status."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(PATIENCE)
+
+    def kill(self) -> None:
+        """End it as a power cut would."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait(PATIENCE)
+
+    # -- what is said to it
+
+    def connect(self, seconds: float = PATIENCE) -> socket.socket:
+        """A connection, by the descriptor."""
+        found = self.descriptor
+        if found["transport"] == "unix":
+            client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            client.settimeout(seconds)
+            client.connect(found["path"])
+            return client
+        return socket.create_connection((found["host"], found["port"]), timeout=seconds)
+
+    def line(self, octets: bytes) -> dict[str, Any]:
+        """Say OCTETS, and read the one line that is answered."""
+        with self.connect() as client:
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it had heard enough
+                client.sendall(octets)
+            return answer_of(client)
+
+    def ask(self, op: str, **args: Any) -> dict[str, Any]:
+        """Ask for an operation; the whole answer."""
+        return self.line(request(op, **args))
+
+    def call(self, op: str, **args: Any) -> dict[str, Any]:
+        """Ask for an operation; its result. Raises what is refused."""
+        answer = self.ask(op, **args)
+        if not answer["ok"]:
+            raise Refusal(answer["error"])
+        result = answer["result"]
+        assert isinstance(result, dict), result
+        return result
+
+    def code(self, op: str, **args: Any) -> str:
+        """Ask for an operation that is refused; the code of the refusal."""
+        answer = self.ask(op, **args)
+        assert answer["ok"] is False, answer
+        return Refusal(answer["error"]).code
+
+    def stream(self, group_id: str, **args: Any) -> Stream:
+        """Listen to a group."""
+        return Stream(self.connect(), group_id, args)
+
+
+class Stream:
+    """A connection that was upgraded to a stream of events."""
+
+    def __init__(self, client: socket.socket, group_id: str, args: dict[str, Any]) -> None:
+        self.socket = client
+        client.sendall(request("events_stream", group_id=group_id, **args))
+        self._lines = client.makefile("rb")
+        answer = json.loads(self._lines.readline())
+        if not answer["ok"]:
+            self.close()
+            raise Refusal(answer["error"])
+        assert answer["result"] == {"group_id": group_id}
+
+    def item(self) -> dict[str, Any] | None:
+        """The next item; None when the stream has ended."""
+        raw = self._lines.readline(MOST)
+        return json.loads(raw) if raw else None
+
+    def event(self) -> dict[str, Any]:
+        """The next event."""
+        while (item := self.item()) is not None:
+            if item["t"] == "event":
+                event = item["event"]
+                assert isinstance(event, dict)
+                return event
+        raise AssertionError("the stream has ended")
+
+    def events(self, count: int) -> list[dict[str, Any]]:
+        return [self.event() for _ in range(count)]
+
+    def close(self) -> None:
+        self._lines.close()
+        self.socket.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def request(op: str, **args: Any) -> bytes:
+    """A request as a client writes it."""
+    return json.dumps({"v": 1, "op": op, "args": args}).encode() + b"\n"
+
+
+def answer_of(client: socket.socket) -> dict[str, Any]:
+    """The one line that comes, and that nothing comes behind it."""
+    octets = b""
+    while not octets.endswith(b"\n") and len(octets) < MOST:
+        piece = client.recv(1 << 16)
+        if not piece:
+            break
+        octets += piece
+    assert octets.endswith(b"\n"), f"no whole line: {octets[:200]!r}"
+    assert octets.count(b"\n") == 1, f"more than one line: {octets[:200]!r}"
+    return well_formed(octets)
+
+
+def well_formed(octets: bytes) -> dict[str, Any]:
+    """An answer that is as the specification wants every answer (IPC §5.2, §6)."""
+    answer = json.loads(octets.decode("utf-8"))
+    assert set(answer) <= {"v", "ok", "result", "error"}, answer
+    assert answer["v"] == 1
+    assert isinstance(answer["result"], dict), answer
+    if answer["ok"] is True:
+        assert answer.get("error") is None, answer
+    else:
+        assert answer["ok"] is False, answer
+        Refusal(answer["error"])
+    return answer
+
+
+def until(is_so: Callable[[], bool], what: str = "it", seconds: float = PATIENCE) -> None:
+    """Wait for something that is going to be so."""
+    deadline = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < deadline, f"waited in vain for {what}"
+        time.sleep(0.005)
+
+
+@contextlib.contextmanager
+def running(home: Path, **settings: str) -> Iterator[Daemon]:
+    """A daemon, as long as it is needed."""
+    daemon = Daemon(home, **settings)
+    try:
+        yield daemon.start()
+    finally:
+        end(daemon)
+
+
+def end(daemon: Daemon) -> None:
+    """Let nothing of it run any longer: neither it, nor the programs it has started."""
+    started = _children(daemon)
+    daemon.kill()
+    for pid in started:
+        with contextlib.suppress(OSError):
+            os.killpg(pid, signal.SIGKILL)
+
+
+def _children(daemon: Daemon) -> list[int]:
+    with contextlib.suppress(OSError, ValueError):
+        written = json.loads((daemon.folder / "children.json").read_text())
+        return [child["pid"] for child in written["children"] if is_ours(child["pid"])]
+    return []
+
+
+def is_ours(pid: int) -> bool:
+    """Whether a process is a program that some daemon of ours has started, and not another with a number used anew."""
+    with contextlib.suppress(OSError):
+        return b"CCCC_ACTOR_ID=" in Path(f"/proc/{pid}/environ").read_bytes()
+    return False
