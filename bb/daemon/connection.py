@@ -2,10 +2,15 @@
 
 A client that says nothing, or half a line, is left waiting at its own cost and sent away after a while. One that does
 not read what it is sent is dropped when too much waits for it.
+
+A client may still be speaking when it has been answered: its line was too long, or has others behind it. It is listened
+to a little longer, and ignored. If its connection just ended, it would fail at speaking and never get to read the
+answer; and over TCP the system would take back what of the answer is still on its way.
 """
 
 from __future__ import annotations
 
+import socket
 import time
 
 from bb.daemon.loop import READ, WRITE
@@ -13,12 +18,13 @@ from bb.wire import cccc, ndjson
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import socket
     from collections.abc import Callable
 
     from bb.daemon.loop import Loop
 
 PATIENCE = 15.0  # seconds for a whole request to come, and for an answer to be taken
+LINGER = 3.0  # seconds that a client may take to notice that all is said
+LOCAL = getattr(socket, "AF_UNIX", None)  # where what was sent has arrived
 BLOCK = 1 << 16
 MOST_UNSENT = 8 << 20  # bytes that may wait for a client; a stream has less
 
@@ -46,6 +52,10 @@ class Connection:
         self.is_open = True
         self.is_upgraded = False
         self._is_asked = self._is_watched = False
+        self._may_say_more = sock.family != LOCAL
+        if self._may_say_more:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # an event must not wait for the next one
+        self._is_ignored = False  # all is said, and what the client still says is of no interest
 
     # -- what comes
 
@@ -78,25 +88,32 @@ class Connection:
         except OSError:
             self.close()
             return
-        if self.is_upgraded:
+        if self._is_ignored:
+            if not octets:
+                self.close()
+        elif self.is_upgraded:
             self._stream_came(octets)
         elif not octets:
             self._half_closed()
         elif self._framer is not None:
             self._request_came(octets)
+        else:
+            self._may_say_more = True  # behind its request, which is being seen to
 
     def _request_came(self, octets: bytes) -> None:
         try:
             line = self._framer.feed(octets) if self._framer else None
         except ndjson.TooLong:
-            self._framer = None
+            self._framer, self._may_say_more = None, True
             self.refuse(cccc.BadRequest(f"a request has at most {ndjson.MOST_REQUEST:,} bytes"))
             return
         if line is not None:
+            self._may_say_more |= octets.find(b"\n") + 1 < len(octets)
             self._ask(line)
 
     def _half_closed(self) -> None:
         """The client will send no more. It may still want its answer."""
+        self._may_say_more = False
         rest = self._framer.rest if self._framer else b""
         if self._is_asked:
             self._unwatch()  # or it would be ready for ever
@@ -122,7 +139,7 @@ class Connection:
 
     def answer(self, octets: bytes) -> None:
         """The one answer there is; then the connection ends."""
-        self._is_last = True
+        self._is_last, self.since = True, time.monotonic()
         self.send(octets)
 
     def refuse(self, error: cccc.BadRequest) -> None:
@@ -166,7 +183,7 @@ class Connection:
     def _settle(self) -> int:
         """Wait for the client to take more, or end the connection where there is no more."""
         if not self._unsent and self._is_last:
-            self.close()
+            self._finish()
         elif self._unsent:
             if len(self._unsent) > MOST_UNSENT:
                 self.close()
@@ -182,8 +199,23 @@ class Connection:
         self._is_last = True
         self._settle()
 
+    def _finish(self) -> None:
+        """All is said: end the connection as soon as that does no harm."""
+        if not self._may_say_more:
+            self.close()
+        elif not self._is_ignored:
+            self._is_ignored, self.since = True, time.monotonic()
+            try:
+                self._socket.shutdown(socket.SHUT_WR)
+            except OSError:
+                self.close()
+            else:
+                self._watch(READ)
+
     def is_overdue(self, now: float) -> bool:
         """Whether the client has been waited for, for too long."""
+        if self._is_ignored:
+            return now - self.since > LINGER
         is_waiting = not self.is_upgraded and (not self._is_asked or bool(self._unsent))
         return is_waiting and now - self.since > PATIENCE
 
