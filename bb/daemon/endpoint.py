@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 BACKLOG = 1024
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+TO_BE_REACHED_AT = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  (who listens everywhere, listens here too)
 TRUE = ("1", "true", "yes", "on")
 GLANCES, GLANCE = 20, 0.005
 LONGEST_PATH = 100  # bytes; systems allow 104 to 108 for the name of a socket
@@ -57,10 +58,14 @@ class Endpoint:
 
     def claim(self) -> None:
         """Be the daemon of this home directory, or refuse."""
-        disk.make_folder(self.folder)
-        os.chmod(self.folder, 0o700)
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
-        self._lock = os.open(os.path.join(self.folder, LOCK), flags, 0o600)
+        try:
+            _make_own(os.path.dirname(self.folder))
+            _make_own(self.folder)
+            os.chmod(self.folder, 0o700)
+            self._lock = os.open(os.path.join(self.folder, LOCK), flags, 0o600)
+        except OSError as error:
+            raise disk.refusal(error) from error
         if not self._is_free():
             os.close(self._lock)
             self._lock = -1
@@ -88,7 +93,7 @@ class Endpoint:
             "v": 1,
             "transport": transport,
             "path": self._socket_path,
-            "host": host,
+            "host": TO_BE_REACHED_AT.get(host, host),
             "port": port,
             "pid": os.getpid(),
             "version": bb.__version__,
@@ -104,6 +109,8 @@ class Endpoint:
             disk.remove_if_there(os.path.join(self.folder, name))
         if self._socket_path:
             disk.remove_if_there(self._socket_path)
+            if os.path.dirname(self._socket_path) != self.folder:
+                disk.remove_folder_if_empty(os.path.dirname(self._socket_path))
         if self._lock >= 0:
             os.close(self._lock)
 
@@ -157,3 +164,12 @@ class Endpoint:
 
     def _write(self, name: str, text: str) -> None:
         disk.replace(os.path.join(self.folder, name), text.encode() + b"\n", mode=0o600)
+
+
+def _make_own(path: str) -> None:
+    """Make a folder that nobody else may enter, unless there is one."""
+    disk.make_folder(os.path.dirname(path))
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        return

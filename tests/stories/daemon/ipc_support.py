@@ -39,11 +39,12 @@ class Refusal(Exception):
 class Daemon:
     """One daemon, or the place where there can be one."""
 
-    def __init__(self, home: Path, **settings: str) -> None:
-        self.home = home
+    def __init__(self, home: Path, umask: int = 0o022, **settings: str) -> None:
+        self.home = home  # made by whoever needs it first
+        self.umask = umask
         self.settings = settings
         self.process: subprocess.Popen[bytes] | None = None
-        home.mkdir(parents=True, exist_ok=True)
+        home.parent.mkdir(parents=True, exist_ok=True)
 
     # -- its life
 
@@ -64,9 +65,13 @@ class Daemon:
 
     @property
     def said(self) -> str:
-        """What it printed, and what it wrote into its log."""
-        found = [path for path in (self.home / "printed", self.folder / "ccccd.log") if path.exists()]
+        """What it wrote into its log, and what it printed."""
+        found = [path for path in (self.folder / "ccccd.log", self.printed) if path.exists()]
         return "".join(path.read_text(errors="replace") for path in found)
+
+    @property
+    def printed(self) -> Path:
+        return self.home.parent / f"{self.home.name[:40]}.printed"
 
     @property
     def complaints(self) -> str:
@@ -75,15 +80,16 @@ class Daemon:
 
     def spawn(self, **settings: str) -> subprocess.Popen[bytes]:
         """Start the program, and wait for nothing."""
-        with (self.home / "printed").open("ab") as printed:
+        with self.printed.open("ab") as printed:
             return subprocess.Popen(
                 [sys.executable, "-m", "bb.daemon"],
-                cwd=self.home,
-                env=environment(CCCC_HOME=str(self.home), **{**self.settings, **settings}),
+                cwd=self.home.parent,
+                env=environment(**({"CCCC_HOME": str(self.home)} | self.settings | settings)),
                 stdin=subprocess.DEVNULL,
                 stdout=printed,
                 stderr=printed,
                 start_new_session=True,
+                umask=self.umask,
             )
 
     def start(self, **settings: str) -> Daemon:
@@ -94,7 +100,7 @@ class Daemon:
         return self
 
     def _is_described(self) -> bool:
-        with contextlib.suppress(OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError, KeyError, AssertionError):
             return bool(self.descriptor["pid"] == self.pid)
         return False
 
@@ -103,6 +109,12 @@ class Daemon:
         assert self.process is not None
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(PATIENCE)
+
+    def fails(self, **settings: str) -> tuple[int, str]:
+        """Start a program that is to end by itself; its exit status, and what it says."""
+        before = len(self.said)
+        status = self.spawn(**settings).wait(PATIENCE)
+        return status, self.said[before:]
 
     def kill(self) -> None:
         """End it as a power cut would."""
@@ -118,7 +130,11 @@ class Daemon:
         if found["transport"] == "unix":
             client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             client.settimeout(seconds)
-            client.connect(found["path"])
+            try:
+                client.connect(found["path"])
+            except OSError:
+                client.close()
+                raise
             return client
         return socket.create_connection((found["host"], found["port"]), timeout=seconds)
 
@@ -235,9 +251,9 @@ def until(is_so: Callable[[], bool], what: str = "it", seconds: float = PATIENCE
 
 
 @contextlib.contextmanager
-def running(home: Path, **settings: str) -> Iterator[Daemon]:
+def running(home: Path, umask: int = 0o022, **settings: str) -> Iterator[Daemon]:
     """A daemon, as long as it is needed."""
-    daemon = Daemon(home, **settings)
+    daemon = Daemon(home, umask, **settings)
     try:
         yield daemon.start()
     finally:
@@ -254,7 +270,7 @@ def end(daemon: Daemon) -> None:
 
 
 def _children(daemon: Daemon) -> list[int]:
-    with contextlib.suppress(OSError, ValueError):
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         written = json.loads((daemon.folder / "children.json").read_text())
         return [child["pid"] for child in written["children"] if is_ours(child["pid"])]
     return []
