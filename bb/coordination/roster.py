@@ -46,6 +46,7 @@ class Agent(Record):
     changes: int
     profile: dict[str, Any] = {}  # noqa: RUF012  (frozen; how it runs, as far as anybody has said)
     order: tuple[Any, ...] = ()  # actors stand in the order of these: of joining, for the last time
+    since: tuple[Any, ...] = ()  # where it joined: what was said before is not for it
     changed_at: int = 0
     is_wanted: bool = False  # whether it is to run, as far as anybody has said so
 
@@ -75,6 +76,7 @@ def step(state: State | None, fact: AgentFact, at: Place, ts: str) -> State:
             _keep(after, at, profile)
         case Retired():
             latest(after, "retired", at, True)
+            latest(after, "left", at, True)
         case Started() | Stopped():
             latest(after, HOW + "enabled", at, isinstance(fact, Started))
             latest(after, "wanted", at, isinstance(fact, Started))
@@ -113,6 +115,8 @@ def agent(agent_id: str, state: Mapping[str, Any] | None) -> Agent | None:
         changes=state["changes"],
         profile={name.removeprefix(HOW): kept for name, kept in value.items() if name.startswith(HOW)},
         order=tuple(state["placed"][:3]),
+        # Who joins again without having left stands elsewhere, and has been there all along.
+        since=tuple(state["placed" if "left" in state else "joined"][:3]),
         changed_at=clock.parse_or(value["changed"], 0),
         is_wanted=value.get("wanted", False),
     )

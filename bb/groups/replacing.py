@@ -10,7 +10,7 @@ from bb.kernel.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from bb.groups.settings import Value
@@ -42,6 +42,19 @@ def plan(template: Template, current: Template) -> Plan:
         settings_patch={key: each for key, each in template.settings.items() if each != current.settings.get(key)},
         prompts={name: template.prompts.get(name) for name in PROMPTS if _is_changed(name, template, current)},
     )
+
+
+def moved(order: Sequence[str], present: Sequence[str]) -> tuple[str, ...]:
+    """Who of ORDER has to join, again or for the first time, so that all stand in it: whoever joined last stands last.
+
+    PRESENT are those who are there, in the order they stand in.
+    """
+    places = {name: place for place, name in enumerate(present)}
+    stays, last = 0, -1
+    while stays < len(order) and places.get(order[stays], -1) > last:
+        last = places[order[stays]]
+        stays += 1
+    return tuple(order[stays:])
 
 
 def diff(template: Template, current: Template) -> dict[str, Any]:

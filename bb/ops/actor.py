@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from bb.coordination import reservations
-from bb.coordination.facts import Registered, Retired, Started, Stopped, Updated
+from bb.coordination.facts import Expired, Registered, Released, Retired, Started, Stopped, Updated
 from bb.groups import actors, profiles
 from bb.kernel.errors import Usage
-from bb.ledger import presence
 from bb.messaging.facts import Said
 from bb.ops import groupdesk, live, running
 from bb.ops.catalogue import op
@@ -14,9 +13,12 @@ from bb.ops.params import ActorId, By, GroupId, Json, Word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from bb.groups.profiles import Profile
+    from bb.ledger.index import Index
+    from bb.ledger.kinds import Fact
     from bb.ops.desk import Desk
     from bb.ops.groupdesk import Actor, GroupDesk
 
@@ -161,6 +163,8 @@ def update(
     if (env := changes.pop("env", None)) is not None:
         group.remember(group.known.with_env(actor.id, env))
     title = changes.pop("title", None)
+    if changes and groupdesk.came_alone(actor.agent):  # then the rest of how it runs was never written down
+        changes = actor.profile.stored() | changes
     (event,) = group.record([Updated(actor.id, None, title, changes)], who)
     if changes.get("enabled") is False:
         running.stop(group, actor.id)
@@ -173,18 +177,27 @@ def remove(
 ) -> dict[str, Any]:
     """Take an actor out of a group: it stops, gives back all it holds, and leaves the lists. Its history stays."""
     group, who, actor = _asked(desk, group_id, actor_id, by, "actor.remove")
-    running.stop(group, actor.id)
-
-    def decide(index: Any) -> list[Any]:
-        held = desk.holdings_at(group.store.place, index, desk.now())
-        return [*reservations.release_all(actor.id, held.of(actor.id)), Retired(actor.id)]
-
-    author = lambda fact: who if isinstance(fact, Retired) else actor.id  # noqa: E731
-    events = group.record(decide, who, author=author)
-    presence.remove(group.store.path, actor.id)
-    if actor.id in group.known.env:
-        group.remember(group.known.with_env(actor.id, None))
+    events = group.record(lambda index: leaving(group, index, actor.id), who, author=author(who))
+    left(group, actor.id)
     return {"actor_id": actor.id, "event": events[-1]}
+
+
+def leaving(group: GroupDesk, index: Index, actor_id: str) -> list[Fact]:
+    """What is to be recorded when an actor leaves: it gives back all it holds."""
+    held = group.desk.holdings_at(group.store.place, index, group.desk.now())
+    return [*reservations.release_all(actor_id, held.of(actor_id)), Retired(actor_id)]
+
+
+def author(who: str) -> Callable[[Fact], str]:
+    """In whose name a fact is recorded when WHO takes actors out of a group: what one held, it gives back itself."""
+    return lambda fact: fact.agent if isinstance(fact, Released | Expired) else who
+
+
+def left(group: GroupDesk, actor_id: str) -> None:
+    """Stop an actor that has left, and forget what only this machine knew of it."""
+    running.stop(group, actor_id)
+    if actor_id in group.known.env:
+        group.remember(group.known.with_env(actor_id, None))
 
 
 @op("actor_start", words="actor start", live=True, examples=("bb actor start peer-1",))

@@ -427,5 +427,5 @@ def _plain(event: Event | None) -> dict[str, Any] | None:
 
 def _had_joined(group: GroupDesk, actor: str, event: Event | None) -> bool:
     """Whether ACTOR was there when the message was sent."""
-    orders = {each.id: each.agent.order for each in group.actors()}
-    return event is None or actor not in orders or tuple(orders[actor]) <= event.order
+    joined = {each.id: each.agent.since for each in group.actors()}
+    return event is None or actor not in joined or joined[actor] <= event.order

@@ -185,8 +185,8 @@ def create(
     desk: Desk, *, title: Title | None = None, topic: Topic | None = None, by: By | None = None
 ) -> dict[str, Any]:
     """Make a group that has no directory yet, with a ledger of its own."""
-    called = _title(title, GroupCreateFailed) or actors.GROUP_TITLE
-    about = _topic(topic, GroupCreateFailed) or ""
+    called = checked_title(title, GroupCreateFailed) or actors.GROUP_TITLE
+    about = checked_topic(topic, GroupCreateFailed) or ""
     home = knowns.home(desk.env)
     who = groupdesk.founder(by)
     with knowns.lock(home):
@@ -203,7 +203,10 @@ def update(
     who = group.by(by)
     group.check("group.update", who)
     given = settings.entries(patch, ("title", "topic"))
-    title, topic = _title(given.get("title"), GroupUpdateFailed), _topic(given.get("topic"), GroupUpdateFailed)
+    title, topic = (
+        checked_title(given.get("title"), GroupUpdateFailed),
+        checked_topic(given.get("topic"), GroupUpdateFailed),
+    )
     if "title" in given and title is None:
         raise GroupUpdateFailed(path="$.patch.title")
     (event,) = group.record([Changed(who, title, topic)], who)
@@ -229,9 +232,7 @@ def delete(
         raise ConfirmationRequired(hint=f"say --confirm {group.id}", group_id=group.id)
     for actor in group.actors():
         running.stop(group, actor.id)
-    group.store.close()
-    desk.groups.pop(group.id, None)
-    knowns.forget(knowns.home(desk.env), group.id)
+    scoping.forget(desk, group)
     return {"group_id": group.id}
 
 
@@ -336,7 +337,8 @@ def _refuse_without_directory(group: GroupDesk, stands: Group) -> None:
         raise GroupStartFailed("the group has no directory to work in")
 
 
-def _title(value: Any, refusal: type[Usage]) -> str | None:
+def checked_title(value: Any, refusal: type[Usage]) -> str | None:
+    """VALUE as what people call a group; None when it says nothing."""
     if value in (None, ""):
         return None
     text = value.strip() if isinstance(value, str) else ""
@@ -345,7 +347,8 @@ def _title(value: Any, refusal: type[Usage]) -> str | None:
     return text
 
 
-def _topic(value: Any, refusal: type[Usage]) -> str | None:
+def checked_topic(value: Any, refusal: type[Usage]) -> str | None:
+    """VALUE as what a group is about; None when it says nothing."""
     if value is None:
         return None
     if not isinstance(value, str) or len(value) > TOPIC_LENGTH:

@@ -229,8 +229,13 @@ class ActorNotFound(NotFound):
 
 def profile_of(agent: Agent) -> Profile:
     """How an agent runs. One that registered by itself runs by itself."""
-    by_itself = {} if agent.profile else {"runtime": profiles.CUSTOM, "runner": profiles.HEADLESS}
-    return profiles.profile_of(by_itself | agent.profile)
+    alone = {"runtime": profiles.CUSTOM, "runner": profiles.HEADLESS}
+    return profiles.profile_of(alone | agent.profile if came_alone(agent) else agent.profile)
+
+
+def came_alone(agent: Agent) -> bool:
+    """Whether an agent registered by itself, and nobody has said since what runs it."""
+    return agent.profile.keys().isdisjoint(("runtime", "runner"))
 
 
 def shown(actor: Actor, **more: Any) -> dict[str, Any]:

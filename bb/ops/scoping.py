@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from bb.coordination import roster
 from bb.groups.facts import Changed, ScopeAttached
 from bb.kernel.errors import Conflict, NotFound, Usage
 from bb.kernel.record import Record
@@ -59,8 +60,8 @@ class Directory(Record):
     place: Place | None
 
 
-def directory(desk: Desk, path: Any) -> Directory:
-    """The directory that PATH names, or the repository around it."""
+def root_of(desk: Desk, path: Any) -> str:
+    """The directory that PATH names, from the root on."""
     if path in (None, ""):
         raise MissingPath
     if not isinstance(path, str) or "\0" in path:
@@ -68,6 +69,12 @@ def directory(desk: Desk, path: Any) -> Directory:
     root = os.path.realpath(os.path.join(desk.cwd, os.path.expanduser(path)))
     if not os.path.isdir(root):
         raise InvalidPath(f"{path[:200]} is no directory", path="$.path")
+    return root
+
+
+def directory(desk: Desk, path: Any) -> Directory:
+    """The directory that PATH names, or the repository around it. One that has no ledger yet has one from here on."""
+    root = root_of(desk, path)
     try:
         found = place.find(root, {})
     except place.NotARepository:
@@ -114,11 +121,55 @@ def attach(desk: Desk, path: Any, group_id: str | None, by: Any) -> tuple[GroupD
         if group_id:
             group = groupdesk.of(desk, group_id)
             if owner and owner.group_id != group.id:
-                text = f"{found.root} belongs to group {owner.group_id}"
-                raise ScopeAlreadyAttached(text, group_id=owner.group_id)
+                raise _taken(found, owner.group_id)
         else:
             group = groupdesk.of(desk, owner.group_id) if owner else _begun(desk, home, found, by)
         return _joined(desk, home, group, found, by), found.key
+
+
+def begin(desk: Desk, path: Any, by: str) -> tuple[GroupDesk, list[ScopeAttached]]:
+    """A group of its own for the directory at PATH, unless that belongs to one; and what its ledger is to say of it."""
+    found = directory(desk, path)
+    home = knowns.home(desk.env)
+    with knowns.lock(home):
+        if owner := _owner(home, found):
+            raise _taken(found, owner.group_id)
+        if found.place and _is_populated(desk, found.place):
+            raise _taken(found, _group_of(desk, home, found.place))
+        group = _begun(desk, home, found, by)
+        group.remember(group.known.but(scopes={found.key: found.root}))
+    is_new = found.key not in {scope.key for scope in group.group().scopes}
+    return group, [ScopeAttached(by, found.key, found.title)] if is_new else []
+
+
+def forget(desk: Desk, group: GroupDesk) -> None:
+    """Know nothing of a group any more. The ledger of a repository stays; one that only the group had goes."""
+    group.store.close()
+    desk.groups.pop(group.id, None)
+    knowns.forget(knowns.home(desk.env), group.id)
+
+
+def _taken(found: Directory, group_id: str) -> ScopeAlreadyAttached:
+    return ScopeAlreadyAttached(f"{found.root} belongs to group {group_id}", group_id=group_id)
+
+
+def _is_populated(desk: Desk, at: Place) -> bool:
+    """Whether somebody works in a repository, known to the daemon or not."""
+    store = desk.store_at(at)
+    try:
+        return bool(roster.in_service(store.caught_up().states(roster.NAME)))
+    finally:
+        store.close()
+
+
+def _group_of(desk: Desk, home: str, at: Place) -> str:
+    """The id of the group whose ledger is in a repository that the daemon does not know yet."""
+    store = desk.store_at(at)
+    group_id = store.clone.group_id
+    store.close()
+    if knowns.read(home, group_id):  # another clone of the same repository
+        return f"{group_id}_{knowns.scope_key(None, at.common)[2:8]}"
+    return group_id
 
 
 def _owner(home: str, found: Directory) -> Known | None:
@@ -134,12 +185,8 @@ def _owner(home: str, found: Directory) -> Known | None:
 def _begun(desk: Desk, home: str, found: Directory, by: Any) -> GroupDesk:
     """A group for a directory that belongs to none."""
     if found.place is None:
-        return create(desk, home, found.title, "", by)
-    store = desk.store_at(found.place)
-    group_id = store.clone.group_id
-    store.close()
-    if knowns.read(home, group_id):  # another clone of the same repository
-        group_id = f"{group_id}_{knowns.scope_key(None, found.place.common)[2:8]}"
+        return create(desk, home, found.title, "", groupdesk.founder(by))
+    group_id = _group_of(desk, home, found.place)
     knowns.write(home, knowns.Known(group_id, found.place.common))
     return groupdesk.of(desk, group_id)
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bb.groups.actors import changed, patched_actor
 from bb.groups.profiles import Profile
-from bb.groups.replacing import Plan, diff, plan
+from bb.groups.replacing import Plan, diff, moved, plan
 from bb.groups.settings import complete, patched
 from bb.groups.templates import Template, TemplateActor
 
@@ -107,3 +109,30 @@ def test_prompts_that_differ_are_written_and_those_not_named_are_the_built_in_on
 def test_a_preview_is_plain_json():
     shown = diff(group(CYD, prompts={"help": "x"}, nudge_after_seconds=1), group(ADA))
     assert json.loads(json.dumps(shown)) == shown
+
+
+# -- who stands where: whoever joined last stands last
+
+names = st.lists(st.sampled_from("abcdef"), unique=True, max_size=6)
+
+
+@given(order=names, present=names)
+def test_when_those_join_who_have_to_all_stand_in_order(order: list[str], present: list[str]):
+    joining = moved(order, present)
+    there = [name for name in present if name in order and name not in joining]
+    assert [*there, *joining] == order
+
+
+@pytest.mark.parametrize(
+    ("order", "present", "joining"),
+    [
+        ("abc", "abc", ""),
+        ("abc", "ab", "c"),
+        ("ac", "abc", ""),
+        ("bac", "abc", "ac"),
+        ("xab", "ab", "xab"),
+        ("", "ab", ""),
+    ],
+)
+def test_nobody_joins_again_who_stands_right(order: str, present: str, joining: str):
+    assert "".join(moved(order, present)) == joining

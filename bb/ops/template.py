@@ -1,0 +1,244 @@
+"""Templates: a group as a text, and a group made as a text says (CCCC daemon IPC §8.12).
+
+An import is one record in the ledger, so it happens or it does not. Programs are stopped and prompts change when it has
+happened; prompts are files of this machine (`ledger/prompts.py`), and are on the disk before.
+"""
+
+from __future__ import annotations
+
+import os
+
+import bb
+from bb.coordination.facts import Registered, Updated
+from bb.groups import replacing, settings, templates
+from bb.groups.facts import Changed, SettingsChanged
+from bb.groups.templates import PROMPTS, SIZE, InvalidTemplate, Template, template_actor
+from bb.kernel import jsontext, tokens
+from bb.kernel.errors import Usage
+from bb.ledger import disk, prompts
+from bb.ledger import known as knowns
+from bb.ops import actor as actors
+from bb.ops import groupdesk, running, scoping
+from bb.ops.catalogue import op
+from bb.ops.group import ConfirmationRequired, Confirmed, Path, Title, Topic, checked_title, checked_topic
+from bb.ops.params import By, GroupId, Word
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from bb.groups.replacing import Plan
+    from bb.groups.templates import TemplateActor
+    from bb.ledger.index import Index
+    from bb.ledger.kinds import Fact
+    from bb.ops.desk import Desk
+    from bb.ops.groupdesk import Actor, GroupDesk
+
+
+class MissingTemplate(Usage):
+    """The request has no template."""
+
+    code = "MISSING_TEMPLATE"
+    hint = "pass template, as `group_template_export` makes it"
+
+
+class InvalidTitle(Usage):
+    """A group's title is one line of 1 to 200 characters, its topic a text of at most 10,000."""
+
+    code = "INVALID_TITLE"
+
+
+class Text(Word):
+    """The template; at a terminal, the file it is in."""
+
+    metavar = "FILE"
+
+
+@op(
+    "group_template_export",
+    words="group template-export",
+    examples=("bb group template-export", "bb group template-export --group-id g_3f2a91c07be4 --json"),
+)
+def export(desk: Desk, *, group_id: GroupId | None = None, by: By | None = None) -> dict[str, Any]:
+    """A group as a text: its actors, settings and prompts, and nothing that was said or given in secret."""
+    group, _ = _steered(desk, group_id, by)
+    stands = _standing(group, group.index(), _prompts(group))
+    text = templates.export(
+        stands.title, stands.topic, stands.actors, stands.settings, stands.prompts, desk.now(), bb.__version__
+    )
+    return {"template": text, "filename": templates.filename(stands.title)}
+
+
+@op("group_template_preview", words="group template-preview", examples=("bb group template-preview team.yaml",))
+def preview(
+    desk: Desk, template: Text | None = None, *, group_id: GroupId | None = None, by: By | None = None
+) -> dict[str, Any]:
+    """What would change if a template were imported into a group. Nothing does."""
+    group, _ = _steered(desk, group_id, by)
+    if not template:
+        raise MissingTemplate
+    wanted = _parsed(desk, template)
+    return {
+        "scope_root": group.known.scopes.get(group.group().active_scope, ""),
+        "template": wanted.plain(),
+        "diff": replacing.diff(wanted, _standing(group, group.index(), _prompts(group))),
+    }
+
+
+@op(
+    "group_template_import_replace",
+    words="group template-import",
+    examples=("bb group template-import team.yaml --group-id g_3f2a91c07be4 --confirm g_3f2a91c07be4",),
+)
+def import_replace(
+    desk: Desk,
+    template: Text | None = None,
+    *,
+    group_id: GroupId | None = None,
+    confirm: Confirmed | None = None,
+    by: By | None = None,
+) -> dict[str, Any]:
+    """Make a group as a template says: actors that are not in it leave, settings and prompts become its own.
+
+    What was said and done stays. The group's id must be repeated, as --confirm.
+    """
+    if group_id and confirm != group_id:
+        raise _unconfirmed(str(group_id))
+    group, who = _steered(desk, group_id, by)
+    if confirm != group.id:
+        raise _unconfirmed(group.id)
+    planned, moved = _replaced(group, _parsed(desk, template), who)
+    return {
+        "group_id": group.id,
+        "applied": True,
+        "removed": list(planned.remove),
+        "added": [each.id for each in planned.add],
+        "updated": list(planned.update),
+        "settings_patch": planned.settings_patch,
+        "prompt_paths": moved,
+    }
+
+
+def _unconfirmed(group_id: str) -> ConfirmationRequired:
+    hint = "repeat the group's id as confirm: its actors, settings and prompts are replaced"
+    return ConfirmationRequired(hint=hint, group_id=group_id[:64], path="$.confirm")
+
+
+@op(
+    "group_create_from_template",
+    words="group create-from-template",
+    examples=("bb group create-from-template ~/work/site --template team.yaml --title Site",),
+)
+def create(
+    desk: Desk,
+    path: Path | None = None,
+    *,
+    template: Text | None = None,
+    title: Title | None = None,
+    topic: Topic | None = None,
+    by: By | None = None,
+) -> dict[str, Any]:
+    """Make a group for a directory that belongs to none, as a template says."""
+    who = groupdesk.founder(by)
+    scoping.root_of(desk, path)
+    wanted = _parsed(desk, template)
+    tokens.refuse_secrets(jsontext.dumps(wanted.but(prompts={}).plain()))
+    called = checked_title(title, InvalidTitle) or _usable(wanted.title)
+    about = checked_topic(topic, InvalidTitle) or wanted.topic or None
+    group, facts = scoping.begin(desk, path, who)
+    try:
+        _replaced(group, wanted, who, [*facts, *([Changed(who, called, about)] if called or about else [])])
+    except BaseException:
+        scoping.forget(desk, group)
+        raise
+    return {"group_id": group.id, "applied": True}
+
+
+def _usable(title: str) -> str | None:
+    """A template's title, if a group can be called so."""
+    try:
+        return checked_title(title, InvalidTitle)
+    except InvalidTitle:
+        return None
+
+
+# -- what there is, and what is wanted
+
+
+def _steered(desk: Desk, group_id: Any, by: Any) -> tuple[GroupDesk, str]:
+    """The group, and who asks; refused when who asks does not steer it."""
+    group = groupdesk.of(desk, group_id)
+    who = group.by(by)
+    group.check("group.template", who)
+    return group, who
+
+
+def _parsed(desk: Desk, template: Any) -> Template:
+    """The template that is meant. A socket takes the text itself; nobody there has us read files."""
+    if desk.is_served or not isinstance(template, str) or "\n" in template:
+        return templates.parse(template)
+    octets = disk.read_small(os.path.join(desk.cwd, os.path.expanduser(template)), SIZE + 1)
+    if octets is None:
+        raise InvalidTemplate(f"there is no file {template[:200]!r}", path="$.template")
+    try:
+        return templates.parse(octets.decode())
+    except UnicodeDecodeError:
+        raise InvalidTemplate(f"{template[:200]!r} is no text in UTF-8", path="$.template") from None
+
+
+def _prompts(group: GroupDesk) -> dict[str, str]:
+    return prompts.read(knowns.home(group.desk.env), group.id, PROMPTS)
+
+
+def _standing(group: GroupDesk, index: Index, own: Mapping[str, str]) -> Template:
+    """The group as a template would have it, with its OWN prompts."""
+    stands = group.group(index)
+    present = tuple(template_actor(each.id, each.agent.title, each.profile) for each in group.actors(index))
+    return Template(stands.title, stands.topic, present, settings.complete(stands.settings), own)
+
+
+# -- making it so
+
+
+def _replaced(
+    group: GroupDesk, wanted: Template, who: str, before: Sequence[Fact] = ()
+) -> tuple[Plan, dict[str, str | None]]:
+    """Make the group as it is WANTED, behind what comes BEFORE; what was done, and where its prompts are."""
+    own = _prompts(group)
+    planned = [replacing.plan(wanted, _standing(group, group.index(), own))]
+
+    def decide(index: Index) -> list[Fact]:
+        planned[0] = replacing.plan(wanted, _standing(group, index, own))
+        return [*before, *_facts(group, index, planned[0], wanted, who)]
+
+    with prompts.Change(knowns.home(group.desk.env), group.id, planned[0].prompts) as change:
+        group.record(decide, who, author=actors.author(who))
+        moved = change.make()
+    for name in planned[0].remove:
+        actors.left(group, name)
+    for name, changes in planned[0].update.items():
+        if changes.get("enabled") is False:
+            running.stop(group, name)
+    return planned[0], moved
+
+
+def _facts(group: GroupDesk, index: Index, planned: Plan, wanted: Template, who: str) -> list[Fact]:
+    """What is to be recorded, so that everything PLANNED is done."""
+    present = {each.id: each for each in group.actors(index)}
+    joining = replacing.moved(planned.order, list(present))
+    facts: list[Fact] = []
+    for name in planned.remove:
+        facts += actors.leaving(group, index, name)
+    for each in wanted.actors:
+        facts += _made(each, present.get(each.id), joins=each.id in joining, changes=each.id in planned.update)
+    return [*facts, *([SettingsChanged(who, planned.settings_patch)] if planned.settings_patch else [])]
+
+
+def _made(wanted: TemplateActor, present: Actor | None, *, joins: bool, changes: bool) -> list[Fact]:
+    """An actor as it is WANTED: it JOINS, or joins again to stand where it should, or only CHANGES."""
+    scope = present.profile.default_scope_key if present else ""
+    profile = wanted.profile.but(default_scope_key=scope).stored()
+    if joins:
+        return [Registered(wanted.id, present.agent.role if present else actors.ROLE, wanted.title, profile)]
+    return [Updated(wanted.id, None, wanted.title, profile)] if changes else []
