@@ -19,7 +19,7 @@ LABEL = 12  # columns for the name of what follows
 
 def of(command: str, data: Any) -> Iterable[str]:
     """The lines that say DATA, the answer of COMMAND, as wide as the terminal allows."""
-    return paint.laid_out(FORMS[command](data))
+    return paint.laid_out(FORMS.get(command, text.plain)(data))
 
 
 # -- groups

@@ -37,11 +37,11 @@ def of(command: str, data: Any) -> Iterable[str]:
     if command in ELSEWHERE:
         lines: Iterable[str] = __import__(ELSEWHERE[command], fromlist=["of"]).of(command, data)
         return lines
-    if command.startswith(TALK):
+    if command.startswith(TALK) and command not in FORMS:
         from bb.cli import talk_screens  # noqa: PLC0415
 
         return talk_screens.of(command, data)
-    return FORMS.get(command, _plain)(data)
+    return FORMS.get(command, plain)(data)
 
 
 def of_error(error: BbError) -> list[str]:
@@ -66,7 +66,7 @@ def findings(error: BbError) -> Iterable[str]:
     return of("problems", error.details) if "problems" in error.details else []
 
 
-def _plain(data: Any) -> list[str]:
+def plain(data: Any) -> list[str]:
     if isinstance(data, dict):
         width = max(map(len, data), default=0)
         return [f"{name:<{width}}  {short(value)}" for name, value in data.items()]

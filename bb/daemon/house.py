@@ -7,6 +7,7 @@ predecessor left behind is found out first: whoever still runs is stopped, and a
 from __future__ import annotations
 
 import os
+import sys
 from functools import partial
 
 import bb
@@ -182,7 +183,7 @@ class House:
         """What the actor's program is given: whose it is, so that `bb` in it acts as the actor."""
         theirs = {name: value for name, value in self._desk.env.items() if name not in ("BB_NOW", "BB_AGENT")}
         own = {"BB_AGENT": actor.id, "CCCC_ACTOR_ID": actor.id, "CCCC_GROUP_ID": group.id, "CCCC_HOME": self._home}
-        return {**theirs, **own, **group.known.env.get(actor.id, {})}
+        return {**theirs, "PATH": _with_bb(theirs.get("PATH", os.defpath)), **own, **group.known.env.get(actor.id, {})}
 
     def begin(self) -> None:
         """See what became of those whom the last daemon ran, and start those who are to run."""
@@ -356,6 +357,14 @@ class House:
             return usual
         level = kept.get("log_level") if isinstance(kept, dict) else None
         return {**usual, **kept} if isinstance(kept, dict) and level in (None, *LEVELS) else usual
+
+
+def _with_bb(path: str) -> str:
+    """PATH, and at its end where this bb is, should there be no other before."""
+    folders = path.split(os.pathsep)
+    if any(os.access(os.path.join(folder, "bb"), os.X_OK) for folder in folders):
+        return path
+    return os.pathsep.join([*folders, os.path.dirname(sys.executable)])
 
 
 def _kill(child: Child) -> None:
