@@ -91,6 +91,28 @@ def started(found: dict[str, Any]) -> list[str]:
     return [f"{verb} {', '.join(map(harmless, names))}" if names else "The group has no actors"]
 
 
+def previewed(found: dict[str, Any]) -> list[str]:
+    """What an import would change."""
+    diff = found["diff"]
+    settings = {name: f"{each['to']} (now {each['from']})" for name, each in diff["settings_changed"].items()}
+    prompts = [name for name, each in diff["prompts_changed"].items() if each["changed"]]
+    lines = _told("Would join", diff["actors_add"]) + _told("Would change", diff["actors_update"])
+    lines += _told("Would leave", diff["actors_remove"]) + _told("Other prompts", prompts) + _named(settings)
+    return lines or ["Nothing would change: the group is as the template says."]
+
+
+def imported(found: dict[str, Any]) -> list[str]:
+    """What an import has changed."""
+    prompts = [f"{name} ({path or 'the built-in one'})" for name, path in found["prompt_paths"].items()]
+    lines = _told("Joined", found["added"]) + _told("Changed", found["updated"]) + _told("Left", found["removed"])
+    lines += _told("Prompts", prompts) + _named(found["settings_patch"])
+    return lines or ["Nothing has changed: the group is as the template says."]
+
+
+def _told(what: str, names: Sequence[str]) -> list[str]:
+    return [f"{what}: {', '.join(map(harmless, names))}"] if names else []
+
+
 # -- actors
 
 
@@ -279,6 +301,10 @@ FORMS: dict[str, Callable[[Any], Iterable[str]]] = {
     "group detach-scope": lambda found: [f"The directory has left {whole(found['group_id'])}"],
     "group set-state": lambda found: [f"{whole(found['group_id'])} is {paint.state(found['state'])}"],
     "group settings": settings,
+    "group template-export": lambda found: map(whole, found["template"].splitlines()),
+    "group template-preview": previewed,
+    "group template-import": imported,
+    "group create-from-template": lambda found: [f"Made {whole(found['group_id'])}, as the template says"],
     "group start": started,
     "group stop": started,
     "actor list": actors,

@@ -243,7 +243,6 @@ FORMS: dict[str, Callable[[Any], Iterable[str]]] = {
     "agent send": _message,
     "agent ack": _message,
     "ci check": _judged,
-    "group template-export": lambda found: map(harmless, found["template"].splitlines()),
     "scope compare": _compared,
     "init": _init,
     "doctor": _doctor,

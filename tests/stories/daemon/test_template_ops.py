@@ -489,7 +489,23 @@ def test_a_template_goes_from_one_group_to_another_as_a_file(daemon: Daemon, tmp
         "group", "template-import", "team.yaml", "--confirm", refused.envelope["error"]["details"]["group_id"]
     )
     assert done.data["added"] == ["ada"]
+    assert "Nothing would change" in there.bb("group", "template-preview", "team.yaml").out
     assert there.json("group", "template-preview", "nothing.yaml").code == "INVALID_TEMPLATE"
+
+
+def test_a_person_reads_what_a_template_changes(daemon: Daemon, tmp_path: Path):
+    repo = quick(tmp_path / "repo", **daemon.env)
+    wanted = template("ada", "bo", settings={"nudge_after_seconds": 60}, prompts={"help": "Ask."})
+    (repo.path / "team.yaml").write_text(text(wanted))
+    made = repo.bb("group", "create-from-template", ".", "--template", "team.yaml").out
+    group_id = made.split()[1].rstrip(",")
+    (repo.path / "team.yaml").write_text(text(template("cy", "bo")))
+
+    said = repo.bb("group", "template-preview", "team.yaml").out.splitlines()
+    assert said[:3] == ["Would join: cy", "Would leave: ada", "Other prompts: help"]
+    assert "300 (now 60)" in said[3]
+    said = repo.bb("group", "template-import", "team.yaml", "--confirm", group_id).out.splitlines()
+    assert said[:3] == ["Joined: cy", "Left: ada", "Prompts: help (the built-in one)"]
 
 
 # -- whatever is sent
