@@ -18,7 +18,7 @@ from bb.daemon.terminal import GRACE, ActorStartFailed, Ended, Terminal
 from bb.groups.facts import ACTIVE, PAUSED
 from bb.groups.profiles import PTY
 from bb.kernel import jsontext
-from bb.kernel.errors import BbError
+from bb.kernel.errors import BbError, Usage
 from bb.ledger import disk
 from bb.ledger import known as knowns
 from bb.messaging import notify
@@ -371,8 +371,7 @@ def _kill(child: Child) -> None:
     children.kill(child)
 
 
-class ObservabilityUpdateFailed(BbError):
+class ObservabilityUpdateFailed(Usage):
     """A log level is DEBUG, INFO, WARNING or ERROR."""
 
     code = "OBSERVABILITY_UPDATE_FAILED"
-    exit_status = 2

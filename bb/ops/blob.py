@@ -56,7 +56,7 @@ class FileName(Name):
 
 
 class BlobPath(Text):
-    """The attachment, by the path that a message names: state/blobs/…"""
+    """The attachment, by the path that a message names: state/blobs/…."""
 
     metavar = "PATH"
 

@@ -331,7 +331,12 @@ def notify_ack(
     return {"event": group.shown(group.event_at(seq)), "already": True}
 
 
-@op("system_notify", words="chat notify", examples=("bb chat notify --title 'Build failed' --priority high",))
+@op(
+    "system_notify",
+    words="chat notify",
+    examples=("bb chat notify --title 'Build failed' --priority high",),
+    requires_ack="Whether it is to be confirmed.",
+)
 def system_notify(
     desk: Desk,
     message: Text | None = None,

@@ -102,7 +102,9 @@ class Patch(Json):
 
 
 @op(
-    "attach", words="group attach", examples=("bb group attach .", "bb group attach ~/work/site --group g_3f2a91c07be4")
+    "attach",
+    words="group attach",
+    examples=("bb group attach .", "bb group attach ~/work/site --group-id g_3f2a91c07be4"),
 )
 def attach(
     desk: Desk, path: Path | None = None, *, group_id: GroupId | None = None, by: By | None = None

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bb.coordination import roster
-from bb.coordination.facts import Registered, Retired, Seen, Updated
+from bb.coordination.facts import Registered, Retired, Seen, Started, Stopped, Updated
 from bb.coordination.roster import Agent
 
 A, B = "a" * 12, "b" * 12
@@ -55,6 +55,10 @@ def test_who_registered_is_there():
         heard_at=1 * MINUTE,
         is_retired=False,
         changes=1,
+        profile={},
+        order=(1, A, 1),
+        changed_at=1 * MINUTE,
+        is_wanted=False,
     )
 
 
@@ -98,9 +102,89 @@ def test_an_agent_that_was_seen_again_has_been_heard_of_and_has_not_changed():
     assert found == agent(JOINED).but(heard_at=7 * MINUTE)  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("fact", [Updated("ada", "tester", "Countess"), Retired("ada"), Seen("ada", "stale")])
+@pytest.mark.parametrize(
+    "fact",
+    [Updated("ada", "tester", "Countess"), Retired("ada"), Seen("ada", "stale"), Started("ada"), Stopped("ada")],
+)
 def test_an_agent_whose_registration_is_not_known_here_yet_is_nobody(fact: Any):
     assert agent(said(fact, 5)) is None
+
+
+# -- how it runs
+
+RUNS = {"runtime": "claude", "runner": "pty", "command": ["claude"], "submit": "enter", "default_scope_key": "s_1"}
+
+
+def test_an_actor_runs_as_it_was_added():
+    assert agent(said(Registered("ada", "actor", "Ada", RUNS), 1)).profile == RUNS  # type: ignore[union-attr]
+
+
+def test_a_change_of_how_it_runs_leaves_the_rest():
+    added, changed = Registered("ada", "actor", "Ada", RUNS), Updated("ada", profile={"submit": "none", "command": []})
+    found = agent(said(added, 1), said(changed, 5))
+    assert found is not None
+    assert found.profile == RUNS | {"submit": "none", "command": []}
+    assert (found.role, found.title, found.changed_at) == ("actor", "Ada", 5 * MINUTE)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"runtime": 7, "runner": None, "enabled": "yes", "submit": ["enter"], "default_scope_key": {}},
+        {"command": "claude"},
+        {"command": ["claude", 7]},
+        {"enabled": 1},
+        {"env": {"TOKEN": "secret"}, "later": True, "changes": 9, "how runner": "pty"},
+    ],
+)
+def test_of_a_profile_only_what_makes_sense_is_kept(how: dict[str, Any]):
+    found = agent(said(Registered("ada", "actor", "Ada", RUNS), 1), said(Updated("ada", profile=how), 5))
+    assert found is not None
+    assert found.profile == RUNS
+
+
+def test_an_actor_is_to_run_from_when_it_is_started_until_it_is_stopped():
+    history = [said(Registered("ada", "actor", "Ada", RUNS), 1)]
+    for fact, is_wanted in ((Started("ada"), True), (Updated("ada", title="A"), True), (Stopped("ada"), False)):
+        history.append(said(fact, len(history) + 1))
+        found = agent(*history)
+        assert found is not None
+        assert found.is_wanted is is_wanted
+    assert found.profile["enabled"] is False
+    assert found.changes == 4
+
+
+def test_who_was_stopped_is_disabled_and_enabling_it_does_not_start_it():
+    joined, enabled = said(Registered("ada", "actor", "Ada", RUNS), 1), Updated("ada", profile={"enabled": True})
+    found = agent(joined, said(Started("ada"), 2), said(Stopped("ada"), 3), said(enabled, 4))
+    assert found is not None
+    assert (found.profile["enabled"], found.is_wanted) == (True, False)
+
+
+def test_an_actor_that_left_and_came_back_is_not_started_by_itself_and_stands_behind_the_others():
+    joined, again = said(Registered("ada", "actor", "Ada", RUNS), 1), said(Registered("ada", "actor", "Ada", RUNS), 9)
+    found = agent(joined, said(Started("ada"), 2), said(Retired("ada"), 5), again)
+    assert found is not None
+    assert (found.is_wanted, found.order, found.created_at) == (False, (9, A, 9), 1 * MINUTE)
+
+
+def test_actors_stand_in_the_order_in_which_they_last_joined():
+    def state(name: str, *history: Said) -> tuple[str, Any]:
+        return name, fold(list(history))
+
+    def joined(name: str, lamport: int, writer: str = A) -> Said:
+        return said(Registered(name, "actor", name), lamport, writer)
+
+    states = [
+        state("zoe", joined("zoe", 1)),
+        state("bob", joined("bob", 3, B)),
+        state("abe", joined("abe", 3, A)),
+        state("ada", joined("ada", 2), said(Retired("ada"), 4), joined("ada", 7)),
+        state("eve", joined("eve", 5), said(Retired("eve"), 6)),
+        state("new", said(Started("new"), 4)),
+    ]
+    assert [found.agent_id for found in roster.in_order(states)] == ["zoe", "abe", "bob", "ada"]
+    assert roster.in_order(states[::-1]) == roster.in_order(states)
 
 
 # -- any order
@@ -129,10 +213,20 @@ def test_of_two_at_the_same_lamport_time_the_writer_decides_and_then_the_number(
 
 
 words = st.sampled_from(["builder", "tester", "reviewer"])
+profiles = st.none() | st.fixed_dictionaries(
+    {},
+    optional={
+        "runner": st.sampled_from(["pty", "headless"]),
+        "command": st.lists(words, max_size=2),
+        "enabled": st.booleans(),
+    },
+)
 facts = st.one_of(
-    st.builds(Registered, st.just("ada"), words, words),
-    st.builds(Updated, st.just("ada"), st.none() | words, st.none() | words),
+    st.builds(Registered, st.just("ada"), words, words, profiles),
+    st.builds(Updated, st.just("ada"), st.none() | words, st.none() | words, profiles),
     st.just(Retired("ada")),
+    st.just(Started("ada")),
+    st.just(Stopped("ada")),
     st.builds(Seen, st.just("ada"), st.sampled_from(["stale", "evicted"])),
 )
 places = st.tuples(st.integers(1, 4), st.sampled_from([A, B]), st.integers(1, 12))
@@ -151,6 +245,13 @@ def told(history: list[Said]) -> Agent | None:
         return None
     times = {written: minute * MINUTE for minute, written in MOMENT.items()} | {"yesterday": 0}
     lives = [fact for fact, _, _ in story if isinstance(fact, Registered | Retired)]
+    joins = [place for fact, place, _ in story if isinstance(fact, Registered)]
+    starts = [isinstance(fact, Started) for fact, _, _ in story if isinstance(fact, Started | Stopped | Retired)]
+    runs: dict[str, Any] = {}
+    for fact, _, _ in story:
+        runs |= getattr(fact, "profile", None) or {}
+        if isinstance(fact, Started | Stopped):
+            runs["enabled"] = isinstance(fact, Started)
     roles = [fact.role for fact, _, _ in story if isinstance(fact, Registered | Updated) and fact.role]
     titles = [fact.title for fact, _, _ in story if isinstance(fact, Registered | Updated) and fact.title]
     return Agent(
@@ -161,6 +262,10 @@ def told(history: list[Said]) -> Agent | None:
         heard_at=times[story[-1][2]],
         is_retired=isinstance(lives[-1], Retired),
         changes=sum(not isinstance(fact, Seen) for fact, _, _ in story),
+        profile=runs,
+        order=joins[-1],
+        changed_at=[times[ts] for fact, _, ts in story if not isinstance(fact, Seen)][-1],
+        is_wanted=[False, *starts][-1],
     )
 
 
@@ -189,6 +294,13 @@ def test_a_step_leaves_the_state_before_it_as_it_was(history: list[Said], fact: 
 
 
 def test_an_entry_of_the_roster_is_about_one_agent():
-    for fact in (Registered("bo1", "r", "t"), Updated("bo1"), Retired("bo1"), Seen("bo1", "stale")):
+    for fact in (
+        Registered("bo1", "r", "t"),
+        Updated("bo1"),
+        Retired("bo1"),
+        Seen("bo1", "stale"),
+        Started("bo1"),
+        Stopped("bo1"),
+    ):
         assert roster.keys(fact, [1, "w", 1]) == ["bo1"]
         assert type(fact) in roster.FACTS

@@ -81,6 +81,64 @@ def test_the_rule_for_agents_is_the_one_of_the_specification(name: str):
     assert ids.is_agent_id(name) == (bool(is_one) and name not in PRINCIPALS + WINDOWS_DEVICES)
 
 
+# -- actors: agents of CCCC, whose names are less regular
+
+NO_ACTORS = {
+    "nothing": "",
+    "too long": "x" * 49,
+    "leading hyphen": "-amber",
+    "leading underscore": "_amber",
+    "only a hyphen": "-",
+    "dot": "amber.otter",
+    "only dots": "..",
+    "space": "amber otter",
+    "trailing line feed": "amber\n",
+    "nul": "amber\x00",
+    "letters beyond ascii": "ambér",
+    "digits beyond ascii": "agent-٣",
+    "the directory above": "../x",
+    "a path": "a/b",
+    "a windows path": "a\\b",
+    "a drive": "c:x",
+    "a service": "svc:bot",
+    "a selector": "@all",
+    "the mark of a capital": "=a",
+    "half a surrogate pair": "ab\ud800",
+}
+
+
+@pytest.mark.parametrize("name", ["a", "7", "ab", "Ada", "ada_l", "A-", "a--b", "x" * 48, "amber-otter", "claude-1"])
+def test_letters_digits_hyphens_and_underscores_name_an_actor(name: str):
+    assert ids.is_actor_id(name)
+    assert ids.is_principal(name)
+    assert ids.actor_id(name) == name
+
+
+@pytest.mark.parametrize("name", NO_ACTORS.values(), ids=NO_ACTORS.keys())
+def test_nothing_else_names_an_actor(name: str):
+    assert not ids.is_actor_id(name)
+    assert not ids.is_principal(name)
+    with pytest.raises(InvalidAgentId):
+        ids.actor_id(name)
+
+
+@pytest.mark.parametrize("name", PRINCIPALS + WINDOWS_DEVICES)
+def test_a_reserved_name_is_reserved_in_any_letters(name: str):
+    for spelt in (name, name.upper(), name.title()):
+        assert not ids.is_actor_id(spelt)
+        assert ids.is_principal(spelt) is (spelt == "user")
+
+
+@given(st.text("ab9-A_./é", max_size=50) | st.from_regex(r"[a-z0-9-]{1,50}", fullmatch=True))
+def test_whoever_may_register_may_be_an_actor(name: str):
+    assert ids.is_actor_id(name) or not ids.is_agent_id(name)
+
+
+@pytest.mark.parametrize("value", [None, 7, True, [], {}, b"amber-otter"])
+def test_what_is_no_text_is_no_principal(value: object):
+    assert not ids.is_principal(value)
+
+
 def test_the_refusal_of_a_very_long_name_stays_short():
     with pytest.raises(InvalidAgentId) as refusal:
         ids.agent_id("x" * 100_000)

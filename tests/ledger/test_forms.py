@@ -220,7 +220,7 @@ def test_6_2_what_is_no_valid_protocol_event_is_not_written(fact: Any):
 
 
 @EACH
-@pytest.mark.parametrize("who", ["", "-ab", "adä", "../../x", "ada\n", "x" * 49])
+@pytest.mark.parametrize("who", ["", "-a", "a b", "adä", "User", "../../x", "ada\n", "x" * 49])
 def test_what_was_recorded_by_nobody_is_no_fact(fact: Any, who: str):
     kind, data = written(fact)
     assert kinds.fact_of(kind, data, who) is None
@@ -255,7 +255,7 @@ def test_what_was_touched_may_be_found_by_anybody_and_says_who_touched_it(who: s
     assert kinds.fact_of(kind, data, who) == TOUCHED
 
 
-@pytest.mark.parametrize("name", ["", "-ab", "adä", "system", "../../x", "ada\n", 7, None, [], {}])
+@pytest.mark.parametrize("name", ["", "-a", "a b", "system", "../../x", "ada\n", "x" * 49, 7, None, [], {}])
 def test_what_was_touched_by_nobody_is_no_fact(name: object):
     assert read(TOUCHED, "context", "payload", "incoming_agent", value=name) is None
 
@@ -284,7 +284,8 @@ def test_an_event_that_lacks_a_member_or_has_a_wrong_one_is_no_fact(fact: Any, p
 
 
 @pytest.mark.parametrize(
-    "to", [[], ["bo1", "bo1"], ["bo1", ""], ["-bo1"], ["../../x"], ["broadcast"], ["bo1", None], "bo1", {"bo1": 1}]
+    "to",
+    [[], ["bo1", "bo1"], ["bo1", ""], ["-bo1"], ["bo 1"], ["../../x"], ["broadcast"], ["bo1", None], "bo1", {"bo1": 1}],
 )
 def test_a_message_to_what_is_nobody_or_twice_to_somebody_is_no_fact(to: object):
     assert read(INFO, "to", value=to) is None

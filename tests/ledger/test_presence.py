@@ -73,6 +73,55 @@ def test_of_a_time_far_ahead_the_time_of_the_file_is_believed_instead(store: Pat
         assert found.seen_at == min(written, NOW + DAY + 1)
 
 
+# -- names with capitals, which some file systems do not tell from small letters
+
+NAMES = ["ada", "Ada", "ADA", "aDa", "ada_l", "Ada_L", "a", "A", "a-", "7", "B-7", "x" * 48, "X" * 48]
+
+
+def of(name: str, beats: int = 1) -> presence.Presence:
+    return presence.Presence(name, NOW, beats, RECORD | {"agent_id": name})
+
+
+def test_names_that_differ_in_case_only_have_files_that_differ_in_more(store: Path):
+    for beats, name in enumerate(NAMES):
+        presence.write(str(store), of(name, beats))
+
+    files = [file.name for file in (store / "presence").iterdir()]
+    assert len({file.lower() for file in files}) == len(NAMES)
+    assert all(file == file.lower() for file in files)
+    assert presence.everybody(str(store)) == {name: of(name, beats) for beats, name in enumerate(NAMES)}
+    assert [presence.read(str(store), name) for name in NAMES] == [of(name, beats) for beats, name in enumerate(NAMES)]
+
+
+def test_an_agent_keeps_the_file_that_it_has_always_had(store: Path):
+    presence.write(str(store), of("amber-otter7"))
+
+    assert [file.name for file in (store / "presence").iterdir()] == ["amber-otter7.json"]
+
+
+def test_who_is_forgotten_is_forgotten_alone(store: Path):
+    for name in ("ada", "Ada"):
+        presence.write(str(store), of(name))
+
+    presence.remove(str(store), "Ada")
+
+    assert presence.everybody(str(store)) == {"ada": of("ada")}
+
+
+@pytest.mark.parametrize(
+    "stem", ["Ada", "=", "==a", "=A", "=-a", "=7", "a=", "=user", "=../x", "ada.json", "user", "-a"]
+)
+def test_a_file_with_any_other_name_is_nobodys(store: Path, stem: str):
+    assert presence.named_by(stem) is None
+
+
+def test_a_file_cannot_claim_to_be_of_somebody_with_another_name(store: Path):
+    put(store, json.dumps(WHOLE | {"record": RECORD | {"agent_id": "Ada"}}).encode(), "ada.json")
+
+    assert presence.read(str(store), "ada") is None
+    assert presence.everybody(str(store)) == {}
+
+
 def test_a_reader_never_sees_half_a_beat(store: Path):
     writer = child(beat_for, store, ADA, 1.5)
     assert writer.stdout is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import subprocess
@@ -245,6 +246,8 @@ def test_to_bind_leaves_the_request_as_it_was():
 
 # -- finding ops
 
+FLAT_MODULES = {module for group in catalogue.FLAT for module in catalogue.GROUPS[group][0]}
+
 
 @pytest.mark.parametrize("name", ["agent.register", "agent.list", "ledger.export", "init", "doctor"])
 def test_an_op_is_found_by_its_name(name: str):
@@ -263,10 +266,29 @@ def test_what_is_no_op_is_not_found(name: str):
 
 def test_a_group_lists_its_own_ops_and_all_groups_together_list_all():
     for group in catalogue.GROUPS:
-        assert {op.name.rpartition(".")[0] for op in catalogue.in_group(group)} == {group}
+        if group not in catalogue.FLAT:
+            assert {op.name.rpartition(".")[0] for op in catalogue.in_group(group)} == {group}
     listed = [op.name for group in catalogue.GROUPS for op in catalogue.in_group(group)]
     assert [op.name for op in catalogue.everything()] == listed
     assert len(listed) == len(set(listed)) >= 10
+
+
+def test_the_ops_of_cccc_keep_their_flat_names_and_stand_in_groups_of_ours():
+    for group in catalogue.FLAT:
+        flat = [op for op in catalogue.in_group(group) if op.is_flat]
+        assert flat
+        assert not any("." in op.name for op in flat)
+        shown = "call" if group in catalogue.HIDDEN else group
+        assert {op.words.partition(" ")[0] for op in catalogue.in_group(group)} == {shown}
+    assert not any(op.is_flat for op in catalogue.everything() if op.module not in FLAT_MODULES)
+
+
+def test_an_op_of_cccc_is_found_by_its_flat_name():
+    assert [catalogue.find(name).words for name in ("group_create", "send", "ping")] == [
+        "group create",
+        "chat send",
+        "call ping",
+    ]
 
 
 def test_the_ops_that_must_be_fast_are_ops():
@@ -317,6 +339,15 @@ def test_every_parameter_of_every_op_says_what_it_is(op: Op):
         assert found.kind is not Flag or found.about != Flag.__doc__, f"{found.name} is not explained"
 
 
+UPGRADES = {"events_stream": "events", "term_attach": "attach"}  # which have commands of their own
+
+
+def called_with(words: list[str]) -> set[str]:
+    """The names of what `bb call OP --args JSON` passes on."""
+    assert words[2:3] in ([], ["--args"])
+    return set(json.loads(words[3])) if words[2:] else set()
+
+
 @EVERY_OP
 def test_every_op_has_examples_of_itself_that_use_options_it_has(op: Op):
     assert op.examples
@@ -324,7 +355,13 @@ def test_every_op_has_examples_of_itself_that_use_options_it_has(op: Op):
         command = re.fullmatch(r"(?:[A-Z_]+=\S+ )*bb (.+)", example)
         assert command, example
         typed = command.group(1).split(" > ")[0]
+        if op.name in UPGRADES:
+            assert typed.split()[0] == UPGRADES[op.name], example
+            continue
         assert (typed + " ").startswith(op.words + " "), example
+        if op.group == "call":
+            assert called_with(shlex.split(typed)) <= {found.name for found in op.parameters}, example
+            continue
         options = {word.partition("=")[0] for word in shlex.split(typed) if word.startswith("--")}
         assert options <= {"--json", *(found.option for found in op.parameters if not found.is_argument)}, example
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bb.kernel.errors import BbError
-from bb.ops.params import AgentId, DisplayName, Flag, Key, Number, Reason, Role, Text
+from bb.ops.params import AgentId, DisplayName, Flag, Key, NewAgentId, Number, Reason, Role, Text
 
 
 class Colour(Text):
@@ -179,11 +179,16 @@ def test_a_flag_on_a_command_line_is_there_or_not():
 @pytest.mark.parametrize(
     ("kind", "text", "code"),
     [
-        (AgentId, "Ada", "INVALID_AGENT_ID"),
-        (AgentId, "../x", "INVALID_AGENT_ID"),
-        (AgentId, "", "INVALID_AGENT_ID"),
-        (AgentId, "user", "INVALID_AGENT_ID"),
-        (AgentId, "x" * 20_000, "INVALID_VALUE"),
+        *((kind, "-a", "INVALID_AGENT_ID") for kind in (AgentId, NewAgentId)),
+        *((kind, "a b", "INVALID_AGENT_ID") for kind in (AgentId, NewAgentId)),
+        *((kind, "../x", "INVALID_AGENT_ID") for kind in (AgentId, NewAgentId)),
+        *((kind, "", "INVALID_AGENT_ID") for kind in (AgentId, NewAgentId)),
+        *((kind, "user", "INVALID_AGENT_ID") for kind in (AgentId, NewAgentId)),
+        *((kind, "x" * 49, "INVALID_AGENT_ID") for kind in (AgentId, NewAgentId)),
+        *((kind, "x" * 20_000, "INVALID_VALUE") for kind in (AgentId, NewAgentId)),
+        (NewAgentId, "ab", "INVALID_AGENT_ID"),
+        (NewAgentId, "Ada", "INVALID_AGENT_ID"),
+        (NewAgentId, "ada_l", "INVALID_AGENT_ID"),
         (Role, "", "INVALID_ROLE"),
         (Role, " ", "INVALID_ROLE"),
         (Role, "x" * 65, "INVALID_ROLE"),
@@ -200,6 +205,12 @@ def test_a_flag_on_a_command_line_is_there_or_not():
 )
 def test_a_value_that_a_rule_refuses_is_refused_by_its_kind(kind: Any, text: str, code: str, reading: str):
     assert code_of(kind, reading, text) == code
+
+
+@READINGS
+@pytest.mark.parametrize("name", ["ab", "Ada", "ada_l", "ada-l"])
+def test_who_is_here_already_may_be_an_actor_with_a_name_that_nobody_registers_under(name: str, reading: str):
+    assert read(AgentId, reading, name) == name
 
 
 @READINGS
