@@ -77,6 +77,7 @@ def step(state: State | None, fact: AgentFact, at: Place, ts: str) -> State:
         case Retired():
             latest(after, "retired", at, True)
             latest(after, "left", at, True)
+            latest(after, "wanted", at, False)  # who takes the name later has to be started anew
         case Started() | Stopped():
             latest(after, HOW + "enabled", at, isinstance(fact, Started))
             latest(after, "wanted", at, isinstance(fact, Started))

@@ -57,6 +57,7 @@ def test_who_registered_is_there():
         changes=1,
         profile={},
         order=(1, A, 1),
+        since=(1, A, 1),
         changed_at=1 * MINUTE,
         is_wanted=False,
     )
@@ -168,6 +169,15 @@ def test_an_actor_that_left_and_came_back_is_not_started_by_itself_and_stands_be
     assert (found.is_wanted, found.order, found.created_at) == (False, (9, A, 9), 1 * MINUTE)
 
 
+def test_who_joins_again_without_having_left_has_been_there_all_along():
+    joined, again = said(Registered("ada", "actor", "Ada", RUNS), 1), said(Registered("ada", "actor", "Ada", RUNS), 9)
+    stayed, left = agent(joined, again), agent(joined, said(Retired("ada"), 5), again)
+    assert stayed is not None
+    assert left is not None
+    assert (stayed.since, left.since) == ((1, A, 1), (9, A, 9))
+    assert stayed.order == left.order == (9, A, 9)
+
+
 def test_actors_stand_in_the_order_in_which_they_last_joined():
     def state(name: str, *history: Said) -> tuple[str, Any]:
         return name, fold(list(history))
@@ -264,6 +274,7 @@ def told(history: list[Said]) -> Agent | None:
         changes=sum(not isinstance(fact, Seen) for fact, _, _ in story),
         profile=runs,
         order=joins[-1],
+        since=joins[-1] if any(isinstance(fact, Retired) for fact in lives) else joins[0],
         changed_at=[times[ts] for fact, _, ts in story if not isinstance(fact, Seen)][-1],
         is_wanted=[False, *starts][-1],
     )
