@@ -62,6 +62,7 @@ class Course:
     def __init__(self, store: Store, spot: Spot = START) -> None:
         self._store = store
         self._rebuilt = store.index.rebuilt
+        self._foreign: dict[str, Spot] = {}  # where the next lines of each other writer begin
         self.spot = spot
 
     @property
@@ -77,11 +78,14 @@ class Course:
         head = index.position(writer)
         if self._rebuilt != index.rebuilt or head.link.n < self.spot.n:
             # Somebody took a line back that could not be synced, or the journal was mended: the numbers still hold.
-            self.spot, self._rebuilt = behind(index, min(self.seq, length(index))), index.rebuilt
+            self._start_over()
         if head.link.n == self.spot.n:
             return
         for n, segment, offset, raw in _lines(Journal(self._store.path, writer), self.spot):
             if n > head.link.n:
+                return
+            if not raw.startswith(lines.PREFIX_OF % (writer.encode(), n)):
+                self._start_over()  # the same, but whoever took it back has recorded something else since
                 return
             if MARK in raw:
                 yield from self._merged(index, n)
@@ -97,7 +101,7 @@ class Course:
 
         before, seq = self.spot.heads, self.seq
         batches = [
-            _foreign(Journal(self._store.path, writer), before.get(writer, 0), head)
+            self._lines_of(writer, before.get(writer, 0), head)
             for writer, head in marker.heads.items()
             if head > before.get(writer, 0)
         ]
@@ -105,6 +109,23 @@ class Course:
             seq += 1
             yield Passed(seq, at[1], at[2], segment, offset, raw)
         self.spot = self.spot.but(foreign_before=marker.foreign_before, heads=marker.heads)
+
+    def _lines_of(self, writer: str, after: int, last: int) -> Iterator[tuple[Order, int, int, bytes]]:
+        """The lines of another writer behind number AFTER, up to LAST: order, segment, offset, line."""
+        spot = self._foreign.get(writer, START)
+        for n, segment, offset, raw in _lines(
+            Journal(self._store.path, writer), spot if spot.n == after else Spot(after)
+        ):
+            if n > last:
+                return
+            self._foreign[writer] = Spot(n, segment, offset + len(raw) + 1)
+            yield (lines.clock_and_kind(raw)[0], writer, n), segment, offset, raw
+
+    def _start_over(self) -> None:
+        """Find the place anew by its number alone."""
+        index = self._store.index
+        self.spot, self._rebuilt = behind(index, min(self.seq, length(index))), index.rebuilt
+        self._foreign.clear()
 
 
 def behind(index: Index, seq: int) -> Spot:
@@ -200,14 +221,6 @@ def _lines(journal: Journal, spot: Spot) -> Iterator[tuple[int, int, int, bytes]
                 if n > spot.n:
                     yield n, segment.first, offset, raw
                 offset += len(raw) + 1
-
-
-def _foreign(journal: Journal, after: int, last: int) -> Iterator[tuple[Order, int, int, bytes]]:
-    """The lines of another writer behind number AFTER, up to LAST: order, segment, offset, line."""
-    for n, segment, offset, raw in _lines(journal, Spot(n=after)):
-        if n > last:
-            return
-        yield (lines.clock_and_kind(raw)[0], journal.writer, n), segment, offset, raw
 
 
 def _from(journal: Journal, n: int) -> list[Segment]:

@@ -8,17 +8,20 @@ behind it unseen. Where a message itself is written is kept too, so that it is r
 
 from __future__ import annotations
 
+from bb.coordination import redactions
 from bb.kernel import ids, jsontext
 from bb.kernel.record import Record
 from bb.ledger import line as lines
 from bb.ledger.course import START, Course, Lines, Spot
 from bb.ledger.store import readable
+from bb.messaging import recipients
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
+    from bb.coordination.redactions import Hidden
     from bb.kernel.event import Event
     from bb.ledger.course import Passed
     from bb.ledger.index import Index, Marker
@@ -27,11 +30,13 @@ if TYPE_CHECKING:
 # what a message is, in one number
 NOTICE, MAIL, ATTENTION, REQUEST = 1, 2, 4, 8
 BROADCAST = ""  # the token of what is sent to nobody in particular
+NOBODY = "@nobody"
 GROUPS = (BROADCAST, "@all", "@peers", "@foreman", "@user")
 KIND = b'"kind":"'
 MOST_AT_ONCE = 50_000  # lines in one transaction
 
 ACK, REPLY, REACTION, CANCELLED = "ack", "reply", "reaction", "cancelled"
+FIRST, AGAIN = "first", "again"  # of a message that was recorded a second time: the name it had, the name it has
 
 
 class Post(Record):
@@ -67,6 +72,7 @@ class Talk:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._rows = _Rows()
+        self._hidden: Hidden = {}
 
     @property
     def _index(self) -> Index:
@@ -92,7 +98,7 @@ class Talk:
         with index.writing():
             if spot == START:
                 index.forget_talk()  # of a journal that was ours before, perhaps
-            decode = _decoder(last - spot.n)
+            decode, self._hidden = _decoder(last - spot.n), index.hidden()
             for count, passed in enumerate(course.onwards(), 1):
                 self._note(passed, decode)
                 if count >= MOST_AT_ONCE and passed.writer == index.own_writer:
@@ -122,38 +128,56 @@ class Talk:
             found = lines.members(passed.raw, decode)
         except lines.Unreadable:
             return
+        by, data, ts = found["by"], found["data"], found["ts"]
+        if lines.is_blank(passed.raw) or self._is_hidden(passed, by, kind):
+            if kind in ADDRESSED:
+                self._rows.post(passed, (), by, 0, ts)  # nobody is to read it; how far one has read may name it
+            return
         try:
-            NOTED[found["kind"]](self, passed, found["by"], found["data"], found["ts"])
+            NOTED[found["kind"]](self, passed, by, data, ts)
         except (KeyError, TypeError, ValueError, ids.InvalidEventId):
             return  # of another version, or nobody's handiwork
+
+    def _is_hidden(self, passed: Passed, by: str, kind: str) -> bool:
+        return bool(self._hidden) and redactions.is_hidden(
+            ids.event_id(passed.writer, passed.n), by, kind, self._hidden
+        )
 
     def _said(self, passed: Passed, by: str, data: dict[str, Any], ts: str) -> None:
         attention = ATTENTION if data.get("priority") == "attention" and not data.get("dst_group_id") else 0
         mode = {"mail": MAIL, "request_reply": REQUEST}.get(str(data.get("message_mode")), 0)
-        tokens = [token for token in data.get("to") or () if type(token) is str]
-        self._rows.post(passed, tokens or [BROADCAST], by, attention | mode, ts)
-        if type(original := data.get("reply_to")) is str and original:
-            self._rows.of.append((original, REPLY, by, passed.seq))
+        self._rows.post(passed, recipients.stored(data) or [BROADCAST], by, attention | mode, ts)
+        self._rows.say(data.get("reply_to"), REPLY, by, passed.seq)
+        self._recorded_again(passed, data)
 
     def _noticed(self, passed: Passed, by: str, data: dict[str, Any], ts: str) -> None:
         target = data.get("target_actor_id")
         flags = NOTICE | (ATTENTION if data.get("requires_ack") is True else 0)
-        self._rows.post(passed, [target if type(target) is str and target else BROADCAST], by, flags, ts)
+        self._rows.post(
+            passed, [BROADCAST if target is None else target if type(target) is str else NOBODY], by, flags, ts
+        )
+        self._recorded_again(passed, data)
+
+    def _recorded_again(self, passed: Passed, data: dict[str, Any]) -> None:
+        """A message that stood behind a damage has been recorded again: what names it by the old name means this."""
+        first = data.get("salvaged_from")
+        if type(first) is str and ids.is_event_id(first):
+            now = ids.event_id(passed.writer, passed.n)
+            self._rows.say(first, AGAIN, now, passed.seq)
+            self._rows.say(now, FIRST, first, passed.seq)
 
     def _acked(self, passed: Passed, by: str, data: dict[str, Any], ts: str) -> None:  # noqa: ARG002
         if data["actor_id"] == by:
-            self._rows.of.append((data["event_id"], ACK, by, passed.seq))
+            self._rows.say(data["event_id"], ACK, by, passed.seq)
 
     def _notice_acked(self, passed: Passed, by: str, data: dict[str, Any], ts: str) -> None:
         self._acked(passed, by, {**data, "event_id": data["notify_event_id"]}, ts)
 
     def _reacted(self, passed: Passed, by: str, data: dict[str, Any], ts: str) -> None:  # noqa: ARG002
-        if type(data["event_id"]) is str:
-            self._rows.of.append((data["event_id"], REACTION, by, passed.seq))
+        self._rows.say(data["event_id"], REACTION, by, passed.seq)
 
     def _cancelled(self, passed: Passed, by: str, data: dict[str, Any], ts: str) -> None:  # noqa: ARG002
-        if type(data["source_event_id"]) is str:
-            self._rows.of.append((data["source_event_id"], CANCELLED, by, passed.seq))
+        self._rows.say(data["source_event_id"], CANCELLED, by, passed.seq)
 
     def _read(self, passed: Passed, by: str, data: dict[str, Any], ts: str) -> None:  # noqa: ARG002
         """Somebody has read up to a message: in the order of the clone where it was said."""
@@ -167,7 +191,8 @@ class Talk:
                 self._keep(actor, Reading(post.seq, event, self._ts(post), ts, passed.seq))
             return
         covers = _covered(self._index.markers(passed.writer), passed.writer, post)
-        ahead = [each for each in self._sent_to([actor, *GROUPS], self.reading(actor).seq) if each.seq < passed.seq]
+        sent = self._sent_to([actor, *GROUPS], self.reading(actor).seq, below=passed.seq)
+        ahead = [each for each in sent if each.by != actor]
         unread = [each.seq for each in ahead if not covers(each)]
         read = [each for each in ahead if covers(each)]
         first = unread[0] if unread else passed.seq
@@ -182,7 +207,7 @@ class Talk:
         """Somebody has taken some messages out of the inbox."""
         self._rows.write(self._index)
         for event in data["event_ids"]:
-            if type(event) is str and (post := self.post(event)):
+            if type(event) is str and (post := self.post_or_none(event)):
                 self._index.ask("insert or ignore into talk_seen values (?, ?)", str(data["actor_id"]), post.seq)
 
     def _keep(self, actor: str, reading: Reading) -> None:
@@ -206,21 +231,24 @@ class Talk:
         """A message or notice by its id; None when there is none that is in the course."""
         writer, n = ids.split_event_id(event_id)
         query = f"select {COLUMNS} from talk_post where writer = ? and n = ?"  # noqa: S608
-        rows = self._index.ask(query, writer, n)
-        return Post(*rows[0]) if rows else None
+        if rows := self._index.ask(query, writer, n):
+            return Post(*rows[0])
+        again = self._index.ask("select who from talk_of where event = ? and what = ?", event_id, AGAIN)
+        return self.post(again[0][0]) if again else None
 
     def of(self, event_id: str, what: str, who: str | None = None) -> list[tuple[str, int]]:
         """By whom, and at which place, something was said of an event."""
-        if who is None:
-            return self._index.ask("select who, seq from talk_of where event = ? and what = ?", event_id, what)
-        query = "select who, seq from talk_of where event = ? and what = ? and who = ?"
-        return self._index.ask(query, event_id, what, who)
+        query = f"""select who, seq from talk_of where what = ? and (? is null or who = ?) and event in (
+            select ? union select who from talk_of where event = ? and what in ('{FIRST}', '{AGAIN}'))"""  # noqa: S608
+        return self._index.ask(query, what, who, who, event_id, event_id)
 
     def unread(self, actor: str, tokens: Sequence[str], *, only: int = 0, but: int = 0) -> Iterator[Post]:
         """What was sent to one of TOKENS, and ACTOR neither sent nor read, in the order of the course.
 
         ONLY and BUT name flags that must, or must not, be there.
         """
+        # As of before we look: another process may let more be there meanwhile, at which we do not look.
+        last = self._index.ask("select max(seq) from talk_post")[0][0] or 0
         floor = self._floor(actor, tokens)
         first, is_plain = None, not (only or but)
         for post in self._sent_to(tokens, floor):
@@ -231,7 +259,6 @@ class Talk:
                         self._raise_floor(actor, tokens, floor, post.seq - 1)
                     yield post
         if first is None:
-            last = self._index.ask("select max(seq) from talk_post")[0][0] or 0
             self._raise_floor(actor, tokens, floor, last)
 
     def count_unread(self, actor: str, tokens: Sequence[str]) -> int:
@@ -274,8 +301,9 @@ class Talk:
         with Lines(self._store.path) as found:
             for post in posts:
                 raw = found.at(post.writer, post.n, post.segment, post.offset)
-                if raw is not None and not lines.is_blank(raw) and post.event_id not in hidden:
-                    yield from (event.but(seq=post.seq) for event in readable([raw]))
+                for event in readable([raw] if raw is not None and not lines.is_blank(raw) else []):
+                    if not redactions.is_hidden(event.id, event.by, event.kind, hidden):
+                        yield event.but(seq=post.seq)
 
     def event(self, event_id: str) -> Event | None:
         """A message or notice by its id, whether or not its payload is still there."""
@@ -328,6 +356,7 @@ class Talk:
 
 
 WORTH_REMEMBERING = 200
+ADDRESSED = ("chat.message", "system.notify")
 PORTION = 100  # messages looked at in one question
 COLUMNS = "seq, writer, n, segment, offset, by, flags, at"
 NOTED: dict[str, Callable[[Talk, Passed, str, dict[str, Any], str], None]] = {
@@ -349,6 +378,11 @@ class _Rows:
         self.posts: list[tuple[Any, ...]] = []
         self.to: list[tuple[Any, ...]] = []
         self.of: list[tuple[Any, ...]] = []
+
+    def say(self, event: object, what: str, who: str, seq: int) -> None:
+        """Something was said of an EVENT, if it is the name of one."""
+        if type(event) is str and event:
+            self.of.append((event, what, who, seq))
 
     def post(self, passed: Passed, tokens: Sequence[str], by: str, flags: int, ts: str) -> None:
         from bb.kernel import clock  # noqa: PLC0415
