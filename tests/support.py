@@ -19,7 +19,14 @@ NOON = "2026-01-05T12:00:00.000Z"
 def environment(**settings: str) -> dict[str, str]:
     """This process's environment without anything that leads bb or git elsewhere."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("BB_", "GIT_", "CCCC_", "_BB"))}
-    return clean | {"PYTHONPATH": str(ROOT), "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"} | settings
+    ours = {"PYTHONPATH": str(ROOT), "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    return clean | ours | {"CCCC_HOME": _home()} | settings
+
+
+@functools.cache
+def _home() -> str:
+    """Where commands find no daemon, and where they leave what they know of groups: never in whoever tests's own."""
+    return str(made_once("home"))
 
 
 @dataclass

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import tempfile
 
 from bb.ops.catalogue import Op, find
 from tests.support import Scratch
 
 AMBER, COBALT = "amber-otter", "cobalt-harbor"
 LETTER = ["--bead", "bb-1", "--category", "INFO", "--subject", "Parser", "--body", "Done."]
+ALONE = "runner: headless, runtime: custom"
+TEMPLATE = f"""kind: cccc.group_template
+v: 1
+actors: [{{id: {AMBER}, {ALONE}}}, {{id: {COBALT}, {ALONE}}}, {{id: quiet-heron, {ALONE}}}]
+"""
 GOOD = {
     "agent.register": ["--name", "dusty-wren", "--role", "builder"],
     "agent.heartbeat": ["--agent", AMBER],
@@ -37,6 +43,10 @@ GOOD = {
     ],
     "protocol.show": ["HANDOFF"],
     "protocol.resolve": ["INCURSION", "--as", "accepted", "--agent", COBALT],
+    "context_sync": ["--args", '{"ops": [{"op": "sketch.update", "sketch": "All but dates."}]}'],
+    "group_template_preview": [TEMPLATE],
+    "group_template_import_replace": [TEMPLATE, "--confirm", "GROUP"],
+    "group_create_from_template": ["FOLDER", "--template", TEMPLATE],
     "scope.compare": ["src/*", "src/lib"],
     "sessions.show": ["bb-1"],
     "ledger.show": ["EVENT"],
@@ -46,7 +56,11 @@ GOOD = {
     "hooks.uninstall": ["--editor", "claude"],
     "hook.stop": ["--payload", '{"hook_event_name": "Stop"}'],
 }
-ONCE = {"agent.register": 7, "agent.retire": 4}  # what cannot be done twice, and how the second time ends
+ONCE = {
+    "agent.register": 7,
+    "agent.retire": 4,
+    "group_create_from_template": 7,
+}  # what cannot be done twice, and how the second time ends
 
 
 def prepare(repo: Scratch) -> None:
@@ -79,4 +93,6 @@ def good_words(op: Op, repo: Scratch) -> list[str]:
     met = [line for line in lines if line["kind"] == "system.notify"]
     named = {"EVENT": lines, "MESSAGE": said, "HANDOFF": passed_on, "INCURSION": met}
     found = {word: some[0]["id"] for word, some in named.items() if some}
+    found["FOLDER"] = tempfile.mkdtemp(dir=repo.path.parent)
+    found["GROUP"] = f"g_{json.loads((repo.store / 'clone.json').read_text())['repo']}"
     return [*op.words.split(), *(found.get(word, word) for word in GOOD.get(op.name, []))]
