@@ -14,7 +14,7 @@ from bb.groups import replacing, settings, templates
 from bb.groups.facts import Changed, SettingsChanged
 from bb.groups.templates import PROMPTS, SIZE, InvalidTemplate, Template, template_actor
 from bb.kernel import jsontext, tokens
-from bb.kernel.errors import Usage
+from bb.kernel.errors import BbError, Usage
 from bb.ledger import disk, prompts
 from bb.ledger import known as knowns
 from bb.ops import actor as actors
@@ -178,13 +178,14 @@ def _parsed(desk: Desk, template: Any) -> Template:
     """The template that is meant. A socket takes the text itself; nobody there has us read files."""
     if desk.is_served or not isinstance(template, str) or "\n" in template:
         return templates.parse(template)
-    octets = disk.read_small(os.path.join(desk.cwd, os.path.expanduser(template)), SIZE + 1)
-    if octets is None:
-        raise InvalidTemplate(f"there is no file {template[:200]!r}", path="$.template")
     try:
-        return templates.parse(octets.decode())
-    except UnicodeDecodeError:
-        raise InvalidTemplate(f"{template[:200]!r} is no text in UTF-8", path="$.template") from None
+        octets = disk.read_small(os.path.join(desk.cwd, os.path.expanduser(template)), SIZE + 1)
+        text = None if octets is None else octets.decode()
+    except (BbError, ValueError):  # a folder, another's file; what can be no path; what is no UTF-8
+        raise InvalidTemplate(f"{template[:200]!r} cannot be read as text", path="$.template") from None
+    if text is None:
+        raise InvalidTemplate(f"there is no file {template[:200]!r}", path="$.template")
+    return templates.parse(text)
 
 
 def _prompts(group: GroupDesk) -> dict[str, str]:

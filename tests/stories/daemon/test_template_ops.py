@@ -493,6 +493,15 @@ def test_a_template_goes_from_one_group_to_another_as_a_file(daemon: Daemon, tmp
     assert there.json("group", "template-preview", "nothing.yaml").code == "INVALID_TEMPLATE"
 
 
+@pytest.mark.parametrize("named", ["nothing.yaml", ".", "no-text.yaml", "a\0b", "\ud800", "x" * 5000, "", 7, ["x"]])
+def test_a_file_that_holds_no_template_is_refused(tmp_path: Path, named: Any):
+    repo = quick(tmp_path / "repo", CCCC_HOME=str(tmp_path / "home"))
+    (repo.path / "no-text.yaml").write_bytes(b"kind: \xff\n")
+    assert repo.bb("init").status == 0
+    ran = repo.json("call", "group_template_preview", "--args", json.dumps({"template": named}))
+    assert ran.code == ("MISSING_TEMPLATE" if named == "" else "INVALID_TEMPLATE")
+
+
 def test_a_person_reads_what_a_template_changes(daemon: Daemon, tmp_path: Path):
     repo = quick(tmp_path / "repo", **daemon.env)
     wanted = template("ada", "bo", settings={"nudge_after_seconds": 60}, prompts={"help": "Ask."})
