@@ -431,7 +431,9 @@ def test_a_group_for_a_repository_is_the_groups_whose_ledger_is_there(daemon: Da
 
 
 def test_ipc_8_12_a_directory_that_belongs_to_a_group_is_refused_and_the_group_is_named(daemon: Daemon, folder: Path):
-    group_id = daemon.result("attach", path=str(folder))["group_id"]
+    found = daemon.result("attach", path=str(folder))
+    group_id = found["group_id"]
+    assert found["title"] == "site"
     error = daemon.refusal("group_create_from_template", path=str(folder), template=text(template()))
     assert (error["code"], error["details"]["group_id"]) == ("scope_already_attached", group_id)
 
