@@ -163,7 +163,12 @@ def send(
     return {"event": _sent(group, by, to, path, said)}
 
 
-@op("reply", words="chat reply", examples=("bb chat reply k7q2mzp4x3ab.17 'On it.'",))
+@op(
+    "reply",
+    words="chat reply",
+    examples=("bb chat reply k7q2mzp4x3ab.17 'On it.'",),
+    reply_required="Each recipient owes an answer.",
+)
 def reply(
     desk: Desk,
     reply_to: EventId | None = None,
@@ -177,6 +182,7 @@ def reply(
     refs: Anything | None = None,
     format: Format | None = None,  # noqa: A002
     message_mode: Mode | None = None,
+    reply_required: bool = False,
     client_id: ClientId | None = None,
     client_ts: Anything | None = None,
     insight: Anything | None = None,
@@ -195,6 +201,7 @@ def reply(
         "refs": refs,
         "format": format,
         "mode": message_mode,
+        "reply_required": reply_required or None,
         "client_id": client_id,
         "client_ts": client_ts,
         "reply_to": original.id,
@@ -236,6 +243,7 @@ def _key(client_id: str | None) -> str | None:
     "send_cross_group",
     words="chat cross",
     examples=("bb chat cross 'Release is out.' --dst-group-id g_3f2a91c07be4",),
+    reply_required="Each recipient owes an answer.",
 )
 def send_cross_group(
     desk: Desk,
@@ -247,8 +255,10 @@ def send_cross_group(
     group_id: GroupId | None = None,
     by: By | None = None,
     attachments: Anything | None = None,
+    refs: Anything | None = None,
     format: Format | None = None,  # noqa: A002
     message_mode: Mode | None = None,
+    reply_required: bool = False,
     insight: Anything | None = None,
 ) -> dict[str, Any]:
     """Say something in another group. What arrives there says where it is from; a copy stays here."""
@@ -262,6 +272,8 @@ def send_cross_group(
         "priority": priority,
         "format": format,
         "mode": message_mode,
+        "refs": refs,
+        "reply_required": reply_required or None,
         "insight": insight,
     }
     kept = relays.source_copy(by=who, members=group.members(), dst_group_id=other.id, dst_to=list(arriving), **said)

@@ -262,8 +262,10 @@ def running(home: Path, umask: int = 0o022, **settings: str) -> Iterator[Daemon]
 
 def end(daemon: Daemon) -> None:
     """Let nothing of it run any longer: neither it, nor the programs it has started."""
-    started = _children(daemon)
-    daemon.kill()
+    try:
+        started = _children(daemon)
+    finally:
+        daemon.kill()
     for pid in started:
         with contextlib.suppress(OSError):
             os.killpg(pid, signal.SIGKILL)

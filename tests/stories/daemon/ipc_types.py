@@ -156,7 +156,7 @@ RESULTS: dict[str, Reader] = {
     "inbox_mark_all_read": object_of({"cursor": cursor, "event": nullable(event("chat.read"))}, {}),
     # 8.7
     "context_get": record,
-    "context_sync": object_of({"success": true, "dry_run": flag, "changes": list_of(record), "version": name}, {}),
+    "context_sync": object_of({"success": true, "dry_run": flag, "changes": list_of(record), "version": text}, {}),
     "task_list": object_of({}, {"tasks": list_of(record), "task": record}),
     "presence_get": object_of({"agents": list_of(agent), "heartbeat_timeout_seconds": number}, {}),
     # 8.8
