@@ -182,6 +182,9 @@ class Channel:
             if sizes != self._sizes:
                 self._sizes = sizes
                 self.group.index()
+                if any(map(course.is_news, course.unaccounted(self.group.store))):
+                    self.group.store.account(self.group.desk.now())
+                    self._sizes = self.group.store.ends()
                 self.pump()
                 self._glance = GLANCE
             else:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from bb.ledger.store import Store
 
 MARK = b'"kind":"x.bb.merged"'
+NO_NEWS = (b"x.bb.merged", b"x.bb.seen")
 PIECE = 1 << 14  # bytes: some twenty lines
 
 
@@ -126,6 +127,31 @@ class Course:
         index = self._store.index
         self.spot, self._rebuilt = behind(index, min(self.seq, length(index))), index.rebuilt
         self._foreign.clear()
+
+
+def unaccounted(store: Store) -> Iterator[Passed]:
+    """The lines of others that are not in the course yet, in the total order; they have no place there."""
+    import heapq  # noqa: PLC0415
+
+    index = store.index
+    before = index.markers()[-1].heads
+    batches = [
+        _brought(Journal(store.path, writer), before.get(writer, 0), head) for writer, head in index.unmerged().items()
+    ]
+    for at, segment, offset, raw in heapq.merge(*batches, key=lambda each: each[0]):
+        yield Passed(0, at[1], at[2], segment, offset, raw)
+
+
+def _brought(journal: Journal, after: int, last: int) -> Iterator[tuple[Order, int, int, bytes]]:
+    for n, segment, offset, raw in _lines(journal, Spot(after)):
+        if n > last:
+            return
+        yield (lines.clock_and_kind(raw)[0], journal.writer, n), segment, offset, raw
+
+
+def is_news(passed: Passed) -> bool:
+    """Whether somebody said something, rather than accounting for others, or being alive."""
+    return lines.clock_and_kind(passed.raw)[1] not in NO_NEWS
 
 
 def behind(index: Index, seq: int) -> Spot:

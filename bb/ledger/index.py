@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from bb.ledger.line import Link
     from bb.ledger.reader import Progress
 
-VERSION = 10
+VERSION = 11
 MOST_AT_ONCE = 500  # of SQLite's 999 values in one question
 PAUSE = 0.01
 PATIENCE = 10.0  # seconds to wait for another process that is catching up
@@ -56,9 +56,11 @@ create table talk_read (
     actor text primary key, seq integer, event text, ts text, updated_at text, said_at integer
 ) without rowid;
 create table talk_seen (actor text, seq integer, primary key (actor, seq)) without rowid;
+create table talk_floating (heads text);
 create table talk_floor (actor text primary key, tokens text, seq integer) without rowid;
 """
-TALK = ("talk", "talk_post", "talk_to", "talk_of", "talk_read", "talk_seen", "talk_floor")
+TALK = ("talk", "talk_post", "talk_to", "talk_of", "talk_read", "talk_seen", "talk_floor", "talk_floating")
+PLACED = ("talk_post", "talk_to", "talk_of")
 TABLES = ("cursor", "state", "term", "idempotency", "merged", *TALK)
 BEYOND = chr(0x10FFFF)  # sorts behind every character of a place
 
@@ -230,10 +232,15 @@ class Index:
         self._connection.execute("pragma optimize")
         self._connection.execute("pragma wal_checkpoint(truncate)")
 
-    def forget_talk(self) -> None:
-        """Empty the tables of `ledger/talk.py`."""
-        for table in TALK:
-            self._connection.execute(f"delete from {table}")  # noqa: S608
+    def forget_talk(self, since: int | None = None) -> None:
+        """Empty the tables of `ledger/talk.py`; only of what stands at SINCE or behind, if that is given."""
+        if since is None:
+            for table in TALK:
+                self._connection.execute(f"delete from {table}")  # noqa: S608
+        else:
+            for table in PLACED:
+                self._connection.execute(f"delete from {table} where seq >= ?", (since,))  # noqa: S608
+            self._connection.execute("delete from talk_floating")
 
     def is_busy(self) -> bool:
         """Whether a transaction is under way, into which nothing else may be mixed."""

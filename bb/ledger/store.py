@@ -252,6 +252,8 @@ class Store:
         key: tuple[str, str] | None = None,
         request: str = "",
         window: int | None = None,
+        *,
+        is_account: bool = False,
     ) -> list[Event]:
         self.clone.may_write()
         self._ensure_writer()
@@ -267,9 +269,10 @@ class Store:
                     raise KeyReused(event_id=earlier[0].id)
                 return earlier
             wanted = list(drafts())
-            if not wanted:
+            heads = index.unmerged()
+            if not wanted and not (heads and is_account):
                 return []
-            if heads := index.unmerged():
+            if heads:
                 wanted.insert(0, ("system", kinds.MERGED, {"heads": heads}, None, ""))
 
             def events(link: Link) -> list[Event]:
@@ -301,6 +304,14 @@ class Store:
             if self._batch is None or heads:
                 self._fold(journal)
         return [event for event in recorded if event.kind != kinds.MERGED]
+
+    def account(self, now: int) -> None:
+        """Account for what others have said, so that it has its place in this clone's order.
+
+        Recording anything does that by the way. That others have accounted for something is nothing to account for, or
+        two clones would go on telling each other for ever.
+        """
+        self._append(list, now, is_account=True)
 
     def _earlier(self, index: Index, key: tuple[str, str], now: int, window: int | None) -> list[Event]:
         """What was recorded under a KEY already, not too long ago."""

@@ -12,13 +12,13 @@ from bb.coordination import redactions
 from bb.kernel import ids, jsontext
 from bb.kernel.record import Record
 from bb.ledger import line as lines
-from bb.ledger.course import START, Course, Lines, Spot
+from bb.ledger.course import START, Course, Lines, Spot, unaccounted
 from bb.ledger.store import readable
 from bb.messaging import recipients
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
     from typing import Any
 
     from bb.coordination.redactions import Hidden
@@ -33,6 +33,8 @@ BROADCAST = ""  # the token of what is sent to nobody in particular
 NOBODY = "@nobody"
 GROUPS = (BROADCAST, "@all", "@peers", "@foreman", "@user")
 KIND = b'"kind":"'
+FLOATING = 1 << 50  # behind every place in the course
+GESTURES = ("chat.read", "mail.read")  # these say something about places
 MOST_AT_ONCE = 50_000  # lines in one transaction
 
 ACK, REPLY, REACTION, CANCELLED = "ack", "reply", "reaction", "cancelled"
@@ -54,6 +56,11 @@ class Post(Record):
     @property
     def event_id(self) -> str:
         return ids.event_id(self.writer, self.n)
+
+    @property
+    def place(self) -> int | None:
+        """Its place in the course; None while it has none."""
+        return self.seq if self.seq < FLOATING else None
 
 
 class Reading(Record):
@@ -85,6 +92,7 @@ class Talk:
         self._store.caught_up()
         while self._read_on():
             pass
+        self._float()
 
     def _read_on(self) -> bool:
         """Read a portion; whether there is more."""
@@ -109,6 +117,22 @@ class Talk:
             index.ask("insert into talk values (?)", jsontext.dumps(kept))
         return count >= MOST_AT_ONCE
 
+    def _float(self) -> None:
+        """Let messages of other clones that no line of ours accounts for yet stand behind all others, for the time
+        being: they can be read, and whatever is recorded about them accounts for them first."""
+        index = self._index
+        heads = jsontext.dumps(index.unmerged())
+        known = index.ask("select heads from talk_floating")
+        if (known[0][0] if known else "{}") == heads:
+            return
+        with index.writing():
+            index.forget_talk(FLOATING)
+            self._hidden = index.hidden()
+            for place, passed in enumerate(unaccounted(self._store)):
+                self._note(passed.but(seq=FLOATING + place), None, but=GESTURES)
+            self._rows.write(index)
+            index.ask("insert into talk_floating values (?)", heads)
+
     def _spot(self, index: Index) -> Spot:
         """How far the course has been read. With another journal of our own, it is another course."""
         rows = index.ask("select spot from talk")
@@ -120,9 +144,9 @@ class Talk:
         head = self._index.ask("select n from cursor where writer = ?", self._index.own_writer)
         return (head[0][0] if head else 0) - self._spot(self._index).n
 
-    def _note(self, passed: Passed, decode: Callable[[bytes], Any] | None) -> None:
+    def _note(self, passed: Passed, decode: Callable[[bytes], Any] | None, but: Container[str] = ()) -> None:
         kind = passed.raw[passed.raw.find(KIND) + len(KIND) :].partition(b'"')[0].decode("utf-8", "replace")
-        if kind not in NOTED:
+        if kind not in NOTED or kind in but:
             return
         try:
             found = lines.members(passed.raw, decode)
@@ -248,7 +272,7 @@ class Talk:
         ONLY and BUT name flags that must, or must not, be there.
         """
         # As of before we look: another process may let more be there meanwhile, at which we do not look.
-        last = self._index.ask("select max(seq) from talk_post")[0][0] or 0
+        last = self._index.ask("select max(seq) from talk_post where seq < ?", FLOATING)[0][0] or 0
         floor = self._floor(actor, tokens)
         first, is_plain = None, not (only or but)
         for post in self._sent_to(tokens, floor):
@@ -256,7 +280,7 @@ class Talk:
                 first = first or post
                 if post.flags & only == only and not post.flags & but:
                     if is_plain and first is post:
-                        self._raise_floor(actor, tokens, floor, post.seq - 1)
+                        self._raise_floor(actor, tokens, floor, min(post.seq - 1, last))
                     yield post
         if first is None:
             self._raise_floor(actor, tokens, floor, last)
@@ -303,7 +327,7 @@ class Talk:
                 raw = found.at(post.writer, post.n, post.segment, post.offset)
                 for event in readable([raw] if raw is not None and not lines.is_blank(raw) else []):
                     if not redactions.is_hidden(event.id, event.by, event.kind, hidden):
-                        yield event.but(seq=post.seq)
+                        yield event.but(seq=post.place)
 
     def event(self, event_id: str) -> Event | None:
         """A message or notice by its id, whether or not its payload is still there."""
@@ -312,7 +336,7 @@ class Talk:
             return None
         with Lines(self._store.path) as found:
             raw = found.at(post.writer, post.n, post.segment, post.offset)
-        return next((event.but(seq=post.seq) for event in readable([raw or b""])), None)
+        return next((event.but(seq=post.place) for event in readable([raw or b""])), None)
 
     def _sent_to(
         self, tokens: Sequence[str], above: int, *, is_backwards: bool = False, below: int = 1 << 62, all_of: int = 0

@@ -410,7 +410,7 @@ def test_what_arrives_later_is_unread_though_it_was_said_long_before(two: list[P
     assert a.inbox("bob") == []
 
     a.hear_of(b)
-    assert a.inbox("bob") == [], "no line of ours accounts for it"
+    assert a.inbox("bob") == ["said first, in a clone that was offline"], "though no line of ours accounts for it yet"
     a.say("go on", by="bob")
 
     assert a.inbox("bob") == ["said first, in a clone that was offline"]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.daemons import Daemon, running
-from tests.support import scratch
+from tests.support import Scratch, scratch
 
 Event = dict[str, Any]
 
@@ -257,3 +257,34 @@ def test_cccs_10_a_cursor_means_the_same_after_the_index_was_made_anew_and_after
         behind = stream(daemon, made, 2, since_event_id=second["id"], kinds=["chat.message"])
         assert [event["id"] for event in behind] == [message["id"] for message in messages]
         assert first["seq"] < second["seq"] < third["seq"] == messages[0]["seq"]
+
+
+def test_what_another_clone_said_can_be_answered_before_any_line_here_accounts_for_it(tmp_path: Path):
+    one = scratch(tmp_path / "one")
+    one.git("clone", "--quiet", "--bare", str(one.path), str(tmp_path / "hub.git"))
+    one.git("remote", "add", "origin", str(tmp_path / "hub.git"))
+    assert one.bb("agent", "register", "--name", "ada-l", "--role", "builder").status == 0
+    assert one.bb("sync", "--publish").status == 0
+    one.git("clone", "--quiet", str(tmp_path / "hub.git"), str(tmp_path / "other"))
+    there = type(one)(tmp_path / "other")
+    assert there.bb("sync", "--pull").status == 0
+    asked = there.json("chat", "send", "Now!", "--to", "ada-l", "--priority", "attention").data["event"]
+    there.json("chat", "send", "Later.", "--to", "ada-l")
+    assert there.bb("sync", "--publish").status == 0
+    assert one.bb("sync").status == 0
+    lines = recorded(one)
+
+    messages = one.json("chat", "inbox", "--actor-id", "ada-l").data["messages"]
+    assert [message["data"]["text"] for message in messages] == ["Now!", "Later."]
+    assert "seq" not in messages[0], "it has no place here yet"
+    assert recorded(one) == lines, "looking records nothing"
+    assert one.json("chat", "ack", asked["id"], BB_AGENT="ada-l").data["already"] is False
+    assert one.json("chat", "mark-read", asked["id"], BB_AGENT="ada-l").status == 0
+
+    (left,) = one.json("chat", "inbox", "--actor-id", "ada-l").data["messages"]
+    assert (left["data"]["text"], type(left["seq"])) == ("Later.", int)
+
+
+def recorded(repo: Scratch) -> int:
+    """How many lines there are in all journals."""
+    return sum(file.read_bytes().count(b"\n") for file in repo.store.glob("j/*/*.jsonl"))
