@@ -54,7 +54,7 @@ def keep(store: str, octets: bytes, name: str) -> dict[str, Any]:
     found = hashlib.sha256(octets).hexdigest()
     path = blobs.blob_path(found, name)
     disk.make_folder(folder(store))
-    if not os.path.exists(_file(store, path)):
+    if not _has(_file(store, path), octets):
         disk.replace(_file(store, path), octets, durable=True)
     return {"path": path, "title": blobs.safe_name(name), "bytes": len(octets), "sha256": found}
 
@@ -62,12 +62,12 @@ def keep(store: str, octets: bytes, name: str) -> dict[str, Any]:
 def read(store: str, path: str) -> bytes:
     """The bytes of an attachment, which are what their name says."""
     if not blobs.is_blob_path(path):
-        raise InvalidAttachments(f"{path[:200]!r} is no path of an attachment", path="$.path")
+        raise InvalidAttachments(f"{str(path)[:200]!r} is no path of an attachment", path="$.path")
+    if not os.path.isfile(_file(store, path)):
+        raise BlobNotFound(f"{path} is not here")
     try:
         with open(_file(store, path), "rb") as file:
             octets = file.read(LARGEST + 1)
-    except FileNotFoundError:
-        raise BlobNotFound(f"{path} is not here") from None
     except OSError as error:
         raise disk.refusal(error) from error
     if hashlib.sha256(octets).hexdigest() != blobs.hash_in(path):
@@ -82,6 +82,14 @@ def must_be_there(store: str, attachment: Mapping[str, Any]) -> None:
     except (BlobNotFound, BlobDamaged) as refusal:
         raise InvalidAttachments(refusal.message, path="$.attachments") from refusal
     attachment["bytes"] = len(octets)  # type: ignore[index]
+
+
+def _has(path: str, octets: bytes) -> bool:
+    """Whether the file at PATH is there and is what it is to be: one that was damaged is written anew."""
+    if not os.path.isfile(path) or os.path.getsize(path) != len(octets):
+        return False
+    with open(path, "rb") as file:
+        return file.read() == octets
 
 
 def _file(store: str, path: str) -> str:

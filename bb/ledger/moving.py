@@ -1,11 +1,14 @@
 """A ledger that joins another: its writers' journals become journals of the other, as if they had been synced.
 
-Every line keeps its name and its place in the total order, so whatever refers to it still finds it.
+Every line keeps its name and its place in the total order, so whatever refers to it still finds it. What lies beside
+the lines, and they refer to, comes too.
 """
 
 from __future__ import annotations
 
-from bb.ledger import disk
+import os
+
+from bb.ledger import blobs, disk
 from bb.ledger.journal import Journal
 
 TYPE_CHECKING = False
@@ -18,6 +21,7 @@ def into(source: Store, target: Store) -> int:
 
     A run that was interrupted is repeated: what is there already is passed over.
     """
+    _bring_blobs(source, target)
     count = 0
     for journal in source.journals():
         with journal.lock_if_any():
@@ -25,6 +29,15 @@ def into(source: Store, target: Store) -> int:
             count += _copied(journal, Journal(target.path, journal.writer))
     target.caught_up()
     return count
+
+
+def _bring_blobs(source: Store, target: Store) -> None:
+    there, here = blobs.folder(source.path), blobs.folder(target.path)
+    for name in disk.names(there):
+        if not os.path.exists(os.path.join(here, name)):
+            disk.make_folder(here)
+            with open(os.path.join(there, name), "rb") as file:
+                disk.replace(os.path.join(here, name), file.read(), durable=True)
 
 
 def _copied(journal: Journal, into: Journal) -> int:

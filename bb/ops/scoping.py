@@ -103,6 +103,8 @@ def key_of(group: GroupDesk, path: Any) -> str:
     }
     known = {scope.key for scope in group.group().scopes} | set(inside if not group.desk.is_served else ())
     inside = {key: root for key, root in inside.items() if key in known}
+    if not inside and os.path.isdir(full) and (common := _common(full)):  # another work tree of a repository of ours
+        inside = {key: root for key, root in group.known.scopes.items() if key in known and _common(root) == common}
     if not inside:
         raise ScopeNotAttached(f"{path[:200]} belongs to no directory of the group", path="$.path")
     return max(inside, key=lambda key: len(inside[key]))
@@ -213,12 +215,11 @@ def _joined(desk: Desk, home: str, group: GroupDesk, found: Directory, by: Any) 
     who = group.by(by)
     if is_new:
         group.check("group.attach", who)
-    known = known.but(scopes={**known.scopes, found.key: found.root})
+    known = known.but(scopes={**known.scopes, found.key: _root(group, found)})
     facts: list[Any] = [ScopeAttached(who, found.key, found.title)] if is_new else []
     if found.place and known.common == knowns.own_ledger(home, group.id):
-        group = _moved(desk, group, known, found.place)
-        facts = [Changed(who, before.title, before.topic or None), *facts]
-    elif known != group.known:
+        return _moved(desk, group, known, found.place, who, facts)
+    if known != group.known:
         knowns.write(home, known)
         group.known = known
     if facts:
@@ -226,12 +227,35 @@ def _joined(desk: Desk, home: str, group: GroupDesk, found: Directory, by: Any) 
     return group
 
 
-def _moved(desk: Desk, group: GroupDesk, known: Known, to: Place) -> GroupDesk:
+def _root(group: GroupDesk, found: Directory) -> str:
+    """Where the directory is for the group: a repository stays where it is when another of its work trees is named."""
+    before = group.known.scopes.get(found.key, found.root)
+    if before == found.root or not os.path.isdir(before):
+        return found.root
+    if found.place is None or _common(before) != found.place.common:
+        text = f"the group has that repository in {before}"
+        raise ScopeAlreadyAttached(
+            text, group_id=group.id, hint="detach that first, or make another group for this one"
+        )
+    return before
+
+
+def _common(path: str) -> str | None:
+    """The git directory of the repository that PATH lies in."""
+    try:
+        return os.path.realpath(place.find(path, {}).common)
+    except place.NotARepository:
+        return None
+
+
+def _moved(desk: Desk, group: GroupDesk, known: Known, to: Place, who: str, facts: list[Any]) -> GroupDesk:
     """The group, in the ledger of the first repository that becomes its own: commands there and the daemon see one
-    truth."""
-    home = knowns.home(desk.env)
+    truth. A move that is broken off is begun again by attaching again, until the last step is done."""
+    home, stands = knowns.home(desk.env), group.group()
     target: Store = desk.store_at(to)
     moving.into(group.store, target)
+    called = Changed(who, stands.title, stands.topic or None)
+    target.record(lambda _: [called, *facts], by=who, now=desk.now())
     target.close()
     group.store.close()
     desk.groups.pop(group.id, None)

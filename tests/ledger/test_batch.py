@@ -1,0 +1,367 @@
+"""One sync for many records: nobody is told before it, and when it fails nothing was recorded."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bb.kernel.errors import BbError
+from bb.ledger import journal
+from bb.ledger.journal import Journal
+from bb.ledger.lock import Lock
+from bb.ledger.store import KeyReused
+from bb.messaging.facts import Said
+from tests.ledger.course_support import Place, another, clones, writer_of
+from tests.ledger.ledger_support import (
+    ADA,
+    BO,
+    NOW,
+    FaultyDisk,
+    agents,
+    audited,
+    chained,
+    child,
+    finished,
+    problems,
+    refusal_of,
+    register,
+    segments,
+    take_turns,
+)
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Iterator[Place]:
+    with clones(tmp_path) as (only,):
+        yield only
+
+
+def folder(place: Place) -> Path:
+    return Path(place.store.path) / "j" / writer_of(place)
+
+
+def said(place: Place) -> list[str]:
+    """The texts that whoever opens the ledger now finds in it."""
+    with another(place) as other:
+        return [event.data["text"] for event in other.store.newest_first(None, lambda raw: b'"text":' in raw)][::-1]
+
+
+def calls(disk: FaultyDisk, name: str) -> int:
+    return sum(call == name and path.endswith(".jsonl") for call, path in disk.log)
+
+
+def failing(
+    place: Place,
+    within: Callable[[], object],
+    number: int = errno.EIO,
+    on: Callable[[], str] = lambda: ".jsonl",
+) -> BbError:
+    """The refusal of a batch that cannot be synced."""
+    disk = FaultyDisk()
+
+    def batch() -> None:
+        with place.store.batch():
+            within()
+            disk.fail("fdatasync", number, on=on())
+
+    with disk.patched(), pytest.raises(BbError) as refusal:
+        batch()
+    return refusal.value
+
+
+def broken_off(place: Place) -> None:
+    """A batch that ends with a bug."""
+    with place.store.batch():
+        place.say("one")
+        raise ZeroDivisionError
+
+
+# -- one sync
+
+
+def test_many_records_wait_for_the_disk_once(here: Place):
+    disk = FaultyDisk()
+    with disk.patched(), here.store.batch():
+        for number in range(20):
+            here.say(str(number))
+        assert calls(disk, "fdatasync") == 0
+    assert calls(disk, "fdatasync") == 1
+
+    assert said(here) == [str(number) for number in range(20)]
+    assert problems(audited(here.path)) == []
+
+
+def test_a_batch_in_which_nothing_is_recorded_waits_for_nothing(here: Place):
+    here.say("one")
+    disk = FaultyDisk()
+    with disk.patched():
+        with here.store.batch():
+            here.store.caught_up()
+        with here.store.batch():
+            assert here.store.record(lambda _: [], by=ADA, now=NOW) == []
+    assert calls(disk, "fdatasync") == 0
+
+
+def test_after_a_batch_every_record_is_synced_by_itself_again(here: Place):
+    with here.store.batch():
+        here.say("one")
+    disk = FaultyDisk()
+    with disk.patched():
+        here.say("two")
+        here.say("three")
+    assert calls(disk, "fdatasync") == 2
+
+
+def test_batches_follow_one_another(here: Place):
+    for turn in range(5):
+        with here.store.batch():
+            for number in range(3):
+                here.say(f"{turn}.{number}")
+    assert len(said(here)) == 15
+    assert len(chained(folder(here))) == 16
+
+
+def test_decisions_within_a_batch_see_each_other(here: Place):
+    with here.store.batch():
+        register(here.store, ADA)
+        assert refusal_of(lambda: register(here.store, ADA)) == "DUPLICATE_AGENT_ID"
+        register(here.store, BO)
+        seen: list[Any] = []
+        here.store.record(lambda index: seen.extend(index.states("agent")) or [], by=ADA, now=NOW)
+
+    assert [agent for agent, _ in seen] == [ADA, BO]
+    assert agents(here.path) == [ADA, BO]
+
+
+def test_what_is_said_within_a_batch_is_in_the_inbox_within_it(here: Place):
+    with here.store.batch():
+        here.say("one")
+        assert here.inbox("bob") == ["one"]
+        here.say("two")
+        assert here.inbox("bob") == ["one", "two"]
+    assert here.inbox("bob") == ["one", "two"]
+
+
+def test_a_refusal_within_a_batch_takes_nothing_with_it(here: Place):
+    def refuse(_: Any) -> list[Any]:
+        raise BbError("no")
+
+    with here.store.batch():
+        here.say("one")
+        with pytest.raises(BbError):
+            here.store.record(refuse, by=ADA, now=NOW)
+        here.say("two")
+
+    assert said(here) == ["one", "two"]
+
+
+def test_a_bug_within_a_batch_leaves_what_was_recorded_before_it_whole(here: Place):
+    with pytest.raises(ZeroDivisionError):
+        broken_off(here)
+
+    assert said(here) == ["one"]
+    here.say("two")
+    assert said(here) == ["one", "two"]
+
+
+# -- a key within a batch
+
+
+def test_a_key_means_the_same_within_a_batch(here: Place):
+    def ask(request: str = "r") -> Any:
+        facts = lambda _: [Said("chat.message", {"text": "once"})]  # noqa: E731
+        return here.store.record(facts, by=ADA, now=NOW, key="k", request=request)[0]
+
+    with here.store.batch():
+        first = ask()
+        assert ask().id == first.id
+        with pytest.raises(KeyReused) as refusal:
+            ask("another")
+        assert refusal.value.details == {"event_id": first.id}
+    assert ask().id == first.id
+    assert said(here) == ["once"]
+
+
+# -- segments that are full within a batch
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal, "SEGMENT_SIZE", 700)
+
+
+@pytest.mark.usefixtures("small")
+def test_segments_that_are_begun_within_a_batch_are_synced_too(here: Place):
+    here.say("before")
+    disk = FaultyDisk()
+    with disk.patched(), here.store.batch():
+        for number in range(12):
+            here.say(str(number))
+    synced = {path for call, path in disk.log if call == "fdatasync"}
+
+    assert len(segments(folder(here))) >= 4
+    assert {str(path) for path in segments(folder(here))} == synced
+    assert len(chained(folder(here))) == 14
+    assert problems(audited(here.path)) == []
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("which", [0, 1, 2, 3])
+def test_segments_that_cannot_be_synced_are_taken_back(here: Place, which: int):
+    here.say("before")
+    before = len(segments(folder(here)))
+    failing(
+        here, lambda: [here.say(str(number)) for number in range(12)], on=lambda: segments(folder(here))[which].name
+    )
+
+    assert len(segments(folder(here))) == before
+    assert said(here) == ["before"]
+    here.say("after")
+    assert said(here) == ["before", "after"]
+    assert len(chained(folder(here))) == 3
+
+
+# -- a disk that fails
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.ENOSPC])
+def test_what_cannot_be_synced_was_never_recorded(here: Place, number: int):
+    here.say("before")
+    register(here.store, ADA)
+    size = folder(here).joinpath(segments(folder(here))[0].name).stat().st_size
+
+    def within() -> None:
+        for text in range(5):
+            here.say(str(text))
+        register(here.store, BO)
+        assert here.inbox("bob") == ["before", "0", "1", "2", "3", "4"]
+
+    assert failing(here, within, number).code in ("DISK_FULL", "DISK_FAILED")
+    assert segments(folder(here))[0].stat().st_size == size
+    assert said(here) == ["before"]
+    assert here.inbox("bob") == ["before"]
+    assert here.unread("bob") == 1
+    assert agents(here.path) == [ADA]
+    assert problems(audited(here.path)) == []
+
+
+def test_after_a_failed_batch_the_next_one_is_right(here: Place):
+    failing(here, lambda: here.say("gone"))
+    with here.store.batch():
+        event = here.say("stays")
+        here.say("stays too")
+
+    assert said(here) == ["stays", "stays too"]
+    assert here.inbox("bob") == ["stays", "stays too"]
+    assert here.store.event(event.id).data["text"] == "stays"
+    assert [line["id"].rpartition(".")[2] for line in chained(folder(here))] == ["1", "2", "3"]
+    assert problems(audited(here.path)) == []
+
+
+def test_a_key_of_a_batch_that_failed_is_free_again(here: Place):
+    def ask() -> Any:
+        facts = lambda _: [Said("chat.message", {"text": "once"})]  # noqa: E731
+        return here.store.record(facts, by=ADA, now=NOW, key="k")
+
+    failing(here, ask)
+
+    ask()
+    assert said(here) == ["once"]
+
+
+def test_a_line_that_cannot_be_written_leaves_the_others_of_the_batch(here: Place):
+    disk = FaultyDisk()
+    with disk.patched(), here.store.batch():
+        here.say("one")
+        disk.fail("write", errno.ENOSPC, after=20)
+        with pytest.raises(BbError):
+            here.say("no room for this")
+        here.say("two")
+
+    assert said(here) == ["one", "two"]
+    assert len(chained(folder(here))) == 3
+
+
+def test_whoever_has_seen_what_was_taken_back_sees_that_it_was(here: Place):
+    """Another process may read lines before they are synced; nobody has been told of them yet."""
+    with another(here) as other:
+
+        def within() -> None:
+            here.say("gone")
+            assert other.inbox("bob") == ["gone"]
+
+        failing(here, within)
+        assert other.inbox("bob") == []
+        here.say("stays")
+        assert other.inbox("bob") == ["stays"]
+
+
+# -- other processes
+
+
+def test_nobody_else_records_anything_in_between(here: Place):
+    with another(here) as other, here.store.batch():
+        here.say("one")
+        assert refusal_of(lambda: Lock(str(folder(here) / "lock"), 0.2).__enter__()) == "LEDGER_BUSY"
+        here.say("two")
+        assert other.store.writer == here.store.writer
+    here.say("three")
+
+    assert said(here) == ["one", "two", "three"]
+
+
+def test_another_process_waits_until_a_batch_has_reached_the_disk(here: Place):
+    writer = child(take_turns, here.path, ADA, 5)
+    assert writer.stdout is not None
+    assert writer.stdin is not None
+    writer.stdout.readline()
+    with here.store.batch():
+        here.say("0")
+        writer.stdin.write("go\n")
+        writer.stdin.flush()
+        for number in range(1, 300):
+            here.say(str(number))
+    finished(writer)
+
+    lines = chained(folder(here))
+    order = [line["kind"] for line in lines]
+    ours = [place for place, kind in enumerate(order) if kind == "chat.message"]
+    assert ours == list(range(ours[0], ours[0] + 300)), "in one piece"
+    assert order.count("actor.add") == 5
+
+
+def test_what_others_have_recorded_meanwhile_is_known_to_whoever_decides(here: Place):
+    with another(here) as other, here.store.batch():
+        here.store.caught_up()
+        register(other.store, ADA)
+        assert refusal_of(lambda: register(here.store, ADA)) == "DUPLICATE_AGENT_ID"
+
+    assert agents(here.path) == [ADA]
+
+
+def test_the_lock_is_let_go_whatever_happens(here: Place):
+    failing(here, lambda: here.say("gone"))
+    with another(here) as other:
+        other.say("somebody else")
+    with pytest.raises(ZeroDivisionError):
+        broken_off(here)
+    with another(here) as other:
+        other.say("and again")
+
+    assert said(here) == ["somebody else", "one", "and again"]
+
+
+def test_a_torn_line_is_put_aside_before_a_batch(here: Place):
+    here.say("one")
+    with segments(folder(here))[0].open("ab") as file:
+        file.write(b'{"v":1,"id":"torn')
+    with here.store.batch():
+        here.say("two")
+
+    assert said(here) == ["one", "two"]
+    assert len(list((Path(here.store.path) / "torn").iterdir())) == 1
+    assert Journal(here.store.path, writer_of(here)).is_torn() is False
