@@ -19,7 +19,7 @@ from bb.groups.facts import ACTIVE, PAUSED
 from bb.groups.profiles import PTY
 from bb.kernel import jsontext
 from bb.kernel.errors import BbError, Usage
-from bb.ledger import disk
+from bb.ledger import disk, prompts
 from bb.ledger import known as knowns
 from bb.messaging import notify
 from bb.messaging.chat import READ, mode_of
@@ -176,7 +176,8 @@ class House:
         session = OnTerminal(group.id, actor.id, actor.profile, terminal, self._loop, self._desk.now, self._has_ended)
         session.queue.min_interval_seconds = int(group.settings()["min_interval_seconds"])
         title = delivery.clean(stands.title)
-        session.queue.preamble = PREAMBLE.format(actor=actor.id, role=actor.role, title=title)
+        own = prompts.read(self._home, group.id, ("preamble",)).get("preamble", "")
+        session.queue.preamble = "\n".join([PREAMBLE.format(actor=actor.id, role=actor.role, title=title), own]).strip()
         return session
 
     def _environment(self, group: GroupDesk, actor: Actor) -> dict[str, str]:
