@@ -56,13 +56,13 @@ class Daemon:
         self._house = house = House(self.home, loop, desk, streams, log)
         desk.live = house
         log.level = str(house.observability()["log_level"])
+        self._heed_signals()  # whoever finds us may want us to end
         listener = self.endpoint.listen(desk.now())
         self._server = Server(loop, listener, desk, streams, log, self._upgrade)
         if self.endpoint.warning:
             log.warning(self.endpoint.warning)
             sys.stderr.write(f"WARNING: {self.endpoint.warning}\n")
         log.info(f"listening, process {os.getpid()}")
-        self._heed_signals()
         loop.later(0, house.begin)
         loop.later(HEARTBEAT, self._heartbeat)
         loop.later(CHECK_IDLE, self._check_idle)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -263,12 +264,22 @@ def running(home: Path, umask: int = 0o022, **settings: str) -> Iterator[Daemon]
 def end(daemon: Daemon) -> None:
     """Let nothing of it run any longer: neither it, nor the programs it has started."""
     try:
-        started = _children(daemon)
+        started, short = _children(daemon), _short_folder(daemon)
     finally:
         daemon.kill()
+    if short:
+        shutil.rmtree(short, ignore_errors=True)
     for pid in started:
         with contextlib.suppress(OSError):
             os.killpg(pid, signal.SIGKILL)
+
+
+def _short_folder(daemon: Daemon) -> Path | None:
+    """Where its socket is, if it could not be in its home; a killed daemon leaves it behind."""
+    with contextlib.suppress(OSError, ValueError, KeyError, AssertionError):
+        folder = Path(daemon.descriptor["path"]).parent
+        return folder if folder.name.startswith("bb-") else None
+    return None
 
 
 def _children(daemon: Daemon) -> list[int]:
