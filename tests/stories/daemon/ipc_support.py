@@ -40,8 +40,9 @@ class Refusal(Exception):
 class Daemon:
     """One daemon, or the place where there can be one."""
 
-    def __init__(self, home: Path, umask: int = 0o022, **settings: str) -> None:
+    def __init__(self, home: Path, umask: int = 0o022, most_files: int = 0, **settings: str) -> None:
         self.home = home  # made by whoever needs it first
+        self.most_files = most_files
         self.umask = umask
         self.settings = settings
         self.process: subprocess.Popen[bytes] | None = None
@@ -81,9 +82,10 @@ class Daemon:
 
     def spawn(self, **settings: str) -> subprocess.Popen[bytes]:
         """Start the program, and wait for nothing."""
+        limited = ["sh", "-c", f'ulimit -n {self.most_files}; exec "$@"', "sh"] if self.most_files else []
         with self.printed.open("ab") as printed:
             return subprocess.Popen(
-                [sys.executable, "-m", "bb.daemon"],
+                [*limited, sys.executable, "-m", "bb.daemon"],
                 cwd=self.home.parent,
                 env=environment(**({"CCCC_HOME": str(self.home)} | self.settings | settings)),
                 stdin=subprocess.DEVNULL,
@@ -252,9 +254,9 @@ def until(is_so: Callable[[], bool], what: str = "it", seconds: float = PATIENCE
 
 
 @contextlib.contextmanager
-def running(home: Path, umask: int = 0o022, **settings: str) -> Iterator[Daemon]:
+def running(home: Path, umask: int = 0o022, most_files: int = 0, **settings: str) -> Iterator[Daemon]:
     """A daemon, as long as it is needed."""
-    daemon = Daemon(home, umask, **settings)
+    daemon = Daemon(home, umask, most_files, **settings)
     try:
         yield daemon.start()
     finally:
