@@ -1,10 +1,15 @@
-"""Carrying an op to the daemon that is running, for what only a running daemon can do."""
+"""Carrying an op to the daemon that is running, for what only a running daemon can do, or knows.
+
+Which actors run is known to the daemon that runs them. What is asked about them, and what may have to stop them, goes
+there if there is one; otherwise none runs, and it is done here.
+"""
 
 from __future__ import annotations
 
-from bb.kernel.errors import Usage
+from bb.kernel.errors import BbError, Usage
 from bb.ledger import known as knowns
 from bb.ops import groupdesk
+from bb.ops.live import DaemonUnavailable
 from bb.wire import client
 
 TYPE_CHECKING = False
@@ -16,6 +21,8 @@ if TYPE_CHECKING:
     from bb.ops.desk import Desk
 
 STREAMS = ("events_stream", "term_attach")
+# `running` is in their answers, or an actor stops because of them.
+ABOUT_RUNNING = frozenset(["groups", "group_show", "actor_list", "actor_update", "actor_remove", "group_delete"])
 
 
 class NeedsStream(Usage):
@@ -30,6 +37,21 @@ def answer(op: Op, desk: Desk, arguments: Mapping[str, Any]) -> dict[str, Any]:
     if op.name in STREAMS:
         raise NeedsStream
     return client.ask(knowns.home(desk.env), op.name, request(op, desk, arguments))
+
+
+def answer_if_any(op: Op, desk: Desk, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What the daemon answers to OP; None where none is running, or where it does not know the group."""
+    given = request(op, desk, arguments)
+    if op.name == "group_delete":
+        given.setdefault("confirm", "")  # at a terminal it must be said
+    try:
+        return client.ask(knowns.home(desk.env), op.name, given)
+    except DaemonUnavailable:
+        return None
+    except BbError as refusal:
+        if refusal.code != knowns.GroupNotFound.code:
+            raise
+        return None
 
 
 def request(op: Op, desk: Desk, arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -59,10 +59,13 @@ def perform(
 
 def _answer(op: Op, at: Desk, arguments: Mapping[str, Any]) -> Any:
     """What OP answers: here, or where a daemon runs."""
-    if op.is_live:
+    if op.is_flat:
         from bb.cli import carry  # noqa: PLC0415  (sockets: nothing else needs any)
 
-        return carry.answer(op, at, arguments)
+        if op.is_live:
+            return carry.answer(op, at, arguments)
+        if op.name in carry.ABOUT_RUNNING and (answer := carry.answer_if_any(op, at, arguments)) is not None:
+            return answer
     return _filed(op, at, arguments) if _is_filed(op, arguments) else op.answer(at, arguments)
 
 

@@ -294,7 +294,7 @@ class Terminal:
         self._hang_up()
         os.close(self.fd)
         self.fd = -1
-        for watcher in self._watchers:
+        for watcher in list(self._watchers):  # who has had all of it leaves at once
             watcher.end()
         self._watchers.clear()
         self._writers.clear()

@@ -230,7 +230,7 @@ def delete(
     group = groupdesk.of(desk, group_id)
     who = group.by(by)
     group.check("group.delete", who)
-    if not desk.is_served and confirm != group.id:
+    if confirm != group.id and not (desk.is_served and confirm is None):
         raise ConfirmationRequired(hint=f"say --confirm {group.id}", group_id=group.id)
     for actor in group.actors():
         running.stop(group, actor.id)

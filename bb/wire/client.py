@@ -118,9 +118,9 @@ def _refusal(described: Mapping[str, Any]) -> BbError:
     hint, status = details.pop("hint", None), details.pop("exit_status", None)
     refusal = BbError(str(described.get("message") or "") or None, hint=hint if type(hint) is str else None)
     refusal.details = details
-    code = str(described.get("code") or "").upper()
-    if code and len(code) <= LONGEST_CODE and not code.strip(IN_CODE):
-        refusal.code = code
+    code = described.get("code")
+    if type(code) is str and 0 < len(code) <= LONGEST_CODE and not code.upper().strip(IN_CODE) and code[0].isalpha():
+        refusal.code = code.upper()
     if type(status) is int and status in STATUSES:
         refusal.exit_status = status
     return refusal
