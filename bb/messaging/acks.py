@@ -26,14 +26,14 @@ class UnknownActor(NotFound):
     """No such actor is in the group."""
 
     code = "UNKNOWN_ACTOR"
-    hint = "`actor_list` shows who is"
+    hint = "`bb actor list` shows who is"
 
 
 class EventNotFound(NotFound):
     """There is no such event in the group."""
 
     code = "EVENT_NOT_FOUND"
-    hint = "`inbox_list` shows what there is"
+    hint = "`bb chat inbox` shows what there is to read, `bb events` everything"
 
 
 class InvalidEventKind(Refused):
@@ -61,7 +61,7 @@ class EventNotForActor(Forbidden):
     """The event is not addressed to that actor."""
 
     code = "EVENT_NOT_FOR_ACTOR"
-    hint = "`inbox_list` shows what is"
+    hint = "`bb chat inbox` shows what is"
 
 
 def may_ack(*, by: Any, actor_id: Any, event: Mapping[str, Any] | None, joined: bool, roles: Mapping[str, str]) -> None:
