@@ -6,7 +6,7 @@ from bb.groups import permissions, settings
 from bb.kernel import clock
 from bb.kernel.errors import Usage
 from bb.ledger import course
-from bb.messaging import acks
+from bb.messaging import acks, fields
 from bb.ops import groupdesk, live
 from bb.ops.catalogue import op
 from bb.ops.groupdesk import GroupDesk
@@ -122,9 +122,9 @@ def subscription(
     wanted = STREAMED if kinds is None else kinds
     if not isinstance(wanted, list | tuple) or len(wanted) > MOST_KINDS or not all(map(_is_kind, wanted)):
         raise InvalidKinds(supported=list(STREAMED), path="$.kinds")
-    for name, value in (("since_seq", since_seq), ("limit", limit)):
-        if value is not None and (type(value) is not int or value < 0):
-            raise InvalidKinds(f"{name} is a whole number", path=f"$.{name}")
+    for name, value, least in (("since_seq", since_seq, 0), ("limit", limit, 1)):
+        if value is not None and (type(value) is not int or value < least):
+            raise fields.InvalidRequest(f"{name} is a whole number, {least} or more", path=f"$.{name}")
     return {
         "who": who,
         "kinds": frozenset(wanted),

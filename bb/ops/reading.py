@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
+    from bb.kernel.event import Event
     from bb.ledger.talk import Post, Reading
     from bb.ops.desk import Desk
     from bb.ops.groupdesk import GroupDesk
@@ -213,16 +214,15 @@ def message_history(
         seq = post.seq
     tokens, needle = set(group.tokens(actor)), str(query or "").casefold()
     wanted = (each for each in talk.before(seq, None, only) if not each.flags & (but | NOTICE))
-    messages, count = [], _limit(limit)
-    for event in talk.events(wanted):
+
+    def is_meant(event: Event) -> bool:
         to = event.data.get("to") or [""]
         is_visible = event.by == actor or any(token in tokens for token in to)
-        if is_visible and needle in str(event.data.get("text", "")).casefold():
-            messages.append(group.shown(event))
-            if len(messages) > count:
-                break
-    has_more = len(messages) > count
-    return {"messages": messages[:count], "has_more": has_more, "count": len(messages[:count])}
+        return is_visible and needle in str(event.data.get("text", "")).casefold()
+
+    found = filter(is_meant, talk.events(wanted))
+    messages, has_more = _fitting(group, found, _limit(limit))
+    return {"messages": messages, "has_more": has_more, "count": len(messages)}
 
 
 @op(
@@ -280,15 +280,20 @@ def _limit(given: Any) -> int:
 
 def _shown(group: GroupDesk, posts: Iterable[Post], limit: int) -> list[dict[str, Any]]:
     """Messages as clients see them, as many as are wanted and fit into an answer."""
+    return _fitting(group, islice(group.talk.events(posts), limit), limit)[0]
+
+
+def _fitting(group: GroupDesk, events: Iterable[Event], limit: int) -> tuple[list[dict[str, Any]], bool]:
+    """The first of EVENTS as clients see them, as many as are wanted and fit into an answer; whether there are more."""
     found: list[dict[str, Any]] = []
     size = 0
-    for event in islice(group.talk.events(posts), limit):
+    for event in events:
         shown = group.shown(event)
-        size += len(jsontext.dumps(shown))
-        if size > LARGEST_ANSWER and found:
-            break
+        size += len(jsontext.dumps_ascii(shown))  # as answers are written
+        if len(found) == limit or (size > LARGEST_ANSWER and found):
+            return found, True
         found.append(shown)
-    return found
+    return found, False
 
 
 def _cursor(reading: Reading) -> dict[str, str]:

@@ -22,6 +22,7 @@ from typing import Any, Self
 from tests.support import environment
 
 PATIENCE = 30.0  # seconds; far longer than anything here takes
+PROGRAM = "; import sys; from bb.daemon.__main__ import main; sys.exit(main())"
 MOST = 5_000_000  # bytes of a line; more than any client reads
 
 
@@ -40,9 +41,10 @@ class Refusal(Exception):
 class Daemon:
     """One daemon, or the place where there can be one."""
 
-    def __init__(self, home: Path, umask: int = 0o022, most_files: int = 0, **settings: str) -> None:
+    def __init__(self, home: Path, umask: int = 0o022, most_files: int = 0, before: str = "", **settings: str) -> None:
         self.home = home  # made by whoever needs it first
         self.most_files = most_files
+        self.before = before  # what is done in the process before it becomes a daemon
         self.umask = umask
         self.settings = settings
         self.process: subprocess.Popen[bytes] | None = None
@@ -85,7 +87,7 @@ class Daemon:
         limited = ["sh", "-c", f'ulimit -n {self.most_files}; exec "$@"', "sh"] if self.most_files else []
         with self.printed.open("ab") as printed:
             return subprocess.Popen(
-                [*limited, sys.executable, "-m", "bb.daemon"],
+                [*limited, sys.executable, *(["-c", self.before + PROGRAM] if self.before else ["-m", "bb.daemon"])],
                 cwd=self.home.parent,
                 env=environment(**({"CCCC_HOME": str(self.home)} | self.settings | settings)),
                 stdin=subprocess.DEVNULL,
@@ -254,9 +256,9 @@ def until(is_so: Callable[[], bool], what: str = "it", seconds: float = PATIENCE
 
 
 @contextlib.contextmanager
-def running(home: Path, umask: int = 0o022, most_files: int = 0, **settings: str) -> Iterator[Daemon]:
+def running(home: Path, umask: int = 0o022, most_files: int = 0, before: str = "", **settings: str) -> Iterator[Daemon]:
     """A daemon, as long as it is needed."""
-    daemon = Daemon(home, umask, most_files, **settings)
+    daemon = Daemon(home, umask, most_files, before, **settings)
     try:
         yield daemon.start()
     finally:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import socket
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.stories.daemon.ipc_support import Daemon, answer_of, request, running, until, well_formed
-from tests.stories.daemon.ipc_types import LATER, OPS, checked
+from tests.stories.daemon.ipc_types import LATER, OPS, checked, moment
 
 LIMIT = 2_000_000
 NEEDS_NOTHING = {"ping", "shutdown", "observability_get", "groups", "group_create"}
@@ -243,23 +245,33 @@ def test_ipc_4_3_a_message_too_long_for_a_ledger_is_refused_and_nothing_of_it_is
     assert daemon.call("send", group_id=group, text="short")["event"]["data"]["text"] == "short"
 
 
-def test_ipc_4_3_an_answer_stays_below_what_clients_read(daemon: Daemon, group: str) -> None:
+@pytest.mark.parametrize("character", ["w", "ü", "🦦", "\x01"])
+@pytest.mark.parametrize("op", ["inbox_list", "inbox_peek", "inbox_read", "message_history"])
+def test_ipc_4_3_an_answer_stays_below_what_clients_read_and_the_rest_is_in_the_next(
+    daemon: Daemon, group: str, op: str, character: str
+) -> None:
     daemon.call("actor_add", group_id=group, actor_id="reader", runner="headless")
-    for part in range(12):
-        daemon.call("send", group_id=group, text=f"{part} " + "w" * 700_000, to=["reader"])
+    long = character * (600_000 // len(json.dumps(character, ensure_ascii=False).strip('"').encode()))
+    said = [
+        daemon.call("send", group_id=group, text=f"{part} {long}", to=["reader"], message_mode="mail")["event"]["id"]
+        for part in range(8)
+    ]
 
     seen: list[str] = []
-    while True:
-        with daemon.connect() as client:
-            client.sendall(request("inbox_list", group_id=group, actor_id="reader", limit=0))
-            octets = client.makefile("rb").readline()
+    more: dict[str, Any] = {}
+    while len(seen) < len(said):
+        with daemon.connect() as client, client.makefile("rb") as answers:
+            client.sendall(request(op, group_id=group, actor_id="reader", limit=0, **more))
+            octets = answers.readline()
         assert len(octets) < 4_000_000
-        messages = well_formed(octets)["result"]["messages"]
-        if not messages:
-            break
-        seen += [message["data"]["text"].split()[0] for message in messages]
-        daemon.call("inbox_mark_read", group_id=group, actor_id="reader", event_id=messages[-1]["id"])
-    assert seen == [str(part) for part in range(12)]
+        found = [message["id"] for message in well_formed(octets)["result"]["messages"]]
+        assert found
+        seen += found
+        if op == "message_history":
+            more = {"before_event_id": found[-1]}
+        elif op != "inbox_read":
+            daemon.call("inbox_mark_read", group_id=group, actor_id="reader", event_id=found[-1])
+    assert seen == (said[::-1] if op == "message_history" else said)
 
 
 # -- clients that are no good
@@ -511,6 +523,117 @@ def test_ipc_5_1_a_request_in_pieces_with_a_pause_is_one_request(daemon: Daemon)
         time.sleep(0.1)
         client.sendall(line[10:])
         assert answer_of(client)["ok"]
+
+
+# -- §4.4, §4.5: connections that become something else
+
+
+def test_ipc_4_5_what_a_listener_says_after_its_request_is_not_looked_at(daemon: Daemon, group: str) -> None:
+    with daemon.stream(group) as stream:
+        stream.socket.sendall(request("send", group_id=group, text="not to be said"))
+        said = daemon.call("send", group_id=group, text="said")["event"]
+        assert stream.event() == said
+
+
+def test_ipc_4_5_a_stream_that_is_refused_is_an_answer_like_any_other(daemon: Daemon, group: str) -> None:
+    for args in (
+        {"group_id": "g_nothing"},
+        {"group_id": group, "kinds": "chat.message"},
+        {"group_id": group, "limit": 0},
+    ):
+        answer = daemon.ask("events_stream", **args)
+        assert answer["ok"] is False
+    assert daemon.code("events_stream", group_id=group, kinds=[1]) == "invalid_kinds"
+
+
+def test_ipc_4_5_heartbeats_come_and_are_recorded_nowhere(tmp_path: Path) -> None:
+    with running(tmp_path / "home", before="import bb.daemon.run; bb.daemon.run.HEARTBEAT = 0.1") as daemon:
+        group = daemon.call("group_create")["group_id"]
+        first = daemon.call("send", group_id=group, text="first")["event"]
+        with daemon.stream(group) as stream:
+            beats = [stream.item() for _ in range(3)]
+        second = daemon.call("send", group_id=group, text="second")["event"]
+
+    for beat in beats:
+        assert beat is not None
+        assert set(beat) == {"t", "ts"}
+        assert beat["t"] == "heartbeat"
+        assert moment(beat["ts"])
+    assert second["seq"] == first["seq"] + 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a terminal is a matter of POSIX")
+def test_ipc_4_4_a_connection_becomes_a_terminal(daemon: Daemon, group: str, tmp_path: Path) -> None:
+    daemon.call("attach", path=str(tmp_path), group_id=group)
+    program = ["sh", "-c", 'printf ready; stty -echo; while read line; do stty size; echo "said $line"; done']
+    daemon.call("actor_add", group_id=group, actor_id="sh", runtime="custom", command=program)
+    seen = {"group_id": group, "actor_id": "sh"}
+    assert daemon.code("term_attach", **seen) == "actor_not_running"
+    daemon.call("actor_start", **seen)
+    with daemon.connect() as first, daemon.connect() as second:
+        for client in (first, second):
+            client.sendall(request("term_attach", **seen))
+            assert b"ready" in _until(client, b"ready"), "what was shown before"
+        daemon.call("term_resize", **seen, cols=100, rows=30)
+        second.sendall(b"I only watch\n")
+        first.sendall(b"hello\n")
+        shown = _until(first, b"said hello")
+        assert b"30 100" in shown
+        assert b"said I only watch" not in shown
+        assert b"said hello" in _until(second, b"said hello"), "all who watch see it"
+        first.close()
+        until(lambda: b"said again" in _typed(second, b"again\n"), "the next to be the one who types")
+        daemon.call("actor_stop", **seen)
+        while second.recv(1 << 16):
+            pass  # the stream ends with the program
+
+
+def _until(client: socket.socket, wanted: bytes) -> bytes:
+    """What comes, as far as what is wanted."""
+    octets = b""
+    while wanted not in octets:
+        piece = client.recv(1 << 16)
+        assert piece, octets
+        octets += piece
+    return octets
+
+
+def _typed(client: socket.socket, octets: bytes) -> bytes:
+    """What comes shortly after something was typed."""
+    client.sendall(octets)
+    time.sleep(0.1)
+    client.setblocking(False)
+    try:
+        return client.recv(1 << 16)
+    except BlockingIOError:
+        return b""
+    finally:
+        client.settimeout(30)
+
+
+# -- §7.1: in whose name
+
+
+@pytest.mark.parametrize("by", [None, "", "user"])
+def test_ipc_7_1_who_does_not_say_is_taken_for_the_usual_one(daemon: Daemon, group: str, by: str | None) -> None:
+    named = {} if by is None else {"by": by}
+
+    assert daemon.call("send", group_id=group, text="hello", **named)["event"]["by"] == "user"
+    told = daemon.call("system_notify", group_id=group, title="hello", **named)["event"]
+    assert told["by"] == (by or "system")
+
+
+@pytest.mark.parametrize("by", ["nobody", "svc:cccc.web", "svc:", "Ada Lovelace", "user\n", "@all", "USER"])
+def test_ipc_7_1_who_is_nobody_here_is_refused(daemon: Daemon, group: str, by: str) -> None:
+    assert daemon.code("send", group_id=group, text="hello", by=by) == "permission_denied"
+    assert history(daemon, group) == []
+
+
+def test_ipc_7_1_a_service_speaks_in_its_own_name(daemon: Daemon, group: str) -> None:
+    assert (
+        daemon.call("send", group_id=group, text="built", by="svc:com.example.ci")["event"]["by"]
+        == "svc:com.example.ci"
+    )
 
 
 # -- over TCP, where an answer can be lost on its way
