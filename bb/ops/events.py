@@ -6,16 +6,20 @@ import time
 from itertools import islice
 
 from bb.kernel import clock, jsontext
+from bb.kernel.errors import BbError
 from bb.kernel.record import Record
 from bb.ops.catalogue import op
 from bb.ops.params import GroupId, Name, Number, Since, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from bb.ledger.course import Course, Passed
+    from bb.kernel.event import Event
+    from bb.kernel.ids import Order
+    from bb.ledger.course import Passed
+    from bb.ledger.store import Store
     from bb.ops.desk import Desk
     from bb.ops.groupdesk import GroupDesk
 
@@ -33,7 +37,7 @@ class SinceEvent(Text):
 class SinceSeq(Number):
     """Only what came after this place, the `seq` of an event."""
 
-    least, most = 0, 1 << 53
+    least, most = 0, 10**15 - 1
 
 
 class SinceTime(Since):
@@ -54,13 +58,14 @@ class Wanted(Record):
     """Which events are wanted."""
 
     after: int
+    past: Order | None  # of an event that has no place yet: what comes before it, among those that have none, is known
     since: str | None
     kinds: tuple[bytes, ...]
 
     def admits(self, passed: Passed) -> bool:
         """Whether a line is of a kind that is wanted, and late enough. Lines are long, heads are short."""
         head = passed.raw.partition(DATA)[0]
-        if passed.seq <= self.after or (self.kinds and not any(kind in head for kind in self.kinds)):
+        if 0 < passed.seq <= self.after or (self.kinds and not any(kind in head for kind in self.kinds)):
             return False
         return self.since is None or head.partition(b'"ts":"')[2].partition(b'"')[0].decode() > self.since
 
@@ -87,34 +92,43 @@ def events(
     From where on is said by --since-event-id, --since-seq or --since-ts; what stands there is not shown again, so the
     last event that was seen is all a reader has to remember. Otherwise the latest are shown; with --follow, only what
     comes. With --follow and --json that is one event a line instead of one document.
+
+    What other clones have said, and nothing that was recorded here accounts for yet, has no place and comes last; who
+    follows accounts for it.
     """
     from bb.ledger import course  # noqa: PLC0415  (`bb status` is in the same group, and needs none of it)
     from bb.ops import groupdesk  # noqa: PLC0415
 
     group = groupdesk.of(desk, group_id)
+    if follow:
+        _account(group)
     end = course.length(group.index())
-    has_start = since_event_id is not None or since_seq is not None or since_ts is not None
+    start = _event(group, since_event_id)
+    has_start = start is not None or since_seq is not None or since_ts is not None
     wanted = Wanted(
-        max(_place(group, since_event_id, end), since_seq or 0, 0 if has_start or not follow else end),
+        max((start.seq or end) if start else 0, since_seq or 0),
+        start.order if start and start.seq is None else None,
         clock.text(clock.before(since_ts, desk.now())) if since_ts is not None else None,
         tuple(f'"kind":{jsontext.dumps(each)}'.encode() for each in kind or ()),
     )
-    if not (has_start or follow):
+    if has_start:
+        yield from islice(_onwards(group, wanted, follow=follow), limit)
+    elif follow:
+        yield from islice(_onwards(group, wanted.but(after=end), follow=True), limit)
+    else:
         yield from _latest(group, wanted, limit or USUAL, end)
-        return
-    yield from islice(_onwards(group, wanted, follow=follow), limit)
 
 
-def _place(group: GroupDesk, event_id: str | None, end: int) -> int:
-    """The place of an event in the course; that of the last one where no line of ours accounts for it yet."""
+def _event(group: GroupDesk, event_id: str | None) -> Event | None:
+    """The event of that id, with its place, if it has one."""
     if event_id is None:
-        return 0
+        return None
     found = group.event(event_id)
     if found is None:
         from bb.messaging.acks import EventNotFound  # noqa: PLC0415
 
         raise EventNotFound(f"there is no event {event_id[:60]!r} in the group", path="$.since_event_id")
-    return int(group.shown(found).get("seq") or end)
+    return group.store.numbered([found])[0]
 
 
 def _latest(group: GroupDesk, wanted: Wanted, count: int, end: int) -> list[dict[str, Any]]:
@@ -128,28 +142,54 @@ def _latest(group: GroupDesk, wanted: Wanted, count: int, end: int) -> list[dict
 
 
 def _onwards(group: GroupDesk, wanted: Wanted, *, follow: bool) -> Iterator[dict[str, Any]]:
-    """Those behind a place, and with FOLLOW those that come, whoever records them."""
+    """Those behind a place, then those that have none; or with FOLLOW those that come, whoever records them."""
     from bb.ledger import course  # noqa: PLC0415
 
     ends = group.store.ends()  # before the index reads: what comes in between is seen at the next look
     along = course.Course(group.store, course.behind(group.index(), wanted.after))
-    yield from _new(group, along, wanted)
+    yield from _shown(group, along.onwards(), wanted)
+    if not follow:
+        yield from _shown(group, _without_place(group.store, wanted.past), wanted)
     while follow:
         time.sleep(GLANCE)
         if (now := group.store.ends()) != ends:
+            _account(group)
             ends = now
             group.index()
-            yield from _new(group, along, wanted)
+            yield from _shown(group, along.onwards(), wanted)
 
 
-def _new(group: GroupDesk, along: Course, wanted: Wanted) -> Iterator[dict[str, Any]]:
-    """What the course has gained. What can no longer be read, or has been taken out, is passed over."""
+def _account(group: GroupDesk) -> None:
+    """Account for what others have said, as somebody who follows wants it. Where nothing can be written, it waits."""
+    from bb.ledger import course  # noqa: PLC0415
+
+    group.index()
+    if any(map(course.is_news, course.unaccounted(group.store))):
+        try:
+            group.store.account(group.desk.now())
+        except BbError:
+            return
+
+
+def _without_place(store: Store, past: Order | None) -> Iterator[Passed]:
+    """What others have said, and no line of ours accounts for yet, in the total order, behind one of them."""
+    from bb.ledger import course  # noqa: PLC0415
     from bb.ledger import line as lines  # noqa: PLC0415
 
-    for passed in along.onwards():
+    for passed in course.unaccounted(store):
+        order = (lines.clock_and_kind(passed.raw)[0], passed.writer, passed.n)
+        if course.is_news(passed) and (past is None or order > past):
+            yield passed
+
+
+def _shown(group: GroupDesk, lines_passed: Iterable[Passed], wanted: Wanted) -> Iterator[dict[str, Any]]:
+    """Those that are wanted. What cannot be read, or has been taken out, is passed over."""
+    from bb.ledger import line as lines  # noqa: PLC0415
+
+    for passed in lines_passed:
         if wanted.admits(passed) and not lines.is_blank(passed.raw):
             try:
                 event = lines.event(passed.raw)
             except lines.Unreadable:
                 continue
-            yield group.shown(event.but(seq=passed.seq))
+            yield group.shown(event.but(seq=passed.seq or None))
