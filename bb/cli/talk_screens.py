@@ -187,7 +187,8 @@ def _to(data: dict[str, Any]) -> str:
 
 
 def _urgency(data: dict[str, Any]) -> str:
-    notes = [paint.painted("attention", "red")] if data.get("priority") in ("attention", "urgent") else []
+    priority = data.get("priority")
+    notes = [paint.painted(str(priority), "red")] if priority in ("attention", "high", "urgent") else []
     notes += ["to be acknowledged"] if data.get("requires_ack") is True else []
     notes += ["asks for a reply"] if data.get("message_mode") == "request_reply" or data.get("reply_required") else []
     return "".join(f", {note}" for note in notes)
