@@ -1,11 +1,15 @@
-"""One way to call each op that succeeds, and a repository prepared for it: for tests that go through all ops."""
+"""One way to call each op that is right, and a repository prepared for it: for tests that go through all ops.
+
+No daemon runs there, so what needs one is refused for that, and for nothing else.
+"""
 
 from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Callable
 
-from bb.ops.catalogue import Op, find
+from bb.ops.catalogue import Op, everything, find
 from tests.support import Scratch
 
 AMBER, COBALT = "amber-otter", "cobalt-harbor"
@@ -47,6 +51,40 @@ GOOD = {
     "group_template_preview": [TEMPLATE],
     "group_template_import_replace": [TEMPLATE, "--confirm", "GROUP"],
     "group_create_from_template": ["FOLDER", "--template", TEMPLATE],
+    "attach": ["."],
+    "group_create": ["--title", "Release"],
+    "group_update": ["--patch", '{"title": "Release"}'],
+    "group_delete": ["--confirm", "GROUP"],
+    "group_use": ["."],
+    "group_detach_scope": ["--scope-key", "SCOPE"],
+    "group_set_state": ["idle"],
+    "actor_add": ["peer-1", "--runner", "headless"],
+    "actor_update": [AMBER, "--patch", '{"title": "Amber"}'],
+    "actor_remove": ["quiet-heron"],
+    "actor_start": [AMBER],
+    "actor_stop": [AMBER],
+    "actor_restart": [AMBER],
+    "terminal_tail": [AMBER],
+    "terminal_clear": [AMBER],
+    "term_resize": [AMBER, "--cols", "80", "--rows", "24"],
+    "send": ["Hello"],
+    "reply": ["MESSAGE", "Hello"],
+    "send_cross_group": ["Hello", "--dst-group-id", "OTHER"],
+    "chat_ack": ["HANDOFF", "--by", COBALT],
+    "notify_ack": ["INCURSION", "--by", COBALT],
+    "system_notify": ["--title", "Hello"],
+    "chat.react": ["MESSAGE", "👍"],
+    "inbox_mark_read": ["MESSAGE", "--actor-id", COBALT],
+    "inbox_mark_all_read": ["--actor-id", COBALT],
+    "inbox_peek": ["--args", '{"actor_id": "user"}'],
+    "inbox_read": ["--args", '{"actor_id": "user"}'],
+    "reply_request_cancel": ["--args", '{"source_event_id": "REQUEST"}'],
+    "blob.put": ["FILE"],
+    "blob.get": ["BLOB"],
+    "observability_update": ["--args", '{"patch": {"log_level": "DEBUG"}}'],
+    "headless_status": ["--args", '{"actor_id": "amber-otter"}'],
+    "headless_set_status": ["--args", '{"actor_id": "amber-otter", "status": "working"}'],
+    "headless_ack_message": ["--args", '{"actor_id": "amber-otter", "message_id": "MESSAGE"}'],
     "scope.compare": ["src/*", "src/lib"],
     "sessions.show": ["bb-1"],
     "ledger.show": ["EVENT"],
@@ -60,6 +98,9 @@ ONCE = {
     "agent.register": 7,
     "agent.retire": 4,
     "group_create_from_template": 7,
+    "group_detach_scope": 3,
+    "actor_add": 4,
+    "actor_remove": 3,
 }  # what cannot be done twice, and how the second time ends
 
 
@@ -83,8 +124,18 @@ def publish(repo: Scratch) -> None:
     assert repo.bb("sync", "--publish", BB_SYNC="off").status == 0
 
 
+def commands() -> dict[str, Op]:
+    """The ops that have a command of their own, by name."""
+    return {op.name: op for op in everything() if op.group != "call"}
+
+
+def status_of(op: Op) -> int:
+    """How a right call ends. Nobody serves the repository; and what goes on for ever is not called by its name."""
+    return 2 if op.name in STREAMS else 6 if op.is_live else 0
+
+
 def good_words(op: Op, repo: Scratch) -> list[str]:
-    """Words that call OP, with the ids that the prepared repository has. It is published first, where that matters."""
+    """Words that call OP, with the ids that the prepared repository has. What it needs besides is made first."""
     if op.name == "ledger.rotate" and not repo.git("remote"):
         publish(repo)
     lines = [json.loads(line) for line in repo.journal().read_text().splitlines()]
@@ -94,5 +145,36 @@ def good_words(op: Op, repo: Scratch) -> list[str]:
     named = {"EVENT": lines, "MESSAGE": said, "HANDOFF": passed_on, "INCURSION": met}
     found = {word: some[0]["id"] for word, some in named.items() if some}
     found["FOLDER"] = tempfile.mkdtemp(dir=repo.path.parent)
-    found["GROUP"] = f"g_{json.loads((repo.store / 'clone.json').read_text())['repo']}"
-    return [*op.words.split(), *(found.get(word, word) for word in GOOD.get(op.name, []))]
+    number = json.loads((repo.store / "clone.json").read_text())["repo"]
+    found |= {"GROUP": f"g_{number}", "SCOPE": f"s_{number}"}
+    words = [*op.words.split(), *GOOD.get(op.name, [])]
+    if op.name in ("group_use", "group_detach_scope"):
+        repo.json("group", "attach", ".")
+    for word, make in MADE.items():
+        if any(word in each for each in words):
+            found[word] = make(repo)
+    return [found.get(word, word.replace("REQUEST", found.get("REQUEST", ""))) for word in words]
+
+
+def _other(repo: Scratch) -> str:
+    return str(repo.json("group", "create", "--title", "Other").data["group_id"])
+
+
+def _request(repo: Scratch) -> str:
+    sent = repo.json("chat", "send", "Well?", "--to", COBALT, "--message-mode", "request_reply")
+    return str(sent.data["event"]["id"])
+
+
+def _file(repo: Scratch) -> str:
+    path = repo.path.parent / f"{repo.path.name}.txt"
+    path.write_text("Parser\n")
+    return str(path)
+
+
+def _blob(repo: Scratch) -> str:
+    return str(repo.json("blob", "put", _file(repo)).data["path"])
+
+
+# words that stand for what is made when it is needed
+MADE: dict[str, Callable[[Scratch], str]] = {"OTHER": _other, "REQUEST": _request, "FILE": _file, "BLOB": _blob}
+STREAMS = ("events_stream", "term_attach")
