@@ -63,7 +63,16 @@ def _run(name: str | None, args: str | None, as_json: bool) -> int:
         raise InvalidJson(f"the arguments are no JSON: {error}") from error
     if type(given) is not dict:
         raise InvalidJson
+    if op.is_flat:
+        _must_be_text(given)  # other ops say which of their values is none
     return run.perform(op, given, as_json=as_json, is_typed=True)
+
+
+def _must_be_text(given: dict[str, Any]) -> None:
+    try:
+        jsontext.dumps(given).encode()
+    except UnicodeEncodeError as error:
+        raise jsontext.InvalidText("half a surrogate pair is no text") from error
 
 
 def _demo(keep: bool = False, **_: Any) -> Chosen:

@@ -29,6 +29,18 @@ from bb.coordination.facts import (
     Updated,
 )
 from bb.coordination.protocol import BLOCKED, HANDOFF
+from bb.groups.context import ContextChanged
+from bb.groups.facts import (
+    Changed,
+    GroupFact,
+    GroupStarted,
+    GroupStopped,
+    ScopeAttached,
+    ScopeChosen,
+    ScopeDetached,
+    SettingsChanged,
+    StateSet,
+)
 from bb.ledger import kinds
 from bb.messaging import letters, mail
 from bb.messaging.facts import Acked, Agreed, Read, Sent
@@ -84,6 +96,8 @@ class _Teller:
         """What FACT says, the bead it is about, and who else."""
         if isinstance(fact, AgentFact):
             return _of_an_agent(fact)
+        if isinstance(fact, GroupFact | ContextChanged):
+            return _of_the_group(fact)
         match fact:
             case Redacted(_, event):
                 return f"redacted {event}", None, []
@@ -158,6 +172,36 @@ def _of_an_agent(fact: AgentFact) -> Sentence | None:
             return f"retired {agent}", None, [agent]
         case Seen(agent, after):
             return None if after == liveness.ACTIVE else (f"is back, having been {after}", None, [agent])
+
+
+def _of_the_group(fact: GroupFact | ContextChanged) -> Sentence | None:
+    """What became of the group. That there is one is no news."""
+    match fact:
+        case Changed(_, title, topic):
+            text = f"called the group {title}" if title else f"said what the group is about: {topic or ''}"
+        case ScopeAttached(_, key, title):
+            text = f"attached {title or key} to the group"
+        case ScopeDetached(_, key):
+            text = f"detached {key} from the group"
+        case ScopeChosen(_, key):
+            text = f"let the group work in {key}"
+        case StateSet(_, state):
+            text = f"set the group to {state}"
+        case SettingsChanged(_, patch):
+            text = f"changed {_some(list(patch))} of the group"
+        case GroupStarted():
+            text = "started the group"
+        case GroupStopped():
+            text = "stopped the group"
+        case ContextChanged(_, ops):
+            text = f"changed what the group shares: {_some(_names(ops))}"
+        case _:
+            return None
+    return text, None, []
+
+
+def _names(ops: Sequence[Any]) -> list[str]:
+    return list(dict.fromkeys(str(op["op"]) for op in ops if op))
 
 
 def _incursion(fact: Incurred, by: str) -> Sentence | None:

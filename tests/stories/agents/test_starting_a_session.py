@@ -56,12 +56,20 @@ def test_options_that_mean_nothing_together_are_refused(repo: Scratch, words: li
 
 
 @pytest.mark.parametrize("option", ["--adopt", "--register"])
-@pytest.mark.parametrize("name", ["Amber-Otter", "../x", "user", "a--b", "", "x" * 49, "an otter"])
+@pytest.mark.parametrize("name", ["-amber", "../x", "user", "User", "", "x" * 49, "an otter"])
 def test_a_malformed_name_is_refused(repo: Scratch, option: str, name: str):
     with nothing_written(repo):
         refused = init(repo, option, name)
 
     assert (refused.code, refused.status) == ("INVALID_AGENT_ID", 2)
+
+
+@pytest.mark.parametrize("name", ["Amber-Otter", "a--b", "am", "amber_otter"])
+def test_a_name_that_only_an_actor_may_have_cannot_be_taken_and_might_be_adopted(repo: Scratch, name: str):
+    with nothing_written(repo):
+        taken, adopted = init(repo, "--register", name), init(repo, "--adopt", name)
+
+    assert (taken.code, adopted.code) == ("INVALID_AGENT_ID", "AGENT_NOT_FOUND")
 
 
 # -- a name of one's own

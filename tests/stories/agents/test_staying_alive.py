@@ -256,7 +256,7 @@ def test_without_a_caller_there_is_no_answer(repo: Scratch, verb: str, settings:
     assert "BB_AGENT" in answer.envelope["error"]["hint"]
 
 
-@pytest.mark.parametrize("caller", ["../x", "Amber-Otter", " amber-otter", "con", "x" * 49, "bö-bö"])
+@pytest.mark.parametrize("caller", ["../x", "-amber", " amber-otter", "con", "Con", "x" * 49, "bö-bö"])
 def test_a_caller_that_is_no_id_is_refused_as_one(repo: Scratch, caller: str):
     answers = run_all(repo, [Call(["agent", verb, "--json"], {"BB_AGENT": caller}) for verb in ("heartbeat", "show")])
 
