@@ -1,6 +1,7 @@
 """The one loop of the daemon: sockets and terminals that are ready, timers that are due, and what others have finished.
 
-Everything happens here, one thing after the other, so nothing needs a lock. Whoever is called must not block.
+Everything happens here, one thing after the other, so nothing needs a lock but the bell that other threads ring.
+Whoever is called must not block.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import heapq
 import itertools
 import os
 import selectors
+import threading
 import time
 
 TYPE_CHECKING = False
@@ -44,6 +46,8 @@ class Loop:
         os.set_blocking(self._ring, False)
         self._selector.register(self._bell, READ, self._rung)
         self._from_outside: list[Callable[[], None]] = []
+        self._outside = threading.Lock()
+        self._is_closed = False
         self._is_over = False
         self.at_end_of_turn: list[Callable[[], None]] = []
 
@@ -74,12 +78,15 @@ class Loop:
         self._soon.append(do)
 
     def call(self, do: Callable[[], None]) -> None:
-        """Do something in the loop, asked for by another thread, or by a signal."""
-        self._from_outside.append(do)
-        try:
-            os.write(self._ring, b"!")
-        except BlockingIOError:
-            return  # it rings already
+        """Do something in the loop, asked for by another thread. Once the loop is closed, it is done no more."""
+        with self._outside:  # or the number of the bell could be that of another file by now
+            if self._is_closed:
+                return
+            self._from_outside.append(do)
+            try:
+                os.write(self._ring, b"!")
+            except BlockingIOError:
+                return  # it rings already
 
     @property
     def ring(self) -> int:
@@ -111,8 +118,10 @@ class Loop:
 
     def close(self) -> None:
         self._selector.close()
-        os.close(self._bell)
-        os.close(self._ring)
+        with self._outside:
+            self._is_closed = True
+            os.close(self._bell)
+            os.close(self._ring)
 
     def _patience(self) -> float | None:
         if self._soon or self._from_outside:
@@ -135,6 +144,7 @@ class Loop:
             return
 
     def _ring_through(self) -> None:
-        doing, self._from_outside = self._from_outside, []
+        with self._outside:
+            doing, self._from_outside = self._from_outside, []
         for do in doing:
             do()

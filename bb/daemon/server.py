@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 import socket
 import sys
+import threading
 import time
 import traceback
-from concurrent.futures import ThreadPoolExecutor
 
 from bb.daemon.connection import Connection
 from bb.daemon.loop import READ
@@ -27,8 +27,7 @@ from bb.wire import cccc
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from concurrent.futures import Future
-    from typing import Any
+    from typing import Any, TypeVar
 
     from bb.daemon.log import Log
     from bb.daemon.loop import Loop, Timer
@@ -38,8 +37,11 @@ if TYPE_CHECKING:
     from bb.ledger.known import Known
     from bb.ops.catalogue import Op
 
+    T = TypeVar("T")
+
 AT_ONCE = 64  # requests decided in one turn
-WORKERS = 4
+MOST_BESIDE = 64  # requests that are seen to beside the loop; most of them wait for something
+LAST_ANSWERS = 2.0  # seconds that those have when the daemon ends
 SPARE_FILES = 200  # file handles for everything but clients
 MOST_CLIENTS = 8000
 TIDY = 0.1  # seconds after something was recorded
@@ -59,6 +61,13 @@ class TooManyClients(Busy):
 
     code = "TOO_MANY_CLIENTS"
     hint = "close connections that are done, and try again"
+
+
+class TooManyWait(Busy):
+    """Too many clients wait for something that takes long."""
+
+    code = "TOO_MANY_WAIT"
+    hint = "try again when some of them have been answered"
 
 
 class InternalError(BbError):
@@ -102,7 +111,6 @@ class Server:
         self._upgrade = upgrade
         self._asked: list[Asked] = []
         self._clients: set[Connection] = set()
-        self._workers: ThreadPoolExecutor | None = None
         self._working = 0
         self._warm: set[str] = set()  # groups whose index is known to be there
         self._warming: dict[str, list[Asked]] = {}  # those whose index is being made, and who waits for it
@@ -214,9 +222,7 @@ class Server:
             self._warm.add(group_id)
             return False
         self._warming[group_id] = [asked]
-        self._working += 1
-        future = self._pool().submit(self._warm_up, known)
-        future.add_done_callback(lambda _: self._loop.call(lambda: self._is_warm(group_id)))
+        self._do_beside(lambda: self._warm_up(known), lambda _: self._is_warm(group_id))
         return True
 
     def _warm_up(self, known: Known) -> None:
@@ -226,11 +232,12 @@ class Server:
             Talk(store).catch_up()
         except BbError as refusal:
             self._log.warning(f"{known.group_id}: {refusal.message}")  # whoever asks is told
+        except Exception as error:
+            self._bug(f"the index of {known.group_id}", error)
         finally:
             store.close()
 
     def _is_warm(self, group_id: str) -> None:
-        self._working -= 1
         self._warm.add(group_id)
         self._asked[:0] = self._warming.pop(group_id, [])
 
@@ -294,15 +301,29 @@ class Server:
     # -- beside the loop
 
     def _beside(self, asked: Asked) -> None:
-        """Run an op of bb in a thread of its own, at a desk of its own."""
-        self._working += 1
-        future: Future[bytes] = self._pool().submit(self._answer_beside, asked.op, asked.args)
-        future.add_done_callback(lambda done: self._loop.call(lambda: self._done(asked.connection, done)))
+        """Run an op of bb beside the loop, at a desk of its own."""
+        if self._working >= MOST_BESIDE:
+            asked.connection.answer(cccc.failure(TooManyWait(), is_lower=False))
+        else:
+            self._do_beside(lambda: self._answer_beside(asked.op, asked.args), asked.connection.answer)
 
-    def _pool(self) -> ThreadPoolExecutor:
-        if self._workers is None:
-            self._workers = ThreadPoolExecutor(WORKERS, thread_name_prefix="bb-op")
-        return self._workers
+    def _do_beside(self, work: Callable[[], T], then: Callable[[T], None]) -> None:
+        """Do WORK in a thread of its own, and THEN something in the loop with what has come of it.
+
+        It may take as long as a client is willing to wait. So it keeps nobody else waiting, and the daemon ends without
+        it when it must: what it has recorded by then is on the disk, and nobody was told anything else.
+        """
+
+        def run() -> None:
+            came = work()
+            self._loop.call(lambda: done(came))
+
+        def done(came: T) -> None:
+            self._working -= 1
+            then(came)
+
+        self._working += 1
+        threading.Thread(target=run, name="bb-op", daemon=True).start()
 
     def _answer_beside(self, op: Op, args: dict[str, Any]) -> bytes:
         desk = Desk(self._desk.cwd, self._desk.env)
@@ -338,10 +359,6 @@ class Server:
             return place.work_tree or place.common, given
         return self._desk.cwd, given
 
-    def _done(self, connection: Connection, done: Future[bytes]) -> None:
-        self._working -= 1
-        connection.answer(done.result())
-
     # -- the end
 
     def close(self) -> None:
@@ -350,8 +367,10 @@ class Server:
         self._listener.close()
         while self._asked:
             self._turn()
-        if self._workers is not None:
-            self._workers.shutdown(wait=True, cancel_futures=True)
+        deadline = time.monotonic() + LAST_ANSWERS
+        while self._working and time.monotonic() < deadline:
+            self._loop.later(0.05, lambda: None)
+            self._loop.turn()
         for connection in list(self._clients):
             connection.close()
 

@@ -14,13 +14,15 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.stories.daemon.ipc_support import Daemon, Refusal, end, running, until
+from tests.stories.daemon.ipc_support import Daemon, Refusal, end, request, running, until
 from tests.stories.daemon.ipc_types import checked, moment
+from tests.support import scratch
 
 BUSY, USAGE, REFUSED = 6, 2, 4
 
@@ -309,6 +311,49 @@ def test_ipc_3_2_who_has_found_it_can_end_it_at_once(place: Daemon) -> None:
 
         assert place.stop() == 0
         assert not (place.folder / "ccccd.addr.json").exists()
+
+
+@pytest.fixture
+def waiting(place: Daemon, tmp_path: Path) -> Iterator[tuple[Daemon, list[socket.socket]]]:
+    """A daemon with clients that wait for mail to an agent, for as long as they may."""
+    repo = scratch(tmp_path / "repo")
+    assert repo.bb("init").status == 0
+    assert repo.bb("agent", "register", "--name", "amber-otter", "--role", "builder").status == 0
+    place.start()
+    with ExitStack() as open_ones:
+        clients = [open_ones.enter_context(place.connect()) for _ in range(10)]
+        for client in clients:
+            args = {"cwd": str(repo.path), "agent": "amber-otter", "timeout": 3600}
+            client.sendall(request("agent.wait", **args))
+        place.settings["repo"] = str(repo.path)
+        yield place, clients
+
+
+def test_ipc_4_1_clients_that_wait_for_long_keep_nobody_else_waiting(
+    waiting: tuple[Daemon, list[socket.socket]],
+) -> None:
+    place, _ = waiting
+    began = time.monotonic()
+
+    listed = place.call("agent.list", cwd=place.settings["repo"])
+
+    assert "amber-otter" in repr(listed)
+    assert place.call("ping")
+    assert time.monotonic() - began < 10
+
+
+def test_ipc_3_2_clients_that_wait_for_long_do_not_keep_it_from_ending(
+    waiting: tuple[Daemon, list[socket.socket]],
+) -> None:
+    place, clients = waiting
+    assert place.call("ping")
+    began = time.monotonic()
+
+    assert place.stop() == 0
+
+    assert time.monotonic() - began < 10
+    assert clients[0].recv(1) == b""
+    assert "Traceback" not in place.said
 
 
 def test_ipc_8_1_shutdown_is_answered_and_done(place: Daemon) -> None:
