@@ -55,6 +55,9 @@ def start(env: Mapping[str, str], idle: int | None) -> dict[str, Any]:
     deadline = time.monotonic() + TO_START
     while time.monotonic() < deadline:
         if found := _ping(home):
+            if found["pid"] != child.pid:  # or it would be the daemon once the other one ends
+                child.kill()
+                child.wait()
             return {"started": found["pid"] == child.pid, **found}
         if child.poll() is not None and not is_held(home):  # held: somebody else was faster
             raise _not_started(home, begun_at, f"the daemon ended at once, with status {child.returncode}")

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
 import socket
 import statistics
 import struct
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -18,6 +22,7 @@ import pytest
 
 from tests.stories.daemon.ipc_support import Daemon, answer_of, request, running, until
 from tests.stories.daemon.sdk_support import Client
+from tests.support import environment
 
 MANY = 2300  # messages; more than others look back
 SECRET = "s3cr3t-of-ada-and-nobody-else"
@@ -159,6 +164,39 @@ def test_notes_12_1_a_listener_that_does_not_listen_is_dropped_and_the_others_ar
         assert octets < 8_000_000, "it is not waited for, nor kept what it does not take"
     with daemon.stream(group, since_event_id=said[4]["id"]) as again:
         assert again.events(15) == said[5:]
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="reads /proc")
+def test_notes_11_daemons_do_not_multiply_when_many_want_one(tmp_path: Path) -> None:
+    place = Daemon(tmp_path / "home")
+    env = environment(CCCC_HOME=str(place.home))
+
+    def start(_: int) -> dict[str, Any]:
+        words = [sys.executable, "-m", "bb", "daemon", "start", "--json"]
+        done = subprocess.run(words, env=env, cwd=tmp_path, capture_output=True, check=True)
+        found: dict[str, Any] = json.loads(done.stdout)["data"]
+        return found
+
+    with ThreadPoolExecutor(4) as many:
+        found = list(many.map(start, range(4)))
+    running_ones = daemons_of(place.home)
+    try:
+        assert sum(each["started"] for each in found) == 1
+        assert running_ones == [found[0]["pid"]]
+    finally:
+        for pid in running_ones:
+            os.kill(pid, signal.SIGKILL)
+
+
+def daemons_of(home: Path) -> list[int]:
+    """The processes that are, or are about to be, the daemon of a home directory."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            words, given = (process / "cmdline").read_bytes(), (process / "environ").read_bytes().split(b"\0")
+            if b"bb.daemon" in words and b"CCCC_HOME=" + os.fsencode(home) in given:
+                found.append(int(process.name))
+    return found
 
 
 # -- 0.7, 12.2: a word is given for oneself
