@@ -16,13 +16,15 @@ import traceback
 
 from bb.daemon.connection import Connection
 from bb.daemon.loop import READ
+from bb.kernel import jsontext
 from bb.kernel.errors import BbError, Busy
 from bb.ledger import known as knowns
 from bb.ledger.store import Store
 from bb.ledger.talk import Talk
 from bb.ops import catalogue, core, groupdesk
 from bb.ops.desk import Desk
-from bb.wire import cccc
+from bb.ops.params import invalid
+from bb.wire import cccc, ndjson
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -331,11 +333,9 @@ class Server:
             where, given = self._where(op, args)
             desk = Desk(where, self._desk.env)
             desk.is_served = True
-            if op.streams:
-                return cccc.success(
-                    {"items": list(_bounded(op.answer(desk, catalogue.bind(op, given, is_typed=True))))}
-                )
-            answer = op.answer(desk, catalogue.bind(op, given, is_typed=True))
+            answer = op.answer(desk, _with_an_end(catalogue.bind(op, given, is_typed=True)))
+            if op.streams and not isinstance(answer, dict):
+                answer = list(_bounded(answer))
             return cccc.success(answer if isinstance(answer, dict) else {"items": answer})
         except BbError as refusal:
             return cccc.failure(refusal, is_lower=False)
@@ -377,15 +377,25 @@ class Server:
 
 ALONE = frozenset(["attach", "group_create_from_template", "group_delete"])
 UPGRADES = frozenset(["events_stream", "term_attach"])
-MOST_ITEMS = 10_000
+MOST_BYTES = ndjson.MOST_ANSWER - 500_000  # of items; what surrounds them is not so long
+
+
+def _with_an_end(arguments: dict[str, Any]) -> dict[str, Any]:
+    """ARGUMENTS, unless they ask for what never ends."""
+    if arguments.get("follow") is True:
+        raise invalid("one answer cannot go on: events_stream does", "follow")
+    return arguments
 
 
 def _bounded(items: Any) -> Any:
     """As many items as fit into one answer."""
-    for count, item in enumerate(items):
-        if count >= MOST_ITEMS:
+    room = MOST_BYTES
+    for item in items:
+        shown = item.decode("utf-8", "backslashreplace") if isinstance(item, bytes) else item
+        room -= len(jsontext.dumps_ascii(shown)) + 1
+        if room < 0:
             return
-        yield item.decode("utf-8", "backslashreplace") if isinstance(item, bytes) else item
+        yield shown
 
 
 def _most_clients() -> int:

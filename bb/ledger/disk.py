@@ -130,6 +130,8 @@ class Replacement:
     """
 
     def __init__(self, path: str) -> None:
+        if "\0" in path:
+            raise OutputNotWritten("no file has such a name")
         self._path = os.path.realpath(path)
         self._is_direct = os.path.exists(self._path) and not os.path.isfile(self._path)
         self._temporary = self._path if self._is_direct else f"{self._path}.{os.getpid()}.tmp"

@@ -274,6 +274,23 @@ def test_ipc_4_3_an_answer_stays_below_what_clients_read_and_the_rest_is_in_the_
     assert seen == (said[::-1] if op == "message_history" else said)
 
 
+@pytest.mark.parametrize("op", ["events", "ledger.log", "ledger.export"])
+def test_what_bb_lists_fits_into_an_answer_too_and_has_an_end(daemon: Daemon, group: str, op: str) -> None:
+    for part in range(6):
+        daemon.call("send", group_id=group, text=f"{part} " + "ü" * 200_000)
+
+    with daemon.connect() as client, client.makefile("rb") as answers:
+        client.sendall(request(op, group_id=group))
+        octets = answers.readline()
+
+    assert len(octets) < 4_000_000
+    assert len(well_formed(octets)["result"]["items"]) > 2
+    if op == "ledger.export":
+        assert daemon.code(op, group_id=group, output="no\0file") == "OUTPUT_NOT_WRITTEN"
+    else:
+        assert daemon.code(op, group_id=group, follow=True) == "INVALID_VALUE"
+
+
 # -- clients that are no good
 
 
