@@ -15,9 +15,10 @@ from bb.daemon import children, delivery
 from bb.daemon.children import Child, Children
 from bb.daemon.session import Headless, OnTerminal, Session
 from bb.daemon.terminal import GRACE, ActorStartFailed, Ended, Terminal
+from bb.groups import permissions
 from bb.groups.facts import ACTIVE, PAUSED
 from bb.groups.profiles import PTY
-from bb.kernel import jsontext
+from bb.kernel import jsontext, tokens
 from bb.kernel.errors import BbError, Usage
 from bb.ledger import disk, prompts
 from bb.ledger import known as knowns
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 OBSERVABILITY = "observability.json"
 EXITED = "x.bb.exited"
+SETTINGS = "group.settings_update"
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 PREAMBLE = (
     "[bb] You are {actor}, {role} of the group “{title}”. Messages for you are typed here. `bb chat send` says "
@@ -62,6 +64,7 @@ class House:
         self._ending: list[OnTerminal] = []
         self._ears: dict[str, Callable[[Told], None]] = {}
         self.is_over = False
+        self.when_started: Callable[[GroupDesk], None] = lambda _: None  # told of the group in which an actor was
         self._observability = self._read_observability()
         self._about = {
             "version": bb.__version__,
@@ -84,6 +87,7 @@ class House:
         self._sessions[group.id, actor.id] = session
         self._log.info(f"started {actor.id} of {group.id}")
         self._listen(group)
+        self.when_started(group)
 
     def stop(self, group_id: str, actor_id: str) -> bool:
         """Ask an actor to end, if it runs; whether it did."""
@@ -253,9 +257,10 @@ class House:
             group = groupdesk.of(self._desk, session.group_id)
         except BbError:
             return
-        self._warn(group, session.actor_id, f"{session.actor_id} has ended", f"Its program ended by itself, with {by}.")
+        text = f"Its program ended by itself, with {by}."
+        self._warn(group, session.actor_id, f"{session.actor_id} has ended", text, session)
 
-    def _warn(self, group: GroupDesk, actor_id: str, title: str, text: str) -> None:
+    def _warn(self, group: GroupDesk, actor_id: str, title: str, text: str, session: Session | None = None) -> None:
         """Tell the foreman, or the person when it is the foreman, that an actor does not run."""
         foreman = next(
             (actor.id for actor in group.actors() if actor.role == "foreman" and actor.id != actor_id), "user"
@@ -267,7 +272,7 @@ class House:
             "title": title,
             "message": text,
             "target_actor_id": target,
-            "context": {"actor_id": actor_id},
+            "context": {"actor_id": actor_id, **(_glimpse(group, session, target) if session else {})},
         }
         group.record([Said(notify.NOTIFY, data)], "system")
         self._streams.pump([group.id])
@@ -286,6 +291,11 @@ class House:
     @property
     def has_work(self) -> bool:
         return bool(self._sessions)
+
+    def glimpse(self, group: GroupDesk, actor_id: str, to: str) -> dict[str, str]:
+        """What an actor's terminal showed last, for the context of a notice TO somebody who may see it."""
+        session = self._sessions.get((group.id, actor_id))
+        return _glimpse(group, session, to) if session else {}
 
     def sessions(self) -> Iterator[Session]:
         yield from self._sessions.values()
@@ -309,6 +319,9 @@ class House:
         if event.kind == READ:
             self._withdraw(group_id, event.data)
             return
+        if event.kind == SETTINGS:
+            self._set(group_id, sessions)
+            return
         if event.kind not in ("chat.message", notify.NOTIFY) or not self._is_delivered(group_id, event.kind):
             return
         if mode_of(event.data) == "mail":
@@ -316,6 +329,14 @@ class House:
         for session in sessions:
             if isinstance(session, OnTerminal) and told.is_for(session.actor_id):
                 session.tell(event.envelope(), told.seq)
+
+    def _set(self, group_id: str, sessions: list[Session]) -> None:
+        """The settings of a group have changed."""
+        interval = int(groupdesk.of(self._desk, group_id).settings()["min_interval_seconds"])
+        for session in sessions:
+            if isinstance(session, OnTerminal):
+                session.queue.min_interval_seconds = interval
+                session.schedule()
 
     def _is_delivered(self, group_id: str, kind: str) -> bool:
         """Active: all is delivered. Idle: messages are, notifications wait. Paused: nothing is; it is in the inbox."""
@@ -358,6 +379,17 @@ class House:
             return usual
         level = kept.get("log_level") if isinstance(kept, dict) else None
         return {**usual, **kept} if isinstance(kept, dict) and level in (None, *LEVELS) else usual
+
+
+def _glimpse(group: GroupDesk, session: Session, to: str) -> dict[str, str]:
+    """The last lines of a terminal, if the group wants them told, and TO may see them. No secret is among them."""
+    stands, who = group.settings(), session.actor_id
+    visibility, role = str(stands["terminal_transcript_visibility"]), permissions.role_of(to, group.roles())
+    is_visible = permissions.may("terminal.read", by=to, role=role, target=who, visibility=visibility)
+    if not (is_visible and stands["terminal_transcript_notify_tail"]):
+        return {}
+    text = session.last_lines(int(stands["terminal_transcript_notify_lines"]))
+    return {"terminal_tail": tokens.masked(text)} if text.strip() else {}
 
 
 def _with_bb(path: str) -> str:

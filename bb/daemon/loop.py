@@ -73,6 +73,10 @@ class Loop:
         heapq.heappush(self._timers, (timer.at, next(self._count), timer))
         return timer
 
+    def now(self) -> float:
+        """The time that timers go by."""
+        return time.monotonic()
+
     def soon(self, do: Callable[[], None]) -> None:
         """Do something once everybody who is ready has been called."""
         self._soon.append(do)

@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 
+from bb.daemon.automation import Automation
 from bb.daemon.endpoint import Endpoint
 from bb.daemon.house import House
 from bb.daemon.log import Log
@@ -55,6 +56,7 @@ class Daemon:
         self._streams = streams = Streams(loop)
         self._house = house = House(self.home, loop, desk, streams, log)
         desk.live = house
+        house.when_started = Automation(loop, desk, streams, house, log).attend
         log.level = str(house.observability()["log_level"])
         self._heed_signals()  # whoever finds us may want us to end
         listener = self.endpoint.listen(desk.now())

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from bb.daemon.terminal import Ended
     from bb.groups.profiles import Profile
 
+ECHO = 3 * clock.SECOND  # what a terminal shows so soon after something was typed into it is no sign of life
 POLL = 0.5  # seconds between two looks whether a program has ended
+WIDTH = 200  # characters of a line, mostly fewer
 
 
 class Session:
@@ -28,8 +30,20 @@ class Session:
         self.started_at = started_at
         self.last_output_at: int | None = None
 
+    @property
+    def has_task(self) -> bool:
+        """Whether it says that it works at something."""
+        return False
+
     def stop(self) -> None:
         """Ask it to end."""
+
+    def withdraw(self, event: str) -> None:
+        """Nobody needs to tell it of EVENT any more."""
+
+    def last_lines(self, count: int) -> str:  # noqa: ARG002
+        """The last lines of its terminal, should it have one."""
+        return ""
 
 
 class Headless(Session):
@@ -50,9 +64,13 @@ class Headless(Session):
             "updated_at": clock.text(self._updated_at),
         }
 
+    @property
+    def has_task(self) -> bool:
+        return self._state["current_task_id"] is not None
+
     def change(self, now: int, changes: Mapping[str, Any]) -> dict[str, Any]:
         self._state |= changes
-        self._updated_at = now
+        self._updated_at = self.last_output_at = now
         return self.state()
 
 
@@ -74,6 +92,7 @@ class OnTerminal(Session):
         self.queue = delivery.Queue(self.started_at)
         self.places: dict[str, int] = {}  # of messages that wait, in the course
         self.is_stopping = False
+        self._typed_at = self.started_at - ECHO
         self._submit = profile.submit
         self._loop = loop
         self._now = now
@@ -94,8 +113,10 @@ class OnTerminal(Session):
         if events & WRITE:
             self.terminal.flush()
         if events & READ and self.terminal.read():
-            self.last_output_at = self._now()
-            self.queue.heard(self.last_output_at)
+            now = self._now()
+            if now - self._typed_at >= ECHO:
+                self.last_output_at = now
+            self.queue.heard(now)
             self.schedule()
         if self.terminal.has_hung_up:
             self._loop.forget(self.terminal.fd)
@@ -152,6 +173,13 @@ class OnTerminal(Session):
             del self.places[event]
             self.queue.withdraw(event)
 
+    def withdraw(self, event: str) -> None:
+        self.places.pop(event, None)
+        self.queue.withdraw(event)
+
+    def last_lines(self, count: int) -> str:
+        return "\n".join(self.terminal.transcript.tail(count * WIDTH).splitlines()[-count:])
+
     def schedule(self) -> None:
         """Type what waits as soon as that may be."""
         now = self._now()
@@ -170,6 +198,7 @@ class OnTerminal(Session):
             if not self.write(steps[0][1]):
                 self.queue.put_back(given, self._now())
             else:
+                self._typed_at = self._now()
                 for event in given.ids:
                     self.places.pop(event, None)
                 self._type_on(steps[1:])
@@ -181,6 +210,7 @@ class OnTerminal(Session):
 
             def go_on() -> None:
                 self.write(octets)
+                self._typed_at = self._now()
                 self._type_on(rest)
 
             self._loop.later(wait / 1000, go_on)

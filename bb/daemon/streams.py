@@ -12,6 +12,7 @@ from bb.ledger import course
 from bb.ledger import line as lines
 from bb.ledger.course import Course
 from bb.messaging import acks
+from bb.ops import groupdesk
 from bb.wire import cccc
 
 TYPE_CHECKING = False
@@ -98,9 +99,10 @@ class Listener:
 class Channel:
     """What happens in one group, for those who listen."""
 
-    def __init__(self, group: GroupDesk, loop: Loop) -> None:
+    def __init__(self, group: GroupDesk, loop: Loop, gone: Callable[[Channel], None]) -> None:
         self.group = group
         self._loop = loop
+        self._gone = gone
         self._course = Course(group.store, course.behind(group.index(), course.length(group.index())))
         self._live: list[Listener] = []
         self._behind: list[Listener] = []
@@ -155,13 +157,14 @@ class Channel:
         for listener in [*self._live, *self._behind]:
             listener.connection.send(item)
 
-    def close(self) -> None:
-        """End every stream."""
+    def close(self) -> list[Heard]:
+        """End every stream; which parts of the daemon have listened."""
         for listener in [*self._live, *self._behind]:
             listener.connection.end()
-        self._inside.clear()
         if self._timer:
             self._timer.cancel()
+        inside, self._inside = self._inside, []
+        return inside
 
     # -- what others record
 
@@ -177,7 +180,7 @@ class Channel:
         try:
             sizes = self.group.store.ends()
             if not sizes:  # the ledger is elsewhere now, or gone: whoever listens asks again, and is told
-                self.close()
+                self._gone(self)
                 return
             if sizes != self._sizes:
                 self._sizes = sizes
@@ -230,10 +233,19 @@ class Streams:
         """The channel of a group; a new one where the group has moved to another ledger."""
         found = self._channels.get(group.id)
         if found is None or found.group.store is not group.store:
-            if found:
-                found.close()
-            found = self._channels[group.id] = Channel(group, self._loop)
+            inside = found.close() if found else []
+            found = self._channels[group.id] = Channel(group, self._loop, self._gone)
+            for heard in inside:
+                found.overhear(heard)
         return found
+
+    def _gone(self, channel: Channel) -> None:
+        """The ledger that a channel went along is no more: the parts of the daemon go on where the group is now."""
+        try:
+            self.channel(groupdesk.of(channel.group.desk, channel.group.id))
+        except BbError:
+            channel.close()
+            self._channels.pop(channel.group.id, None)
 
     def subscribe(self, group: GroupDesk, connection: Connection, wanted: dict[str, Any]) -> None:
         """Let a client listen."""
@@ -241,6 +253,11 @@ class Streams:
         listener = Listener(connection, wanted, is_actor=wanted["who"] in group.roles())
         connection.ended = lambda: channel.leave(listener)
         channel.listen(listener)
+
+    def ignore(self, group_id: str, heard: Heard) -> None:
+        """A part of the daemon wants to hear of a group no longer."""
+        if found := self._channels.get(group_id):
+            found.ignore(heard)
 
     def pump(self, groups: Iterable[str]) -> None:
         """Pass on what was just recorded in these groups."""

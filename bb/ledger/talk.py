@@ -9,6 +9,7 @@ behind it unseen. Where a message itself is written is kept too, so that it is r
 from __future__ import annotations
 
 from bb.coordination import redactions
+from bb.groups import notices
 from bb.kernel import ids, jsontext
 from bb.kernel.record import Record
 from bb.ledger import line as lines
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 # what a message is, in one number
 NOTICE, MAIL, ATTENTION, REQUEST = 1, 2, 4, 8
+AUTOMATIC = 16  # a notice that a group was owed by itself, and that is no mail to whoever counts
 BROADCAST = ""  # the token of what is sent to nobody in particular
 NOBODY = "@nobody"
 GROUPS = (BROADCAST, "@all", "@peers", "@foreman", "@user")
@@ -177,6 +179,8 @@ class Talk:
     def _noticed(self, passed: Passed, by: str, data: dict[str, Any], ts: str) -> None:
         target = data.get("target_actor_id")
         flags = NOTICE | (ATTENTION if data.get("requires_ack") is True else 0)
+        if by == "system" and data.get("kind") in notices.WORDS:
+            flags |= AUTOMATIC
         self._rows.post(
             passed, [BROADCAST if target is None else target if type(target) is str else NOBODY], by, flags, ts
         )
@@ -285,13 +289,13 @@ class Talk:
         if first is None:
             self._raise_floor(actor, tokens, floor, last)
 
-    def count_unread(self, actor: str, tokens: Sequence[str]) -> int:
-        """How many messages ACTOR has not read."""
+    def count_unread(self, actor: str, tokens: Sequence[str], *, but: int = 0) -> int:
+        """How many messages ACTOR has not read, without those that have one of the flags BUT."""
         marks = ", ".join("?" * len(tokens))
         query = f"""
             select count(*) from talk_post where by != ? and seq not in (select seq from talk_seen where actor = ?)
-            and seq in (select seq from talk_to where token in ({marks}) and seq > ?)"""  # noqa: S608
-        return int(self._index.ask(query, actor, actor, *tokens, self._floor(actor, tokens))[0][0])
+            and seq in (select seq from talk_to where token in ({marks}) and seq > ? and flags & ? = 0)"""  # noqa: S608
+        return int(self._index.ask(query, actor, actor, *tokens, self._floor(actor, tokens), but)[0][0])
 
     def last_unread(self, actor: str, tokens: Sequence[str], *, only: int = 0, but: int = 0) -> Post | None:
         """The last message that ACTOR has not read."""
