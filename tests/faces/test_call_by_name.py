@@ -9,7 +9,7 @@ import pytest
 
 from bb.cli import say
 from bb.ops import catalogue
-from bb.ops.params import Flag, Number
+from bb.ops.params import Flag, Json, Number
 from tests.faces.faces_support import everything_in
 from tests.forks import Call, quick, run_all
 from tests.support import NOON, Ran, Scratch
@@ -22,7 +22,9 @@ def mistaken(op: str) -> int:
     return say.NO_VERDICT if op in catalogue.FOR_EDITORS else 2
 
 
-FIELDS = [(op, parameter) for op in OPS.values() for parameter in op.parameters]
+EVERY = [(op, parameter) for op in OPS.values() for parameter in op.parameters]
+FIELDS = [(op, field) for op, field in EVERY if not issubclass(field.kind, Json)]
+JUDGED = [(op, field) for op, field in EVERY if issubclass(field.kind, Json)]  # by the rules of the op, whatever it is
 
 
 @pytest.fixture(scope="module")
@@ -90,19 +92,35 @@ def test_a_value_of_the_wrong_type_is_refused_with_the_path_to_it(repo: Scratch,
         "role": "x",
         "event": "a.1",
         "scope": ["x"],
-        "path": ["x"],
         "category": "INFO",
         "urgency": "low",
         "as": "accepted",
         "editor": "claude",
     }
-    base = {field.name: needed.get(field.name, "x") for field in op.parameters if field.is_required}
+    required = [field for field in op.parameters if field.is_required]
+    base = {field.name: needed.get(field.name, ["x"] if field.is_repeated else "x") for field in required}
 
     answers = called(repo, *((op.name, base | {parameter.name: value}) for value in wrong))
 
     for value, answer in zip(wrong, answers, strict=True):
         assert (answer.status, answer.code) == (mistaken(op.name), "INVALID_VALUE"), value
         assert answer.envelope["error"]["details"]["path"].startswith(f"$.{parameter.name}"), value
+
+
+ANYTHING: list[Any] = [True, 0, -1, 10**30, 1.5, "", " ", "\x00", "\ud7ff", "x" * 9000, "../x", [], [[]], {}, {"a": 1}]
+
+
+@pytest.mark.parametrize(("op", "parameter"), JUDGED, ids=[f"{op.name} {field.name}" for op, field in JUDGED])
+def test_a_value_that_the_rules_judge_may_be_anything_and_is_never_a_bug(repo: Scratch, op: Any, parameter: Any):
+    values = [[value] for value in ANYTHING] if parameter.is_repeated else ANYTHING
+    known = {"actor_id": "amber-otter", "text": "Hello", "event_id": "a.1"}
+    base = {field.name: known[field.name] for field in op.parameters if field.name in known}
+
+    answers = called(repo, *((op.name, base | {parameter.name: value}) for value in values))
+
+    for value, answer in zip(values, answers, strict=True):
+        assert answer.envelope["ok"] or answer.code != "INTERNAL_ERROR", f"{value!r:.100}: {answer.out}"
+        assert answer.status in (0, 2, 3, 4, 5, 6, 7), value
 
 
 def test_null_is_as_good_as_leaving_it_out(repo: Scratch):

@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 import bb
+from bb.cli import local
 from bb.ops import catalogue
 from tests.faces.faces_support import everything_in
+from tests.faces.good_calls import commands
 from tests.forks import quick
 from tests.support import Ran, Scratch, environment, scratch
 
@@ -39,7 +41,7 @@ def completed(repo: Scratch, typed: str, **settings: str) -> list[str]:
     ("typed", "offered"),
     [
         ("bb ag", ["agent"]),
-        ("bb d", ["doctor", "demo"]),
+        ("bb d", ["doctor", "demo", "daemon"]),
         ("bb agent he", ["heartbeat"]),
         ("bb ledger ", [name.split(".")[1] for name in OPS if name.startswith("ledger.")]),
         ("bb --json agent he", ["heartbeat"]),
@@ -60,12 +62,13 @@ def test_bash_is_offered_what_fits(repo: Scratch, typed: str, offered: list[str]
     assert completed(repo, typed) == offered
 
 
-@pytest.mark.parametrize("op", [op for op in OPS.values() if op.parameters], ids=lambda op: op.name)
+@pytest.mark.parametrize("op", [op for op in commands().values() if op.parameters], ids=lambda op: op.name)
 def test_every_option_of_every_op_is_offered(repo: Scratch, op: catalogue.Op):
     offered = completed(repo, f"bb {op.words} --")
 
     options = {parameter.option for parameter in op.parameters if not parameter.is_argument}
-    assert options | {"--json", "--help"} == set(offered)
+    extra = set(local.EXTRA[op.name].opts) if op.name in local.EXTRA else set()
+    assert options | extra | {"--json", "--help"} == set(offered)
 
 
 def test_other_shells_are_offered_the_same(repo: Scratch):
