@@ -18,23 +18,7 @@ from tests.stories.daemon.ipc_types import LATER, OPS, checked, moment
 
 LIMIT = 2_000_000
 NEEDS_NOTHING = {"ping", "shutdown", "observability_get", "groups", "group_create"}
-VALUES: tuple[Any, ...] = (
-    None,
-    True,
-    7,
-    -1.5,
-    "",
-    "x",
-    "\x00",
-    "ü" * 300,
-    [],
-    ["x"],
-    [[]],
-    [None],
-    {},
-    {"x": 1},
-    1 << 80,
-)
+VALUES: tuple[Any, ...] = (None, True, 7, -1.5, "", "\x00", "ü" * 300, [], ["x"], [[], None], {"x": 1}, 1 << 80)
 
 
 @pytest.fixture(scope="module")
