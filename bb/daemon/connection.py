@@ -140,7 +140,7 @@ class Connection:
     def answer(self, octets: bytes) -> None:
         """The one answer there is; then the connection ends."""
         self._is_last, self.since = True, time.monotonic()
-        self.send(octets)
+        self._push(octets)
 
     def refuse(self, error: cccc.BadRequest) -> None:
         self.answer(cccc.failure(error))
@@ -151,7 +151,10 @@ class Connection:
         self.send(octets)
 
     def send(self, octets: bytes) -> int:
-        """Send OCTETS as soon as the client takes them; how many bytes now wait for it."""
+        """Send OCTETS as soon as the client takes them, unless all has been said; how many bytes now wait for it."""
+        return len(self._unsent) if self._is_last else self._push(octets)
+
+    def _push(self, octets: bytes) -> int:
         if not self.is_open:
             return 0
         if self._unsent:
@@ -196,7 +199,7 @@ class Connection:
 
     def end(self) -> None:
         """Nothing more is to be said: the connection ends once the client has taken what waits."""
-        self._is_last = True
+        self._is_last, self.since = True, time.monotonic()
         self._settle()
 
     def _finish(self) -> None:
@@ -216,7 +219,7 @@ class Connection:
         """Whether the client has been waited for, for too long."""
         if self._is_ignored:
             return now - self.since > LINGER
-        is_waiting = not self.is_upgraded and (not self._is_asked or bool(self._unsent))
+        is_waiting = (self._is_last or not self.is_upgraded) and (not self._is_asked or bool(self._unsent))
         return is_waiting and now - self.since > PATIENCE
 
     def close(self) -> None:

@@ -547,6 +547,15 @@ def test_ipc_4_5_a_stream_that_is_refused_is_an_answer_like_any_other(daemon: Da
     assert daemon.code("events_stream", group_id=group, kinds=[1]) == "invalid_kinds"
 
 
+def test_cccs_10_a_stream_with_a_limit_has_no_more_however_slowly_it_is_read(daemon: Daemon, group: str) -> None:
+    said = [daemon.call("send", group_id=group, text=f"{part} " + "w" * 300_000)["event"] for part in range(8)]
+
+    with daemon.stream(group, since_seq=0, kinds=["chat.message"], limit=3) as stream:
+        time.sleep(0.3)
+        assert stream.events(3) == said[:3]
+        assert stream.item() is None
+
+
 def test_ipc_4_5_heartbeats_come_and_are_recorded_nowhere(tmp_path: Path) -> None:
     with running(tmp_path / "home", before="import bb.daemon.run; bb.daemon.run.HEARTBEAT = 0.1") as daemon:
         group = daemon.call("group_create")["group_id"]

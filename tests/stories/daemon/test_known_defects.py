@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -35,12 +36,28 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
         yield daemon
 
 
+@dataclass
+class Waiting:
+    """Clients that a daemon waits for since before the first test here."""
+
+    half_a_line: socket.socket  # has said no more than that
+    deaf: socket.socket  # does not take the end of a stream
+    since: float
+
+
 @pytest.fixture(scope="module", autouse=True)
-def half_a_line(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[socket.socket, float]]:
-    """A client that has said half a line to a daemon before the first test here, and nothing since; and when."""
-    with running(tmp_path_factory.mktemp("waiting") / "home") as other, other.connect() as client:
-        client.sendall(b'{"v":1,"op":')
-        yield client, time.monotonic()
+def waiting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Waiting]:
+    with (
+        running(tmp_path_factory.mktemp("waiting") / "home") as other,
+        other.connect() as half,
+        other.connect() as deaf,
+    ):
+        half.sendall(b'{"v":1,"op":')
+        group = made(other)
+        for _ in range(4):
+            say(other, group, "w" * 900_000)
+        deaf.sendall(request("events_stream", group_id=group, since_seq=0, limit=4))
+        yield Waiting(half, deaf, time.monotonic())
         assert other.call("ping")
 
 
@@ -538,13 +555,19 @@ def test_notes_12_8_the_program_is_given_it_all_the_same(daemon: Daemon, group: 
 # -- 12.1, once more: the client that has waited since the first test
 
 
-def test_notes_12_1_who_does_not_finish_a_request_is_sent_away_in_the_end(
-    half_a_line: tuple[socket.socket, float],
-) -> None:
-    client, since = half_a_line
-    client.settimeout(max(since + DEADLINE + 10 - time.monotonic(), 1))
+def test_notes_12_1_who_does_not_finish_a_request_is_sent_away_in_the_end(waiting: Waiting) -> None:
+    waiting.half_a_line.settimeout(max(waiting.since + DEADLINE + 10 - time.monotonic(), 1))
 
     with suppress(ConnectionResetError):
-        assert client.recv(1) == b""
+        assert waiting.half_a_line.recv(1) == b""
 
-    assert time.monotonic() > since + DEADLINE - 1
+    assert time.monotonic() > waiting.since + DEADLINE - 2
+
+
+def test_notes_12_1_who_does_not_take_the_end_of_a_stream_is_sent_away_in_the_end(waiting: Waiting) -> None:
+    time.sleep(max(waiting.since + DEADLINE + 5 - time.monotonic(), 0))
+
+    octets = 0
+    while piece := waiting.deaf.recv(1 << 20):
+        octets += len(piece)
+    assert octets < 4 * 900_000
