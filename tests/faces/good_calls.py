@@ -72,7 +72,7 @@ GOOD = {
     "send_cross_group": ["Hello", "--dst-group-id", "OTHER"],
     "chat_ack": ["HANDOFF", "--by", COBALT],
     "notify_ack": ["INCURSION", "--by", COBALT],
-    "system_notify": ["--title", "Hello"],
+    "system_notify": ["Hello", "--title", "Build"],
     "chat.react": ["MESSAGE", "👍"],
     "inbox_mark_read": ["MESSAGE", "--actor-id", COBALT],
     "inbox_mark_all_read": ["--actor-id", COBALT],

@@ -15,11 +15,11 @@ from bb.ops import catalogue
 from bb.ops.catalogue import Op
 from bb.ops.params import Flag
 from tests.faces.faces_support import statuses
-from tests.faces.good_calls import good_words, prepare
+from tests.faces.good_calls import commands, good_words, prepare
 from tests.forks import Call, quick, run_all
 from tests.support import NOON, Ran, Scratch, environment
 
-OPS = {op.name: op for op in catalogue.everything()}
+OPS = commands()
 FAMILIES = statuses()
 QUESTIONS = ["agent.list", "agent.show", "ledger.status", "ledger.log", "ledger.show", "ledger.verify", "ledger.export"]
 
