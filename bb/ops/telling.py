@@ -95,7 +95,7 @@ class _Teller:
     def _sentence(self, fact: Any, by: str) -> Sentence | None:
         """What FACT says, the bead it is about, and who else."""
         if isinstance(fact, AgentFact):
-            return _of_an_agent(fact)
+            return _of_an_agent(fact, by)
         if isinstance(fact, GroupFact | ContextChanged):
             return _of_the_group(fact)
         match fact:
@@ -153,11 +153,11 @@ class _Teller:
         return type(fact).__name__, bead, others
 
 
-def _of_an_agent(fact: AgentFact) -> Sentence | None:
+def _of_an_agent(fact: AgentFact, by: str) -> Sentence | None:
     """What became of an identity. That one is still at work is told to other clones, but is no news."""
     match fact:
         case Registered(agent, role):
-            return f"started as {role}", None, [agent]
+            return f"started as {role}" if by == agent else f"added {agent} as {role}", None, [agent]
         case Updated(agent, None, None, None):
             return "took up its work again", None, [agent]
         case Updated(agent, None, None):

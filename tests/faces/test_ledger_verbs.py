@@ -131,7 +131,7 @@ MEANINGLESS = [
     *(["--since", text] for text in (*AGES, *TIMES)),
     *(["--until", text] for text in ("", "tomorrow", "2026-02-30T00:00:00Z")),
     *(["--limit", text] for text in NUMBERS),
-    *(["--agent", text] for text in ("", "../x", "a--b", "CON", "x" * 49)),
+    *(["--agent", text] for text in ("", "../x", "a b", "CON", "x" * 49)),
     ["--kind", ""],
 ]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from bb.coordination.facts import Registered
 from bb.groups import context
 from bb.groups.facts import (
     Changed,
@@ -64,3 +65,13 @@ def test_that_there_is_a_group_is_no_news(tmp_path: Path):
     with opened(tmp_path) as store:
         store.record(lambda _: [Created("user", "Another")], by="user", now=NOW)
         assert telling.latest(store, Filter(), None, None, 10) == []
+
+
+def test_whoever_adds_somebody_else_is_told_apart_from_who_starts(tmp_path: Path):
+    make(repository(tmp_path))
+    with opened(tmp_path) as store:
+        for by in ("user", "amber-otter"):
+            store.record(lambda _, by=by: [Registered("amber-otter", "builder", "Amber")], by=by, now=NOW)
+        told = telling.latest(store, Filter(), None, None, 10)
+
+    assert [each["text"] for each in told] == ["added amber-otter as builder", "started as builder"]
