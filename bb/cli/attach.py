@@ -46,6 +46,8 @@ def attach(actor: str | None, group: str | None, *, read_only: bool) -> int:
     is_at_terminal = os.isatty(INPUT) and os.isatty(OUTPUT)
     if not (read_only or is_at_terminal):
         raise NeedsTerminal
+    if is_at_terminal and os.name == "nt":
+        raise NeedsTerminal("attaching needs a terminal as Linux and macOS have them")
     home, wanted = knowns.home(os.environ), _request(actor, group, read_only=read_only)
     connection, found, rest = client.upgrade(home, "term_attach", wanted)
     with connection:
@@ -156,11 +158,9 @@ def _show(octets: bytes, switches: Switches) -> None:
 @contextlib.contextmanager
 def _raw() -> Iterator[Switches]:
     """Every key as it is pressed, until the end; then all is as it was."""
-    try:
-        import termios  # noqa: PLC0415
-        import tty  # noqa: PLC0415  (neither is there on Windows)
-    except ImportError:
-        raise NeedsTerminal("attaching needs a terminal as Linux and macOS have them") from None
+    import termios  # noqa: PLC0415
+    import tty  # noqa: PLC0415  (neither is there on Windows)
+
     switches = Switches()
     before = termios.tcgetattr(INPUT)
     try:

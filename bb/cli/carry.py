@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from bb.ops.desk import Desk
 
 STREAMS = ("events_stream", "term_attach")
-# `running` is in their answers, or an actor stops because of them.
-ABOUT_RUNNING = frozenset(["groups", "group_show", "actor_list", "actor_update", "actor_remove", "group_delete"])
 
 
 class NeedsStream(Usage):

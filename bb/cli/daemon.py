@@ -154,7 +154,14 @@ def _spawned(home: str, env: dict[str, str]) -> subprocess.Popen[bytes]:
     nothing = subprocess.DEVNULL
     try:
         return subprocess.Popen(  # noqa: S603  (ourselves)
-            _COMMAND, cwd=home, env=env, stdin=nothing, stdout=log, stderr=log, start_new_session=True
+            _COMMAND,
+            cwd=home,
+            env=env,
+            stdin=nothing,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            creationflags=getattr(subprocess, "DETACHED_PROCESS", 0),  # what Windows has instead
         )
     except OSError as error:
         raise DaemonNotStarted(f"the daemon cannot be started: {error.strerror}") from error
@@ -189,18 +196,23 @@ def _ping(home: str) -> dict[str, Any] | None:
 def _at_work(home: str) -> dict[str, Any]:
     """The groups that the daemon knows, and the actors that run in it; as far as it tells."""
     try:
-        groups = client.ask(home, "groups", {})["groups"]
+        groups = client.ask(home, "groups", {}, patience=TO_START)["groups"]
         actors = [
             {"group_id": group["group_id"], "actor_id": actor["id"], "runner": actor["runner"]}
             for group in groups
             if group["running"]
-            for actor in client.ask(home, "actor_list", {"group_id": group["group_id"]})["actors"]
+            for actor in _actors(home, group["group_id"])
             if actor["running"]
         ]
     except (BbError, KeyError, TypeError):
         return {}  # another program's daemon, or one that is ending
     shown = ("group_id", "title", "state", "path", "running")
     return {"groups": [{name: group.get(name) for name in shown} for group in groups], "actors": actors}
+
+
+def _actors(home: str, group_id: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = client.ask(home, "actor_list", {"group_id": group_id}, patience=TO_START)["actors"]
+    return found
 
 
 def _terminate(home: str, pid: int | None) -> None:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from bb.ops.desk import Desk
 
 FILED = ("ci.check",)
+# Which actors run is known to the daemon that runs them: it is in the answers, or one of them stops because of these.
+ABOUT_RUNNING = frozenset(["groups", "group_show", "actor_list", "actor_update", "actor_remove", "group_delete"])
 POURED = "blob.get"  # as bytes, which are no text
 
 
@@ -59,12 +61,12 @@ def perform(
 
 def _answer(op: Op, at: Desk, arguments: Mapping[str, Any]) -> Any:
     """What OP answers: here, or where a daemon runs."""
-    if op.is_flat:
+    if op.is_live or op.name in ABOUT_RUNNING:
         from bb.cli import carry  # noqa: PLC0415  (sockets: nothing else needs any)
 
         if op.is_live:
             return carry.answer(op, at, arguments)
-        if op.name in carry.ABOUT_RUNNING and (answer := carry.answer_if_any(op, at, arguments)) is not None:
+        if (answer := carry.answer_if_any(op, at, arguments)) is not None:
             return answer
     return _filed(op, at, arguments) if _is_filed(op, arguments) else op.answer(at, arguments)
 
