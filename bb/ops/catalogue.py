@@ -45,7 +45,10 @@ GROUPS: dict[str, tuple[tuple[str, ...], str]] = {
     "scope": (("bb.ops.scope",), "Scopes: what a path or pattern means, and whether two of them meet."),
     "group": (("bb.ops.group", "bb.ops.template"), "Groups of CCCC: their directories, settings and state."),
     "actor": (("bb.ops.actor", "bb.ops.terminals"), "Actors of a group: who they are, and how they run."),
-    "chat": (("bb.ops.chat", "bb.ops.reading"), "Messages of a group: send, reply, acknowledge, read."),
+    "chat": (
+        ("bb.ops.chat", "bb.ops.gestures", "bb.ops.reading"),
+        "Messages of a group: send, reply, acknowledge, read.",
+    ),
     "blob": (("bb.ops.blob",), "Attachments: files that messages of a group refer to."),
     "cccc": (
         ("bb.ops.core", "bb.ops.context", "bb.ops.terminals", "bb.ops.reading", "bb.ops.upkeep"),

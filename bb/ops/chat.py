@@ -7,13 +7,11 @@ from bb.kernel import ids
 from bb.kernel.digest import digest
 from bb.kernel.errors import Usage
 from bb.ledger import blobs as stored_blobs
-from bb.ledger.talk import ACK
-from bb.messaging import acks, chat, notify, recipients, relays
-from bb.messaging.facts import Acked, Said
+from bb.messaging import acks, chat, recipients, relays
+from bb.messaging.facts import Said
 from bb.ops import groupdesk
-from bb.ops.actor import MissingActorId
 from bb.ops.catalogue import op
-from bb.ops.params import ActorId, By, GroupId, Json, Word
+from bb.ops.params import By, GroupId, Json, Word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,14 +96,6 @@ class OtherGroup(Word):
     """The group it goes to."""
 
     metavar = "GROUP"
-
-
-class Kind(Word):
-    """What kind of notification it is, in one word; info unless given."""
-
-
-class Line(Word):
-    """What it is about, in one line."""
 
 
 @op(
@@ -289,133 +279,11 @@ def send_cross_group(
     return {"src_event": src_event, "dst_event": dst_event}
 
 
-@op("chat_ack", words="chat ack", examples=("bb chat ack k7q2mzp4x3ab.17",))
-def ack(
-    desk: Desk,
-    event_id: EventId | None = None,
-    *,
-    actor_id: ActorId | None = None,
-    group_id: GroupId | None = None,
-    by: By | None = None,
-) -> dict[str, Any]:
-    """Acknowledge a message that asks for attention. Only who it is for may, each for itself."""
-    group = groupdesk.of(desk, group_id)
-    who, actor = _for_itself(group, actor_id, by)
-    found = _event(group, event_id)
-
-    def facts(_: Any) -> list[Any]:
-        acks.may_ack(
-            by=who,
-            actor_id=actor,
-            event=_plain(found),
-            joined=_had_joined(group, actor, found),
-            roles=group.roles(),
-        )
-        return [] if group.spoken().of(str(event_id), ACK, actor) else [Acked(actor, str(event_id))]
-
-    events = group.record(facts, who)
-    return {"acked": True, "already": not events, "event": events[0] if events else None}
-
-
-@op("notify_ack", words="chat notify-ack", examples=("bb chat notify-ack k7q2mzp4x3ab.18",))
-def notify_ack(
-    desk: Desk,
-    notify_event_id: EventId | None = None,
-    *,
-    actor_id: ActorId | None = None,
-    group_id: GroupId | None = None,
-    by: By | None = None,
-) -> dict[str, Any]:
-    """Acknowledge a notification. Only who it is for may, each for itself; a second time changes nothing."""
-    group = groupdesk.of(desk, group_id)
-    who, actor = _for_itself(group, actor_id, by)
-    found = _event(group, notify_event_id)
-
-    def facts(_: Any) -> list[Any]:
-        acks.may_ack_notice(by=who, actor_id=actor, event=_plain(found), roles=group.roles())
-        said = Said(notify.ACK, acks.notice_gesture(actor, str(notify_event_id)))
-        return [] if group.spoken().of(str(notify_event_id), ACK, actor) else [said]
-
-    events = group.record(facts, who)
-    if events:
-        return {"event": events[0], "already": False}
-    ((_, seq), *_) = group.spoken().of(str(notify_event_id), ACK, actor)
-    return {"event": group.shown(group.event_at(seq)), "already": True}
-
-
-@op(
-    "system_notify",
-    words="chat notify",
-    examples=("bb chat notify --title 'Build failed' --priority high",),
-    requires_ack="Whether it is to be confirmed.",
-)
-def system_notify(
-    desk: Desk,
-    message: Text | None = None,
-    *,
-    title: Line | None = None,
-    kind: Kind | None = None,
-    priority: Priority | None = None,
-    target_actor_id: ActorId | None = None,
-    requires_ack: bool = False,
-    context: Anything | None = None,
-    related_event_id: EventId | None = None,
-    group_id: GroupId | None = None,
-    by: By | None = None,
-) -> dict[str, Any]:
-    """Tell an actor, or everybody, of something that is no conversation."""
-    group = groupdesk.of(desk, group_id)
-    who = group.by(by, "system")
-    data = notify.compose(
-        members=group.members(),
-        by=who,
-        kind=kind,
-        priority=priority,
-        title=title,
-        message=message,
-        target_actor_id=target_actor_id,
-        requires_ack=requires_ack,
-        context=context,
-        related_event_id=related_event_id,
-    )
-    (event,) = group.record([Said(notify.NOTIFY, data, group.scope_of(None))], who)
-    return {"event": event}
-
-
-@op("chat.react", examples=("bb chat react k7q2mzp4x3ab.17 '👍'",))
-def react(
-    desk: Desk,
-    event_id: EventId | None = None,
-    emoji: Word | None = None,
-    *,
-    group_id: GroupId | None = None,
-    by: By | None = None,
-) -> dict[str, Any]:
-    """React to a message with an emoji. It wakes nobody."""
-    group = groupdesk.of(desk, group_id)
-    who = group.by(by)
-    original = message(group, event_id, MissingEventId)
-    if not isinstance(emoji, str) or not 0 < len(emoji.strip()) <= LONGEST_EMOJI or not emoji.isprintable():
-        raise InvalidEmoji(path="$.emoji")
-    data = {"event_id": original.id, "actor_id": who, "emoji": emoji.strip()}
-    (event,) = group.record([Said("chat.reaction", data)], who)
-    return {"event": event}
-
-
-LONGEST_EMOJI = 32
-
-
-class InvalidEmoji(Usage):
-    """A reaction is an emoji, or a short word."""
-
-    code = "INVALID_EMOJI"
-
-
 def message(group: GroupDesk, event_id: Any, missing: type[Usage]) -> Event:
     """The message of that id."""
     if not event_id:
         raise missing
-    found = _event(group, event_id)
+    found = event_of(group, event_id)
     if found is None:
         raise acks.EventNotFound(f"there is no message {str(event_id)[:60]!r} in the group", path="$.event_id")
     if found.kind != chat.MESSAGE:
@@ -423,26 +291,8 @@ def message(group: GroupDesk, event_id: Any, missing: type[Usage]) -> Event:
     return found
 
 
-def _event(group: GroupDesk, event_id: Any) -> Event | None:
+def event_of(group: GroupDesk, event_id: Any) -> Event | None:
     """An event of the group, of whatever kind; None when there is none."""
     if not event_id:
         raise MissingEventId
     return group.event(event_id)
-
-
-def _for_itself(group: GroupDesk, actor_id: Any, by: Any) -> tuple[str, str]:
-    """Who acknowledges, and for whom: at a terminal that is the same."""
-    if not actor_id and group.desk.is_served:
-        raise MissingActorId
-    who = group.by(by)
-    return who, str(actor_id) if actor_id else who
-
-
-def _plain(event: Event | None) -> dict[str, Any] | None:
-    return None if event is None else {"kind": event.kind, "by": event.by, "data": event.data}
-
-
-def _had_joined(group: GroupDesk, actor: str, event: Event | None) -> bool:
-    """Whether ACTOR was there when the message was sent."""
-    joined = {each.id: each.agent.since for each in group.actors()}
-    return event is None or actor not in joined or joined[actor] <= event.order

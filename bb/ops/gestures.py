@@ -1,0 +1,172 @@
+"""What is said of messages, and notifications (CCCS §6.2, §6.4, §7; CCCC daemon IPC §8.5, §8.9).
+
+An acknowledgement and a reaction are one's own. They wake nobody.
+"""
+
+from __future__ import annotations
+
+from bb.kernel.errors import Usage
+from bb.ledger.talk import ACK
+from bb.messaging import acks, notify
+from bb.messaging.facts import Acked, Said
+from bb.ops import groupdesk
+from bb.ops.actor import MissingActorId
+from bb.ops.catalogue import op
+from bb.ops.chat import Anything, EventId, MissingEventId, Priority, Text, event_of, message
+from bb.ops.params import ActorId, By, GroupId, Word
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.kernel.event import Event
+    from bb.ops.desk import Desk
+    from bb.ops.groupdesk import GroupDesk
+
+
+class Kind(Word):
+    """What kind of notification it is, in one word; info unless given."""
+
+
+class Line(Word):
+    """What it is about, in one line."""
+
+
+@op("chat_ack", words="chat ack", examples=("bb chat ack k7q2mzp4x3ab.17",))
+def ack(
+    desk: Desk,
+    event_id: EventId | None = None,
+    *,
+    actor_id: ActorId | None = None,
+    group_id: GroupId | None = None,
+    by: By | None = None,
+) -> dict[str, Any]:
+    """Acknowledge a message that asks for attention. Only who it is for may, each for itself."""
+    group = groupdesk.of(desk, group_id)
+    who, actor = _for_itself(group, actor_id, by)
+    found = event_of(group, event_id)
+
+    def facts(_: Any) -> list[Any]:
+        acks.may_ack(
+            by=who,
+            actor_id=actor,
+            event=_plain(found),
+            joined=_had_joined(group, actor, found),
+            roles=group.roles(),
+        )
+        return [] if group.spoken().of(str(event_id), ACK, actor) else [Acked(actor, str(event_id))]
+
+    events = group.record(facts, who)
+    return {"acked": True, "already": not events, "event": events[0] if events else None}
+
+
+@op("notify_ack", words="chat notify-ack", examples=("bb chat notify-ack k7q2mzp4x3ab.18",))
+def notify_ack(
+    desk: Desk,
+    notify_event_id: EventId | None = None,
+    *,
+    actor_id: ActorId | None = None,
+    group_id: GroupId | None = None,
+    by: By | None = None,
+) -> dict[str, Any]:
+    """Acknowledge a notification. Only who it is for may, each for itself; a second time changes nothing."""
+    group = groupdesk.of(desk, group_id)
+    who, actor = _for_itself(group, actor_id, by)
+    found = event_of(group, notify_event_id)
+
+    def facts(_: Any) -> list[Any]:
+        acks.may_ack_notice(by=who, actor_id=actor, event=_plain(found), roles=group.roles())
+        said = Said(notify.ACK, acks.notice_gesture(actor, str(notify_event_id)))
+        return [] if group.spoken().of(str(notify_event_id), ACK, actor) else [said]
+
+    events = group.record(facts, who)
+    if events:
+        return {"event": events[0], "already": False}
+    ((_, seq), *_) = group.spoken().of(str(notify_event_id), ACK, actor)
+    return {"event": group.shown(group.event_at(seq)), "already": True}
+
+
+@op(
+    "system_notify",
+    words="chat notify",
+    examples=("bb chat notify --title 'Build failed' --priority high",),
+    requires_ack="Whether it is to be confirmed.",
+)
+def system_notify(
+    desk: Desk,
+    message: Text | None = None,
+    *,
+    title: Line | None = None,
+    kind: Kind | None = None,
+    priority: Priority | None = None,
+    target_actor_id: ActorId | None = None,
+    requires_ack: bool = False,
+    context: Anything | None = None,
+    related_event_id: EventId | None = None,
+    group_id: GroupId | None = None,
+    by: By | None = None,
+) -> dict[str, Any]:
+    """Tell an actor, or everybody, of something that is no conversation."""
+    group = groupdesk.of(desk, group_id)
+    who = group.by(by, "system")
+    data = notify.compose(
+        members=group.members(),
+        by=who,
+        kind=kind,
+        priority=priority,
+        title=title,
+        message=message,
+        target_actor_id=target_actor_id,
+        requires_ack=requires_ack,
+        context=context,
+        related_event_id=related_event_id,
+    )
+    (event,) = group.record([Said(notify.NOTIFY, data, group.scope_of(None))], who)
+    return {"event": event}
+
+
+@op("chat.react", examples=("bb chat react k7q2mzp4x3ab.17 '👍'",))
+def react(
+    desk: Desk,
+    event_id: EventId | None = None,
+    emoji: Word | None = None,
+    *,
+    group_id: GroupId | None = None,
+    by: By | None = None,
+) -> dict[str, Any]:
+    """React to a message with an emoji. It wakes nobody."""
+    group = groupdesk.of(desk, group_id)
+    who = group.by(by)
+    original = message(group, event_id, MissingEventId)
+    if not isinstance(emoji, str) or not 0 < len(emoji.strip()) <= LONGEST_EMOJI or not emoji.isprintable():
+        raise InvalidEmoji(path="$.emoji")
+    data = {"event_id": original.id, "actor_id": who, "emoji": emoji.strip()}
+    (event,) = group.record([Said("chat.reaction", data)], who)
+    return {"event": event}
+
+
+LONGEST_EMOJI = 32
+
+
+class InvalidEmoji(Usage):
+    """A reaction is an emoji, or a short word."""
+
+    code = "INVALID_EMOJI"
+
+
+def _for_itself(group: GroupDesk, actor_id: Any, by: Any) -> tuple[str, str]:
+    """Who acknowledges, and for whom: at a terminal that is the same."""
+    if not actor_id and group.desk.is_served:
+        raise MissingActorId
+    who = group.by(by)
+    return who, str(actor_id) if actor_id else who
+
+
+def _plain(event: Event | None) -> dict[str, Any] | None:
+    return None if event is None else {"kind": event.kind, "by": event.by, "data": event.data}
+
+
+def _had_joined(group: GroupDesk, actor: str, event: Event | None) -> bool:
+    """Whether ACTOR was there when the message was sent."""
+    joined = {each.id: each.agent.since for each in group.actors()}
+    return event is None or actor not in joined or joined[actor] <= event.order
