@@ -264,7 +264,9 @@ def founder(named: Any) -> str:
 
 
 def of(desk: Desk, group_id: Any) -> GroupDesk:
-    """The group that is named, or else the one of the repository we are in."""
+    """The group that is named, or else that of the actor in whose name we are, or of the repository we are in."""
+    if not desk.is_served:
+        group_id = group_id or desk.env.get("CCCC_GROUP_ID")
     if not group_id:
         if desk.is_served:
             raise MissingGroupId

@@ -32,7 +32,7 @@ class Place:
 
     def notice(self, text: str = "", target: Any = None, by: str = "system", at: int = NOW, **more: Any) -> Event:
         return self.record(
-            "system.notify", {"kind": "info", "message": text, "target_actor_id": target, **more}, by, at
+            "system.notify", {"kind": "info", "message": text, "target_actor_id": target} | more, by, at
         )
 
     def read(self, actor: str, event: Event | str, by: str | None = None, at: int = NOW) -> Event:

@@ -117,6 +117,19 @@ def test_only_what_is_wanted_is_told(here: Place):
     assert last.flags == ATTENTION
 
 
+def test_notices_that_a_group_is_owed_by_itself_can_be_left_out(here: Place):
+    here.notice("nudge", kind="nudge")
+    here.notice("nudged by somebody", by="ada", kind="nudge")
+    here.notice("broken", kind="error")
+    here.say("said")
+
+    assert here.inbox("bob", but=talk.AUTOMATIC) == ["nudged by somebody", "broken", "said"]
+    assert here.inbox("bob", only=talk.AUTOMATIC) == ["nudge"]
+    assert here.unread("bob") == 4
+    assert here.talk.count_unread("bob", ["", "bob"], but=talk.AUTOMATIC) == 3
+    assert here.talk.count_unread("bob", ["", "bob"], but=NOTICE) == 1
+
+
 def test_a_record_of_what_went_to_another_group_asks_nobody_for_attention(here: Place):
     here.say("gone", priority="attention", dst_group_id="g_other")
 
