@@ -186,7 +186,14 @@ class Publication(RuleBasedStateMachine):
                 if is_other and have_a_path_in_common(held.where, mine.where):
                     assert mine.ended is not None
                     assert token < held.token
+                    if held.shared and self.shares(agent, token, held):
+                        continue  # whatever else it has lost under that token, there it may be
                     assert admission.fenced(truth, agent, token, Scope(*held.where)) is not None
+
+    def shares(self, agent: str, token: int, held: Had) -> bool:
+        """Whether AGENT has, under the same TOKEN, shared what is HELD."""
+        same = (each for each in self.book.had.values() if (each.agent, each.token) == (agent, token))
+        return any(each.shared and have_a_path_in_common(each.where, held.where) for each in same)
 
     @invariant()
     def what_is_published_is_the_beginning_of_what_each_has_recorded(self) -> None:

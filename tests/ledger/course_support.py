@@ -31,9 +31,7 @@ class Place:
         return self.record("chat.message", {"text": text, "to": list(to), **more}, by, at)
 
     def notice(self, text: str = "", target: Any = None, by: str = "system", at: int = NOW, **more: Any) -> Event:
-        return self.record(
-            "system.notify", {"kind": "info", "message": text, "target_actor_id": target} | more, by, at
-        )
+        return self.record("system.notify", {"kind": "info", "message": text, "target_actor_id": target} | more, by, at)
 
     def read(self, actor: str, event: Event | str, by: str | None = None, at: int = NOW) -> Event:
         name = event if isinstance(event, str) else event.id
