@@ -101,7 +101,7 @@ class OnTerminal(Session):
         self._kill: Timer | None = None
         self._poll_timer: Timer | None = None
         self._watch()
-        self._poll()
+        self._poll_soon()  # it may have ended already; but first it has to be known as one that was started
 
     # -- its terminal
 
@@ -120,7 +120,7 @@ class OnTerminal(Session):
             self.schedule()
         if self.terminal.has_hung_up:
             self._loop.forget(self.terminal.fd)
-            self._loop.soon(self._poll)
+            self._poll_soon()
         else:
             self._watch()
 
@@ -143,6 +143,11 @@ class OnTerminal(Session):
         """End it at once, and wait no longer than a moment; whether it has ended."""
         self.terminal.kill()
         return self.terminal.poll() is not None
+
+    def _poll_soon(self) -> None:
+        if self._poll_timer:
+            self._poll_timer.cancel()
+        self._poll_timer = self._loop.later(0, self._poll)
 
     def _poll(self) -> None:
         if self._poll_timer:

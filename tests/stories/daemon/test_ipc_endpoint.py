@@ -388,6 +388,19 @@ def test_ipc_8_1_programs_that_run_end_with_the_daemon_and_run_again_under_the_n
     assert actor["running"] is True
 
 
+def test_ipc_8_4_a_program_that_ends_at_once_has_been_started_and_does_not_run(place: Daemon, tmp_path: Path) -> None:
+    place.start()
+    (tmp_path / "work").mkdir()
+    group = place.call("attach", path=str(tmp_path / "work"))["group_id"]
+    place.call("actor_add", group_id=group, actor_id="short", runtime="custom", command=["true"])
+    kinds = ["actor.start", "x.bb.exited"]
+    with place.stream(group, kinds=kinds) as stream:
+        for _ in range(20):
+            place.call("actor_start", group_id=group, actor_id="short")
+            assert [event["kind"] for event in stream.events(2)] == kinds
+            until(lambda: not place.call("actor_list", group_id=group)["actors"][0]["running"], "it to be over")
+
+
 def _program(place: Daemon) -> int:
     with contextlib.suppress(OSError, ValueError, IndexError):
         return int(json.loads((place.folder / "children.json").read_text())["children"][0]["pid"])
