@@ -1,7 +1,8 @@
 """The one loop of the daemon: sockets and terminals that are ready, timers that are due, and what others have finished.
 
 Everything happens here, one thing after the other, so nothing needs a lock but the bell that other threads ring.
-Whoever is called must not block.
+Whoever is called must not block. Should one of them run into a bug of ours, it is told, and the others are called all
+the same.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 import selectors
 import threading
 import time
+from functools import partial
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,6 +51,9 @@ class Loop:
         self._outside = threading.Lock()
         self._is_closed = False
         self._is_over = False
+        self.complain: Callable[[Exception], None] | None = (
+            None  # whom bugs are told; without anybody they end the loop
+        )
         self.at_end_of_turn: list[Callable[[], None]] = []
 
     # -- what to wait for
@@ -107,15 +112,27 @@ class Loop:
     def turn(self) -> None:
         """Wait for something to happen, and see to all that has."""
         for key, events in self._selector.select(self._patience()):
-            key.data(events)
+            if not self._did(partial(key.data, events)):
+                self.forget(key.fd)  # or it would go wrong again at once
         self._ring_through()
         while self._soon:
             doing, self._soon = self._soon, []
             for do in doing:
-                do()
+                self._did(do)
         self._due()
         for do in self.at_end_of_turn:
             do()
+
+    def _did(self, do: Callable[[], object]) -> bool:
+        """Do something; whether it went well. A bug must not take everybody else down."""
+        try:
+            do()
+        except Exception as error:
+            if self.complain is None:
+                raise
+            self.complain(error)
+            return False
+        return True
 
     def end(self) -> None:
         self._is_over = True
@@ -139,7 +156,7 @@ class Loop:
         while self._timers and self._timers[0][0] <= now:
             timer = heapq.heappop(self._timers)[2]
             if timer.do:
-                timer.do()
+                self._did(timer.do)
 
     def _rung(self, _: int) -> None:
         try:
@@ -151,4 +168,4 @@ class Loop:
         with self._outside:
             doing, self._from_outside = self._from_outside, []
         for do in doing:
-            do()
+            self._did(do)

@@ -208,6 +208,8 @@ class Channel:
                 if passed.seq > self._course.seq:
                     break
                 waiting = listener.hear(Told(self.group, passed, roles))
+            if listener not in self._behind:
+                return  # it has gone meanwhile
             if count >= PORTION and passed.writer == self.group.store.writer:
                 break
         if listener.seq >= self._course.seq or not self._is_more(listener):
