@@ -26,6 +26,7 @@ PATIENCE = 15.0  # seconds for a whole request to come, and for an answer to be 
 LINGER = 3.0  # seconds that a client may take to notice that all is said
 LOCAL = getattr(socket, "AF_UNIX", None)  # where what was sent has arrived
 BLOCK = 1 << 16
+MOST_LAST_WORDS = 32  # blocks that are still read of a client that takes nothing more
 MOST_UNSENT = 8 << 20  # bytes that may wait for a client; a stream has less
 
 
@@ -165,7 +166,7 @@ class Connection:
             except (BlockingIOError, InterruptedError):
                 sent = 0
             except OSError:
-                self.close()
+                self._hear_the_rest()
                 return 0
             if sent < len(octets):
                 self._unsent += memoryview(octets)[sent:]
@@ -177,11 +178,28 @@ class Connection:
         except (BlockingIOError, InterruptedError):
             return
         except OSError:
-            self.close()
+            self._hear_the_rest()
             return
         del self._unsent[:sent]
         self.since = time.monotonic()
         self._settle()
+
+    def _hear_the_rest(self) -> None:
+        """The client has left, perhaps with something said that nobody has read yet. What it typed, it has typed."""
+        self._is_last = True  # nothing can be sent any more
+        self._unsent.clear()
+        for _ in range(MOST_LAST_WORDS):
+            octets = self._last_words() if self.typed else b""
+            if not octets or self.typed is None:
+                break
+            self.typed(octets)
+        self.close()
+
+    def _last_words(self) -> bytes:
+        try:
+            return self._socket.recv(BLOCK)
+        except OSError:
+            return b""
 
     def _settle(self) -> int:
         """Wait for the client to take more, or end the connection where there is no more."""

@@ -598,6 +598,25 @@ def test_ipc_4_4_a_connection_becomes_a_terminal(daemon: Daemon, group: str, tmp
             pass  # the stream ends with the program
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a terminal is a matter of POSIX")
+def test_ipc_4_4_what_was_typed_before_one_left_is_typed_however_much_the_program_says(
+    daemon: Daemon, group: str, tmp_path: Path
+) -> None:
+    daemon.call("attach", path=str(tmp_path), group_id=group)
+    program = "stty -echo; while :; do echo noise; done & while read line; do echo $line >> heard; done"
+    daemon.call("actor_add", group_id=group, actor_id="sh", runtime="custom", command=["sh", "-c", program])
+    seen = {"group_id": group, "actor_id": "sh"}
+    daemon.call("actor_start", **seen)
+    heard = tmp_path / "heard"
+    for word in ("one", "two", "three", "four", "five"):
+        with daemon.connect() as client:
+            client.sendall(request("term_attach", **seen))
+            assert b"noise" in _until(client, b"noise")
+            client.sendall(word.encode() + b"\n")
+        until(lambda word=word: heard.exists() and word in heard.read_text(), f"{word!r} to be heard", 10)
+    daemon.call("actor_stop", **seen)
+
+
 def _until(client: socket.socket, wanted: bytes) -> bytes:
     """What comes, as far as what is wanted."""
     octets = b""
