@@ -15,7 +15,7 @@ from bb.daemon.session import Session
 from bb.daemon.streams import Streams
 from bb.kernel import clock
 from bb.ledger import known as knowns
-from bb.ops import actor, chat, group, groupdesk, reading, scoping
+from bb.ops import actor, chat, gestures, group, groupdesk, reading, scoping
 from bb.ops.desk import Desk
 from tests.support import NOON
 
@@ -155,7 +155,7 @@ class World:
         self.pump()
 
     def ack(self, name: str, event_id: str) -> None:
-        chat.ack(self.desk, event_id, actor_id=name, by=name, group_id=self.id)
+        gestures.ack(self.desk, event_id, actor_id=name, by=name, group_id=self.id)
         self.pump()
 
     def set(self, **patch: Any) -> None:

@@ -14,7 +14,7 @@ from bb.ledger import known as knowns
 from bb.ledger import moving
 from bb.ledger.known import Known
 from bb.ledger.store import Store
-from bb.ops import actor, chat, group, groupdesk, reading, scoping
+from bb.ops import actor, chat, gestures, group, groupdesk, reading, scoping
 from bb.ops.desk import Desk
 from bb.ops.groupdesk import GroupDesk
 from tests.support import NOON, Scratch, scratch
@@ -252,7 +252,7 @@ def told(desk: Desk, home: str) -> tuple[GroupDesk, dict[str, str]]:
         text: chat.send(desk, text, group_id=found.id, priority=priority)["event"]["id"]
         for text, priority in (("one", "attention"), ("two", None), ("three", None))
     }
-    names["ack"] = chat.ack(desk, names["one"], actor_id="lead", by="lead", group_id=found.id)["event"]["id"]
+    names["ack"] = gestures.ack(desk, names["one"], actor_id="lead", by="lead", group_id=found.id)["event"]["id"]
     names["read"] = reading.mark_read(desk, names["two"], actor_id="lead", by="lead", group_id=found.id)["event"]["id"]
     return found, names
 
@@ -269,7 +269,7 @@ def is_as_told(desk: Desk, group_id: str, names: dict[str, str]) -> None:
     assert (found.group().title, found.group().topic) == ("Release", "what is left")
     assert inbox(desk, group_id, "lead") == ["three"]
     assert inbox(desk, group_id, "Peer_1") == ["one", "two", "three"]
-    assert chat.ack(desk, names["one"], actor_id="lead", by="lead", group_id=group_id)["already"] is True
+    assert gestures.ack(desk, names["one"], actor_id="lead", by="lead", group_id=group_id)["already"] is True
 
 
 def test_a_group_that_gets_a_repository_keeps_every_id_acknowledgement_and_cursor(
@@ -298,7 +298,7 @@ def test_it_works_on_there(desk: Desk, repo: Scratch, told: tuple[GroupDesk, dic
     assert reply["data"]["reply_to"] == names["three"]
     reading.mark_read(desk, names["three"], actor_id="lead", by="lead", group_id=before.id)
     assert inbox(desk, before.id, "lead") == []
-    assert chat.ack(desk, names["one"], actor_id="Peer_1", by="Peer_1", group_id=before.id)["already"] is False
+    assert gestures.ack(desk, names["one"], actor_id="Peer_1", by="Peer_1", group_id=before.id)["already"] is False
 
 
 def test_a_second_directory_does_not_move_it_again(
