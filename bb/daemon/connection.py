@@ -62,7 +62,7 @@ class Connection:
 
     def start(self) -> None:
         """Read what may have come with the connection already."""
-        self._read()  # most clients have sent it all by now
+        self._ready(READ)  # most clients have sent it all by now
         if self.is_open and not self._is_asked and not self._is_last:
             self._watch(READ)
 
@@ -76,10 +76,14 @@ class Connection:
             self._loop.forget(self._socket.fileno())
 
     def _ready(self, events: int) -> None:
-        if events & WRITE:
-            self._flush()
-        if events & READ and self.is_open:
-            self._read()
+        try:
+            if events & WRITE:
+                self._flush()
+            if events & READ and self.is_open:
+                self._read()
+        except Exception:  # a bug of ours: nobody would see to this client any more
+            self.close()
+            raise
 
     def _read(self) -> None:
         try:

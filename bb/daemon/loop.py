@@ -112,18 +112,18 @@ class Loop:
     def turn(self) -> None:
         """Wait for something to happen, and see to all that has."""
         for key, events in self._selector.select(self._patience()):
-            if not self._did(partial(key.data, events)):
+            if not self.attempt(partial(key.data, events)):
                 self.forget(key.fd)  # or it would go wrong again at once
         self._ring_through()
         while self._soon:
             doing, self._soon = self._soon, []
             for do in doing:
-                self._did(do)
+                self.attempt(do)
         self._due()
         for do in self.at_end_of_turn:
-            do()
+            self.attempt(do)
 
-    def _did(self, do: Callable[[], object]) -> bool:
+    def attempt(self, do: Callable[[], object]) -> bool:
         """Do something; whether it went well. A bug must not take everybody else down."""
         try:
             do()
@@ -156,7 +156,7 @@ class Loop:
         while self._timers and self._timers[0][0] <= now:
             timer = heapq.heappop(self._timers)[2]
             if timer.do:
-                self._did(timer.do)
+                self.attempt(timer.do)
 
     def _rung(self, _: int) -> None:
         try:
@@ -168,4 +168,4 @@ class Loop:
         with self._outside:
             doing, self._from_outside = self._from_outside, []
         for do in doing:
-            self._did(do)
+            self.attempt(do)

@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 import traceback
+from functools import partial
 
 from bb.daemon.connection import Connection
 from bb.daemon.loop import READ
@@ -148,7 +149,7 @@ class Server:
             if len(self._clients) > self._most:
                 connection.answer(cccc.failure(TooManyClients()))
             else:
-                connection.start()
+                self._loop.attempt(connection.start)
 
     def _sweep(self) -> None:
         now = time.monotonic()
@@ -186,7 +187,8 @@ class Server:
             self._decide(each)
         recorded = self._settle(asked, batches)
         for each in asked:
-            self._release(each)
+            if not self._loop.attempt(partial(self._release, each)):
+                each.connection.close()
         for group_id in recorded & self._desk.groups.keys():
             self._desk.groups[group_id].has_recorded()
         self._streams.pump(recorded)

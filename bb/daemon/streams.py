@@ -7,6 +7,8 @@ itself until it has caught up with the channel, a portion at a time, and no fast
 
 from __future__ import annotations
 
+from functools import partial
+
 from bb.kernel.errors import BbError
 from bb.ledger import course
 from bb.ledger import line as lines
@@ -147,8 +149,8 @@ class Channel:
             if roles is None:
                 roles = self.group.roles()
             told = Told(self.group, passed, roles)
-            for heard in list(self._inside):
-                heard(told)
+            for heard in self._inside:
+                self._loop.soon(partial(heard, told))  # whatever it does, no stream waits for it
             for listener in list(self._live):
                 if listener.seq < told.seq and listener.hear(told) > TOO_SLOW:
                     listener.connection.close()
@@ -265,7 +267,10 @@ class Streams:
         """Pass on what was just recorded in these groups."""
         for group_id in groups:
             if (channel := self._channels.get(group_id)) and channel.is_needed:
-                channel.pump()
+                try:
+                    channel.pump()
+                except BbError:
+                    continue  # damaged, or somebody is at it: it is looked at again in a moment
 
     def heartbeat(self, ts: str) -> None:
         item = cccc.heartbeat(ts)

@@ -45,14 +45,18 @@ class Time:
     def wait(self, seconds: float) -> None:
         """Let time pass, and happen what is due in it."""
         end = self.now() + seconds
+        self._see_to_what_is_soon()
         while self._timers and self._timers[0][0] <= end:
             at, _, timer = heapq.heappop(self._timers)
             self.ms = max(self.ms, round(at * 1000))
             if timer.do:
                 timer.do()
-            while self._soon:
-                self._soon.pop(0)()
+            self._see_to_what_is_soon()
         self.ms = round(end * 1000)
+
+    def _see_to_what_is_soon(self) -> None:
+        while self._soon:
+            self._soon.pop(0)()
 
 
 class Stage(Desk):

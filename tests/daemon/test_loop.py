@@ -85,6 +85,16 @@ def test_a_bug_in_one_stops_nobody_else_and_is_said(loop: Loop):
     os.close(here)
 
 
+def test_a_bug_at_the_end_of_a_turn_ends_nothing(loop: Loop):
+    told: list[Exception] = []
+    loop.complain = told.append
+    loop.at_end_of_turn.append(lambda: 1 // 0)
+    loop.later(0, loop.end)
+    ended(loop)
+
+    assert [type(each) for each in told] == [ZeroDivisionError]
+
+
 def test_where_nobody_is_told_a_bug_ends_it(loop: Loop):
     loop.soon(lambda: 1 // 0)
     with pytest.raises(ZeroDivisionError):
