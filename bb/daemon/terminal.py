@@ -259,6 +259,8 @@ class Terminal:
         """Ask it to end, and what it has in the foreground."""
         self._is_stopping = True
         self._signal(signal.SIGTERM)
+        if self._is_idle_shell():
+            self._signal(signal.SIGHUP)
         self._signal(signal.SIGCONT)  # who is suspended hears nothing else
 
     def kill(self) -> None:
@@ -308,6 +310,11 @@ class Terminal:
             for group in {self.pid, self._foreground()} - {0, os.getpgrp()}:
                 signal_group(group, number)
 
+    def _is_idle_shell(self) -> bool:
+        """Whether it ignores being asked to end, as a shell at its prompt does; that ends when its terminal does. One
+        that runs something would let that end before it has tidied up."""
+        return self._ended is None and self._foreground() == self.pid and _ignores(self.pid, signal.SIGTERM)
+
     def _foreground(self) -> int:
         try:
             return os.tcgetpgrp(self.fd)
@@ -328,6 +335,15 @@ def signal_group(group: int, number: int) -> None:
         os.killpg(group, number)
     except (ProcessLookupError, PermissionError):  # macOS says the latter of those that have just ended
         return
+
+
+def _ignores(pid: int, number: int) -> bool:
+    """Whether a process ignores a signal, as far as the system tells."""
+    for line in (disk.read_small(f"/proc/{pid}/status") or b"").splitlines():
+        name, _, mask = line.partition(b":")
+        if name == b"SigIgn":
+            return bool(int(mask, 16) >> (number - 1) & 1)
+    return False
 
 
 def _how(status: int) -> Ended:

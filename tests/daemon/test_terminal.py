@@ -461,6 +461,14 @@ def test_who_does_not_listen_is_killed(loop: Loop):
     assert loop.ended(one) == Ended(None, "SIGKILL")
 
 
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not tell what is ignored")
+def test_a_shell_that_ignores_being_asked_ends_as_if_its_terminal_had_gone(loop: Loop):
+    one = loop.start("bash", "--norc", "--noprofile", "-i")
+    loop.said(one, "$")
+    one.stop()
+    assert loop.ended(one) == Ended(None, "SIGHUP")
+
+
 def test_who_is_suspended_is_stopped_all_the_same(loop: Loop):
     one = loop.start(*shell("echo ready; kill -STOP $$; sleep 60"))
     loop.said(one, "ready")
