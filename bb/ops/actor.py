@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from bb.coordination import reservations
 from bb.coordination.facts import Expired, Registered, Released, Retired, Started, Stopped, Updated
 from bb.groups import actors, profiles
@@ -9,7 +11,7 @@ from bb.kernel.errors import Usage
 from bb.messaging.facts import Said
 from bb.ops import groupdesk, live, running
 from bb.ops.catalogue import op
-from bb.ops.params import ActorId, By, GroupId, Json, Word
+from bb.ops.params import ActorId, By, GroupId, Json, Word, invalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,9 +51,10 @@ class Runner(Word):
 
 
 class Command(Word):
-    """A word of the command that starts it; the runtime's own unless given. Repeat it for every word."""
+    """The command that starts it, in one as a shell would read it, or repeated word by word; the runtime's own unless
+    given."""
 
-    metavar = "WORD"
+    metavar = "COMMAND"
 
 
 class Environment(Json):
@@ -94,7 +97,7 @@ def list_actors(
     words="actor add",
     examples=(
         "bb actor add peer-1 --runtime claude",
-        "bb actor add shell --runtime custom --command bash --command -i",
+        "bb actor add shell --runtime custom --command 'bash -i'",
     ),
 )
 def add(
@@ -115,7 +118,7 @@ def add(
     group = groupdesk.of(desk, group_id)
     who = group.by(by)
     present = group.actors()
-    how = {"runtime": runtime, "runner": runner, "command": command or None, "submit": submit}
+    how = {"runtime": runtime, "runner": runner, "command": _words(desk, command), "submit": submit}
     name, called, profile = actors.new_actor(
         actor_id=actor_id,
         title=title,
@@ -137,6 +140,16 @@ def add(
 
     (event,) = group.record(decide, who)
     return {"actor": _shown(group, group.actor(name)), "event": event}
+
+
+def _words(desk: Desk, command: list[Any] | None) -> list[str] | None:
+    """The words of a command, which a person may have typed in one."""
+    if desk.is_served or not command or len(command) > 1 or not isinstance(command[0], str):
+        return command or None
+    try:
+        return shlex.split(command[0])
+    except ValueError as error:
+        raise invalid(f"the command is not as a shell would read it: {error}", "command") from None
 
 
 def _is_clone(group: GroupDesk, present: list[Actor], who: str, profile: Profile, env: dict[str, str]) -> bool:
