@@ -207,6 +207,13 @@ def sent(found: dict[str, Any]) -> list[str]:
     return [f"Sent to {_to(event['data'])}  [{whole(event['id'])}]"]
 
 
+def delivered(found: dict[str, Any]) -> list[str]:
+    whom = ", ".join(harmless(str(each)) for each in found["actor_ids"])
+    return [
+        f"{whom}: {'to be typed it as soon as possible' if found['delivery_state'] == 'claimed' else 'typed before'}"
+    ]
+
+
 def crossed(found: dict[str, Any]) -> list[str]:
     event = found["dst_event"]
     where = whole(str(event["group_id"]))
@@ -327,6 +334,7 @@ FORMS: dict[str, Callable[[Any], Iterable[str]]] = {
     "chat react": lambda found: [f"Noted  [{whole(found['event']['id'])}]"],
     "chat ack": acknowledged,
     "chat notify-ack": acknowledged,
+    "chat deliver": delivered,
     "chat mark-read": marked,
     "chat mark-all-read": marked,
     "events": event,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 MARK = "[bb]"
-ACK = "bb chat ack"
+ACK, NOTICE_ACK = "bb chat ack", "bb chat notify-ack"
 MOST_CHARS = 32_000  # of one message; the rest is in the inbox
 MOST_TOGETHER = 64_000  # characters of several messages typed at once
 MOST_WAITING = 500  # messages; older ones are left in the inbox
@@ -63,7 +63,7 @@ def _message(event: Mapping[str, Any], data: Mapping[str, Any]) -> Iterator[str]
     whom = ", ".join(to[:SEVERAL]) or "@all"
     yield f"message {_line(event.get('id'))} from {_line(event.get('by')) or '?'} to {whom}{others}"
     if data.get("priority") == "attention":
-        yield f"IMPORTANT: the sender waits for a sign that you have taken this up: {_ack(event)}"
+        yield f"IMPORTANT: the sender waits for a sign that you have taken this up: {_with_id(ACK, event)}"
     if origin := _line(data.get("src_event_id")):
         yield f"forwarded: it is message {origin} of group {_line(data.get('src_group_id'))}"
     if original := _line(data.get("reply_to")):
@@ -80,11 +80,11 @@ def _notice(event: Mapping[str, Any], data: Mapping[str, Any]) -> Iterator[str]:
     if urgency in ("high", "urgent"):
         yield f"IMPORTANT: this is {urgency}"
     if data.get("requires_ack") is True:
-        yield f"IMPORTANT: confirm that you have seen it: {_ack(event)}"
+        yield f"IMPORTANT: confirm that you have seen it: {_with_id(NOTICE_ACK, event)}"
 
 
-def _ack(event: Mapping[str, Any]) -> str:
-    return f"{ACK} {quoted(_line(event.get('id')))}"
+def _with_id(command: str, event: Mapping[str, Any]) -> str:
+    return f"{command} {quoted(_line(event.get('id')))}"
 
 
 def _listed(what: str, things: list[Any]) -> Iterator[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from functools import partial
+from itertools import islice
 
 import bb
 from bb.daemon import children, delivery
@@ -22,26 +23,30 @@ from bb.kernel import jsontext, tokens
 from bb.kernel.errors import BbError, Usage
 from bb.ledger import disk, prompts
 from bb.ledger import known as knowns
-from bb.messaging import notify
-from bb.messaging.chat import READ, mode_of
+from bb.ledger.talk import MAIL, NOTICE, TYPED
+from bb.messaging import chat, deliveries, notify, requests
 from bb.messaging.facts import Said
+from bb.messaging.principals import SYSTEM
 from bb.ops import catalogue, groupdesk
+from bb.ops.live import ActorNotRunning
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
     from bb.daemon.connection import Connection
     from bb.daemon.log import Log
     from bb.daemon.loop import Loop
     from bb.daemon.streams import Streams, Told
+    from bb.kernel.event import Event
     from bb.ops.desk import Desk
     from bb.ops.groupdesk import Actor, GroupDesk
 
 OBSERVABILITY = "observability.json"
 EXITED = "x.bb.exited"
-SETTINGS = "group.settings_update"
+SETTINGS, STATE = "group.settings_update", "group.set_state"
+MOST_RECALLED = 20  # messages that were sent to an actor before it ran
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 PREAMBLE = (
     "[bb] You are {actor}, {role} of the group “{title}”. Messages for you are typed here. `bb chat send` says "
@@ -87,6 +92,7 @@ class House:
         self._sessions[group.id, actor.id] = session
         self._log.info(f"started {actor.id} of {group.id}")
         self._listen(group)
+        self._tell_what_waits(group, session)
         self.when_started(group)
 
     def stop(self, group_id: str, actor_id: str) -> bool:
@@ -177,7 +183,9 @@ class House:
             raise ActorStartFailed(f"{actor.id} has no directory to work in", reason="no_scope")
         terminal = Terminal.start(actor.profile.command, where, self._environment(group, actor))
         self._children.add(group.id, actor.id, terminal.pid, actor.profile.command[0])
-        session = OnTerminal(group.id, actor.id, actor.profile, terminal, self._loop, self._desk.now, self._has_ended)
+        session = OnTerminal(
+            group.id, actor.id, actor.profile, terminal, self._loop, self._desk.now, self._has_ended, self._has_typed
+        )
         session.queue.min_interval_seconds = int(group.settings()["min_interval_seconds"])
         title = delivery.clean(stands.title)
         own = prompts.read(self._home, group.id, ("preamble",)).get("preamble", "")
@@ -244,12 +252,7 @@ class House:
 
     def _note(self, group_id: str, actor_id: str, how: dict[str, Any]) -> None:
         """Write down that a program has ended, and how."""
-        try:
-            group = groupdesk.of(self._desk, group_id)
-            group.record([Said(EXITED, {"actor_id": actor_id, **how})], "system")
-            self._streams.pump([group_id])
-        except BbError as error:
-            self._log.error(f"that {actor_id} of {group_id} ended could not be recorded: {error.message}")
+        self._record(group_id, [Said(EXITED, {"actor_id": actor_id, **how})], f"that {actor_id} ended")
 
     def _tell_of(self, session: OnTerminal, ended: Ended) -> None:
         by = f"signal {ended.signal}" if ended.signal else f"status {ended.status}"
@@ -274,7 +277,7 @@ class House:
             "target_actor_id": target,
             "context": {"actor_id": actor_id, **(_glimpse(group, session, target) if session else {})},
         }
-        group.record([Said(notify.NOTIFY, data)], "system")
+        group.record([Said(notify.NOTIFY, data)], SYSTEM)
         self._streams.pump([group.id])
 
     def close(self) -> None:
@@ -311,24 +314,56 @@ class House:
     def _heard(self, group_id: str, told: Told) -> None:
         """Something was recorded in a group: those whom it is for get it typed."""
         event = told.event
-        if event is None:
-            return
         sessions = [each for each in self._sessions.values() if each.group_id == group_id]
-        if not sessions:
+        if event is None or not sessions:
             return
-        if event.kind == READ:
+        if event.kind == chat.READ:
             self._withdraw(group_id, event.data)
-            return
-        if event.kind == SETTINGS:
+        elif event.kind == SETTINGS:
             self._set(group_id, sessions)
-            return
-        if event.kind not in ("chat.message", notify.NOTIFY) or not self._is_delivered(group_id, event.kind):
-            return
-        if mode_of(event.data) == "mail":
-            return  # it waits in the inbox, by its sender's wish
+        elif event.kind == STATE:
+            for session in sessions:
+                self._tell_what_waits(groupdesk.of(self._desk, group_id), session)
+        elif event.kind in (chat.MESSAGE, notify.NOTIFY) and not requests.is_mail(event.data):
+            self._tell(event, told, sessions)
+
+    def _tell(self, event: Event, told: Told, sessions: list[Session]) -> None:
+        """Let those whom a message or notice is for be typed it. Mail waits in the inbox, by its sender's wish."""
         for session in sessions:
-            if isinstance(session, OnTerminal) and told.is_for(session.actor_id):
+            if not isinstance(session, OnTerminal) or not told.is_for(session.actor_id):
+                continue
+            if self._is_delivered(session.group_id, event.kind):
                 session.tell(event.envelope(), told.seq)
+
+    def _tell_what_waits(self, group: GroupDesk, session: Session) -> None:
+        """Let an actor be typed what was sent to it, and not read, while it did not run, or the group was paused."""
+        if not isinstance(session, OnTerminal) or not self._is_delivered(group.id, chat.MESSAGE):
+            return
+        talk, since = group.spoken(), group.actor(session.actor_id).agent.since
+        unread = talk.newest_unread(session.actor_id, group.tokens(session.actor_id), but=NOTICE | MAIL)
+        waiting = list(talk.events(islice(unread, MOST_RECALLED)))
+        for event in reversed(waiting):
+            is_old = event.seq is None or event.order < tuple(since) or talk.of(event.id, TYPED, session.actor_id)
+            if event.seq is not None and not is_old:
+                session.tell(event.envelope(), event.seq)
+
+    def deliver(self, group: GroupDesk, event: Event, actor_ids: Sequence[str]) -> None:
+        """Type a message to actors, though it was sent as mail, say."""
+        sessions = [self._on_its_terminal(group.id, actor_id) for actor_id in actor_ids]
+        for session in sessions:
+            session.tell(event.envelope(), event.seq or 0)
+
+    def _has_typed(self, session: OnTerminal, events: list[str], failure: str | None) -> None:
+        """Write down that messages were typed to an actor, so that nobody needs to guess, or send them again."""
+        said = [Said(deliveries.KIND, deliveries.delivery(session.actor_id, each, failure)) for each in events]
+        self._record(session.group_id, said, f"that {session.actor_id} was typed a message")
+
+    def _record(self, group_id: str, facts: list[Said], what: str) -> None:
+        try:
+            groupdesk.of(self._desk, group_id).record(facts, SYSTEM)
+            self._streams.pump([group_id])
+        except BbError as error:
+            self._log.error(f"{what} in {group_id} could not be recorded: {error.message}")
 
     def _set(self, group_id: str, sessions: list[Session]) -> None:
         """The settings of a group have changed."""
@@ -354,10 +389,13 @@ class House:
     # -- small things
 
     def _terminal(self, group_id: str, actor_id: str) -> Terminal:
+        return self._on_its_terminal(group_id, actor_id).terminal
+
+    def _on_its_terminal(self, group_id: str, actor_id: str) -> OnTerminal:
         session = self._sessions.get((group_id, actor_id))
         if not isinstance(session, OnTerminal):
-            raise groupdesk.ActorNotFound(f"{actor_id} has no terminal", actor_id=actor_id)
-        return session.terminal
+            raise ActorNotRunning(f"{actor_id} is not running on a terminal", actor_id=actor_id)
+        return session
 
     def _headless(self, group_id: str, actor_id: str) -> Headless:
         session = self._sessions.get((group_id, actor_id))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 ECHO = 3 * clock.SECOND  # what a terminal shows so soon after something was typed into it is no sign of life
 POLL = 0.5  # seconds between two looks whether a program has ended
+CUT_SHORT = "the program ended, or took nothing more, before the message was submitted"
 WIDTH = 200  # characters of a line, mostly fewer
 
 
@@ -86,6 +87,7 @@ class OnTerminal(Session):
         loop: Loop,
         now: Callable[[], int],
         ended: Callable[[OnTerminal, Ended], None],
+        delivered: Callable[[OnTerminal, list[str], str | None], None],
     ) -> None:
         super().__init__(group_id, actor_id, now())
         self.terminal = terminal
@@ -97,6 +99,7 @@ class OnTerminal(Session):
         self._loop = loop
         self._now = now
         self._ended = ended
+        self._delivered = delivered  # told which messages were typed, or why that failed halfway
         self._timer: Timer | None = None
         self._kill: Timer | None = None
         self._poll_timer: Timer | None = None
@@ -206,16 +209,21 @@ class OnTerminal(Session):
                 self._typed_at = self._now()
                 for event in given.ids:
                     self.places.pop(event, None)
-                self._type_on(steps[1:])
+                self._type_on(given.ids, steps[1:])
         self.schedule()
 
-    def _type_on(self, steps: list[tuple[int, bytes]]) -> None:
-        if steps and not self.is_stopping:
-            (wait, octets), *rest = steps
+    def _type_on(self, events: list[str], steps: list[tuple[int, bytes]]) -> None:
+        """Press what is left of the keys, the first of them after a while."""
+        if not steps:
+            self._delivered(self, events, None)
+            return
+        (wait, octets), *rest = steps
 
-            def go_on() -> None:
-                self.write(octets)
-                self._typed_at = self._now()
-                self._type_on(rest)
+        def go_on() -> None:
+            if self.is_stopping or not self.write(octets):
+                self._delivered(self, events, CUT_SHORT)
+                return
+            self._typed_at = self._now()
+            self._type_on(events, rest)
 
-            self._loop.later(wait / 1000, go_on)
+        self._loop.later(wait / 1000, go_on)

@@ -15,7 +15,8 @@ from bb.kernel.record import Record
 from bb.ledger import line as lines
 from bb.ledger.course import START, Course, Lines, Spot, unaccounted
 from bb.ledger.store import readable
-from bb.messaging import recipients
+from bb.messaging import deliveries, recipients
+from bb.messaging.principals import SYSTEM
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ FLOATING = 1 << 50  # behind every place in the course
 GESTURES = ("chat.read", "mail.read")  # these say something about places
 MOST_AT_ONCE = 50_000  # lines in one transaction
 
-ACK, REPLY, REACTION, CANCELLED = "ack", "reply", "reaction", "cancelled"
+ACK, REPLY, REACTION, CANCELLED, TYPED = "ack", "reply", "reaction", "cancelled", "typed"
 FIRST, AGAIN = "first", "again"  # of a message that was recorded a second time: the name it had, the name it has
 
 
@@ -179,7 +180,7 @@ class Talk:
     def _noticed(self, passed: Passed, by: str, data: dict[str, Any], ts: str) -> None:
         target = data.get("target_actor_id")
         flags = NOTICE | (ATTENTION if data.get("requires_ack") is True else 0)
-        if by == "system" and data.get("kind") in notices.WORDS:
+        if by == SYSTEM and data.get("kind") in notices.WORDS:
             flags |= AUTOMATIC
         self._rows.post(
             passed, [BROADCAST if target is None else target if type(target) is str else NOBODY], by, flags, ts
@@ -206,6 +207,10 @@ class Talk:
 
     def _cancelled(self, passed: Passed, by: str, data: dict[str, Any], ts: str) -> None:  # noqa: ARG002
         self._rows.say(data["source_event_id"], CANCELLED, by, passed.seq)
+
+    def _delivered(self, passed: Passed, by: str, data: dict[str, Any], ts: str) -> None:  # noqa: ARG002
+        if by == SYSTEM and data["state"] == deliveries.ACCEPTED:
+            self._rows.say(data["source_event_id"], TYPED, str(data["actor_id"]), passed.seq)
 
     def _read(self, passed: Passed, by: str, data: dict[str, Any], ts: str) -> None:  # noqa: ARG002
         """Somebody has read up to a message: in the order of the clone where it was said."""
@@ -299,10 +304,14 @@ class Talk:
 
     def last_unread(self, actor: str, tokens: Sequence[str], *, only: int = 0, but: int = 0) -> Post | None:
         """The last message that ACTOR has not read."""
+        return next(self.newest_unread(actor, tokens, only=only, but=but), None)
+
+    def newest_unread(self, actor: str, tokens: Sequence[str], *, only: int = 0, but: int = 0) -> Iterator[Post]:
+        """What ACTOR has not read, the last first."""
         floor = self._floor(actor, tokens)
         posts = self._sent_to(tokens, floor, is_backwards=True)
         wanted = (each for each in posts if each.flags & only == only and not each.flags & but and each.by != actor)
-        return next((each for each in wanted if not self._is_seen(actor, each.seq)), None)
+        return (each for each in wanted if not self._is_seen(actor, each.seq))
 
     def before(self, seq: int | None, tokens: Sequence[str] | None, flags: int = 0) -> Iterator[Post]:
         """Messages, last first: those before SEQ that were sent to one of TOKENS."""
@@ -396,6 +405,7 @@ NOTED: dict[str, Callable[[Talk, Passed, str, dict[str, Any], str], None]] = {
     "chat.read": Talk._read,
     "mail.read": Talk._mail_read,
     "chat.reply_request.cancelled": Talk._cancelled,
+    deliveries.KIND: Talk._delivered,
 }
 
 

@@ -46,7 +46,7 @@ GROUPS: dict[str, tuple[tuple[str, ...], str]] = {
     "group": (("bb.ops.group", "bb.ops.template"), "Groups of CCCC: their directories, settings and state."),
     "actor": (("bb.ops.actor", "bb.ops.terminals"), "Actors of a group: who they are, and how they run."),
     "chat": (
-        ("bb.ops.chat", "bb.ops.gestures", "bb.ops.reading"),
+        ("bb.ops.chat", "bb.ops.gestures", "bb.ops.delivering", "bb.ops.reading"),
         "Messages of a group: send, reply, acknowledge, read.",
     ),
     "blob": (("bb.ops.blob",), "Attachments: files that messages of a group refer to."),

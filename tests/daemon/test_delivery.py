@@ -97,7 +97,7 @@ def test_what_a_notice_says():
     assert urgent == [
         f"[bb] notice {EVENT} (info)",
         "[bb] IMPORTANT: this is urgent",
-        f"[bb] IMPORTANT: confirm that you have seen it: bb chat ack {EVENT}",
+        f"[bb] IMPORTANT: confirm that you have seen it: bb chat notify-ack {EVENT}",
     ]
 
 

@@ -78,6 +78,7 @@ GOOD = {
     "inbox_mark_all_read": ["--actor-id", COBALT],
     "inbox_peek": ["--args", '{"actor_id": "user"}'],
     "inbox_read": ["--args", '{"actor_id": "user"}'],
+    "message_deliver": ["MESSAGE", "--actor-ids", COBALT],
     "reply_request_cancel": ["--args", '{"source_event_id": "REQUEST"}'],
     "blob.put": ["FILE"],
     "blob.get": ["BLOB"],

@@ -48,19 +48,21 @@ class Stage:
 
     # -- actors
 
-    def add(self, name: str, command: list[str], **more: Any) -> dict[str, Any]:
+    def add(self, name: str, command: list[str], *, is_started: bool = True, **more: Any) -> dict[str, Any]:
         """Add an actor, and start it."""
-        self.call("actor_add", actor_id=name, runtime="custom", runner="pty", command=command, **more)
-        return self.start(name)
+        added = self.call("actor_add", actor_id=name, runtime="custom", runner="pty", command=command, **more)
+        return self.start(name) if is_started else added
 
     def start(self, name: str) -> dict[str, Any]:
         return self.call("actor_start", actor_id=name)
 
-    def listener(self, name: str, shows: str = "", *words: str, **more: Any) -> Heard:
+    def listener(self, name: str, shows: str = "", *words: str, is_started: bool = True, **more: Any) -> Heard:
         """An actor that writes down what is typed to it."""
         heard = Heard(self.folder / f"{name}.heard")
-        self.add(name, [sys.executable, "-u", "-c", LISTENER, str(heard.path), shows, *words], **more)
-        until(lambda: "ready" in self.tail(name), "an actor that is ready")
+        command = [sys.executable, "-u", "-c", LISTENER, str(heard.path), shows, *words]
+        self.add(name, command, is_started=is_started, **more)
+        if is_started:
+            until(lambda: "ready" in self.tail(name), "an actor that is ready")
         return heard
 
     def bash(self, name: str = "shell", **more: Any) -> dict[str, Any]:

@@ -199,6 +199,7 @@ LATER: dict[str, Reader] = {
     "inbox_peek": object_of({"messages": list_of(message)}, {}),
     "inbox_read": object_of({"messages": list_of(message)}, {}),
     "message_history": object_of({"messages": list_of(message)}, {}),
+    "message_deliver": object_of({"event": message, "actor_ids": texts, "delivery_state": name}, {}),
     "reply_request_cancel": object_of({"cancelled": true, "event": nullable(event())}, {}),
 }
 

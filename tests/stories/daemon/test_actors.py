@@ -227,18 +227,22 @@ def test_what_was_read_before_it_could_be_typed_is_not_typed(stage: Stage):
     assert "second" not in heard.text
 
 
-def test_a_group_that_is_paused_has_nothing_typed_and_one_that_is_idle_no_notices(stage: Stage):
+def test_a_group_that_is_paused_has_nothing_typed_until_it_goes_on_and_one_that_is_idle_no_notices(stage: Stage):
     heard = stage.listener("peer")
     stage.call("group_set_state", state="paused")
     stage.send("while paused", to="peer")
+    time.sleep(3)
+    assert "while paused" not in heard.text
+
     stage.call("group_set_state", state="idle")
+    heard.until("while paused")
     stage.call("system_notify", message="while idle", target_actor_id="peer")
     stage.call("group_set_state", state="active")
     stage.send("while active", to="peer")
     heard.until("while active")
     time.sleep(0.5)
 
-    assert "while paused" not in heard.text
+    assert heard.text.count("while paused") == 1
     assert "while idle" not in heard.text
     inbox = stage.call("inbox_list", actor_id="peer")["messages"]
     assert [message["data"].get("text") or message["data"]["message"] for message in inbox] == [
@@ -246,6 +250,113 @@ def test_a_group_that_is_paused_has_nothing_typed_and_one_that_is_idle_no_notice
         "while idle",
         "while active",
     ]
+
+
+def deliveries(stage: Stage) -> list[tuple[str, str, str]]:
+    """Who was typed what, and how that went."""
+    found = [event["data"] for event in stage.events("runtime.delivery")]
+    assert all(each["delivery_id"] == f"delivery:{each['actor_id']}:{each['source_event_id']}" for each in found)
+    return [(each["actor_id"], each["source_event_id"], each["state"]) for each in found]
+
+
+def test_notes_12_10_it_is_recorded_who_was_typed_what(stage: Stage):
+    one, other = stage.listener("one"), stage.listener("other")
+    first = stage.send("for both")
+    mail = stage.send("in the inbox", to="one", message_mode="mail")
+    for heard in (one, other):
+        heard.until("for both\r")
+    until(lambda: len(deliveries(stage)) == 2, "both deliveries")
+
+    assert sorted(deliveries(stage)) == [("one", first, "accepted"), ("other", first, "accepted")]
+    assert all(event["by"] == "system" for event in stage.events("runtime.delivery"))
+    unread = [message["id"] for message in stage.call("inbox_list", actor_id="one")["messages"]]
+    assert unread == [first, mail], "typed is not read"
+
+
+def test_notes_12_10_what_could_not_be_submitted_is_recorded_as_that(stage: Stage):
+    path = stage.folder / "heard"
+    script = f"import os, tty; tty.setraw(0); os.write(1, b'ready'); open({str(path)!r}, 'wb').write(os.read(0, 9999))"
+    stage.add("peer", [sys.executable, "-c", script])
+    event = stage.send("my last words to you", to="peer")
+    until(path.exists)
+    until(lambda: deliveries(stage), "a delivery")
+
+    assert deliveries(stage) == [("peer", event, "failed")]
+
+
+def test_what_was_said_to_an_actor_before_it_ran_is_typed_to_it_once(stage: Stage):
+    stage.send("before it joined")
+    heard = stage.listener("peer", is_started=False)
+    read = stage.send("read by now", to="peer")
+    stage.call("inbox_mark_read", actor_id="peer", event_id=read, by="peer")
+    stage.send("by mail", to="peer", message_mode="mail")
+    stage.call("system_notify", message="a notice", target_actor_id="peer")
+    first, second = stage.send("in order", to="peer"), stage.send("for everybody")
+    stage.start("peer")
+    text = heard.until("for everybody\r")
+    until(lambda: len(deliveries(stage)) == 2, "both deliveries")
+    stage.call("actor_restart", actor_id="peer")
+    stage.send("anew", to="peer")
+    heard.until("anew\r")
+
+    assert text.index(first) < text.index(second)
+    for never in ("before it joined", "read by now", "by mail", "a notice"):
+        assert never not in heard.text
+    for once in ("in order", "for everybody", "anew"):
+        assert heard.text.count(once) == 1
+
+
+def test_what_waited_when_the_daemon_was_killed_is_typed_to_who_comes_back(stage: Stage):
+    stage.call("group_settings_update", patch={"min_interval_seconds": 3600})
+    heard = stage.listener("peer")
+    stage.send("first", to="peer")
+    heard.until("first\r")
+    until(lambda: deliveries(stage), "a delivery")
+    stage.send("second", to="peer")
+    stage.daemon.kill()
+    stage.daemon.start()
+
+    heard.until("second\r")
+    assert heard.text.count("first") == 1
+
+
+def test_of_much_that_waits_the_last_is_typed(stage: Stage):
+    heard = stage.listener("peer", is_started=False)
+    for number in range(30):
+        stage.send(f"saying-{number}.", to="peer")
+    stage.start("peer")
+    heard.until("saying-29.")
+
+    assert [number for number in range(30) if f"saying-{number}." in heard.text] == list(range(10, 30))
+
+
+def test_mail_is_typed_where_its_sender_wants_that_after_all(stage: Stage):
+    heard = stage.listener("peer")
+    stage.call("actor_add", actor_id="headless", runtime="custom", runner="headless")
+    stage.call("actor_start", actor_id="headless")
+    mail = stage.send("by mail", to="peer", message_mode="mail", by="headless")
+    asked = {"source_event_id": mail, "actor_ids": ["peer"]}
+
+    assert stage.code("message_deliver", **asked, by="peer") == "permission_denied"
+    assert stage.code("message_deliver", **asked | {"actor_ids": []}) == "missing_actor_ids"
+    assert stage.code("message_deliver", **asked | {"source_event_id": "nosuchevent1.7"}) == "event_not_found"
+    for other in ("headless", "nobody", "user", "", 7):
+        assert stage.code("message_deliver", **asked | {"actor_ids": ["peer", other]}) == "event_not_for_actor"
+    to_all = stage.send("to both of you")
+    heard.until("to both of you")
+    both = {"source_event_id": to_all, "actor_ids": ["peer", "headless"]}
+    assert stage.code("message_deliver", **both) == "actor_not_running", "who runs without a terminal is typed nothing"
+    assert "by mail" not in heard.text
+
+    claimed = stage.call("message_deliver", **asked, by="headless")
+    heard.until("by mail\r")
+    until(lambda: ("peer", mail, "accepted") in deliveries(stage), "the delivery")
+    again = stage.call("message_deliver", **asked, force_ambiguous=True)
+    time.sleep(3)
+
+    assert (claimed["event"]["id"], claimed["actor_ids"], claimed["delivery_state"]) == (mail, ["peer"], "claimed")
+    assert again["delivery_state"] == "accepted"
+    assert heard.text.count("by mail") == 1
 
 
 def test_what_another_process_says_is_typed_too(stage: Stage):
@@ -390,7 +501,7 @@ def test_ipc_8_4_who_is_stopped_is_gone_and_stays_disabled(stage: Stage):
     assert stage.notices("status_change") == [], "nobody is told of what was asked for"
     (ended,) = stage.events("x.bb.exited")
     assert (ended["data"]["actor_id"], ended["data"]["asked_to"]) == ("shell", True)
-    assert zombies_of(stage.daemon.pid) == []
+    until(lambda: not zombies_of(stage.daemon.pid), "the daemon to collect them")
 
 
 def test_ipc_8_4_who_is_restarted_is_another_process_at_once(stage: Stage):
@@ -437,7 +548,7 @@ def test_ipc_8_3_a_group_is_started_and_stopped_as_a_whole(stage: Stage):
     for pid in pids:
         until(gone(pid))
     assert not any(each["running"] or each["enabled"] for each in stage.call("actor_list")["actors"])
-    assert zombies_of(stage.daemon.pid) == []
+    until(lambda: not zombies_of(stage.daemon.pid), "the daemon to collect them")
 
 
 def test_a_group_that_is_deleted_stops(stage: Stage):
@@ -476,7 +587,7 @@ def test_a_program_that_ends_by_itself_is_written_down_and_told(stage: Stage):
     assert "status 3" in told["message"]
     assert told["context"] == {"actor_id": "peer", "terminal_tail": "the last words"}
     assert stage.actor("peer")["enabled"] is True, "it was not asked to"
-    assert zombies_of(stage.daemon.pid) == []
+    until(lambda: not zombies_of(stage.daemon.pid), "the daemon to collect them")
 
 
 @pytest.mark.parametrize(

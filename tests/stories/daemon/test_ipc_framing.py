@@ -480,6 +480,7 @@ ARGUMENTS: dict[str, list[str]] = {
         "inbox_peek": "group_id actor_id by limit",
         "inbox_read": "group_id actor_id by limit",
         "message_history": "group_id actor_id by mode query before_event_id limit",
+        "message_deliver": "group_id source_event_id actor_ids by force_ambiguous",
         "reply_request_cancel": "group_id source_event_id by",
     }.items()
 }

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.stories.daemon.ipc_support import Daemon, end, running
+from tests.stories.daemon.ipc_support import Daemon, end, running, until
 from tests.stories.daemon.ipc_types import LATER, OPS
 from tests.stories.daemon.sdk_support import CLIENTS, Client, Raised
 
@@ -334,6 +334,25 @@ def test_what_is_no_request_cannot_be_withdrawn(client: Client, group: str) -> N
         "": "missing_event_id",
     }.items():
         assert client.code("reply_request_cancel", group_id=group, source_event_id=event) == code
+
+
+# -- what is typed
+
+
+def test_mail_is_typed_when_its_sender_asks_for_that(
+    client: Client, former: Client, group: str, tmp_path: Path
+) -> None:
+    former.attach(group_id=group, path=str(tmp_path))
+    heard = tmp_path / "heard"
+    script = f"stty -icanon -echo; echo ready; dd bs=1 of={heard} 2>/dev/null"
+    former.actor_add(group_id=group, actor_id="cy", runner="pty", runtime="custom", command=["sh", "-c", script])
+    former.actor_start(group_id=group, actor_id="cy")
+    said = client.send(group_id=group, text="By mail.", message_mode="mail", to=["cy"], by="ada")["event"]["id"]
+    wanted = {"group_id": group, "source_event_id": said, "actor_ids": ["cy"]}
+
+    assert client.code("message_deliver", **wanted, by="bo") == "permission_denied"
+    assert client.message_deliver(**wanted, by="ada")["delivery_state"] == "claimed"
+    until(lambda: heard.exists() and b"By mail." in heard.read_bytes(), "the message")
 
 
 # -- the context
