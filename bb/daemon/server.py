@@ -189,7 +189,7 @@ class Server:
         for each in asked:
             if not self._loop.attempt(partial(self._release, each)):
                 each.connection.close()
-        for group_id in recorded & self._desk.groups.keys():
+        for group_id in [group_id for group_id, batch in batches.items() if batch.is_behind]:
             self._desk.groups[group_id].has_recorded()
         self._streams.pump(recorded)
         if recorded and (self._tidying is None or self._tidying.do is None):

@@ -35,7 +35,7 @@ class Batch:
             self.journal = journal
             self._end = journal.end()
             # Somebody may have recorded something between our look and the lock.
-            self.is_current = self.is_current and self._store.has_read(journal)
+            self.is_current = self.is_current and self._store.has_read(journal, self._end)
         return self.journal
 
     def must_fold(self) -> bool:
@@ -53,6 +53,9 @@ class Batch:
         try:
             if self.has_recorded:
                 self.journal.sync(self._end)
+        except BaseException:
+            self._store.index.forget_cursors()  # it may have passed over what was taken back
+            raise
         finally:
             self._lock.__exit__()
 
@@ -76,7 +79,6 @@ def _held(journal: Journal) -> Lock:
     lock = journal.lock()
     lock.__enter__()
     try:
-        journal.mend()
         journal.keep()
     except BaseException:
         lock.__exit__()

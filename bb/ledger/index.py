@@ -15,7 +15,7 @@ from bb.kernel.errors import Busy
 from bb.kernel.record import Record
 from bb.ledger import disk, kinds
 from bb.ledger import line as lines
-from bb.ledger.reader import Damage, Reader, Unusable, cursor_of, growth
+from bb.ledger.reader import UNREAD, Damage, Reached, Reader, Unusable, growth, says_nothing
 from bb.ledger.sqlite import sqlite3
 
 TYPE_CHECKING = False
@@ -94,6 +94,11 @@ class Index:
         self.is_in_memory = False
         self._found_hidden: dict[str, frozenset[str]] = {}
         self._journals: Sequence[Journal] = ()
+        self._cursors: dict[str, Reached] = {}
+        self._cursors_of: int | None = None  # the version of the file in which they were read
+        self._markers: dict[str, list[Marker]] = {}  # by writer, as of the same version
+        self.is_ahead = False  # whether a cursor has passed over lines, and is not written down
+        self.is_still = False  # whether what others do to the file meanwhile is not looked at
         self._changes: dict[str, int] = {}  # by fold, how often we have changed something
         self.rebuilt = 0  # how often it had to be made anew meanwhile
         self._connection = self._open()
@@ -174,29 +179,33 @@ class Index:
 
     def lamport(self) -> int:
         """The highest Lamport time of any line read."""
-        return int(self._ask(list, "select coalesce(max(lamport), 0) from cursor")[0][0])
+        return max((cursor.lamport for cursor in self.cursors().values()), default=0)
 
     def heads(self) -> dict[str, int]:
         """How many lines of each writer have been read."""
-        return dict(self._ask(list, "select writer, n from cursor where n > 0 order by writer"))
+        return {writer: cursor.n for writer, cursor in self.cursors().items() if cursor.n}
 
     def damages(self) -> list[Damage]:
         """What is broken in the journals."""
-        rows = self._ask(_parsed_first, "select damage from cursor where damage is not null order by writer")
-        return [Damage(**damage) for (damage,) in rows]
+        found = [cursor.damage for cursor in self.cursors().values()]
+        return [Damage(**jsontext.loads(damage)) for damage in found if damage is not None]
 
     def unmerged(self) -> dict[str, int]:
         """Lines of other writers that no line of ours accounts for yet: the heads of those writers."""
-        query = "select heads from merged where writer = ? order by n desc limit 1"
-        rows = self._ask(_parsed_first, query, self.own_writer or "")
-        accounted = rows[0][0] if rows else {}
+        accounted = self.markers()[-1].heads
         return {w: n for w, n in self.heads().items() if w != self.own_writer and n > accounted.get(w, 0)}
 
     def markers(self, writer: str | None = None) -> list[Marker]:
         """Where the lines of WRITER, or ours, brought in others' lines, in order; the first is the empty beginning."""
-        query = "select heads, n, foreign_before from merged where writer = ? order by n"
-        rows = self._ask(_parsed_first, query, writer or self.own_writer or "")
-        return [Marker(0, 0, {}), *(Marker(n, before, heads) for heads, n, before in rows)]
+        writer = writer or self.own_writer or ""
+        self.cursors()
+        found = self._markers.get(writer)
+        if found is None:
+            query = "select heads, n, foreign_before from merged where writer = ? order by n"
+            rows = self._ask(_parsed_first, query, writer)
+            found = [Marker(0, 0, {}), *(Marker(n, before, heads) for heads, n, before in rows)]
+            self._markers[writer] = found
+        return found
 
     def marker(self, n: int) -> Marker | None:
         """The marker in line N of ours; None when that line is none."""
@@ -206,7 +215,36 @@ class Index:
 
     def position(self, writer: str) -> Position:
         """How far the journal of WRITER has been read."""
-        return cursor_of(self._connection, writer)[0]
+        return self.cursors().get(writer, UNREAD).position
+
+    def cursors(self) -> dict[str, Reached]:
+        """How far each journal has been read, by writer. They are read again when anybody may have moved one."""
+        if self.is_still and self._cursors_of is not None:
+            return self._cursors
+        ((version,),) = self._ask(list, "pragma data_version")
+        if version != self._cursors_of:
+            rows = self._ask(list, "select * from cursor order by writer")
+            self._cursors = {writer: Reached(*row) for writer, *row in rows}
+            self._markers.clear()
+            self._cursors_of, self.is_ahead = version, False
+        return self._cursors
+
+    def forget_cursors(self) -> None:
+        """What was known of them may be otherwise now."""
+        self._cursors_of = None
+
+    def passes_over(self, journal: Journal) -> bool:
+        """Let the cursor pass over what was written last into JOURNAL, where that says nothing that is folded; whether
+        it does. It is written down when there is something to fold: until then, whoever else looks reads on."""
+        written, cursor = journal.written, self.cursors().get(journal.writer)
+        if written is None or cursor is None or cursor.damage or cursor.position.link != written.before:
+            return False
+        if not says_nothing(written.octets):
+            return False
+        end, link = written.end, written.end.link
+        now = Reached(end.segment, end.offset, link.n, link.lamport, link.head_digest, written.inode, None, None)
+        self._cursors[journal.writer], self.is_ahead = now, True
+        return True
 
     def _ask(self, read: Callable[[Cursor], list[Any]], query: str, *values: str | int | None) -> list[Any]:
         """The rows of QUERY. An index that turns out to be broken is made again first."""
@@ -249,7 +287,7 @@ class Index:
     def writing(self) -> _Transaction:
         """`with index.writing():` changes all of it or nothing."""
         self._connection.execute("begin immediate")
-        return _Transaction(self._connection)
+        return _Transaction(self, self._connection)
 
     def held_still(self) -> HeldStill:
         """`with index.held_still():` answers everything as of one moment, whatever other processes do to it."""
@@ -287,7 +325,7 @@ class Index:
             return
         try:
             self._connection.execute("begin immediate")
-            with _Transaction(self._connection):
+            with _Transaction(self, self._connection):
                 self._refuse_another_version()
                 reader = Reader(self._connection, 0, None, self.hidden())
                 with reader:
@@ -308,11 +346,14 @@ class Index:
 
     def version_of(self, fold: str) -> tuple[int, int, int]:
         """What is another once anything of a fold may have changed, through us or anybody else."""
-        (data,) = self._connection.execute("pragma data_version").fetchone()
-        return self.rebuilt, data, self._changes.get(fold, 0)
+        version = self._cursors_of if self.is_still else None
+        if version is None:
+            (version,) = self._connection.execute("pragma data_version").fetchone()
+        return self.rebuilt, version, self._changes.get(fold, 0)
 
     def start_from(self, links: Mapping[str, Link], rows: Iterable[tuple[str, str, Any]]) -> None:
         """Begin with the states of ROWS, which the lines up to LINKS have come to, as if those had been read."""
+        self.forget_cursors()
         execute = self._connection.executemany
         at = (
             (writer, 0, 0, link.n, link.lamport, link.head_digest, None, None, None) for writer, link in links.items()
@@ -330,7 +371,7 @@ class Index:
         self.rebuilt += 1
         try:
             self._connection.execute("begin immediate")
-            with _Transaction(self._connection):
+            with _Transaction(self, self._connection):
                 self._create()
                 if not self._read(journals, progress):
                     self._create()  # now it is known what is hidden
@@ -344,7 +385,7 @@ class Index:
         if not self._unread(journals):
             return
         self._connection.execute("begin immediate")
-        with _Transaction(self._connection):
+        with _Transaction(self, self._connection):
             self._refuse_another_version()
             before = self.damages()
             has_read = bool(self.heads())
@@ -356,11 +397,10 @@ class Index:
 
     def _unread(self, journals: Sequence[Journal]) -> list[tuple[Journal, int]]:
         """The journals that have grown, and by how much. Unusable when one has shrunk or is another file now."""
-        rows = self._connection.execute("select writer, segment, offset, inode, seen from cursor")
-        cursors = {writer: cursor for writer, *cursor in rows}
+        cursors = self.cursors()
         if gone := cursors.keys() - {journal.writer for journal in journals}:
             raise Unusable(f"the journal of {', '.join(sorted(gone))} is gone")
-        grown = [(journal, growth(journal, *cursors.get(journal.writer, (0, 0, None, None)))) for journal in journals]
+        grown = [(journal, growth(journal, cursors.get(journal.writer, UNREAD))) for journal in journals]
         return [(journal, size) for journal, size in grown if size]
 
     def _read(self, journals: Sequence[Journal], progress: Progress | None) -> bool:
@@ -372,6 +412,7 @@ class Index:
         with reader:
             for journal, _ in unread:
                 reader.read(journal)
+        self.forget_cursors()
         self.folded(reader)
         for fact in reader.redacted:
             self._hide(fact)
@@ -406,6 +447,7 @@ class Index:
 
     def _opened(self, path: str) -> sqlite3.Connection:
         connection = sqlite3.connect(path, timeout=self._patience, isolation_level=None)
+        self.forget_cursors()
         try:
             self._connection = connection
             if self._version() != VERSION:
@@ -421,7 +463,7 @@ class Index:
         if path != ":memory:":
             self._choose_journal_mode("delete" if disk.file_system(path) in disk.NETWORK_FILE_SYSTEMS else "wal")
         execute("begin immediate")
-        with _Transaction(self._connection):
+        with _Transaction(self, self._connection):
             if self._version() != VERSION:  # else another process was faster
                 self._create()
 
@@ -446,6 +488,7 @@ class Index:
         return int(self._connection.execute("pragma user_version").fetchone()[0])
 
     def _create(self) -> None:
+        self.forget_cursors()
         for table in TABLES:
             self._connection.execute(f"drop table if exists {table}")
         for statement in SCHEMA.split(";"):
@@ -500,12 +543,14 @@ class HeldStill:
 class _Transaction:
     """Commit at the end, or leave no trace."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, index: Index, connection: sqlite3.Connection) -> None:
+        self._index = index
         self._connection = connection
 
     def __enter__(self) -> None: ...
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._index.forget_cursors()
         if kind is None:
             self._connection.execute("commit")
         elif self._connection.in_transaction:

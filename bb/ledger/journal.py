@@ -47,6 +47,15 @@ class Position(Record):
     link: Link
 
 
+class Written(Record):
+    """What was written last: the lines, the link before them, the place behind them, and in which file that is."""
+
+    octets: bytes
+    before: Link
+    end: Position
+    inode: int
+
+
 class Journal:
     """The journal of one writer."""
 
@@ -56,11 +65,26 @@ class Journal:
         self.torn = os.path.join(store, "torn")
         # What holds as long as nobody else can write here: the segments, and the last link.
         self._kept: list[Segment] | None = None
-        self._last: Link | None = None
+        self.written: Written | None = None
 
     def keep(self) -> None:
-        """From now on nobody else writes here: what was looked up once need not be looked up again."""
-        self._kept = self.segments()
+        """From now on nobody else writes here: what was looked up once need not be looked up again. Neither need what
+        we left here when we wrote last, if it is as it was."""
+        if not self._is_as_left():
+            self._kept = self.written = None
+            self.mend()
+            self._kept = self.segments()
+
+    def _is_as_left(self) -> bool:
+        if self.written is None or not self._kept:
+            return False
+        try:
+            file = os.stat(self._kept[-1].path)
+        except OSError:
+            return False
+        # From this size on, somebody else may have begun another file.
+        is_last = file.st_size < SEGMENT_SIZE
+        return is_last and (file.st_ino, file.st_size) == (self.written.inode, self.written.end.offset)
 
     def segments(self) -> list[Segment]:
         """The segments, oldest first."""
@@ -260,20 +284,24 @@ class Journal:
         """
         self.mend()
         segments = self.segments()
-        link = self._last or self._tail(segments)
+        before = link = self.written.end.link if self.written else self._tail(segments)
         recorded = list(events(link))
-        first, octets = link.n + 1, b""
+        octets = b""
         for event in recorded:
             raw, link = lines.write(event, link, salt())
             octets += raw
         if octets:
-            self._write(segments[-1] if segments else None, first, octets, is_synced=is_synced)
-            self._last = link if self._kept is not None else None
+            segment, file = self._write(segments[-1] if segments else None, before.n + 1, octets, is_synced=is_synced)
+            if self._kept is not None:
+                end = Position(segment, file.st_size + len(octets), link)
+                self.written = Written(octets, before, end, file.st_ino)
         return recorded
 
     def end(self) -> tuple[int, int]:
         """Where the next line will be written: how many segments there are, and how long the last one is."""
         segments = self.segments()
+        if self.written:
+            return len(segments), self.written.end.offset
         return len(segments), segments[-1].size() if segments else 0
 
     def sync(self, end: tuple[int, int]) -> None:
@@ -288,6 +316,7 @@ class Journal:
             if len(segments) > count:
                 disk.sync_folder(self.folder)
         except OSError as error:
+            self._kept = self.written = None
             for segment in segments[count:]:
                 disk.remove_if_there(segment.path)
             if count:
@@ -302,7 +331,7 @@ class Journal:
     def mend(self) -> bool:
         """Finish or put aside a torn last line; whether there was one. The lock must be held."""
         segments = self.segments()
-        if self._last or not segments or segments[-1].is_whole():
+        if self._kept is not None or not segments or segments[-1].is_whole():
             return False
         segment = segments[-1]
         end = last_line_feed(segment)
@@ -333,13 +362,16 @@ class Journal:
             return False
         return len(fragment) < lines.MAX_LINE
 
-    def _write(self, segment: Segment | None, first: int, octets: bytes, *, is_synced: bool = True) -> None:
+    def _write(
+        self, segment: Segment | None, first: int, octets: bytes, *, is_synced: bool = True
+    ) -> tuple[int, os.stat_result]:
+        """Write lines, the FIRST of which has that number; into which segment, and what its file was before."""
         is_new = segment is None or segment.size() >= SEGMENT_SIZE
         path = os.path.join(self.folder, f"{first:012}{SUFFIX}") if is_new or segment is None else segment.path
         try:
             fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | NO_FOLLOW, 0o666)
             try:
-                size = os.fstat(fd).st_size
+                before = os.fstat(fd)
                 try:
                     disk.write_all(fd, octets)
                     if is_synced:
@@ -348,14 +380,16 @@ class Journal:
                             disk.sync_folder(self.folder)
                 except OSError:
                     # Not synced, so not acknowledged, so it must not stay: a retry would record it twice.
-                    os.ftruncate(fd, size)
+                    os.ftruncate(fd, before.st_size)
                     raise
             finally:
                 os.close(fd)
         except OSError as error:
+            self._kept = self.written = None
             raise disk.refusal(error) from error
         if is_new and self._kept is not None:
             self._kept.append(Segment(first, path))
+        return first if is_new or segment is None else segment.first, before
 
 
 def _on_file(path: str, do: Callable[[int], None]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bb.coordination import redactions
 from bb.coordination.facts import Redacted
 from bb.kernel import ids, jsontext
+from bb.kernel.digest import NOTHING
 from bb.kernel.record import Record
 from bb.ledger import kinds
 from bb.ledger import line as lines
@@ -51,6 +52,26 @@ class Damage(Record):
     reason: str
 
 
+class Reached(Record):
+    """How far a journal has been read: in which segment and file, up to which offset, and behind which line."""
+
+    segment: int
+    offset: int
+    n: int
+    lamport: int
+    head: str
+    inode: int | None
+    damage: str | None = None
+    seen: str | None = None  # the files in which there was nothing to read behind the damage
+
+    @property
+    def position(self) -> Position:
+        return Position(self.segment, self.offset, Link(self.n, self.lamport, self.head))
+
+
+UNREAD = Reached(0, 0, 0, 0, NOTHING, None)
+
+
 class Reader:
     """Reads journals on from their cursors and folds what they say, within one transaction."""
 
@@ -72,7 +93,8 @@ class Reader:
 
     def read(self, journal: Journal) -> None:
         """Everything that JOURNAL has gained, up to its end or its first bad line."""
-        position, inode = cursor_of(self._connection, journal.writer)
+        cursor = self._cursor(journal.writer)
+        position, inode = cursor.position, cursor.inode
         damage: Damage | None = None
         sizes = journal.sizes()
         for segment, offset, block in journal.read(position):
@@ -97,6 +119,10 @@ class Reader:
             ),
         )
 
+    def _cursor(self, writer: str) -> Reached:
+        row = self._connection.execute("select * from cursor where writer = ?", (writer,)).fetchone()
+        return Reached(*row[1:]) if row else UNREAD
+
     def _read_block(
         self, writer: str, segment: Segment, offset: int, block: Block, position: Position
     ) -> tuple[Position, Damage | None]:
@@ -119,11 +145,7 @@ class Reader:
 
     def _fold_known(self, writer: str, first: int, raws: list[bytes], said: list[bytes], *, has_keys: bool) -> None:
         """Fold those of the lines that say something we know; only they are parsed."""
-        known = [
-            place
-            for place, kind in enumerate(said)
-            if kind in ALWAYS or (kind in MARKS and raws[place].find(MARKS[kind], SHORTEST_HEAD) > 0)
-        ]
+        known = [place for place, kind in enumerate(said) if _is_known(kind, raws[place])]
         if has_keys:
             known = sorted({*known, *(place for place, raw in enumerate(raws) if KEY_MARK in raw)})
         for place in known:
@@ -237,29 +259,31 @@ def _origin(data: dict[str, Any], at: Place, ts: str) -> tuple[Place, str]:
     return ([lamport, writer, n], then) if is_right else (at, ts)
 
 
-def cursor_of(connection: sqlite3.Connection, writer: str) -> tuple[Position, int | None]:
-    """How far the journal of WRITER has been read, and in which file."""
-    row = connection.execute(
-        "select segment, offset, n, lamport, head, inode from cursor where writer = ?", (writer,)
-    ).fetchone()
-    if row is None:
-        return Position(0, 0, lines.START), None
-    segment, offset, n, lamport, head, inode = row
-    return Position(segment, offset, Link(n, lamport, head)), inode
+def says_nothing(octets: bytes) -> bool:
+    """Whether none of these lines says anything that is folded."""
+    if KEY_MARK in octets:
+        return False
+    return not any(_is_known(lines.clock_and_kind(raw)[1], raw) for raw in octets.split(b"\n")[:-1])
 
 
-def growth(journal: Journal, segment: int, offset: int, inode: int | None, seen: str | None) -> int:
+def _is_known(kind: bytes, raw: bytes) -> bool:
+    """Whether a line of that kind says something that is folded; only such a line is parsed."""
+    return kind in ALWAYS or (kind in MARKS and raw.find(MARKS[kind], SHORTEST_HEAD) > 0)
+
+
+def growth(journal: Journal, cursor: Reached) -> int:
     """How many bytes JOURNAL has behind a cursor. Unusable when the cursor points into another file.
 
-    None behind a damage that has been SEEN already, as long as the files are what they were.
+    None behind a damage that has been seen already, as long as the files are what they were.
     """
-    if seen is not None and seen == journal.signature():
+    segment, offset = cursor.segment, cursor.offset
+    if cursor.seen is not None and cursor.seen == journal.signature():
         return 0
     segments = [file for file in journal.segments() if file.first >= segment]
     if segment and (not segments or segments[0].first != segment):
         raise Unusable(f"a segment of {journal.writer} is gone")
     status = [file.status() for file in segments]
-    if segment and (status[0].st_ino != inode or status[0].st_size < offset):
+    if segment and (status[0].st_ino != cursor.inode or status[0].st_size < offset):
         raise Unusable(f"{segments[0].path} is not the file that was read")
     return sum(file.st_size for file in status) - offset
 

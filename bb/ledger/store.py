@@ -85,6 +85,8 @@ class Store:
         self.writer = writers.ours(self._journals_path, self._clone.writer) if self._clone else None
         self._index: Index | None = None
         self._batch: Batch | None = None
+        self._own_journal: Journal | None = None
+        self._read_journals: dict[str, Journal] = {}
         self._is_sure: str | None = None  # by which lock file we know that our writer is ours
         self.has_recorded = False
 
@@ -115,23 +117,36 @@ class Store:
 
     def journals(self) -> list[Journal]:
         """The journals of all writers, ours among them."""
-        return [Journal(self.path, writer) for writer in writers.all_in(self._journals_path)]
+        there = writers.all_in(self._journals_path)
+        known = self._read_journals
+        if known.keys() != set(there):
+            known = self._read_journals = {writer: known.get(writer) or Journal(self.path, writer) for writer in there}
+        return [known[writer] for writer in there]
 
     def caught_up(self) -> Index:
         """The index, having read all there is; within a batch, all there was when it was last looked."""
         if self._batch is None or not self._batch.is_current:
+            self.index.is_still = False
             self.index.catch_up(self.journals(), self.progress)
             if self._batch:
                 self._batch.is_current, self._batch.is_behind = True, False
+                self.index.is_still = True
         elif self._batch.journal and self._batch.must_fold():
             self._fold(self._batch.journal)
         return self.index
 
-    def has_read(self, journal: Journal) -> bool:
-        """Whether the index has read our JOURNAL to its end."""
+    def settled(self) -> Index:
+        """The same, with everything written down that it has only passed over so far."""
+        if self.index.is_ahead:
+            self.index.forget_cursors()
+            if self._batch:
+                self._batch.is_current = False
+        return self.caught_up()
+
+    def has_read(self, journal: Journal, end: tuple[int, int]) -> bool:
+        """Whether the index has read our JOURNAL to its END."""
         segments, position = journal.segments(), self.index.position(journal.writer)
-        last = segments[-1] if segments else None
-        return last is not None and (last.first, last.size()) == (position.segment, position.offset)
+        return bool(segments) and (segments[-1].first, end[1]) == (position.segment, position.offset)
 
     def damages(self) -> list[Damage]:
         """What is broken in the journals, but for those that were retired because of it."""
@@ -260,7 +275,7 @@ class Store:
         # What has come lately is folded under the lock, one process at a time; a long way is gone before it.
         if (self._batch is None or not self._batch.is_current) and self.index.behind(self.journals()) > FAR_BEHIND:
             self.caught_up()
-        own = Journal(self.path, self._own())
+        own = self._own()
         with Within(self._batch, own) if self._batch else Alone(own) as journal:
             index = self.caught_up()
             self.refuse_damage()
@@ -299,8 +314,9 @@ class Store:
             recorded = journal.append(events, lambda: lines.salt(os.urandom(5)), is_synced=self._batch is None)
             self.has_recorded = True
             if self._batch:
+                self._batch.has_recorded = True
                 # Whoever decides next needs to know it. Where nobody does, the answer need not wait for that.
-                self._batch.has_recorded = self._batch.is_behind = True
+                self._batch.is_behind |= not index.passes_over(journal)
             if self._batch is None or heads:
                 self._fold(journal)
         return [event for event in recorded if event.kind != kinds.MERGED]
@@ -329,6 +345,8 @@ class Store:
     def end_batch(self) -> None:
         """From now on, every record is synced by itself."""
         self._batch = None
+        if self._index is not None:
+            self._index.is_still = False
 
     def _fold(self, journal: Journal) -> None:
         """Let the index know what was just recorded, while nobody else is at it.
@@ -340,10 +358,13 @@ class Store:
         except (BbError, sqlite3.Error):
             return
 
-    def _own(self) -> str:
+    def _own(self) -> Journal:
+        """The journal that we write; one and the same, for it remembers what we left there."""
         if self.writer is None:
             raise NotInitialized
-        return self.writer
+        if self._own_journal is None or self._own_journal.writer != self.writer:
+            self._own_journal = Journal(self.path, self.writer)
+        return self._own_journal
 
     def _ensure_writer(self) -> None:
         """A copied store, or one shared with another kernel, gets a writer of its own before it is written to."""

@@ -92,7 +92,7 @@ class Talk:
 
     def catch_up(self) -> None:
         """Read what the course has gained."""
-        self._store.caught_up()
+        self._store.settled()
         while self._read_on():
             pass
         self._float()

@@ -51,8 +51,7 @@ class Runner(Word):
 
 
 class Command(Word):
-    """The command that starts it, in one as a shell would read it, or repeated word by word; the runtime's own unless
-    given."""
+    """The command that starts it, in one or word by word; the runtime's own unless given."""
 
     metavar = "COMMAND"
 

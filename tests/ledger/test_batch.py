@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -341,6 +342,173 @@ def test_what_others_have_recorded_meanwhile_is_known_to_whoever_decides(here: P
         assert refusal_of(lambda: register(here.store, ADA)) == "DUPLICATE_AGENT_ID"
 
     assert agents(here.path) == [ADA]
+
+
+# -- what is remembered from one batch to the next
+
+
+def test_what_says_nothing_that_is_folded_is_passed_over_and_read_when_that_is_wanted(here: Place):
+    here.say("zero")
+    with here.store.batch():
+        here.say("one")
+    with here.store.batch():
+        here.say("two")
+        heads = here.store.caught_up().heads()
+    index = here.store.index
+
+    assert index.is_ahead
+    assert index.ask("select n from cursor") == [(2,)], "nothing was written down for them"
+    assert heads == index.heads() == {writer_of(here): 4}
+    assert index.lamport() == 4
+    with another(here) as other:
+        assert other.inbox("bob") == ["zero", "one", "two"]
+    assert here.inbox("bob") == ["zero", "one", "two"]
+    assert not index.is_ahead
+
+
+def test_what_was_passed_over_is_in_the_inbox_of_the_next_batch(here: Place):
+    with here.store.batch():
+        here.say("one")
+    with here.store.batch():
+        here.store.caught_up()
+        assert here.inbox("bob") == ["one"]
+
+
+def test_what_is_folded_is_known_although_messages_were_passed_over_before_it(here: Place):
+    with here.store.batch():
+        here.say("one")
+        register(here.store, ADA)
+        here.say("two")
+        assert refusal_of(lambda: register(here.store, ADA)) == "DUPLICATE_AGENT_ID"
+    with here.store.batch():
+        here.say("three")
+        assert refusal_of(lambda: register(here.store, ADA)) == "DUPLICATE_AGENT_ID"
+
+    assert agents(here.path) == [ADA]
+    assert said(here) == ["one", "two", "three"]
+
+
+def test_what_was_passed_over_and_taken_back_was_never_there(here: Place):
+    here.say("before")
+    rebuilt = here.store.index.rebuilt
+    failing(here, lambda: here.say("gone"))
+    with here.store.batch():
+        here.say("after")
+
+    assert here.store.caught_up().heads() == {writer_of(here): 3}
+    assert here.inbox("bob") == ["before", "after"]
+    assert here.store.index.rebuilt == rebuilt
+
+
+def _append(place: Place, _: pytest.MonkeyPatch) -> None:
+    with another(place) as other:
+        other.say("theirs")
+
+
+def _replace(place: Place, _: pytest.MonkeyPatch) -> None:
+    path = segments(folder(place))[-1]
+    octets = path.read_bytes()
+    path.unlink()
+    path.write_bytes(octets)
+
+
+def _tear(place: Place, _: pytest.MonkeyPatch) -> None:
+    with segments(folder(place))[-1].open("ab") as file:
+        file.write(b'{"v":1,"id":"torn')
+
+
+def _begin_a_file(place: Place, patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(journal, "SEGMENT_SIZE", 1)
+    _append(place, patch)
+
+
+def _take_one_back(place: Place, _: pytest.MonkeyPatch) -> None:
+    with another(place) as other:
+        failing(other, lambda: other.say("theirs, which is gone"))
+
+
+def _forget_the_index(place: Place, _: pytest.MonkeyPatch) -> None:
+    with another(place) as other:
+        other.begin_anew()
+        other.say("theirs")
+        other.close()
+
+
+@pytest.mark.parametrize("do", [_append, _replace, _tear, _begin_a_file, _take_one_back, _forget_the_index])
+@pytest.mark.parametrize("is_folded", [False, True])
+def test_what_happens_between_two_batches_is_seen_by_the_second(
+    here: Place, monkeypatch: pytest.MonkeyPatch, do: Callable[[Place, pytest.MonkeyPatch], None], is_folded: bool
+):
+    for turn in range(3):
+        with here.store.batch():
+            if is_folded:
+                register(here.store, [ADA, BO, "calm-crane"][turn])
+            here.say(str(turn))
+        do(here, monkeypatch)
+    with here.store.batch():
+        here.say("last")
+        assert here.inbox("bob") == said(here)
+
+    theirs = [text for text in said(here) if not text.startswith("theirs")]
+    assert theirs == ["0", "1", "2", "last"]
+    assert here.inbox("bob") == said(here)
+    assert problems(audited(here.path)) == []
+
+
+class Play:
+    """What processes do at one ledger, by chance."""
+
+    def __init__(self, here: Place, other: Place, seed: int) -> None:
+        self.here, self.other = here, other
+        self.chance = random.Random(seed)
+        self.names = iter(f"{first}-{second}" for first in ("calm", "tidy", "amber") for second in ("crane", "otter"))
+
+    def record(self, place: Place) -> None:
+        kind = self.chance.choice(("plain", "plain", "plain", "keyed", "agent", "read"))
+        if kind == "agent" and (name := next(self.names, None)):
+            register(place.store, name)
+        elif kind == "keyed":
+            fact = Said("chat.message", {"text": "keyed"})
+            place.store.record(lambda _: [fact], by=ADA, now=NOW, key=str(self.chance.randrange(4)))
+        elif kind == "read":
+            place.read("bob", place.say("to be read"))
+        else:
+            place.say(kind)
+
+    def batch(self) -> None:
+        with self.here.store.batch():
+            for _ in range(self.chance.randint(1, 4)):
+                self.record(self.here)
+
+    def failing(self) -> None:
+        failing(self.here, lambda: [self.record(self.here), self.here.say("gone")])
+
+    def elsewhere(self) -> None:
+        self.record(self.other)
+
+    def look(self) -> None:
+        self.here.inbox("bob")
+
+    def go_along(self) -> None:
+        assert len(self.here.course()) == sum(self.here.store.index.heads().values())
+
+    def go_on(self) -> None:
+        self.chance.choice([*[self.batch] * 3, self.failing, self.elsewhere, self.look, self.go_along])()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_whatever_comes_in_between_the_index_is_as_one_that_is_made_anew(here: Place, seed: int):
+    def seen() -> Any:
+        return here.inbox("bob"), here.store.index.heads(), here.store.index.states("agent")
+
+    with another(here) as other:
+        play = Play(here, other, seed)
+        for _ in range(15):
+            play.go_on()
+        before = seen()
+        here.begin_anew()
+        assert seen() == before
+    assert problems(audited(here.path)) == []
 
 
 def test_the_lock_is_let_go_whatever_happens(here: Place):
