@@ -10,6 +10,7 @@ answer; and over TCP the system would take back what of the answer is still on i
 
 from __future__ import annotations
 
+import select
 import socket
 import time
 
@@ -120,7 +121,9 @@ class Connection:
         """The client will send no more. It may still want its answer."""
         self._may_say_more = False
         rest = self._framer.rest if self._framer else b""
-        if self._is_asked:
+        if self._is_asked and _has_hung_up(self._socket):
+            self.close()
+        elif self._is_asked:
             self._unwatch()  # or it would be ready for ever
             if self._unsent:
                 self._watch(WRITE)
@@ -139,6 +142,11 @@ class Connection:
             self.close()
         elif self.typed:
             self.typed(octets)
+
+    def expect_leaving(self) -> None:
+        """Its answer may take a while: notice when the client leaves meanwhile."""
+        if self.is_open:
+            self._watch(READ)
 
     # -- what goes
 
@@ -254,3 +262,12 @@ class Connection:
         if self.ended:
             self.ended()
         self._gone(self)
+
+
+def _has_hung_up(sock: socket.socket) -> bool:
+    """Whether the other end is closed, as far as the system tells; a client that only sends no more still listens."""
+    if not hasattr(select, "poll"):
+        return False
+    poll = select.poll()
+    poll.register(sock, 0)
+    return any(events & (select.POLLHUP | select.POLLERR) for _, events in poll.poll(0))

@@ -9,22 +9,20 @@ from __future__ import annotations
 import os
 import sys
 from functools import partial
-from itertools import islice
 
 import bb
 from bb.daemon import children, delivery
 from bb.daemon.children import Child, Children
 from bb.daemon.session import Headless, OnTerminal, Session
+from bb.daemon.telling import Telling
 from bb.daemon.terminal import GRACE, ActorStartFailed, Ended, Terminal
 from bb.groups import permissions
-from bb.groups.facts import ACTIVE, PAUSED
 from bb.groups.profiles import PTY
 from bb.kernel import jsontext, tokens
 from bb.kernel.errors import BbError, Usage
 from bb.ledger import disk, prompts
 from bb.ledger import known as knowns
-from bb.ledger.talk import MAIL, NOTICE, TYPED
-from bb.messaging import chat, deliveries, notify, requests
+from bb.messaging import deliveries, notify
 from bb.messaging.facts import Said
 from bb.messaging.principals import SYSTEM
 from bb.ops import catalogue, groupdesk
@@ -38,15 +36,13 @@ if TYPE_CHECKING:
     from bb.daemon.connection import Connection
     from bb.daemon.log import Log
     from bb.daemon.loop import Loop
-    from bb.daemon.streams import Streams, Told
+    from bb.daemon.streams import Streams
     from bb.kernel.event import Event
     from bb.ops.desk import Desk
     from bb.ops.groupdesk import Actor, GroupDesk
 
 OBSERVABILITY = "observability.json"
 EXITED = "x.bb.exited"
-SETTINGS, STATE = "group.settings_update", "group.set_state"
-MOST_RECALLED = 20  # messages that were sent to an actor before it ran
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 PREAMBLE = (
     "[bb] You are {actor}, {role} of the group “{title}”. Messages for you are typed here. `bb chat send` says "
@@ -67,7 +63,7 @@ class House:
         self._children = Children(os.path.join(self._folder, "children.json"))
         self._sessions: dict[tuple[str, str], Session] = {}
         self._ending: list[OnTerminal] = []
-        self._ears: dict[str, Callable[[Told], None]] = {}
+        self._telling = Telling(desk, streams, self._sessions)
         self.is_over = False
         self.when_started: Callable[[GroupDesk], None] = lambda _: None  # told of the group in which an actor was
         self._observability = self._read_observability()
@@ -91,8 +87,8 @@ class House:
             session = Headless(group.id, actor.id, self._desk.now())
         self._sessions[group.id, actor.id] = session
         self._log.info(f"started {actor.id} of {group.id}")
-        self._listen(group)
-        self._tell_what_waits(group, session)
+        self._telling.listen(group)
+        self._loop.soon(lambda: self._telling.what_waits(group, session))
         self.when_started(group)
 
     def stop(self, group_id: str, actor_id: str) -> bool:
@@ -123,6 +119,11 @@ class House:
         if isinstance(session, OnTerminal):
             session.terminal.resize(cols, rows)
         return isinstance(session, OnTerminal)
+
+    def deliver(self, group: GroupDesk, event: Event, actor_ids: Sequence[str]) -> None:
+        """Type a message to actors, though it was sent as mail, say."""
+        for session in [self._on_its_terminal(group.id, actor_id) for actor_id in actor_ids]:
+            session.tell(event.envelope(), event.seq or 0)
 
     def headless(self, group_id: str, actor_id: str) -> dict[str, Any]:
         return self._headless(group_id, actor_id).state()
@@ -254,6 +255,18 @@ class House:
         """Write down that a program has ended, and how."""
         self._record(group_id, [Said(EXITED, {"actor_id": actor_id, **how})], f"that {actor_id} ended")
 
+    def _has_typed(self, session: OnTerminal, events: list[str], failure: str | None) -> None:
+        """Write down that messages were typed to an actor, so that nobody needs to guess, or send them again."""
+        said = [Said(deliveries.KIND, deliveries.delivery(session.actor_id, each, failure)) for each in events]
+        self._record(session.group_id, said, f"that {session.actor_id} was typed a message")
+
+    def _record(self, group_id: str, facts: list[Said], what: str) -> None:
+        try:
+            groupdesk.of(self._desk, group_id).record(facts, SYSTEM)
+            self._streams.pump([group_id])
+        except BbError as error:
+            self._log.error(f"{what} in {group_id} could not be recorded: {error.message}")
+
     def _tell_of(self, session: OnTerminal, ended: Ended) -> None:
         by = f"signal {ended.signal}" if ended.signal else f"status {ended.status}"
         try:
@@ -302,89 +315,6 @@ class House:
 
     def sessions(self) -> Iterator[Session]:
         yield from self._sessions.values()
-
-    # -- telling them
-
-    def _listen(self, group: GroupDesk) -> None:
-        channel = self._streams.channel(group)
-        if group.id not in self._ears:
-            self._ears[group.id] = lambda told: self._heard(group.id, told)
-        channel.overhear(self._ears[group.id])
-
-    def _heard(self, group_id: str, told: Told) -> None:
-        """Something was recorded in a group: those whom it is for get it typed."""
-        event = told.event
-        sessions = [each for each in self._sessions.values() if each.group_id == group_id]
-        if event is None or not sessions:
-            return
-        if event.kind == chat.READ:
-            self._withdraw(group_id, event.data)
-        elif event.kind == SETTINGS:
-            self._set(group_id, sessions)
-        elif event.kind == STATE:
-            for session in sessions:
-                self._tell_what_waits(groupdesk.of(self._desk, group_id), session)
-        elif event.kind in (chat.MESSAGE, notify.NOTIFY) and not requests.is_mail(event.data):
-            self._tell(event, told, sessions)
-
-    def _tell(self, event: Event, told: Told, sessions: list[Session]) -> None:
-        """Let those whom a message or notice is for be typed it. Mail waits in the inbox, by its sender's wish."""
-        for session in sessions:
-            if not isinstance(session, OnTerminal) or not told.is_for(session.actor_id):
-                continue
-            if self._is_delivered(session.group_id, event.kind):
-                session.tell(event.envelope(), told.seq)
-
-    def _tell_what_waits(self, group: GroupDesk, session: Session) -> None:
-        """Let an actor be typed what was sent to it, and not read, while it did not run, or the group was paused."""
-        if not isinstance(session, OnTerminal) or not self._is_delivered(group.id, chat.MESSAGE):
-            return
-        talk, since = group.spoken(), group.actor(session.actor_id).agent.since
-        unread = talk.newest_unread(session.actor_id, group.tokens(session.actor_id), but=NOTICE | MAIL)
-        waiting = list(talk.events(islice(unread, MOST_RECALLED)))
-        for event in reversed(waiting):
-            is_old = event.seq is None or event.order < tuple(since) or talk.of(event.id, TYPED, session.actor_id)
-            if event.seq is not None and not is_old:
-                session.tell(event.envelope(), event.seq)
-
-    def deliver(self, group: GroupDesk, event: Event, actor_ids: Sequence[str]) -> None:
-        """Type a message to actors, though it was sent as mail, say."""
-        sessions = [self._on_its_terminal(group.id, actor_id) for actor_id in actor_ids]
-        for session in sessions:
-            session.tell(event.envelope(), event.seq or 0)
-
-    def _has_typed(self, session: OnTerminal, events: list[str], failure: str | None) -> None:
-        """Write down that messages were typed to an actor, so that nobody needs to guess, or send them again."""
-        said = [Said(deliveries.KIND, deliveries.delivery(session.actor_id, each, failure)) for each in events]
-        self._record(session.group_id, said, f"that {session.actor_id} was typed a message")
-
-    def _record(self, group_id: str, facts: list[Said], what: str) -> None:
-        try:
-            groupdesk.of(self._desk, group_id).record(facts, SYSTEM)
-            self._streams.pump([group_id])
-        except BbError as error:
-            self._log.error(f"{what} in {group_id} could not be recorded: {error.message}")
-
-    def _set(self, group_id: str, sessions: list[Session]) -> None:
-        """The settings of a group have changed."""
-        interval = int(groupdesk.of(self._desk, group_id).settings()["min_interval_seconds"])
-        for session in sessions:
-            if isinstance(session, OnTerminal):
-                session.queue.min_interval_seconds = interval
-                session.schedule()
-
-    def _is_delivered(self, group_id: str, kind: str) -> bool:
-        """Active: all is delivered. Idle: messages are, notifications wait. Paused: nothing is; it is in the inbox."""
-        state = groupdesk.of(self._desk, group_id).group().state
-        return state == ACTIVE or (state != PAUSED and kind != notify.NOTIFY)
-
-    def _withdraw(self, group_id: str, data: dict[str, Any]) -> None:
-        session = self._sessions.get((group_id, str(data.get("actor_id"))))
-        if isinstance(session, OnTerminal):
-            group = groupdesk.of(self._desk, group_id)
-            post = group.spoken().post_or_none(str(data.get("event_id")))
-            if post:
-                session.has_read(post.seq)
 
     # -- small things
 

@@ -196,7 +196,7 @@ class Server:
             self._tidying = self._loop.later(TIDY, self._tidy)
 
     def _next(self) -> list[Asked]:
-        """Who is answered in this turn. What moves whole ledgers is done alone; whoever asks about a group whose index
+        """Who is answered in this turn. Some ops are done alone; whoever asks about a group whose index
         is still being made waits until it is."""
         taken: list[Asked] = []
         while self._asked and len(taken) < AT_ONCE:
@@ -309,7 +309,8 @@ class Server:
         if self._working >= MOST_BESIDE:
             asked.connection.answer(cccc.failure(TooManyWait(), is_lower=False))
         else:
-            self._do_beside(lambda: self._answer_beside(asked.op, asked.args), asked.connection.answer)
+            asked.connection.expect_leaving()
+            self._do_beside(lambda: self._answer_beside(asked), asked.connection.answer)
 
     def _do_beside(self, work: Callable[[], T], then: Callable[[T], None]) -> None:
         """Do WORK in a thread of its own, and THEN something in the loop with what has come of it.
@@ -329,12 +330,12 @@ class Server:
         self._working += 1
         threading.Thread(target=run, name="bb-op", daemon=True).start()
 
-    def _answer_beside(self, op: Op, args: dict[str, Any]) -> bytes:
-        desk = Desk(self._desk.cwd, self._desk.env)
+    def _answer_beside(self, asked: Asked) -> bytes:
+        op, desk = asked.op, Desk(self._desk.cwd, self._desk.env)
         try:
-            where, given = self._where(op, args)
+            where, given = self._where(op, asked.args)
             desk = Desk(where, self._desk.env)
-            desk.is_served = True
+            desk.is_served, desk.has_left = True, lambda: not asked.connection.is_open
             answer = op.answer(desk, _with_an_end(catalogue.bind(op, given, is_typed=True)))
             if op.streams and not isinstance(answer, dict):
                 answer = list(_bounded(answer))
@@ -377,7 +378,8 @@ class Server:
             connection.close()
 
 
-ALONE = frozenset(["attach", "group_create_from_template", "group_delete"])
+# What moves whole ledgers, or is to be told of by who is asked next.
+ALONE = frozenset(["attach", "group_create_from_template", "group_delete", "term_attach"])
 UPGRADES = frozenset(["events_stream", "term_attach"])
 MOST_BYTES = ndjson.MOST_ANSWER - 500_000  # of items; what surrounds them is not so long
 

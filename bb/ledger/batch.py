@@ -54,7 +54,7 @@ class Batch:
             if self.has_recorded:
                 self.journal.sync(self._end)
         except BaseException:
-            self._store.index.forget_cursors()  # it may have passed over what was taken back
+            self._store.index.cursors.forget()  # it may have passed over what was taken back
             raise
         finally:
             self._lock.__exit__()

@@ -12,10 +12,10 @@ import time
 from bb.coordination import redactions
 from bb.kernel import ids, jsontext
 from bb.kernel.errors import Busy
-from bb.kernel.record import Record
 from bb.ledger import disk, kinds
 from bb.ledger import line as lines
-from bb.ledger.reader import UNREAD, Damage, Reached, Reader, Unusable, growth, says_nothing
+from bb.ledger.cursors import UNREAD, Cursors, Marker
+from bb.ledger.reader import Damage, Reader, Unusable, growth, says_nothing
 from bb.ledger.sqlite import sqlite3
 
 TYPE_CHECKING = False
@@ -76,14 +76,6 @@ class Replaced(Unusable):
     """Another version of bb uses this file now. What we know is kept in memory, so that neither spoils the other's."""
 
 
-class Marker(Record):
-    """A line of ours that brought in foreign lines: those up to HEADS stand before it, FOREIGN_BEFORE in all."""
-
-    n: int
-    foreign_before: int
-    heads: dict[str, int]
-
-
 class Index:
     """The folded state of all journals of a store."""
 
@@ -94,11 +86,7 @@ class Index:
         self.is_in_memory = False
         self._found_hidden: dict[str, frozenset[str]] = {}
         self._journals: Sequence[Journal] = ()
-        self._cursors: dict[str, Reached] = {}
-        self._cursors_of: int | None = None  # the version of the file in which they were read
-        self._markers: dict[str, list[Marker]] = {}  # by writer, as of the same version
-        self.is_ahead = False  # whether a cursor has passed over lines, and is not written down
-        self.is_still = False  # whether what others do to the file meanwhile is not looked at
+        self.cursors = Cursors(self.ask)
         self._changes: dict[str, int] = {}  # by fold, how often we have changed something
         self.rebuilt = 0  # how often it had to be made anew meanwhile
         self._connection = self._open()
@@ -179,15 +167,15 @@ class Index:
 
     def lamport(self) -> int:
         """The highest Lamport time of any line read."""
-        return max((cursor.lamport for cursor in self.cursors().values()), default=0)
+        return max((cursor.lamport for cursor in self.cursors.all().values()), default=0)
 
     def heads(self) -> dict[str, int]:
         """How many lines of each writer have been read."""
-        return {writer: cursor.n for writer, cursor in self.cursors().items() if cursor.n}
+        return {writer: cursor.n for writer, cursor in self.cursors.all().items() if cursor.n}
 
     def damages(self) -> list[Damage]:
         """What is broken in the journals."""
-        found = [cursor.damage for cursor in self.cursors().values()]
+        found = [cursor.damage for cursor in self.cursors.all().values()]
         return [Damage(**jsontext.loads(damage)) for damage in found if damage is not None]
 
     def unmerged(self) -> dict[str, int]:
@@ -197,15 +185,7 @@ class Index:
 
     def markers(self, writer: str | None = None) -> list[Marker]:
         """Where the lines of WRITER, or ours, brought in others' lines, in order; the first is the empty beginning."""
-        writer = writer or self.own_writer or ""
-        self.cursors()
-        found = self._markers.get(writer)
-        if found is None:
-            query = "select heads, n, foreign_before from merged where writer = ? order by n"
-            rows = self._ask(_parsed_first, query, writer)
-            found = [Marker(0, 0, {}), *(Marker(n, before, heads) for heads, n, before in rows)]
-            self._markers[writer] = found
-        return found
+        return self.cursors.markers(writer or self.own_writer or "")
 
     def marker(self, n: int) -> Marker | None:
         """The marker in line N of ours; None when that line is none."""
@@ -215,36 +195,14 @@ class Index:
 
     def position(self, writer: str) -> Position:
         """How far the journal of WRITER has been read."""
-        return self.cursors().get(writer, UNREAD).position
-
-    def cursors(self) -> dict[str, Reached]:
-        """How far each journal has been read, by writer. They are read again when anybody may have moved one."""
-        if self.is_still and self._cursors_of is not None:
-            return self._cursors
-        ((version,),) = self._ask(list, "pragma data_version")
-        if version != self._cursors_of:
-            rows = self._ask(list, "select * from cursor order by writer")
-            self._cursors = {writer: Reached(*row) for writer, *row in rows}
-            self._markers.clear()
-            self._cursors_of, self.is_ahead = version, False
-        return self._cursors
-
-    def forget_cursors(self) -> None:
-        """What was known of them may be otherwise now."""
-        self._cursors_of = None
+        return self.cursors.all().get(writer, UNREAD).position
 
     def passes_over(self, journal: Journal) -> bool:
-        """Let the cursor pass over what was written last into JOURNAL, where that says nothing that is folded; whether
-        it does. It is written down when there is something to fold: until then, whoever else looks reads on."""
-        written, cursor = journal.written, self.cursors().get(journal.writer)
-        if written is None or cursor is None or cursor.damage or cursor.position.link != written.before:
-            return False
-        if not says_nothing(written.octets):
-            return False
-        end, link = written.end, written.end.link
-        now = Reached(end.segment, end.offset, link.n, link.lamport, link.head_digest, written.inode, None, None)
-        self._cursors[journal.writer], self.is_ahead = now, True
-        return True
+        """Whether nothing needs to be folded of what was written last into JOURNAL; then the cursor passes over it."""
+        written = journal.written
+        return (
+            written is not None and says_nothing(written.octets) and self.cursors.passes_over(journal.writer, written)
+        )
 
     def _ask(self, read: Callable[[Cursor], list[Any]], query: str, *values: str | int | None) -> list[Any]:
         """The rows of QUERY. An index that turns out to be broken is made again first."""
@@ -346,14 +304,11 @@ class Index:
 
     def version_of(self, fold: str) -> tuple[int, int, int]:
         """What is another once anything of a fold may have changed, through us or anybody else."""
-        version = self._cursors_of if self.is_still else None
-        if version is None:
-            (version,) = self._connection.execute("pragma data_version").fetchone()
-        return self.rebuilt, version, self._changes.get(fold, 0)
+        return self.rebuilt, self.cursors.version(), self._changes.get(fold, 0)
 
     def start_from(self, links: Mapping[str, Link], rows: Iterable[tuple[str, str, Any]]) -> None:
         """Begin with the states of ROWS, which the lines up to LINKS have come to, as if those had been read."""
-        self.forget_cursors()
+        self.cursors.forget()
         execute = self._connection.executemany
         at = (
             (writer, 0, 0, link.n, link.lamport, link.head_digest, None, None, None) for writer, link in links.items()
@@ -397,7 +352,7 @@ class Index:
 
     def _unread(self, journals: Sequence[Journal]) -> list[tuple[Journal, int]]:
         """The journals that have grown, and by how much. Unusable when one has shrunk or is another file now."""
-        cursors = self.cursors()
+        cursors = self.cursors.all()
         if gone := cursors.keys() - {journal.writer for journal in journals}:
             raise Unusable(f"the journal of {', '.join(sorted(gone))} is gone")
         grown = [(journal, growth(journal, cursors.get(journal.writer, UNREAD))) for journal in journals]
@@ -412,7 +367,7 @@ class Index:
         with reader:
             for journal, _ in unread:
                 reader.read(journal)
-        self.forget_cursors()
+        self.cursors.forget()
         self.folded(reader)
         for fact in reader.redacted:
             self._hide(fact)
@@ -447,7 +402,7 @@ class Index:
 
     def _opened(self, path: str) -> sqlite3.Connection:
         connection = sqlite3.connect(path, timeout=self._patience, isolation_level=None)
-        self.forget_cursors()
+        self.cursors.forget()
         try:
             self._connection = connection
             if self._version() != VERSION:
@@ -488,7 +443,7 @@ class Index:
         return int(self._connection.execute("pragma user_version").fetchone()[0])
 
     def _create(self) -> None:
-        self.forget_cursors()
+        self.cursors.forget()
         for table in TABLES:
             self._connection.execute(f"drop table if exists {table}")
         for statement in SCHEMA.split(";"):
@@ -550,7 +505,7 @@ class _Transaction:
     def __enter__(self) -> None: ...
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._index.forget_cursors()
+        self._index.cursors.forget()
         if kind is None:
             self._connection.execute("commit")
         elif self._connection.in_transaction:

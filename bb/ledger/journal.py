@@ -86,15 +86,15 @@ class Journal:
         is_last = file.st_size < SEGMENT_SIZE
         return is_last and (file.st_ino, file.st_size) == (self.written.inode, self.written.end.offset)
 
-    def segments(self) -> list[Segment]:
-        """The segments, oldest first."""
+    def segments(self, since: int = 0) -> list[Segment]:
+        """The segments, oldest first; those that begin with line SINCE or behind it."""
         if self._kept is not None:
-            return self._kept
+            return [segment for segment in self._kept if segment.first >= since] if since else self._kept
         stems = [name[: -len(SUFFIX)] for name in disk.names(self.folder) if name.endswith(SUFFIX)]
         return [
             Segment(int(stem), os.path.join(self.folder, stem + SUFFIX))
             for stem in stems
-            if len(stem) == 12 and stem.isascii() and stem.isdigit()
+            if len(stem) == 12 and stem.isascii() and stem.isdigit() and int(stem) >= since
         ]
 
     def signature(self) -> str:
@@ -131,9 +131,7 @@ class Journal:
         Ends at the first thing that is no whole line; `stuck` tells whether that is a line still being written or
         a damage.
         """
-        for segment in self.segments():
-            if start and segment.first < start.segment:
-                continue
+        for segment in self.segments(start.segment if start else 0):
             end = start.offset if start and segment.first == start.segment else 0
             for offset, block in segment.blocks(end):
                 yield segment, offset, block
@@ -141,9 +139,9 @@ class Journal:
             if end < segment.size():
                 return
 
-    def sizes(self) -> list[tuple[Segment, int]]:
-        """The segments and how long they are now."""
-        return [(segment, segment.size()) for segment in self.segments()]
+    def sizes(self, since: int) -> list[tuple[Segment, int]]:
+        """The segments that begin with line SINCE or behind it, and how long they are now."""
+        return [(segment, segment.size()) for segment in self.segments(since)]
 
     def stuck(self, position: Position, sizes: list[tuple[Segment, int]]) -> tuple[Segment, int, str] | None:
         """Where and why reading cannot go on behind POSITION, if that is more than a line being written.

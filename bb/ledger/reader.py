@@ -9,12 +9,12 @@ from __future__ import annotations
 from bb.coordination import redactions
 from bb.coordination.facts import Redacted
 from bb.kernel import ids, jsontext
-from bb.kernel.digest import NOTHING
 from bb.kernel.record import Record
 from bb.ledger import kinds
 from bb.ledger import line as lines
+from bb.ledger.cursors import UNREAD, Cursor
 from bb.ledger.journal import Position
-from bb.ledger.line import BadLine, Link, Unreadable
+from bb.ledger.line import BadLine, Unreadable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,26 +52,6 @@ class Damage(Record):
     reason: str
 
 
-class Reached(Record):
-    """How far a journal has been read: in which segment and file, up to which offset, and behind which line."""
-
-    segment: int
-    offset: int
-    n: int
-    lamport: int
-    head: str
-    inode: int | None
-    damage: str | None = None
-    seen: str | None = None  # the files in which there was nothing to read behind the damage
-
-    @property
-    def position(self) -> Position:
-        return Position(self.segment, self.offset, Link(self.n, self.lamport, self.head))
-
-
-UNREAD = Reached(0, 0, 0, 0, NOTHING, None)
-
-
 class Reader:
     """Reads journals on from their cursors and folds what they say, within one transaction."""
 
@@ -96,7 +76,7 @@ class Reader:
         cursor = self._cursor(journal.writer)
         position, inode = cursor.position, cursor.inode
         damage: Damage | None = None
-        sizes = journal.sizes()
+        sizes = journal.sizes(position.segment)
         for segment, offset, block in journal.read(position):
             position, damage = self._read_block(journal.writer, segment, offset, block, position)
             inode = segment.status().st_ino
@@ -119,9 +99,9 @@ class Reader:
             ),
         )
 
-    def _cursor(self, writer: str) -> Reached:
+    def _cursor(self, writer: str) -> Cursor:
         row = self._connection.execute("select * from cursor where writer = ?", (writer,)).fetchone()
-        return Reached(*row[1:]) if row else UNREAD
+        return Cursor(*row[1:]) if row else UNREAD
 
     def _read_block(
         self, writer: str, segment: Segment, offset: int, block: Block, position: Position
@@ -271,7 +251,7 @@ def _is_known(kind: bytes, raw: bytes) -> bool:
     return kind in ALWAYS or (kind in MARKS and raw.find(MARKS[kind], SHORTEST_HEAD) > 0)
 
 
-def growth(journal: Journal, cursor: Reached) -> int:
+def growth(journal: Journal, cursor: Cursor) -> int:
     """How many bytes JOURNAL has behind a cursor. Unusable when the cursor points into another file.
 
     None behind a damage that has been seen already, as long as the files are what they were.
@@ -279,7 +259,7 @@ def growth(journal: Journal, cursor: Reached) -> int:
     segment, offset = cursor.segment, cursor.offset
     if cursor.seen is not None and cursor.seen == journal.signature():
         return 0
-    segments = [file for file in journal.segments() if file.first >= segment]
+    segments = journal.segments(segment)
     if segment and (not segments or segments[0].first != segment):
         raise Unusable(f"a segment of {journal.writer} is gone")
     status = [file.status() for file in segments]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from bb.kernel.event import Event
     from bb.kernel.ids import Order
-    from bb.ledger.index import Marker
+    from bb.ledger.cursors import Marker
 
 
 class Places:

@@ -126,19 +126,19 @@ class Store:
     def caught_up(self) -> Index:
         """The index, having read all there is; within a batch, all there was when it was last looked."""
         if self._batch is None or not self._batch.is_current:
-            self.index.is_still = False
+            self.index.cursors.is_still = False
             self.index.catch_up(self.journals(), self.progress)
             if self._batch:
                 self._batch.is_current, self._batch.is_behind = True, False
-                self.index.is_still = True
+                self.index.cursors.is_still = True
         elif self._batch.journal and self._batch.must_fold():
             self._fold(self._batch.journal)
         return self.index
 
     def settled(self) -> Index:
         """The same, with everything written down that it has only passed over so far."""
-        if self.index.is_ahead:
-            self.index.forget_cursors()
+        if self.index.cursors.is_ahead:
+            self.index.cursors.forget()
             if self._batch:
                 self._batch.is_current = False
         return self.caught_up()
@@ -346,7 +346,7 @@ class Store:
         """From now on, every record is synced by itself."""
         self._batch = None
         if self._index is not None:
-            self._index.is_still = False
+            self._index.cursors.is_still = False
 
     def _fold(self, journal: Journal) -> None:
         """Let the index know what was just recorded, while nobody else is at it.

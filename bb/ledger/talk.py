@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from bb.coordination.redactions import Hidden
     from bb.kernel.event import Event
     from bb.ledger.course import Passed
-    from bb.ledger.index import Index, Marker
+    from bb.ledger.cursors import Marker
+    from bb.ledger.index import Index
     from bb.ledger.store import Store
 
 # what a message is, in one number

@@ -36,13 +36,14 @@ class Watch:
         seconds: float,
         *,
         every_minute: Callable[[], None],
+        is_over: Callable[[], bool],
         at_least_every: float | None = None,
     ) -> Iterator[None]:
-        """Now, and then whenever the ledger may have changed, for so many SECONDS."""
+        """Now, and then whenever the ledger may have changed, for so many SECONDS or until it IS OVER."""
         deadline = self._started + seconds
         seen, glance, beat_at, turn_at = self._look(), GLANCE, self._started + MINUTE, self._started
         yield
-        while (now := time.monotonic()) < deadline:
+        while (now := time.monotonic()) < deadline and not is_over():
             if now >= beat_at:
                 every_minute()
                 beat_at = now + MINUTE

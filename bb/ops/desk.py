@@ -59,6 +59,7 @@ class Desk:
         self.tell = tell  # somebody who watches while it takes long; None when nobody does
         self.ask = ask  # a person who can be asked a question; None when nobody is there
         self.hear = hear  # another program that has sent us something, as far as so many bytes; None when none has
+        self.has_left: Callable[[], bool] = lambda: False  # whether whoever asked has gone, and waits for no answer
         self.is_served = False  # whether it is a daemon that asks, for whoever is on its socket
         self.groups: dict[str, GroupDesk] = {}  # those that are open
         self.live: Live | None = None  # what runs; only a daemon has any

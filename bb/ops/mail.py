@@ -162,7 +162,7 @@ def wait(
     known = {message["message_id"] for message in mails.inbox(index, who, mailbox.UNREAD)} if new else set()
     life.alive(desk, who)
     watch = Watch(desk.store)
-    for _ in watch.changes(timeout, every_minute=lambda: life.alive(desk, who)):
+    for _ in watch.changes(timeout, every_minute=lambda: life.alive(desk, who), is_over=desk.has_left):
         try:
             unread = mails.inbox(desk.store.caught_up(), who, mailbox.UNREAD)
             come = list(islice((message for message in unread if message["message_id"] not in known), MOST))

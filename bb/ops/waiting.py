@@ -50,7 +50,12 @@ def in_line(desk: Desk, wanted: Wanted, seconds: int, attempt: Attempt) -> dict[
         watch = Watch(desk.store, me.folder)
         if desk.tell:
             desk.tell(f"Waiting for up to {seconds} s: {refusal.message}")
-        for _ in watch.changes(seconds, every_minute=lambda: life.alive(desk, wanted.agent), at_least_every=LOOK_AGAIN):
+        for _ in watch.changes(
+            seconds,
+            every_minute=lambda: life.alive(desk, wanted.agent),
+            is_over=desk.has_left,
+            at_least_every=LOOK_AGAIN,
+        ):
             try:
                 return attempt(me.number) | {"waited_seconds": watch.waited}
             except IN_THE_WAY as refused:

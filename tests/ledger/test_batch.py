@@ -356,14 +356,14 @@ def test_what_says_nothing_that_is_folded_is_passed_over_and_read_when_that_is_w
         heads = here.store.caught_up().heads()
     index = here.store.index
 
-    assert index.is_ahead
+    assert index.cursors.is_ahead
     assert index.ask("select n from cursor") == [(2,)], "nothing was written down for them"
     assert heads == index.heads() == {writer_of(here): 4}
     assert index.lamport() == 4
     with another(here) as other:
         assert other.inbox("bob") == ["zero", "one", "two"]
     assert here.inbox("bob") == ["zero", "one", "two"]
-    assert not index.is_ahead
+    assert not index.cursors.is_ahead
 
 
 def test_what_was_passed_over_is_in_the_inbox_of_the_next_batch(here: Place):

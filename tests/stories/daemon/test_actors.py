@@ -8,6 +8,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ if os.name == "nt":
 
 from bb.kernel import clock
 from tests.stories.daemon.actor_support import BASH, Stage, gone, is_there, zombies_of
-from tests.stories.daemon.ipc_support import Refusal, until
+from tests.stories.daemon.ipc_support import Refusal, request, until
 from tests.support import scratch
 
 
@@ -401,6 +402,17 @@ def test_ipc_8_10_the_first_client_types_and_the_next_one_when_it_has_gone(stage
         second.type("echo second$((1 + 1))\n")
         second.sees("second2")
         assert "unheard2" not in stage.tail("shell")
+
+
+def test_ipc_8_10_of_those_who_come_at_once_one_is_told_that_it_types(stage: Stage):
+    stage.bash()
+    with ExitStack() as all_of_them:
+        clients = [all_of_them.enter_context(stage.daemon.connect()) for _ in range(20)]
+        for client in clients:
+            client.sendall(request("term_attach", group_id=stage.group, actor_id="shell"))
+        answers = [json.loads(client.makefile("rb").readline()) for client in clients]
+
+    assert [answer["result"]["writer"] for answer in answers].count(True) == 1
 
 
 def test_ipc_8_10_whoever_attaches_late_sees_what_was_shown(stage: Stage):

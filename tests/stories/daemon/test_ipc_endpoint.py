@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from tests.stories.daemon.ipc_support import Daemon, Refusal, end, request, running, until
+from tests.stories.daemon.ipc_support import Daemon, Refusal, answer_of, end, request, running, until
 from tests.stories.daemon.ipc_types import checked, moment
 from tests.support import scratch
 
@@ -340,6 +340,46 @@ def test_ipc_4_1_clients_that_wait_for_long_keep_nobody_else_waiting(
     assert "amber-otter" in repr(listed)
     assert place.call("ping")
     assert time.monotonic() - began < 10
+
+
+def threads_of(place: Daemon) -> int:
+    return len(list(Path(f"/proc/{place.pid}/task").iterdir()))
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="the system does not tell how many threads there are")
+def test_ipc_4_1_nobody_waits_for_clients_that_have_left(waiting: tuple[Daemon, list[socket.socket]]) -> None:
+    place, clients = waiting
+    args = {"cwd": place.settings["repo"], "agent": "amber-otter", "timeout": 3600}
+    with ExitStack() as more:
+        for _ in range(64 - len(clients)):
+            more.enter_context(place.connect()).sendall(request("agent.wait", **args))
+        until(lambda: threads_of(place) == 65)
+        assert place.code("agent.list", cwd=args["cwd"]) == "TOO_MANY_WAIT"
+    for client in clients[1:]:
+        client.close()
+    until(lambda: threads_of(place) == 2)
+
+    clients[0].shutdown(socket.SHUT_WR)  # which only says that it will say no more
+    time.sleep(0.3)
+    sent = {"from": "user", "to": "amber-otter", "bead": "bb-1", "category": "INFO", "subject": "Come", "body": "Now."}
+    place.call("agent.send", cwd=args["cwd"], **sent)
+    assert answer_of(clients[0])["result"]["messages"][0]["subject"] == "Come"
+
+
+def test_ipc_4_1_nothing_is_reserved_for_a_client_that_has_left(waiting: tuple[Daemon, list[socket.socket]]) -> None:
+    place, _ = waiting
+    where, bead = place.settings["repo"], "bb-1"
+    place.call("agent.register", cwd=where, name="calm-crane", role="builder")
+    held = place.call("agent.reserve", cwd=where, agent="calm-crane", scope=["src"], bead=bead)
+    with place.connect() as client:
+        client.sendall(request("agent.reserve", cwd=where, agent="amber-otter", scope=["src"], bead=bead, wait=600))
+        time.sleep(0.5)
+    time.sleep(0.5)
+    place.call("agent.release", cwd=where, agent="calm-crane", scope=["src"])
+    time.sleep(0.5)
+
+    assert held["agent_id"] == "calm-crane"
+    assert place.call("agent.status", cwd=where)["reservations"] == []
 
 
 def test_ipc_3_2_clients_that_wait_for_long_do_not_keep_it_from_ending(

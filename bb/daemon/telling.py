@@ -1,0 +1,98 @@
+"""What is said in a group, on its way to the actors that run on terminals: who is to be typed what.
+
+A message is told when it is recorded, by whomever; what an actor could not be told then, it is told as soon as it runs,
+or as the group goes on. How and when it is typed is the session's affair (`daemon/session.py`, `daemon/delivery.py`).
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from bb.daemon.session import OnTerminal, Session
+from bb.groups.facts import ACTIVE, PAUSED
+from bb.ledger.talk import MAIL, NOTICE, TYPED
+from bb.messaging import chat, notify, requests
+from bb.ops import groupdesk
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from bb.daemon.streams import Streams, Told
+    from bb.kernel.event import Event
+    from bb.ops.desk import Desk
+    from bb.ops.groupdesk import GroupDesk
+
+SETTINGS, STATE = "group.settings_update", "group.set_state"
+MOST_RECALLED = 20  # messages that were sent to an actor before it ran
+
+
+class Telling:
+    """Tells the SESSIONS of a daemon what is for them."""
+
+    def __init__(self, desk: Desk, streams: Streams, sessions: Mapping[tuple[str, str], Session]) -> None:
+        self._desk = desk
+        self._streams = streams
+        self._sessions = sessions
+        self._ears: dict[str, Callable[[Told], None]] = {}
+
+    def listen(self, group: GroupDesk) -> None:
+        """Hear what is recorded in a group from now on."""
+        if group.id not in self._ears:
+            self._ears[group.id] = lambda told: self._heard(group.id, told)
+        self._streams.channel(group).overhear(self._ears[group.id])
+
+    def what_waits(self, group: GroupDesk, session: Session) -> None:
+        """Tell an actor what was sent to it, and not read, while it did not run, or the group was paused."""
+        if not isinstance(session, OnTerminal) or not _is_delivered(group, chat.MESSAGE):
+            return
+        talk, actor = group.spoken(), group.actor(session.actor_id)
+        unread = talk.newest_unread(actor.id, group.tokens(actor.id), but=NOTICE | MAIL)
+        for event in reversed(list(talk.events(islice(unread, MOST_RECALLED)))):
+            is_for_it = event.order >= tuple(actor.agent.since) and not talk.of(event.id, TYPED, actor.id)
+            if is_for_it and event.seq is not None:  # without a place, it is heard of when it gets one
+                session.tell(event.envelope(), event.seq)
+
+    def _heard(self, group_id: str, told: Told) -> None:
+        event = told.event
+        sessions = [each for each in self._sessions.values() if each.group_id == group_id]
+        if event is None or not sessions:
+            return
+        group = groupdesk.of(self._desk, group_id)
+        if event.kind == chat.READ:
+            self._withdraw(group, event.data)
+        elif event.kind == SETTINGS:
+            _set_interval(group, sessions)
+        elif event.kind == STATE:
+            for session in sessions:
+                self.what_waits(group, session)
+        elif event.kind in (chat.MESSAGE, notify.NOTIFY) and _is_delivered(group, event.kind):
+            _tell(event, told, sessions)
+
+    def _withdraw(self, group: GroupDesk, data: dict[str, Any]) -> None:
+        """An actor has read up to a message: it need not be typed what it has read."""
+        session = self._sessions.get((group.id, str(data.get("actor_id"))))
+        if isinstance(session, OnTerminal) and (post := group.spoken().post_or_none(str(data.get("event_id")))):
+            session.has_read(post.seq)
+
+
+def _tell(event: Event, told: Told, sessions: list[Session]) -> None:
+    """Mail waits in the inbox, by its sender's wish."""
+    for session in sessions if not requests.is_mail(event.data) else ():
+        if isinstance(session, OnTerminal) and told.is_for(session.actor_id):
+            session.tell(event.envelope(), told.seq)
+
+
+def _set_interval(group: GroupDesk, sessions: list[Session]) -> None:
+    interval = int(group.settings()["min_interval_seconds"])
+    for session in sessions:
+        if isinstance(session, OnTerminal):
+            session.queue.min_interval_seconds = interval
+            session.schedule()
+
+
+def _is_delivered(group: GroupDesk, kind: str) -> bool:
+    """Active: all is delivered. Idle: messages are, notifications wait. Paused: nothing is; it is in the inbox."""
+    state = group.group().state
+    return state == ACTIVE or (state != PAUSED and kind != notify.NOTIFY)
