@@ -317,7 +317,7 @@ def test_other_settings_hold_at_once(make: Make):
     assert world.told() == [("nudge", "lead", 100)]
 
     world.set(nudge_after_seconds=0)
-    world.wait(10_000)
+    world.wait(3_000)
     assert len(world.told()) == 1
 
 
@@ -360,7 +360,7 @@ def test_nothing_is_looked_at_while_nothing_can_be_due(make: Make, monkeypatch: 
     looks = []
     plain = Watch._see_to
     monkeypatch.setattr(Watch, "_see_to", lambda self, *given: looks.append(1) or plain(self, *given))
-    world.wait(100_000)
+    world.wait(3_000)
 
     assert looks == []
 
