@@ -96,7 +96,7 @@ def list_actors(
     words="actor add",
     examples=(
         "bb actor add peer-1 --runtime claude",
-        "bb actor add shell --runtime custom --command 'bash -i'",
+        "bb actor add shell --command 'bash -i'",
     ),
 )
 def add(
@@ -117,6 +117,8 @@ def add(
     group = groupdesk.of(desk, group_id)
     who = group.by(by)
     present = group.actors()
+    if command and not desk.is_served:
+        runtime = runtime or profiles.CUSTOM  # type: ignore[assignment]  # whoever types a command means no other
     how = {"runtime": runtime, "runner": runner, "command": _words(desk, command), "submit": submit}
     name, called, profile = actors.new_actor(
         actor_id=actor_id,
