@@ -270,15 +270,23 @@ class Server:
         """Wait for the disk; in which groups something was recorded. What could not be synced was not recorded."""
         recorded = {str(group_id) for each in asked for group_id in each.groups}
         for group_id, batch in batches.items():
-            try:
-                with batch:
-                    if batch.has_recorded:
-                        recorded.add(group_id)
-            except BbError as refusal:
+            if batch.has_recorded:
+                recorded.add(group_id)
+            if refusal := self._refusal_of(batch):
                 for each in asked:
                     if group_id in each.groups and each.refusal is None:
                         each.refusal = refusal
         return recorded
+
+    def _refusal_of(self, batch: Batch) -> Refusal | None:
+        """Why what a batch has recorded could not reach the disk. Whatever it was, the next ledger's turn comes."""
+        try:
+            with batch:
+                return None
+        except BbError as refusal:
+            return refusal
+        except Exception as error:
+            return self._bug("a batch", error)
 
     def _release(self, asked: Asked) -> None:
         connection = asked.connection
