@@ -107,12 +107,16 @@ def test_a_value_of_the_wrong_type_is_refused_with_the_path_to_it(repo: Scratch,
         assert answer.envelope["error"]["details"]["path"].startswith(f"$.{parameter.name}"), value
 
 
-ANYTHING: list[Any] = [True, 0, -1, 10**30, 1.5, "", " ", "\x00", "\ud7ff", "x" * 9000, "../x", [], [[]], {}, {"a": 1}]
+ANYTHING: list[Any] = [10**30, 1.5, "", "\ud7ff", "../x", [[]], {"a": 1}]
+ANYTHING_ELSE: list[Any] = [True, 0, -1, " ", "\x00", "x" * 9000, [], {}]
 
 
+@pytest.mark.parametrize("anything", [ANYTHING, pytest.param(ANYTHING_ELSE, marks=pytest.mark.long)], ids=["", "else"])
 @pytest.mark.parametrize(("op", "parameter"), JUDGED, ids=[f"{op.name} {field.name}" for op, field in JUDGED])
-def test_a_value_that_the_rules_judge_may_be_anything_and_is_never_a_bug(repo: Scratch, op: Any, parameter: Any):
-    values = [[value] for value in ANYTHING] if parameter.is_repeated else ANYTHING
+def test_a_value_that_the_rules_judge_may_be_anything_and_is_never_a_bug(
+    repo: Scratch, op: Any, parameter: Any, anything: list[Any]
+):
+    values = [[value] for value in anything] if parameter.is_repeated else anything
     known = {"actor_id": "amber-otter", "text": "Hello", "event_id": "a.1"}
     base = {field.name: known[field.name] for field in op.parameters if field.name in known}
 

@@ -141,13 +141,15 @@ SETTINGS = {
 }
 
 
+TAILS = [[], ["--agent=amber-otter", "--json"]]
+OTHER_TAILS = [["--json"], ["--agent", "amber-otter"]]
+
+
+@pytest.mark.parametrize("tails", [TAILS, pytest.param(OTHER_TAILS, marks=pytest.mark.long)], ids=["", "other"])
 @pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
-def test_the_environment_means_the_same_to_both(repo: Scratch, verb: list[str]):
+def test_the_environment_means_the_same_to_both(repo: Scratch, verb: list[str], tails: list[list[str]]):
     calls = [
-        Call([*verb, *tail], {name: value})
-        for name, values in SETTINGS.items()
-        for value in values
-        for tail in ([], ["--json"], ["--agent", "amber-otter"], ["--agent=amber-otter", "--json"])
+        Call([*verb, *tail], {name: value}) for name, values in SETTINGS.items() for value in values for tail in tails
     ]
 
     assert_alike(repo, calls)
