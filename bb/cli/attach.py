@@ -79,7 +79,7 @@ def _request(actor: str | None, group: str | None, *, read_only: bool) -> dict[s
 def _greeting(name: str, *, is_writer: bool, read_only: bool) -> str:
     if read_only:
         return f"Watching {name}. Ctrl-\\, Ctrl-C or q ends it."
-    others = "" if is_writer else " Somebody else types: until they leave, you only watch."
+    others = "" if is_writer else " Somebody else types: you only watch, until they leave; then your keys count."
     return f"Attached to {name}.{others} Ctrl-\\ detaches."
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 FILED = ("ci.check",)
 # Which actors run is known to the daemon that runs them: it is in the answers, or one of them stops because of these.
 ABOUT_RUNNING = frozenset(["groups", "group_show", "actor_list", "actor_update", "actor_remove", "group_delete"])
+SAYS_WHAT_TO_GIVE = "pass "
 POURED = "blob.get"  # as bytes, which are no text
 
 
@@ -52,11 +53,24 @@ def perform(
             else:
                 say.success(op.words, answer, as_json=as_json)
             at.sync_later()
+        except BbError as error:
+            error.hint = error.hint if is_typed else _as_typed(error.hint, op)
+            raise
         finally:
             at.close()
         return status
 
     return guarded(op.words, call, as_json=as_json)
+
+
+def _as_typed(hint: str | None, op: Op) -> str | None:
+    """A hint that says what to pass, with the names that are typed instead of those that requests have."""
+    if hint is None or not hint.startswith(SAYS_WHAT_TO_GIVE):
+        return hint
+    names = {each.name: each.kind.metavar if each.is_argument else each.option for each in op.parameters}
+    return " ".join(
+        names.get(word.rstrip(",;:"), word.rstrip(",;:")) + word[len(word.rstrip(",;:")) :] for word in hint.split(" ")
+    )
 
 
 def _answer(op: Op, at: Desk, arguments: Mapping[str, Any]) -> Any:

@@ -28,7 +28,7 @@ ACK, NOTICE_ACK = "bb chat ack", "bb chat notify-ack"
 MOST_CHARS = 32_000  # of one message; the rest is in the inbox
 MOST_TOGETHER = 64_000  # characters of several messages typed at once
 MOST_WAITING = 500  # messages; older ones are left in the inbox
-MOST_REMEMBERED = 10_000  # ids
+MOST_REMEMBERED = 1000  # ids of messages that were given out
 QUOTE, LINE = 100, 300  # characters of a quotation, and of anything else that is to be on one line
 SEVERAL = 20  # attachments or references that are listed
 
@@ -76,7 +76,7 @@ def _message(event: Mapping[str, Any], data: Mapping[str, Any]) -> Iterator[str]
 def _notice(event: Mapping[str, Any], data: Mapping[str, Any]) -> Iterator[str]:
     title, urgency = _line(data.get("title")), data.get("priority")
     kind = _line(data.get("kind")) or "info"
-    yield f"notice {_line(event.get('id'))} ({kind})" + (f": {title}" if title else "")
+    yield f"notice {_line(event.get('id'))}, {kind}" + (f": {title}" if title else "")
     if urgency in ("high", "urgent"):
         yield f"IMPORTANT: this is {urgency}"
     if data.get("requires_ack") is True:
@@ -102,7 +102,7 @@ def _described(thing: Mapping[str, Any]) -> str:
     more = [_line(thing.get("title")), _line(thing.get("mime_type"))]
     if isinstance(size, int) and not isinstance(size, bool):
         more.append(f"{size} bytes")
-    return where + (f" ({', '.join(filter(None, more))})" if any(more) else "")
+    return ", ".join([where, *filter(None, more)])
 
 
 def _body(text: str) -> Iterator[str]:
@@ -244,12 +244,19 @@ class Queue:
             self._left_out += 1
         return True
 
+    def leave_out(self, count: int) -> None:
+        """So many messages were too many to be typed; the program is told so."""
+        self._left_out += count
+
     def withdraw(self, event: str) -> bool:
         """Nobody needs to be told of EVENT any more, as it was read; whether it was still waiting."""
         return self._waiting.pop(event, None) is not None
 
     def __len__(self) -> int:
         return len(self._waiting)
+
+    def __contains__(self, event: str) -> bool:
+        return event in self._waiting
 
     @property
     def is_held(self) -> bool:

@@ -45,8 +45,8 @@ OBSERVABILITY = "observability.json"
 EXITED = "x.bb.exited"
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 PREAMBLE = (
-    "[bb] You are {actor}, {role} of the group “{title}”. Messages for you are typed here. `bb chat send` says "
-    "something, `bb chat reply EVENT` answers, `bb chat inbox` shows what you have not read, `bb --help` has the rest."
+    "[bb] You are {actor}, {role} of the group “{title}”. Messages for you are typed here. To say something: bb chat "
+    "send TEXT. To answer: bb chat reply EVENT TEXT. What you have not read: bb chat inbox. All the rest: bb --help"
 )
 
 
@@ -88,7 +88,7 @@ class House:
         self._sessions[group.id, actor.id] = session
         self._log.info(f"started {actor.id} of {group.id}")
         self._telling.listen(group)
-        self._loop.soon(lambda: self._telling.what_waits(group, session))
+        self._loop.soon(lambda: self._telling.resume(group, session))
         self.when_started(group)
 
     def stop(self, group_id: str, actor_id: str) -> bool:
@@ -257,7 +257,8 @@ class House:
 
     def _has_typed(self, session: OnTerminal, events: list[str], failure: str | None) -> None:
         """Write down that messages were typed to an actor, so that nobody needs to guess, or send them again."""
-        said = [Said(deliveries.KIND, deliveries.delivery(session.actor_id, each, failure)) for each in events]
+        state = deliveries.FAILED if failure else deliveries.ACCEPTED
+        said = [Said(deliveries.KIND, deliveries.delivery(session.actor_id, each, state, failure)) for each in events]
         self._record(session.group_id, said, f"that {session.actor_id} was typed a message")
 
     def _record(self, group_id: str, facts: list[Said], what: str) -> None:

@@ -88,7 +88,8 @@ class Recent:
         if event.kind == chat.MESSAGE:
             self._said(told, event, actors)
         elif event.kind == chat.ACK:
-            self._acked.setdefault(str(event.data.get("event_id")), set()).add(event.by)
+            if (asked := str(event.data.get("event_id"))) in self._asking:
+                self._acked.setdefault(asked, set()).add(event.by)
         elif event.kind == REDACTED:
             self._asking.pop(str(event.data.get("event_id")), None)
 

@@ -222,7 +222,9 @@ class Server:
             self._warming[group_id].append(asked)
             return True
         known = knowns.read(knowns.home(self._desk.env), group_id)
-        if known is None or knowns.size(known) < LARGE:
+        if known is None:
+            return False
+        if knowns.size(known) < LARGE:
             self._warm.add(group_id)
             return False
         self._warming[group_id] = [asked]

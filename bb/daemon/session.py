@@ -94,6 +94,7 @@ class OnTerminal(Session):
         self.queue = delivery.Queue(self.started_at)
         self.places: dict[str, int] = {}  # of messages that wait, in the course
         self.is_stopping = False
+        self._is_held = True  # whether nothing is to be typed for now
         self._typed_at = self.started_at - ECHO
         self._submit = profile.submit
         self._loop = loop
@@ -173,6 +174,8 @@ class OnTerminal(Session):
         """Let a message wait until it can be typed."""
         if self.queue.add(str(event["id"]), delivery.rendered(event)):
             self.places[str(event["id"])] = seq
+            if len(self.places) > 2 * len(self.queue) + delivery.MOST_WAITING:  # some were too many to wait
+                self.places = {event: place for event, place in self.places.items() if event in self.queue}
             self.schedule()
 
     def has_read(self, seq: int) -> None:
@@ -188,13 +191,23 @@ class OnTerminal(Session):
     def last_lines(self, count: int) -> str:
         return "\n".join(self.terminal.transcript.tail(count * WIDTH).splitlines()[-count:])
 
+    def hold(self, *, is_held: bool) -> bool:
+        """Let what waits go on waiting, or no longer; whether that is another thing than before."""
+        is_other, self._is_held = self._is_held != is_held, is_held
+        self.schedule()
+        return is_other
+
     def schedule(self) -> None:
         """Type what waits as soon as that may be."""
         now = self._now()
         at = self.queue.next_at(now)
         if self._timer:
             self._timer.cancel()
-        self._timer = None if at is None or self.is_stopping else self._loop.later(max(at - now, 0) / 1000, self._type)
+        self._timer = (
+            None
+            if at is None or self.is_stopping or self._is_held
+            else self._loop.later(max(at - now, 0) / 1000, self._type)
+        )
 
     def _type(self) -> None:
         self._timer = None

@@ -10,22 +10,24 @@ from itertools import islice
 
 from bb.daemon.session import OnTerminal, Session
 from bb.groups.facts import ACTIVE, PAUSED
-from bb.ledger.talk import MAIL, NOTICE, TYPED
+from bb.ledger.talk import CLAIMED, MAIL, NOTICE, TYPED
 from bb.messaging import chat, notify, requests
 from bb.ops import groupdesk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
 
     from bb.daemon.streams import Streams, Told
     from bb.kernel.event import Event
+    from bb.ledger.talk import Post, Talk
     from bb.ops.desk import Desk
     from bb.ops.groupdesk import GroupDesk
 
 SETTINGS, STATE = "group.settings_update", "group.set_state"
 MOST_RECALLED = 20  # messages that were sent to an actor before it ran
+MOST_LOOKED_AT = 500
 
 
 class Telling:
@@ -43,16 +45,23 @@ class Telling:
             self._ears[group.id] = lambda told: self._heard(group.id, told)
         self._streams.channel(group).overhear(self._ears[group.id])
 
-    def what_waits(self, group: GroupDesk, session: Session) -> None:
-        """Tell an actor what was sent to it, and not read, while it did not run, or the group was paused."""
-        if not isinstance(session, OnTerminal) or not _is_delivered(group, chat.MESSAGE):
+    def resume(self, group: GroupDesk, session: Session) -> None:
+        """The group has begun to go on, or to rest, or the actor to run: let it wait, or be told what waits for it."""
+        if not isinstance(session, OnTerminal):
             return
+        is_paused = not _is_delivered(group, chat.MESSAGE)
+        if session.hold(is_held=is_paused) and not is_paused:
+            self._tell_what_waits(group, session)
+
+    def _tell_what_waits(self, group: GroupDesk, session: OnTerminal) -> None:
+        """Tell an actor what was sent to it, and not read, while it did not run, or the group was paused."""
         talk, actor = group.spoken(), group.actor(session.actor_id)
-        unread = talk.newest_unread(actor.id, group.tokens(actor.id), but=NOTICE | MAIL)
-        for event in reversed(list(talk.events(islice(unread, MOST_RECALLED)))):
-            is_for_it = event.order >= tuple(actor.agent.since) and not talk.of(event.id, TYPED, actor.id)
-            if is_for_it and event.seq is not None:  # without a place, it is heard of when it gets one
-                session.tell(event.envelope(), event.seq)
+        unread = islice(talk.newest_unread(actor.id, group.tokens(actor.id), but=NOTICE), MOST_LOOKED_AT)
+        events = talk.events(_untold(talk, unread, actor.id))
+        waiting = [event for event in events if event.order >= tuple(actor.agent.since)]
+        session.queue.leave_out(len(waiting[MOST_RECALLED:]))
+        for event in reversed(waiting[:MOST_RECALLED]):
+            session.tell(event.envelope(), event.seq or 0)
 
     def _heard(self, group_id: str, told: Told) -> None:
         event = told.event
@@ -66,7 +75,7 @@ class Telling:
             _set_interval(group, sessions)
         elif event.kind == STATE:
             for session in sessions:
-                self.what_waits(group, session)
+                self.resume(group, session)
         elif event.kind in (chat.MESSAGE, notify.NOTIFY) and _is_delivered(group, event.kind):
             _tell(event, told, sessions)
 
@@ -75,6 +84,20 @@ class Telling:
         session = self._sessions.get((group.id, str(data.get("actor_id"))))
         if isinstance(session, OnTerminal) and (post := group.spoken().post_or_none(str(data.get("event_id")))):
             session.has_read(post.seq)
+
+
+def _untold(talk: Talk, posts: Iterable[Post], actor: str) -> Iterator[Post]:
+    """Of messages, the last first, those that an actor is still to be typed: back to one that was typed to it. What is
+    older had its turn. Mail is only if somebody has asked for that, wherever it stands."""
+    is_older = False
+    for post in posts:
+        if talk.of(post.event_id, TYPED, actor):
+            is_older = is_older or not post.flags & MAIL
+        elif post.flags & MAIL:
+            if talk.of(post.event_id, CLAIMED, actor):
+                yield post
+        elif not is_older and post.place is not None:  # without a place, it is heard of when it gets one
+            yield post
 
 
 def _tell(event: Event, told: Told, sessions: list[Session]) -> None:

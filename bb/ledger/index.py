@@ -211,7 +211,7 @@ class Index:
         except (sqlite3.DatabaseError, ValueError) as error:
             if self._connection.in_transaction:
                 raise
-            self._start_over(sqlite3.DatabaseError(str(error)))
+            self.start_over(sqlite3.DatabaseError(str(error)))
             self.catch_up(self._journals)
             return read(self._connection.execute(query, values))
 
@@ -273,7 +273,7 @@ class Index:
         except Unusable:
             self.rebuild(journals, progress)
         except (sqlite3.DatabaseError, ValueError) as error:
-            self._start_over(sqlite3.DatabaseError(str(error)))
+            self.start_over(sqlite3.DatabaseError(str(error)))
             self._catch_up(journals, progress)
 
     def read_on(self, journal: Journal) -> None:
@@ -332,7 +332,7 @@ class Index:
                     self._create()  # now it is known what is hidden
                     self._read(journals, progress)
         except sqlite3.DatabaseError as error:
-            self._start_over(error)
+            self.start_over(error)
             self._catch_up(journals, progress)
 
     def _catch_up(self, journals: Sequence[Journal], progress: Progress | None) -> None:
@@ -450,7 +450,7 @@ class Index:
             self._connection.execute(statement)
         self._connection.execute(f"pragma user_version = {VERSION}")
 
-    def _start_over(self, error: sqlite3.DatabaseError) -> None:
+    def start_over(self, error: sqlite3.DatabaseError) -> None:
         """Put a broken index aside and open a new one; one that cannot be written is replaced by one in memory."""
         self._refuse_to_wait(error)
         self.rebuilt += 1
@@ -506,10 +506,12 @@ class _Transaction:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._index.cursors.forget()
-        if kind is None:
-            self._connection.execute("commit")
-        elif self._connection.in_transaction:
-            self._connection.execute("rollback")
+        try:
+            if kind is None:
+                self._connection.execute("commit")
+        finally:  # where the disk is full, the commit itself may fail
+            if self._connection.in_transaction:
+                self._connection.execute("rollback")
 
 
 def _set_aside(path: str) -> None:

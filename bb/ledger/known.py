@@ -177,6 +177,18 @@ def of_ledger(home: str, common: str) -> Known | None:
     return next((known for known in everything(home) if known.common == common), None)
 
 
+def of_directory(home: str, path: str) -> Known | None:
+    """The group without a repository that has the directory which PATH lies in."""
+    found = [
+        (len(root), known)
+        for known in everything(home)
+        if known.common == own_ledger(home, known.group_id)
+        for root in known.scopes.values()
+        if os.path.join(path, "").startswith(os.path.join(root, ""))
+    ]
+    return max(found, key=lambda each: each[0])[1] if found else None
+
+
 def lock(home: str) -> Lock:
     """Held while it is decided which group a directory belongs to."""
     disk.make_folder(os.path.join(home, GROUPS))

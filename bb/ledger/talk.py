@@ -14,6 +14,7 @@ from bb.kernel import ids, jsontext
 from bb.kernel.record import Record
 from bb.ledger import line as lines
 from bb.ledger.course import START, Course, Lines, Spot, unaccounted
+from bb.ledger.sqlite import sqlite3
 from bb.ledger.store import readable
 from bb.messaging import deliveries, recipients
 from bb.messaging.principals import SYSTEM
@@ -41,7 +42,8 @@ FLOATING = 1 << 50  # behind every place in the course
 GESTURES = ("chat.read", "mail.read")  # these say something about places
 MOST_AT_ONCE = 50_000  # lines in one transaction
 
-ACK, REPLY, REACTION, CANCELLED, TYPED = "ack", "reply", "reaction", "cancelled", "typed"
+ACK, REPLY, REACTION, CANCELLED = "ack", "reply", "reaction", "cancelled"
+CLAIMED, TYPED = "claimed", "typed"  # somebody wants an actor to be typed it; it was
 FIRST, AGAIN = "first", "again"  # of a message that was recorded a second time: the name it had, the name it has
 
 
@@ -92,7 +94,15 @@ class Talk:
     # -- keeping up
 
     def catch_up(self) -> None:
-        """Read what the course has gained."""
+        """Read what the course has gained; where the index cannot be written any more, into one in memory."""
+        try:
+            self._catch_up()
+        except sqlite3.DatabaseError as error:
+            self._rows = _Rows()
+            self._index.start_over(error)
+            self._catch_up()
+
+    def _catch_up(self) -> None:
         self._store.settled()
         while self._read_on():
             pass
@@ -210,8 +220,9 @@ class Talk:
         self._rows.say(data["source_event_id"], CANCELLED, by, passed.seq)
 
     def _delivered(self, passed: Passed, by: str, data: dict[str, Any], ts: str) -> None:  # noqa: ARG002
-        if by == SYSTEM and data["state"] == deliveries.ACCEPTED:
-            self._rows.say(data["source_event_id"], TYPED, str(data["actor_id"]), passed.seq)
+        what = {deliveries.ACCEPTED: TYPED, deliveries.CLAIMED: CLAIMED}.get(data["state"])
+        if by == SYSTEM and what:
+            self._rows.say(data["source_event_id"], what, str(data["actor_id"]), passed.seq)
 
     def _read(self, passed: Passed, by: str, data: dict[str, Any], ts: str) -> None:  # noqa: ARG002
         """Somebody has read up to a message: in the order of the clone where it was said."""

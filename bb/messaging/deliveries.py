@@ -1,7 +1,7 @@
 """What was typed to whom: a message's way into the program of an actor, as far as the daemon can tell.
 
-    waits ──typed, and submitted──> accepted
-      └──typed in part, before the program ended──> failed
+    waits ──(asked for: claimed)──typed, and submitted──> accepted
+                                  └──typed in part, before the program ended──> failed
 
 Accepted says that the program was given it, and not that anybody understood it: to acknowledge is the actor's. The kind
 is that of the later clients of CCCC. Only the daemon says it, and one that is accepted is typed no second time.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 KIND = "runtime.delivery"
 ACCEPTED, FAILED = "accepted", "failed"
-CLAIMED = "claimed"  # what a client that asks for a delivery is told while it waits
+CLAIMED = "claimed"  # somebody has asked for it
 
 
 class MissingActorIds(Usage):
@@ -34,13 +34,13 @@ class MissingActorIds(Usage):
     hint = "pass actor_ids, one or more of those the message is for"
 
 
-def delivery(actor_id: str, event_id: str, failure: str | None = None) -> dict[str, Any]:
+def delivery(actor_id: str, event_id: str, state: str, failure: str | None = None) -> dict[str, Any]:
     """What a `runtime.delivery` says; one message to one actor has one id of delivery, however often it is tried."""
     return {
         "actor_id": actor_id,
         "source_event_id": event_id,
         "delivery_id": f"delivery:{actor_id}:{event_id}",
-        "state": FAILED if failure else ACCEPTED,
+        "state": state,
         "transport": "pty",
         **({"reason": failure} if failure else {}),
     }

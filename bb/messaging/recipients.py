@@ -36,7 +36,7 @@ class NoEnabledRecipients(Refused):
     """Nobody whom that is meant for is enabled."""
 
     code = "NO_ENABLED_RECIPIENTS"
-    hint = "enable one of them, or send to @all or user"
+    hint = "start one of them with `bb actor start`, or send to @all or user"
 
 
 class Member(Record):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from bb.ledger.talk import TYPED
 from bb.messaging import deliveries
 from bb.messaging.acks import EventNotFound
+from bb.messaging.facts import Said
+from bb.messaging.principals import SYSTEM
 from bb.ops import groupdesk, live
 from bb.ops.catalogue import op
 from bb.ops.chat import EventId, event_of
@@ -43,5 +45,7 @@ def message_deliver(
     wanted = deliveries.may_deliver(by=group.by(by), event=event, actor_ids=actor_ids, roles=group.roles())
     left = [actor for actor in wanted if not group.spoken().of(event.id, TYPED, actor)]
     live.of(desk).deliver(group, event, left)
+    claims = [deliveries.delivery(actor, event.id, deliveries.CLAIMED) for actor in left]
+    group.record([Said(deliveries.KIND, claim) for claim in claims], SYSTEM)
     state = deliveries.CLAIMED if left else deliveries.ACCEPTED
     return {"event": group.shown(event), "actor_ids": wanted, "delivery_state": state}

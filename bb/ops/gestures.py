@@ -9,10 +9,11 @@ from bb.kernel.errors import Usage
 from bb.ledger.talk import ACK
 from bb.messaging import acks, notify
 from bb.messaging.facts import Acked, Said
+from bb.messaging.principals import SYSTEM, USER
 from bb.ops import groupdesk
 from bb.ops.actor import MissingActorId
 from bb.ops.catalogue import op
-from bb.ops.chat import Anything, EventId, MissingEventId, Priority, Text, event_of, message
+from bb.ops.chat import Anything, EventId, MissingEventId, Text, event_of, message
 from bb.ops.params import ActorId, By, GroupId, Word
 
 TYPE_CHECKING = False
@@ -26,6 +27,12 @@ if TYPE_CHECKING:
 
 class Kind(Word):
     """What kind of notification it is, in one word; info unless given."""
+
+
+class Urgency(Word):
+    """low, normal, high or urgent."""
+
+    offered = notify.PRIORITIES
 
 
 class Line(Word):
@@ -98,7 +105,7 @@ def system_notify(
     *,
     title: Line | None = None,
     kind: Kind | None = None,
-    priority: Priority | None = None,
+    priority: Urgency | None = None,
     target_actor_id: ActorId | None = None,
     requires_ack: bool = False,
     context: Anything | None = None,
@@ -108,7 +115,7 @@ def system_notify(
 ) -> dict[str, Any]:
     """Tell an actor, or everybody, of something that is no conversation."""
     group = groupdesk.of(desk, group_id)
-    who = group.by(by, "system")
+    who = group.by(by, SYSTEM if desk.is_served else USER)
     data = notify.compose(
         members=group.members(),
         by=who,

@@ -14,7 +14,7 @@ from bb.groups.facts import (
     StateSet,
 )
 from bb.groups.profiles import HEADLESS
-from bb.kernel.errors import NotFound, Refused, Usage
+from bb.kernel.errors import BbError, NotFound, Refused, Usage
 from bb.kernel.show import has_control
 from bb.ledger import known as knowns
 from bb.ops import groupdesk, live, running, scoping
@@ -312,10 +312,17 @@ def start(desk: Desk, *, group_id: GroupId | None = None, by: By | None = None) 
     who = group.by(by)
     group.check("group.start", who)
     _refuse_without_directory(group, group.group())
-    started = [actor.id for actor in group.actors()]
+    started, failed = [], {}
     for actor in group.actors():
-        live.of(desk).start(group, actor)
+        try:
+            live.of(desk).start(group, actor)
+            started.append(actor.id)
+        except BbError as refusal:
+            failed[actor.id] = refusal.message
     events = group.record([*map(Started, started), GroupStarted(who, started)], who)
+    if failed:
+        why = "; ".join(f"{name}: {message}" for name, message in failed.items())
+        raise GroupStartFailed(f"{', '.join(failed)} could not be started: {why}", started=started, failed=failed)
     return {"group_id": group.id, "started": started, "forced_headless": [], "event": events[-1]}
 
 

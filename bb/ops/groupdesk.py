@@ -5,6 +5,8 @@ On a socket a group is named; at a terminal it is the one of the repository one 
 
 from __future__ import annotations
 
+import os
+
 from bb.coordination import roster
 from bb.groups import actors, context, group, permissions, profiles, settings
 from bb.kernel import clock, ids, jsontext, tokens
@@ -13,6 +15,8 @@ from bb.kernel.record import Record
 from bb.ledger import course, kinds
 from bb.ledger import known as knowns
 from bb.ledger.known import GroupNotFound, Known
+from bb.ledger.place import NotARepository
+from bb.ledger.store import NotInitialized
 from bb.ledger.talk import Talk
 from bb.messaging import principals, recipients
 from bb.messaging.recipients import Member
@@ -309,9 +313,15 @@ def _opened(desk: Desk, known: Known) -> GroupDesk:
 
 
 def _here(desk: Desk) -> GroupDesk:
-    """The group of the repository we are in, known to the daemon or not."""
-    store = desk.store
-    store.must_exist()
+    """The group of the repository we are in, known to the daemon or not; or of the directory, where that is none."""
+    try:
+        store = desk.store
+        store.must_exist()
+    except (NotARepository, NotInitialized):
+        known = knowns.of_directory(knowns.home(desk.env), os.path.realpath(desk.cwd))
+        if known is None:
+            raise
+        return _opened(desk, known)
     known = knowns.of_ledger(knowns.home(desk.env), desk.place.common)
     if known is None:
         scope = knowns.scope_key(store.clone.repo, "")

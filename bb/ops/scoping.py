@@ -181,7 +181,9 @@ def _owner(home: str, found: Directory) -> Known | None:
             return known
         if known.scopes.get(found.key) == found.root:
             return known
-    return None
+    # It may be a repository only since it was attached.
+    earlier = knowns.of_directory(home, found.root) if found.place else None
+    return earlier if earlier and found.root in earlier.scopes.values() else None
 
 
 def _begun(desk: Desk, home: str, found: Directory, by: Any) -> GroupDesk:

@@ -40,7 +40,7 @@ class MissingTemplate(Usage):
     """The request has no template."""
 
     code = "MISSING_TEMPLATE"
-    hint = "pass template, as `group_template_export` makes it"
+    hint = "pass template, as `bb group template-export` makes it"
 
 
 class InvalidTitle(Usage):

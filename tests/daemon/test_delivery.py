@@ -70,10 +70,10 @@ def test_everything_around_the_text_has_a_line():
         f"[bb] message {EVENT} from ada to bo1",
         "[bb] forwarded: it is message e1 of group g1",
         f"[bb] in reply to {'b' * 12}.3: “Is it done?”",
-        "[bb] attachment: state/blobs/abc_log.txt (log.txt, text/plain, 12 bytes)",
+        "[bb] attachment: state/blobs/abc_log.txt, log.txt, text/plain, 12 bytes",
         "[bb] attachment: b",
         "[bb] reference: https://example.invalid/x",
-        "[bb] reference: T001 (Parser)",
+        "[bb] reference: T001, Parser",
         "Yes.",
     ]
 
@@ -91,11 +91,11 @@ def test_long_lists_and_long_lines_are_cut():
 
 def test_what_a_notice_says():
     assert rendered(notice(kind="nudge", title="Unread", message="Three messages wait.")) == (
-        f"[bb] notice {EVENT} (nudge): Unread\nThree messages wait."
+        f"[bb] notice {EVENT}, nudge: Unread\nThree messages wait."
     )
     urgent = rendered(notice(priority="urgent", requires_ack=True)).splitlines()
     assert urgent == [
-        f"[bb] notice {EVENT} (info)",
+        f"[bb] notice {EVENT}, info",
         "[bb] IMPORTANT: this is urgent",
         f"[bb] IMPORTANT: confirm that you have seen it: bb chat notify-ack {EVENT}",
     ]

@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 from bb.coordination.facts import Redacted
 from bb.kernel.clock import SECOND
 from bb.ledger import redacting, repair, talk
+from bb.ledger.index import Index
 from bb.ledger.journal import Journal
+from bb.ledger.sqlite import sqlite3
 from bb.ledger.talk import ACK, ATTENTION, CANCELLED, MAIL, NOTICE, REACTION, REPLY, REQUEST
 from bb.messaging import acks
 from tests.ledger.course_support import Place, another, clones, writer_of
@@ -762,3 +764,25 @@ def test_a_line_that_is_gone_is_no_message(here: Place):
 
     assert list(here.talk.events(posts)) == []
     assert Journal(here.store.path, writer_of(here)).line(1) is None
+
+
+@pytest.mark.parametrize("call", ["ask_many", "ask"])
+def test_what_was_said_can_be_read_although_the_index_cannot_be_written_any_more(
+    here: Place, monkeypatch: pytest.MonkeyPatch, call: str
+):
+    here.say("before")
+    assert here.inbox("bob") == ["before"]
+    here.say("after")
+    plain, path = getattr(Index, call), here.store.index.path
+
+    def failing(index: Index, query: str, *given: Any) -> Any:
+        if "insert" in query and not index.is_in_memory:
+            raise sqlite3.OperationalError("database or disk is full")
+        return plain(index, query, *given)
+
+    monkeypatch.setattr(Index, call, failing)
+
+    assert here.inbox("bob") == ["before", "after"]
+    assert here.store.index.is_in_memory
+    assert here.store.index.path == path
+    assert here.inbox("bob") == ["before", "after"]

@@ -102,6 +102,17 @@ def test_what_cannot_be_started_is_refused_and_is_not_running(stage: Stage, comm
     assert stage.events("actor.start") == []
 
 
+def test_one_that_cannot_be_started_keeps_none_of_its_group_from_running(stage: Stage):
+    for name, command in (("one", ["cat"]), ("wrong", ["no-such-program-anywhere"]), ("two", ["cat"])):
+        stage.call("actor_add", actor_id=name, runtime="custom", runner="pty", command=command)
+
+    with pytest.raises(Refusal, match="wrong could not be started") as refused:
+        stage.call("group_start")
+    assert refused.value.code == "group_start_failed"
+    assert [actor["running"] for actor in stage.call("actor_list")["actors"]] == [True, False, True]
+    assert [event["data"]["actor_id"] for event in stage.events("actor.start")] == ["one", "two"]
+
+
 def test_a_group_without_a_directory_runs_nothing_on_a_terminal(stage: Stage):
     group = stage.daemon.call("group_create", title="Empty")["group_id"]
     stage.call("actor_add", group_id=group, actor_id="peer", runtime="custom", runner="pty", command=BASH)
@@ -321,14 +332,56 @@ def test_what_waited_when_the_daemon_was_killed_is_typed_to_who_comes_back(stage
     assert heard.text.count("first") == 1
 
 
-def test_of_much_that_waits_the_last_is_typed(stage: Stage):
+def test_of_much_that_waits_the_last_is_typed_and_how_much_it_was(stage: Stage):
     heard = stage.listener("peer", is_started=False)
     for number in range(30):
         stage.send(f"saying-{number}.", to="peer")
     stage.start("peer")
-    heard.until("saying-29.")
+    heard.until("saying-29.\r")
+    until(lambda: len(deliveries(stage)) == 20, "all deliveries")
+    stage.call("group_set_state", state="paused")
+    stage.call("group_set_state", state="active")
+    stage.send("anew", to="peer")
+    heard.until("anew\r")
 
     assert [number for number in range(30) if f"saying-{number}." in heard.text] == list(range(10, 30))
+    assert heard.text.count("10 earlier messages were too many to be typed") == 1
+
+
+def test_what_waits_to_be_typed_goes_on_waiting_while_the_group_is_paused(stage: Stage):
+    stage.call("group_settings_update", patch={"min_interval_seconds": 3})
+    heard = stage.listener("peer")
+    stage.send("first", to="peer")
+    heard.until("first\r")
+    stage.send("second", to="peer")
+    stage.call("group_set_state", state="paused")
+    time.sleep(4)
+    assert "second" not in heard.text
+
+    stage.call("group_set_state", state="active")
+    heard.until("second\r")
+    assert heard.text.count("second") == 1
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_what_was_to_be_delivered_is_although_its_program_was_started_anew(stage: Stage, is_killed: bool):
+    stage.call("group_settings_update", patch={"min_interval_seconds": 3600})
+    heard = stage.listener("peer")
+    mail = stage.send("by mail", to="peer", message_mode="mail")
+    stage.send("first", to="peer")
+    heard.until("first\r")
+    stage.call("message_deliver", source_event_id=mail, actor_ids=["peer"])
+    time.sleep(0.3)
+    assert "by mail" not in heard.text
+    if is_killed:
+        stage.daemon.kill()
+        stage.daemon.start()
+    else:
+        stage.call("actor_restart", actor_id="peer")
+
+    heard.until("by mail\r")
+    until(lambda: ("peer", mail, "accepted") in deliveries(stage), "the delivery")
+    assert heard.text.count("first") == 1
 
 
 def test_mail_is_typed_where_its_sender_wants_that_after_all(stage: Stage):

@@ -282,7 +282,7 @@ def test_what_ones_own_terminal_answers_to_an_old_question_is_not_typed(open_ter
 def test_only_the_first_types_and_the_others_know_it(open_terminal: Any, echo: Quick):
     first = open_terminal(rows=30, cols=90).attached()
     second = open_terminal(rows=10, cols=40).attached()
-    assert b"Somebody else types: until they leave, you only watch." in second.shown
+    assert b"Somebody else types: you only watch, until they leave; then your keys count." in second.shown
     assert b"Somebody else" not in first.shown
 
     second.type(b"unheard")

@@ -102,7 +102,7 @@ def test_a_notice_is_read_and_acknowledged(repo: Quick):
 
     shown = repo.bb("chat", "inbox", BB_AGENT="cobalt").out
     (event,) = said(repo, "inbox", BB_AGENT="cobalt")["messages"]
-    assert f"system -> cobalt, urgent, to be acknowledged: Build failed  [{event['id']}]" in shown
+    assert f"user -> cobalt, urgent, to be acknowledged: Build failed  [{event['id']}]" in shown
     assert "    See the log." in shown
     assert repo.bb("chat", "notify-ack", event["id"], BB_AGENT="cobalt").out == "Acknowledged\n"
     assert repo.bb("chat", "notify-ack", event["id"], BB_AGENT="cobalt").out == "It was acknowledged already\n"
@@ -343,3 +343,50 @@ def test_every_command_of_these_groups_has_a_form_of_its_own():
 
 
 DAEMON = ("start", "stop", "status", "logs")
+
+
+# -- what a newcomer tries
+
+
+def test_a_directory_that_is_no_repository_has_its_group_and_takes_it_along_when_it_becomes_one(tmp_path: Path):
+    folder = tmp_path / "outside"
+    (folder / "deep").mkdir(parents=True)
+    there = Quick(folder, {"BB_NOW": NOON, "CCCC_HOME": str(tmp_path / "home")})
+    group = there.json("group", "attach", ".").data["group_id"]
+    assert there.bb("actor", "add", "amber", *HEADLESS).status == 0
+    deep = Quick(folder / "deep", there.settings)
+    for place in (there, deep):
+        assert [actor["id"] for actor in place.json("actor", "list").data["actors"]] == ["amber"]
+    assert deep.bb("chat", "send", "Hello", BB_AGENT="amber").status == 0
+
+    there.git("init", "--quiet", ".")
+    assert there.bb("init").status == 0
+    assert there.json("group", "attach", ".").data["group_id"] == group
+    assert [actor["id"] for actor in there.json("actor", "list").data["actors"]] == ["amber"]
+    assert "Hello" in there.bb("chat", "inbox").out
+    assert [row["group_id"] for row in there.json("group", "list").data["groups"]] == [group]
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["actor", "remove"], "pass ACTOR"),
+        (["chat", "reply"], "pass EVENT, the id of a message"),
+        (["chat", "cross", "Hello"], "pass --dst-group-id"),
+        (["group", "attach"], "pass PATH"),
+    ],
+)
+def test_a_hint_names_what_is_typed(repo: Quick, words: list[str], hint: str):
+    answer = repo.json(*words)
+
+    assert answer.envelope["error"]["hint"] == hint
+    asked = repo.json("call", words[0] + "_" + words[1]) if words[0] == "actor" else None
+    assert asked is None or asked.envelope["error"]["hint"] == "pass actor_id"
+
+
+def test_a_command_may_be_typed_in_one(repo: Quick):
+    for name, *command in (("one", "bash -i 'a b'"), ("two", "bash", "-i", "a b")):
+        words = [word for each in command for word in ("--command", each)]
+        actor = repo.json("actor", "add", name, *words).data["actor"]
+        assert (actor["command"], actor["runtime"]) == (["bash", "-i", "a b"], "custom")
+    assert repo.bb("actor", "add", "three", "--command", "bash 'a").status == 2
