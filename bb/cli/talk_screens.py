@@ -129,11 +129,21 @@ def actor_rows(rows: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def _actor(row: dict[str, Any]) -> str:
-    does = "runs" if row["running"] else "stands still" if row["enabled"] else "disabled"
+    does = "runs" if row["running"] else _rest(row)
     unread = f", {row['unread_count']} unread" if row.get("unread_count") else ""
     called = f"  {brief(str(row['title']))}" if row["title"] != row["id"] else ""
     runner = harmless(f"{row['runtime']}, {row['runner']}")
     return f"{harmless(row['role']):<7}  {does}{unread}  ({runner}){called}"
+
+
+def _rest(row: dict[str, Any]) -> str:
+    """Why somebody does not run."""
+    how = row.get("exited")
+    if not isinstance(how, dict):
+        return "stands still" if row["enabled"] else "disabled"
+    end = f"signal {how.get('signal')}" if how.get("signal") else f"status {how.get('status')}"
+    at = str(how.get("ts"))[:16].replace("T", " ")
+    return f"{paint.painted('ended by itself', 'red')} with {harmless(end)} at {harmless(at)}"
 
 
 def actor(found: dict[str, Any]) -> list[str]:

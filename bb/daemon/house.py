@@ -18,15 +18,14 @@ from bb.daemon.telling import Telling
 from bb.daemon.terminal import GRACE, ActorStartFailed, Ended, Terminal
 from bb.groups import permissions
 from bb.groups.profiles import PTY
-from bb.kernel import jsontext, tokens
+from bb.kernel import clock, jsontext, tokens
 from bb.kernel.errors import BbError, Usage
 from bb.ledger import disk, prompts
 from bb.ledger import known as knowns
 from bb.messaging import deliveries, notify
 from bb.messaging.facts import Said
 from bb.messaging.principals import SYSTEM
-from bb.ops import catalogue, groupdesk
-from bb.ops.live import ActorNotRunning
+from bb.ops import catalogue, groupdesk, live
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,6 +62,7 @@ class House:
         self._children = Children(os.path.join(self._folder, "children.json"))
         self._sessions: dict[tuple[str, str], Session] = {}
         self._ending: list[OnTerminal] = []
+        self._ended: dict[tuple[str, str], dict[str, Any]] = {}  # how programs ended that were not asked to
         self._telling = Telling(desk, streams, self._sessions)
         self.is_over = False
         self.when_started: Callable[[GroupDesk], None] = lambda _: None  # told of the group in which an actor was
@@ -86,6 +86,7 @@ class House:
         else:
             session = Headless(group.id, actor.id, self._desk.now())
         self._sessions[group.id, actor.id] = session
+        self._ended.pop((group.id, actor.id), None)
         self._log.info(f"started {actor.id} of {group.id}")
         self._telling.listen(group)
         self._loop.soon(lambda: self._telling.resume(group, session))
@@ -93,6 +94,7 @@ class House:
 
     def stop(self, group_id: str, actor_id: str) -> bool:
         """Ask an actor to end, if it runs; whether it did."""
+        self._ended.pop((group_id, actor_id), None)
         session = self._sessions.pop((group_id, actor_id), None)
         if session is None:
             return False
@@ -104,6 +106,9 @@ class House:
 
     def is_running(self, group_id: str, actor_id: str) -> bool:
         return (group_id, actor_id) in self._sessions
+
+    def ended(self, group_id: str, actor_id: str) -> dict[str, Any] | None:
+        return self._ended.get((group_id, actor_id))
 
     def is_headless(self, group_id: str, actor_id: str) -> bool:
         return isinstance(self._sessions.get((group_id, actor_id)), Headless)
@@ -241,6 +246,9 @@ class House:
         self._log.info(f"{session.actor_id} of {session.group_id} ended: {how}")
         self._note(session.group_id, session.actor_id, how)
         if not is_expected and not self.is_over:
+            if not self.is_running(session.group_id, session.actor_id):
+                shown = {"status": ended.status, "signal": ended.signal, "ts": clock.text(self._desk.now())}
+                self._ended[session.group_id, session.actor_id] = shown
             self._tell_of(session, ended)
 
     def _forget_child(self, session: OnTerminal) -> None:
@@ -269,7 +277,7 @@ class House:
             self._log.error(f"{what} in {group_id} could not be recorded: {error.message}")
 
     def _tell_of(self, session: OnTerminal, ended: Ended) -> None:
-        by = f"signal {ended.signal}" if ended.signal else f"status {ended.status}"
+        by = live.how_it_ended({"status": ended.status, "signal": ended.signal})
         try:
             group = groupdesk.of(self._desk, session.group_id)
         except BbError:
@@ -325,7 +333,7 @@ class House:
     def _on_its_terminal(self, group_id: str, actor_id: str) -> OnTerminal:
         session = self._sessions.get((group_id, actor_id))
         if not isinstance(session, OnTerminal):
-            raise ActorNotRunning(f"{actor_id} is not running on a terminal", actor_id=actor_id)
+            raise live.not_running(self._desk, group_id, actor_id)
         return session
 
     def _headless(self, group_id: str, actor_id: str) -> Headless:

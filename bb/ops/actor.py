@@ -261,7 +261,9 @@ def _asked(desk: Desk, group_id: Any, actor_id: Any, by: Any, action: str) -> tu
 
 
 def _shown(group: GroupDesk, actor: Actor, *, include_unread: bool = False) -> dict[str, Any]:
-    shown = groupdesk.shown(actor, running=running.is_running(group, actor.id))
+    ended = live.ended(group.desk, group.id, actor.id)
+    how = {"exited": ended} if ended else {}
+    shown = groupdesk.shown(actor, running=running.is_running(group, actor.id), **how)
     if include_unread:
         shown["unread_count"] = group.spoken().count_unread(actor.id, group.tokens(actor.id))
     return shown

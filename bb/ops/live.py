@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         def start(self, group: GroupDesk, actor: Actor) -> None: ...
         def stop(self, group_id: str, actor_id: str) -> bool: ...
         def is_running(self, group_id: str, actor_id: str) -> bool: ...
+        def ended(self, group_id: str, actor_id: str) -> dict[str, Any] | None: ...
         def is_headless(self, group_id: str, actor_id: str) -> bool: ...
         def tail(self, group_id: str, actor_id: str, most: int, *, strip: bool, compact: bool) -> str: ...
         def clear(self, group_id: str, actor_id: str) -> None: ...
@@ -61,3 +62,22 @@ def of(desk: Desk) -> Live:
 def is_running(desk: Desk, group_id: str, actor_id: str) -> bool:
     """Whether an actor runs, as far as can be known here."""
     return desk.live is not None and desk.live.is_running(group_id, actor_id)
+
+
+def ended(desk: Desk, group_id: str, actor_id: str) -> dict[str, Any] | None:
+    """How an actor's program ended, if it did so by itself and has not been started since, as far as is known here."""
+    return desk.live.ended(group_id, actor_id) if desk.live is not None else None
+
+
+def not_running(desk: Desk, group_id: str, actor_id: str) -> ActorNotRunning:
+    """The refusal of what needs an actor that runs, with what became of it."""
+    how = ended(desk, group_id, actor_id)
+    if how is None:
+        return ActorNotRunning(f"{actor_id} is not running", actor_id=actor_id)
+    why = f"its program ended by itself, with {how_it_ended(how)}"
+    return ActorNotRunning(f"{actor_id} is not running: {why}", actor_id=actor_id, exited=how)
+
+
+def how_it_ended(how: dict[str, Any]) -> str:
+    """An exit status or a signal, in words."""
+    return f"signal {how['signal']}" if how.get("signal") else f"status {how.get('status')}"

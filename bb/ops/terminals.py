@@ -9,7 +9,6 @@ from bb.kernel.errors import NotFound, Refused, Usage
 from bb.ops import groupdesk, live
 from bb.ops.actor import MissingActorId
 from bb.ops.catalogue import op
-from bb.ops.live import ActorNotRunning
 from bb.ops.params import ActorId, By, GroupId, Json, Word
 
 TYPE_CHECKING = False
@@ -150,7 +149,7 @@ def term_attach(
     group, actor = _terminal(desk, group_id, actor_id, by, None)
     runs = live.of(desk)
     if not runs.is_running(group.id, actor.id):
-        raise ActorNotRunning(f"{actor.id} is not running", actor_id=actor.id)
+        raise live.not_running(desk, group.id, actor.id)
     is_writer = not read_only and not runs.has_writer(group.id, actor.id)
     return {"group_id": group.id, "actor_id": actor.id, "writer": is_writer}
 
@@ -165,7 +164,7 @@ def _terminal(desk: Desk, group_id: Any, actor_id: Any, by: Any, action: str | N
     if actor.profile.runner != PTY:
         raise NotPtyActor(f"{actor.id} runs without a terminal", actor_id=actor.id)
     if action and not live.of(desk).is_running(group.id, actor.id):
-        raise ActorNotRunning(f"{actor.id} is not running", actor_id=actor.id)
+        raise live.not_running(desk, group.id, actor.id)
     return group, actor
 
 

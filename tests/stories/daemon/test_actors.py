@@ -102,6 +102,24 @@ def test_what_cannot_be_started_is_refused_and_is_not_running(stage: Stage, comm
     assert stage.events("actor.start") == []
 
 
+def test_how_a_program_ended_is_shown_until_it_is_started_again(stage: Stage):
+    stage.add("short", ["sh", "-c", "exit 3"])
+    until(lambda: "exited" in stage.actor("short"), "its end")
+
+    shown = stage.actor("short")
+    assert (shown["running"], shown["enabled"]) == (False, True)
+    assert (shown["exited"]["status"], shown["exited"]["signal"]) == (3, None)
+    with pytest.raises(Refusal, match="ended by itself, with status 3") as refused:
+        stage.call("terminal_tail", actor_id="short")
+    assert refused.value.code == "actor_not_running"
+    stage.call("actor_update", actor_id="short", patch={"command": ["cat"]})
+    assert "exited" not in stage.start("short")["actor"]
+    os.kill(stage.pid("short"), signal.SIGKILL)
+    until(lambda: stage.actor("short").get("exited", {}).get("signal") == "SIGKILL")
+    stage.call("actor_stop", actor_id="short")
+    assert "exited" not in stage.actor("short")
+
+
 def test_one_that_cannot_be_started_keeps_none_of_its_group_from_running(stage: Stage):
     for name, command in (("one", ["cat"]), ("wrong", ["no-such-program-anywhere"]), ("two", ["cat"])):
         stage.call("actor_add", actor_id=name, runtime="custom", runner="pty", command=command)
