@@ -21,6 +21,7 @@ from typing import Any
 
 import pytest
 
+from bb.daemon.transcript import LIMIT
 from tests.support import ROOT, environment
 
 CONNECTIONS, STREAMS, ACTORS, SENDERS = 500, 50, 20, 4
@@ -194,12 +195,14 @@ def test_ten_minutes_of_everything_at_once(daemon: Running, tmp_path: Path) -> N
 
 
 def with_actors(daemon: Running, scope: Path) -> str:
-    """A group with programs that talk by themselves, and some that only listen."""
+    """A group with programs that talk by themselves, and some that only listen. What is kept of their terminals is as
+    much as ever is from the start, or memory would grow until it is."""
     scope.mkdir()
     group: str = daemon.call("group_create", title="Soak")["group_id"]
     daemon.call("attach", path=str(scope), group_id=group)
-    listener = ["sh", "-c", "while read line; do echo got; done"]
-    talker = ["sh", "-c", "i=0; while :; do i=$((i+1)); echo line $i; sleep 1; done"]
+    full = f"yes 'much has been said' | head -c {LIMIT + 100_000}; "
+    listener = ["sh", "-c", full + "while read line; do echo got; done"]
+    talker = ["sh", "-c", full + "i=0; while :; do i=$((i+1)); echo line $i; sleep 1; done"]
     for n in range(ACTORS):
         command = talker if n % 2 else listener
         daemon.call("actor_add", group_id=group, actor_id=f"a{n}", runtime="custom", command=command)
