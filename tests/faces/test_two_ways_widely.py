@@ -64,6 +64,9 @@ ODD_PARTS = [
 ]
 BOTH_KINDS = ("agent.heartbeat", "check")  # with an option, with an argument; the others only in a long run
 VERBS = {name: name.replace(".", " ").replace("_", "-").split() for name in sorted(catalogue.HOT)}
+SOME_VERBS = [
+    pytest.param(verb, id=name, marks=[] if name in BOTH_KINDS else pytest.mark.long) for name, verb in VERBS.items()
+]
 
 
 @pytest.fixture(scope="module")
@@ -88,17 +91,14 @@ def assert_alike(repo: Scratch, calls: list[Call]) -> None:
 
 
 @pytest.mark.parametrize("most", [2, pytest.param(3, marks=pytest.mark.long)])
-@pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
+@pytest.mark.parametrize("verb", SOME_VERBS)
 def test_every_list_of_a_few_words_is_answered_alike(repo: Scratch, verb: list[str], most: int):
     calls = [Call([*verb, *tail]) for count in range(most + 1) for tail in itertools.product(PARTS, repeat=count)]
 
     assert_alike(repo, calls)
 
 
-@pytest.mark.parametrize(
-    "verb",
-    [pytest.param(verb, id=name, marks=[] if name in BOTH_KINDS else pytest.mark.long) for name, verb in VERBS.items()],
-)
+@pytest.mark.parametrize("verb", SOME_VERBS)
 def test_odd_words_anywhere_are_answered_alike(repo: Scratch, verb: list[str]):
     def lists() -> Iterator[Call]:
         for part in ODD_PARTS:

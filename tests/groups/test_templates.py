@@ -50,7 +50,7 @@ def exported(template: Template) -> str:
 lines = st.text(st.characters(exclude_categories=("C", "Z")), max_size=20)
 words = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=20)
 names = st.from_regex(r"[a-z0-9][A-Za-z0-9_-]{0,31}", fullmatch=True).filter(
-    lambda name: name not in profiles.ids.RESERVED
+    lambda name: name.lower() not in profiles.ids.RESERVED
 )
 runs = st.builds(
     Profile,
