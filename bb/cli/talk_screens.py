@@ -8,6 +8,7 @@ from __future__ import annotations
 from bb.cli import paint, text
 from bb.cli.paint import brief, column, flowing, hanging, heading, whole
 from bb.kernel.show import harmless
+from bb.ops import live
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ def _rest(row: dict[str, Any]) -> str:
     how = row.get("exited")
     if not isinstance(how, dict):
         return "stands still" if row["enabled"] else "disabled"
-    end = f"signal {how.get('signal')}" if how.get("signal") else f"status {how.get('status')}"
+    end = live.how_it_ended(how)
     at = str(how.get("ts"))[:16].replace("T", " ")
     return f"{paint.painted('ended by itself', 'red')} with {harmless(end)} at {harmless(at)}"
 

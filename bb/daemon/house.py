@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 OBSERVABILITY = "observability.json"
 EXITED = "x.bb.exited"
+TELL_AGAIN = 1.0  # seconds
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 PREAMBLE = (
     "[bb] You are {actor}, {role} of the group “{title}”. Messages for you are typed here. To say something: bb chat "
@@ -89,8 +90,19 @@ class House:
         self._ended.pop((group.id, actor.id), None)
         self._log.info(f"started {actor.id} of {group.id}")
         self._telling.listen(group)
-        self._loop.soon(lambda: self._telling.resume(group, session))
+        self._loop.soon(lambda: self._begin_telling(group, session))
         self.when_started(group)
+
+    def _begin_telling(self, group: GroupDesk, session: Session) -> None:
+        """Nothing is typed to an actor before it is known whether its group rests; where that cannot be read, somebody
+        is at the ledger, so it is read in a moment."""
+        if self._sessions.get((session.group_id, session.actor_id)) is not session:
+            return
+        try:
+            self._telling.resume(group, session)
+        except BbError as error:
+            self._log.warning(f"{session.actor_id} of {session.group_id} is told later: {error.message}")
+            self._loop.later(TELL_AGAIN, lambda: self._begin_telling(group, session))
 
     def stop(self, group_id: str, actor_id: str) -> bool:
         """Ask an actor to end, if it runs; whether it did."""

@@ -143,11 +143,6 @@ class OnTerminal(Session):
         self.terminal.stop()
         self._kill = self._loop.later(GRACE / 1000, self.terminal.kill)
 
-    def end_now(self) -> bool:
-        """End it at once, and wait no longer than a moment; whether it has ended."""
-        self.terminal.kill()
-        return self.terminal.poll() is not None
-
     def _poll_soon(self) -> None:
         if self._poll_timer:
             self._poll_timer.cancel()
