@@ -9,7 +9,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any, Self, TypeVar, dataclass_transform
 
     T = TypeVar("T")
@@ -24,26 +24,34 @@ class Record:
     """A frozen value; its fields are its annotations, in order, and a class attribute is a default."""
 
     __match_args__: tuple[str, ...] = ()
+    _least = 0  # how many values there must be at least
 
     def __init_subclass__(cls) -> None:
         inherited = cls.__match_args__
         own = tuple(name for name in cls.__annotations__ if name not in inherited)
         type.__setattr__(cls, "__match_args__", inherited + own)
+        type.__setattr__(cls, "_least", cls._least + sum(name not in cls.__dict__ for name in own))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         names = self.__match_args__
-        if len(args) == len(names) and not kwargs:  # what a fold over a million lines does
-            self.__dict__.update(zip(names, args, strict=True))
-            return
+        if kwargs or not self._least <= len(args) <= len(names):
+            self.__dict__.update(self._checked(args, kwargs))
+        else:  # what a fold over a million lines does
+            self.__dict__.update(zip(names, args))  # noqa: B905  (asking for it takes longer than doing it)
+
+    def _checked(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """The values by name; TypeError where one is unknown, repeated or missing."""
+        names = self.__match_args__
         if len(args) > len(names):
             raise TypeError(f"{type(self).__name__} takes {len(names)} values, not {len(args)}")
-        values = dict(zip(names, args, strict=False))
-        if strange := (kwargs.keys() & values.keys()) | (kwargs.keys() - set(names)):
+        values = dict(zip(names, args))  # noqa: B905
+        values.update(kwargs)
+        if len(values) < len(args) + len(kwargs) or not set(names).issuperset(kwargs):
+            strange = (kwargs.keys() & names[: len(args)]) | (kwargs.keys() - set(names))
             raise TypeError(f"{type(self).__name__}: unknown or repeated {', '.join(sorted(strange))}")
-        values |= kwargs
         if missing := [name for name in names if name not in values and not hasattr(type(self), name)]:
             raise TypeError(f"{type(self).__name__} lacks {', '.join(missing)}")
-        self.__dict__.update(values)
+        return values
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} is frozen")

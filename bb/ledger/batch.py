@@ -31,7 +31,7 @@ class Batch:
     def hold(self, journal: Journal) -> Journal:
         """The journal to record in, its lock held from the first time on."""
         if self.journal is None:
-            self._lock = _held(journal)
+            self._lock = _held(journal, journal.standing_lock())
             self.journal = journal
             self._end = journal.end()
             # Somebody may have recorded something between our look and the lock.
@@ -51,8 +51,7 @@ class Batch:
         if self._lock is None or self.journal is None:
             return
         try:
-            if self.has_recorded:
-                self.journal.sync(self._end)
+            self.journal.sync(self._end)
         except BaseException:
             self._store.index.cursors.forget()  # it may have passed over what was taken back
             raise
@@ -67,16 +66,15 @@ class Alone:
         self._journal = journal
 
     def __enter__(self) -> Journal:
-        self._lock = _held(self._journal)
+        self._lock = _held(self._journal, self._journal.lock())
         return self._journal
 
     def __exit__(self, *_: object) -> None:
         self._lock.__exit__()
 
 
-def _held(journal: Journal) -> Lock:
-    """The lock of JOURNAL, taken, and the journal ready to be written to."""
-    lock = journal.lock()
+def _held(journal: Journal, lock: Lock) -> Lock:
+    """The LOCK of JOURNAL, taken, and the journal ready to be written to."""
     lock.__enter__()
     try:
         journal.keep()

@@ -58,9 +58,9 @@ class Cursors:
         self.is_ahead = False  # whether a cursor has passed over lines, and is not written down
         self.is_still = False  # whether what others do to the file meanwhile is not looked at
 
-    def all(self) -> dict[str, Cursor]:
-        """The cursors by writer."""
-        version = self.version()
+    def all(self, version: int | None = None) -> dict[str, Cursor]:
+        """The cursors by writer, in the file as of VERSION, should that have been asked for just now."""
+        version = self.version() if version is None else version
         if version != self._as_of:
             rows = self._ask("select * from cursor order by writer")
             self._cursors = {writer: Cursor(*row) for writer, *row in rows}
@@ -85,7 +85,7 @@ class Cursors:
         That is written down with whatever moves it next: until then, whoever else looks reads on by himself.
         """
         cursor = self.all().get(writer)
-        if cursor is None or cursor.damage or cursor.position.link != written.before:
+        if cursor is None or cursor.damage or (cursor.n, cursor.head) != (written.before.n, written.before.head_digest):
             return False
         end, link = written.end, written.end.link
         moved = Cursor(end.segment, end.offset, link.n, link.lamport, link.head_digest, written.inode)

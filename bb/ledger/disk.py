@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import IO
 
 NETWORK_FILE_SYSTEMS = frozenset(["nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "fuse.sshfs", "vboxsf", "prl_fs"])
+LONGEST_TICK = 2_000_000_000  # nanoseconds; the coarsest clock of a file system, FAT's
 ABANDONED = 600  # seconds; replacing a file takes a fraction of one
 SMALL = 1 << 16  # no small file of ours comes near this; a larger one is not ours
 
@@ -247,6 +248,31 @@ def names(folder: str) -> list[str]:
         return []
     except OSError as error:
         raise refusal(error) from error
+
+
+class Names:
+    """The names in a folder, which is listed again only when something may have come or gone.
+
+    A folder that changes twice within a tick of its file system's clock looks as if it had changed once. So what was
+    listed counts only when the last change was a while ago by then.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._names: list[str] = []
+        self._as_of: int | None = None
+
+    def now(self) -> list[str]:
+        """The names, sorted; the very same list as long as they are the same."""
+        try:
+            changed = os.stat(self._folder).st_mtime_ns
+        except OSError:
+            changed = None
+        if changed is None or changed != self._as_of:
+            listed = names(self._folder)
+            self._as_of = changed if changed is not None and time.time_ns() - changed > LONGEST_TICK else None
+            self._names = self._names if listed == self._names else listed
+        return self._names
 
 
 def sync_folder(path: str) -> None:

@@ -87,6 +87,7 @@ class Index:
         self._found_hidden: dict[str, frozenset[str]] = {}
         self._journals: Sequence[Journal] = ()
         self.cursors = Cursors(self.ask)
+        self._found_ours_in: int | None = None  # the version of the file in which we saw that it is still ours
         self._changes: dict[str, int] = {}  # by fold, how often we have changed something
         self.rebuilt = 0  # how often it had to be made anew meanwhile
         self._connection = self._open()
@@ -336,8 +337,7 @@ class Index:
             self._catch_up(journals, progress)
 
     def _catch_up(self, journals: Sequence[Journal], progress: Progress | None) -> None:
-        self._refuse_another_version()
-        if not self._unread(journals):
+        if not self._unread(journals, self._refuse_another_version()):
             return
         self._connection.execute("begin immediate")
         with _Transaction(self, self._connection):
@@ -350,9 +350,9 @@ class Index:
                 # Either a journal is damaged, or it is another one than the index has read. A rebuild tells.
                 raise Unusable("the index does not fit its journals")
 
-    def _unread(self, journals: Sequence[Journal]) -> list[tuple[Journal, int]]:
+    def _unread(self, journals: Sequence[Journal], version: int | None = None) -> list[tuple[Journal, int]]:
         """The journals that have grown, and by how much. Unusable when one has shrunk or is another file now."""
-        cursors = self.cursors.all()
+        cursors = self.cursors.all(version)
         if gone := cursors.keys() - {journal.writer for journal in journals}:
             raise Unusable(f"the journal of {', '.join(sorted(gone))} is gone")
         grown = [(journal, growth(journal, cursors.get(journal.writer, UNREAD))) for journal in journals]
@@ -403,6 +403,7 @@ class Index:
     def _opened(self, path: str) -> sqlite3.Connection:
         connection = sqlite3.connect(path, timeout=self._patience, isolation_level=None)
         self.cursors.forget()
+        self._found_ours_in = None
         try:
             self._connection = connection
             if self._version() != VERSION:
@@ -435,9 +436,14 @@ class Index:
             else:
                 return
 
-    def _refuse_another_version(self) -> None:
-        if self._version() != VERSION:
-            raise Replaced("another version of bb has made the index anew")
+    def _refuse_another_version(self) -> int:
+        """Refuse an index that is not ours any more; else which version of the file that was found in."""
+        version = self.cursors.version()
+        if version != self._found_ours_in:
+            if self._version() != VERSION:
+                raise Replaced("another version of bb has made the index anew")
+            self._found_ours_in = version
+        return version
 
     def _version(self) -> int:
         return int(self._connection.execute("pragma user_version").fetchone()[0])

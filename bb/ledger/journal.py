@@ -16,7 +16,7 @@ from bb.kernel.record import Record
 from bb.ledger import disk
 from bb.ledger import line as lines
 from bb.ledger.line import BadLine, Link
-from bb.ledger.lock import Lock, NoLock
+from bb.ledger.lock import Lock, NoLock, StandingLock
 from bb.ledger.segments import NO_FOLLOW, Segment, last_line_feed, lines_backwards, read_at
 from bb.ledger.writers import LOCK
 
@@ -66,14 +66,19 @@ class Journal:
         # What holds as long as nobody else can write here: the segments, and the last link.
         self._kept: list[Segment] | None = None
         self.written: Written | None = None
+        self._unsynced: dict[str, int] = {}  # the files that were written to and not waited for yet, open
+        self._standing_lock: StandingLock | None = None
+        self._names = disk.Names(self.folder)
+        self._listed: tuple[list[str], list[Segment]] = [], []
 
     def keep(self) -> None:
         """From now on nobody else writes here: what was looked up once need not be looked up again. Neither need what
         we left here when we wrote last, if it is as it was."""
         if not self._is_as_left():
             self._kept = self.written = None
+            self._names = disk.Names(self.folder)  # who writes wants to be sure of them
             self.mend()
-            self._kept = self.segments()
+            self._kept = list(self.segments())
 
     def _is_as_left(self) -> bool:
         if self.written is None or not self._kept:
@@ -88,14 +93,22 @@ class Journal:
 
     def segments(self, since: int = 0) -> list[Segment]:
         """The segments, oldest first; those that begin with line SINCE or behind it."""
-        if self._kept is not None:
-            return [segment for segment in self._kept if segment.first >= since] if since else self._kept
-        stems = [name[: -len(SUFFIX)] for name in disk.names(self.folder) if name.endswith(SUFFIX)]
-        return [
-            Segment(int(stem), os.path.join(self.folder, stem + SUFFIX))
-            for stem in stems
-            if len(stem) == 12 and stem.isascii() and stem.isdigit() and int(stem) >= since
-        ]
+        there = self._kept if self._kept is not None else self._there()
+        return [segment for segment in there if segment.first >= since] if since else there
+
+    def _there(self) -> list[Segment]:
+        names = self._names.now()
+        if names is not self._listed[0]:
+            stems = [name[: -len(SUFFIX)] for name in names if name.endswith(SUFFIX)]
+            self._listed = (
+                names,
+                [
+                    Segment(int(stem), os.path.join(self.folder, stem + SUFFIX))
+                    for stem in stems
+                    if len(stem) == 12 and stem.isascii() and stem.isdigit()
+                ],
+            )
+        return self._listed[1]
 
     def signature(self) -> str:
         """What changes whenever somebody writes to the journal."""
@@ -105,6 +118,17 @@ class Journal:
     def lock(self) -> Lock:
         return Lock(os.path.join(self.folder, LOCK))
 
+    def standing_lock(self) -> StandingLock:
+        """The same lock, for somebody who takes it again and again."""
+        if self._standing_lock is None:
+            self._standing_lock = StandingLock(os.path.join(self.folder, LOCK))
+        return self._standing_lock
+
+    def close(self) -> None:
+        """Let go of the lock's files."""
+        if self._standing_lock is not None:
+            self._standing_lock.close()
+
     def lock_if_any(self) -> Lock | NoLock:
         """Its lock; what only syncing writes, once at a time, has none."""
         return self.lock() if os.path.exists(os.path.join(self.folder, LOCK)) else NoLock()
@@ -113,10 +137,7 @@ class Journal:
 
     def tail(self) -> Link:
         """The link of the last whole line."""
-        return self._tail(self.segments())
-
-    def _tail(self, segments: list[Segment]) -> Link:
-        for segment in reversed(segments):
+        for segment in reversed(self.segments()):
             for raw in lines_backwards(segment):
                 try:
                     return lines.link_alone(raw, self.writer)
@@ -231,9 +252,12 @@ class Journal:
         self.mend()
         while octets:
             end = octets.rfind(b"\n", 0, PORTION) + 1 or octets.find(b"\n") + 1
-            segments = self.segments()
             first = lines.number_of(octets)
-            self._write(segments[-1] if segments else None, first, octets[:end])
+            before = self.end()
+            try:
+                self._write(before, first, octets[:end])
+            finally:
+                self.sync(before)
             octets = octets[end:]
 
     def cut(self, n: int, aside: str) -> int:
@@ -281,15 +305,19 @@ class Journal:
         What is not to be synced at once is the caller's to `sync`, before anybody is told.
         """
         self.mend()
-        segments = self.segments()
-        before = link = self.written.end.link if self.written else self._tail(segments)
+        start = self.end()
+        before = link = self.written.end.link if self.written else self.tail()
         recorded = list(events(link))
         octets = b""
         for event in recorded:
             raw, link = lines.write(event, link, salt())
             octets += raw
         if octets:
-            segment, file = self._write(segments[-1] if segments else None, before.n + 1, octets, is_synced=is_synced)
+            try:
+                segment, file = self._write(start, before.n + 1, octets)
+            finally:
+                if is_synced:
+                    self.sync(start)
             if self._kept is not None:
                 end = Position(segment, file.st_size + len(octets), link)
                 self.written = Written(octets, before, end, file.st_ino)
@@ -305,21 +333,27 @@ class Journal:
     def sync(self, end: tuple[int, int]) -> None:
         """Wait until everything behind an earlier END is on the disk; if it cannot be, take it back. The lock must
         be held."""
-        count, size = end
-        segments = self.segments()
-        written = segments[max(count - 1, 0) :]
+        unsynced, self._unsynced = self._unsynced, {}
         try:
-            for segment in written:
-                _on_file(segment.path, disk.sync_data)
-            if len(segments) > count:
+            for fd in unsynced.values():
+                disk.sync_data(fd)
+            if len(self.segments()) > end[0]:
                 disk.sync_folder(self.folder)
         except OSError as error:
-            self._kept = self.written = None
-            for segment in segments[count:]:
-                disk.remove_if_there(segment.path)
-            if count:
-                _on_file(segments[count - 1].path, lambda fd: os.ftruncate(fd, size))
+            self._take_back(end)
             raise disk.refusal(error) from error
+        finally:
+            for fd in unsynced.values():
+                os.close(fd)
+
+    def _take_back(self, end: tuple[int, int]) -> None:
+        """What is not synced is not acknowledged, so it must not stay: a retry would record it twice."""
+        count, size = end
+        segments, self._kept, self.written = self.segments(), None, None
+        for segment in segments[count:]:
+            disk.remove_if_there(segment.path)
+        if count:
+            os.truncate(segments[count - 1].path, size)
 
     def is_torn(self) -> bool:
         """Whether the last line lacks its end: somebody is writing it now, or was killed while doing so."""
@@ -360,39 +394,25 @@ class Journal:
             return False
         return len(fragment) < lines.MAX_LINE
 
-    def _write(
-        self, segment: Segment | None, first: int, octets: bytes, *, is_synced: bool = True
-    ) -> tuple[int, os.stat_result]:
-        """Write lines, the FIRST of which has that number; into which segment, and what its file was before."""
-        is_new = segment is None or segment.size() >= SEGMENT_SIZE
+    def _write(self, end: tuple[int, int], first: int, octets: bytes) -> tuple[int, os.stat_result]:
+        """Write lines, the FIRST of which has that number, at the END; into which segment, and what its file was."""
+        segment = self.segments()[-1] if end[0] else None
+        is_new = segment is None or end[1] >= SEGMENT_SIZE
         path = os.path.join(self.folder, f"{first:012}{SUFFIX}") if is_new or segment is None else segment.path
         try:
-            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | NO_FOLLOW, 0o666)
+            if path not in self._unsynced:
+                flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | NO_FOLLOW
+                self._unsynced[path] = os.open(path, flags, 0o666)
+            fd = self._unsynced[path]
+            before = os.fstat(fd)
             try:
-                before = os.fstat(fd)
-                try:
-                    disk.write_all(fd, octets)
-                    if is_synced:
-                        disk.sync_data(fd)
-                        if is_new:
-                            disk.sync_folder(self.folder)
-                except OSError:
-                    # Not synced, so not acknowledged, so it must not stay: a retry would record it twice.
-                    os.ftruncate(fd, before.st_size)
-                    raise
-            finally:
-                os.close(fd)
+                disk.write_all(fd, octets)
+            except OSError:
+                os.ftruncate(fd, before.st_size)
+                raise
         except OSError as error:
             self._kept = self.written = None
             raise disk.refusal(error) from error
         if is_new and self._kept is not None:
             self._kept.append(Segment(first, path))
         return first if is_new or segment is None else segment.first, before
-
-
-def _on_file(path: str, do: Callable[[int], None]) -> None:
-    fd = os.open(path, os.O_RDWR | NO_FOLLOW)
-    try:
-        do(fd)
-    finally:
-        os.close(fd)

@@ -105,7 +105,7 @@ def read(home: str, group_id: str) -> Known | None:
     """What is known of a group; None when it is unknown."""
     if not is_group_id(group_id):
         return None
-    path = os.path.join(folder(home, group_id), FILE)
+    path = file(home, group_id)
     written = disk.read_small(path, MOST)
     if written is None:
         return None
@@ -121,10 +121,15 @@ def read(home: str, group_id: str) -> Known | None:
     return known
 
 
-def stamp(home: str, group_id: str) -> tuple[int, int] | None:
-    """What is another once something else is known of a group; None when it is unknown."""
+def file(home: str, group_id: str) -> str:
+    """Where it stands what is known of a group."""
+    return os.path.join(folder(home, group_id), FILE)
+
+
+def stamp(path: str) -> tuple[int, int] | None:
+    """What is another once the FILE of a group says something else; None when there is none."""
     try:
-        status = os.stat(os.path.join(folder(home, group_id), FILE))
+        status = os.stat(path)
     except OSError:
         return None
     return status.st_ino, status.st_mtime_ns
@@ -135,7 +140,7 @@ def write(home: str, known: Known) -> None:
     path = folder(home, known.group_id)
     disk.make_folder(path)
     written = {"common": known.common, "scopes": known.scopes, "env": known.env}
-    disk.replace(os.path.join(path, FILE), jsontext.dumps(written).encode() + b"\n", durable=True, mode=0o600)
+    disk.replace(file(home, known.group_id), jsontext.dumps(written).encode() + b"\n", durable=True, mode=0o600)
     _lead_to_blobs(path, known)
 
 
@@ -154,7 +159,7 @@ def _lead_to_blobs(path: str, known: Known) -> None:
 
 def forget(home: str, group_id: str) -> None:
     """Know nothing of a group any more; its own ledger goes too, a repository's stays."""
-    disk.remove_if_there(os.path.join(folder(home, group_id), FILE))
+    disk.remove_if_there(file(home, group_id))
     disk.remove_if_there(os.path.join(folder(home, group_id), "state", "blobs"))  # where it leads to stays
     disk.remove_folder(folder(home, group_id))
 

@@ -63,6 +63,47 @@ class Lock:
         self._fd = -1
 
 
+class StandingLock(Lock):
+    """The same for somebody who takes it again and again: its files stay open until it is closed."""
+
+    def __init__(self, path: str, patience: float = PATIENCE) -> None:
+        super().__init__(path, patience)
+        self._queue = -1
+        self._is_held = self._is_over = False
+
+    def __enter__(self) -> Self:
+        deadline = time.monotonic() + self.patience
+        if self._fd < 0:
+            self._queue = _opened(self.path + QUEUE, os.O_CREAT)
+            try:
+                self._fd = _opened(self.path)
+            except BaseException:
+                self.close()
+                raise
+        try:
+            _wait_for(self._queue, self._fd, deadline)
+        finally:
+            unlock(self._queue)
+        self._is_held = True
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        unlock(self._fd)
+        self._is_held = False
+        if self._is_over:
+            self.close()
+
+    def close(self) -> None:
+        """Let go of the files, as soon as the lock is not held."""
+        self._is_over = self._is_held
+        if self._is_held:
+            return
+        for fd in (self._queue, self._fd):
+            if fd >= 0:
+                os.close(fd)
+        self._queue = self._fd = -1
+
+
 class NoLock:
     """Where nobody else writes."""
 
@@ -121,6 +162,7 @@ if sys.platform == "win32":
     import msvcrt
 
     def try_lock(fd: int, *, shared: bool = False) -> bool:  # noqa: ARG001  (Windows knows no shared locks)
+        os.lseek(fd, 0, os.SEEK_SET)  # what is locked is the byte at which one is
         try:
             msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
         except OSError as error:
@@ -128,6 +170,14 @@ if sys.platform == "win32":
                 return False
             raise disk.refusal(error) from error
         return True
+
+    def unlock(fd: int) -> None:
+        """Let go of the lock, if we have it."""
+        os.lseek(fd, 0, os.SEEK_SET)
+        try:
+            msvcrt.locking(fd, msvcrt.LK_UNLCK, 1)
+        except OSError:
+            return
 
     _wait_in_line = _ask_again_and_again
 
@@ -143,6 +193,10 @@ else:
         except OSError as error:
             raise disk.refusal(error) from error
         return True
+
+    def unlock(fd: int) -> None:
+        """Let go of the lock, if we have it."""
+        fcntl.flock(fd, fcntl.LOCK_UN)
 
     class _OutOfPatienceError(Exception):
         pass

@@ -30,13 +30,13 @@ class Places:
         self._store = store
         self._own_writer = own_writer
         self._markers = markers
-        self._starts = [marker.n for marker in markers]
         self._batches: dict[int, list[Order]] = {}
 
     def of(self, event: Event) -> int | None:
         writer, n = ids.split_event_id(event.id)
         if writer == self._own_writer:
-            return n + self._markers[bisect.bisect_right(self._starts, n) - 1].foreign_before
+            last = bisect.bisect_right(self._markers, n, key=lambda marker: marker.n) - 1
+            return n + self._markers[last].foreign_before
         for before, marker in itertools.pairwise(self._markers):
             if marker.heads.get(writer, 0) >= n:
                 batch = self._batch(before.heads, marker)

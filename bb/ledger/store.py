@@ -86,6 +86,8 @@ class Store:
         self._index: Index | None = None
         self._batch: Batch | None = None
         self._own_journal: Journal | None = None
+        self._names = disk.Names(self._journals_path)
+        self._listed: list[str] = []
         self._read_journals: dict[str, Journal] = {}
         self._is_sure: str | None = None  # by which lock file we know that our writer is ours
         self.has_recorded = False
@@ -117,11 +119,13 @@ class Store:
 
     def journals(self) -> list[Journal]:
         """The journals of all writers, ours among them."""
-        there = writers.all_in(self._journals_path)
-        known = self._read_journals
-        if known.keys() != set(there):
-            known = self._read_journals = {writer: known.get(writer) or Journal(self.path, writer) for writer in there}
-        return [known[writer] for writer in there]
+        names, known = self._names.now(), self._read_journals
+        if names is not self._listed:
+            self._listed = names
+            self._read_journals = {
+                writer: known.get(writer) or Journal(self.path, writer) for writer in writers.among(names)
+            }
+        return list(self._read_journals.values())
 
     def caught_up(self) -> Index:
         """The index, having read all there is; within a batch, all there was when it was last looked."""
@@ -154,10 +158,13 @@ class Store:
         return [damage for damage in self.caught_up().damages() if damage.writer not in retired]
 
     def close(self) -> None:
-        """Let go of the index."""
+        """Let go of the index, and of the journal we write."""
         if self._index is not None:
             self._index.close()
             self._index = None
+        if self._batch is not None:
+            self._batch.is_current = False  # the next index may lack what this one had passed over
+        self._let_go_of_own()
 
     # -- making it
 
@@ -362,9 +369,14 @@ class Store:
         """The journal that we write; one and the same, for it remembers what we left there."""
         if self.writer is None:
             raise NotInitialized
-        if self._own_journal is None or self._own_journal.writer != self.writer:
+        if self._own_journal is None:
             self._own_journal = Journal(self.path, self.writer)
         return self._own_journal
+
+    def _let_go_of_own(self) -> None:
+        if self._own_journal is not None:
+            self._own_journal.close()
+            self._own_journal = None
 
     def _ensure_writer(self) -> None:
         """A copied store, or one shared with another kernel, gets a writer of its own before it is written to."""
@@ -377,6 +389,7 @@ class Store:
                 self.writer = writers.ours(self._journals_path)
                 self.writer = self.writer or writers.mint(self._journals_path, writers.new_id())
         self._is_sure = writers.lock_of(self._journals_path, self.writer)
+        self._let_go_of_own()
         if self.writer != before:
             self.close()
 

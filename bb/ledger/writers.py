@@ -50,7 +50,12 @@ def ours(journals: str, hint: str | None = None) -> str | None:
 
 def all_in(journals: str) -> list[str]:
     """Every writer that has a journal here."""
-    return [name for name in disk.names(journals) if ids.is_writer_id(name)]
+    return among(disk.names(journals))
+
+
+def among(names: list[str]) -> list[str]:
+    """The writers among the NAMES in a folder of journals."""
+    return [name for name in names if ids.is_writer_id(name)]
 
 
 def new_id() -> str:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 ALL, PEERS, PEER, FOREMAN = "@all", "@peers", "peer", "foreman"
 SELECTORS = {FOREMAN: "@foreman", PEER: PEERS}  # by role
 EVERYBODY = ("", ALL)  # "" stands for a broadcast, where there is no token at all
+OF_EVERY_GROUP = {token: token for token in (ALL, *SELECTORS.values(), USER)} | {"@user": USER}
 NOBODY = ("@nobody",)
 
 
@@ -54,37 +55,39 @@ def resolve(tokens: Any, members: Sequence[Member], path: str = "$.to") -> tuple
         return ()
     if not isinstance(tokens, list | tuple):
         raise InvalidRecipient(f"{path} is a list of recipients", path=path)
-    exact, alike = _names(members)
-    return tuple(dict.fromkeys(_one(token, exact, alike, f"{path}[{at}]") for at, token in enumerate(tokens)))
+    exact = _exact(members)
+    return tuple(dict.fromkeys(_one(token, exact, members, f"{path}[{at}]") for at, token in enumerate(tokens)))
 
 
 def recipient(token: Any, members: Sequence[Member], path: str) -> str:
     """The one recipient that TOKEN names."""
-    return _one(token, *_names(members), path)
+    return _one(token, _exact(members), members, path)
 
 
-def _names(members: Sequence[Member]) -> tuple[dict[str, str], dict[str, set[str]]]:
-    """What means exactly one recipient, and what means those who are called so in any case of letters."""
-    exact = {token: token for token in (ALL, *SELECTORS.values())} | {USER: USER, "@user": USER}
-    alike: dict[str, set[str]] = {}
+def _exact(members: Sequence[Member]) -> dict[str, str]:
+    """What means exactly one recipient, whatever others are called."""
+    exact = {**OF_EVERY_GROUP}
     for member in members:
         exact[member.id] = exact["@" + member.id] = member.id
-        for name in (member.id, member.title.strip()):
-            alike.setdefault(name.casefold(), set()).add(member.id)
-    return exact, alike
+    return exact
 
 
-def _one(token: Any, exact: Mapping[str, str], alike: Mapping[str, set[str]], path: str) -> str:
+def _one(token: Any, exact: Mapping[str, str], members: Sequence[Member], path: str) -> str:
     # A blank is refused: were it dropped, a message meant for somebody would become a broadcast.
     if not isinstance(token, str) or not (name := token.strip().removeprefix("@")):
         raise InvalidRecipient(f"{path} names nobody", path=path)
     if found := exact.get(token.strip()):
         return found
-    called = alike.get(name.casefold(), set())
+    called = {member.id for member in members if name.casefold() in _names(member)}
     if len(called) == 1:
         return next(iter(called))
     reason = f"{', '.join(sorted(called))} are all called" if called else "there is nobody called"
     raise InvalidRecipient(f"{reason} {token[:60]!r}", path=path, to=token[:60])
+
+
+def _names(member: Member) -> tuple[str, str]:
+    """What a member is called, in any case of letters."""
+    return member.id.casefold(), member.title.strip().casefold()
 
 
 def must_reach(to: Sequence[str], members: Sequence[Member], by: str = "") -> None:

@@ -151,6 +151,7 @@ class Op(Record):
     module: str
     words: str  # the name as it is typed: `agent register`
     is_live: bool = False  # only a running daemon can do it
+    by_name: Mapping[str, Parameter] = {}
 
     @property
     def group(self) -> str:
@@ -193,17 +194,19 @@ def op(
 
     def declare(function: F) -> F:
         summary, _, description = (function.__doc__ or "").strip().partition("\n")
+        parameters = _parameters(function, flags)
         _declared[name] = Op(
             name,
             function,
             summary,
             _dedented(description),
-            _parameters(function, flags),
+            parameters,
             examples,
             streams,
             function.__module__,
             words or (name.replace(".", " ").replace("_", "-") if "." in name or "_" not in name else f"call {name}"),
             live,
+            {parameter.name: parameter for parameter in parameters},
         )
         return function
 
@@ -255,19 +258,17 @@ def bind(op: Op, given: Mapping[str, Any], *, is_typed: bool = False, ignores_un
     On a command line everything is text. A request `is_typed` when it came as JSON, and then a number must be one.
     Clients of CCCC send what other versions of their daemon know, which is to be ignored.
     """
-    if ignores_unknown:
-        known = {parameter.name for parameter in op.parameters}
-        given = {name: value for name, value in given.items() if name in known}
-    if unknown := given.keys() - {parameter.name for parameter in op.parameters}:
+    known = op.by_name
+    if not ignores_unknown and (unknown := given.keys() - known.keys()):
         raise UnknownField(f"{op.name} takes no {min(unknown)!r}", path=f"$.{min(unknown)}")
     missing = [p for p in op.parameters if p.is_required and given.get(p.name) is None]
     if missing:
         what = missing[0].name.upper() if missing[0].is_argument else missing[0].option
         raise MissingOption(f"{op.words} needs {what}", hint=f"`bb {op.words} --help` shows how", option=what)
     return {
-        parameter.keyword: _read(parameter, given[parameter.name], is_typed)
-        for parameter in op.parameters
-        if given.get(parameter.name) is not None
+        known[name].keyword: _read(known[name], value, is_typed)
+        for name, value in given.items()
+        if name in known and value is not None
     }
 
 

@@ -70,7 +70,8 @@ class GroupDesk:
         self.store = store
         self.talk = Talk(store)
         self._made: dict[str, tuple[tuple[int, int, int], Any]] = {}
-        self.is_as_known = knowns.stamp(knowns.home(desk.env), known.group_id)
+        self.file = knowns.file(knowns.home(desk.env), known.group_id)
+        self.is_as_known = knowns.stamp(self.file)
 
     @property
     def id(self) -> str:
@@ -290,11 +291,10 @@ def of(desk: Desk, group_id: Any) -> GroupDesk:
 
 def _is_current(desk: Desk, found: GroupDesk) -> bool:
     """Whether what is known of a group is what it was: another process may have attached it elsewhere since."""
-    home = knowns.home(desk.env)
-    stamp = knowns.stamp(home, found.id)
+    stamp = knowns.stamp(found.file)
     if stamp is not None and stamp == found.is_as_known:
         return True
-    known = knowns.read(home, found.id)
+    known = knowns.read(knowns.home(desk.env), found.id)
     if known is None or known.common != found.known.common or not found.store.exists:
         found.store.close()
         del desk.groups[found.id]

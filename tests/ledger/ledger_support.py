@@ -296,7 +296,7 @@ class FaultyDisk:
 
     def write(self, fd: int, octets: bytes) -> int:
         plan = self._plan("write", self.paths.get(fd, ""))
-        if len(self.log) == self.dies_in:
+        if self.dies_in and len(self.log) == self.dies_in:
             self.real["write"](fd, octets[: len(octets) // 2])
             os._exit(9)
         if plan is None:

@@ -315,6 +315,34 @@ def test_nobody_else_records_anything_in_between(here: Place):
     assert said(here) == ["one", "two", "three"]
 
 
+def test_a_store_that_is_closed_within_a_batch_lets_nobody_in_before_its_end(here: Place):
+    with another(here) as other, here.store.batch():
+        here.say("one")
+        here.store.close()
+        assert refusal_of(lambda: Lock(str(folder(here) / "lock"), 0.2).__enter__()) == "LEDGER_BUSY"
+        here.say("two")
+        assert other.store.writer == here.store.writer
+    with Lock(str(folder(here) / "lock"), 0.2):
+        pass
+
+    assert said(here) == ["one", "two"]
+
+
+def test_a_lock_file_that_was_made_anew_is_the_one_that_is_taken(here: Place):
+    """Or two processes would hold two files of the same name, and both write."""
+    with here.store.batch():
+        here.say("one")
+    lock = folder(here) / "lock"
+    lock.rename(lock.with_name("old"))
+    lock.touch()
+
+    with here.store.batch():
+        here.say("two")
+        lock = folder(here) / "lock"
+        assert refusal_of(lambda: Lock(str(lock), 0.2).__enter__()) == "LEDGER_BUSY"
+    assert said(here) == ["one", "two"]
+
+
 def test_another_process_waits_until_a_batch_has_reached_the_disk(here: Place):
     writer = child(take_turns, here.path, ADA, 5)
     assert writer.stdout is not None

@@ -76,13 +76,13 @@ def test_a_group_that_nobody_wrote_down_is_unknown(home: str):
 
 
 def test_something_else_that_is_known_has_another_stamp(home: str, tmp_path: Path):
-    assert known.stamp(home, "g_abc") is None
+    assert known.stamp(known.file(home, "g_abc")) is None
     known.write(home, group(tmp_path))
-    first = known.stamp(home, "g_abc")
+    first = known.stamp(known.file(home, "g_abc"))
     known.write(home, group(tmp_path, scopes={"s_1": "/x"}))
 
     assert first is not None
-    assert known.stamp(home, "g_abc") not in (None, first)
+    assert known.stamp(known.file(home, "g_abc")) not in (None, first)
 
 
 WHOLE = {"common": "/work/.git", "scopes": {"s_1": "/work"}, "env": {"ada": {"A": "b"}}}

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bb.ledger.lock import LedgerBusy, Lock
+from bb.ledger.lock import LedgerBusy, Lock, StandingLock
 from tests.ledger.ledger_support import ADA, child, hold, kept, make, note, only_segment, opened, refusal_of, repository
 
 
@@ -20,6 +20,12 @@ from tests.ledger.ledger_support import ADA, child, hold, kept, make, note, only
 def path(tmp_path: Path) -> str:
     (tmp_path / "lock").touch()
     return str(tmp_path / "lock")
+
+
+@pytest.fixture(params=[Lock, StandingLock])
+def kind(request: pytest.FixtureRequest) -> type[Lock]:
+    found: type[Lock] = request.param
+    return found
 
 
 @contextmanager
@@ -35,11 +41,11 @@ def held_by_another(path: str) -> Iterator[subprocess.Popen[str]]:
         holder.communicate()
 
 
-def test_the_wait_is_bounded_and_the_refusal_names_the_holder(path: str):
+def test_the_wait_is_bounded_and_the_refusal_names_the_holder(path: str, kind: type[Lock]):
     with held_by_another(path) as holder:
         start = time.monotonic()
 
-        with pytest.raises(LedgerBusy) as refusal, Lock(path, patience=0.2):
+        with pytest.raises(LedgerBusy) as refusal, kind(path, patience=0.2):
             pass
 
         assert 0.1 < time.monotonic() - start < 30
@@ -47,36 +53,36 @@ def test_the_wait_is_bounded_and_the_refusal_names_the_holder(path: str):
         assert str(holder.pid) in refusal.value.message
 
 
-def test_no_patience_at_all_is_no_endless_wait(path: str):
+def test_no_patience_at_all_is_no_endless_wait(path: str, kind: type[Lock]):
     with held_by_another(path):
-        assert refusal_of(lambda: Lock(path, patience=0).__enter__()) == "LEDGER_BUSY"
+        assert refusal_of(lambda: kind(path, patience=0).__enter__()) == "LEDGER_BUSY"
 
 
-def test_the_lock_is_free_again_when_its_holder_is_killed(path: str):
+def test_the_lock_is_free_again_when_its_holder_is_killed(path: str, kind: type[Lock]):
     with held_by_another(path) as holder:
         threading.Timer(0.1, holder.kill).start()
 
-        with Lock(path, patience=10):
+        with kind(path, patience=10):
             assert holder.wait(10) != 0
 
 
-def test_the_lock_is_free_again_when_its_holder_lets_go(path: str):
+def test_the_lock_is_free_again_when_its_holder_lets_go(path: str, kind: type[Lock]):
     with held_by_another(path) as holder:
         assert holder.stdin is not None
         holder.stdin.write("go\n")
         holder.stdin.flush()
 
-        with Lock(path, patience=10):
+        with kind(path, patience=10):
             pass
 
 
-def test_who_waited_in_vain_holds_nothing_up(path: str):
+def test_who_waited_in_vain_holds_nothing_up(path: str, kind: type[Lock]):
     with held_by_another(path) as holder:
-        assert refusal_of(lambda: Lock(path, patience=0.05).__enter__()) == "LEDGER_BUSY"
+        assert refusal_of(lambda: kind(path, patience=0.05).__enter__()) == "LEDGER_BUSY"
         holder.kill()
         holder.wait()
 
-        with Lock(path, patience=5), held_in_vain(path):
+        with kind(path, patience=5), held_in_vain(path):
             pass
 
 
@@ -91,27 +97,32 @@ def held_in_vain(path: str) -> Iterator[None]:
     yield
 
 
-def test_a_thread_waits_as_well_as_the_main_one(path: str):
+def test_a_thread_waits_as_well_as_the_main_one(path: str, kind: type[Lock]):
     """Where no alarm can end the wait, asking again and again does."""
     codes: list[str | None] = []
     with held_by_another(path):
-        thread = threading.Thread(target=lambda: codes.append(refusal_of(lambda: Lock(path, patience=0.1).__enter__())))
+        thread = threading.Thread(target=lambda: codes.append(refusal_of(lambda: kind(path, patience=0.1).__enter__())))
         thread.start()
         thread.join(10)
 
     assert codes == ["LEDGER_BUSY"]
 
 
-def test_an_error_while_it_is_held_lets_go_of_it(path: str):
-    with pytest.raises(RuntimeError), Lock(path):
+def test_an_error_while_it_is_held_lets_go_of_it(path: str, kind: type[Lock]):
+    with pytest.raises(RuntimeError), kind(path):
         raise RuntimeError
 
-    with Lock(path, patience=0.5):
+    with kind(path, patience=0.5):
         pass
 
 
+def open_files() -> int:
+    """How many files this process has open, where the system tells."""
+    return len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+
+
 def test_no_file_handle_is_left_behind(path: str):
-    before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+    before = open_files()
     for _ in range(5):
         with Lock(path):
             pass
@@ -119,7 +130,35 @@ def test_no_file_handle_is_left_behind(path: str):
         for _ in range(5):
             assert refusal_of(lambda: Lock(path, patience=0.02).__enter__()) == "LEDGER_BUSY"
 
-    assert len(os.listdir("/proc/self/fd")) == before if before else True
+    assert open_files() == before
+
+
+def test_a_standing_lock_is_free_between_two_times_and_its_files_stay_open(path: str):
+    lock = StandingLock(path, 5)
+    before = open_files()
+    for _ in range(3):
+        with lock, held_in_vain(path):
+            assert open_files() == before + 2
+        with Lock(path, 0.2):
+            pass
+    lock.close()
+
+    assert open_files() == before
+    with lock, held_in_vain(path):
+        pass
+    lock.close()
+
+
+def test_a_standing_lock_that_is_closed_while_it_is_held_is_held_to_the_end(path: str):
+    lock, before = StandingLock(path, 5), open_files()
+    with lock:
+        lock.close()
+        with held_in_vain(path):
+            pass
+
+    assert open_files() == before
+    with Lock(path, 0.2):
+        pass
 
 
 def test_the_lock_file_stays_the_same_for_ever(tmp_path: Path):
