@@ -15,7 +15,7 @@ import time
 
 from bb.cli import carry, keys, say
 from bb.cli.switches import Switches
-from bb.kernel.errors import BbError, Usage
+from bb.kernel.errors import BbError, Busy, Usage
 from bb.kernel.show import harmless
 from bb.ledger import known as knowns
 from bb.ops import catalogue
@@ -41,6 +41,13 @@ class NeedsTerminal(Usage):
     hint = "`--read-only` copies what is shown into a pipe; `bb actor tail ACTOR` shows the last of it"
 
 
+class DaemonGone(Busy):
+    """The daemon has ended, and its actors with it."""
+
+    code = "DAEMON_GONE"
+    hint = "`bb daemon logs` says why; `bb daemon start` starts it again, and the actors that are to run"
+
+
 def attach(actor: str | None, group: str | None, *, read_only: bool) -> int:
     """Show an actor's terminal, and type at it unless one only wants to read."""
     is_at_terminal = os.isatty(INPUT) and os.isatty(OUTPUT)
@@ -49,10 +56,14 @@ def attach(actor: str | None, group: str | None, *, read_only: bool) -> int:
     if is_at_terminal and os.name == "nt":
         raise NeedsTerminal("attaching needs a terminal as Linux and macOS have them")
     home, wanted = knowns.home(os.environ), _request(actor, group, read_only=read_only)
+    if is_at_terminal and not read_only:
+        columns, rows = os.get_terminal_size(OUTPUT)
+        wanted |= {"cols": columns, "rows": rows} if columns and rows else {}
     connection, found, rest = client.upgrade(home, "term_attach", wanted)
     with connection:
         if not is_at_terminal:
             _copy(connection, rest)
+            _refuse_if_lost(home)
             return 0
         is_writer = not read_only and found.get("writer") is not False
         name = harmless(str(wanted["actor_id"]))
@@ -60,10 +71,20 @@ def attach(actor: str | None, group: str | None, *, read_only: bool) -> int:
         sys.stderr.flush()
         resize = _resizer(home, wanted) if is_writer else None
         has_left = _at_terminal(connection, rest, resize, read_only=read_only)
+    if not has_left:
+        _refuse_if_lost(home)
     say.lines(
         [f"Detached from {name}, which goes on" if has_left else f"The terminal of {name} has closed"], sys.stderr
     )
     return 0
+
+
+def _refuse_if_lost(home: str) -> None:
+    """A terminal that closes is no failure. If it was the daemon that went, nobody knows what became of it."""
+    try:
+        client.ask(home, "ping", {}, patience=TO_RESIZE)
+    except BbError as error:
+        raise DaemonGone from error
 
 
 def _request(actor: str | None, group: str | None, *, read_only: bool) -> dict[str, Any]:
@@ -79,7 +100,9 @@ def _request(actor: str | None, group: str | None, *, read_only: bool) -> dict[s
 def _greeting(name: str, *, is_writer: bool, read_only: bool) -> str:
     if read_only:
         return f"Watching {name}. Ctrl-\\, Ctrl-C or q ends it."
-    others = "" if is_writer else " Somebody else types: you only watch, until they leave; then your keys count."
+    others = (
+        "" if is_writer else " Somebody else types: you watch. When they leave the bell rings, and your keys count."
+    )
     return f"Attached to {name}.{others} Ctrl-\\ detaches."
 
 

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 FILED = ("ci.check",)
 # Which actors run is known to the daemon that runs them: it is in the answers, or one of them stops because of these.
-ABOUT_RUNNING = frozenset(["groups", "group_show", "actor_list", "actor_update", "actor_remove", "group_delete"])
+ABOUT_RUNNING = frozenset(
+    ["groups", "group_show", "group_stop", "group_delete", "actor_list", "actor_update", "actor_stop", "actor_remove"]
+)
 SAYS_WHAT_TO_GIVE = "pass "
 POURED = "blob.get"  # as bytes, which are no text
 

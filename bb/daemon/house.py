@@ -177,7 +177,15 @@ class House:
         session = self._sessions.get((group_id, actor_id))
         return isinstance(session, OnTerminal) and session.terminal.has_writer
 
-    def attach(self, connection: Connection, group_id: str, actor_id: str, *, only_watches: bool = False) -> None:
+    def attach(
+        self,
+        connection: Connection,
+        group_id: str,
+        actor_id: str,
+        *,
+        only_watches: bool = False,
+        size: tuple[int, int] | None = None,
+    ) -> None:
         """Show a client an actor's terminal, and let it type if it is the first who wants to."""
         session = self._sessions.get((group_id, actor_id))
         if not isinstance(session, OnTerminal):
@@ -185,7 +193,7 @@ class House:
             return
         connection.typed = lambda octets: self._typed(session, connection, octets)
         connection.ended = lambda: session.terminal.detach(connection)
-        session.terminal.attach(connection, only_watches=only_watches)
+        session.terminal.attach(connection, only_watches=only_watches, size=size)
 
     def _typed(self, session: OnTerminal, connection: Connection, octets: bytes) -> None:
         if session.terminal.may_type(connection):

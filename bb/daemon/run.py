@@ -79,7 +79,8 @@ class Daemon:
     def _upgrade(self, op: str, connection: Connection, args: dict[str, Any]) -> None:
         if op == "term_attach":
             group_id, actor_id = str(args["group_id"]), str(args["actor_id"])
-            self._house.attach(connection, group_id, actor_id, only_watches=args.get("read_only") is True)
+            size = (args["cols"], args["rows"]) if args.get("cols") else None
+            self._house.attach(connection, group_id, actor_id, only_watches=args.get("read_only") is True, size=size)
 
     def _heed_signals(self) -> None:
         def heard(*_: object) -> None:

@@ -71,6 +71,8 @@ class Telling:
         group = groupdesk.of(self._desk, group_id)
         if event.kind == chat.READ:
             self._withdraw(group, event.data)
+        elif event.kind == requests.MAIL_READ:
+            self._withdraw_mail(group, event.data)
         elif event.kind == SETTINGS:
             _set_interval(group, sessions)
         elif event.kind == STATE:
@@ -84,6 +86,12 @@ class Telling:
         session = self._sessions.get((group.id, str(data.get("actor_id"))))
         if isinstance(session, OnTerminal) and (post := group.spoken().post_or_none(str(data.get("event_id")))):
             session.has_read(post.seq)
+
+    def _withdraw_mail(self, group: GroupDesk, data: dict[str, Any]) -> None:
+        """An actor has taken mail out of its inbox, some of which somebody wanted it to be typed."""
+        session, taken = self._sessions.get((group.id, str(data.get("actor_id")))), data.get("event_ids")
+        for event_id in taken if session and isinstance(taken, list) else ():
+            session.withdraw(str(event_id))
 
 
 def _untold(talk: Talk, posts: Iterable[Post], actor: str) -> Iterator[Post]:

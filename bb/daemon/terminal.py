@@ -42,6 +42,7 @@ GLANCE = 4000  # characters
 MOST_PENDING = 1 << 20  # bytes that the program has not read yet
 MOST_UNSENT = 4 << 20  # bytes; a watcher that is further behind has stopped looking
 LAST_WORDS = 1 << 20  # bytes to be read at the end, from those who may go on talking
+BELL = b"\a"  # shows nothing, so whatever the program shows stays as it is
 SHELL = "/bin/sh"
 # The system's call knows no folder to start in. A shell goes there and becomes the program.
 TRAMPOLINE = 'cd -- "$0" && exec "$@"'
@@ -94,6 +95,7 @@ class Terminal:
         self.has_hung_up = False  # nobody is left to read from; the loop lets go of `fd`
         self._pending = bytearray()
         self._watchers: list[Watcher] = []
+        self._sizes: dict[Watcher, tuple[int, int] | None] = {}  # of those who would type, theirs
         self._writers: list[Watcher] = []  # those of them who would type; the first does
         self._unparsed = b""
         self._is_stopping = self._is_killed = False
@@ -217,11 +219,15 @@ class Terminal:
 
     # -- who watches
 
-    def attach(self, watcher: Watcher, *, only_watches: bool = False) -> bool:
-        """Show WATCHER the last of what was shown so far, and what comes; whether it may type."""
+    def attach(self, watcher: Watcher, *, only_watches: bool = False, size: tuple[int, int] | None = None) -> bool:
+        """Show WATCHER the last of what was shown so far, and what comes; whether it may type. When it may, the
+        terminal gets the SIZE that it has, if that is known."""
         self._watchers.append(watcher)
         if not only_watches:
             self._writers.append(watcher)
+            self._sizes[watcher] = size
+            if self.may_type(watcher):
+                self._fit(watcher)
         if octets := self.transcript.recent(MOST_UNSENT // 2):
             self._show(watcher, octets)
         if self.fd < 0:
@@ -230,10 +236,19 @@ class Terminal:
         return self.may_type(watcher)
 
     def detach(self, watcher: Watcher) -> None:
-        """WATCHER has left; if it was the one who types, the next one is."""
+        """WATCHER has left; if it was the one who types, the next one is, and hears the bell."""
+        was_typing = self.may_type(watcher)
+        self._sizes.pop(watcher, None)
         for waiting in (self._watchers, self._writers):
             if watcher in waiting:
                 waiting.remove(watcher)
+        if was_typing and self._writers and self.fd >= 0:
+            self._fit(self._writers[0])
+            self._show(self._writers[0], BELL)
+
+    def _fit(self, watcher: Watcher) -> None:
+        if size := self._sizes.get(watcher):
+            self.resize(*size)
 
     @property
     def has_writer(self) -> bool:
@@ -243,10 +258,6 @@ class Terminal:
     def may_type(self, watcher: Watcher) -> bool:
         """Whether WATCHER is the first of those who are here to type."""
         return self._writers[:1] == [watcher]
-
-    def typed(self, watcher: Watcher, octets: bytes) -> bool:
-        """Pass on what WATCHER typed, if it may; whether that was done."""
-        return self.may_type(watcher) and self.write(octets)
 
     def _show(self, watcher: Watcher, octets: bytes) -> None:
         if watcher.send(octets) > MOST_UNSENT:
@@ -300,6 +311,7 @@ class Terminal:
             watcher.end()
         self._watchers.clear()
         self._writers.clear()
+        self._sizes.clear()
 
     def _signal(self, number: int) -> None:
         """Send it to the program's process group, and to the one in the foreground if a shell has made another.

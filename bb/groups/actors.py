@@ -24,12 +24,14 @@ GROUP_TITLE = "working-group"  # of a group that nobody gave a title
 
 ID_LENGTH = 32
 IN_ACTOR_ID = profiles.LETTERS + ids.DIGITS + "-_"
+TAKEN = "duplicate_actor_id"
 
 
 class ActorAddFailed(Refused):
     """No such actor can be added."""
 
     code = "ACTOR_ADD_FAILED"
+    hint = "`bb actor add --help` shows what an actor can be"
 
 
 class InvalidStatus(Usage):
@@ -64,7 +66,9 @@ def new_actor(*, actor_id: Any, title: Any, env: Any, taken: Collection[str], **
         actor = free_id(profile.runtime, taken) if actor_id in (None, "") else _fresh(actor_id, taken)
         return actor, actor if title in (None, "") else profiles.title(title), profile
     except Unfit as unfit:
-        raise ActorAddFailed(unfit.message, **unfit.details) from None
+        is_taken = unfit.reason == TAKEN
+        hint = f"`bb actor update {actor_id}` changes it; another needs another id" if is_taken else None
+        raise ActorAddFailed(unfit.message, hint=hint, **unfit.details) from None
 
 
 def is_actor_id(text: object) -> bool:
@@ -89,7 +93,7 @@ def _fresh(actor_id: object, taken: Collection[str]) -> str:
         raise Unfit("actor_id", "invalid_actor_id", _why_not(actor_id))
     # Two names that differ in case only would be one file on some systems, and one name to a reader.
     if actor_id.lower() in {name.lower() for name in taken}:
-        raise Unfit("actor_id", "duplicate_actor_id", f"there is an actor {actor_id} already")
+        raise Unfit("actor_id", TAKEN, f"there is an actor {actor_id} already")
     return actor_id
 
 

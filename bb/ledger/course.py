@@ -15,7 +15,6 @@ from bb.kernel.record import Record
 from bb.ledger import line as lines
 from bb.ledger.journal import SUFFIX, Journal
 from bb.ledger.segments import NO_FOLLOW, read_at
-from bb.ledger.sequence import Places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -170,11 +169,6 @@ def length(index: Index) -> int:
     """How many lines the course has."""
     own = index.position(index.own_writer).link.n if index.own_writer else 0
     return own + index.markers()[-1].foreign_before
-
-
-def seq_of(store: Store, event: Event) -> int | None:
-    """The place of an event in the course; None when no line of ours accounts for it yet."""
-    return Places(store.path, store.writer, store.index.markers()).of(event)
 
 
 def event_at(store: Store, seq: int) -> Event:

@@ -42,7 +42,7 @@ FLOATING = 1 << 50  # behind every place in the course
 GESTURES = ("chat.read", "mail.read")  # these say something about places
 MOST_AT_ONCE = 50_000  # lines in one transaction
 
-ACK, REPLY, REACTION, CANCELLED = "ack", "reply", "reaction", "cancelled"
+ACK, CANCELLED = "ack", "cancelled"
 CLAIMED, TYPED = "claimed", "typed"  # somebody wants an actor to be typed it; it was
 FIRST, AGAIN = "first", "again"  # of a message that was recorded a second time: the name it had, the name it has
 
@@ -185,7 +185,6 @@ class Talk:
         attention = ATTENTION if data.get("priority") == "attention" and not data.get("dst_group_id") else 0
         mode = {"mail": MAIL, "request_reply": REQUEST}.get(str(data.get("message_mode")), 0)
         self._rows.post(passed, recipients.stored(data) or [BROADCAST], by, attention | mode, ts)
-        self._rows.say(data.get("reply_to"), REPLY, by, passed.seq)
         self._recorded_again(passed, data)
 
     def _noticed(self, passed: Passed, by: str, data: dict[str, Any], ts: str) -> None:
@@ -212,9 +211,6 @@ class Talk:
 
     def _notice_acked(self, passed: Passed, by: str, data: dict[str, Any], ts: str) -> None:
         self._acked(passed, by, {**data, "event_id": data["notify_event_id"]}, ts)
-
-    def _reacted(self, passed: Passed, by: str, data: dict[str, Any], ts: str) -> None:  # noqa: ARG002
-        self._rows.say(data["event_id"], REACTION, by, passed.seq)
 
     def _cancelled(self, passed: Passed, by: str, data: dict[str, Any], ts: str) -> None:  # noqa: ARG002
         self._rows.say(data["source_event_id"], CANCELLED, by, passed.seq)
@@ -413,7 +409,6 @@ NOTED: dict[str, Callable[[Talk, Passed, str, dict[str, Any], str], None]] = {
     "system.notify": Talk._noticed,
     "chat.ack": Talk._acked,
     "system.notify_ack": Talk._notice_acked,
-    "chat.reaction": Talk._reacted,
     "chat.read": Talk._read,
     "mail.read": Talk._mail_read,
     "chat.reply_request.cancelled": Talk._cancelled,

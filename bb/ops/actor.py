@@ -136,7 +136,7 @@ def add(
 
     def decide(_: Any) -> list[Any]:
         if name in group.roles():  # somebody was faster
-            raise actors.ActorAddFailed(f"there is an actor {name} already", reason="duplicate_actor_id")
+            raise actors.ActorAddFailed(f"there is an actor {name} already", reason=actors.TAKEN)
         return [Registered(name, ROLE, called, profile.stored())]
 
     (event,) = group.record(decide, who)
@@ -225,13 +225,13 @@ def start(
     return {"actor": _shown(group, group.actor(actor.id)), "event": event}
 
 
-@op("actor_stop", words="actor stop", live=True, examples=("bb actor stop peer-1",))
+@op("actor_stop", words="actor stop", examples=("bb actor stop peer-1",))
 def stop(
     desk: Desk, actor_id: ActorId | None = None, *, group_id: GroupId | None = None, by: By | None = None
 ) -> dict[str, Any]:
     """Stop an actor. Until it is started again it is disabled."""
     group, who, actor = _asked(desk, group_id, actor_id, by, "actor.stop")
-    live.of(desk).stop(group.id, actor.id)
+    running.stop(group, actor.id)
     (event,) = group.record([Stopped(actor.id)], who)
     return {"actor": _shown(group, group.actor(actor.id)), "event": event}
 

@@ -326,7 +326,7 @@ def start(desk: Desk, *, group_id: GroupId | None = None, by: By | None = None) 
     return {"group_id": group.id, "started": started, "forced_headless": [], "event": events[-1]}
 
 
-@op("group_stop", words="group stop", live=True, examples=("bb group stop",))
+@op("group_stop", words="group stop", examples=("bb group stop",))
 def stop(desk: Desk, *, group_id: GroupId | None = None, by: By | None = None) -> dict[str, Any]:
     """Stop every actor of a group."""
     group = groupdesk.of(desk, group_id)
@@ -334,7 +334,7 @@ def stop(desk: Desk, *, group_id: GroupId | None = None, by: By | None = None) -
     group.check("group.stop", who)
     stopped = [actor.id for actor in group.actors()]
     for actor in stopped:
-        live.of(desk).stop(group.id, actor)
+        running.stop(group, actor)
     events = group.record([*map(Stopped, stopped), GroupStopped(who, stopped)], who)
     return {"group_id": group.id, "stopped": stopped, "event": events[-1]}
 

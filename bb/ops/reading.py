@@ -9,7 +9,7 @@ from itertools import islice
 
 from bb.kernel import ids, jsontext
 from bb.kernel.errors import Usage
-from bb.ledger.talk import MAIL, NOTICE, REQUEST
+from bb.ledger.talk import CANCELLED, MAIL, NOTICE, REQUEST
 from bb.messaging import acks, chat, requests
 from bb.messaging.facts import Said
 from bb.ops import groupdesk
@@ -246,7 +246,7 @@ def reply_request_cancel(
     def facts(_: Any) -> list[Any]:
         plain = None if found is None else {"kind": found.kind, "by": found.by, "data": found.data}
         requests.may_cancel(by=who, event=plain)
-        if group.spoken().of(str(source_event_id), "cancelled"):
+        if group.spoken().of(str(source_event_id), CANCELLED):
             return []
         return [Said(requests.CANCELLED_KIND, requests.cancellation(str(source_event_id), who))]
 

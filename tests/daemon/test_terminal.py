@@ -343,17 +343,47 @@ def test_ipc_4_4_one_may_type_and_the_next_does_when_it_leaves(loop: Loop):
     loop.said(one, "ready")
     first, second, third = (Watching() for _ in range(3))
     assert [one.attach(each) for each in (first, second, third)] == [True, False, False]
-    assert not one.typed(second, b"[two]")
-    assert one.typed(first, b"[one]")
+    assert not one.may_type(second)
+    assert one.may_type(first)
     one.detach(second)
     assert one.may_type(first)
+    assert third.seen == b"ready\n"
     one.detach(first)
     one.detach(first)
     assert one.may_type(third)
-    assert one.typed(third, b"[three]")
-    assert not one.typed(first, b"[gone]")
-    loop.said(one, "[one][three]")
-    assert b"two" not in third.seen
+    assert not one.may_type(first)
+    assert third.seen == b"ready\n\a", "who may type now hears the bell"
+    assert b"\a" not in first.seen + second.seen
+
+
+def test_nobody_hears_the_bell_of_a_terminal_that_closes(loop: Loop):
+    one = loop.start(*shell("stty raw -echo; echo ready; exec cat"))
+    loop.said(one, "ready")
+    first, second = Watching(), Watching()
+    one.attach(first)
+    one.attach(second)
+    one.close()
+    one.detach(first)
+    one.detach(second)
+    assert second.has_ended
+    assert b"\a" not in second.seen
+
+
+def test_the_terminal_is_as_large_as_that_of_whoever_types(loop: Loop):
+    one = loop.start(*shell("stty raw -echo; trap 'stty size' WINCH; echo ready; while :; do sleep 0.05; done"))
+    loop.said(one, "ready")
+    first, watcher, second, third = (Watching() for _ in range(4))
+    one.attach(first, size=(90, 30))
+    loop.said(one, "30 90")
+    one.attach(watcher, only_watches=True, size=(20, 5))
+    one.attach(second, size=(40, 10))
+    one.attach(third)
+    one.detach(watcher)
+    one.detach(first)
+    loop.said(one, "10 40")
+    one.detach(second)
+    assert one.may_type(third)
+    assert b"5 20" not in third.seen
 
 
 def test_who_is_too_far_behind_is_let_go_and_the_next_may_type(loop: Loop):

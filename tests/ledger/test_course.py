@@ -216,11 +216,11 @@ def test_an_event_has_a_place_once_a_line_of_ours_accounts_for_it(three: list[Pl
     event = b.say("b1")
     a.hear_of(b)
     a.store.caught_up()
-    assert course.seq_of(a.store, event) is None
+    assert a.store.places().of(event) is None
 
     a.say("a1")
 
-    place = course.seq_of(a.store, event)
+    place = a.store.places().of(event)
     assert place is not None
     assert course.event_at(a.store, place).id == event.id
 

@@ -336,6 +336,23 @@ def test_what_was_said_to_an_actor_before_it_ran_is_typed_to_it_once(stage: Stag
         assert heard.text.count(once) == 1
 
 
+def test_mail_that_was_taken_out_of_the_inbox_need_not_be_typed_any_more(stage: Stage):
+    stage.call("group_settings_update", patch={"min_interval_seconds": 3600})
+    heard = stage.listener("peer")
+    stage.send("first", to="peer")
+    heard.until("first\r")
+    until(lambda: deliveries(stage), "a delivery")
+    mail = stage.send("by mail", to="peer", message_mode="mail")
+    stage.call("message_deliver", source_event_id=mail, actor_ids=["peer"])
+    taken = stage.call("inbox_read", actor_id="peer", by="peer")["messages"]
+    stage.send("last", to="peer")
+    stage.call("group_settings_update", patch={"min_interval_seconds": 0})
+    heard.until("last\r")
+
+    assert [message["id"] for message in taken] == [mail]
+    assert "by mail" not in heard.text
+
+
 def test_what_waited_when_the_daemon_was_killed_is_typed_to_who_comes_back(stage: Stage):
     stage.call("group_settings_update", patch={"min_interval_seconds": 3600})
     heard = stage.listener("peer")
