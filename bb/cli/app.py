@@ -49,7 +49,8 @@ Every command takes --json, before or after the verb, and then prints exactly on
 5 not yours, 6 busy, 7 conflict.
 
 The caller is --agent or BB_AGENT. BB_AGENT_STALE_MINUTES (15) sets when a silent agent counts as stale; BB_NOW
-replaces the clock; BB_HOME (~/.bb) is where what belongs to no repository is kept."""
+replaces the clock; BB_HOME (~/.bb) is where what belongs to no repository is kept. The daemon's home is CCCC_HOME,
+else BB_HOME, else ~/.cccc, where clients of CCCC look for it."""
 START = (
     "bb init",
     "bb agent register --name amber-otter --role builder",

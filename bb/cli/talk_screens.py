@@ -185,7 +185,14 @@ def message(event: dict[str, Any]) -> list[str]:
     head = f"{_when(event)}  {paint.painted(harmless(event['by']), 'cyan')} -> {_to(data)}{_urgency(data)}{answers}"
     lines = [f"{head}{title}  [{whole(event['id'])}]"]
     lines += [f"    {hanging(flowing(line))}" for line in body.splitlines() if line.strip()]
+    lines += [f"    | {harmless(line)}" for line in _terminal_tail(data).splitlines()]
     return lines + [f"    attached: {whole(_attachment(each))}" for each in _listed(data.get("attachments"))]
+
+
+def _terminal_tail(data: dict[str, Any]) -> str:
+    """What the terminal of the actor whom a notice is about showed last."""
+    context = data.get("context")
+    return str(context.get("terminal_tail") or "").strip("\n") if isinstance(context, dict) else ""
 
 
 def _when(event: dict[str, Any]) -> str:

@@ -90,8 +90,9 @@ class Telling:
     def _withdraw_mail(self, group: GroupDesk, data: dict[str, Any]) -> None:
         """An actor has taken mail out of its inbox, some of which somebody wanted it to be typed."""
         session, taken = self._sessions.get((group.id, str(data.get("actor_id")))), data.get("event_ids")
-        for event_id in taken if session and isinstance(taken, list) else ():
-            session.withdraw(str(event_id))
+        if session is not None and isinstance(taken, list):
+            for event_id in taken:
+                session.withdraw(str(event_id))
 
 
 def _untold(talk: Talk, posts: Iterable[Post], actor: str) -> Iterator[Post]:

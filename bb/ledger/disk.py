@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 NETWORK_FILE_SYSTEMS = frozenset(["nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "fuse.sshfs", "vboxsf", "prl_fs"])
 LONGEST_TICK = 2_000_000_000  # nanoseconds; the coarsest clock of a file system, FAT's
+ENOUGH_ROOM = 64 << 20  # bytes
 ABANDONED = 600  # seconds; replacing a file takes a fraction of one
 SMALL = 1 << 16  # no small file of ours comes near this; a larger one is not ours
 
@@ -273,6 +274,16 @@ class Names:
             self._as_of = changed if changed is not None and time.time_ns() - changed > LONGEST_TICK else None
             self._names = self._names if listed == self._names else listed
         return self._names
+
+
+def has_room(path: str) -> bool:
+    """Whether the file at PATH can be written to and could grow, as far as the system tells."""
+    if not (os.path.isfile(path) and os.access(path, os.W_OK) and os.access(os.path.dirname(path), os.W_OK)):
+        return False
+    if not hasattr(os, "statvfs"):
+        return True
+    found = os.statvfs(path)
+    return found.f_bavail * found.f_frsize > ENOUGH_ROOM
 
 
 def sync_folder(path: str) -> None:

@@ -7,6 +7,7 @@ that is corrupt, of another version, or does not fit its journals is thrown away
 
 from __future__ import annotations
 
+import itertools
 import time
 
 from bb.coordination import redactions
@@ -76,6 +77,10 @@ class Replaced(Unusable):
     """Another version of bb uses this file now. What we know is kept in memory, so that neither spoils the other's."""
 
 
+OPENINGS = itertools.count()  # no two in a process are alike: what SQLite counts begins anew with each
+LOOK_AGAIN, NEVER = 60.0, float("inf")  # seconds
+
+
 class Index:
     """The folded state of all journals of a store."""
 
@@ -84,6 +89,7 @@ class Index:
         self._patience = patience
         self.own_writer = own_writer
         self.is_in_memory = False
+        self._look_again_at = NEVER  # whether an index in memory could be in its file again
         self._found_hidden: dict[str, frozenset[str]] = {}
         self._journals: Sequence[Journal] = ()
         self.cursors = Cursors(self.ask)
@@ -268,8 +274,7 @@ class Index:
             self._catch_up(journals, progress)
         except Replaced:
             self._connection.close()
-            self.is_in_memory = True
-            self._connection = self._opened(":memory:")
+            self._connection = self._in_memory(for_good=True)
             self._catch_up(journals, progress)
         except Unusable:
             self.rebuild(journals, progress)
@@ -303,9 +308,9 @@ class Index:
         for fold in reader.folds():
             self._changes[fold] = self._changes.get(fold, 0) + 1
 
-    def version_of(self, fold: str) -> tuple[int, int, int]:
+    def version_of(self, fold: str) -> tuple[int, int, int, int]:
         """What is another once anything of a fold may have changed, through us or anybody else."""
-        return self.rebuilt, self.cursors.version(), self._changes.get(fold, 0)
+        return self._opening, self.rebuilt, self.cursors.version(), self._changes.get(fold, 0)
 
     def start_from(self, links: Mapping[str, Link], rows: Iterable[tuple[str, str, Any]]) -> None:
         """Begin with the states of ROWS, which the lines up to LINKS have come to, as if those had been read."""
@@ -397,13 +402,24 @@ class Index:
                 except sqlite3.DatabaseError as again:  # others found it broken too, and are making it anew
                     self._refuse_to_wait(again)
             # A store that cannot be written can still be read: the index is made in memory, for this once.
-            self.is_in_memory = True
-            return self._opened(":memory:")
+            return self._in_memory()
+
+    def _in_memory(self, *, for_good: bool = False) -> sqlite3.Connection:
+        self.is_in_memory, self._look_again_at = True, NEVER if for_good else time.monotonic() + LOOK_AGAIN
+        return self._opened(":memory:")
+
+    def may_return(self) -> bool:
+        """Whether an index that had to be made in memory may be in its file again by now: asked now and then, as it is
+        made anew there."""
+        if not self.is_in_memory or time.monotonic() < self._look_again_at:
+            return False
+        self._look_again_at = time.monotonic() + LOOK_AGAIN
+        return disk.has_room(self.path)
 
     def _opened(self, path: str) -> sqlite3.Connection:
         connection = sqlite3.connect(path, timeout=self._patience, isolation_level=None)
         self.cursors.forget()
-        self._found_ours_in = None
+        self._found_ours_in, self._opening = None, next(OPENINGS)
         try:
             self._connection = connection
             if self._version() != VERSION:
@@ -462,8 +478,7 @@ class Index:
         self.rebuilt += 1
         self._connection.close()
         if "readonly" in str(error) or "full" in str(error):
-            self.is_in_memory = True
-            self._connection = self._opened(":memory:")
+            self._connection = self._in_memory()
         else:
             _set_aside(self.path)
             self._connection = self._open()

@@ -130,6 +130,9 @@ class Store:
     def caught_up(self) -> Index:
         """The index, having read all there is; within a batch, all there was when it was last looked."""
         if self._batch is None or not self._batch.is_current:
+            if self._index is not None and self._index.may_return():
+                self._index.close()
+                self._index = None
             self.index.cursors.is_still = False
             self.index.catch_up(self.journals(), self.progress)
             if self._batch:

@@ -88,8 +88,56 @@ class EventId(Word):
     metavar = "EVENT"
 
 
-class Anything(Json):
-    """As CCCS describes it."""
+class Attachments(Json):
+    """Files that are in the group's store, as `bb blob put` answers; --attach takes any other."""
+
+
+class Refs(Json):
+    """What it points at: a list of task_ref, presentation_ref and others, each with its kind."""
+
+
+class ClientTime(Word):
+    """When it was said, by the sender's own clock. It is kept, and orders nothing."""
+
+    metavar = "TIME"
+
+
+class Thread(Word):
+    """A name that is kept with it. CCCS reserves it: it means nothing yet."""
+
+
+class Quote(Word):
+    """What is shown of the message that it is about."""
+
+
+class SourceGroup(Word):
+    """Of a relayed message, the group that it comes from; with --src-event-id."""
+
+    metavar = "GROUP"
+
+
+class SourceEvent(Word):
+    """Of a relayed message, what it is there; with --src-group-id."""
+
+    metavar = "EVENT"
+
+
+class Destination(Word):
+    """The group that it was sent on to; this one keeps a copy."""
+
+    metavar = "GROUP"
+
+
+class DestinationTo(Json):
+    """To whom it was sent there, a list."""
+
+
+class Insight(Word):
+    """A remark of the sender's for the person, beside the text. Of later clients of CCCC."""
+
+
+class Suggestion(Word):
+    """What the person might answer. Of later clients of CCCC."""
 
 
 class OtherGroup(Word):
@@ -113,21 +161,21 @@ def send(
     group_id: GroupId | None = None,
     by: By | None = None,
     path: Path | None = None,
-    attachments: Anything | None = None,
-    refs: Anything | None = None,
+    attachments: Attachments | None = None,
+    refs: Refs | None = None,
     format: Format | None = None,  # noqa: A002  (the specification's name)
     message_mode: Mode | None = None,
     reply_required: bool = False,
     client_id: ClientId | None = None,
-    client_ts: Anything | None = None,
-    thread: Anything | None = None,
-    quote_text: Anything | None = None,
-    src_group_id: Anything | None = None,
-    src_event_id: Anything | None = None,
-    dst_group_id: Anything | None = None,
-    dst_to: Anything | None = None,
-    insight: Anything | None = None,
-    suggested_user_message: Anything | None = None,
+    client_ts: ClientTime | None = None,
+    thread: Thread | None = None,
+    quote_text: Quote | None = None,
+    src_group_id: SourceGroup | None = None,
+    src_event_id: SourceEvent | None = None,
+    dst_group_id: Destination | None = None,
+    dst_to: DestinationTo | None = None,
+    insight: Insight | None = None,
+    suggested_user_message: Suggestion | None = None,
 ) -> dict[str, Any]:
     """Say something to actors, to the person, or to everybody. Actors that run on a terminal get it typed."""
     group = groupdesk.of(desk, group_id)
@@ -168,15 +216,15 @@ def reply(
     priority: Priority | None = None,
     group_id: GroupId | None = None,
     by: By | None = None,
-    attachments: Anything | None = None,
-    refs: Anything | None = None,
+    attachments: Attachments | None = None,
+    refs: Refs | None = None,
     format: Format | None = None,  # noqa: A002
     message_mode: Mode | None = None,
     reply_required: bool = False,
     client_id: ClientId | None = None,
-    client_ts: Anything | None = None,
-    insight: Anything | None = None,
-    suggested_user_message: Anything | None = None,
+    client_ts: ClientTime | None = None,
+    insight: Insight | None = None,
+    suggested_user_message: Suggestion | None = None,
 ) -> dict[str, Any]:
     """Answer a message: to who wrote it, unless --to says otherwise."""
     group = groupdesk.of(desk, group_id)
@@ -244,12 +292,12 @@ def send_cross_group(
     priority: Priority | None = None,
     group_id: GroupId | None = None,
     by: By | None = None,
-    attachments: Anything | None = None,
-    refs: Anything | None = None,
+    attachments: Attachments | None = None,
+    refs: Refs | None = None,
     format: Format | None = None,  # noqa: A002
     message_mode: Mode | None = None,
     reply_required: bool = False,
-    insight: Anything | None = None,
+    insight: Insight | None = None,
 ) -> dict[str, Any]:
     """Say something in another group. What arrives there says where it is from; a copy stays here."""
     group = groupdesk.of(desk, group_id)

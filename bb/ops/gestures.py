@@ -13,8 +13,8 @@ from bb.messaging.principals import SYSTEM, USER
 from bb.ops import groupdesk
 from bb.ops.actor import MissingActorId
 from bb.ops.catalogue import op
-from bb.ops.chat import Anything, EventId, MissingEventId, Text, event_of, message
-from bb.ops.params import ActorId, By, GroupId, Word
+from bb.ops.chat import EventId, MissingEventId, Text, event_of, message
+from bb.ops.params import ActorId, By, GroupId, Json, Word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +33,10 @@ class Urgency(Word):
     """low, normal, high or urgent."""
 
     offered = notify.PRIORITIES
+
+
+class About(Json):
+    """What more there is to know of it, for a program: an object, kept as it is."""
 
 
 class Line(Word):
@@ -108,7 +112,7 @@ def system_notify(
     priority: Urgency | None = None,
     target_actor_id: ActorId | None = None,
     requires_ack: bool = False,
-    context: Anything | None = None,
+    context: About | None = None,
     related_event_id: EventId | None = None,
     group_id: GroupId | None = None,
     by: By | None = None,

@@ -69,7 +69,7 @@ class GroupDesk:
         self.known = known
         self.store = store
         self.talk = Talk(store)
-        self._made: dict[str, tuple[tuple[int, int, int], Any]] = {}
+        self._made: dict[str, tuple[tuple[int, ...], Any]] = {}
         self.file = knowns.file(knowns.home(desk.env), known.group_id)
         self.is_as_known = knowns.stamp(self.file)
 

@@ -15,8 +15,8 @@ from bb.messaging.facts import Said
 from bb.ops import groupdesk
 from bb.ops.actor import MissingActorId
 from bb.ops.catalogue import op
-from bb.ops.chat import Anything, EventId, MissingEventId
-from bb.ops.params import ActorId, By, GroupId, Word
+from bb.ops.chat import EventId, MissingEventId
+from bb.ops.params import ActorId, By, GroupId, Json, Word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class InvalidHistoryMode(Usage):
     code = "INVALID_MODE"
 
 
-class Limit(Anything):
+class Limit(Json):
     """At most so many, the oldest first; 50 unless given, 0 for all that fit into one answer."""
 
     metavar = "N"

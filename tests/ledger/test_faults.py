@@ -11,10 +11,13 @@ from typing import Any
 
 import pytest
 
+from bb.coordination import roster
 from bb.kernel.errors import BbError
 from bb.ledger import checkup, walk
+from bb.ledger import disk as real
 from bb.ledger import index as indexes
 from bb.ledger import journal as journals
+from bb.ledger.store import Store
 from tests.ledger.ledger_support import (
     ADA,
     BO,
@@ -396,6 +399,39 @@ def test_a_store_that_can_only_be_read_is_read(here: Path, read_only_index: None
             assert [event.kind for event in walk.latest(store, walk.Filter(), 9)] == ["group.create", "actor.add"]
             assert refusal_of(lambda: register(store, BO)) == "STORE_READ_ONLY"
         assert agents(here) == [ADA]
+
+
+def is_in_memory(store: Store) -> bool:
+    return store.caught_up().is_in_memory
+
+
+def test_an_index_that_had_to_be_made_in_memory_is_in_its_file_again_once_there_is_room(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(indexes, "LOOK_AGAIN", 0)
+    monkeypatch.setattr(real, "ENOUGH_ROOM", 1 << 62)
+    with opened(here) as store:
+        store.caught_up().start_over(sqlite3.OperationalError("database or disk is full"))
+        register(store, BO)
+        assert is_in_memory(store)
+        assert [name for name, _ in store.index.states(roster.NAME)] == [ADA, BO]
+
+        monkeypatch.setattr(real, "ENOUGH_ROOM", 0)
+        assert not is_in_memory(store)
+        assert [name for name, _ in store.index.states(roster.NAME)] == [ADA, BO]
+    with opened(here) as store:
+        assert not store.index.behind(store.journals())
+    sound(here)
+
+
+def test_nobody_looks_all_the_time_whether_there_is_room_again(here: Path, monkeypatch: pytest.MonkeyPatch):
+    looks: list[str] = []
+    with opened(here) as store:
+        store.caught_up().start_over(sqlite3.OperationalError("attempt to write a readonly database"))
+        monkeypatch.setattr(real, "has_room", looks.append)
+        for _ in range(3):
+            assert is_in_memory(store)
+    assert looks == []
 
 
 def test_an_index_that_cannot_be_opened_is_made_in_memory(here: Path):

@@ -248,6 +248,19 @@ def test_losing_the_index_while_it_is_open_costs_nothing(here: Path):
     assert problems(audited(here)) == []
 
 
+def test_what_is_kept_of_a_fold_is_never_taken_for_current_after_the_index_was_closed(here: Path):
+    """SQLite counts the changes of others from when it opened the file, and so begins anew."""
+    with opened(here) as store:
+        versions = [store.caught_up().version_of(roster.NAME)]
+        for name in ("dusty-wren", "calm-crane"):
+            store.close()
+            make(here, name)
+            versions.append(store.caught_up().version_of(roster.NAME))
+            assert name in dict(store.index.states(roster.NAME))
+
+    assert len(set(versions)) == 3
+
+
 def test_an_index_that_a_newer_bb_has_made_anew_is_let_be(here: Path):
     """Who was at work before the upgrade goes on in memory: what it folds is not what the newer one would."""
     with opened(here) as store:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -346,6 +347,25 @@ DAEMON = ("start", "stop", "status", "logs")
 
 
 # -- what a newcomer tries
+
+
+def test_a_notice_shows_the_last_that_the_terminal_showed_and_none_of_its_colours(repo: Quick):
+    context = json.dumps({"terminal_tail": "\n$ make\nerror: \x1b[31mno rule\n"})
+    told = repo.bb("chat", "notify", "Look.", "--title", "amber is silent", "--by", "system", "--context", context)
+    assert told.status == 0, told.err
+
+    shown = repo.bb("chat", "inbox").out
+    assert "    Look.\n    | $ make\n    | error: " in shown
+    assert "no rule" in shown
+    assert RAW.isdisjoint(shown)
+
+
+def test_actors_and_groups_are_stopped_where_no_daemon_runs_them(repo: Quick):
+    (enabled, *_) = [actor["enabled"] for actor in repo.json("actor", "list").data["actors"]]
+    assert enabled
+    assert repo.json("actor", "stop", "amber").data["actor"]["enabled"] is False
+    assert repo.json("group", "stop").data["stopped"] == ["amber", "cobalt", "dusty"]
+    assert [actor["enabled"] for actor in repo.json("actor", "list").data["actors"]] == [False] * 3
 
 
 def test_a_directory_that_is_no_repository_has_its_group_and_takes_it_along_when_it_becomes_one(tmp_path: Path):
