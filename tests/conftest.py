@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,11 @@ from tests.support import Scratch
 # How fast examples come depends on how busy the machine is, and no test is about that.
 settings.register_profile("calm", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("calm")
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are processors: many a test waits for a process, or for time to pass."""
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.fixture

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import os
 import time
+import traceback
 
 from bb.kernel import clock, tokens
+from bb.kernel.errors import BbError
 from bb.kernel.show import harmless
 
 LARGEST = 5 << 20
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+
+
+class InternalError(BbError):
+    """The daemon ran into a bug of its own."""
+
+    code = "INTERNAL_ERROR"
+    exit_status = 1
+    hint = "the daemon's log says more: `bb daemon logs`"
 
 
 class Log:
@@ -30,6 +40,11 @@ class Log:
 
     def error(self, text: str) -> None:
         self._write("ERROR", text)
+
+    def bug(self, what: str, error: Exception) -> InternalError:
+        """Note down a bug of ours; what whoever met it is refused with."""
+        self.error(f"{what}: {''.join(traceback.format_exception(error))}")
+        return InternalError(f"{type(error).__name__} in {what}")
 
     def _write(self, level: str, text: str) -> None:
         if LEVELS.index(level) < LEVELS.index(self.level):

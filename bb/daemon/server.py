@@ -2,30 +2,27 @@
 
 What is asked in one turn is decided one after the other, each seeing what was decided before it. What that records
 reaches the disk in one go for each ledger; then everybody is answered. So eight clients that send at once wait for the
-disk once. Ops of bb that may take long, such as a sync, run beside the loop, at a desk of their own.
+disk once. Ops of bb that may take long, such as a sync, run beside the loop (`daemon/beside.py`).
 """
 
 from __future__ import annotations
 
-import os
 import socket
 import sys
-import threading
 import time
-import traceback
 from functools import partial
 
+from bb.daemon.beside import Beside
 from bb.daemon.connection import Connection
+from bb.daemon.log import InternalError
 from bb.daemon.loop import READ
-from bb.kernel import jsontext
 from bb.kernel.errors import BbError, Busy
 from bb.ledger import known as knowns
 from bb.ledger.store import Store
 from bb.ledger.talk import Talk
 from bb.ops import catalogue, core, groupdesk
 from bb.ops.desk import Desk
-from bb.ops.params import invalid
-from bb.wire import cccc, ndjson
+from bb.wire import cccc
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +40,6 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 AT_ONCE = 64  # requests decided in one turn
-MOST_BESIDE = 64  # requests that are seen to beside the loop; most of them wait for something
 LAST_ANSWERS = 2.0  # seconds that those have when the daemon ends
 SPARE_FILES = 200  # file handles for everything but clients
 MOST_CLIENTS = 8000
@@ -64,21 +60,6 @@ class TooManyClients(Busy):
 
     code = "TOO_MANY_CLIENTS"
     hint = "close connections that are done, and try again"
-
-
-class TooManyWait(Busy):
-    """Too many clients wait for something that takes long."""
-
-    code = "TOO_MANY_WAIT"
-    hint = "try again when some of them have been answered"
-
-
-class InternalError(BbError):
-    """The daemon ran into a bug of its own."""
-
-    code = "INTERNAL_ERROR"
-    exit_status = 1
-    hint = "the daemon's log says more: `bb daemon logs`"
 
 
 class Asked:
@@ -114,7 +95,7 @@ class Server:
         self._upgrade = upgrade
         self._asked: list[Asked] = []
         self._clients: set[Connection] = set()
-        self._working = 0
+        self._beside = Beside(loop, desk, log)
         self._warm: set[str] = set()  # groups whose index is known to be there
         self._warming: dict[str, list[Asked]] = {}  # those whose index is being made, and who waits for it
         self._tidying: Timer | None = None
@@ -128,7 +109,7 @@ class Server:
     @property
     def is_busy(self) -> bool:
         """Whether somebody waits for an answer, or listens."""
-        return bool(self._clients or self._working)
+        return bool(self._clients or self._beside.working)
 
     # -- clients
 
@@ -172,7 +153,7 @@ class Server:
         if op.is_flat:
             self._asked.append(asked)
         else:
-            self._beside(asked)
+            self._beside.answer(connection, op, args)
 
     # -- in the loop
 
@@ -228,7 +209,7 @@ class Server:
             self._warm.add(group_id)
             return False
         self._warming[group_id] = [asked]
-        self._do_beside(lambda: self._warm_up(known), lambda _: self._is_warm(group_id))
+        self._beside.do(lambda: self._warm_up(known), lambda _: self._is_warm(group_id))
         return True
 
     def _warm_up(self, known: Known) -> None:
@@ -239,7 +220,7 @@ class Server:
         except BbError as refusal:
             self._log.warning(f"{known.group_id}: {refusal.message}")  # whoever asks is told
         except Exception as error:
-            self._bug(f"the index of {known.group_id}", error)
+            self._log.bug(f"the index of {known.group_id}", error)
         finally:
             store.close()
 
@@ -266,7 +247,7 @@ class Server:
         except BbError as refusal:
             asked.refusal = refusal
         except Exception as error:  # a bug must not take everybody else down
-            asked.refusal = self._bug(asked.op.name, error)
+            asked.refusal = self._log.bug(asked.op.name, error)
 
     def _settle(self, asked: list[Asked], batches: Mapping[str, Batch]) -> set[str]:
         """Wait for the disk; in which groups something was recorded. What could not be synced was not recorded."""
@@ -288,7 +269,7 @@ class Server:
         except BbError as refusal:
             return refusal
         except Exception as error:
-            return self._bug("a batch", error)
+            return self._log.bug("a batch", error)
 
     def _release(self, asked: Asked) -> None:
         connection = asked.connection
@@ -308,70 +289,6 @@ class Server:
         else:
             self._upgrade(asked.op.name, asked.connection, asked.args)
 
-    def _bug(self, what: str, error: Exception) -> InternalError:
-        self._log.error(f"{what}: {''.join(traceback.format_exception(error))}")
-        return InternalError(f"{type(error).__name__} in {what}")
-
-    # -- beside the loop
-
-    def _beside(self, asked: Asked) -> None:
-        """Run an op of bb beside the loop, at a desk of its own."""
-        if self._working >= MOST_BESIDE:
-            asked.connection.answer(cccc.failure(TooManyWait(), is_lower=False))
-        else:
-            asked.connection.expect_leaving()
-            self._do_beside(lambda: self._answer_beside(asked), asked.connection.answer)
-
-    def _do_beside(self, work: Callable[[], T], then: Callable[[T], None]) -> None:
-        """Do WORK in a thread of its own, and THEN something in the loop with what has come of it.
-
-        It may take as long as a client is willing to wait. So it keeps nobody else waiting, and the daemon ends without
-        it when it must: what it has recorded by then is on the disk, and nobody was told anything else.
-        """
-
-        def run() -> None:
-            came = work()
-            self._loop.call(lambda: done(came))
-
-        def done(came: T) -> None:
-            self._working -= 1
-            then(came)
-
-        self._working += 1
-        threading.Thread(target=run, name="bb-op", daemon=True).start()
-
-    def _answer_beside(self, asked: Asked) -> bytes:
-        op, desk = asked.op, Desk(self._desk.cwd, self._desk.env)
-        try:
-            where, given = self._where(op, asked.args)
-            desk = Desk(where, self._desk.env)
-            desk.is_served, desk.has_left = True, lambda: not asked.connection.is_open
-            answer = op.answer(desk, _with_an_end(catalogue.bind(op, given, is_typed=True)))
-            if op.streams and not isinstance(answer, dict):
-                answer = list(_bounded(answer))
-            return cccc.success(answer if isinstance(answer, dict) else {"items": answer})
-        except BbError as refusal:
-            return cccc.failure(refusal, is_lower=False)
-        except Exception as error:
-            return cccc.failure(self._bug(op.name, error))
-        finally:
-            desk.close()
-
-    def _where(self, op: Op, args: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """The directory that an op of bb is to work in, that of the group or the one that its request names; and what
-        is left of the request."""
-        own = {parameter.name for parameter in op.parameters}
-        given = {name: value for name, value in args.items() if name in own or name not in ("group_id", "cwd")}
-        if isinstance(cwd := args.get("cwd"), str) and os.path.isdir(cwd):
-            return cwd, given
-        if group_id := args.get("group_id"):
-            known = knowns.read(knowns.home(self._desk.env), str(group_id))
-            if known is None:
-                raise knowns.GroupNotFound(f"there is no group {str(group_id)[:64]!r}")
-            place = known.place
-            return place.work_tree or place.common, given
-        return self._desk.cwd, given
-
     # -- the end
 
     def close(self) -> None:
@@ -381,7 +298,7 @@ class Server:
         while self._asked:
             self._turn()
         deadline = time.monotonic() + LAST_ANSWERS
-        while self._working and time.monotonic() < deadline:
+        while self._beside.working and time.monotonic() < deadline:
             self._loop.later(0.05, lambda: None)
             self._loop.turn()
         for connection in list(self._clients):
@@ -391,25 +308,6 @@ class Server:
 # What moves whole ledgers, or is to be told of by who is asked next.
 ALONE = frozenset(["attach", "group_create_from_template", "group_delete", "term_attach"])
 UPGRADES = frozenset(["events_stream", "term_attach"])
-MOST_BYTES = ndjson.MOST_ANSWER - 500_000  # of items; what surrounds them is not so long
-
-
-def _with_an_end(arguments: dict[str, Any]) -> dict[str, Any]:
-    """ARGUMENTS, unless they ask for what never ends."""
-    if arguments.get("follow") is True:
-        raise invalid("one answer cannot go on: events_stream does", "follow")
-    return arguments
-
-
-def _bounded(items: Any) -> Any:
-    """As many items as fit into one answer."""
-    room = MOST_BYTES
-    for item in items:
-        shown = item.decode("utf-8", "backslashreplace") if isinstance(item, bytes) else item
-        room -= len(jsontext.dumps_ascii(shown)) + 1
-        if room < 0:
-            return
-        yield shown
 
 
 def _most_clients() -> int:

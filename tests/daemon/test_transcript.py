@@ -9,7 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bb.daemon import transcript
-from bb.daemon.transcript import MOST_CHARS, WIDEST, Parser, Transcript, compacted, stripped
+from bb.daemon.screen import MOST_CHARS, WIDEST
+from bb.daemon.sequences import Parser
+from bb.daemon.transcript import Transcript, compacted, stripped
 
 
 def shown(*pieces: bytes, limit: int = 1 << 20) -> Transcript:

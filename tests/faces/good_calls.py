@@ -54,6 +54,7 @@ GOOD = {
     "attach": ["."],
     "group_create": ["--title", "Release"],
     "group_update": ["--patch", '{"title": "Release"}'],
+    "group_stop": ["--group-id", "OTHER"],
     "group_delete": ["--confirm", "GROUP"],
     "group_use": ["."],
     "group_detach_scope": ["--scope-key", "SCOPE"],
@@ -62,7 +63,7 @@ GOOD = {
     "actor_update": [AMBER, "--patch", '{"title": "Amber"}'],
     "actor_remove": ["quiet-heron"],
     "actor_start": [AMBER],
-    "actor_stop": [AMBER],
+    "actor_stop": ["HELPER"],
     "actor_restart": [AMBER],
     "terminal_tail": [AMBER],
     "terminal_clear": [AMBER],
@@ -147,7 +148,7 @@ def good_words(op: Op, repo: Scratch) -> list[str]:
     found = {word: some[0]["id"] for word, some in named.items() if some}
     found["FOLDER"] = tempfile.mkdtemp(dir=repo.path.parent)
     number = json.loads((repo.store / "clone.json").read_text())["repo"]
-    found |= {"GROUP": f"g_{number}", "SCOPE": f"s_{number}"}
+    found["SCOPE"] = f"s_{number}"
     words = [*op.words.split(), *GOOD.get(op.name, [])]
     if op.name in ("group_use", "group_detach_scope"):
         repo.json("group", "attach", ".")
@@ -157,8 +158,19 @@ def good_words(op: Op, repo: Scratch) -> list[str]:
     return [found.get(word, word.replace("REQUEST", found.get("REQUEST", ""))) for word in words]
 
 
+def _group(repo: Scratch) -> str:
+    """It is not always called by the first commit: another repository that is known has the same one, perhaps."""
+    return str(repo.json("group", "show").data["group"]["group_id"])
+
+
 def _other(repo: Scratch) -> str:
     return str(repo.json("group", "create", "--title", "Other").data["group_id"])
+
+
+def _helper(repo: Scratch) -> str:
+    """An actor whom nobody else needs."""
+    repo.json("actor", "add", "helper", "--runner", "headless")
+    return "helper"
 
 
 def _request(repo: Scratch) -> str:
@@ -177,5 +189,12 @@ def _blob(repo: Scratch) -> str:
 
 
 # words that stand for what is made when it is needed
-MADE: dict[str, Callable[[Scratch], str]] = {"OTHER": _other, "REQUEST": _request, "FILE": _file, "BLOB": _blob}
+MADE: dict[str, Callable[[Scratch], str]] = {
+    "GROUP": _group,
+    "OTHER": _other,
+    "HELPER": _helper,
+    "REQUEST": _request,
+    "FILE": _file,
+    "BLOB": _blob,
+}
 STREAMS = ("events_stream", "term_attach")
