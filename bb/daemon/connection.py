@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 PATIENCE = 15.0  # seconds for a whole request to come, and for an answer to be taken
 LINGER = 3.0  # seconds that a client may take to notice that all is said
-LOCAL = getattr(socket, "AF_UNIX", None)  # where what was sent has arrived
+LOCAL = getattr(socket, "AF_UNIX", None)  # of a client that is local: what was sent to it has arrived
 BLOCK = 1 << 16
 MOST_LAST_WORDS = 32  # blocks that are still read of a client that takes nothing more
 MOST_UNSENT = 8 << 20  # bytes that may wait for a client; a stream has less
@@ -40,6 +40,8 @@ class Connection:
         loop: Loop,
         asked: Callable[[Connection, bytes], None],
         gone: Callable[[Connection], None],
+        *,
+        is_local: bool,
     ) -> None:
         self._socket = sock
         self._loop = loop
@@ -54,7 +56,7 @@ class Connection:
         self.is_open = True
         self.is_upgraded = False
         self._is_asked = self._is_watched = False
-        self._may_say_more = sock.family != LOCAL
+        self._may_say_more = not is_local
         if self._may_say_more:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # an event must not wait for the next one
         self._is_ignored = False  # all is said, and what the client still says is of no interest

@@ -13,7 +13,7 @@ import time
 from functools import partial
 
 from bb.daemon.beside import Beside
-from bb.daemon.connection import Connection
+from bb.daemon.connection import LOCAL, Connection
 from bb.daemon.log import InternalError
 from bb.daemon.loop import READ
 from bb.kernel.errors import BbError, Busy
@@ -72,7 +72,8 @@ class Asked:
         self.result: dict[str, Any] | None = None
         self.refusal: Refusal | None = None
         self.wanted: dict[str, Any] = {}  # of a stream
-        self.groups: set[str] = set()  # whose ledgers it may have recorded in
+        # whose ledgers it may record in
+        self.groups = {str(args[name]) for name in ("group_id", "dst_group_id") if name in args}
 
 
 class Server:
@@ -89,6 +90,7 @@ class Server:
     ) -> None:
         self._loop = loop
         self._listener = listener
+        self._is_local = listener.family == LOCAL
         self._desk = desk
         self._streams = streams
         self._log = log
@@ -102,6 +104,7 @@ class Server:
         self._most = _most_clients()
         self.last_asked = time.monotonic()
         self.ops = {op.name: op for op in catalogue.everything()}
+        self._flat = {op.name for op in self.ops.values() if op.is_flat}
         loop.watch(listener.fileno(), READ, self._accept)
         loop.at_end_of_turn.append(self._turn)
         loop.later(SWEEP, self._sweep)
@@ -125,7 +128,7 @@ class Server:
                 self._loop.later(0.1, lambda: self._loop.watch(self._listener.fileno(), READ, self._accept))
                 return
             sock.setblocking(False)
-            connection = Connection(sock, self._loop, self._came, self._clients.discard)
+            connection = Connection(sock, self._loop, self._came, self._clients.discard, is_local=self._is_local)
             self._clients.add(connection)
             if len(self._clients) > self._most:
                 connection.answer(cccc.failure(TooManyClients()))
@@ -149,9 +152,8 @@ class Server:
         except BbError as refusal:
             connection.answer(cccc.failure(refusal))
             return
-        asked = Asked(connection, op, args)
-        if op.is_flat:
-            self._asked.append(asked)
+        if name in self._flat:
+            self._asked.append(Asked(connection, op, args))
         else:
             self._beside.answer(connection, op, args)
 
@@ -162,9 +164,8 @@ class Server:
         if not self._asked:
             return
         asked = self._next()
-        batches = {} if asked and asked[0].op.name in ALONE else self._batches()
+        batches = {} if asked and asked[0].op.name in ALONE else self._batches(asked)
         for each in asked:
-            each.groups = {str(each.args.get(name)) for name in ("group_id", "dst_group_id")}
             self._decide(each)
         recorded = self._settle(asked, batches)
         for each in asked:
@@ -191,8 +192,10 @@ class Server:
             self._loop.soon(lambda: None)
         return taken
 
-    def _batches(self) -> dict[str, Batch]:
-        return {group_id: group.store.batch() for group_id, group in self._desk.groups.items()}
+    def _batches(self, asked: list[Asked]) -> dict[str, Batch]:
+        """One for each ledger that is asked about; another that something is recorded in waits for the disk itself."""
+        groups, named = self._desk.groups, {group_id for each in asked for group_id in each.groups}
+        return {group_id: groups[group_id].store.batch() for group_id in named if group_id in groups}
 
     def _must_wait(self, asked: Asked) -> bool:
         """Whether the index of the group must be made first, which is done beside the loop."""
@@ -251,7 +254,7 @@ class Server:
 
     def _settle(self, asked: list[Asked], batches: Mapping[str, Batch]) -> set[str]:
         """Wait for the disk; in which groups something was recorded. What could not be synced was not recorded."""
-        recorded = {str(group_id) for each in asked for group_id in each.groups}
+        recorded = {group_id for each in asked for group_id in each.groups}
         for group_id, batch in batches.items():
             if batch.has_recorded:
                 recorded.add(group_id)
