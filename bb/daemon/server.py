@@ -7,6 +7,7 @@ disk once. Ops of bb that may take long, such as a sync, run beside the loop (`d
 
 from __future__ import annotations
 
+import select
 import socket
 import sys
 import time
@@ -90,6 +91,7 @@ class Server:
     ) -> None:
         self._loop = loop
         self._listener = listener
+        self._waiting = _watch(listener)
         self._is_local = listener.family == LOCAL
         self._desk = desk
         self._streams = streams
@@ -117,7 +119,9 @@ class Server:
     # -- clients
 
     def _accept(self, _: int) -> None:
-        for _ in range(AT_ONCE):
+        for count in range(AT_ONCE):
+            if count and not self._is_anybody_waiting():
+                return
             try:
                 sock, _ = self._listener.accept()
             except (BlockingIOError, InterruptedError):
@@ -134,6 +138,10 @@ class Server:
                 connection.answer(cccc.failure(TooManyClients()))
             else:
                 self._loop.attempt(connection.start)
+
+    def _is_anybody_waiting(self) -> bool:
+        """Whether there is another client, as far as the system tells at less cost than a try to accept one."""
+        return self._waiting is None or bool(self._waiting.poll(0))
 
     def _sweep(self) -> None:
         now = time.monotonic()
@@ -311,6 +319,14 @@ class Server:
 # What moves whole ledgers, or is to be told of by who is asked next.
 ALONE = frozenset(["attach", "group_create_from_template", "group_delete", "term_attach"])
 UPGRADES = frozenset(["events_stream", "term_attach"])
+
+
+def _watch(listener: socket.socket) -> select.poll | None:
+    if not hasattr(select, "poll"):
+        return None
+    waiting = select.poll()
+    waiting.register(listener, select.POLLIN)
+    return waiting
 
 
 def _most_clients() -> int:
