@@ -82,6 +82,9 @@ class StandingLock(Lock):
                 raise
         try:
             _wait_for(self._queue, self._fd, deadline)
+        except BaseException:
+            unlock(self._fd)
+            raise
         finally:
             unlock(self._queue)
         self._is_held = True
