@@ -20,6 +20,8 @@ from bb.kernel.show import harmless
 from bb.ledger import known as knowns
 from bb.ops import catalogue
 from bb.ops import desk as desks
+from bb.ops.live import DaemonUnavailable
+from bb.ops.terminals import MOST_CELLS
 from bb.wire import client
 
 TYPE_CHECKING = False
@@ -57,8 +59,8 @@ def attach(actor: str | None, group: str | None, *, read_only: bool) -> int:
         raise NeedsTerminal("attaching needs a terminal as Linux and macOS have them")
     home, wanted = knowns.home(os.environ), _request(actor, group, read_only=read_only)
     if is_at_terminal and not read_only:
-        columns, rows = os.get_terminal_size(OUTPUT)
-        wanted |= {"cols": columns, "rows": rows} if columns and rows else {}
+        size = dict(zip(("cols", "rows"), os.get_terminal_size(OUTPUT), strict=True))
+        wanted |= size if all(0 < cells <= MOST_CELLS[name] for name, cells in size.items()) else {}
     connection, found, rest = client.upgrade(home, "term_attach", wanted)
     with connection:
         if not is_at_terminal:
@@ -83,8 +85,10 @@ def _refuse_if_lost(home: str) -> None:
     """A terminal that closes is no failure. If it was the daemon that went, nobody knows what became of it."""
     try:
         client.ask(home, "ping", {}, patience=TO_RESIZE)
-    except BbError as error:
+    except DaemonUnavailable as error:
         raise DaemonGone from error
+    except BbError:
+        return  # it is there, if too busy to say so
 
 
 def _request(actor: str | None, group: str | None, *, read_only: bool) -> dict[str, Any]:

@@ -261,9 +261,9 @@ class Connection:
         self._unwatch()
         self._socket.close()
         self._unsent.clear()
+        self._gone(self)
         if self.ended:
             self.ended()
-        self._gone(self)
 
 
 def _has_hung_up(sock: socket.socket) -> bool:

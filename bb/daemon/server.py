@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 AT_ONCE = 64  # requests decided in one turn
 LAST_ANSWERS = 2.0  # seconds that those have when the daemon ends
-SPARE_FILES = 200  # file handles for everything but clients
+SPARE_FILES = 5 * groupdesk.MOST_OPEN + 100  # file handles for everything but clients: indexes, locks, terminals
 MOST_CLIENTS = 8000
 TIDY = 0.1  # seconds after something was recorded
 SWEEP = 2.0  # seconds between two looks for clients that have been silent for too long
@@ -180,7 +180,8 @@ class Server:
             if not self._loop.attempt(partial(self._release, each)):
                 each.connection.close()
         for group_id in [group_id for group_id, batch in batches.items() if batch.is_behind]:
-            self._desk.groups[group_id].has_recorded()
+            if group_id in self._desk.groups:  # another process may have deleted it
+                self._desk.groups[group_id].has_recorded()
         self._streams.pump(recorded)
         if recorded and (self._tidying is None or self._tidying.do is None):
             self._tidying = self._loop.later(TIDY, self._tidy)

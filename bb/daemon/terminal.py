@@ -451,4 +451,7 @@ def _pair(cols: int, rows: int) -> tuple[int, int]:
 def _set_size(fd: int, cols: int, rows: int) -> None:
     import termios  # noqa: PLC0415  (there is none on Windows)
 
-    termios.tcsetwinsize(fd, (rows, cols))
+    try:
+        termios.tcsetwinsize(fd, (rows, cols))
+    except (OSError, termios.error):
+        return  # its program has just ended, and nobody is there to whom it matters

@@ -31,9 +31,13 @@ class Batch:
     def hold(self, journal: Journal) -> Journal:
         """The journal to record in, its lock held from the first time on."""
         if self.journal is None:
-            self._lock = _held(journal, journal.standing_lock())
-            self.journal = journal
-            self._end = journal.end()
+            lock = _held(journal, journal.standing_lock())
+            try:
+                end = journal.end()
+            except BaseException:
+                lock.__exit__()
+                raise
+            self._lock, self.journal, self._end = lock, journal, end
             # Somebody may have recorded something between our look and the lock.
             self.is_current = self.is_current and self._store.has_read(journal, self._end)
         return self.journal
@@ -51,7 +55,7 @@ class Batch:
         if self._lock is None or self.journal is None:
             return
         try:
-            self.journal.sync(self._end)
+            self.journal.sync()
         except BaseException:
             self._store.index.cursors.forget()  # it may have passed over what was taken back
             raise

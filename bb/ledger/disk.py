@@ -271,19 +271,25 @@ class Names:
             changed = None
         if changed is None or changed != self._as_of:
             listed = names(self._folder)
-            self._as_of = changed if changed is not None and time.time_ns() - changed > LONGEST_TICK else None
+            is_settled = changed is not None and time.time_ns() - changed > LONGEST_TICK
+            self._as_of = changed if is_settled and os.name != "nt" else None  # FAT changes no folder's time there
             self._names = self._names if listed == self._names else listed
         return self._names
 
 
 def has_room(path: str) -> bool:
     """Whether the file at PATH can be written to and could grow, as far as the system tells."""
-    if not (os.path.isfile(path) and os.access(path, os.W_OK) and os.access(os.path.dirname(path), os.W_OK)):
+    folder = os.path.dirname(path)
+    if not os.access(folder, os.W_OK) or (os.path.lexists(path) and not _is_writable(path)):
         return False
     if not hasattr(os, "statvfs"):
         return True
-    found = os.statvfs(path)
+    found = os.statvfs(folder)
     return found.f_bavail * found.f_frsize > ENOUGH_ROOM
+
+
+def _is_writable(path: str) -> bool:
+    return os.path.isfile(path) and os.access(path, os.W_OK)
 
 
 def sync_folder(path: str) -> None:

@@ -342,7 +342,7 @@ class Index:
             self._catch_up(journals, progress)
 
     def _catch_up(self, journals: Sequence[Journal], progress: Progress | None) -> None:
-        if not self._unread(journals, self._refuse_another_version()):
+        if not self._unread(journals, self._as_ours()):
             return
         self._connection.execute("begin immediate")
         with _Transaction(self, self._connection):
@@ -408,13 +408,16 @@ class Index:
         self.is_in_memory, self._look_again_at = True, NEVER if for_good else time.monotonic() + LOOK_AGAIN
         return self._opened(":memory:")
 
-    def may_return(self) -> bool:
-        """Whether an index that had to be made in memory may be in its file again by now: asked now and then, as it is
-        made anew there."""
+    def return_if_possible(self) -> None:
+        """Go back to the file where an index that had to be made in memory belongs, once there is room; looked at now
+        and then."""
         if not self.is_in_memory or time.monotonic() < self._look_again_at:
-            return False
+            return
         self._look_again_at = time.monotonic() + LOOK_AGAIN
-        return disk.has_room(self.path)
+        if disk.has_room(self.path):
+            self._connection.close()
+            self.is_in_memory = False
+            self._connection = self._open()
 
     def _opened(self, path: str) -> sqlite3.Connection:
         connection = sqlite3.connect(path, timeout=self._patience, isolation_level=None)
@@ -452,12 +455,16 @@ class Index:
             else:
                 return
 
-    def _refuse_another_version(self) -> int:
-        """Refuse an index that is not ours any more; else which version of the file that was found in."""
+    def _refuse_another_version(self) -> None:
+        if self._version() != VERSION:
+            raise Replaced("another version of bb has made the index anew")
+
+    def _as_ours(self) -> int:
+        """Which version of its file the index is in; refused once another version of bb has made it anew. That it has
+        not is asked again only when somebody has changed the file since."""
         version = self.cursors.version()
         if version != self._found_ours_in:
-            if self._version() != VERSION:
-                raise Replaced("another version of bb has made the index anew")
+            self._refuse_another_version()
             self._found_ours_in = version
         return version
 

@@ -22,7 +22,7 @@ from bb.ledger.writers import LOCK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from bb.kernel.event import Event
     from bb.ledger.segments import Block
@@ -66,7 +66,8 @@ class Journal:
         # What holds as long as nobody else can write here: the segments, and the last link.
         self._kept: list[Segment] | None = None
         self.written: Written | None = None
-        self._unsynced: dict[str, int] = {}  # the files that were written to and not waited for yet, open
+        # The files that were written to and not waited for yet: where they are open, and how long they were before.
+        self._unsynced: dict[str, tuple[int, int]] = {}
         self._standing_lock: StandingLock | None = None
         self._names = disk.Names(self.folder)
         self._listed: tuple[list[str], list[Segment]] = [], []
@@ -253,11 +254,10 @@ class Journal:
         while octets:
             end = octets.rfind(b"\n", 0, PORTION) + 1 or octets.find(b"\n") + 1
             first = lines.number_of(octets)
-            before = self.end()
             try:
-                self._write(before, first, octets[:end])
+                self._write(self.end(), first, octets[:end])
             finally:
-                self.sync(before)
+                self.sync()
             octets = octets[end:]
 
     def cut(self, n: int, aside: str) -> int:
@@ -317,7 +317,7 @@ class Journal:
                 segment, file = self._write(start, before.n + 1, octets)
             finally:
                 if is_synced:
-                    self.sync(start)
+                    self.sync()
             if self._kept is not None:
                 end = Position(segment, file.st_size + len(octets), link)
                 self.written = Written(octets, before, end, file.st_ino)
@@ -330,30 +330,32 @@ class Journal:
             return len(segments), self.written.end.offset
         return len(segments), segments[-1].size() if segments else 0
 
-    def sync(self, end: tuple[int, int]) -> None:
-        """Wait until everything behind an earlier END is on the disk; if it cannot be, take it back. The lock must
-        be held."""
-        unsynced, self._unsynced = self._unsynced, {}
+    def sync(self) -> None:
+        """Wait until all that was written is on the disk; if it cannot be, take it back. The lock must be held."""
+        files, self._unsynced = self._unsynced, {}
         try:
-            for fd in unsynced.values():
-                disk.sync_data(fd)
-            if len(self.segments()) > end[0]:
-                disk.sync_folder(self.folder)
-        except OSError as error:
-            self._take_back(end)
-            raise disk.refusal(error) from error
-        finally:
-            for fd in unsynced.values():
+            try:
+                for fd, _ in files.values():
+                    disk.sync_data(fd)
+                if not all(before for _, before in files.values()):
+                    disk.sync_folder(self.folder)
+            except BaseException:
+                self._take_back(files)
+                raise
+            for fd, _ in files.values():
                 os.close(fd)
+        except OSError as error:
+            raise disk.refusal(error) from error
 
-    def _take_back(self, end: tuple[int, int]) -> None:
+    def _take_back(self, files: Mapping[str, tuple[int, int]]) -> None:
         """What is not synced is not acknowledged, so it must not stay: a retry would record it twice."""
-        count, size = end
-        segments, self._kept, self.written = self.segments(), None, None
-        for segment in segments[count:]:
-            disk.remove_if_there(segment.path)
-        if count:
-            os.truncate(segments[count - 1].path, size)
+        self._kept = self.written = None
+        for fd, before in files.values():
+            os.ftruncate(fd, before)
+        for path, (fd, before) in files.items():
+            os.close(fd)  # there are systems that remove nothing that is open
+            if not before:
+                disk.remove_if_there(path)
 
     def is_torn(self) -> bool:
         """Whether the last line lacks its end: somebody is writing it now, or was killed while doing so."""
@@ -400,11 +402,13 @@ class Journal:
         is_new = segment is None or end[1] >= SEGMENT_SIZE
         path = os.path.join(self.folder, f"{first:012}{SUFFIX}") if is_new or segment is None else segment.path
         try:
-            if path not in self._unsynced:
-                flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | NO_FOLLOW
-                self._unsynced[path] = os.open(path, flags, 0o666)
-            fd = self._unsynced[path]
-            before = os.fstat(fd)
+            if path in self._unsynced:
+                fd, _ = self._unsynced[path]
+                before = os.fstat(fd)
+            else:
+                fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | NO_FOLLOW, 0o666)
+                before = os.fstat(fd)
+                self._unsynced[path] = fd, before.st_size
             try:
                 disk.write_all(fd, octets)
             except OSError:

@@ -89,7 +89,7 @@ class Store:
         self._names = disk.Names(self._journals_path)
         self._listed: list[str] = []
         self._read_journals: dict[str, Journal] = {}
-        self._is_sure: str | None = None  # by which lock file we know that our writer is ours
+        self._is_sure: str | None = None  # by which files we know that our writer is ours
         self.has_recorded = False
 
     @property
@@ -130,9 +130,7 @@ class Store:
     def caught_up(self) -> Index:
         """The index, having read all there is; within a batch, all there was when it was last looked."""
         if self._batch is None or not self._batch.is_current:
-            if self._index is not None and self._index.may_return():
-                self._index.close()
-                self._index = None
+            self.index.return_if_possible()
             self.index.cursors.is_still = False
             self.index.catch_up(self.journals(), self.progress)
             if self._batch:
@@ -384,14 +382,14 @@ class Store:
     def _ensure_writer(self) -> None:
         """A copied store, or one shared with another kernel, gets a writer of its own before it is written to."""
         before = self.writer
-        if before is not None and self._is_sure == writers.lock_of(self._journals_path, before):
-            return  # its lock file is the one by which we knew that it is ours
+        if before is not None and self._is_sure == writers.stamp(self._journals_path, before):
+            return  # all is as it was when we knew that it is ours
         self.writer = writers.ours(self._journals_path, before or self.clone.writer)
         if self.writer is None:
             with self._store_lock():  # two processes must not find themselves in a copy at once
                 self.writer = writers.ours(self._journals_path)
                 self.writer = self.writer or writers.mint(self._journals_path, writers.new_id())
-        self._is_sure = writers.lock_of(self._journals_path, self.writer)
+        self._is_sure = writers.stamp(self._journals_path, self.writer)
         self._let_go_of_own()
         if self.writer != before:
             self.close()

@@ -101,6 +101,15 @@ def _write_owner(folder: str, owner: Owner) -> None:
     disk.replace(os.path.join(folder, OWNER), jsontext.dumps(owner.as_dict()).encode(), durable=True)
 
 
+def stamp(journals: str, writer: str) -> str:
+    """What is another once a writer has another lock file, or something else is said of whose it is."""
+    try:
+        owner = os.stat(os.path.join(journals, writer, OWNER))
+    except OSError:
+        return NO_LOCK
+    return f"{lock_of(journals, writer)} {owner.st_ino}:{owner.st_mtime_ns}"
+
+
 def lock_of(journals: str, writer: str) -> str:
     """What tells the lock file of a writer from any copy of it."""
     try:

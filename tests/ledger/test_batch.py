@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import os
 import random
+import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ from typing import Any
 import pytest
 
 from bb.kernel.errors import BbError
-from bb.ledger import journal
+from bb.ledger import journal, writers
 from bb.ledger.journal import Journal
 from bb.ledger.lock import Lock
 from bb.ledger.store import KeyReused
@@ -313,6 +315,82 @@ def test_nobody_else_records_anything_in_between(here: Place):
     here.say("three")
 
     assert said(here) == ["one", "two", "three"]
+
+
+def test_a_batch_that_could_not_begin_takes_nothing_back(here: Place, monkeypatch: pytest.MonkeyPatch):
+    """What was there before it is nobody's to remove, whatever goes wrong on a sick disk."""
+    here.say("one")
+    here.store.close()
+
+    def begin() -> None:
+        with here.store.batch():
+            here.say("gone")
+
+    def sick(_: object) -> tuple[int, int]:
+        raise OSError(errno.EIO, "sick")
+
+    with monkeypatch.context() as patched, FaultyDisk().patched() as disk:
+        patched.setattr(Journal, "end", sick)
+        disk.fail("fsync", errno.EIO, on="", times=9)
+        disk.fail("fdatasync", errno.EIO, times=9)
+        with pytest.raises(OSError, match="sick"):
+            begin()
+    with Lock(str(folder(here) / "lock"), 0.2):
+        pass
+    here.say("two")
+
+    assert said(here) == ["one", "two"]
+    assert problems(audited(here.path)) == []
+
+
+def test_what_is_taken_back_is_gone_even_where_no_open_file_can_be_removed(
+    here: Place, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(journal, "SEGMENT_SIZE", 300)
+    here.say("one")
+    removed: list[str] = []
+    real = journal.disk.remove_if_there
+
+    def remove(path: str) -> None:
+        removed.append(path)
+        if os.path.isdir("/proc/self/fd"):
+            assert path not in {os.path.realpath(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd")}
+        real(path)
+
+    monkeypatch.setattr(journal.disk, "remove_if_there", remove)
+    failing(here, lambda: [here.say("gone" * 100), here.say("too")])
+    here.say("two")
+
+    assert len(removed) == 2
+    assert said(here) == ["one", "two"]
+    assert problems(audited(here.path)) == []
+
+
+def test_a_batch_writes_nothing_into_an_index_that_another_version_has_taken_over(here: Place):
+    here.say("one")
+    with here.store.batch():
+        here.store.caught_up()
+        other = sqlite3.connect(Path(here.store.path) / "index.sqlite")
+        other.executescript("pragma user_version = 9999")
+        before = other.execute("select * from cursor").fetchall()
+        register(here.store, ADA)
+        here.store.caught_up()
+        assert ADA in dict(here.store.index.states("agent"))
+    assert other.execute("select * from cursor").fetchall() == before
+    other.close()
+
+
+def test_whoever_has_the_store_open_writes_no_more_under_a_writer_that_was_retired(here: Place):
+    """As `bb doctor --fix` does it to a damaged journal, while a daemon runs."""
+    with here.store.batch():
+        here.say("one")
+    retired = writer_of(here)
+    writers.retire(str(Path(here.store.path) / "j"), retired, "damaged", None)
+
+    with here.store.batch():
+        event = here.say("two")
+    assert not event.id.startswith(retired)
+    assert sorted(said(here)) == ["one", "two"]
 
 
 def test_a_store_that_is_closed_within_a_batch_lets_nobody_in_before_its_end(here: Place):
