@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 
+# Seconds; a processor that has nothing else to do is there for it, or there is none.
+EAGER = 0.00015 if (os.cpu_count() or 1) > 1 else 0.0
+
 
 class Timer:
     """Something that is to be done at a time, unless it is cancelled."""
@@ -51,6 +54,7 @@ class Loop:
         self._outside = threading.Lock()
         self._is_closed = False
         self._is_over = False
+        self._was_busy = False
         self.complain: Callable[[Exception], None] | None = (
             None  # whom bugs are told; without anybody they end the loop
         )
@@ -111,7 +115,7 @@ class Loop:
 
     def turn(self) -> None:
         """Wait for something to happen, and see to all that has."""
-        for key, events in self._selector.select(self._patience()):
+        for key, events in self._ready():
             if not self.attempt(partial(key.data, events)):
                 self.forget(key.fd)  # or it would go wrong again at once
         self._ring_through()
@@ -122,6 +126,16 @@ class Loop:
         self._due()
         for do in self.at_end_of_turn:
             self.attempt(do)
+
+    def _ready(self) -> list[tuple[selectors.SelectorKey, int]]:
+        """Who is ready. Whoever asks one thing after the other is there again in a moment, and to wake up takes longer
+        than that: so whoever was just served is looked out for a little before one sleeps."""
+        until = time.monotonic() + EAGER if self._was_busy else 0.0
+        while not (ready := self._selector.select(0)) and time.monotonic() < until:
+            continue
+        ready = ready or self._selector.select(self._patience())
+        self._was_busy = bool(ready)
+        return ready
 
     def attempt(self, do: Callable[[], object]) -> bool:
         """Do something; whether it went well. A bug must not take everybody else down."""
