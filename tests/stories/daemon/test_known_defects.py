@@ -150,7 +150,7 @@ def timed(do: Any) -> float:
 
 
 def test_notes_12_1_there_is_room_for_so_many_clients_and_the_next_is_told(tmp_path: Path) -> None:
-    with running(tmp_path / "home", most_files=300) as daemon, ExitStack() as open_ones:
+    with running(tmp_path / "home", most_files=500) as daemon, ExitStack() as open_ones:
         clients = [open_ones.enter_context(daemon.connect()) for _ in range(100)]
         until(lambda: open_files(daemon) > 100 or sys.platform != "linux", "all to be let in")
 
