@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 
-# Seconds; a processor that has nothing else to do is there for it, or there is none.
+# Seconds to look out before one sleeps. Where there is one processor only, that would keep the client from running.
 EAGER = 0.00015 if (os.cpu_count() or 1) > 1 else 0.0
 
 

@@ -28,7 +28,7 @@ from bb.wire import cccc
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any, TypeVar
+    from typing import Any
 
     from bb.daemon.log import Log
     from bb.daemon.loop import Loop, Timer
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from bb.ledger.batch import Batch
     from bb.ledger.known import Known
     from bb.ops.catalogue import Op
-
-    T = TypeVar("T")
 
 AT_ONCE = 64  # requests decided in one turn
 LAST_ANSWERS = 2.0  # seconds that those have when the daemon ends

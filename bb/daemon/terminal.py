@@ -14,9 +14,10 @@ import re
 import signal
 
 from bb.daemon.transcript import LIMIT, Transcript
-from bb.kernel.errors import BbError, Refused, Usage
+from bb.kernel.errors import BbError, Refused
 from bb.kernel.record import Record
 from bb.ledger import disk
+from bb.ops.terminals import refuse_size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
 
 COLS, ROWS = 120, 40
-MOST_COLS, MOST_ROWS = 1000, 500
 GRACE = 5000  # milliseconds that the loop gives a program to end in, after `stop`
 BLOCK = 1 << 16  # bytes read in a turn, so that a talkative program leaves one to the others
 PIECE = 1 << 12  # bytes that a terminal gives at a time
@@ -67,13 +67,6 @@ class ActorStartFailed(Refused):
 
     code = "ACTOR_START_FAILED"
     hint = "check the actor's command, its environment and the folder of its scope"
-
-
-class InvalidSize(Usage):
-    """That is no size of a terminal."""
-
-    code = "INVALID_SIZE"
-    hint = f"1 to {MOST_COLS} columns and 1 to {MOST_ROWS} rows"
 
 
 class Ended(Record):
@@ -113,7 +106,7 @@ class Terminal:
         limit: int = LIMIT,
     ) -> Terminal:
         """Start COMMAND in the folder CWD, on a terminal of that size, keeping LIMIT bytes of what it shows."""
-        check_size(cols, rows)
+        refuse_size(cols=cols, rows=rows)
         cwd = os.path.abspath(cwd)
         if not os.path.isdir(cwd):
             raise ActorStartFailed(f"there is no folder {cwd}", reason="no_folder", cwd=cwd)
@@ -212,7 +205,7 @@ class Terminal:
 
     def resize(self, cols: int, rows: int) -> None:
         """Give the terminal that size; the system tells the program."""
-        check_size(cols, rows)
+        refuse_size(cols=cols, rows=rows)
         if not self.has_hung_up:
             self.rows = rows
             _set_size(self.fd, cols, rows)
@@ -332,13 +325,6 @@ class Terminal:
             return os.tcgetpgrp(self.fd)
         except OSError:
             return 0
-
-
-def check_size(cols: int, rows: int) -> None:
-    """Refuse what is no size."""
-    for name, number, most in (("cols", cols, MOST_COLS), ("rows", rows, MOST_ROWS)):
-        if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= most:
-            raise InvalidSize(f"a terminal has 1 to {most} {name}", path=f"$.{name}")
 
 
 def signal_group(group: int, number: int) -> None:

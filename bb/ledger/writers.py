@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 LOCK, OWNER = "lock", "owner.json"
-NO_LOCK = "none"
+NO_FILE = "none"
 
 
 class Owner(Record):
@@ -103,27 +103,28 @@ def _write_owner(folder: str, owner: Owner) -> None:
 
 def stamp(journals: str, writer: str) -> str:
     """What is another once a writer has another lock file, or something else is said of whose it is."""
-    try:
-        owner = os.stat(os.path.join(journals, writer, OWNER))
-    except OSError:
-        return NO_LOCK
-    return f"{lock_of(journals, writer)} {owner.st_ino}:{owner.st_mtime_ns}"
+    return f"{lock_of(journals, writer)} {_file(os.path.join(journals, writer, OWNER))}"
 
 
 def lock_of(journals: str, writer: str) -> str:
     """What tells the lock file of a writer from any copy of it."""
+    return _file(os.path.join(journals, writer, LOCK))
+
+
+def _file(path: str) -> str:
+    """What tells a file from any copy of it."""
     try:
-        lock = os.stat(os.path.join(journals, writer, LOCK))
+        status = os.stat(path)
     except OSError:
-        return NO_LOCK
-    return f"{lock.st_ino}:{lock.st_ctime_ns}"
+        return NO_FILE
+    return f"{status.st_ino}:{status.st_ctime_ns}"
 
 
 def _here(folder: str) -> Owner:
     """What an owner record would say if we wrote it now."""
     lock = lock_of(*os.path.split(folder))
-    if lock == NO_LOCK:
-        return Owner(machine="", boot="", lock=NO_LOCK)
+    if lock == NO_FILE:
+        return Owner(machine="", boot="", lock=NO_FILE)
     return Owner(machine=_machine(), boot=_boot(), lock=lock)
 
 

@@ -32,9 +32,10 @@ class NotPtyActor(Refused):
 
 
 class InvalidSize(Usage):
-    """A terminal has 1 to 1000 columns and 1 to 500 rows."""
+    """That is no size of a terminal."""
 
     code = "INVALID_SIZE"
+    hint = "1 to 1000 columns and 1 to 500 rows"
 
 
 class SessionNotFound(NotFound):
@@ -122,7 +123,7 @@ def term_resize(
 ) -> dict[str, Any]:
     """Tell an actor's program how large its terminal is."""
     group, actor = _named(desk, group_id, actor_id)
-    _refuse_size(cols=cols, rows=rows)
+    refuse_size(cols=cols, rows=rows)
     if actor.profile.runner != PTY:
         raise NotPtyActor(actor_id=actor.id)
     live.of(desk).resize(group.id, actor.id, int(cols or 0), int(rows or 0))
@@ -150,7 +151,7 @@ def term_attach(
     With COLS and ROWS it gets that size as soon as what this client types counts. Who waits for that hears the bell.
     """
     if cols is not None or rows is not None:
-        _refuse_size(cols=cols, rows=rows)
+        refuse_size(cols=cols, rows=rows)
     group, actor = _terminal(desk, group_id, actor_id, by, None)
     runs = live.of(desk)
     if not runs.is_running(group.id, actor.id):
@@ -159,10 +160,11 @@ def term_attach(
     return {"group_id": group.id, "actor_id": actor.id, "writer": is_writer}
 
 
-def _refuse_size(**cells: Any) -> None:
-    for name, value in cells.items():
+def refuse_size(*, cols: Any, rows: Any) -> None:
+    """Refuse what is no size of a terminal."""
+    for name, value in (("cols", cols), ("rows", rows)):
         if type(value) is not int or not 1 <= value <= MOST_CELLS[name]:
-            raise InvalidSize(path=f"$.{name}")
+            raise InvalidSize(f"a terminal has 1 to {MOST_CELLS[name]} {name}", path=f"$.{name}")
 
 
 def _terminal(desk: Desk, group_id: Any, actor_id: Any, by: Any, action: str | None) -> tuple[GroupDesk, Actor]:

@@ -15,8 +15,9 @@ import pytest
 
 from bb.daemon import terminal
 from bb.daemon.delivery import Queue, typed
-from bb.daemon.terminal import MOST_PENDING, MOST_UNSENT, ActorStartFailed, Ended, InvalidSize, NoTerminal, Terminal
+from bb.daemon.terminal import MOST_PENDING, MOST_UNSENT, ActorStartFailed, Ended, NoTerminal, Terminal
 from bb.kernel.errors import Busy, Refused
+from bb.ops.terminals import InvalidSize, refuse_size
 
 PATIENCE = 20.0  # seconds until a test gives up; none of them waits for so long
 ENV = {"PATH": "/usr/bin:/bin", "HOME": "/", "TERM": "xterm", "PS1": "$ "}
@@ -275,7 +276,7 @@ def test_ipc_8_10_a_new_size_is_told_to_the_program(loop: Loop):
 )
 def test_what_is_no_size_is_refused_with_its_path(cols: Any, rows: Any, path: str):
     with pytest.raises(InvalidSize) as refusal:
-        terminal.check_size(cols, rows)
+        refuse_size(cols=cols, rows=rows)
     assert refusal.value.details == {"path": path}
 
 
