@@ -4,6 +4,7 @@ is stored: the ledger line has the first two, and the third is the reader's own.
 
 from __future__ import annotations
 
+from bb.attention.facts import Posted
 from bb.coordination import protocol
 from bb.coordination.facts import CONTESTED, TOUCHED, Incurred, Overridden, Resumed
 from bb.groups import context
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from bb.coordination.facts import GuardFact, NoticeFact
     from bb.messaging.facts import MailFact
 
+    FormedFact = MailFact | NoticeFact | GuardFact | ContextChanged | Posted
+
 # what a reaction says to `bb`, and what other clients show of it
 SEEN, AGREE = "seen", "agree"
 EMOJI = {SEEN: "\N{EYES}", AGREE: "\N{THUMBS UP SIGN}"}
@@ -30,10 +33,10 @@ def written(fact: Any) -> dict[str, Any]:
     return WRITERS[type(fact)](fact)
 
 
-def fact_of(kind: str, data: dict[str, Any], by: str) -> MailFact | NoticeFact | GuardFact | ContextChanged | None:
+def fact_of(kind: str, data: dict[str, Any], by: str) -> FormedFact | None:
     """The fact that an event of one of these kinds is; None when it is something else."""
     try:
-        found: MailFact | NoticeFact | GuardFact | ContextChanged | None = READERS[kind](data, by)
+        found: FormedFact | None = READERS[kind](data, by)
     except (KeyError, TypeError, ValueError, AttributeError, BbError):
         return None
     return found
@@ -65,7 +68,11 @@ def _sent(fact: Sent) -> dict[str, Any]:
     return data | {"text": fact.body}
 
 
-def _read_message(data: dict[str, Any], by: str) -> Sent | None:
+def _read_message(data: dict[str, Any], by: str) -> Sent | Posted | None:
+    if "c2a" in data:
+        return Posted(by, data["c2a"]) if type(data["c2a"]) is dict else None
+    if not ids.is_principal(by):
+        return None
     mail, to, envelope = data["mail"], data["to"], data.get("protocol") or {}
     texts = [mail["category"], mail["subject"], data["text"], mail["bead_id"], mail["thread_id"]]
     is_right = all(type(text) is str for text in texts) and type(mail["requires_ack"]) is bool and bool(to)
@@ -78,6 +85,12 @@ def _read_message(data: dict[str, Any], by: str) -> Sent | None:
     if not protocol.may_be_read(category, payload):
         payload = None  # of a later version, perhaps; the message is one all the same
     return Sent(by, tuple(to), category, subject, body, bead, thread, mail["requires_ack"], scope, payload)
+
+
+def _posted(fact: Posted) -> dict[str, Any]:
+    """`to` and `reply_to` are for readers of CCCS; all else that matters is in `c2a`."""
+    found = {"c2a": fact.c2a, "to": list(fact.to)}
+    return found | ({"reply_to": fact.reply_to} if fact.reply_to else {}) | {"text": fact.text}
 
 
 def _gesture(signal: str | None) -> Callable[[Any], dict[str, Any]]:
@@ -238,6 +251,7 @@ WRITERS: dict[type, Callable[[Any], dict[str, Any]]] = {
     Resumed: _resumed,
     Overridden: _overridden,
     ContextChanged: context.written,
+    Posted: _posted,
 }
 READERS: dict[str, Callable[[dict[str, Any], str], Any]] = {
     "chat.message": _read_message,

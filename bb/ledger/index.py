@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from bb.ledger.line import Link
     from bb.ledger.reader import Progress
 
-VERSION = 13
+VERSION = 14
 MOST_AT_ONCE = 500  # of SQLite's 999 values in one question
 PAUSE = 0.01
 PATIENCE = 10.0  # seconds to wait for another process that is catching up

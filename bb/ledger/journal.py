@@ -17,7 +17,7 @@ from bb.ledger import disk
 from bb.ledger import line as lines
 from bb.ledger.line import BadLine, Link
 from bb.ledger.lock import Lock, NoLock, StandingLock
-from bb.ledger.segments import NO_FOLLOW, Segment, last_line_feed, lines_backwards, read_at
+from bb.ledger.segments import NO_FOLLOW, Segment, last_line_feed, lines_backwards, place_before, read_at
 from bb.ledger.writers import LOCK
 
 TYPE_CHECKING = False
@@ -209,10 +209,12 @@ class Journal:
         if not home:
             return None
         start = lines.PREFIX_OF % (self.writer.encode(), n)
-        for _, block in home[-1].blocks():
-            for raw in block.lines():
-                if raw.startswith(start):
-                    return raw
+        near = place_before(home[-1], lines.PREFIX_OF.partition(b"%d")[0] % self.writer.encode(), n)
+        for offset in dict.fromkeys((near, 0)):
+            for _, block in home[-1].blocks(offset):
+                for raw in block.lines() if start in block.octets else ():
+                    if raw.startswith(start):
+                        return raw
         return None
 
     def lines_from(self, n: int) -> Iterator[bytes]:

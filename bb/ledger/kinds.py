@@ -6,6 +6,22 @@ shown as it is, and skipped by every fold.
 
 from __future__ import annotations
 
+from bb.attention import asides, claims, conversations, deliveries, messages, threads
+from bb.attention.facts import (
+    Arranged,
+    Bound,
+    Claiming,
+    Deleted,
+    Digested,
+    Edited,
+    Moved,
+    Posted,
+    Posting,
+    Progressed,
+    Refusal,
+    Tuned,
+    Typing,
+)
 from bb.coordination import holdings, notices, redactions, roster
 from bb.coordination.facts import (
     ACCEPTED,
@@ -54,12 +70,24 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
+    from bb.attention.facts import AttentionFact
     from bb.coordination.facts import AgentFact, GuardFact, HoldingFact, NoticeFact
     from bb.groups.facts import GroupFact
     from bb.messaging.facts import MailFact
 
     Fits = Callable[[object], bool]
-    Fact = AgentFact | HoldingFact | NoticeFact | GuardFact | MailFact | GroupFact | ContextChanged | Redacted | Said
+    Fact = (
+        AgentFact
+        | HoldingFact
+        | NoticeFact
+        | GuardFact
+        | MailFact
+        | GroupFact
+        | ContextChanged
+        | Redacted
+        | Said
+        | AttentionFact
+    )
 
 GENESIS = "group.create"
 MERGED = "x.bb.merged"
@@ -89,6 +117,18 @@ WRITTEN: tuple[tuple[type[Fact], str, tuple[str, ...]], ...] = (
     (SettingsChanged, "group.settings_update", ("by", "patch")),
     (GroupStarted, "group.start", ("by", "actors")),
     (GroupStopped, "group.stop", ("by", "actors")),
+    (Edited, "x.bb.c2a.edited", ("by", "event", "version", "c2a", "text")),
+    (Deleted, "x.bb.c2a.deleted", ("by", "event")),
+    (Moved, "x.bb.c2a.delivery", ("by", "event", "agent", "to", "about")),
+    (Claiming, "x.bb.c2a.claim", ("by", "subject", "action", "about")),
+    (Bound, "x.bb.c2a.binding", ("by", "agent", "names")),
+    (Arranged, "x.bb.c2a.conversation", ("by", "conversation", "about")),
+    (Tuned, "x.bb.c2a.settings", ("by", "settings")),
+    (Typing, "x.bb.c2a.typing", ("by", "window", "author", "is_typing")),
+    (Posting, "x.bb.c2a.posting", ("by", "event", "state", "about")),
+    (Progressed, "x.bb.c2a.progress", ("by", "token", "about")),
+    (Digested, "x.bb.c2a.digest", ("by", "upto")),
+    (Refusal, "x.bb.c2a.refused", ("by", "code", "about")),
 )
 # Kinds that have a form of their own, mostly given by CCCS: how they are written and read is said in `ledger/forms.py`.
 # Most lines of CCCS's kinds are none of ours, and are passed over unread unless they hold the mark of those that are.
@@ -101,12 +141,20 @@ FORMED: dict[type[Fact], str] = {
     Resumed: "system.notify",
     Overridden: "x.bb.override",
     ContextChanged: "context.sync",
+    Posted: "chat.message",
 }
-MARKS = {b"chat.message": b'"mail":{', b"chat.reaction": b'"signal":"', b"system.notify": b'"context":{'}
+MARKS = {
+    b"chat.message": (b'"mail":{', b'"c2a":{'),
+    b"chat.reaction": (b'"signal":"',),
+    b"system.notify": (b'"context":{',),
+}
 
+FORMED_BY_ANYBODY = (FORMED[ContextChanged], FORMED[Posted])
 BY_FACT = {fact: (kind, members) for fact, kind, members in WRITTEN}
 
-FOLDED = (roster, holdings, notices, redactions, letters, mailbox, group, context)
+ATTENTION = (messages, deliveries, claims, threads, conversations, asides)
+FOLDED = (roster, holdings, notices, redactions, letters, mailbox, group, context, *ATTENTION)
+SAID_BY_ANYBODY = frozenset(fact for fold in (group, *ATTENTION) for fact in fold.FACTS)
 FOLDS: dict[type[Fact], tuple[ModuleType, ...]] = {
     fact: tuple(fold for fold in FOLDED if fact in fold.FACTS) for fact in [*BY_FACT, *FORMED]
 }
@@ -156,12 +204,20 @@ FITS: dict[str, Fits] = {
     "is_file": _is_flag,
     "event_id": _is_event,
     "state": lambda value: value in (ACCEPTED, REVERTED, TRANSFERRED),
+    "about": _is_object,
+    "c2a": _is_object,
+    "names": _is_object,
+    "settings": _is_object,
+    "version": lambda value: type(value) is int and 0 < value < 1 << 60,
+    "is_typing": _is_flag,
     "archived": lambda value: value in (holdings.EXPIRED, holdings.TAKEN_OVER),
 }
 
 
 def _fits(fact: type[Fact], member: str) -> Fits:
-    return _is_speaker if member == "by" and fact in group.FACTS else FITS.get(member, _is_text)
+    if member == "by" and fact in SAID_BY_ANYBODY:
+        return _is_speaker
+    return _is_text if member == "state" and fact is Posting else FITS.get(member, _is_text)
 
 
 # kind -> fact, members, what each must be, what stands for it where it is left out, and how many must not be
@@ -208,7 +264,7 @@ def fact_of(kind: str, data: dict[str, Any], by: str = "") -> Fact | None:
     """The fact that an event of this kind with this data, recorded BY somebody, is; None when it is none we know."""
     known = BY_KIND.get(kind)
     if known is None:
-        may_say_so = _is_speaker if kind == FORMED[ContextChanged] else ids.is_principal
+        may_say_so = _is_speaker if kind in FORMED_BY_ANYBODY else ids.is_principal
         return forms.fact_of(kind, data, by) if kind in KINDS and may_say_so(by) else None
     make, members, fits, defaults, required = known
     values: list[Any] = [data.get(member) for member in members]

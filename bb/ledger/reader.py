@@ -248,7 +248,7 @@ def says_nothing(octets: bytes) -> bool:
 
 def _is_known(kind: bytes, raw: bytes) -> bool:
     """Whether a line of that kind says something that is folded; only such a line is parsed."""
-    return kind in ALWAYS or (kind in MARKS and raw.find(MARKS[kind], SHORTEST_HEAD) > 0)
+    return kind in ALWAYS or any(raw.find(mark, SHORTEST_HEAD) > 0 for mark in MARKS.get(kind, ()))
 
 
 def growth(journal: Journal, cursor: Cursor) -> int:

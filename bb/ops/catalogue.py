@@ -46,8 +46,11 @@ GROUPS: dict[str, tuple[tuple[str, ...], str]] = {
     "group": (("bb.ops.group", "bb.ops.template"), "Groups of CCCC: their directories, settings and state."),
     "actor": (("bb.ops.actor", "bb.ops.terminals"), "Actors of a group: who they are, and how they run."),
     "chat": (
-        ("bb.ops.chat", "bb.ops.gestures", "bb.ops.delivering", "bb.ops.reading"),
-        "Messages of a group: send, reply, acknowledge, read.",
+        (
+            *("bb.ops.chat", "bb.ops.gestures", "bb.ops.delivering", "bb.ops.reading"),
+            *("bb.ops.attention", "bb.ops.surfaces"),
+        ),
+        "Messages: say, answer, acknowledge, read; what deserves an agent's attention, and why.",
     ),
     "blob": (("bb.ops.blob",), "Attachments: files that messages of a group refer to."),
     "cccc": (

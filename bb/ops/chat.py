@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bb.attention.words import DIRECTEDNESS, INTENTS, PRIORITIES, VISIBILITIES
 from bb.groups.facts import ACTIVE, IDLE, StateSet
 from bb.kernel import ids
 from bb.kernel.digest import digest
@@ -140,6 +141,74 @@ class Suggestion(Word):
     """What the person might answer. Of later clients of CCCC."""
 
 
+class Conversation(Word):
+    """Where it is said, for C2A: a conversation, by its id."""
+
+    metavar = "CONVERSATION"
+
+
+class Addressee(Word):
+    """To whom alone it is said, for C2A: an agent, or a handle such as slack:U123."""
+
+    metavar = "ID"
+    is_agent = True
+
+
+class InReplyTo(Word):
+    """The event that it answers, for C2A."""
+
+    metavar = "EVENT"
+
+
+class SendKey(Word):
+    """A key of the sender's own, for C2A: whatever is sent again under it is not said twice."""
+
+    metavar = "KEY"
+
+
+class Visibility(Word):
+    """Who may see it, for C2A: dm, thread, channel or ephemeral."""
+
+    offered = VISIBILITIES
+
+
+class Directed(Word):
+    """Whom it obliges, for C2A: to_me whoever is named, to_my_role one of a role, to_other and ambient nobody."""
+
+    offered = DIRECTEDNESS
+
+
+class Intent(Word):
+    """What it is for, for C2A: question, answer, assignment, approval_request, blocker, status, thanks or receipt."""
+
+    offered = INTENTS
+
+
+class Urgency(Word):
+    """How urgent it is, for C2A: low, normal, high or urgent."""
+
+    offered = PRIORITIES
+
+
+class Mention(Word):
+    """Who is called by it, for C2A; whoever its text names unless given. Repeat it for several."""
+
+    metavar = "ID"
+    is_agent = True
+
+
+class DeadlineMs(Json):
+    """Within how many milliseconds an answer is needed, for C2A."""
+
+    metavar = "MS"
+
+
+class Confirm(Word):
+    """The token by which the person has confirmed that it may be shown, for C2A."""
+
+    metavar = "TOKEN"
+
+
 class OtherGroup(Word):
     """The group it goes to."""
 
@@ -149,8 +218,13 @@ class OtherGroup(Word):
 @op(
     "send",
     words="chat send",
-    examples=("bb chat send 'Ready for review.' --to @foreman", "bb chat send 'Stop!' --priority attention"),
+    examples=(
+        "bb chat send 'Ready for review.' --to @foreman",
+        "bb chat send 'Stop!' --priority attention",
+        "bb chat send 'It is not.' --in-reply-to EVENT --visibility thread --directedness to_me --idempotency-key a1",
+    ),
     reply_required="Each recipient owes an answer.",
+    followup="Say more about what you have answered already, for C2A.",
 )
 def send(
     desk: Desk,
@@ -176,8 +250,41 @@ def send(
     dst_to: DestinationTo | None = None,
     insight: Insight | None = None,
     suggested_user_message: Suggestion | None = None,
+    in_reply_to: InReplyTo | None = None,
+    conversation: Conversation | None = None,
+    recipient: Addressee | None = None,
+    visibility: Visibility | None = None,
+    directedness: Directed | None = None,
+    idempotency_key: SendKey | None = None,
+    mention: list[Mention] | None = None,
+    intent: Intent | None = None,
+    urgency: Urgency | None = None,
+    deadline_ms: DeadlineMs | None = None,
+    followup: bool = False,
+    confirm: Confirm | None = None,
 ) -> dict[str, Any]:
-    """Say something to actors, to the person, or to everybody. Actors that run on a terminal get it typed."""
+    """Say something to actors, to the person, or to everybody. Actors that run on a terminal get it typed.
+
+    With one of the options of C2A it is an agent's message, whose policies hold: then it is said who may see it, whom
+    it obliges, and under which key it is known; nothing of that is assumed.
+    """
+    of_c2a = {
+        "inReplyTo": in_reply_to,
+        "target": {"conversation": conversation, "recipient": recipient, "thread": thread},
+        "visibility": visibility,
+        "directedness": directedness,
+        "idempotencyKey": idempotency_key,
+        "mentions": mention,
+        "intent": intent,
+        "priority": urgency,
+        "deadlineMs": deadline_ms,
+        "followup": followup or None,
+        "confirm": confirm,
+    }
+    if conversation or recipient or any(value for name, value in of_c2a.items() if name != "target"):
+        from bb.ops import saying  # noqa: PLC0415  (the daemon's clients say things without)
+
+        return saying.send(desk, by, {"content": text, **of_c2a}, group_id)
     group = groupdesk.of(desk, group_id)
     said = {
         "text": text,

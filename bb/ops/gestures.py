@@ -5,6 +5,7 @@ An acknowledgement and a reaction are one's own. They wake nobody.
 
 from __future__ import annotations
 
+from bb.attention.words import SIGNALS
 from bb.kernel.errors import Usage
 from bb.ledger.talk import ACK
 from bb.messaging import acks, notify
@@ -136,16 +137,53 @@ def system_notify(
     return {"event": event}
 
 
-@op("chat.react", examples=("bb chat react k7q2mzp4x3ab.17 '👍'",))
+class SignalName(Word):
+    """What the reaction says, for C2A: seen, agree, working, queued, claimed, done, declined, blocked or unclear."""
+
+    offered = tuple(SIGNALS)
+
+
+class Eta(Word):
+    """When it can be expected, in words; with --signal."""
+
+
+class Until(Word):
+    """When it is to come back, as a time; with --signal queued or blocked."""
+
+    metavar = "TIME"
+
+
+class Note(Word):
+    """A short remark; with --signal."""
+
+
+@op(
+    "chat.react",
+    examples=("bb chat react k7q2mzp4x3ab.17 '👍'", "bb chat react EVENT --signal queued --eta 'after the deploy'"),
+    remove="Take the signal back.",
+)
 def react(
     desk: Desk,
     event_id: EventId | None = None,
     emoji: Word | None = None,
     *,
+    signal: SignalName | None = None,
+    eta: Eta | None = None,
+    until: Until | None = None,
+    note: Note | None = None,
+    remove: bool = False,
     group_id: GroupId | None = None,
     by: By | None = None,
 ) -> dict[str, Any]:
-    """React to a message with an emoji. It wakes nobody."""
+    """React to a message: with an emoji, which wakes nobody, or with a signal, which settles what it can (C2A)."""
+    if signal is not None:
+        from bb.ops import saying  # noqa: PLC0415  (a plain emoji needs none of the rules)
+
+        if not event_id:
+            raise MissingEventId
+        how = {"eta": eta, "until": until, "note": note, "remove": remove}
+        found: dict[str, Any] = saying.react(desk, by, str(event_id), str(signal), how, group_id)
+        return found
     group = groupdesk.of(desk, group_id)
     who = group.by(by)
     original = message(group, event_id, MissingEventId)

@@ -1,0 +1,187 @@
+"""What an agent can do about an event without saying anything: react, put it off, call it settled."""
+
+from __future__ import annotations
+
+from bb.attention import claiming, claims, deliveries, tuning
+from bb.attention.cases import case, must_be_here
+from bb.attention.deliveries import delivery
+from bb.attention.escalating import escalate
+from bb.attention.facts import Claiming, Moved, Posting
+from bb.attention.posting import PENDING
+from bb.attention.redacting import redacted
+from bb.attention.refusals import InvalidSignal, NotDeferrable, PermissionDenied, Superseded
+from bb.attention.sending import settled
+from bb.attention.standing import due_at
+from bb.attention.words import CLAIMED, DEFERRED, FINAL, MUST, MUST_NOT, SIGNALS, SUPERSEDED
+from bb.kernel import clock
+from bb.kernel.show import harmless
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.attention.book import Book
+    from bb.attention.cases import Case
+    from bb.attention.facts import AttentionFact
+    from bb.attention.tuning import Tuning
+
+    Answer = tuple[list[AttentionFact], dict[str, Any]]
+
+LONGEST_NOTE = 140
+OUTCOMES = tuple(deliveries.OUTCOMES)
+
+
+def react(
+    book: Book,
+    agent: str,
+    event: str,
+    signal: str,
+    now: int,
+    *,
+    eta: str = "",
+    until: int | None = None,
+    note: str = "",
+    remove: bool = False,
+) -> Answer:
+    """Let AGENT react to an event with one of the signals: that settles it as far as the signal does."""
+    counts_as = counted(signal, book.tuning)
+    found = case(book, event, agent, now)
+    if found.message.author == agent or found.known.agent == agent:
+        raise PermissionDenied("one does not react to one's own message", hint="say what has changed")
+    standing = found.standing
+    if found.known.is_deleted:
+        raise Superseded(event_id=found.event)
+    before = standing.delivery
+    if before.signal == signal and not remove and before.eta == eta:
+        return [], _reacted(found, signal, before.disposition, book.tuning)
+    about: dict[str, Any] = {"signal": signal, "counts_as": counts_as, "eta": _line(eta), "note": _line(note)}
+    if SIGNALS[counts_as].disposition == DEFERRED and not remove:
+        about["until"] = until if until is not None else _later(book, found, now)
+    facts: list[AttentionFact] = []
+    if SIGNALS[counts_as].disposition == CLAIMED and not remove and standing.decision.policy != MUST_NOT:
+        facts += [each for each in claiming.claim(book, agent, now, event=event)[0] if isinstance(each, Claiming)]
+    about = {name: value for name, value in about.items() if value not in ("", None)}
+    step = Moved(agent, found.event, agent, deliveries.REACTED, about | ({"remove": True} if remove else {}))
+    facts.append(step)
+    after = _after(book, found, step, now)
+    facts += _let_go(found, agent, after.disposition, now)
+    if after.disposition in FINAL and before.disposition not in FINAL:
+        facts += settled(book, found.known, agent, found.event)
+    if after.deviates and not before.deviates:
+        facts += escalate(book, after, found.message, now, "declined")
+    facts += _posted(book, found, agent, signal, remove=remove)
+    return facts, _reacted(found, signal, after.disposition, book.tuning)
+
+
+def counted(signal: str, tuned: Tuning) -> str:
+    """Which of the nine a signal counts as."""
+    found = signal if signal in SIGNALS else tuned.signals.get(signal)
+    if found is None:
+        names = ", ".join([*SIGNALS, *tuned.signals])
+        raise InvalidSignal(f"{harmless(signal[:40])!r} is no signal", hint=f"one of {names}", signals=list(SIGNALS))
+    return found
+
+
+def _after(book: Book, found: Case, step: Moved, now: int) -> deliveries.Delivery:
+    """What a delivery is after one more step, before that is recorded."""
+    key = deliveries.name(found.event, found.agent)
+    state = book.states.state(deliveries.NAME, key)
+    if not state:
+        return found.standing.delivery
+    part = (step.to, step.about or {}, None)
+    return delivery(key, deliveries.step(state, part, [1 << 60, "~", 0], clock.text(now)))
+
+
+def _let_go(found: Case, agent: str, disposition: str | None, now: int) -> list[AttentionFact]:
+    """What is settled needs no claim any more."""
+    claim = found.standing.claim
+    is_mine = claim.subject.startswith(claims.EVENT) and claim.held_by(now) == agent
+    return [Claiming(agent, claim.subject, claims.DONE)] if disposition in FINAL and is_mine else []
+
+
+def _posted(book: Book, found: Case, agent: str, signal: str, *, remove: bool) -> list[AttentionFact]:
+    """Where the conversation lives elsewhere, a bridge has to show the reaction there."""
+    if not book.conversation(found.known.conversation).is_external:
+        return []
+    about = {"type": "reaction", "onMessage": found.event, "signal": signal, "agent": agent, "remove": remove}
+    about |= {"glyph": tuning.glyph_of(signal, book.tuning), "conversation": found.known.conversation}
+    return [Posting(agent, f"{found.event}!{agent}!{signal}{'!off' if remove else ''}", PENDING, about)]
+
+
+def _reacted(found: Case, signal: str, disposition: str | None, tuned: Tuning) -> dict[str, Any]:
+    before = found.standing.delivery.signal
+    return {
+        "eventId": found.event,
+        "signal": signal,
+        "glyph": tuning.glyph_of(signal, tuned),
+        "disposition": disposition,
+        **({"superseded": before} if before and before != signal else {}),
+    }
+
+
+def defer(
+    book: Book, agent: str, event: str, reason: str, now: int, *, until: int | None = None, eta: str = ""
+) -> Answer:
+    """Put off an answer that is owed. It comes back by itself; a second time, somebody else hears of it."""
+    found = case(book, event, agent, now)
+    standing, before = found.standing, found.standing.delivery
+    if before.disposition == SUPERSEDED or found.known.is_deleted:
+        raise Superseded(event_id=found.event, superseded_by=before.superseded_by)
+    is_mine = standing.holder == agent or before.disposition == CLAIMED
+    if found.is_bystander or not (before.is_open and (before.decision.policy == MUST or is_mine)):
+        raise NotDeferrable(
+            f"{found.event} is {standing.decision.policy}, {before.disposition or 'open'}", event_id=event
+        )
+    reason = _line(reason)
+    at = until if until is not None else _later(book, found, now)
+    if before.disposition == DEFERRED and before.reason == reason and (until is None or until == before.until):
+        return [], _deferred(found, before.until or at)
+    about = {"reason": reason, "until": at, **({"eta": _line(eta)} if eta else {})}
+    facts: list[AttentionFact] = [Moved(agent, found.event, agent, deliveries.PUT_OFF, about)]
+    if before.deferrals and before.deferrals[-1:] != (reason,):
+        facts += escalate(book, before, found.message, now, "put off again")
+    return facts, _deferred(found, at)
+
+
+def _deferred(found: Case, until: int) -> dict[str, Any]:
+    return {"eventId": found.event, "disposition": DEFERRED, "resurfaceAt": clock.text(until)}
+
+
+def _later(book: Book, found: Case, now: int) -> int:
+    """When what is put off comes back, unless it was said."""
+    return max(due_at(found.standing.delivery, book.tuning) or 0, now + book.tuning.defer_ms)
+
+
+def resolve(
+    book: Book, agent: str, now: int, *, event: str = "", thread: str = "", outcome: str = "done", note: str = ""
+) -> Answer:
+    """Call an event settled; or a thread, with everything in it that was still open for the agent."""
+    must_be_here(book, agent)
+    if thread:
+        meant = [each.event for each in book.open_for(agent) if each.window == thread]
+    else:
+        meant = [case(book, event, agent, now).event]
+    facts: list[AttentionFact] = []
+    dispositions: dict[str, str | None] = {}
+    for name in meant:
+        found = case(book, name, agent, now)
+        if found.known.is_deleted or found.standing.delivery.disposition == SUPERSEDED:
+            raise Superseded(event_id=found.event)
+        about = {"outcome": outcome, **({"note": _line(note)} if note else {})}
+        step = Moved(agent, found.event, agent, deliveries.RESOLVED, about)
+        after = _after(book, found, step, now)
+        dispositions[found.event] = after.disposition
+        if after.disposition != found.standing.delivery.disposition:
+            facts += [step, *_let_go(found, agent, after.disposition, now)]
+            facts += settled(book, found.known, agent, found.event)
+    if thread and (
+        held := claims.claim(claims.THREAD + thread, book.states.state(claims.NAME, claims.THREAD + thread))
+    ):
+        facts += [Claiming(agent, held.subject, claims.DONE)] if held.held_by(now) == agent else []
+    first = next(iter(dispositions.items()), (event or thread, None))
+    return facts, {"eventId": first[0], "disposition": first[1], "alsoClosed": list(dispositions)[1:]}
+
+
+def _line(text: str) -> str:
+    """What an agent adds, on one line and without secrets."""
+    return redacted(" ".join(text.split()))[:LONGEST_NOTE]

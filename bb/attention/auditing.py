@@ -1,0 +1,112 @@
+"""Looking after it: what was decided and done, what is left lying, how often too little or too much was said."""
+
+from __future__ import annotations
+
+from bb.attention import asides, deliveries
+from bb.attention.cases import find, may_see
+from bb.attention.facts import Deleted
+from bb.attention.messages import EVERY
+from bb.attention.messages import NAME as MESSAGES
+from bb.attention.messages import kept as message_kept
+from bb.attention.receiving import withdrawn
+from bb.attention.refusals import NoSuchEvent, PermissionDenied
+from bb.attention.words import MUST
+from bb.kernel import clock
+from bb.kernel.errors import Usage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.attention.book import Book
+    from bb.attention.facts import AttentionFact
+
+    Answer = tuple[list[AttentionFact], dict[str, Any]]
+
+MOST_COUNTED = 10_000
+
+
+class ProgressWentBack(Usage):
+    """How far something has come does not go back, nor beyond its total."""
+
+    code = "INVALID_PROGRESS"
+    hint = "begin anew under another token"
+
+
+def audit(book: Book, now: int, limit: int, older: int | None) -> dict[str, Any]:
+    """The last records, newest first; with OLDER, only what has been open since before then."""
+    records: list[dict[str, Any]] = []
+    counts: dict[str, int] = {}
+    leaks: list[dict[str, Any]] = []
+    for seen, (_, event, state) in enumerate(book.states.newest_first(MESSAGES, EVERY)):
+        known = message_kept(event, state)
+        if known is None or seen >= MOST_COUNTED:
+            break
+        for agent in known.meant:
+            key = deliveries.name(event, agent)
+            log = (book.states.state(deliveries.NAME, key) or {"log": []})["log"]
+            found = book.delivery(event, agent)
+            if found is None:
+                continue
+            _count(counts, found)
+            if older is not None and found.is_open and found.arrived <= older and found.decision.policy == MUST:
+                leaks.append({"eventId": event, "agent": agent, "openSince": clock.text(found.arrived)})
+            records += [_record(event, agent, each) for each in log]
+        records.append(
+            {
+                "at": clock.text(known.arrived),
+                "what": "sent" if known.agent else "received",
+                "eventId": event,
+                "by": known.agent or known.author,
+                "decision": known.others.shown(),
+                "line": known.first_line,
+            }
+        )
+    refused = book.states.count(asides.NAME, asides.REFUSED.strip())
+    for _, _, state in book.states.newest_first(asides.NAME, asides.REFUSED.strip()):
+        by, code, about, ms = state["refused"][3]
+        records.append({"at": clock.text(ms), "what": "refused", "by": by, "code": code, **about})
+        if len(records) > MOST_COUNTED:
+            break
+    records.sort(key=lambda each: each["at"], reverse=True)
+    return {
+        "records": records[:limit],
+        "counters": {**counts, "overTalk": refused},
+        "open": leaks,
+        "at": clock.text(now),
+    }
+
+
+def _record(event: str, agent: str, step: list[Any]) -> dict[str, Any]:
+    _, writer, n, ms, what, about = step
+    line = f"{writer}.{n}"
+    return {"at": clock.text(ms), "what": what, "eventId": event, "agent": agent, "line": line, "about": about}
+
+
+def _count(counts: dict[str, int], found: deliveries.Delivery) -> None:
+    counts["deliveries"] = counts.get("deliveries", 0) + 1
+    name = found.disposition or "open"
+    counts[name] = counts.get(name, 0) + 1
+    if found.decision.policy == MUST and (found.stale_at is not None or found.deviates):
+        counts["overSilence"] = counts.get("overSilence", 0) + 1
+
+
+def may_progress(book: Book, agent: str, token: str, about: dict[str, Any]) -> None:
+    """Refuse what goes back."""
+    state = book.states.state(asides.NAME, f"{asides.PROGRESS}{agent} {token}")
+    before = state["progress"][3][1].get("progress", 0) if state else 0
+    total = about.get("total")
+    if about["progress"] < before or (total is not None and about["progress"] > total):
+        raise ProgressWentBack(f"{token[:60]!r} is at {before} already, and goes no further than {total}")
+
+
+def cancel(book: Book, agent: str, event: str, reason: str, now: int) -> Answer:  # noqa: ARG001
+    """Take back a message of one's own."""
+    known = find(book, event)
+    if not may_see(book, agent, known):
+        raise NoSuchEvent(event_id=event[:80])
+    if known.agent != agent:
+        raise PermissionDenied("only who sent a message can call it back", event_id=known.event)
+    if known.is_deleted:
+        return [], {"eventId": known.event, "cancelled": True, "already": True}
+    return [Deleted(agent, known.event), *withdrawn(book, known)], {"eventId": known.event, "cancelled": True}

@@ -1,0 +1,210 @@
+"""What is known, as the rules ask for it. Where it is kept is somebody else's business: an index, or this memory.
+
+`Memory` lays what is only about to be recorded over what is: rules that decide about many messages at once see those
+before. With nothing below it, it is a whole ledger for a rehearsal.
+"""
+
+from __future__ import annotations
+
+from bb.attention import (
+    asides,
+    claims,
+    conversations,
+    deliveries,
+    directory,
+    messages,
+    threads,
+    tuning,
+)
+from bb.attention.claims import Claim
+from bb.attention.conversations import BINDING, CONVERSATION, TUNING
+from bb.attention.directory import Binding, Directory
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from types import ModuleType
+    from typing import Any, Protocol
+
+    from bb.attention.conversations import Conversation
+    from bb.attention.deliveries import Delivery
+    from bb.attention.messages import Kept
+    from bb.attention.threads import Thread
+    from bb.attention.tuning import Tuning
+    from bb.kernel.order import Place
+
+    class States(Protocol):
+        """Folded state, by fold and key, and found by terms."""
+
+        def state(self, fold: str, key: str) -> Any: ...
+        def states(self, fold: str) -> list[tuple[str, Any]]: ...
+        def found(self, fold: str, term: str) -> list[tuple[str, Any]]: ...
+        def newest_first(self, fold: str, term: str) -> Iterator[tuple[str, str, Any]]: ...
+        def count(self, fold: str, term: str) -> int: ...
+
+
+FOLDED = (messages, deliveries, claims, threads, conversations, asides)
+
+
+class Someone:
+    """An agent of the repository, as far as attention is concerned."""
+
+    def __init__(self, role: str = "", *, is_live: bool = True, is_evicted: bool = False) -> None:
+        self.role = role
+        self.is_live = is_live
+        self.is_evicted = is_evicted
+
+
+class Book:
+    """What is known at one moment."""
+
+    def __init__(
+        self,
+        states: States,
+        agents: dict[str, Someone],
+        line: Callable[[str], dict[str, Any] | None],
+    ) -> None:
+        self.states = states
+        self.agents = agents
+        self._line = line
+        self._directory: Directory | None = None
+        self._tuning: Tuning | None = None
+        self._conversations: dict[str, Conversation] = {}
+
+    def forget_settings(self) -> None:
+        """Somebody has set something."""
+        self._directory = self._tuning = None
+        self._conversations.clear()
+
+    @property
+    def directory(self) -> Directory:
+        """Under which names the agents are known."""
+        if self._directory is None:
+            bound = []
+            for agent in self.agents:
+                names = conversations.values(self.states.state(conversations.NAME, BINDING + agent)).get("names")
+                bound.append(directory.binding(agent, names) if isinstance(names, dict) else Binding(agent))
+            self._directory = Directory(bound, {agent: each.role for agent, each in self.agents.items()})
+        return self._directory
+
+    @property
+    def tuning(self) -> Tuning:
+        """How the host weighs things."""
+        if self._tuning is None:
+            self._tuning = tuning.tuning(conversations.values(self.states.state(conversations.NAME, TUNING)))
+        return self._tuning
+
+    def conversation(self, name: str) -> Conversation:
+        """What holds in a conversation."""
+        if name not in self._conversations:
+            state = self.states.state(conversations.NAME, CONVERSATION + name)
+            self._conversations[name] = conversations.conversation(name, state)
+        return self._conversations[name]
+
+    def thread(self, window: str) -> Thread:
+        """What was said in a thread so far."""
+        return threads.thread(self.states.state(threads.NAME, window))
+
+    def message(self, event: str) -> Kept | None:
+        """A message."""
+        return messages.kept(event, self.states.state(messages.NAME, event))
+
+    def data(self, line: str) -> dict[str, Any]:
+        """What a line of the ledger says; nothing when it is gone."""
+        return self._line(line) or {}
+
+    def delivery(self, event: str, agent: str) -> Delivery | None:
+        """A message on its way to an agent; None where none is."""
+        key = deliveries.name(event, agent)
+        state = self.states.state(deliveries.NAME, key)
+        return deliveries.delivery(key, state) if state and "head" in state else None
+
+    def open_for(self, agent: str) -> list[Delivery]:
+        """What is on its way to an agent and not settled, in the order of the ledger."""
+        found = self.states.found(deliveries.NAME, f"open {agent}")
+        return [deliveries.delivery(key, state) for key, state in found]
+
+    def every_open(self) -> list[Delivery]:
+        """What is on its way to anybody and not settled."""
+        return [deliveries.delivery(key, state) for key, state in self.states.found(deliveries.NAME, "open")]
+
+    def claim(self, event: str, window: str, now: int) -> Claim:
+        """Who is responsible for an event: whoever has claimed it, else whoever has claimed its thread."""
+        own = claims.claim(claims.EVENT + event, self.states.state(claims.NAME, claims.EVENT + event))
+        if self._holds(own, now) or not window.partition(" ")[2]:
+            return self._unless_evicted(own)
+        of_thread = claims.claim(claims.THREAD + window, self.states.state(claims.NAME, claims.THREAD + window))
+        return of_thread if self._holds(of_thread, now) else self._unless_evicted(own)
+
+    def _holds(self, claim: Claim, now: int) -> bool:
+        owner = claim.held_by(now)
+        return bool(owner) and not self._is_evicted(owner)
+
+    def _unless_evicted(self, claim: Claim) -> Claim:
+        """Whoever is evicted forfeits its claims."""
+        return claim.but(owner="", former=claim.owner) if self._is_evicted(claim.owner) else claim
+
+    def _is_evicted(self, agent: str) -> bool:
+        return agent in self.agents and self.agents[agent].is_evicted
+
+
+class Memory:
+    """Folded state in memory, over what is kept elsewhere."""
+
+    def __init__(self, below: States | None = None, folds: Sequence[ModuleType] = FOLDED) -> None:
+        self._below = below
+        self._by_fact: dict[type, list[ModuleType]] = {}
+        for fold in folds:
+            for fact in fold.FACTS:
+                self._by_fact.setdefault(fact, []).append(fold)
+        self._states: dict[str, dict[str, Any]] = {fold.NAME: {} for fold in folds}
+        self._terms: dict[tuple[str, str], dict[tuple[str, str], None]] = {}
+
+    def take(self, fact: Any, at: Place, ts: str) -> None:
+        """Fold one more fact, which stands AT a place."""
+        for fold in self._by_fact.get(type(fact), ()):
+            told = fold.parts(fact, at) if hasattr(fold, "parts") else [(key, fact) for key in fold.keys(fact, at)]
+            for key, part in list(told):
+                before = self.state(fold.NAME, key)
+                after = fold.step(before, part, at, ts)
+                self._keep(fold, key, after)
+
+    def _keep(self, fold: ModuleType, key: str, after: Any) -> None:
+        terms = getattr(fold, "terms", None)
+        mine = self._states[fold.NAME]
+        if terms and key in mine:
+            for term, place in terms(key, mine[key]):
+                self._terms.get((fold.NAME, term), {}).pop((place, key), None)
+        mine[key] = after
+        for term, place in terms(key, after) if terms else ():
+            self._terms.setdefault((fold.NAME, term), {})[place, key] = None
+
+    def state(self, fold: str, key: str) -> Any:
+        mine = self._states[fold]
+        if key in mine:
+            return mine[key]
+        return self._below.state(fold, key) if self._below else None
+
+    def states(self, fold: str) -> list[tuple[str, Any]]:
+        below = dict(self._below.states(fold)) if self._below else {}
+        return sorted((below | self._states[fold]).items())
+
+    def found(self, fold: str, term: str) -> list[tuple[str, Any]]:
+        mine = self._states[fold]
+        here = [(place, key, mine[key]) for place, key in self._terms.get((fold, term), ())]
+        if self._below is None:
+            return [(key, state) for _, key, state in sorted(here, key=lambda each: each[:2])]
+        below = [each for each in self._below.newest_first(fold, term) if each[1] not in mine]
+        return [(key, state) for _, key, state in sorted([*here, *below], key=lambda each: each[:2])]
+
+    def newest_first(self, fold: str, term: str) -> Iterator[tuple[str, str, Any]]:
+        import heapq  # noqa: PLC0415  (only where much is decided at once)
+
+        mine = self._states[fold]
+        here = sorted(((place, key, mine[key]) for place, key in self._terms.get((fold, term), ())), reverse=True)
+        below = (each for each in (self._below.newest_first(fold, term) if self._below else ()) if each[1] not in mine)
+        return heapq.merge(here, below, key=lambda each: each[:2], reverse=True)
+
+    def count(self, fold: str, term: str) -> int:
+        here = len(self._terms.get((fold, term), ()))
+        return here + (self._below.count(fold, term) if self._below else 0)

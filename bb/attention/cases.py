@@ -1,0 +1,120 @@
+"""One event, as it is to one agent now: what every question and every act about it begins with.
+
+What an agent may not see is to it as if it were not there.
+"""
+
+from __future__ import annotations
+
+from bb.attention import message
+from bb.attention.decision import Decision
+from bb.attention.deliveries import Delivery
+from bb.attention.directedness import UNBOUND
+from bb.attention.messages import NAME as MESSAGES
+from bb.attention.refusals import NoSuchEvent, UnknownAgent
+from bb.attention.standing import standing
+from bb.attention.words import DM, IGNORED, MUST_NOT
+from bb.kernel import clock
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from bb.attention.book import Book
+    from bb.attention.message import Message
+    from bb.attention.messages import Kept
+    from bb.attention.standing import Standing
+
+
+class Case(Record):
+    """An event and an agent."""
+
+    agent: str
+    known: Kept
+    message: Message
+    data: Mapping[str, Any]
+    standing: Standing
+    is_bystander: bool
+
+    @property
+    def event(self) -> str:
+        return self.known.event
+
+
+def case(book: Book, event: str, agent: str, now: int) -> Case:
+    """What EVENT is to AGENT."""
+    must_be_here(book, agent)
+    known = find(book, event)
+    if not may_see(book, agent, known):
+        raise NoSuchEvent(f"there is no event {event[:80]!r}", event_id=event[:80])
+    data = book.data(known.line)
+    found = book.delivery(known.event, agent)
+    is_bystander = found is None
+    if found is None:
+        found = of_bystander(book, known, agent)
+    claim = book.claim(known.event, known.window, now)
+    now_standing = standing(found, claim, now, book.tuning, last_word(book, known))
+    return Case(agent, known, said_in(known, data), data, now_standing, is_bystander)
+
+
+def must_be_here(book: Book, agent: str) -> None:
+    """Refuse who is none of the agents here."""
+    if agent not in book.agents:
+        raise UnknownAgent(f"there is no agent {agent[:60]!r} here", agent_id=agent[:60])
+
+
+def find(book: Book, event: str) -> Kept:
+    """The message that is called EVENT, by its own name or by that of its line."""
+    known = book.message(event)
+    if known is None and (c2a := book.data(event).get("c2a")) and isinstance(c2a, dict):
+        known = book.message(str(c2a.get("event") or event))
+    if known is None:
+        raise NoSuchEvent(f"there is no event {event[:80]!r}", event_id=event[:80])
+    return known
+
+
+def said_in(known: Kept, data: Mapping[str, Any]) -> Message:
+    """The message as it reads now."""
+    c2a = data.get("c2a")
+    said = message.read(c2a if isinstance(c2a, dict) else {}, str(data.get("text", "")), known.event)
+    if known.is_deleted:
+        said = said.but(text="", parts=())
+    return said.but(event=known.event, version=known.version)
+
+
+def may_see(book: Book, agent: str, known: Kept) -> bool:
+    """Whether an agent may know of a message at all: of a private one only whoever is meant, or in the conversation."""
+    where = book.conversation(known.conversation)
+    if where.is_private:
+        return where.admits(agent)
+    if known.kind != DM:
+        return True
+    is_theirs = agent in (known.agent, known.author, *known.meant)
+    return is_theirs or agent in book.directory.by_conversation.get(known.conversation, ())
+
+
+def of_bystander(book: Book, known: Kept, agent: str) -> Delivery:
+    """What an event is to somebody it is not for."""
+    decided = known.others
+    if not book.directory.is_bound(agent, known.platform):
+        decided = Decision(reason=UNBOUND)
+    return Delivery(
+        known.event,
+        agent,
+        line=known.first_line,
+        window=known.window,
+        author=known.author,
+        at=known.at,
+        arrived=known.arrived,
+        place=known.place,
+        decision=decided,
+        disposition=IGNORED if decided.policy == MUST_NOT else None,
+    )
+
+
+def last_word(book: Book, known: Kept) -> int:
+    """When something was said last in the thread of a message."""
+    term = f"in {known.window}".rstrip()
+    newest = next(iter(book.states.newest_first(MESSAGES, term)), None)
+    return clock.parse_or(newest[2]["said"][3]["ts"], 0) if newest else 0

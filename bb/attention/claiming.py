@@ -1,0 +1,170 @@
+"""Taking responsibility: who may claim what, and what follows for everybody else."""
+
+from __future__ import annotations
+
+from bb.attention import claims, deliveries
+from bb.attention.cases import case, must_be_here
+from bb.attention.directedness import ROLE_MENTION
+from bb.attention.facts import Claiming, Moved
+from bb.attention.refusals import ClaimedByOther, NoSuchEvent, PermissionDenied, PolicyForbids, Superseded
+from bb.attention.words import FINAL, MUST_NOT, TO_MY_ROLE
+from bb.kernel import clock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.attention.book import Book
+    from bb.attention.cases import Case
+    from bb.attention.claims import Claim
+    from bb.attention.facts import AttentionFact
+    from bb.attention.messages import Kept
+
+    Answer = tuple[list[AttentionFact], dict[str, Any]]
+
+LEAST_TTL, MOST_TTL = clock.MINUTE, 4 * clock.HOUR
+
+
+def claim(
+    book: Book,
+    agent: str,
+    now: int,
+    *,
+    event: str = "",
+    thread: str = "",
+    ttl_ms: int | None = None,
+    takeover: bool = False,
+) -> Answer:
+    """Let AGENT be responsible for an event or a thread; refused while another is."""
+    ttl = min(max(ttl_ms or book.tuning.claim_ms, LEAST_TTL), MOST_TTL)
+    about = {"ttl_ms": ttl}
+    if thread:
+        must_be_here(book, agent)
+        if not book.conversation(thread.partition(" ")[0]).admits(agent):
+            raise NoSuchEvent(f"there is no thread {thread[:80]!r}")
+        found = claims.claim(claims.THREAD + thread, book.states.state(claims.NAME, claims.THREAD + thread))
+        action = _action(book, found, agent, now, takeover=takeover)
+        return [Claiming(agent, claims.THREAD + thread, action, about)], _granted(found, agent, now, ttl)
+    found_case = case(book, event, agent, now)
+    _may_claim(book, found_case, now)
+    standing = found_case.standing
+    action = _action(book, standing.claim, agent, now, takeover=takeover)
+    facts: list[AttentionFact] = [Claiming(agent, claims.EVENT + found_case.event, action, about)]
+    if not found_case.is_bystander and standing.delivery.disposition in (None, "deferred"):
+        facts.append(Moved(agent, found_case.event, agent, deliveries.TOOK))
+    return facts, _granted(standing.claim, agent, now, ttl)
+
+
+def _may_claim(book: Book, found: Case, now: int) -> None:
+    standing = found.standing
+    if found.known.is_deleted or standing.delivery.disposition == "superseded":
+        raise Superseded(event_id=found.event)
+    if standing.delivery.disposition in FINAL and standing.delivery.decision.policy != MUST_NOT:
+        raise Superseded(f"it is {standing.delivery.disposition} already", event_id=found.event)
+    is_free = not standing.holder
+    if is_free and standing.delivery.decision.policy == MUST_NOT and standing.decision.directedness != TO_MY_ROLE:
+        raise PolicyForbids(f"{found.event} is {standing.decision.policy} for {found.agent}", event_id=found.event)
+    first, until = slot(book, found, now)
+    if first and first != found.agent:
+        raise ClaimedByOther(
+            f"{first} is asked first, until {clock.text(until)}", owner=first, expires_at=clock.text(until)
+        )
+
+
+def slot(book: Book, found: Case, now: int) -> tuple[str, int]:
+    """Who alone may claim an event for the time being, and until when: the one who was asked first, as long as it can
+    be expected to answer."""
+    delivery = found.standing.delivery
+    until = delivery.arrived + book.tuning.slot_ms
+    if delivery.decision.reason != ROLE_MENTION or now >= until:
+        return "", 0
+    first = default_of(book, found.known)
+    is_there = first in book.agents and book.agents[first].is_live
+    return (first, until) if first and is_there else ("", 0)
+
+
+def default_of(book: Book, known: Kept) -> str:
+    """Who is asked first about a message."""
+    for agent in known.meant:
+        found = book.delivery(known.event, agent)
+        if found and found.decision.is_default:
+            return agent
+    return ""
+
+
+def _action(book: Book, found: Claim, agent: str, now: int, *, takeover: bool) -> str:
+    """By which act AGENT comes to hold a claim that stands as FOUND."""
+    holder = found.held_by(now)
+    owner = book.agents.get(holder)
+    if not holder or holder == agent:
+        return claims.CLAIM
+    if owner is None or owner.is_evicted or (takeover and not owner.is_live):
+        return claims.TAKE_OVER
+    hint = "it is stale: add --takeover-stale" if not owner.is_live else None
+    raise ClaimedByOther(
+        f"{holder} is responsible until {clock.text(found.until)}",
+        hint=hint,
+        owner=holder,
+        expires_at=clock.text(found.until),
+    )
+
+
+def _granted(found: Claim, agent: str, now: int, ttl: int) -> dict[str, Any]:
+    until = max(now + ttl, found.until) if found.held_by(now) == agent else now + ttl
+    return {"granted": True, "owner": agent, "expiresAt": clock.text(until), "subject": found.subject}
+
+
+def let_go(book: Book, agent: str, now: int, *, event: str = "", thread: str = "") -> Answer:
+    """Give a claim back; whoever else could answer is asked again."""
+    subject, _ = _held(book, agent, now, event, thread)
+    facts: list[AttentionFact] = [Claiming(agent, subject, claims.RELEASE)]
+    if event:
+        name = subject.removeprefix(claims.EVENT)
+        delivery = book.delivery(name, agent)
+        if delivery and delivery.disposition == "claimed":
+            facts.append(Moved(agent, name, agent, deliveries.GAVE_BACK))
+    return facts, {"granted": False, "released": True, "owner": None, "subject": subject}
+
+
+def renew(book: Book, agent: str, now: int, *, event: str = "", thread: str = "", ttl_ms: int | None = None) -> Answer:
+    """Keep a claim a while longer; only its owner may."""
+    ttl = min(max(ttl_ms or book.tuning.claim_ms, LEAST_TTL), MOST_TTL)
+    subject, found = _held(book, agent, now, event, thread)
+    return [Claiming(agent, subject, claims.RENEW, {"ttl_ms": ttl})], _granted(found, agent, now, ttl)
+
+
+def transfer(book: Book, agent: str, to: str, now: int, *, event: str = "", thread: str = "") -> Answer:
+    """Pass a claim on. Its owner may, and whoever leads the conversation."""
+    must_be_here(book, to)
+    subject = claims.THREAD + thread if thread else claims.EVENT + case(book, event, agent, now).event
+    found = claims.claim(subject, book.states.state(claims.NAME, subject))
+    holder = found.held_by(now)
+    if not holder:
+        raise PermissionDenied("nobody has claimed it", hint="`bb chat claim` does")
+    where = thread or case(book, event, agent, now).known.window
+    if agent != holder and book.conversation(where.partition(" ")[0]).lead != agent:
+        raise ClaimedByOther(f"{holder} holds the claim", owner=holder, expires_at=clock.text(found.until))
+    about = {"ttl_ms": book.tuning.claim_ms, "to": to}
+    facts: list[AttentionFact] = [Claiming(agent, subject, claims.TRANSFER, about)]
+    name = subject.removeprefix(claims.EVENT)
+    for who, step in ((holder, deliveries.GAVE_BACK), (to, deliveries.TOOK)):
+        if not thread and book.delivery(name, who):
+            facts.append(Moved(agent, name, who, step))
+    return facts, {
+        "granted": True,
+        "owner": to,
+        "expiresAt": clock.text(now + book.tuning.claim_ms),
+        "subject": subject,
+    }
+
+
+def _held(book: Book, agent: str, now: int, event: str, thread: str) -> tuple[str, Claim]:
+    """A claim that AGENT holds."""
+    subject = claims.THREAD + thread if thread else claims.EVENT + case(book, event, agent, now).event
+    found = claims.claim(subject, book.states.state(claims.NAME, subject))
+    holder = found.held_by(now)
+    if holder != agent:
+        if holder:
+            raise ClaimedByOther(f"{holder} holds the claim", owner=holder, expires_at=clock.text(found.until))
+        raise PermissionDenied("you hold no claim on it", hint="`bb chat claim` makes one")
+    return subject, found

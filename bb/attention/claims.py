@@ -1,0 +1,99 @@
+"""Who is responsible for an event, or for a thread. A fold: the entry is a log, from which follows who holds the claim.
+
+    free ──claim──> held ──renew, claim by its owner──> held a while longer
+    held ──release, done──> free
+    held ──time is up──> free
+    held ──transfer, takeover──> held by another
+
+Claims stand in the order of the ledger: of two that were made at once, in two clones, the earlier one counts wherever
+both are known, and the other is lost. That a claim is over is told by the clocks of those who claim; nobody else's
+rules depend on them.
+"""
+
+from __future__ import annotations
+
+from bb.attention.facts import Claiming
+from bb.kernel import clock
+from bb.kernel.order import event as event_at
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from bb.kernel.order import Place, State
+
+NAME = "c2a.claim"
+FACTS = (Claiming,)
+
+CLAIM, RENEW, RELEASE, TRANSFER, TAKE_OVER, DONE = "claim", "renew", "release", "transfer", "take_over", "done"
+ACTIONS = (CLAIM, RENEW, RELEASE, TRANSFER, TAKE_OVER, DONE)
+EVENT, THREAD = "event ", "thread "  # what the subjects are called
+USUAL = 15 * clock.MINUTE
+
+
+class Claim(Record):
+    """Who holds it; nobody, when OWNER is empty."""
+
+    subject: str
+    owner: str = ""
+    token: str = ""
+    since: int = 0
+    until: int = 0
+    lost: tuple[str, ...] = ()  # who has claimed it too, while it was held
+    former: str = ""  # who held it last
+
+    def held_by(self, now: int) -> str:
+        """Who holds it NOW."""
+        return self.owner if now < self.until else ""
+
+
+def keys(fact: Claiming, at: Place) -> list[str]:  # noqa: ARG001
+    """The subject."""
+    return [fact.subject]
+
+
+def step(state: State | None, fact: Claiming, at: Place, ts: str) -> State:
+    """STATE after one more act."""
+    log = [each for each in (state or {}).get("log", []) if each[:3] != at]
+    entry = [*at, clock.parse_or(ts, 0), fact.by, fact.action, fact.about or {}]
+    return {"log": sorted([*log, entry], key=lambda each: each[:3])}
+
+
+def terms(subject: str, state: State) -> list[tuple[str, str]]:
+    """Every claim there is is found among all of them."""
+    owner = claim(subject, state).owner
+    return [("held", subject), (f"held by {owner}", subject)] if owner else []
+
+
+def claim(subject: str, state: Mapping[str, Any] | None) -> Claim:
+    """What the acts in STATE come to."""
+    found = Claim(subject)
+    for *at, ms, by, action, about in (state or {}).get("log", []):
+        found = _after(found, by, action, about, ms, event_at(at))
+    return found
+
+
+def _after(found: Claim, by: str, action: str, about: Mapping[str, Any], now: int, token: str) -> Claim:
+    holder = found.held_by(now)
+    until = now + _ttl(about)
+    if action in (CLAIM, TAKE_OVER):
+        if holder and holder != by and action == CLAIM:
+            return found.but(lost=(*found.lost, by))
+        if holder == by:
+            return found.but(until=max(until, found.until))
+        lost = tuple(each for each in found.lost if each != by)
+        return Claim(found.subject, by, token, now, until, lost, former=found.owner)
+    if action == TRANSFER and holder:
+        return Claim(found.subject, str(about.get("to", "")), token, now, until, found.lost, former=holder)
+    if holder != by:
+        return found
+    if action == RENEW:
+        return found.but(until=max(until, found.until))
+    return found.but(owner="", until=now, former=by)
+
+
+def _ttl(about: Mapping[str, Any]) -> int:
+    ttl = about.get("ttl_ms")
+    return ttl if type(ttl) is int and 0 < ttl < 1 << 40 else USUAL

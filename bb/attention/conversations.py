@@ -1,0 +1,104 @@
+"""What holds in a conversation: who may see it, who leads it, where it lives; under which names agents are known there;
+and how the host weighs things. A fold: the last word on each point counts."""
+
+from __future__ import annotations
+
+from bb.attention.facts import Arranged, Bound, Tuned
+from bb.attention.words import CHANNEL, CONVERSATIONS, DM
+from bb.kernel.order import latest
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from bb.kernel.order import Place, State
+
+NAME = "c2a.setting"
+FACTS = (Arranged, Bound, Tuned)
+CONVERSATION, BINDING, TUNING = "conversation ", "agent ", "tuning"  # what the entries are called
+POINTS = (
+    "kind",
+    "is_private",
+    "members",
+    "lead",
+    "owner",
+    "platform",
+    "workspace",
+    "stream",
+    "is_external",
+    "is_muted",
+)
+
+
+class Conversation(Record):
+    """One conversation."""
+
+    id: str = ""
+    kind: str = CHANNEL
+    is_private: bool = False
+    members: tuple[str, ...] = ()  # agents; nobody else may see a private one
+    lead: str = ""
+    owner: str = ""
+    platform: str = ""
+    workspace: str = ""
+    stream: str = ""
+    is_external: bool = False  # whether what is said in it has to be posted somewhere else
+    is_muted: bool = False
+
+    def admits(self, agent: str) -> bool:
+        """Whether an agent may see what is said here."""
+        return not self.is_private or agent in self.members
+
+
+def keys(fact: Arranged | Bound | Tuned, at: Place) -> list[str]:  # noqa: ARG001
+    """The entry that FACT is about."""
+    match fact:
+        case Arranged(conversation=conversation):
+            return [CONVERSATION + conversation]
+        case Bound(agent=agent):
+            return [BINDING + agent]
+        case Tuned():
+            return [TUNING]
+
+
+def step(state: State | None, fact: Arranged | Bound | Tuned, at: Place, ts: str) -> State:  # noqa: ARG001
+    """STATE after one more fact."""
+    after = dict(state or {})
+    match fact:
+        case Arranged(about=said) | Tuned(settings=said):
+            for name, value in said.items():
+                latest(after, name, at, value)
+        case Bound(names=names):
+            latest(after, "names", at, names)
+    return after
+
+
+def values(state: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What was said last on each point."""
+    return {name: register[3] for name, register in (state or {}).items() if register[3] is not None}
+
+
+def conversation(name: str, state: Mapping[str, Any] | None) -> Conversation:
+    """The conversation that STATE describes. What does not fit counts as not said."""
+    said = values(state)
+    fitting: dict[str, Any] = {
+        point: tuple(value) if isinstance(value, list) else value
+        for point, value in said.items()
+        if point in POINTS and _fits(point, value)
+    }
+    return Conversation(name, **fitting)
+
+
+def _fits(point: str, value: Any) -> bool:
+    if point == "kind":
+        return value in CONVERSATIONS
+    if point == "members":
+        return isinstance(value, list) and all(isinstance(each, str) for each in value)
+    return type(value) is (bool if point.startswith("is_") else str)
+
+
+def private(said: Conversation) -> bool:
+    """Whether what is said in a conversation is not for everybody."""
+    return said.is_private or said.kind == DM

@@ -1,0 +1,121 @@
+"""From a message to one decision for every agent it concerns, and one that all others share.
+
+The default matrix is where it begins. After it come, in this order: who may see the conversation at all, the rules of
+the workspace, what many messages at once do (a flood, a chain of agents answering each other), and who of several is
+asked first.
+"""
+
+from __future__ import annotations
+
+from bb.attention import matrix
+from bb.attention.decision import Decision
+from bb.attention.directedness import ROLE_MENTION, aim
+from bb.attention.words import (
+    AGENT,
+    BUFFERED,
+    IMMEDIATE,
+    MAILBOX,
+    MAY,
+    MUST,
+    MUST_NOT,
+    NOTIFY,
+    OFFERED,
+    TO_ME,
+)
+from bb.kernel.digest import digest
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bb.attention.conversations import Conversation
+    from bb.attention.directory import Directory
+    from bb.attention.message import Message
+    from bb.attention.threads import Thread
+    from bb.attention.tuning import Tuning
+
+LOOP_GUARD, RATE_LIMITED = "loop_guard", "rate_limited"
+
+
+class Scene(Record):
+    """What is known when a message comes in."""
+
+    directory: Directory
+    tuning: Tuning
+    conversation: Conversation
+    thread: Thread
+    is_flooding: bool = False  # whether its author has said too much lately
+    is_live: Callable[[str], bool] = lambda agent: True  # noqa: ARG005  (whether an agent can be expected to answer)
+
+
+class Decided(Record):
+    """Who is to do what about a message; OTHERS is what holds for everybody who is not named."""
+
+    each: dict[str, Decision]
+    others: Decision
+
+
+def decide(message: Message, scene: Scene) -> Decided:
+    """What the host decides about MESSAGE, for everybody at once."""
+    found = aim(message, scene.directory, scene.thread)
+    each = {
+        agent: _ruled(message, matrix.weigh(message, *aimed), scene.tuning)
+        for agent, aimed in found.at.items()
+        if scene.conversation.admits(agent)
+    }
+    others = _ruled(message, matrix.weigh(message, *found.others), scene.tuning)
+    each = {agent: _calmed(decision, message, scene) for agent, decision in each.items()}
+    return Decided(_with_default(each, message, scene), others)
+
+
+def _ruled(message: Message, decision: Decision, tuning: Tuning) -> Decision:
+    """DECISION as the first rule of the workspace that fits would have it."""
+    for rule in tuning.rules:
+        facts = {
+            "conversation": message.conversation,
+            "author": message.author,
+            "platform": message.platform,
+            "stream": message.stream,
+            "reason": decision.reason,
+            "intent": message.intent,
+            "directedness": decision.directedness,
+        }
+        if all(facts[name] == wanted for name, wanted in rule["match"].items()):
+            wish = rule["set"]
+            policy = wish.get("policy", decision.policy)
+            deadline = decision.deadline if policy == decision.policy else matrix.DEADLINES[policy]
+            return decision.but(
+                policy=policy,
+                mode=wish.get("injection", decision.mode),
+                priority=wish.get("priority", decision.priority),
+                deadline=deadline,
+            )
+    return decision
+
+
+def _calmed(decision: Decision, message: Message, scene: Scene) -> Decision:
+    """DECISION, unless too much is being said."""
+    if message.author_kind == AGENT and scene.thread.run + 1 > scene.tuning.hard_turns:
+        return decision.but(policy=MUST_NOT, mode=MAILBOX, reason=LOOP_GUARD, deadline=None)
+    if message.author_kind == AGENT and scene.thread.run + 1 > scene.tuning.soft_turns:
+        mode = NOTIFY if decision.mode in (IMMEDIATE, BUFFERED) else decision.mode
+        policy = MAY if decision.policy == MUST else decision.policy
+        return decision.but(policy=policy, mode=mode, reason=LOOP_GUARD, deadline=matrix.DEADLINES[policy])
+    if scene.is_flooding and decision.mode in OFFERED:
+        return decision.but(mode=MAILBOX, reason=RATE_LIMITED)
+    return decision
+
+
+def _with_default(each: dict[str, Decision], message: Message, scene: Scene) -> dict[str, Decision]:
+    """Of those whose role was called, one is asked first: the same one in every clone."""
+    called = [agent for agent, decision in each.items() if decision.reason == ROLE_MENTION]
+    if not called or any(decision.directedness == TO_ME and decision.policy == MUST for decision in each.values()):
+        return each
+    first = first_of([agent for agent in called if scene.is_live(agent)] or called, message.event or message.key)
+    return each | {first: each[first].but(is_default=True)}
+
+
+def first_of(agents: Sequence[str], seed: str) -> str:
+    """One of AGENTS, the same wherever it is asked; when another leaves, the choice stays."""
+    return max(agents, key=lambda agent: digest(f"{seed}\n{agent}".encode()))

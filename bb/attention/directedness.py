@@ -1,0 +1,121 @@
+"""At whom a message is aimed, and by what: a private conversation, a mention, a role, a thread, a stream of work.
+
+    to_me        a private message, a mention, a question to what the agent itself wrote
+    to_my_role   a mention of its role, a thread it writes in, a thread or stream it owns
+    to_other     aimed at somebody else, or said by an agent to nobody in particular
+    ambient      aimed at nobody
+
+Where several hold, the first does. What the sender declares is honoured: an agent that says it only informs, obliges
+nobody. Whoever is not named here is one of the others, who all share one answer.
+"""
+
+from __future__ import annotations
+
+from bb.attention import mentions
+from bb.attention.words import AGENT, AMBIENT, DM, QUESTION, STATUS, SYSTEM, TO_ME, TO_MY_ROLE, TO_OTHER, TOOL
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bb.attention.directory import Directory
+    from bb.attention.message import Message
+    from bb.attention.threads import Thread
+
+# Why a message is aimed at somebody.
+DIRECT_MESSAGE, DIRECT_MENTION, THREAD_QUESTION = "direct_message", "direct_mention", "thread_question"
+ROLE_MENTION, PARTICIPATION = "role_mention", "thread_participation"
+OWNED_THREAD, OWNED_STREAM, OWNED_WORK = "owned_thread", "owned_stream", "owned_work_changed"
+ADDRESSED_TO_OTHER, AGENT_CHATTER, UNADDRESSED = "addressed_to_other", "agent_chatter", "unaddressed"
+STATUS_BROADCAST, TOOL_OUTPUT, UNBOUND = "status_broadcast", "tool_output", "unbound"
+
+Aimed = dict[str, tuple[str, str]]  # agent -> directedness and why
+
+
+class Aim(Record):
+    """At whom a message is aimed; the OTHERS are everybody else."""
+
+    at: Aimed
+    others: tuple[str, str]
+    roles: tuple[str, ...] = ()  # the roles that were called, of which one member is asked first
+
+
+class Called(Record):
+    """Whom a message calls by name."""
+
+    agents: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()  # members of the roles that were called
+    roles: tuple[str, ...] = ()
+    somebody: bool = False  # whether anybody is called at all, bound here or not
+
+
+def aim(message: Message, directory: Directory, thread: Thread) -> Aim:
+    """At whom MESSAGE is aimed, given the THREAD as it was before."""
+    if message.author_kind in (SYSTEM, TOOL) or message.kind in (SYSTEM, TOOL):
+        return Aim({}, (AMBIENT, TOOL_OUTPUT if TOOL in (message.kind, message.author_kind) else STATUS_BROADCAST))
+    called = call(message, directory)
+    if message.declared == AMBIENT or (message.intent == STATUS and message.declared):
+        return Aim({}, (AMBIENT, STATUS_BROADCAST if message.intent == STATUS else UNADDRESSED))
+    if message.declared == TO_OTHER:
+        return Aim({}, (TO_OTHER, ADDRESSED_TO_OTHER))
+    at = {
+        **_by_work(message, directory),
+        **_by_thread(message, thread),
+        **dict.fromkeys(called.groups, (TO_MY_ROLE, ROLE_MENTION)),
+        **dict.fromkeys(called.agents, (TO_ME, DIRECT_MENTION)),
+        **_by_question(message, thread),
+        **_by_privacy(message, directory, called),
+    }
+    author = directory.agent(message.author, message.platform)
+    at = {agent: found for agent, found in at.items() if agent in directory and agent not in (author, message.author)}
+    if called.somebody or message.kind == DM:
+        others = (TO_OTHER, ADDRESSED_TO_OTHER)
+    elif message.author_kind == AGENT and not message.declared:
+        others = (TO_OTHER, AGENT_CHATTER)
+    else:
+        others = (AMBIENT, UNADDRESSED)
+    return Aim(at, others, called.roles)
+
+
+def call(message: Message, directory: Directory) -> Called:
+    """Whom MESSAGE calls: as the platform says, or as its text does where the platform does not say."""
+    names = [*message.mentions, *([message.recipient] if message.recipient and message.kind != DM else [])]
+    is_flood = len(set(names)) > mentions.MOST
+    agents: dict[str, None] = {}
+    groups: dict[str, None] = {}
+    roles: dict[str, None] = {}
+    for name in dict.fromkeys(names):
+        found = None if name.startswith("@") else directory.agent(name, message.platform)
+        members = () if found else directory.role(name, message.platform)
+        if found and not is_flood:
+            agents[found] = None
+        elif found or members:
+            roles[name] = None
+            groups.update(dict.fromkeys([found] if found else members))
+    return Called(tuple(agents), tuple(groups), tuple(roles), bool(names))
+
+
+def _by_work(message: Message, directory: Directory) -> Aimed:
+    is_question = message.intent == QUESTION
+    found = dict.fromkeys(directory.owners(message.stream), (TO_MY_ROLE, OWNED_STREAM if is_question else OWNED_WORK))
+    owner = directory.by_thread.get(message.window) if message.thread else None
+    return found | ({owner: (TO_MY_ROLE, OWNED_THREAD if is_question else OWNED_WORK)} if owner else {})
+
+
+def _by_thread(message: Message, thread: Thread) -> Aimed:
+    return dict.fromkeys(thread.participants, (TO_MY_ROLE, PARTICIPATION)) if message.thread else {}
+
+
+def _by_question(message: Message, thread: Thread) -> Aimed:
+    """Who is asked without being named: the author of what the question answers, or of the thread's first message."""
+    if not message.thread or message.intent != QUESTION or message.mentions:
+        return {}
+    asked = thread.authors.get(message.in_reply_to) if message.in_reply_to else thread.opener
+    return {asked: (TO_ME, THREAD_QUESTION)} if asked else {}
+
+
+def _by_privacy(message: Message, directory: Directory, called: Called) -> Aimed:
+    if message.kind != DM:
+        return {}
+    to = directory.agent(message.recipient, message.platform) if message.recipient else None
+    meant = [to] if to else directory.by_conversation.get(message.conversation, called.agents)
+    return dict.fromkeys(meant, (TO_ME, DIRECT_MESSAGE))

@@ -1,0 +1,76 @@
+"""Nobody has answered: who is asked next. One at a time, up a ladder that ends with the person."""
+
+from __future__ import annotations
+
+from bb.attention import deliveries, message
+from bb.attention.decision import Decision
+from bb.attention.facts import Moved, Posted
+from bb.attention.matrix import DEADLINES
+from bb.attention.sending import escalations
+from bb.attention.words import BUFFERED, MUST, NORMAL, SYSTEM, TO_ME
+from bb.kernel.ids import PERSON
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bb.attention.book import Book
+    from bb.attention.deliveries import Delivery
+    from bb.attention.facts import AttentionFact
+    from bb.attention.message import Message
+
+ESCALATED = "escalated"
+
+
+def escalate(book: Book, found: Delivery, said: Message, now: int, why: str) -> list[AttentionFact]:
+    """Ask the next one about a message that FOUND's agent has left unanswered; nobody when it has been asked already,
+    or when there is nobody left."""
+    origin = said.linked if said.reason == ESCALATED else found.event
+    names = escalations(origin)
+    rung = next((place for place, name in enumerate(names) if book.message(name) is None), None)
+    asked = _asked(book, origin, names) | {found.agent}
+    to = _next(book, said, asked)
+    if rung is None or to is None or found.escalated_to:
+        return []
+    decided = Decision(TO_ME, MUST, BUFFERED, ESCALATED, NORMAL, DEADLINES[MUST])
+    c2a = message.written(
+        message.Message(
+            event=names[rung],
+            platform=said.platform,
+            workspace=said.workspace,
+            conversation=said.conversation,
+            kind=said.kind,
+            thread=said.thread,
+            stream=said.stream,
+            author=said.author,
+            author_kind=said.author_kind,
+            author_name=said.author_name,
+            at=now,
+            text="",
+            reason=ESCALATED,
+            linked=origin,
+        )
+    )
+    text = f"{found.agent} has not answered {origin} ({why}). You are asked instead."
+    decision = {"for": {to: decided.written()}, "else": Decision(reason=ESCALATED).written()[:4]}
+    return [
+        Moved(SYSTEM, found.event, found.agent, deliveries.ESCALATED, {"to": to, "as": names[rung], "why": why}),
+        Posted(SYSTEM, c2a | decision, text, (to,)),
+    ]
+
+
+def _asked(book: Book, origin: str, names: list[str]) -> set[str]:
+    found: set[str] = set()
+    for name in (origin, *names):
+        known = book.message(name)
+        found |= set(known.meant) if known else set()
+    return found
+
+
+def _next(book: Book, said: Message, asked: set[str]) -> str | None:
+    """The lead of the conversation, the owner of the stream, whoever is set to answer, and at last the person."""
+    where = book.conversation(said.conversation)
+    owners = book.directory.owners(said.stream or where.stream)
+    ladder = [where.lead, *owners, where.owner, book.tuning.responder]
+    for agent in ladder:
+        if agent and agent not in asked and agent in book.agents and where.admits(agent):
+            return agent
+    return None if PERSON in asked else PERSON

@@ -1,0 +1,42 @@
+"""What a text is for, as far as its outside shows: thanks, a receipt, a question. What its sender declares counts more.
+
+Nothing here understands a text. It is only asked whether there is anything beyond social filler in it, since for that
+nobody must answer, and whether somebody is asked something.
+"""
+
+from __future__ import annotations
+
+from bb.attention.mentions import unquoted
+from bb.attention.words import PLAIN, QUESTION, RECEIPT, THANKS
+
+GRATITUDE = frozenset("thanks thank thx ty cheers merci danke gracias appreciated 🙏 ❤️ ❤ 🎉 💯".split())  # noqa: SIM905
+CONFIRMING = frozenset(
+    "ok okay k kk ack acked acknowledged got gotcha noted roger understood copy cool nice great perfect good lgtm yes "  # noqa: SIM905
+    "yep yeah sure done seen 👍 👌 ✅ 👀 🆗 :+1: :thumbsup:".split()
+)
+FILLING = frozenset(
+    "you u so very much a lot many all it that this sounds works for me to i will do on now then job work one team "  # noqa: SIM905
+    "again really the help your hey hi hello there bye everyone guys".split()
+)
+MOST_WORDS = 8
+
+
+def intent_of(text: str) -> str:
+    """What TEXT is for, judged by its outside."""
+    said = unquoted(text)
+    if "?" in said or "？" in said:
+        return QUESTION
+    if len(said) > 120:
+        return PLAIN
+    words = [word for each in said.casefold().split() if (word := _bare(each)) and not word.startswith("@")]
+    if not words or len(words) > MOST_WORDS:
+        return PLAIN
+    if not all(word in GRATITUDE or word in CONFIRMING or word in FILLING for word in words):
+        return PLAIN
+    if any(word in GRATITUDE for word in words):
+        return THANKS
+    return RECEIPT if any(word in CONFIRMING for word in words) else PLAIN
+
+
+def _bare(word: str) -> str:
+    return word.strip("!.,;…-–—()\"'").removesuffix("'s")

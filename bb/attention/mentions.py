@@ -1,0 +1,47 @@
+"""Whom a text names, where the platform does not say it by itself.
+
+Only what the author says counts: a name within a quotation, a block of code or a code span is talked about, and not
+talked to. Every pattern here runs in linear time, since the text is anybody's.
+"""
+
+from __future__ import annotations
+
+import re
+
+FENCE = re.compile(r"^ {0,3}(```+(?=[^`]*$)|~~~+)", re.ASCII)
+SPAN = re.compile(r"(`+)[^`\n]{0,2000}?\1")
+NAME = re.compile(
+    r"(?<![\w@/.+-])@([A-Za-z0-9][A-Za-z0-9_-]{0,63}(?:\.[A-Za-z0-9_-]{1,63}){0,3}(?:/[A-Za-z0-9_.-]{1,64})?)"
+)
+MOST = 32  # names in one message; whoever calls for more calls for everybody
+
+
+def unquoted(text: str) -> str:
+    """TEXT without quoted lines, blocks of code and code spans."""
+    if ">" not in text and "`" not in text and "~~~" not in text:
+        return text
+    kept: list[str] = []
+    fence = ""
+    for line in text.split("\n"):
+        found = FENCE.match(line)
+        if fence:
+            if found and found[1].startswith(fence) and not line.strip().strip(fence[0]):
+                fence = ""
+            continue
+        if found:
+            fence = found[1]
+        elif not line.lstrip().startswith(">"):
+            kept.append(SPAN.sub(" ", line))
+    return "\n".join(kept)
+
+
+def named(text: str) -> tuple[str, ...]:
+    """The names behind an @ in TEXT, each once, in the order in which they come; one more than MOST at most."""
+    if "@" not in text:
+        return ()
+    found: dict[str, None] = {}
+    for match in NAME.finditer(unquoted(text)):
+        found[match[1].rstrip(".-_")] = None
+        if len(found) > MOST:
+            break
+    return tuple(found)

@@ -1,0 +1,123 @@
+"""A message as the rules see it, and as it is kept on its line of the ledger.
+
+The line has what CCCS wants (`text`, `to`, `reply_to`) where any client looks for it; all else is in `c2a`.
+"""
+
+from __future__ import annotations
+
+from bb.attention.words import AUTHORS, CHANNEL, CONVERSATIONS, HUMAN, INTENTS, NORMAL, PLAIN, PRIORITIES
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+HERE = "bb"  # the platform of what agents say to each other in the ledger itself
+
+
+class Message(Record):
+    """One message in one conversation."""
+
+    event: str  # its name on every clone; empty for what is only about to be recorded: that is named by its line
+    platform: str
+    conversation: str
+    author: str
+    text: str
+    at: int  # when it was said, in milliseconds
+    kind: str = CHANNEL
+    workspace: str = ""
+    thread: str = ""
+    stream: str = ""
+    author_kind: str = HUMAN
+    author_name: str = ""
+    mentions: tuple[str, ...] = ()
+    recipient: str = ""
+    parts: tuple[dict[str, Any], ...] = ()  # where there is more to it than one text
+    sequence: int | None = None
+    intent: str = PLAIN
+    priority: str = NORMAL
+    deadline: int | None = None
+    declared: str = ""  # the directedness that its sender, an agent, has chosen
+    visibility: str = ""
+    in_reply_to: str = ""
+    key: str = ""
+    version: int = 1
+    reason: str = ""  # why there is such an event, where that is not its content
+    linked: str = ""  # the event that it is about
+
+    @property
+    def window(self) -> str:
+        """The thread, or where there is none the conversation, that it is part of."""
+        return f"{self.conversation} {self.thread}"
+
+    @property
+    def content(self) -> list[dict[str, Any]]:
+        """Its parts."""
+        return list(self.parts) or [{"type": "text", "text": self.text}]
+
+
+# what stands in `c2a` -> the field of a message, in the order in which it is written
+MEMBERS = {
+    "event": "event",
+    "platform": "platform",
+    "workspace": "workspace",
+    "conversation": "conversation",
+    "kind": "kind",
+    "thread": "thread",
+    "stream": "stream",
+    "author": "author",
+    "author_kind": "author_kind",
+    "author_name": "author_name",
+    "mentions": "mentions",
+    "recipient": "recipient",
+    "at": "at",
+    "sequence": "sequence",
+    "intent": "intent",
+    "priority": "priority",
+    "deadline": "deadline",
+    "declared": "declared",
+    "visibility": "visibility",
+    "in_reply_to": "in_reply_to",
+    "key": "key",
+    "version": "version",
+    "reason": "reason",
+    "linked": "linked",
+    "parts": "parts",
+}
+ONE_OF = {"kind": CONVERSATIONS, "author_kind": AUTHORS, "intent": INTENTS, "priority": PRIORITIES}
+DEFAULTS: dict[str, Any] = {name: getattr(Message, name) for name in Message.__match_args__ if hasattr(Message, name)}
+
+
+def written(message: Message) -> dict[str, Any]:
+    """What the line says of MESSAGE beside its text: all that is not as one would think anyway."""
+    found: dict[str, Any] = message.as_dict()
+    return {
+        member: list(value) if isinstance(value, tuple) else value
+        for member, name in MEMBERS.items()
+        if (value := found[name]) != DEFAULTS.get(name, "")
+    }
+
+
+def read(c2a: Mapping[str, Any], text: str = "", event: str = "") -> Message:
+    """The message on a line of history. What does not fit counts as not said."""
+    found: dict[str, Any] = {}
+    for member, name in MEMBERS.items():
+        value = c2a.get(member)
+        if value is not None and _fits(name, value):
+            found[name] = tuple(value) if isinstance(value, list) else value
+    needed = {"event": event, "platform": HERE, "conversation": "", "author": "", "text": text, "at": 0}
+    return Message(**{**needed, **found})
+
+
+def _fits(name: str, value: Any) -> bool:
+    if name in ONE_OF:
+        return value in ONE_OF[name]
+    if name == "mentions":
+        return isinstance(value, list) and all(isinstance(each, str) for each in value)
+    if name == "parts":
+        return isinstance(value, list) and all(isinstance(each, dict) for each in value)
+    return type(value) is (int if name in NUMBERS else str)
+
+
+NUMBERS = ("at", "sequence", "deadline", "version")

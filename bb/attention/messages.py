@@ -1,0 +1,173 @@
+"""The messages there are: where each stands in the ledger, in which conversation, which version counts. A fold.
+
+An entry has what one needs to know of a message without reading it, so that a list of many costs no look at any text.
+"""
+
+from __future__ import annotations
+
+from bb.attention import decision as decisions
+from bb.attention import posting
+from bb.attention.decision import Decision
+from bb.attention.facts import Deleted, Edited, Posted, Posting
+from bb.attention.words import CHANNEL, DIGEST, HUMAN, PLAIN
+from bb.kernel import clock
+from bb.kernel.order import earliest, latest, sortable
+from bb.kernel.order import event as event_at
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from bb.kernel.order import Place, State
+
+NAME = "c2a.message"
+FACTS = (Posted, Edited, Deleted, Posting)
+EVERY, OUTBOX, SUMMED = "every", "outbox", "digest"
+# of what stands in `c2a`, what an entry keeps
+KEPT: tuple[str, ...] = (
+    *("conversation", "thread", "author", "author_name", "author_kind", "agent", "kind", "platform", "workspace"),
+    *("stream", "intent", "in_reply_to", "linked", "reason", "key", "state", "sequence", "at", "else"),
+)
+TEXTS = frozenset(KEPT) - {"sequence", "at", "else"}
+
+
+class Kept(Record):
+    """A message, as far as one needs to know it without reading it."""
+
+    event: str
+    line: str  # the line that has its text: of the version that counts
+    first_line: str
+    arrived: int
+    order: Place  # where it stands in the order of the ledger
+    conversation: str = ""
+    thread: str = ""
+    author: str = ""
+    agent: str = ""  # the agent that wrote it, where one did
+    kind: str = CHANNEL
+    platform: str = "bb"
+    workspace: str = ""
+    stream: str = ""
+    author_kind: str = HUMAN
+    author_name: str = ""
+    intent: str = PLAIN
+    in_reply_to: str = ""
+    linked: str = ""
+    reason: str = ""
+    key: str = ""
+    state: str = ""  # of its posting, where it is to be posted somewhere
+    sequence: int | None = None
+    at: int = 0
+    meant: tuple[str, ...] = ()  # for whom something was decided
+    others: Decision = Decision()
+    version: int = 1
+    is_deleted: bool = False
+    posted: Mapping[str, Any] = {}
+
+    @property
+    def place(self) -> str:
+        return sortable(self.order)
+
+    @property
+    def window(self) -> str:
+        """The thread, or where there is none the conversation, that it is part of."""
+        return f"{self.conversation} {self.thread}"
+
+
+def keys(fact: Posted | Edited | Deleted | Posting, at: Place) -> list[str]:
+    """The message that FACT is about."""
+    if isinstance(fact, Posted):
+        return [fact.c2a.get("event") or event_at(at)]
+    return [fact.event]
+
+
+def step(state: State | None, fact: Posted | Edited | Deleted | Posting, at: Place, ts: str) -> State:
+    """STATE after one more fact."""
+    after = dict(state or {})
+    match fact:
+        case Posted(c2a=c2a):
+            said = {name: c2a[name] for name in KEPT if name in c2a}
+            earliest(after, "said", at, {**said, "for": list(c2a.get("for") or ()), "ts": ts})
+        case Edited(version=version, c2a=c2a):
+            held = after.get("edit")
+            if held is None or (held[3], *held[:3]) < (version, *at):
+                after["edit"] = [*at, version, list(c2a.get("for") or ())]
+        case Deleted():
+            earliest(after, "deleted", at, True)
+        case Posting(state=now, about=about):
+            if now in posting.STATES:
+                latest(after, "posting", at, [now, about or {}])
+    return after
+
+
+def terms(name: str, state: State) -> list[tuple[str, str]]:  # noqa: ARG001
+    """What a message is found by."""
+    if "said" not in state:  # only a reaction that is to be posted has nothing to say
+        is_due = "posting" in state and posting.is_due(state["posting"][3][0])
+        return [(OUTBOX, sortable(state["posting"][:3]))] if is_due else []
+    *at, said = state["said"]
+    place, among = sortable(at), place_of(at, said)
+    found = [(EVERY, place), (f"in {said.get('conversation', '')}", among)]
+    if thread := said.get("thread"):
+        found.append((f"in {said['conversation']} {thread}", among))
+    if said["for"]:
+        found.append((by(said.get("author", ""), said["ts"]), place))
+    if said.get("else", [0, 0, 0])[2] == DIGEST:
+        found.append((SUMMED, place))
+    if posting.is_due(state_of(state)):
+        found.append((OUTBOX, place))
+    return found + _of_agent(said, place)
+
+
+def _of_agent(said: Mapping[str, Any], place: str) -> list[tuple[str, str]]:
+    """What one that an agent wrote is found by."""
+    agent, answered = said.get("agent"), said.get("in_reply_to")
+    found = [(f"agent {agent}", place)] if agent else []
+    return found + ([(f"answer {answered} {agent}", place)] if agent and answered else [])
+
+
+def by(author: str, ts: str) -> str:
+    """Where what obliges others is found that an author said within one minute: who says too much is told by that."""
+    return f"by {author} {ts[:16]}"
+
+
+def place_of(at: Place, said: Mapping[str, Any]) -> str:
+    """Where a message stands among those of its conversation: as the platform counts, or else as they came."""
+    sequence = said.get("sequence")
+    return f"{sequence:020x}" if type(sequence) is int and sequence >= 0 else sortable(at)
+
+
+def state_of(state: State) -> str:
+    """How far its posting has come."""
+    first = str(state["said"][3].get("state", "")) if "said" in state else ""
+    return str(state["posting"][3][0]) if first and "posting" in state else first
+
+
+def kept(name: str, state: Mapping[str, Any] | None) -> Kept | None:
+    """The message that STATE describes; None until it is known here."""
+    if not state or "said" not in state:
+        return None
+    *at, said = state["said"]
+    edit, posted = state.get("edit"), state.get("posting")
+    arrived = clock.parse_or(said["ts"], 0)
+    found = {member: said[member] for member in TEXTS if type(said.get(member)) is str}
+    meant = dict.fromkeys([*said["for"], *(edit[4] if edit else ())])
+    return Kept(
+        name,
+        event_at(edit) if edit else event_at(at),
+        event_at(at),
+        arrived,
+        at,
+        **found
+        | {
+            "at": said["at"] if type(said.get("at")) is int else arrived,
+            "sequence": said.get("sequence"),
+            "meant": tuple(meant),
+            "others": decisions.read(said.get("else")) or Decision(),
+            "version": edit[3] if edit else 1,
+            "is_deleted": "deleted" in state,
+            "state": state_of(dict(state)),
+            "posted": posted[3][1] if posted else {},
+        },
+    )

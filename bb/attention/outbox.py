@@ -1,0 +1,75 @@
+"""What agents have said where somebody else has to post it: a bridge takes it from here, and says what became of it."""
+
+from __future__ import annotations
+
+from bb.attention.cases import said_in
+from bb.attention.facts import Posting
+from bb.attention.messages import NAME as MESSAGES
+from bb.attention.messages import OUTBOX
+from bb.attention.messages import kept as message_kept
+from bb.attention.posting import FAILED, PENDING, SENT, UNKNOWN
+from bb.attention.refusals import NoSuchEvent
+from bb.kernel.errors import Conflict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from bb.attention.book import Book
+    from bb.attention.facts import AttentionFact
+
+    Answer = tuple[list[AttentionFact], dict[str, Any]]
+
+
+class PostedAlready(Conflict):
+    """It is known to be posted, or to have failed."""
+
+    code = "POSTED_ALREADY"
+    hint = "`bb chat outbox` lists what is still to be posted"
+
+
+def due(book: Book) -> Iterator[dict[str, Any]]:
+    """What is to be posted, oldest first; what is `unknown` has to be looked for before it is tried again."""
+    for event, state in book.states.found(MESSAGES, OUTBOX):
+        known = message_kept(event, state)
+        if known is None:
+            now, about = state["posting"][3]
+            yield {"id": event, **about, "state": now}
+            continue
+        said = said_in(known, book.data(known.line))
+        yield {
+            "id": event,
+            "type": "message",
+            "state": known.state,
+            "idempotencyKey": f"{known.agent}:{said.key}",
+            "marker": event,
+            "agent": known.agent,
+            "platform": known.platform,
+            "target": {
+                "conversation": known.conversation,
+                "thread": known.thread or None,
+                "recipient": said.recipient or None,
+            },
+            "visibility": said.visibility,
+            "inReplyTo": known.in_reply_to or None,
+            "mentions": list(said.mentions),
+            "content": said.content,
+        }
+
+
+def confirm(book: Book, by: str, event: str, about: dict[str, Any]) -> Answer:
+    """What became of something: posted, under which name; not known; or refused for good."""
+    state = book.states.state(MESSAGES, event)
+    known = message_kept(event, state)
+    before = known.state if known else (state or {}).get("posting", [0, 0, 0, [""]])[3][0]
+    if not before:
+        raise NoSuchEvent(f"nothing called {event[:80]!r} is to be posted", event_id=event[:80])
+    to = FAILED if about.get("reason") else UNKNOWN if about.get("unknown") else SENT
+    kept = {name: value for name, value in about.items() if isinstance(value, str)}
+    if before == to and before != PENDING:
+        return [], {"id": event, "state": to, "already": True}
+    if before in (SENT, FAILED):
+        raise PostedAlready(f"{event[:80]} is {before}", state=before)
+    own = {} if known else (state or {})["posting"][3][1]
+    return [Posting(by, event, to, {**own, **kept})], {"id": event, "state": to, **kept}

@@ -1,0 +1,333 @@
+"""What comes in from a surface: messages, edits, deletions, reactions, typing. Each line becomes facts, or nothing new.
+
+Lines may come twice, late, or in another order than they happened. What is known already changes nothing; what is said
+of a message that is not known yet is kept, and counts once it is.
+"""
+
+from __future__ import annotations
+
+from bb.attention import deliveries, message, messages, tuning
+from bb.attention.asides import NAME as ASIDES
+from bb.attention.asides import TYPES, typing
+from bb.attention.deciding import Decided, Scene, decide
+from bb.attention.decision import Decision
+from bb.attention.envelopes import DELETE, EDIT, REACTION, TYPING
+from bb.attention.facts import Arranged, Deleted, Edited, Moved, Posted, Posting, Typing
+from bb.attention.matrix import DEADLINES
+from bb.attention.messages import NAME as MESSAGES
+from bb.attention.posting import SENT
+from bb.attention.words import (
+    AGENT,
+    APPROVAL,
+    ASSIGNMENT,
+    BUFFERED,
+    FINAL,
+    MAILBOX,
+    MAY,
+    MUST,
+    MUST_NOT,
+    NORMAL,
+    NOTIFY,
+    QUESTION,
+    RESPONDED,
+    SILENT,
+    TO_ME,
+    URGENT,
+)
+from bb.kernel import clock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.attention.book import Book
+    from bb.attention.envelopes import Line
+    from bb.attention.facts import AttentionFact
+    from bb.attention.message import Message
+    from bb.attention.messages import Kept
+
+    Answer = tuple[list[AttentionFact], dict[str, Any]]
+
+NOBODY = ("@nobody",)
+URGENT_PER_MINUTE = 5  # messages of one author that are taken to be urgent
+EDITED_AFTER, REACTION_REASON = "edited_after_response", "reaction"
+# what a signal on an agent's own message says to it -> what it sees of that
+ANSWERING = {"agree": NOTIFY, "declined": NOTIFY, "done": NOTIFY}
+
+
+def receive(book: Book, line: Line, by: str, now: int) -> Answer:
+    """What LINE adds to what is known; the facts, and what became of it."""
+    match line.type:
+        case "message":
+            return _message(book, line, by, now)
+        case _ if line.type == EDIT:
+            return _edit(book, line, by, now)
+        case _ if line.type == DELETE:
+            return _delete(book, line, by)
+        case _ if line.type == REACTION:
+            return _reaction(book, line, by)
+        case _ if line.type == TYPING:
+            return _typing(book, line, by, now)
+    return [], {}
+
+
+# -- messages
+
+
+def _message(book: Book, line: Line, by: str, now: int) -> Answer:
+    said = line.message
+    if said is None:
+        return [], {}
+    if line.marker:
+        return _ours(book, line, by)
+    known = book.message(line.event)
+    if known is not None:
+        if said.version > known.version:
+            return _edit(book, line, by, now)
+        return [], _answer(line, "duplicate")
+    state = book.states.state(MESSAGES, line.event) or {}
+    if "deleted" in state:
+        return [_posted(book, said, by, Decided({}, Decision(mode=SILENT, reason="deleted")), text="")], _answer(
+            line, "deleted"
+        )
+    if "edit" in state:  # it was edited before it came
+        edited = book.data(_line_of(state["edit"]))
+        said = said.but(text=str(edited.get("text", said.text)), parts=(), version=state["edit"][3])
+    facts, found = post(book, said, by, now)
+    return facts, {**_answer(line, "recorded"), **found}
+
+
+def post(book: Book, said: Message, by: str, now: int) -> Answer:
+    """Record a message, and what is decided about it."""
+    arranged = _arranged(book, said)
+    said = _at_home(book, said)
+    decided = decide(said, scene(book, said, now))
+    fact = _posted(book, said, by, decided)
+    return [*arranged, fact], {"decisions": shown(decided)}
+
+
+def scene(book: Book, said: Message, now: int) -> Scene:
+    """What is known when a message comes in."""
+    tuned = book.tuning
+    lately = 0
+    if said.author_kind != AGENT:
+        lately = book.states.count(MESSAGES, messages.by(said.author, clock.text(now)))
+    allowed = URGENT_PER_MINUTE if said.priority == URGENT else tuned.author_per_minute
+    return Scene(
+        directory=book.directory,
+        tuning=tuned,
+        conversation=book.conversation(said.conversation),
+        thread=book.thread(said.window),
+        is_flooding=lately >= allowed,
+        is_live=lambda agent: book.agents[agent].is_live if agent in book.agents else False,
+    )
+
+
+def _at_home(book: Book, said: Message) -> Message:
+    """A message with what is known of its author and its conversation, whatever it says itself."""
+    where = book.conversation(said.conversation)
+    agent = book.directory.agent(said.author, said.platform)
+    if agent and said.author_kind != AGENT:
+        said = said.but(author_kind=AGENT)
+    return said.but(stream=where.stream) if where.stream and not said.stream else said
+
+
+def _arranged(book: Book, said: Message) -> list[AttentionFact]:
+    """What is to be known of the conversation, where nobody has said it."""
+    where = book.conversation(said.conversation)
+    if where.platform or said.platform == message.HERE:
+        return []
+    about = {"platform": said.platform, "workspace": said.workspace or None, "kind": said.kind}
+    return [Arranged("system", said.conversation, {name: value for name, value in about.items() if value})]
+
+
+def _posted(book: Book, said: Message, by: str, decided: Decided, text: str | None = None) -> Posted:
+    agent = book.directory.agent(said.author, said.platform)
+    c2a = message.written(said) | ({"agent": agent} if agent else {}) | written(decided)
+    return Posted(by, c2a, said.text if text is None else text, _to(decided))
+
+
+def _to(decided: Decided) -> tuple[str, ...]:
+    """In whose inboxes of CCCS it stands: of whom it is aimed at, else of those whose role it calls, else of nobody."""
+    for policy in (MUST, MAY):
+        if found := tuple(agent for agent, each in decided.each.items() if each.policy == policy):
+            return found
+    return tuple(decided.each) or NOBODY
+
+
+def written(decided: Decided) -> dict[str, Any]:
+    """A decision as it stands on the line of its message."""
+    each = {agent: found.written() for agent, found in decided.each.items()}
+    return {**({"for": each} if each else {}), "else": decided.others.written()[:4]}
+
+
+def shown(decided: Decided) -> dict[str, Any]:
+    """A decision as people and programs are told of it."""
+    return {agent: found.shown() for agent, found in decided.each.items()}
+
+
+def _ours(book: Book, line: Line, by: str) -> Answer:
+    """What comes back is what we have posted: now it is known under which name."""
+    for _, event, _ in book.states.newest_first(MESSAGES, "outbox"):
+        known = book.message(event)
+        if known and line.marker in (known.key, known.event):
+            about = {"platform_id": line.event}
+            return [Posting(by, event, SENT, about)], _answer(line, "own")
+    return [], _answer(line, "own")
+
+
+# -- edits and deletions
+
+
+def _edit(book: Book, line: Line, by: str, now: int) -> Answer:
+    said = line.message
+    if said is None:
+        return [], {}
+    known = book.message(line.event)
+    version = line.version or (known.version + 1 if known else 2)
+    if known is None:
+        return [Edited(by, line.event, version, {}, said.text)], _answer(line, "held")
+    if known.is_deleted or version <= known.version:
+        return [], _answer(line, "duplicate")
+    before = book.data(known.first_line)
+    latest = book.data(known.line) if known.version > 1 else before
+    if _same(str(latest.get("text", "")), said.text):
+        return [], _answer(line, "unchanged")
+    original = message.read(before.get("c2a", {}), str(before.get("text", "")), line.event)
+    said = _at_home(book, _edited(original, said, version))
+    decided = decide(said, scene(book, said, now))
+    return _changes(book, by, said, decided, set(known.meant), line)
+
+
+def _edited(original: Message, said: Message, version: int) -> Message:
+    """ORIGINAL with what an edit says otherwise."""
+    return original.but(
+        text=said.text,
+        parts=said.parts,
+        mentions=said.mentions,
+        intent=said.intent,
+        version=version,
+    )
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether two texts differ in no more than white space."""
+    return one.split() == other.split()
+
+
+def _changes(book: Book, by: str, said: Message, decided: Decided, told: set[str], line: Line) -> Answer:
+    """What an edit changes for those who are to see it; whoever has answered already is told of it anew."""
+    answered: dict[str, Decision] = {}
+    for agent in sorted(told | decided.each.keys()):
+        found = book.delivery(line.event, agent)
+        if found and found.disposition == RESPONDED:
+            aimed = decided.each.get(agent, found.decision)
+            answered[agent] = aimed.but(policy=MAY, mode=NOTIFY, reason=EDITED_AFTER, deadline=DEADLINES[MAY])
+    each = {agent: decided.each.get(agent, decided.others) for agent in sorted(told | decided.each.keys())}
+    each = {agent: found for agent, found in each.items() if agent not in answered}
+    c2a = message.written(said) | written(Decided(each, decided.others))
+    facts: list[AttentionFact] = [Edited(by, line.event, said.version, c2a, said.text)]
+    answer = {**_answer(line, "edited"), "decisions": shown(Decided(each, decided.others))}
+    if answered:
+        again = said.but(event=f"{line.event}~e{said.version}", reason=EDITED_AFTER, linked=line.event, version=1)
+        fact = _posted(book, again, by, Decided(answered, decided.others))
+        facts.append(fact)
+        answer["again"] = again.event
+    return facts, answer
+
+
+def _delete(book: Book, line: Line, by: str) -> Answer:
+    known = book.message(line.event)
+    if known is None:
+        return [Deleted(by, line.event)], _answer(line, "held")
+    if known.is_deleted:
+        return [], _answer(line, "duplicate")
+    return [Deleted(by, line.event), *withdrawn(book, known)], _answer(line, "deleted")
+
+
+def withdrawn(book: Book, known: Kept) -> list[AttentionFact]:
+    """What follows for everybody when a message is taken away."""
+    facts: list[AttentionFact] = []
+    for agent in known.meant:
+        found = book.delivery(known.event, agent)
+        if found and (found.disposition not in FINAL or found.decision.policy == MUST_NOT):
+            facts.append(Moved("system", known.event, agent, deliveries.DELETED, {"by": "deleted"}))
+    return facts
+
+
+# -- reactions and typing
+
+
+def _reaction(book: Book, line: Line, by: str) -> Answer:
+    known = book.message(line.event)
+    signal = line.signal or tuning.signal_of(line.glyph, book.tuning) or "unknown"
+    who = book.directory.agent(line.author, line.platform) or line.author
+    event = f"{line.event}~{who}~{signal}"
+    before = book.message(event)
+    if known is None:
+        return [], _answer(line, "unknown_target")
+    if not line.added:
+        gone = before is not None and not before.is_deleted
+        return ([Deleted(by, event), *withdrawn(book, before)] if gone and before else []), _answer(line, "removed")
+    if before is not None:
+        return [], _answer(line, "duplicate")
+    author = known.agent
+    decided = Decided(
+        {author: _of_reaction(book, known, signal)} if author and author != who else {},
+        Decision(mode=SILENT, reason=REACTION_REASON),
+    )
+    said = message.Message(
+        event=event,
+        platform=line.platform,
+        conversation=known.conversation,
+        author=line.author,
+        text="",
+        at=line.at,
+        thread=known.thread,
+        author_kind=line.author_kind,
+        reason=f"signal {signal}",
+        linked=known.event,
+    )
+    fact = _posted(book, said, by, decided)
+    fact.c2a["signal"] = {"signal": signal, "glyph": line.glyph, "onMessage": known.event}
+    return [fact], {**_answer(line, "recorded"), "eventId": event, "decisions": shown(decided)}
+
+
+def _of_reaction(book: Book, known: Kept, signal: str) -> Decision:
+    """What a reaction to an agent's own message is to it: to be known, unless it changes what is owed."""
+    if signal not in ANSWERING:
+        return Decision(TO_ME, MUST_NOT, MAILBOX, REACTION_REASON, NORMAL)
+    answered = book.delivery(known.in_reply_to, known.agent) if known.in_reply_to else None
+    if signal == "declined" and answered and answered.decision.policy == MUST:
+        return Decision(TO_ME, MUST, BUFFERED, REACTION_REASON, NORMAL, DEADLINES[MUST])
+    asked = known.intent in (APPROVAL, QUESTION, ASSIGNMENT)
+    return Decision(TO_ME, MAY, BUFFERED if asked else ANSWERING[signal], REACTION_REASON, NORMAL, DEADLINES[MAY])
+
+
+def _typing(book: Book, line: Line, by: str, now: int) -> Answer:
+    """Typing counts only while something waits for its end; else it is no news, and is not kept."""
+    window = f"{line.conversation} {line.thread}"
+    term = f"in {window}".rstrip()
+    is_typing, _ = typing(book.states.state(ASIDES, f"{TYPES}{window} {line.author}"))
+    waits = False
+    for seen, (_, event, _) in enumerate(book.states.newest_first(MESSAGES, term)):
+        known = book.message(event)
+        if seen > MOST_LOOKED_AT or known is None:
+            break
+        if known.author == line.author and known.arrived >= now - book.tuning.merge_ms:
+            waits = bool(known.meant)
+            break
+    if not waits or is_typing == line.is_typing:
+        return [], _answer(line, "ignored")
+    return [Typing(by, window, line.author, line.is_typing)], _answer(line, "noted")
+
+
+MOST_LOOKED_AT = 5
+
+
+def _answer(line: Line, status: str) -> dict[str, Any]:
+    return {"eventId": line.event or None, "type": line.type, "status": status}
+
+
+def _line_of(register: list[Any]) -> str:
+    return f"{register[1]}.{register[2]}"

@@ -1,0 +1,74 @@
+"""A ledger that exists only in memory: facts in the order in which they are taken, and what they come to.
+
+Over a real ledger it holds what is about to be recorded, so that of many messages each is decided about knowing those
+before. By itself it is where a policy is tried out.
+"""
+
+from __future__ import annotations
+
+from bb.attention.book import Book, Memory, Someone
+from bb.attention.facts import Arranged, Bound, Edited, Posted, Tuned
+from bb.kernel import clock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from bb.attention.book import States
+    from bb.attention.facts import AttentionFact
+    from bb.kernel.order import Place
+
+AHEAD = 1 << 50  # behind every line there is
+
+
+class Rehearsal:
+    """What is known, and what is being added to it."""
+
+    def __init__(
+        self,
+        below: States | None = None,
+        agents: dict[str, Someone] | None = None,
+        line: Callable[[str], dict[str, Any] | None] | None = None,
+        writer: str = "rehearsal234",
+    ) -> None:
+        self.memory = Memory(below)
+        self.agents = {} if agents is None else agents
+        self.writer = writer
+        self.lines: list[tuple[Place, str, AttentionFact]] = []
+        self._texts: dict[str, dict[str, Any]] = {}
+        self._below = line
+        self._clock = AHEAD if below is not None else 0
+        self._own = 0
+        self.book = Book(self.memory, self.agents, self.data)
+
+    def data(self, name: str) -> dict[str, Any] | None:
+        """What a line says."""
+        if name in self._texts:
+            return self._texts[name]
+        return self._below(name) if self._below else None
+
+    def record(self, facts: Iterable[AttentionFact], now: int) -> None:
+        """Take FACTS, in their order, as recorded NOW."""
+        for fact in facts:
+            self._clock += 1
+            self._own += 1
+            self.take(fact, [self._clock, self.writer, self._own], clock.text(now))
+
+    def take(self, fact: AttentionFact, at: Place, ts: str) -> None:
+        """Take one fact that stands AT a place; from another clone, perhaps."""
+        self._clock = max(self._clock, at[0])
+        self.lines.append((at, ts, fact))
+        if isinstance(fact, Posted | Edited):
+            self._texts[f"{at[1]}.{at[2]}"] = {"text": fact.text, "c2a": fact.c2a}
+        self.memory.take(fact, at, ts)
+        if isinstance(fact, Bound | Arranged | Tuned):
+            self.book.forget_settings()
+
+    def merge(self, other: Rehearsal) -> int:
+        """Take what the OTHER clone knows and this one does not; how much that is."""
+        known = {(place[1], place[2]) for place, _, _ in self.lines}
+        new = [each for each in other.lines if (each[0][1], each[0][2]) not in known]
+        for place, ts, fact in new:
+            self.take(fact, place, ts)
+        return len(new)

@@ -1,0 +1,366 @@
+"""What an agent says: whether it may, what is to be thought of first, and what it means to everybody else.
+
+Nothing here has a default that somebody else would have to bear: to whom, who may see it, whether it obliges anybody,
+and under which key it is known, all that is said by whoever sends.
+"""
+
+from __future__ import annotations
+
+from bb.attention import claims, deliveries, intents, mentions, message
+from bb.attention.cases import case, must_be_here
+from bb.attention.conversations import private
+from bb.attention.deciding import decide
+from bb.attention.directedness import ROLE_MENTION
+from bb.attention.facts import Claiming, Moved, Posted
+from bb.attention.message import HERE, Message
+from bb.attention.messages import NAME as MESSAGES
+from bb.attention.posting import FAILED, PENDING, SENT
+from bb.attention.receiving import NOBODY, scene, shown, written
+from bb.attention.redacting import redacted
+from bb.attention.refusals import (
+    AlreadyResponded,
+    CapabilityMissing,
+    ClaimedByOther,
+    ClaimExpired,
+    ClaimRequired,
+    ConfirmRequired,
+    DeliveryFailed,
+    IdempotencyConflict,
+    NoSuchEvent,
+    PolicyForbids,
+    RateLimited,
+    StaleCheckRequired,
+    Superseded,
+)
+from bb.attention.standing import CLAIMED_BY_OTHER
+from bb.attention.words import (
+    ACK_ONLY,
+    AGENT,
+    AMBIENT,
+    CHANNEL,
+    DM,
+    EPHEMERAL,
+    FILLER,
+    MUST,
+    MUST_NOT,
+    PLAIN,
+    RECEIPT,
+    RESPONDED,
+    STATUS,
+    SUPERSEDED,
+    THANKS,
+    THREAD,
+    TO_ME,
+)
+from bb.kernel import clock
+from bb.kernel.digest import digest
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.attention.book import Book
+    from bb.attention.cases import Case
+    from bb.attention.facts import AttentionFact
+    from bb.attention.messages import Kept
+
+    Answer = tuple[list[AttentionFact], dict[str, Any]]
+
+LONGEST_RECEIPT = 140
+
+
+class Draft(Record):
+    """What an agent wants to say."""
+
+    text: str
+    key: str
+    visibility: str
+    directedness: str
+    conversation: str = ""
+    thread: str = ""
+    recipient: str = ""
+    parts: tuple[dict[str, Any], ...] = ()
+    in_reply_to: str = ""
+    mentions: tuple[str, ...] | None = None
+    intent: str = PLAIN
+    priority: str = "normal"
+    deadline: int | None = None
+    is_followup: bool = False
+    confirm: str = ""
+
+    @property
+    def body(self) -> str:
+        """What makes it the same message: its words, and where they go."""
+        where = (self.conversation, self.thread, self.recipient, self.visibility)
+        return digest("\n".join([*where, self.text, repr(self.parts)]).encode())
+
+
+def send(book: Book, agent: str, draft: Draft, now: int) -> Answer:
+    """What follows when AGENT sends DRAFT, if it may."""
+    must_be_here(book, agent)
+    if earlier := _earlier(book, agent, draft):
+        return earlier
+    answered = case(book, draft.in_reply_to, agent, now) if draft.in_reply_to else None
+    draft = _placed(agent, draft, answered)
+    if answered:
+        _may_answer(book, answered, draft)
+    _may_show(book, agent, draft, answered)
+    _not_too_much(book, agent, now)
+    said = _message(book, agent, draft, now)
+    warnings = _warnings(book, said)
+    decided = decide(said, scene(book, said, now))
+    state = PENDING if book.conversation(said.conversation).is_external else SENT
+    c2a = message.written(said) | {"agent": agent, "body": draft.body, "state": state} | written(decided)
+    to = tuple(who for who, each in decided.each.items() if each.directedness == TO_ME) or tuple(decided.each) or NOBODY
+    facts: list[AttentionFact] = [Posted(agent, c2a, said.text, to, answered.known.first_line if answered else "")]
+    if answered:
+        facts += _settling(book, answered, now)
+    return facts, {
+        "messageId": said.event,
+        "state": state,
+        "deduplicated": False,
+        "disposition": _disposition(answered),
+        "effects": shown(decided),
+        "warnings": warnings,
+    }
+
+
+def name_of(agent: str, key: str) -> str:
+    """What a message is called that AGENT sends under KEY: the same wherever it is tried again."""
+    return f"send:{agent}:{digest(key.encode())[:16]}"
+
+
+def _earlier(book: Book, agent: str, draft: Draft) -> Answer | None:
+    """What became of it when it was sent before."""
+    known = book.message(name_of(agent, draft.key))
+    if known is None:
+        return None
+    c2a = book.data(known.first_line).get("c2a", {})
+    if c2a.get("body") not in (draft.body, _placed_body(book, draft)):
+        raise IdempotencyConflict(key=draft.key[:100], message_id=known.event)
+    if known.state == FAILED:
+        raise DeliveryFailed(str(known.posted.get("reason") or DeliveryFailed.__doc__), message_id=known.event)
+    return [], {
+        "messageId": known.event,
+        "state": known.state or SENT,
+        "deduplicated": True,
+        "disposition": RESPONDED if known.in_reply_to else None,
+        "effects": {},
+        "warnings": [],
+    }
+
+
+def _placed_body(book: Book, draft: Draft) -> str:
+    """The same, for a reply whose conversation follows from what it answers."""
+    if not draft.in_reply_to or draft.conversation:
+        return draft.body
+    known = book.message(draft.in_reply_to)
+    return _at(draft, known).body if known else draft.body
+
+
+def _placed(agent: str, draft: Draft, answered: Case | None) -> Draft:
+    """DRAFT with where it goes: where what it answers was said, unless it says otherwise."""
+    if answered and not draft.conversation and not draft.recipient:
+        return _at(draft, answered.known)
+    if draft.conversation or not draft.recipient:
+        return draft
+    pair = " ".join(sorted([agent, draft.recipient])).replace(" ", "+")
+    return draft.but(conversation=f"dm:{pair}")
+
+
+def _at(draft: Draft, known: Kept) -> Draft:
+    thread = known.thread or (known.event if draft.visibility == THREAD else "")
+    return draft.but(conversation=known.conversation, thread=draft.thread or thread)
+
+
+# -- whether it may
+
+
+def _may_answer(book: Book, answered: Case, draft: Draft) -> None:
+    standing = answered.standing
+    found = standing.delivery
+    if answered.known.is_deleted or found.disposition == SUPERSEDED:
+        raise Superseded(event_id=answered.event, superseded_by=found.superseded_by)
+    _not_another(standing.claim, answered)
+    if standing.decision.policy == MUST_NOT:
+        reason = standing.decision.reason
+        raise PolicyForbids(
+            f"{answered.event} is {MUST_NOT} for {answered.agent}: {reason}", event_id=answered.event, reason=reason
+        )
+    if standing.decision.policy == ACK_ONLY and not is_receipt(draft.text):
+        raise PolicyForbids(
+            f"only a short receipt fits: one line of at most {LONGEST_RECEIPT} characters that names nobody",
+            event_id=answered.event,
+            reason=standing.decision.reason,
+        )
+    # Whose claim ran out without anybody else taking it, has it again by answering.
+    if standing.decision.reason == ROLE_MENTION and answered.agent not in (standing.holder, standing.claim.owner):
+        raise ClaimRequired(event_id=answered.event)
+    if standing.must_check:
+        raise StaleCheckRequired(event_id=answered.event)
+    if not draft.is_followup and _has_answered(book, answered):
+        raise AlreadyResponded(event_id=answered.event)
+
+
+def _not_another(claim: claims.Claim, answered: Case) -> None:
+    """Refuse while another agent is responsible."""
+    holder = answered.standing.holder
+    is_shared = (
+        answered.standing.delivery.decision.policy != MUST or answered.standing.decision.reason == CLAIMED_BY_OTHER
+    )
+    if not holder or holder == answered.agent or not is_shared:
+        return
+    refusal = ClaimExpired if claim.former == answered.agent else ClaimedByOther
+    raise refusal(
+        f"{holder} is responsible for {answered.event} until {clock.text(claim.until)}",
+        owner=holder,
+        expires_at=clock.text(claim.until),
+        event_id=answered.event,
+    )
+
+
+def is_receipt(text: str) -> bool:
+    """Whether TEXT is short enough to be no more than a sign that something was seen."""
+    said = text.strip()
+    return len(said) <= LONGEST_RECEIPT and "\n" not in said and "```" not in said and not mentions.named(said)
+
+
+def _has_answered(book: Book, answered: Case) -> bool:
+    """Whether the agent has answered an event, and that has not failed for good."""
+    for _, event, _ in book.states.newest_first(MESSAGES, f"answer {answered.event} {answered.agent}"):
+        known = book.message(event)
+        if known and known.state != FAILED and not known.is_deleted:
+            return True
+    return False
+
+
+def _may_show(book: Book, agent: str, draft: Draft, answered: Case | None) -> None:
+    """Refuse what nobody there could see, and what shows more people what was private."""
+    if draft.visibility == EPHEMERAL:
+        raise CapabilityMissing("nothing ephemeral can be said there", capability=EPHEMERAL)
+    where = book.conversation(draft.conversation)
+    if not where.admits(agent):
+        raise NoSuchEvent(f"there is no conversation {draft.conversation[:80]!r}")
+    if not answered:
+        return
+    source = book.conversation(answered.known.conversation)
+    is_private = private(source) or answered.message.kind == DM
+    is_shown = draft.visibility == CHANNEL if draft.conversation == source.id else not private(where)
+    is_shown = is_shown and draft.visibility != DM and not (where.is_private and where.id == source.id)
+    if is_private and is_shown and draft.confirm != (token := _token(agent, draft)):
+        raise ConfirmRequired(confirm=token, event_id=answered.event)
+
+
+def _token(agent: str, draft: Draft) -> str:
+    """What confirms that this message, and no other, may be shown."""
+    return digest(f"{agent}\n{draft.key}\n{draft.body}".encode())[:16]
+
+
+def _not_too_much(book: Book, agent: str, now: int) -> None:
+    allowed, oldest = book.tuning.agent_per_minute, now - clock.MINUTE
+    for count, (_, _, state) in enumerate(book.states.newest_first(MESSAGES, f"agent {agent}"), 1):
+        arrived = clock.parse_or(state["said"][3]["ts"], 0)
+        if arrived <= oldest:
+            return
+        if count >= allowed:
+            wait = arrived + clock.MINUTE - now
+            raise RateLimited(f"{agent} has said {count} things within a minute", retry_after_ms=wait)
+
+
+# -- what it becomes
+
+
+def _message(book: Book, agent: str, draft: Draft, now: int) -> Message:
+    where = book.conversation(draft.conversation)
+    text = redacted(draft.text)
+    named = draft.mentions if draft.mentions is not None else mentions.named(text)
+    kind = DM if draft.visibility == DM else where.kind if where.kind != DM else CHANNEL
+    intent = intents.intent_of(text) if draft.intent == PLAIN else draft.intent
+    return Message(
+        event=name_of(agent, draft.key),
+        platform=where.platform or HERE,
+        workspace=where.workspace,
+        conversation=draft.conversation,
+        kind=kind,
+        thread=draft.thread,
+        stream=where.stream,
+        author=agent,
+        author_kind=AGENT,
+        text=text,
+        parts=draft.parts,
+        at=now,
+        mentions=tuple(named),
+        recipient=draft.recipient,
+        intent=intent,
+        priority=draft.priority,
+        deadline=draft.deadline,
+        declared=draft.directedness,
+        visibility=draft.visibility,
+        in_reply_to=draft.in_reply_to,
+        key=draft.key,
+    )
+
+
+def _warnings(book: Book, said: Message) -> list[dict[str, str]]:
+    """What would have been better, and is refused where the workspace is strict."""
+    found: list[dict[str, str]] = []
+    is_naming = bool(said.mentions)
+    if is_naming and said.declared == AMBIENT:
+        found.append(_warning("mention_creates_obligation", "it names somebody, and says that it is for nobody"))
+    if said.intent in FILLER and intents.intent_of(said.text) in FILLER:
+        signal = "agree" if intents.intent_of(said.text) == RECEIPT else "seen"
+        found.append(_warning("use_reaction", f"a reaction says as much: --signal {signal}") | {"signal": signal})
+    if len([name for name in said.mentions if not name.startswith("@")]) > 1 and said.declared == TO_ME:
+        found.append(_warning("several_responders", "several are asked at once; ask one, or a role"))
+    if said.intent == STATUS and is_naming:
+        found.append(
+            _warning("status_is_progress", "how far something has come obliges nobody; see `bb chat progress`")
+        )
+    if said.intent == THANKS and is_naming:
+        found.append(_warning("thanks_with_mention", "thanks oblige nobody"))
+    if found and book.tuning.is_strict:
+        raise PolicyForbids(found[0]["message"], reason=found[0]["code"])
+    return found
+
+
+def _warning(code: str, text: str) -> dict[str, str]:
+    return {"code": code, "message": text}
+
+
+def _settling(book: Book, answered: Case, now: int) -> list[AttentionFact]:
+    """What an answer settles beside the event itself: the claim, and what others were asked in its place."""
+    facts: list[AttentionFact] = []
+    claim = answered.standing.claim
+    if claim.subject.startswith(claims.EVENT) and claim.held_by(now) == answered.agent:
+        facts.append(Claiming(answered.agent, claim.subject, claims.DONE))
+    return facts + settled(book, answered.known, answered.agent, answered.event)
+
+
+def settled(book: Book, known: Kept, agent: str, by: str) -> list[AttentionFact]:
+    """Whom an event was passed on to need do nothing any more; and the other way round."""
+    facts: list[AttentionFact] = []
+    origin = known.linked or known.event
+    for event in dict.fromkeys([origin, *(each for each in escalations(origin))]):
+        if event == known.event:
+            continue
+        other = book.message(event)
+        for who in other.meant if other else ():
+            found = book.delivery(event, who)
+            if found and found.is_open and (event != origin or who != agent):
+                facts.append(Moved("system", event, who, deliveries.SETTLED, {"by": by}))
+    return facts
+
+
+MOST_RUNGS = 4
+
+
+def escalations(origin: str) -> list[str]:
+    """What the events are called by which another one is passed on."""
+    return [f"{origin}~esc{rung}" for rung in range(1, MOST_RUNGS + 1)]
+
+
+def _disposition(answered: Case | None) -> str | None:
+    if answered is None:
+        return None
+    return "acknowledged" if answered.standing.decision.policy == ACK_ONLY else RESPONDED

@@ -1,0 +1,161 @@
+"""What Discord's gateway tells: messages, edits, deletions, reactions, typing.
+
+Discord says itself who is meant. But a name within a quotation or code is talked about, not talked to, and is left out
+although Discord lists it; whoever is listed without being in the text is answered to. A thread is a channel of its own.
+"""
+
+from __future__ import annotations
+
+from bb.attention.surfaces import discord_text
+from bb.attention.surfaces.glyphs import plain
+from bb.attention.surfaces.line import AGENT, HUMAN, SYSTEM, done_at, some, target, words
+from bb.attention.surfaces.payload import Part, header, root
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from bb.attention.surfaces.line import Line
+
+REPLY = 19
+SAID = (None, 0, REPLY, 20, 23)  # 20 and 23 are commands' answers; other types are about channels and members
+
+
+def lines(headers: Mapping[str, str], payload: Mapping[str, Any]) -> list[Line]:
+    """The lines that one event tells. The header `bb-private: true` says that its channel is not for everybody."""
+    whole = root(payload)
+    kind = whole.maybe_text("t")
+    if kind not in TOLD:
+        return []
+    told = TOLD[kind](whole.part("d"))
+    for line in told:
+        if header(headers, "bb-private") == "true" and "conversation" in line:
+            line["conversation"]["private"] = True
+    return told
+
+
+def _said(message: Part) -> list[Line]:
+    content = _content(message)
+    if message.maybe_number("type") not in SAID or not content:
+        return []
+    timing = done_at(message.moment("timestamp"), _snowflake(message, "id"))
+    return [_line("message", message, content) | {"timing": timing} | some(replyTo=_answered(message))]
+
+
+def _edited(message: Part) -> list[Line]:
+    """An edit; Discord also updates a message when a link gets its preview, or when it is pinned."""
+    if message.members.get("content") is None or not message.maybe_text("edited_timestamp"):
+        return []
+    moment = message.moment("edited_timestamp")
+    return [_line("edit", message, _content(message)) | {"timing": done_at(moment), "version": moment}]
+
+
+def _deleted(event: Part) -> list[Line]:
+    return [{"type": "delete", "eventId": _event_id(event.text("channel_id"), event.text("id"))}]
+
+
+def _all_deleted(event: Part) -> list[Line]:
+    return [{"type": "delete", "eventId": _event_id(event.text("channel_id"), each)} for each in event.texts("ids")]
+
+
+def _reacted(event: Part) -> list[Line]:
+    return [_reaction(event, added=True)]
+
+
+def _unreacted(event: Part) -> list[Line]:
+    return [_reaction(event, added=False)]
+
+
+def _typing(event: Part) -> list[Line]:
+    return [{"type": "typing", "conversation": _conversation(event), "author": _member(event), "typing": True}]
+
+
+TOLD = {
+    "MESSAGE_CREATE": _said,
+    "MESSAGE_UPDATE": _edited,
+    "MESSAGE_DELETE": _deleted,
+    "MESSAGE_DELETE_BULK": _all_deleted,
+    "MESSAGE_REACTION_ADD": _reacted,
+    "MESSAGE_REACTION_REMOVE": _unreacted,
+    "TYPING_START": _typing,
+}
+
+
+def _line(kind: str, message: Part, content: list[Line]) -> Line:
+    return {
+        "type": kind,
+        "eventId": _event_id(message.text("channel_id"), message.text("id")),
+        "source": {"platform": "discord", "workspaceId": message.maybe_text("guild_id") or "@me"},
+        "conversation": _conversation(message),
+        "author": _author(message),
+        "target": target(discord_text.mentions(message)),
+        "content": content,
+    }
+
+
+def _reaction(event: Part, *, added: bool) -> Line:
+    emoji = event.part("emoji")
+    return {
+        "type": "reaction",
+        "eventId": _event_id(event.text("channel_id"), event.text("message_id")),
+        "author": _member(event),
+        "glyph": plain(emoji.maybe_text("name") or emoji.text("id")),  # one that was taken down has no name any more
+        "added": added,
+    }
+
+
+def _conversation(event: Part) -> Line:
+    return {"id": event.text("channel_id"), "kind": "channel" if event.maybe_text("guild_id") else "dm"}
+
+
+def _author(message: Part) -> Line:
+    user, member = message.part("author"), message.maybe_part("member")
+    kind = SYSTEM if user.flag("system") else AGENT if _is_bot(message, user) else HUMAN
+    return some(id=user.text("id"), kind=kind, displayName=_name(user, member))
+
+
+def _is_bot(message: Part, user: Part) -> bool:
+    return user.flag("bot") or bool(message.maybe_text("webhook_id"))
+
+
+def _member(event: Part) -> Line:
+    """Who reacts or types. Outside of a guild, and when a reaction is taken back, there is the id alone."""
+    member = event.maybe_part("member")
+    user = member.maybe_part("user") if member else None
+    kind = AGENT if user and user.flag("bot") else HUMAN
+    return some(id=event.text("user_id"), kind=kind, displayName=_name(user, member) if user else "")
+
+
+def _name(user: Part, member: Part | None) -> str:
+    nick = member.maybe_text("nick") if member else ""
+    return nick or user.maybe_text("global_name") or user.maybe_text("username")
+
+
+def _content(message: Part) -> list[Line]:
+    """The words, or what stands in for them where a bot only sent embeds; and the files."""
+    files = [
+        some(type="file", url=file.text("url"), title=file.maybe_text("title") or file.maybe_text("filename"))
+        for file in message.parts("attachments")
+    ]
+    return words(discord_text.readable(message)) + files
+
+
+def _answered(message: Part) -> str | None:
+    """The message that this one answers. A reference may also stand for a message that was forwarded."""
+    reference = message.maybe_part("message_reference")
+    if not reference or message.maybe_number("type") not in (None, REPLY):
+        return None
+    return _event_id(reference.maybe_text("channel_id") or message.text("channel_id"), reference.text("message_id"))
+
+
+def _event_id(channel: str, message: str) -> str:
+    return f"discord:{channel}:{message}"
+
+
+def _snowflake(part: Part, name: str) -> int:
+    """An id as a number: ids grow with time."""
+    written = part.text(name)
+    if not (written.isascii() and written.isdigit() and len(written) <= 20):
+        raise part.wrong(name, "is no id of Discord")
+    return int(written)

@@ -1,0 +1,48 @@
+"""Whom a message on Discord means, and how its text reads."""
+
+from __future__ import annotations
+
+import re
+
+from bb.attention.surfaces.line import EVERYBODY
+from bb.attention.surfaces.spoken import spoken
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bb.attention.surfaces.payload import Part
+
+ENTITY = re.compile(r"<(@!?|@&|#|a?:\w{1,64}:)(\d{1,20})>", re.ASCII)
+
+
+def mentions(message: Part) -> list[str]:
+    """Ids of people, @ and the ids of roles, and @all."""
+    users = [user.text("id") for user in message.parts("mentions")]
+    called: list[tuple[str, tuple[str, ...]]] = [(who, (f"<@{who}>", f"<@!{who}>")) for who in users]
+    called += [("@" + role, (f"<@&{role}>",)) for role in message.texts("mention_roles")]
+    if message.flag("mention_everyone"):
+        called.append((EVERYBODY, ("@everyone", "@here")))
+    text = message.maybe_text("content")
+    said = spoken(text)
+    return [who for who, ways in called if _has(said, ways) or not _has(text, ways)]
+
+
+def readable(message: Part) -> str:
+    """The text with names for ids, where Discord tells them."""
+    names = {user.text("id"): user.maybe_text("username") for user in message.parts("mentions")}
+
+    def shown(entity: re.Match[str]) -> str:
+        sign, found = entity[1], entity[2]
+        if sign.endswith(":"):  # an emoji of the guild's own
+            return sign.removeprefix("a")
+        return "#" + found if sign == "#" else "@" + (names.get(found) or found)
+
+    return ENTITY.sub(shown, message.maybe_text("content") or _embedded(message))
+
+
+def _embedded(message: Part) -> str:
+    texts = [embed.maybe_text(name) for embed in message.parts("embeds") for name in ("title", "description")]
+    return "\n".join(text for text in texts if text)
+
+
+def _has(text: str, ways: tuple[str, ...]) -> bool:
+    return any(way in text for way in ways)

@@ -1,0 +1,144 @@
+"""What GitHub's webhooks tell: comments, reviews, issues, pull requests, and who is asked to look after them.
+
+The repository is the conversation, an issue or pull request is a thread of it. An event is known by its header, or, in
+a body that was saved without one, by what is in it.
+"""
+
+from __future__ import annotations
+
+from bb.attention.surfaces import github_text
+from bb.attention.surfaces.line import AGENT, HUMAN, done_at, some, target, words
+from bb.attention.surfaces.payload import Part, header, root
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from bb.attention.surfaces.line import Line
+
+# An event: what was written, what an id calls it, which number says which one, and what it was written about.
+WRITTEN = {
+    "issue_comment": ("comment", "comment", "id", "issue"),
+    "pull_request_review_comment": ("comment", "review_comment", "id", "pull_request"),
+    "pull_request_review": ("review", "review", "id", "pull_request"),
+    "issues": ("issue", "issue", "number", "issue"),
+    "pull_request": ("pull_request", "pull", "number", "pull_request"),
+}
+TYPES = {"created": "message", "submitted": "message", "opened": "message", "edited": "edit", "deleted": "delete"}
+INTENTS = {"assigned": "assignment", "review_requested": "approval_request"}
+
+
+def lines(headers: Mapping[str, str], payload: Mapping[str, Any]) -> list[Line]:
+    """The lines that one webhook tells."""
+    whole = root(payload)
+    event = header(headers, "X-GitHub-Event") or _guessed(payload)
+    if event not in WRITTEN:
+        return []
+    action = whole.text("action")
+    if action in INTENTS:
+        return [_asked(whole, event, action)]
+    return _written(whole, event, TYPES[action]) if action in TYPES else []
+
+
+def _guessed(payload: Mapping[str, Any]) -> str:
+    """Which event a body without headers is of: the first one all of whose parts are there."""
+    return next((event for event, (thing, *_, about) in WRITTEN.items() if thing in payload and about in payload), "")
+
+
+def _written(whole: Part, event: str, kind: str) -> list[Line]:
+    """Somebody wrote something, changed it or took it away."""
+    member, called, number, about = WRITTEN[event]
+    thing = whole.part(member)
+    name = f"{called}:{thing.number(number)}"
+    if kind == "delete":
+        return [{"type": kind, "eventId": _event_id(whole, name)}]
+    content = github_text.content(thing, event)
+    if not (_is_reworded(whole) if kind == "edit" else content):
+        return []
+    line = _line(kind, whole, name, _author(thing, "user"), whole.part(about))
+    return [line | {"content": content} | _told(whole, thing, event, is_edit=kind == "edit")]
+
+
+def _told(whole: Part, thing: Part, event: str, *, is_edit: bool) -> Line:
+    """Whom something written means, when that was, and what it answers."""
+    created, changed = _moments(whole, thing, event)
+    body, earlier = thing.maybe_text("body"), thing.maybe_number("in_reply_to_id")
+    called = WRITTEN[event][1]
+    return some(
+        target=target(github_text.mentions(body)),
+        timing=done_at(changed if is_edit else created),
+        version=changed if is_edit else None,
+        replyTo=None if earlier is None else _event_id(whole, f"{called}:{earlier}"),
+        marker=github_text.marker(body),
+    )
+
+
+def _asked(whole: Part, event: str, action: str) -> Line:
+    """Somebody is asked to do something about an issue or a pull request."""
+    _, called, number, about = WRITTEN[event]
+    thing = whole.part(about)
+    who, recipient = _asked_of(whole, action)
+    name = f"{called}:{thing.number(number)}:{action}:{who}:{thing.text('updated_at')}"
+    request = "Assigned to" if action == "assigned" else "Review requested from"
+    content = words(f"{request} {who}: {thing.text('title')}") + words(thing.maybe_text("body"))
+    return _line("message", whole, name, _author(whole, "sender"), thing) | {
+        "target": target([who], recipient),
+        "content": content + github_text.link(thing),
+        "timing": done_at(thing.moment("updated_at")),
+        "intent": INTENTS[action],
+    }
+
+
+def _asked_of(whole: Part, action: str) -> tuple[str, str]:
+    """Who is asked: as a mention, and as a recipient, which a team is not."""
+    if action == "review_requested" and (team := whole.maybe_part("requested_team")):
+        organisation = whole.part("repository").text("full_name").partition("/")[0]
+        return f"@{organisation}/{team.text('slug')}", ""
+    login = whole.part("assignee" if action == "assigned" else "requested_reviewer").text("login")
+    return login, login
+
+
+def _line(kind: str, whole: Part, name: str, author: Line, about: Part) -> Line:
+    """What every line says: what it is, where, and who did it."""
+    repository = whole.part("repository")
+    place, number = repository.text("full_name"), about.number("number")
+    is_private = repository.flag("private", otherwise=True)  # what is not known to be public is not
+    where = {"id": place, "kind": "channel", "name": place, "threadId": str(number), "streamId": place}
+    return {
+        "type": kind,
+        "eventId": _event_id(whole, name),
+        "source": {"platform": "github", "workspaceId": place},
+        "conversation": where | some(private=is_private or None),
+        "author": author,
+    }
+
+
+def _event_id(whole: Part, name: str) -> str:
+    return f"github:{whole.part('repository').text('full_name')}:{name}"
+
+
+def _author(part: Part, member: str) -> Line:
+    """Who did it. GitHub says null for whoever has deleted their account, and shows them as @ghost."""
+    if part.members.get(member, "absent") is None:
+        return {"id": "ghost", "kind": HUMAN}
+    user = part.part(member)
+    login = user.text("login")
+    is_bot = user.maybe_text("type") == "Bot" or login.endswith("[bot]")
+    return some(id=login, kind=AGENT if is_bot else HUMAN, displayName=user.maybe_text("name"))
+
+
+def _is_reworded(whole: Part) -> bool:
+    """Whether an edit changed words. A pull request is edited, too, when its base changes."""
+    changes = whole.maybe_part("changes")
+    return changes is None or not changes.members.keys().isdisjoint(("body", "title"))
+
+
+def _moments(whole: Part, thing: Part, event: str) -> tuple[int, int]:
+    """When it was written, and when it was changed last, which for a review may stand in its pull request only."""
+    is_review = event == "pull_request_review"
+    created = thing.moment("submitted_at" if is_review else "created_at")
+    for part in (thing, *([whole.part("pull_request")] if is_review else [])):
+        if part.maybe_text("updated_at"):
+            return created, max(created, part.moment("updated_at"))
+    return created, created

@@ -1,0 +1,114 @@
+"""Reads what a platform sent, and says where it is not what it should be.
+
+Members that nobody asks for are ignored, and null is the same as absent. But what is asked for is of its type, or the
+payload is refused with the path of the member: a wrong guess at who said what, and where, is worse than no line.
+"""
+
+from __future__ import annotations
+
+from bb.kernel import clock
+from bb.kernel.errors import Usage
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, TypeVar
+
+    T = TypeVar("T")
+
+
+class MalformedPayload(Usage):
+    """That is no payload of this platform."""
+
+    code = "MALFORMED_PAYLOAD"
+    hint = "hand over what the platform sent, unchanged, and name the platform with --format"
+
+
+def root(payload: Any) -> Part:
+    """The whole PAYLOAD."""
+    if not isinstance(payload, dict):
+        raise MalformedPayload("a payload is an object", path="$")
+    return Part(payload)
+
+
+def header(headers: Mapping[str, str], name: str) -> str:
+    """The header NAME, in whatever case it was written; "" where there is none."""
+    found = (value for key, value in headers.items() if key.casefold() == name.casefold() and isinstance(value, str))
+    return next(found, "")
+
+
+class Part(Record):
+    """An object in a payload, and where it stands."""
+
+    members: Mapping[str, Any]
+    path: str = "$"
+
+    def text(self, name: str) -> str:
+        """A text that must be there."""
+        return self.maybe_text(name) or self._missing(name)
+
+    def maybe_text(self, name: str) -> str:
+        return self._typed(name, str, "text") or ""
+
+    def number(self, name: str) -> int:
+        found = self.maybe_number(name)
+        return self._missing(name) if found is None else found
+
+    def maybe_number(self, name: str) -> int | None:
+        found = self._typed(name, int, "whole number")
+        if isinstance(found, bool):
+            raise self.wrong(name, "is no whole number")
+        return found
+
+    def flag(self, name: str, otherwise: bool = False) -> bool:
+        found = self._typed(name, bool, "true or false")
+        return otherwise if found is None else found
+
+    def part(self, name: str) -> Part:
+        """An object that must be there."""
+        return self.maybe_part(name) or self._missing(name)
+
+    def maybe_part(self, name: str) -> Part | None:
+        found = self._typed(name, dict, "object")
+        return None if found is None else Part(found, self._place(name))
+
+    def parts(self, name: str) -> list[Part]:
+        """The objects of a list, which may be absent."""
+        listed = self._listed(name)
+        return [listed.part(at) for at in listed.members]
+
+    def texts(self, name: str) -> list[str]:
+        """The texts of a list, which may be absent."""
+        listed = self._listed(name)
+        return [listed.text(at) for at in listed.members]
+
+    def moment(self, name: str) -> int:
+        """An RFC 3339 time that must be there."""
+        try:
+            return clock.parse(self.text(name))
+        except clock.NotATime:
+            raise self.wrong(name, "is no time") from None
+
+    def wrong(self, name: str, reason: str) -> MalformedPayload:
+        """The refusal of a member for that REASON."""
+        path = self._place(name)
+        return MalformedPayload(f"{path} {reason}", path=path)
+
+    def _listed(self, name: str) -> Part:
+        found: list[Any] = self._typed(name, list, "list") or []
+        return Part({f"[{at}]": value for at, value in enumerate(found)}, self._place(name))
+
+    def _typed(self, name: str, kind: type[T], called: str) -> T | None:
+        found = self.members.get(name)
+        if found is None or isinstance(found, kind):
+            return found
+        raise self.wrong(name, f"is no {called}")
+
+    def _missing(self, name: str) -> Any:
+        raise self.wrong(name, "is missing")
+
+    def _place(self, name: str) -> str:
+        if name.startswith("["):
+            return self.path + name
+        return f'{self.path}["{name}"]' if "." in name else f"{self.path}.{name}"

@@ -1,0 +1,128 @@
+"""What time alone brings about: reminders, what grows stale, what is put off and comes back, claims that run out.
+
+Each of these is recorded once, by whoever ticks first. Ticking at another time, or not at all, changes no answer: what
+is over is over by the clock.
+
+    open for half of its time   one more knock, to the same agent
+    open when its time is over  stale: the agent may answer, having looked at the thread, and the next one is asked
+    window over, nothing owed   ignored, without a word
+"""
+
+from __future__ import annotations
+
+from bb.attention import deliveries
+from bb.attention.cases import said_in
+from bb.attention.deciding import first_of
+from bb.attention.escalating import escalate
+from bb.attention.facts import Moved
+from bb.attention.offering import MOST_TRIES, MOST_TURNS
+from bb.attention.standing import due_at, standing
+from bb.attention.words import CLAIMED, DEFERRED, MUST, MUST_NOT, SYSTEM
+from bb.kernel.ids import PERSON
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from bb.attention.book import Book
+    from bb.attention.deliveries import Delivery
+    from bb.attention.facts import AttentionFact
+    from bb.attention.messages import Kept
+
+    Act = tuple[str, Delivery, list[AttentionFact]]
+
+
+def tick(book: Book, now: int) -> tuple[list[AttentionFact], list[dict[str, Any]]]:
+    """What has become due by NOW: the facts, and a line about each."""
+    facts: list[AttentionFact] = []
+    told: list[dict[str, Any]] = []
+    escalated: set[str] = set()
+    for found in book.every_open():
+        known = book.message(found.event)
+        if known is None or known.is_deleted or found.agent == PERSON:
+            continue
+        for what, then in _due(book, found, known, now):
+            # Two agents that leave one event unanswered at once do not make two more.
+            if what == "escalated" and found.event in escalated:
+                continue
+            if what == "escalated":
+                escalated.add(found.event)
+            facts += then
+            told.append({"eventId": found.event, "agent": found.agent, "what": what} | _whom(then))
+    return facts, told
+
+
+def _whom(facts: list[AttentionFact]) -> dict[str, str]:
+    found = [each.about["to"] for each in facts if isinstance(each, Moved) and each.about and "to" in each.about]
+    return {"to": found[0]} if found else {}
+
+
+def _due(book: Book, found: Delivery, known: Kept, now: int) -> Iterator[tuple[str, list[AttentionFact]]]:
+    if found.disposition == DEFERRED:
+        if found.until is not None and now >= found.until:
+            back: list[AttentionFact] = [_step(found, deliveries.RESURFACED), _step(found, deliveries.REMINDED)]
+            yield "resurfaced", back
+        return
+    if found.disposition == CLAIMED:
+        yield from _claim_over(book, found, known, now)
+        return
+    if found.turns >= MOST_TURNS and not found.has_spoken:
+        yield from _given_up(book, found, known, now)
+        return
+    if found.attempt >= MOST_TRIES and not found.accepted and not found.is_parked:
+        yield "parked", [_step(found, deliveries.PARKED)]
+    claim = book.claim(found.event, found.window, now)
+    as_it_stands = standing(found, claim, now, book.tuning)
+    if as_it_stands.decision.policy == MUST_NOT:
+        return
+    if found.decision.policy == MUST:
+        yield from _owed(book, found, known, now)
+    elif as_it_stands.due is not None and now >= as_it_stands.due:
+        yield "ignored", [_step(found, deliveries.LAPSED)]
+
+
+def _owed(book: Book, found: Delivery, known: Kept, now: int) -> Iterator[tuple[str, list[AttentionFact]]]:
+    """The ladder of an answer that is owed."""
+    due = due_at(found, book.tuning)
+    if due is None:
+        return
+    allowed = due - (found.at or found.arrived)
+    if now >= due:
+        if found.stale_at is None:
+            yield "stale", [_step(found, deliveries.STALE)]
+        # What came too late to be answered in time has not been asked yet: it is given half of the time once more.
+        came_late = found.arrived >= due
+        is_asked_for = not found.escalated_to and (not came_late or now >= found.arrived + allowed // 2)
+        said = said_in(known, book.data(known.line))
+        if is_asked_for and (asked := escalate(book, found, said, now, "no answer in time")):
+            yield "escalated", asked
+    elif now >= due - allowed // 2 and found.reminded_at is None and found.attempt:
+        yield "reminded", [_step(found, deliveries.REMINDED)]
+
+
+def _claim_over(book: Book, found: Delivery, known: Kept, now: int) -> Iterator[tuple[str, list[AttentionFact]]]:
+    """A claim has run out: whoever else could answer is asked again."""
+    claim = book.claim(found.event, found.window, now)
+    if claim.held_by(now) == found.agent:
+        return
+    facts: list[AttentionFact] = [_step(found, deliveries.GAVE_BACK, {"why": "claim over"})]
+    others = [
+        agent for agent in known.meant if agent != found.agent and agent in book.agents and book.agents[agent].is_live
+    ]
+    if others and not claim.held_by(now):
+        following = first_of(others, known.event)
+        facts.append(Moved(SYSTEM, found.event, following, deliveries.REMINDED, {"why": "claim over"}))
+    yield "claim_over", facts
+
+
+def _given_up(book: Book, found: Delivery, known: Kept, now: int) -> Iterator[tuple[str, list[AttentionFact]]]:
+    yield "failed", [_step(found, deliveries.GAVE_UP, {"reason": f"{found.turns} turns failed"})]
+    if found.decision.policy == MUST:
+        asked = escalate(book, found, said_in(known, book.data(known.line)), now, "its turns failed")
+        if asked:
+            yield "escalated", asked
+
+
+def _step(found: Delivery, to: str, about: dict[str, Any] | None = None) -> Moved:
+    return Moved(SYSTEM, found.event, found.agent, to, about)

@@ -1,0 +1,105 @@
+"""What enters an agent's turn, as text: what is offered, rendered, with the standing rules the first time."""
+
+from __future__ import annotations
+
+from bb.attention import deliveries, knocks, rendering
+from bb.attention.cases import may_see, must_be_here, said_in
+from bb.attention.directedness import DIRECT_MENTION, THREAD_QUESTION
+from bb.attention.messages import NAME as MESSAGES
+from bb.attention.messages import kept as message_kept
+from bb.attention.offering import KNOCK, Session, offered, offers
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.attention.book import Book
+    from bb.attention.facts import AttentionFact
+    from bb.attention.message import Message
+    from bb.attention.offering import Offer
+
+    Answer = tuple[list[AttentionFact], dict[str, Any]]
+
+WITH_CONTEXT = (DIRECT_MENTION, THREAD_QUESTION)
+MOST_CONTEXT, CONTEXT_BYTES = 6, 4096
+
+
+def injected(book: Book, agent: str, now: int, seed: str) -> Answer:
+    """What AGENT is to see in its next turn; handed over, it counts as delivered. With no SEED it has no boundaries."""
+    must_be_here(book, agent)
+    made, held = offers(book, agent, now, Session())
+    blocks = [block(book, agent, offer, f"{seed} {offer.event}" if seed else "") for offer in made]
+    rules = rendering.STANDING_RULES if made and not _has_been_told(book, agent) else None
+    texts = [*([rules] if rules else []), *(each["text"] for each in blocks)]
+    return offered(agent, made, is_taken=True), {
+        "agent": agent,
+        "rules": rules,
+        "blocks": blocks,
+        "held": [{"eventId": each.event, "why": each.why, "until": each.until} for each in held],
+        "text": "\n\n".join(texts),
+    }
+
+
+def _has_been_told(book: Book, agent: str) -> bool:
+    """Whether anything was ever handed to the agent: then it has the rules."""
+    for _, key, state in book.states.newest_first(deliveries.NAME, f"to {agent}"):
+        if deliveries.delivery(key, state).attempt:
+            return True
+    return False
+
+
+def block(book: Book, agent: str, offer: Offer, seed: str) -> dict[str, Any]:
+    """One offer, as data and as text."""
+    decision = offer.last.standing.decision.but(policy=offer.policy)
+    said = [said_in(each.known, book.data(each.known.line)) for each in offer.items]
+    found: dict[str, Any] = {"eventId": offer.event, "mode": decision.mode, **decision.shown()}
+    found["attempt"] = offer.attempt
+    if offer.shape == KNOCK:
+        knock = knocks.knock(book, said, decision)
+        return found | {
+            "mode": "notify",
+            "injection": "notify",
+            "knock": knock,
+            "text": rendering.knock(knock, offer.event),
+        }
+    before = context(book, agent, said[0], offer) if decision.reason in WITH_CONTEXT else []
+    text = rendering.event(
+        book,
+        said,
+        decision,
+        boundary=rendering.boundary(seed) if seed else "",
+        context=before,
+        is_stale=offer.last.standing.is_stale,
+    )
+    merged = [each.event for each in said[:-1]]
+    parts = [part for each in said for part in each.content]
+    return found | {"mergedFrom": merged, "content": parts, "context": _named(before), "text": text}
+
+
+def _named(before: list[tuple[Message, str]]) -> str | None:
+    return "thread_window" if before else None
+
+
+def context(book: Book, agent: str, first: Message, offer: Offer) -> list[tuple[Message, str]]:
+    """What was said before in the thread, the newest of it, as far as the agent has not seen it."""
+    found: list[tuple[Message, str]] = []
+    size = 0
+    own = {each.event for each in offer.items}
+    start = offer.items[0].known
+    for _, event, state in book.states.newest_first(MESSAGES, f"in {first.window}".rstrip()):
+        known = message_kept(event, state)
+        if known is None or event in own or known.order > start.order or known.reason or known.is_deleted:
+            continue
+        if not may_see(book, agent, known) or known.agent == agent or _has_seen(book, agent, event):
+            continue
+        said = said_in(known, book.data(known.line))
+        size += len(said.text)
+        if len(found) == MOST_CONTEXT or size > CONTEXT_BYTES:
+            break
+        found.append((said, knocks.author_of(book, known)))
+    return found[::-1]
+
+
+def _has_seen(book: Book, agent: str, event: str) -> bool:
+    delivery = book.delivery(event, agent)
+    return delivery is not None and (delivery.pulled_at is not None or delivery.offered_as == "content")

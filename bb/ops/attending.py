@@ -1,0 +1,100 @@
+"""Working at what C2A keeps: one agent, one ledger, one moment."""
+
+from __future__ import annotations
+
+from bb.attention.facts import Refusal
+from bb.attention.refusals import NUMBERS
+from bb.kernel import ids
+from bb.kernel.errors import BbError
+from bb.ledger import attention
+from bb.ops.params import Text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from bb.attention.book import Book
+    from bb.attention.facts import AttentionFact
+    from bb.ledger.index import Index
+    from bb.ledger.store import Store
+    from bb.ops.desk import Desk
+
+    Decide = Callable[[Book, int], tuple[list[AttentionFact], dict[str, Any]]]
+
+
+class Self(Text):
+    """The agent that asks; BB_AGENT unless given."""
+
+    metavar = "ID"
+    is_agent = True
+
+
+class Event(Text):
+    """The event, by the id that `bb chat list` and a header show."""
+
+    metavar = "EVENT"
+
+
+class ThreadName(Text):
+    """The thread: its conversation, a slash, and its id there."""
+
+    metavar = "CONVERSATION/THREAD"
+
+
+class Attending:
+    """One caller, at the ledger of the repository or of a group."""
+
+    def __init__(self, desk: Desk, agent: str | None, group_id: Any = None) -> None:
+        self.desk = desk
+        self.store = store_of(desk, group_id)
+        self._named = agent
+
+    @property
+    def agent(self) -> str:
+        """Who asks. On a socket that is a claim like every other name there."""
+        return ids.actor_id(self._named) if self._named else self.desk.caller(None)
+
+    def book(self, index: Index | None = None) -> Book:
+        """What is known now."""
+        return attention.book(self.store, index or self.store.caught_up(), self.desk.now(), self.desk.stale_after)
+
+    def act(self, decide: Decide, by: str | None = None) -> dict[str, Any]:
+        """Record what DECIDE arrives at, each fact in the name it has; what it answers. That an agent wanted more than
+        it may is recorded too."""
+        answer: dict[str, Any] = {}
+        now = self.desk.now()
+        who = by or self.agent
+
+        def facts(index: Index) -> list[AttentionFact]:
+            try:
+                found, answered = decide(self.book(index), now)
+            except BbError as refusal:
+                if refusal.code in AUDITED:
+                    about = {name: value for name, value in refusal.details.items() if isinstance(value, str)}
+                    refusal.leaving = (Refusal(who, refusal.code, about),)
+                raise
+            answer.update(answered)
+            return found
+
+        self.store.record(facts, by=who, now=now, author=lambda fact: str(getattr(fact, "by", who)))
+        return answer
+
+
+# What says that an agent wanted to say too much, or what was not its own to say.
+AUDITED = frozenset(NUMBERS) - {"NOT_INITIALIZED_SESSION", "NOT_FOUND", "RESYNC_REQUIRED", "DELIVERY_FAILED"}
+
+
+def store_of(desk: Desk, group_id: Any) -> Store:
+    """The ledger that is meant: that of a group which is named, else of where we are."""
+    if group_id or desk.is_served:
+        from bb.ops import groupdesk  # noqa: PLC0415  (who only asks for what is new does not pay for groups)
+
+        return groupdesk.of(desk, group_id).store
+    return desk.ledger
+
+
+def window_of(thread: str) -> str:
+    """A thread's name as it is kept."""
+    conversation, _, name = thread.rpartition("/")
+    return f"{conversation} {name}"
