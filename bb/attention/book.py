@@ -22,7 +22,7 @@ from bb.attention.directory import Binding, Directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from types import ModuleType
     from typing import Any, Protocol
 
@@ -158,6 +158,7 @@ class Memory:
             for fact in fold.FACTS:
                 self._by_fact.setdefault(fact, []).append(fold)
         self._states: dict[str, dict[str, Any]] = {fold.NAME: {} for fold in folds}
+        self._seen: dict[tuple[str, str], Any] = {}  # what lies below does not change meanwhile
         self._terms: dict[tuple[str, str], dict[tuple[str, str], None]] = {}
 
     def take(self, fact: Any, at: Place, ts: str) -> None:
@@ -179,11 +180,21 @@ class Memory:
         for term, place in terms(key, after) if terms else ():
             self._terms.setdefault((fold.NAME, term), {})[place, key] = None
 
+    def fetch(self, fold: str, keys: Iterable[str], states_of: Callable[[str, list[str]], dict[str, Any]]) -> None:
+        """Have what lies below of these entries at hand: asked for together, they cost less."""
+        wanted = [key for key in dict.fromkeys(keys) if (fold, key) not in self._seen]
+        found = states_of(fold, wanted)
+        self._seen.update(((fold, key), found.get(key)) for key in wanted)
+
     def state(self, fold: str, key: str) -> Any:
         mine = self._states[fold]
         if key in mine:
             return mine[key]
-        return self._below.state(fold, key) if self._below else None
+        if self._below is None:
+            return None
+        if (fold, key) not in self._seen:
+            self._seen[fold, key] = self._below.state(fold, key)
+        return self._seen[fold, key]
 
     def states(self, fold: str) -> list[tuple[str, Any]]:
         below = dict(self._below.states(fold)) if self._below else {}
@@ -208,3 +219,9 @@ class Memory:
     def count(self, fold: str, term: str) -> int:
         here = len(self._terms.get((fold, term), ()))
         return here + (self._below.count(fold, term) if self._below else 0)
+
+    def everything(self) -> list[tuple[str, str, Any]]:
+        """All that is known here, for one rehearsal to be held against another."""
+        return [
+            (fold, key, state) for fold, kept in sorted(self._states.items()) for key, state in sorted(kept.items())
+        ]

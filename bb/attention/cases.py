@@ -8,11 +8,10 @@ from __future__ import annotations
 from bb.attention import message
 from bb.attention.decision import Decision
 from bb.attention.deliveries import Delivery
-from bb.attention.directedness import UNBOUND
 from bb.attention.messages import NAME as MESSAGES
 from bb.attention.refusals import NoSuchEvent, UnknownAgent
 from bb.attention.standing import standing
-from bb.attention.words import DM, IGNORED, MUST_NOT
+from bb.attention.words import DM, IGNORED, MUST_NOT, UNBOUND
 from bb.kernel import clock
 from bb.kernel.record import Record
 

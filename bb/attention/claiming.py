@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from bb.attention import claims, deliveries
 from bb.attention.cases import case, must_be_here
-from bb.attention.directedness import ROLE_MENTION
 from bb.attention.facts import Claiming, Moved
 from bb.attention.refusals import ClaimedByOther, NoSuchEvent, PermissionDenied, PolicyForbids, Superseded
-from bb.attention.words import FINAL, MUST_NOT, TO_MY_ROLE
+from bb.attention.words import FINAL, MUST_NOT, ROLE_MENTION, TO_MY_ROLE
 from bb.kernel import clock
 
 TYPE_CHECKING = False

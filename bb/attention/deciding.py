@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bb.attention import matrix
 from bb.attention.decision import Decision
-from bb.attention.directedness import ROLE_MENTION, aim
+from bb.attention.directedness import aim
 from bb.attention.words import (
     AGENT,
     BUFFERED,
@@ -20,6 +20,7 @@ from bb.attention.words import (
     MUST_NOT,
     NOTIFY,
     OFFERED,
+    ROLE_MENTION,
     TO_ME,
 )
 from bb.kernel.digest import digest
@@ -45,7 +46,8 @@ class Scene(Record):
     tuning: Tuning
     conversation: Conversation
     thread: Thread
-    is_flooding: bool = False  # whether its author has said too much lately
+    asked: str = ""  # whose message this one answers: what it says it answers, else the thread's first
+    is_flooding: Callable[[], bool] = lambda: False  # whether its author has said too much lately
     is_live: Callable[[str], bool] = lambda agent: True  # noqa: ARG005  (whether an agent can be expected to answer)
 
 
@@ -58,7 +60,7 @@ class Decided(Record):
 
 def decide(message: Message, scene: Scene) -> Decided:
     """What the host decides about MESSAGE, for everybody at once."""
-    found = aim(message, scene.directory, scene.thread)
+    found = aim(message, scene.directory, scene.thread, scene.asked)
     each = {
         agent: _ruled(message, matrix.weigh(message, *aimed), scene.tuning)
         for agent, aimed in found.at.items()
@@ -102,7 +104,7 @@ def _calmed(decision: Decision, message: Message, scene: Scene) -> Decision:
         mode = NOTIFY if decision.mode in (IMMEDIATE, BUFFERED) else decision.mode
         policy = MAY if decision.policy == MUST else decision.policy
         return decision.but(policy=policy, mode=mode, reason=LOOP_GUARD, deadline=matrix.DEADLINES[policy])
-    if scene.is_flooding and decision.mode in OFFERED:
+    if decision.mode in OFFERED and scene.is_flooding():
         return decision.but(mode=MAILBOX, reason=RATE_LIMITED)
     return decision
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from bb.attention import asides, knocks
 from bb.attention.cases import may_see, must_be_here, of_bystander, said_in
-from bb.attention.directedness import DIRECT_MENTION
 from bb.attention.facts import Digested
 from bb.attention.messages import EVERY
 from bb.attention.messages import NAME as MESSAGES
 from bb.attention.messages import kept as message_kept
 from bb.attention.rendering import clean, value
-from bb.attention.words import ASSIGNMENT, DIGEST, MUST, MUST_NOT, SILENT
+from bb.attention.words import ASSIGNMENT, DIGEST, DIRECT_MENTION, MUST, MUST_NOT, SILENT
 from bb.kernel import clock
 
 TYPE_CHECKING = False

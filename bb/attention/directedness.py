@@ -12,7 +12,31 @@ nobody. Whoever is not named here is one of the others, who all share one answer
 from __future__ import annotations
 
 from bb.attention import mentions
-from bb.attention.words import AGENT, AMBIENT, DM, QUESTION, STATUS, SYSTEM, TO_ME, TO_MY_ROLE, TO_OTHER, TOOL
+from bb.attention.words import (
+    ADDRESSED_TO_OTHER,
+    AGENT,
+    AGENT_CHATTER,
+    AMBIENT,
+    DIRECT_MENTION,
+    DIRECT_MESSAGE,
+    DM,
+    OWNED_STREAM,
+    OWNED_THREAD,
+    OWNED_WORK,
+    PARTICIPATION,
+    QUESTION,
+    ROLE_MENTION,
+    STATUS,
+    STATUS_BROADCAST,
+    SYSTEM,
+    THREAD_QUESTION,
+    TO_ME,
+    TO_MY_ROLE,
+    TO_OTHER,
+    TOOL,
+    TOOL_OUTPUT,
+    UNADDRESSED,
+)
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
@@ -20,13 +44,6 @@ if TYPE_CHECKING:
     from bb.attention.directory import Directory
     from bb.attention.message import Message
     from bb.attention.threads import Thread
-
-# Why a message is aimed at somebody.
-DIRECT_MESSAGE, DIRECT_MENTION, THREAD_QUESTION = "direct_message", "direct_mention", "thread_question"
-ROLE_MENTION, PARTICIPATION = "role_mention", "thread_participation"
-OWNED_THREAD, OWNED_STREAM, OWNED_WORK = "owned_thread", "owned_stream", "owned_work_changed"
-ADDRESSED_TO_OTHER, AGENT_CHATTER, UNADDRESSED = "addressed_to_other", "agent_chatter", "unaddressed"
-STATUS_BROADCAST, TOOL_OUTPUT, UNBOUND = "status_broadcast", "tool_output", "unbound"
 
 Aimed = dict[str, tuple[str, str]]  # agent -> directedness and why
 
@@ -48,8 +65,8 @@ class Called(Record):
     somebody: bool = False  # whether anybody is called at all, bound here or not
 
 
-def aim(message: Message, directory: Directory, thread: Thread) -> Aim:
-    """At whom MESSAGE is aimed, given the THREAD as it was before."""
+def aim(message: Message, directory: Directory, thread: Thread, asked: str = "") -> Aim:
+    """At whom MESSAGE is aimed, given the THREAD as it was before, and whose message in it this one answers: ASKED."""
     if message.author_kind in (SYSTEM, TOOL) or message.kind in (SYSTEM, TOOL):
         return Aim({}, (AMBIENT, TOOL_OUTPUT if TOOL in (message.kind, message.author_kind) else STATUS_BROADCAST))
     called = call(message, directory)
@@ -62,7 +79,7 @@ def aim(message: Message, directory: Directory, thread: Thread) -> Aim:
         **_by_thread(message, thread),
         **dict.fromkeys(called.groups, (TO_MY_ROLE, ROLE_MENTION)),
         **dict.fromkeys(called.agents, (TO_ME, DIRECT_MENTION)),
-        **_by_question(message, thread),
+        **_by_question(message, asked),
         **_by_privacy(message, directory, called),
     }
     author = directory.agent(message.author, message.platform)
@@ -105,11 +122,10 @@ def _by_thread(message: Message, thread: Thread) -> Aimed:
     return dict.fromkeys(thread.participants, (TO_MY_ROLE, PARTICIPATION)) if message.thread else {}
 
 
-def _by_question(message: Message, thread: Thread) -> Aimed:
-    """Who is asked without being named: the author of what the question answers, or of the thread's first message."""
+def _by_question(message: Message, asked: str) -> Aimed:
+    """Who is asked without being named: the author of what the question answers."""
     if not message.thread or message.intent != QUESTION or message.mentions:
         return {}
-    asked = thread.authors.get(message.in_reply_to) if message.in_reply_to else thread.opener
     return {asked: (TO_ME, THREAD_QUESTION)} if asked else {}
 
 

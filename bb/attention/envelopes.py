@@ -40,6 +40,7 @@ MOST_PARTS, LONGEST_TEXT = 64, 64 * 1024
 MOST_NAMES = 200  # in one message; from mentions.MOST on they count as a call to everybody
 FAR_AHEAD = clock.DAY  # a message may say that it was said so long after now, and no longer
 MESSAGE, EDIT, DELETE, REACTION, TYPING = "message", "edit", "delete", "reaction", "typing"
+NOTHING: dict[str, Any] = {}
 TYPES = (MESSAGE, EDIT, DELETE, REACTION, TYPING)
 
 
@@ -71,29 +72,39 @@ class Line(Record):
 
 
 class Members:
-    """An object on its way in, and the pointer to it."""
+    """An object on its way in. Where it is, is worked out only when something is wrong with it."""
 
-    def __init__(self, value: Any, pointer: str = "") -> None:
+    __slots__ = ("_name", "_parent", "value")
+
+    def __init__(self, value: Any, name: str = "", parent: Members | None = None) -> None:
+        self._name, self._parent = name, parent
         if not isinstance(value, dict):
-            raise invalid("an object is wanted", pointer)
+            raise invalid("an object is wanted", self.pointer)
         self.value: Mapping[str, Any] = value
-        self.pointer = pointer
+
+    @property
+    def pointer(self) -> str:
+        """The JSON pointer to it."""
+        return self._parent.at(self._name) if self._parent else self._name
 
     def __contains__(self, name: str) -> bool:
         return self.value.get(name) is not None
 
     def at(self, name: str) -> str:
-        return f"{self.pointer}/{name.replace('~', '~0').replace('/', '~1')}"
+        return f"{self.pointer}/{name}"
 
     def object(self, name: str, *, is_needed: bool = False) -> Members:
-        if name not in self and not is_needed:
-            return Members({}, self.at(name))
-        return Members(self._needed(name), self.at(name))
+        value = self.value.get(name)
+        if value is None:
+            value = self._needed(name) if is_needed else NOTHING
+        return Members(value, name, self)
 
     def id(self, name: str, *, is_needed: bool = False) -> str:
         """A name that is looked up by: one word, whatever it is made of."""
-        value = self._needed(name) if is_needed else self.value.get(name)
+        value = self.value.get(name)
         if value is None:
+            if is_needed:
+                self._needed(name)
             return ""
         if type(value) is int:
             value = str(value)
@@ -267,7 +278,7 @@ def _parts(members: Members) -> list[dict[str, Any]]:
         raise invalid(f"more than {MOST_PARTS} parts", members.at("content"))
     found = []
     for at, each in enumerate(listed):
-        part = Members(each, f"{members.at('content')}/{at}")
+        part = Members(each, f"content/{at}", members)
         kind = part.text("type", 40, is_needed=True)
         text = {"text": redacted(part.text("text", LONGEST_TEXT, is_needed=True))} if kind == "text" else {}
         others = {n: _plain(v) for n, v in part.value.items() if n not in ("type", "text") and isinstance(v, str | int)}

@@ -6,15 +6,12 @@ event may be answered only by who has seen what came after it.
 
 from __future__ import annotations
 
-from bb.attention import deliveries, knocks, threads
-from bb.attention.cases import case, may_see, must_be_here, of_bystander, said_in
-from bb.attention.deciding import Scene, decide
-from bb.attention.directedness import aim, call
+from bb.attention import deliveries, knocks
+from bb.attention.cases import may_see, must_be_here, of_bystander, said_in
 from bb.attention.facts import Moved
-from bb.attention.messages import EVERY, place_of
+from bb.attention.messages import EVERY
 from bb.attention.messages import NAME as MESSAGES
 from bb.attention.messages import kept as message_kept
-from bb.attention.refusals import NoSuchEvent
 from bb.attention.standing import standing
 from bb.attention.words import MUST_NOT, NOTIFY, SILENT
 from bb.kernel import clock
@@ -145,170 +142,6 @@ def row(book: Book, known: Kept, stands: Standing, now: int, *, with_body: bool 
 def _optional(known: Kept) -> dict[str, str]:
     found = {"threadId": known.thread, "streamId": known.stream, "platform": known.platform}
     return {name: value for name, value in found.items() if value}
-
-
-class Window(Record):
-    """Which part of a conversation is to be read."""
-
-    event: str = ""
-    conversation: str = ""
-    thread: str = ""
-    before: str = ""
-    after: str = ""
-    limit: int = USUAL
-    most_bytes: int = 64 * 1024
-
-
-def read(book: Book, agent: str, window: Window, now: int) -> Answer:
-    """A thread, or the window of a conversation, oldest first."""
-    must_be_here(book, agent)
-    conversation, thread = window.conversation, window.thread
-    if window.event:
-        around = case(book, window.event, agent, now).known
-        conversation, thread = around.conversation, thread or around.thread
-    if not book.conversation(conversation).admits(agent):
-        raise NoSuchEvent(f"there is no conversation {conversation[:80]!r}")
-    newest, is_cut = _newest(book, agent, f"in {conversation} {thread}".rstrip(), window)
-    if not newest and not window.event:
-        raise NoSuchEvent(f"there is nothing in {conversation[:80]!r}")
-    items, is_cut = _within(book, newest, window.most_bytes, is_cut)
-    sequences = [each.sequence for each in newest if each.sequence is not None]
-    return _noted(book, agent, newest, is_latest=not window.before), {
-        "conversation": conversation,
-        "thread": thread or None,
-        "items": items,
-        "latestSequence": max(sequences, default=None),
-        "truncated": is_cut,
-    }
-
-
-def _newest(book: Book, agent: str, term: str, window: Window) -> tuple[list[Kept], bool]:
-    """The newest messages that are wanted, and whether there are more before them."""
-    found: list[Kept] = []
-    before, after = (_place(book, name) for name in (window.before, window.after))
-    for place, name, state in book.states.newest_first(MESSAGES, term):
-        known = message_kept(name, state)
-        if known is None or known.reason.startswith("signal") or not may_see(book, agent, known):
-            continue
-        if before and place >= before:
-            continue
-        if after and place <= after:
-            break
-        if len(found) == min(max(window.limit, 1), MOST_READ):
-            return found, True
-        found.append(known)
-    return found, False
-
-
-def _place(book: Book, event: str) -> str:
-    """Where an event stands among those of its conversation."""
-    state = book.states.state(MESSAGES, event) if event else None
-    return place_of(state["said"][:3], state["said"][3]) if state and "said" in state else ""
-
-
-def _noted(book: Book, agent: str, seen: list[Kept], *, is_latest: bool) -> list[AttentionFact]:
-    """That AGENT has seen these. Whoever has seen the end of a thread may answer what is old in it."""
-    facts: list[AttentionFact] = []
-    for each in seen:
-        delivery = book.delivery(each.event, agent)
-        if delivery and delivery.pulled_at is None:
-            facts.append(Moved(agent, each.event, agent, deliveries.PULLED))
-        if delivery and delivery.is_open and is_latest:
-            facts.append(Moved(agent, each.event, agent, deliveries.CHECKED))
-    return facts
-
-
-def _within(book: Book, newest: list[Kept], most_bytes: int, is_cut: bool) -> tuple[list[dict[str, Any]], bool]:
-    """The newest messages that fit, oldest first."""
-    items: list[dict[str, Any]] = []
-    size = 0
-    for known in newest:
-        said = said_in(known, book.data(known.line))
-        size += sum(len(str(part.get("text", ""))) for part in said.content) + 100
-        if items and size > most_bytes:
-            return items[::-1], True
-        items.append(
-            {
-                "eventId": known.event,
-                "author": knocks.author_of(book, known),
-                "at": clock.text(known.at),
-                "parts": [] if known.is_deleted else said.content,
-                "untrusted": True,
-                **({"tombstone": True} if known.is_deleted else {}),
-                **({"version": known.version} if known.version > 1 else {}),
-            }
-        )
-    return items[::-1], is_cut
-
-
-def show(book: Book, agent: str, event: str, now: int) -> dict[str, Any]:
-    """One event and what has become of it, step by step."""
-    found = case(book, event, agent, now)
-    state = book.states.state(deliveries.NAME, deliveries.name(found.event, agent)) or {"log": []}
-    steps = [
-        {"step": what, "at": clock.text(ms), "by": f"{writer}.{n}", **({"about": about} if about else {})}
-        for _, writer, n, ms, what, about in state["log"]
-    ]
-    return row(book, found.known, found.standing, now) | {
-        "agent": agent,
-        "version": found.known.version,
-        "state": found.known.state or None,
-        "steps": steps,
-    }
-
-
-def explain(book: Book, agent: str, event: str, now: int) -> dict[str, Any]:
-    """Why an event is to an agent what it is: what went in, which rule it was, and what came out; by the rules of now,
-    beside what was recorded when it came."""
-    found = case(book, event, agent, now)
-    said = found.message
-    before = Scene(
-        directory=book.directory,
-        tuning=book.tuning,
-        conversation=book.conversation(said.conversation),
-        thread=threads.before(book.states.state(threads.NAME, found.known.window), found.known.order),
-        is_live=lambda name: name in book.agents and book.agents[name].is_live,
-    )
-    called = call(said, book.directory)
-    aimed = aim(said, book.directory, before.thread)
-    is_decided = not said.reason
-    decided = decide(said, before) if is_decided else None
-    again = (decided.each.get(agent) or of_bystander(book, found.known, agent).decision) if decided else None
-    recorded = found.standing.delivery.decision
-    if again is None or (found.is_bystander and agent not in (decided.each if decided else {})):
-        again = recorded
-    is_bound = book.directory.is_bound(agent, said.platform)
-    warnings = (
-        [] if is_bound else [f"{agent} is bound to nothing on {said.platform}: `bb chat bind {agent} --handle …`"]
-    )
-    return {
-        "eventId": found.event,
-        "agent": agent,
-        **again.shown(),
-        "recorded": recorded.shown() if again != recorded else None,
-        "now": found.standing.decision.shown(),
-        **found.standing.shown(),
-        "inputs": {
-            "author": knocks.author_of(book, found.known),
-            "authorKind": said.author_kind,
-            "kind": said.kind,
-            "intent": said.intent,
-            "mentions": list(said.mentions),
-            "recipient": said.recipient or None,
-            "thread": said.thread or None,
-            "stream": said.stream or None,
-            "declared": said.declared or None,
-            "calls": {"agents": list(called.agents), "groups": list(called.groups)},
-            "participants": list(before.thread.participants),
-            "turnsOfAgents": before.thread.run,
-        },
-        "rule": {
-            "aimed": dict(zip(("directedness", "why"), aimed.at.get(agent, aimed.others), strict=True)),
-            "row": f"{again.directedness} / {again.policy} / {again.mode}",
-        },
-        "dueAt": clock.text(found.standing.due) if found.standing.due is not None else None,
-        "warnings": warnings,
-    }
 
 
 def pending(book: Book, agent: str, now: int) -> dict[str, Any]:

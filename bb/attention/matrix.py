@@ -6,7 +6,6 @@ specification's table. The first row that fits holds.
 
 from __future__ import annotations
 
-from bb.attention import directedness as aims
 from bb.attention.decision import Decision
 from bb.attention.words import (
     ACK_ONLY,
@@ -23,9 +22,11 @@ from bb.attention.words import (
     NOTIFY,
     OBLIGING,
     SILENT,
+    STATUS_BROADCAST,
     TO_ME,
     TO_MY_ROLE,
     TO_OTHER,
+    TOOL_OUTPUT,
     URGENT,
 )
 from bb.kernel import clock
@@ -45,8 +46,8 @@ MATRIX: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     (TO_MY_ROLE, FILLER, ACK_ONLY, MAILBOX),
     (TO_MY_ROLE, (), MAY, NOTIFY),
     (TO_OTHER, (), MUST_NOT, MAILBOX),
-    (AMBIENT, (aims.TOOL_OUTPUT,), MUST_NOT, SILENT),
-    (AMBIENT, (aims.STATUS_BROADCAST,), MUST_NOT, DIGEST),
+    (AMBIENT, (TOOL_OUTPUT,), MUST_NOT, SILENT),
+    (AMBIENT, (STATUS_BROADCAST,), MUST_NOT, DIGEST),
     (AMBIENT, (), MUST_NOT, MAILBOX),
 )
 

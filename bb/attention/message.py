@@ -86,16 +86,17 @@ MEMBERS = {
     "parts": "parts",
 }
 ONE_OF = {"kind": CONVERSATIONS, "author_kind": AUTHORS, "intent": INTENTS, "priority": PRIORITIES}
+LISTS = ("mentions", "parts")
 DEFAULTS: dict[str, Any] = {name: getattr(Message, name) for name in Message.__match_args__ if hasattr(Message, name)}
 
 
 def written(message: Message) -> dict[str, Any]:
     """What the line says of MESSAGE beside its text: all that is not as one would think anyway."""
-    found: dict[str, Any] = message.as_dict()
+    found = vars(message)  # what was not given has its default, and is not written
     return {
-        member: list(value) if isinstance(value, tuple) else value
+        member: list(found[name]) if name in LISTS else found[name]
         for member, name in MEMBERS.items()
-        if (value := found[name]) != DEFAULTS.get(name, "")
+        if name in found and found[name] != DEFAULTS.get(name, "")
     }
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 from bb.attention import asides, deliveries
 from bb.attention.cases import may_see
 from bb.attention.claiming import default_of
-from bb.attention.directedness import ROLE_MENTION
 from bb.attention.facts import Moved
 from bb.attention.standing import standing
 from bb.attention.words import (
@@ -26,6 +25,7 @@ from bb.attention.words import (
     MUST_NOT,
     NOTIFY,
     POLICIES,
+    ROLE_MENTION,
     URGENT,
 )
 from bb.kernel.clock import MINUTE, SECOND

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from bb.attention.facts import AttentionFact
     from bb.attention.message import Message
     from bb.attention.messages import Kept
+    from bb.attention.threads import Thread
 
     Answer = tuple[list[AttentionFact], dict[str, Any]]
 
@@ -109,18 +110,31 @@ def post(book: Book, said: Message, by: str, now: int) -> Answer:
 def scene(book: Book, said: Message, now: int) -> Scene:
     """What is known when a message comes in."""
     tuned = book.tuning
-    lately = 0
-    if said.author_kind != AGENT:
-        lately = book.states.count(MESSAGES, messages.by(said.author, clock.text(now)))
-    allowed = URGENT_PER_MINUTE if said.priority == URGENT else tuned.author_per_minute
+
+    def is_flooding() -> bool:
+        if said.author_kind == AGENT:
+            return False
+        allowed = URGENT_PER_MINUTE if said.priority == URGENT else tuned.author_per_minute
+        return book.states.count(MESSAGES, messages.by(said.author, clock.text(now))) >= allowed
+
+    thread = book.thread(said.window)
     return Scene(
-        directory=book.directory,
-        tuning=tuned,
-        conversation=book.conversation(said.conversation),
-        thread=book.thread(said.window),
-        is_flooding=lately >= allowed,
-        is_live=lambda agent: book.agents[agent].is_live if agent in book.agents else False,
+        book.directory,
+        tuned,
+        book.conversation(said.conversation),
+        thread,
+        asked(book, said, thread),
+        is_flooding,
+        lambda agent: book.agents[agent].is_live if agent in book.agents else False,
     )
+
+
+def asked(book: Book, said: Message, thread: Thread) -> str:
+    """The agent whose message SAID answers: the one it names, else the first of its thread."""
+    if not said.in_reply_to:
+        return thread.opener
+    answered = book.message(said.in_reply_to)
+    return answered.agent if answered else ""
 
 
 def _at_home(book: Book, said: Message) -> Message:

@@ -40,6 +40,7 @@ class Rehearsal:
         self._below = line
         self._clock = AHEAD if below is not None else 0
         self._own = 0
+        self._now, self._ts = -1, ""
         self.book = Book(self.memory, self.agents, self.data)
 
     def data(self, name: str) -> dict[str, Any] | None:
@@ -50,10 +51,12 @@ class Rehearsal:
 
     def record(self, facts: Iterable[AttentionFact], now: int) -> None:
         """Take FACTS, in their order, as recorded NOW."""
+        if now != self._now:
+            self._now, self._ts = now, clock.text(now)
         for fact in facts:
             self._clock += 1
             self._own += 1
-            self.take(fact, [self._clock, self.writer, self._own], clock.text(now))
+            self.take(fact, [self._clock, self.writer, self._own], self._ts)
 
     def take(self, fact: AttentionFact, at: Place, ts: str) -> None:
         """Take one fact that stands AT a place; from another clone, perhaps."""

@@ -10,7 +10,6 @@ from bb.attention import claims, deliveries, intents, mentions, message
 from bb.attention.cases import case, must_be_here
 from bb.attention.conversations import private
 from bb.attention.deciding import decide
-from bb.attention.directedness import ROLE_MENTION
 from bb.attention.facts import Claiming, Moved, Posted
 from bb.attention.message import HERE, Message
 from bb.attention.messages import NAME as MESSAGES
@@ -46,6 +45,7 @@ from bb.attention.words import (
     PLAIN,
     RECEIPT,
     RESPONDED,
+    ROLE_MENTION,
     STATUS,
     SUPERSEDED,
     THANKS,

@@ -1,13 +1,14 @@
 """What was said in a thread so far, as far as it decides at whom the next message is aimed. A fold.
 
-Who has written in a thread takes part in it from then on. An entry keeps who wrote first, and of the last messages who
-wrote them, by their places alone, so it is the same whatever arrives first.
+Who has written in a thread takes part in it from then on. An entry keeps who wrote first, and which messages agents
+have written since a person last did, by their places alone; so it is the same whatever arrives first.
 """
 
 from __future__ import annotations
 
 from bb.attention.facts import Posted
-from bb.kernel.order import event as event_at
+from bb.attention.words import AGENT
+from bb.kernel.order import earliest
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
@@ -19,15 +20,14 @@ if TYPE_CHECKING:
 
 NAME = "c2a.thread"
 FACTS = (Posted,)
-REMEMBERED = 50  # the last messages whose authors are known
+REMEMBERED = 32  # messages of agents in a row that are counted
 
 
 class Thread(Record):
     """A thread, or a conversation without threads."""
 
-    opener: str = ""
+    opener: str = ""  # the agent that wrote its first message, where one did
     participants: tuple[str, ...] = ()  # agents that have written in it
-    authors: Mapping[str, str] = {}
     run: int = 0  # how many messages agents have written since a person last did
 
 
@@ -46,18 +46,18 @@ def window(c2a: Mapping[str, Any]) -> str:
 
 def step(state: State | None, fact: Posted, at: Place, ts: str) -> State:  # noqa: ARG001
     """STATE after one more message."""
-    after = dict(state or {"last": [], "first": {}})
-    named = fact.c2a.get("event") or event_at(at)
+    after = dict(state or {"first": {}, "run": []})
     who = fact.c2a.get("agent") or ""  # the agent that wrote it, where one did
-    last = [each for each in after["last"] if each[:3] != at]
-    after["last"] = sorted([*last, [*at, named, who, fact.c2a.get("author_kind") == "agent"]])[-REMEMBERED:]
-    first = after.get("opened")
-    if first is None or at < first[:3]:
-        after["opened"] = [*at, who]
-    if who:
-        known = after["first"].get(who)
-        if known is None or at < known:
-            after["first"] = {**after["first"], who: at}
+    earliest(after, "opened", at, who)
+    if fact.c2a.get("author_kind") == AGENT:
+        # Only those count that come after the last word of a person.
+        if at not in after["run"] and ("person" not in after or after["person"][:3] < at):
+            after["run"] = sorted([*after["run"], at])[-REMEMBERED:]
+    elif "person" not in after or after["person"][:3] < at:
+        after["person"] = at
+        after["run"] = [each for each in after["run"] if each > at]
+    if who and (who not in after["first"] or at < after["first"][who]):
+        after["first"] = {**after["first"], who: at}
     return after
 
 
@@ -65,23 +65,12 @@ def thread(state: State | None) -> Thread:
     """The thread that STATE describes."""
     if not state:
         return NONE
-    run = 0
-    for *_, is_agent in reversed(state["last"]):
-        if not is_agent:
-            break
-        run += 1
-    return Thread(
-        opener=state["opened"][3],
-        participants=tuple(sorted(state["first"])),
-        authors={name: who for *_, name, who, _ in state["last"]},
-        run=run,
-    )
+    return Thread(state["opened"][3], tuple(sorted(state["first"])), len(state["run"]))
 
 
 def before(state: State | None, at: Place) -> Thread:
     """The thread as it was before a message: who wrote in it only afterwards took no part in it then."""
-    last = [each for each in (state or {}).get("last", []) if each[:3] < at]
-    if not state or not last:
+    if not state or at <= state["opened"][:3]:
         return NONE
-    first = {who: place for who, place in state["first"].items() if place < at}
-    return thread({**state, "last": last, "first": first})
+    run = sum(1 for each in state["run"] if each < at)
+    return Thread(state["opened"][3], tuple(sorted(who for who, place in state["first"].items() if place < at)), run)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bb.attention.threads import REMEMBERED
 from bb.attention.words import MODES, POLICIES, PRIORITIES, SIGNALS
 from bb.kernel.clock import HOUR, MINUTE, SECOND
 from bb.kernel.errors import Usage
@@ -54,8 +55,8 @@ BOUNDS = {
     "window_ms": (MINUTE, 30 * 24 * HOUR),
     "deadline_ms": (SECOND, 7 * 24 * HOUR),
     "defer_ms": (MINUTE, 7 * 24 * HOUR),
-    "soft_turns": (1, 1000),
-    "hard_turns": (1, 1000),
+    "soft_turns": (1, REMEMBERED - 1),
+    "hard_turns": (1, REMEMBERED - 1),
     "author_per_minute": (1, 100_000),
     "agent_per_minute": (1, 100_000),
 }

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bb.attention import deliveries, knocks, rendering
 from bb.attention.cases import may_see, must_be_here, said_in
-from bb.attention.directedness import DIRECT_MENTION, THREAD_QUESTION
 from bb.attention.messages import NAME as MESSAGES
 from bb.attention.messages import kept as message_kept
 from bb.attention.offering import KNOCK, Session, offered, offers
+from bb.attention.words import DIRECT_MENTION, THREAD_QUESTION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

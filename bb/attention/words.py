@@ -27,6 +27,13 @@ PRIORITIES = (LOW, NORMAL, HIGH, URGENT)
 HUMAN, AGENT = "human", "agent"
 AUTHORS = (HUMAN, AGENT, SYSTEM, TOOL)
 
+# Why a message is aimed at somebody, or at nobody.
+DIRECT_MESSAGE, DIRECT_MENTION, THREAD_QUESTION = "direct_message", "direct_mention", "thread_question"
+ROLE_MENTION, PARTICIPATION = "role_mention", "thread_participation"
+OWNED_THREAD, OWNED_STREAM, OWNED_WORK = "owned_thread", "owned_stream", "owned_work_changed"
+ADDRESSED_TO_OTHER, AGENT_CHATTER, UNADDRESSED = "addressed_to_other", "agent_chatter", "unaddressed"
+STATUS_BROADCAST, TOOL_OUTPUT, UNBOUND = "status_broadcast", "tool_output", "unbound"
+
 # What became of it. The last five are final.
 CLAIMED, DEFERRED = "claimed", "deferred"
 RESPONDED, ACKNOWLEDGED, IGNORED, SUPERSEDED, FAILED = "responded", "acknowledged", "ignored", "superseded", "failed"

@@ -225,6 +225,17 @@ def sent(found: dict[str, Any]) -> list[str]:
     return [f"Sent to {_to(event['data'])}  [{whole(event['id'])}]"]
 
 
+def reacted(found: dict[str, Any]) -> list[str]:
+    return [f"Noted  [{whole(found['event']['id'])}]"]
+
+
+def _attended(command: str, found: dict[str, Any]) -> Iterable[str]:
+    """What COMMAND answers where it is C2A's."""
+    from bb.cli import attention_screens  # noqa: PLC0415  (few say things so)
+
+    return attention_screens.FORMS[command](found)
+
+
 def delivered(found: dict[str, Any]) -> list[str]:
     whom = ", ".join(harmless(str(each)) for each in found["actor_ids"])
     return [
@@ -345,11 +356,11 @@ FORMS: dict[str, Callable[[Any], Iterable[str]]] = {
     "actor resize": lambda found: [f"{harmless(found['actor_id'])}: {found['cols']} columns, {found['rows']} rows"],
     "chat inbox": messages,
     "chat history": history,
-    "chat send": sent,
+    "chat send": lambda found: sent(found) if "event" in found else _attended("chat send", found),
     "chat reply": sent,
     "chat cross": crossed,
     "chat notify": sent,
-    "chat react": lambda found: [f"Noted  [{whole(found['event']['id'])}]"],
+    "chat react": lambda found: reacted(found) if "event" in found else _attended("chat react", found),
     "chat ack": acknowledged,
     "chat notify-ack": acknowledged,
     "chat deliver": delivered,

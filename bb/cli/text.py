@@ -27,6 +27,14 @@ ELSEWHERE = (
         ["check", "hook pre-commit", "hook prepare-commit-msg", "hooks install", "hooks uninstall", "hooks status"],
         "bb.cli.guards",
     )
+    | dict.fromkeys(
+        [
+            *("chat list", "chat read", "chat show", "chat explain", "chat pending", "chat knocks", "chat inject"),
+            *("chat digest", "chat claim", "chat defer", "chat resolve", "chat progress", "chat tick", "chat cancel"),
+            *("chat audit", "chat ingest", "chat bind", "chat arrange", "chat policy", "chat signals", "chat outbox"),
+        ],
+        "bb.cli.attention_screens",
+    )
 )
 TALK = ("group ", "actor ", "chat ", "blob ", "daemon ", "events")  # how commands begin that `talk_screens` knows
 MARKS = {"good": "ok  ", "odd": "note", "broken": "FAIL"}
@@ -59,6 +67,10 @@ def findings(error: BbError) -> Iterable[str]:
         return of("sync", error.details)
     if "findings" in error.details:
         return _judged(error.details)
+    if "refused" in error.details:
+        from bb.cli import attention_screens  # noqa: PLC0415  (a line that was taken in is hardly ever odd)
+
+        return attention_screens.of("refused", error.details)
     if error.code == "PATH_HELD":
         from bb.cli import guards  # noqa: PLC0415
 

@@ -291,7 +291,8 @@ class Index:
             self._connection.execute("begin immediate")
             with _Transaction(self, self._connection):
                 self._refuse_another_version()
-                reader = Reader(self._connection, 0, None, self.hidden())
+                size = len(journal.written.octets) if journal.written else 0
+                reader = Reader(self._connection, size, None, self.hidden())
                 with reader:
                     reader.read(journal)
             self.folded(reader)

@@ -310,10 +310,11 @@ class Journal:
         start = self.end()
         before = link = self.written.end.link if self.written else self.tail()
         recorded = list(events(link))
-        octets = b""
+        raws = []
         for event in recorded:
             raw, link = lines.write(event, link, salt())
-            octets += raw
+            raws.append(raw)
+        octets = b"".join(raws)
         if octets:
             try:
                 segment, file = self._write(start, before.n + 1, octets)

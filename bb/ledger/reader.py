@@ -35,6 +35,7 @@ MARKS = kinds.MARKS
 ALWAYS = frozenset(kind.encode() for kind in [*kinds.KINDS, kinds.MERGED]) - MARKS.keys()
 KEY_MARK = b',"k":"'
 SHORTEST_HEAD = 200  # no head of a line of ours is shorter, so no mark stands before that
+MOST_AT_ONCE = 500  # of SQLite's 999 values in one question
 LONGEST = 10**12  # no chain is longer; a marker that claims more cannot make sums overflow
 
 
@@ -67,6 +68,7 @@ class Reader:
         self._progress = progress
         self._states: dict[tuple[str, str], Any] = {}
         self._terms: dict[tuple[str, str], list[tuple[str, str]]] = {}  # as the index has them
+        self._told: list[tuple[ModuleType, tuple[str, str], Any, Place, str]] = []  # steps that are not taken yet
         self._keys: list[tuple[str, str, str, int]] = []
         self._bulk = _bulk() if total >= BULK else None
         self._decode = self._bulk.decode if self._bulk else None
@@ -134,6 +136,8 @@ class Reader:
             except Unreadable:
                 continue
             self._fold(writer, first + place, said[place].decode("utf-8", "replace"), found)
+        if self._told:
+            self._step()
 
     def _fold(self, writer: str, n: int, kind: str, found: dict[str, Any]) -> None:
         if found.get("k"):
@@ -156,19 +160,34 @@ class Reader:
             told = fold.parts(fact, at) if hasattr(fold, "parts") else [(key, fact) for key in fold.keys(fact, at)]
             for key, part in told:
                 entry = (fold.NAME, key)
-                if entry not in self._states:
-                    self._states[entry] = self._state(fold, entry)
-                self._states[entry] = fold.step(self._states[entry], part, at, ts)
+                if self._is_first:
+                    self._states[entry] = fold.step(self._states.get(entry), part, at, ts)
+                else:
+                    self._told.append((fold, entry, part, at, ts))
 
-    def _state(self, fold: ModuleType, entry: tuple[str, str]) -> Any:
-        """An entry as the index has it, remembering what it is found by."""
-        if self._is_first:
-            return None
-        row = self._connection.execute("select value from state where fold = ? and key = ?", entry).fetchone()
-        state = jsontext.loads(row[0]) if row else None
-        if state is not None and hasattr(fold, "terms"):
-            self._terms[entry] = fold.terms(entry[1], state)
-        return state
+    def _step(self) -> None:
+        """Take the steps that were told of, having fetched what the index has of the entries they are about."""
+        told, self._told = self._told, []
+        wanted: dict[str, dict[str, None]] = {}
+        for fold, entry, *_ in told:
+            if entry not in self._states:
+                wanted.setdefault(fold.NAME, {})[entry[1]] = None
+        for name, keys in wanted.items():
+            self._fetch(kinds.FOLD_BY_NAME[name], list(keys))
+        for fold, entry, part, at, ts in told:
+            self._states[entry] = fold.step(self._states.get(entry), part, at, ts)
+
+    def _fetch(self, fold: ModuleType, keys: list[str]) -> None:
+        """The entries as the index has them, remembering what they are found by."""
+        for start in range(0, len(keys), MOST_AT_ONCE):
+            some = keys[start : start + MOST_AT_ONCE]
+            marks = ", ".join("?" * len(some))
+            query = f"select key, value from state where fold = ? and key in ({marks})"  # noqa: S608
+            for key, value in self._connection.execute(query, (fold.NAME, *some)):
+                entry = (fold.NAME, key)
+                self._states[entry] = jsontext.loads(value)
+                if hasattr(fold, "terms"):
+                    self._terms[entry] = fold.terms(key, self._states[entry])
 
     def _account(self, writer: str, n: int, data: dict[str, Any]) -> None:
         """A marker: in its writer's order, the foreign lines up to its heads stand before it."""

@@ -303,12 +303,12 @@ class Store:
                     raise LedgerDamaged("the last line is not what it was when it was read", writer=journal.writer)
                 known = max(link.lamport, index.lamport(), *(data.get(ORIGIN, 0) for _, _, data, *_ in wanted))
                 # A forged clock far ahead is followed no further than a line may leap, or ours would not be sound.
-                lamport = min(known, link.lamport + lines.LEAP - 1)
+                lamport, ts = min(known, link.lamport + lines.LEAP - 1), clock.text(now)
                 return [
                     Event(
                         id=ids.event_id(journal.writer, link.n + place),
                         lamport=lamport + place,
-                        ts=clock.text(now),
+                        ts=ts,
                         kind=kind,
                         by=by,
                         data=data,

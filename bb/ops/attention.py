@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-
-from bb.attention import answering, auditing, claiming, digests, looking, turns
+from bb.attention import answering, auditing, claiming, digests, explaining, looking, reading
 from bb.attention.answering import OUTCOMES
 from bb.attention.facts import Progressed
-from bb.attention.looking import Wanted, Window
+from bb.attention.reading import Window
 from bb.attention.redacting import redacted
 from bb.attention.ticking import tick as ticked
-from bb.attention.words import MODES, POLICIES
 from bb.kernel import clock
 from bb.kernel.errors import Usage
 from bb.ops.attending import Attending, Event, Self, ThreadName, window_of
@@ -37,53 +34,16 @@ class InvalidProgress(Usage):
     code = "INVALID_PROGRESS"
 
 
-class Stream(Text):
-    """Only what belongs to this stream of work."""
-
-    metavar = "STREAM"
-
-
 class Conversation(Text):
     """The conversation, by its id."""
 
     metavar = "CONVERSATION"
 
 
-class PolicyName(Text):
-    """Only what has this response policy. Repeat it for several."""
-
-    metavar = "POLICY"
-    choices = POLICIES
-
-
-class ModeName(Text):
-    """Only what has this injection mode. Repeat it for several."""
-
-    metavar = "MODE"
-    choices = MODES
-
-
-class StateName(Text):
-    """open, buffering, closed or all."""
-
-    metavar = "STATE"
-    choices = looking.STATES
-
-
-class Until(Since):
-    """Only up to this moment: a time, or an age."""
-
-
-class Cursor(Text):
-    """Go on behind this place, as the answer before has it."""
-
-    metavar = "CURSOR"
-
-
 class Rows(Number):
     """At most so many, the newest."""
 
-    most = looking.MOST_ROWS
+    most = 200
 
 
 class Around(Text):
@@ -172,49 +132,6 @@ class Age(Since):
     """Only what is older than this."""
 
 
-@op(
-    "chat.list",
-    examples=("bb chat list", "bb chat list --state open --json", "bb chat list --conversation slack-C123 --body"),
-    body="With what was said; looking at it is noted down.",
-    include_silent="What agents have no use for, too: for whoever looks after the host.",
-)
-def listed(
-    desk: Desk,
-    *,
-    agent: Self | None = None,
-    stream: Stream | None = None,
-    conversation: Conversation | None = None,
-    policy: list[PolicyName] | None = None,
-    mode: list[ModeName] | None = None,
-    state: StateName = StateName("all"),  # noqa: B008
-    since: Since | None = None,
-    until: Until | None = None,
-    cursor: Cursor | None = None,
-    limit: Rows = Rows(looking.USUAL),  # noqa: B008
-    body: bool = False,
-    include_silent: bool = False,
-    group_id: GroupId | None = None,
-) -> dict[str, Any]:
-    """What an agent may see, newest first, and what each is to it; with --body, also what was said."""
-    at, now = Attending(desk, agent, group_id), desk.now()
-    wanted = Wanted(
-        stream=stream or "",
-        conversation=conversation or "",
-        policies=tuple(policy or ()),
-        modes=tuple(mode or ()),
-        state=state,
-        since=clock.before(since, now) if since else None,
-        until=clock.before(until, now) if until else None,
-        cursor=cursor or "",
-        limit=limit,
-        with_body=body,
-        with_silent=include_silent,
-    )
-    if body:
-        return at.act(lambda book, then: looking.listed(book, at.agent, wanted, then))
-    return looking.listed(at.book(), at.agent, wanted, now)[1]
-
-
 @op("chat.read", examples=("bb chat read EVENT", "bb chat read --conversation slack-C123 --limit 20"))
 def read(
     desk: Desk,
@@ -234,21 +151,21 @@ def read(
         raise NeedsEvent("name an event, or a conversation with --conversation")
     at = Attending(desk, agent, group_id)
     window = Window(event or "", conversation or "", thread or "", before or "", after or "", limit, max_bytes)
-    return at.act(lambda book, now: looking.read(book, at.agent, window, now))
+    return at.act(lambda book, now: reading.read(book, at.agent, window, now))
 
 
 @op("chat.show", examples=("bb chat show EVENT --agent amber-otter",))
 def show(desk: Desk, event: Event, *, agent: Self | None = None, group_id: GroupId | None = None) -> dict[str, Any]:
     """One event, what it is to an agent, and what has become of it, step by step."""
     at = Attending(desk, agent, group_id)
-    return looking.show(at.book(), at.agent, event, desk.now())
+    return explaining.show(at.book(), at.agent, event, desk.now())
 
 
 @op("chat.explain", examples=("bb chat explain EVENT --agent amber-otter",))
 def explain(desk: Desk, event: Event, *, agent: Self | None = None, group_id: GroupId | None = None) -> dict[str, Any]:
     """Why an event is to an agent what it is: what went in, which rule it was, and what came out."""
     at = Attending(desk, agent, group_id)
-    return looking.explain(at.book(), at.agent, event, desk.now())
+    return explaining.explain(at.book(), at.agent, event, desk.now())
 
 
 @op("chat.pending", examples=("bb chat pending --agent amber-otter",))
@@ -263,28 +180,6 @@ def knocks(desk: Desk, *, agent: Self | None = None, group_id: GroupId | None = 
     """The knocks that an agent has not followed: that there is something, and nothing of what was said."""
     at = Attending(desk, agent, group_id)
     return looking.knocking(at.book(), at.agent, desk.now())
-
-
-@op(
-    "chat.inject",
-    examples=("bb chat inject --agent amber-otter", "bb chat inject --peek --json"),
-    peek="Only look: nothing counts as handed over.",
-    plain="Without the marks that show where a message ends.",
-)
-def inject(
-    desk: Desk,
-    *,
-    agent: Self | None = None,
-    peek: bool = False,
-    plain: bool = False,
-    group_id: GroupId | None = None,
-) -> dict[str, Any]:
-    """What is to enter an agent's next turn, in full or as a knock, each once; at first with the standing rules."""
-    at = Attending(desk, agent, group_id)
-    seed = "" if plain else os.urandom(9).hex()
-    if peek:
-        return turns.injected(at.book(), at.agent, desk.now(), seed)[1]
-    return at.act(lambda book, now: turns.injected(book, at.agent, now, seed))
 
 
 @op(

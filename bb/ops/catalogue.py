@@ -48,7 +48,7 @@ GROUPS: dict[str, tuple[tuple[str, ...], str]] = {
     "chat": (
         (
             *("bb.ops.chat", "bb.ops.gestures", "bb.ops.delivering", "bb.ops.reading"),
-            *("bb.ops.attention", "bb.ops.surfaces"),
+            *("bb.ops.seeing", "bb.ops.attention", "bb.ops.surfaces", "bb.ops.replaying"),
         ),
         "Messages: say, answer, acknowledge, read; what deserves an agent's attention, and why.",
     ),
@@ -81,6 +81,8 @@ HOT = {
     "agent.send": "bb.ops.mail",
     "agent.read": "bb.ops.mail",
     "agent.ack": "bb.ops.mail",
+    "chat.list": "bb.ops.seeing",
+    "chat.inject": "bb.ops.seeing",
     "check": "bb.ops.check",
     "sync": "bb.ops.sync",
     "ci.check": "bb.ops.ci",

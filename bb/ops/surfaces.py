@@ -1,12 +1,12 @@
-"""Where chat comes from and goes to (C2A): what a bridge hands in, what it has to post, and under which names agents are
-known there."""
+"""Where chat comes from and goes to (C2A): what a bridge hands in, what it has to post, and under which names agents
+are known there."""
 
 from __future__ import annotations
 
 import sys
 from itertools import islice
 
-from bb.attention import arranging, envelopes, outbox, receiving, tuning
+from bb.attention import arranging, envelopes, messages, outbox, receiving, threads, tuning
 from bb.attention.rehearsal import Rehearsal
 from bb.attention.surfaces import SURFACES
 from bb.attention.words import CONVERSATIONS, SIGNALS
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bb.ledger.index import Index
     from bb.ops.desk import Desk
 
-AT_ONCE = 1000  # lines that reach the disk together
+AT_ONCE = 4000  # lines that reach the disk together
 LONGEST_LINE = 1 << 20
 MOST_TOLD = 100  # lines of which it is said what became of them
 FOR_EVER = 10**9  # seconds
@@ -223,6 +223,9 @@ class _Taken:
             store, stale_after = self._at.store, self._at.desk.stale_after
             below = attention.book(store, index, now, stale_after)
             over = Rehearsal(index, below.agents, lambda name: attention.data_of(store, name), "~")
+            over.memory.fetch(messages.NAME, [line.event for line in lines], index.states_of)
+            windows = [line.message.window for line in lines if line.message]
+            over.memory.fetch(threads.NAME, windows, index.states_of)
             answers: list[dict[str, Any]] = []
             for line in lines:
                 by = f"{SERVICE}{line.platform}" if _is_plain(line.platform) else BRIDGE

@@ -1,0 +1,122 @@
+"""Reading: a thread, or the end of a conversation, oldest first.
+
+That an agent has looked is noted down: an old event may be answered only by who has seen what came after it.
+"""
+
+from __future__ import annotations
+
+from bb.attention import deliveries, knocks
+from bb.attention.cases import case, may_see, must_be_here, said_in
+from bb.attention.facts import Moved
+from bb.attention.messages import NAME as MESSAGES
+from bb.attention.messages import kept as message_kept
+from bb.attention.messages import place_of
+from bb.attention.refusals import NoSuchEvent
+from bb.kernel import clock
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.attention.book import Book
+    from bb.attention.facts import AttentionFact
+    from bb.attention.messages import Kept
+
+    Answer = tuple[list[AttentionFact], dict[str, Any]]
+
+USUAL, MOST = 50, 100
+
+
+class Window(Record):
+    """Which part of a conversation is to be read."""
+
+    event: str = ""
+    conversation: str = ""
+    thread: str = ""
+    before: str = ""
+    after: str = ""
+    limit: int = USUAL
+    most_bytes: int = 64 * 1024
+
+
+def read(book: Book, agent: str, window: Window, now: int) -> Answer:
+    """A thread, or the window of a conversation, oldest first."""
+    must_be_here(book, agent)
+    conversation, thread = window.conversation, window.thread
+    if window.event:
+        around = case(book, window.event, agent, now).known
+        conversation, thread = around.conversation, thread or around.thread
+    if not book.conversation(conversation).admits(agent):
+        raise NoSuchEvent(f"there is no conversation {conversation[:80]!r}")
+    newest, is_cut = _newest(book, agent, f"in {conversation} {thread}".rstrip(), window)
+    if not newest and not window.event:
+        raise NoSuchEvent(f"there is nothing in {conversation[:80]!r}")
+    items, is_cut = _within(book, newest, window.most_bytes, is_cut)
+    sequences = [each.sequence for each in newest if each.sequence is not None]
+    return _noted(book, agent, newest, is_latest=not window.before), {
+        "conversation": conversation,
+        "thread": thread or None,
+        "items": items,
+        "latestSequence": max(sequences, default=None),
+        "truncated": is_cut,
+    }
+
+
+def _newest(book: Book, agent: str, term: str, window: Window) -> tuple[list[Kept], bool]:
+    """The newest messages that are wanted, and whether there are more before them."""
+    found: list[Kept] = []
+    before, after = (_place(book, name) for name in (window.before, window.after))
+    for place, name, state in book.states.newest_first(MESSAGES, term):
+        known = message_kept(name, state)
+        if known is None or known.reason.startswith("signal") or not may_see(book, agent, known):
+            continue
+        if before and place >= before:
+            continue
+        if after and place <= after:
+            break
+        if len(found) == min(max(window.limit, 1), MOST):
+            return found, True
+        found.append(known)
+    return found, False
+
+
+def _place(book: Book, event: str) -> str:
+    """Where an event stands among those of its conversation."""
+    state = book.states.state(MESSAGES, event) if event else None
+    return place_of(state["said"][:3], state["said"][3]) if state and "said" in state else ""
+
+
+def _noted(book: Book, agent: str, seen: list[Kept], *, is_latest: bool) -> list[AttentionFact]:
+    """That AGENT has seen these. Whoever has seen the end of a thread may answer what is old in it."""
+    facts: list[AttentionFact] = []
+    for each in seen:
+        delivery = book.delivery(each.event, agent)
+        if delivery and delivery.pulled_at is None:
+            facts.append(Moved(agent, each.event, agent, deliveries.PULLED))
+        if delivery and delivery.is_open and is_latest:
+            facts.append(Moved(agent, each.event, agent, deliveries.CHECKED))
+    return facts
+
+
+def _within(book: Book, newest: list[Kept], most_bytes: int, is_cut: bool) -> tuple[list[dict[str, Any]], bool]:
+    """The newest messages that fit, oldest first."""
+    items: list[dict[str, Any]] = []
+    size = 0
+    for known in newest:
+        said = said_in(known, book.data(known.line))
+        size += sum(len(str(part.get("text", ""))) for part in said.content) + 100
+        if items and size > most_bytes:
+            return items[::-1], True
+        items.append(
+            {
+                "eventId": known.event,
+                "author": knocks.author_of(book, known),
+                "at": clock.text(known.at),
+                "parts": [] if known.is_deleted else said.content,
+                "untrusted": True,
+                **({"tombstone": True} if known.is_deleted else {}),
+                **({"version": known.version} if known.version > 1 else {}),
+            }
+        )
+    return items[::-1], is_cut

@@ -1,0 +1,398 @@
+"""A rehearsal by a script: who is there, what is said, what everybody does about it, and how time passes.
+
+Each step is an object that says one thing to do. It is answered as the real thing would answer, from the same rules;
+only the ledger is in memory, and the clock stands still until a step moves it. Beside the answer stands what each agent
+would see in its next turn. `in` names the clone in which a step happens, where there are several.
+"""
+
+from __future__ import annotations
+
+import functools
+
+from bb.attention import (
+    arranging,
+    auditing,
+    deliveries,
+    digests,
+    envelopes,
+    explaining,
+    looking,
+    outbox,
+    receiving,
+    tools,
+    turns,
+)
+from bb.attention.book import Someone
+from bb.attention.facts import Moved, Progressed, Refusal
+from bb.attention.offering import Session, offered, offers
+from bb.attention.refusals import NUMBERS
+from bb.attention.rehearsal import Rehearsal
+from bb.attention.ticking import tick
+from bb.kernel import clock
+from bb.kernel.errors import BbError, Conflict, Usage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+START = clock.parse("2026-06-02T19:00:00Z")
+FIRST = "here"
+BESIDE = ("in", "expect", "note")  # members that say how, not what
+
+
+class InvalidStep(Usage):
+    """A step is an object that says one thing to do."""
+
+    code = "INVALID_STEP"
+    hint = "docs/attention.md lists the steps"
+
+
+class NotAsExpected(Conflict):
+    """A step was not answered as the script expects."""
+
+    code = "NOT_AS_EXPECTED"
+
+
+class Replay:
+    """One rehearsal."""
+
+    def __init__(self, start: int = START) -> None:
+        self.now = start
+        self.agents: dict[str, Someone] = {}
+        self.clones = {FIRST: Rehearsal(agents=self.agents, writer="aaaaaaaaaaaa")}
+        self.sessions: dict[str, Session] = {}
+        self._in = FIRST
+
+    @property
+    def here(self) -> Rehearsal:
+        """The clone in which the step happens."""
+        if self._in not in self.clones:
+            raise InvalidStep(f"there is no clone {self._in[:40]!r}", path="$.in")
+        return self.clones[self._in]
+
+    def step(self, given: Any) -> dict[str, Any]:
+        """Do one step: what it answers, or why it was refused, and what everybody would see now."""
+        if not isinstance(given, dict):
+            raise InvalidStep("a step is an object")
+        names = [name for name in given if name not in BESIDE]
+        if len(names) != 1 or names[0] not in STEPS:
+            what = ", ".join(map(repr, names)) or "nothing"
+            raise InvalidStep(f"a step says one of {', '.join(STEPS)}; this one says {what}"[:600])
+        self._in = str(given.get("in", FIRST))
+        (name,) = names
+        found: dict[str, Any] = {"do": name, "at": clock.text(self.now)}
+        try:
+            found["answer"] = STEPS[name](self, given[name])
+        except InvalidStep:
+            raise
+        except BbError as refusal:
+            found["error"] = {"code": refusal.code, "message": refusal.message, "details": refusal.details}
+        found["sees"] = self.seen()
+        if "expect" in given and (wrong := unlike(given["expect"], found)):
+            raise NotAsExpected(f"{name}: {wrong}", step=name, got=found)
+        return found
+
+    def seen(self) -> dict[str, list[str]]:
+        """What each agent would see in its next turn, in short."""
+        found = {}
+        for agent in sorted(self.agents):
+            made, _ = offers(self.here.book, agent, self.now, self.sessions.get(agent, Session()))
+            found[agent] = [f"{offer.shape} {offer.event} {offer.policy}" for offer in made]
+        return found
+
+    def do(self, decide: Callable[[], tuple[list[Any], dict[str, Any]]], who: str = "system") -> dict[str, Any]:
+        """Record what DECIDE arrives at; a refusal that says too much was wanted is recorded, too."""
+        try:
+            facts, answer = decide()
+        except BbError as refusal:
+            if refusal.code in NUMBERS and refusal.code != "NOT_FOUND":
+                about = {name: value for name, value in refusal.details.items() if isinstance(value, str)}
+                self.here.record([Refusal(who, refusal.code, about)], self.now)
+            raise
+        self.here.record(facts, self.now)
+        return answer
+
+
+# -- who is there, and how it is set up
+
+
+def _agents(replay: Replay, given: Any) -> dict[str, Any]:
+    for each in given if isinstance(given, list) else [given]:
+        about = {"id": each} if isinstance(each, str) else each
+        if not isinstance(about, dict) or not isinstance(about.get("id"), str):
+            raise InvalidStep("an agent is its id, or an object with an id", path="$.agents")
+        liveness = about.get("liveness", "active")
+        replay.agents[about["id"]] = Someone(
+            str(about.get("role", "")), is_live=liveness == "active", is_evicted=liveness == "evicted"
+        )
+    for clone in replay.clones.values():
+        clone.book.forget_settings()
+    return {"agents": sorted(replay.agents)}
+
+
+def _bind(replay: Replay, given: Any) -> dict[str, Any]:
+    about = _object(given)
+    names = {name: list(value) for name, value in about.items() if isinstance(value, list)}
+    book, agent = replay.here.book, str(about.get("agent", ""))
+    return replay.do(lambda: arranging.bind(book, "user", agent, names, remove=about.get("remove") is True))
+
+
+def _conversation(replay: Replay, given: Any) -> dict[str, Any]:
+    about = dict(_object(given))
+    name = str(about.pop("id", ""))
+    return replay.do(lambda: arranging.arrange(replay.here.book, "user", name, about))
+
+
+def _policy(replay: Replay, given: Any) -> dict[str, Any]:
+    return replay.do(lambda: arranging.tune(replay.here.book, "user", given))
+
+
+# -- what comes in
+
+
+def _ingest(replay: Replay, given: Any) -> Any:
+    answers = []
+    for each in given if isinstance(given, list) else [given]:
+        line = envelopes.line(each, replay.now)
+        decide = functools.partial(receiving.receive, replay.here.book, line, "svc:replay", replay.now)
+        answers.append(replay.do(decide))
+    return answers if isinstance(given, list) else answers[0]
+
+
+def _as(kind: str) -> Callable[[Replay, Any], Any]:
+    return lambda replay, given: _ingest(replay, {**_object(given), "type": kind})
+
+
+# -- time
+
+
+def _pass(replay: Replay, given: Any) -> dict[str, Any]:
+    replay.now += _span(given)
+    return {"now": clock.text(replay.now)}
+
+
+def _span(given: Any) -> int:
+    if type(given) is int and given >= 0:
+        return given
+    try:
+        return replay_span(str(given))
+    except clock.NotATime:
+        raise InvalidStep(f"{str(given)[:40]!r} is no span, such as 3s, 15m, 2h or a number of milliseconds") from None
+
+
+def replay_span(written: str) -> int:
+    """A span such as `3s` or `1.5s`, in milliseconds."""
+    amount, unit = written[:-1], written[-1:]
+    if unit in clock.UNITS and amount.replace(".", "", 1).isdigit():
+        return int(float(amount) * clock.UNITS[unit])
+    raise clock.NotATime(f"{written[:40]!r} is no span")
+
+
+def _at(replay: Replay, given: Any) -> dict[str, Any]:
+    replay.now = max(replay.now, clock.parse(str(given)))
+    return {"now": clock.text(replay.now)}
+
+
+def _tick(replay: Replay, _: Any) -> dict[str, Any]:
+    def decide() -> Any:
+        facts, told = tick(replay.here.book, replay.now)
+        return facts, {"due": told}
+
+    return replay.do(decide)
+
+
+# -- a harness
+
+
+def _connect(replay: Replay, given: Any) -> dict[str, Any]:
+    agent = _agent(given)
+    about = _object(given) if isinstance(given, dict) else {}
+    replay.sessions[agent] = Session(
+        can_interrupt=about.get("interrupt") is True, has_ack=about.get("ack", True) is True
+    )
+    return {"agent": agent, "connected": True}
+
+
+def _deliver(replay: Replay, given: Any) -> dict[str, Any]:
+    """What the host offers, and is not told yet that it arrived."""
+    agent = _agent(given)
+
+    def decide() -> Any:
+        session = replay.sessions.get(agent, Session(has_ack=True))
+        made, held = offers(replay.here.book, agent, replay.now, session)
+        blocks = [turns.block(replay.here.book, agent, offer, "") for offer in made]
+        waits = [{"eventId": each.event, "why": each.why} for each in held]
+        return offered(agent, made, is_taken=not session.has_ack), {"blocks": blocks, "held": waits}
+
+    return replay.do(decide)
+
+
+def _acknowledge(replay: Replay, given: Any) -> dict[str, Any]:
+    about, agent = _object(given), _agent(given)
+    step = Moved(agent, str(about.get("event")), agent, deliveries.ACCEPTED)
+    return replay.do(lambda: ([step], {"status": "accepted"}))
+
+
+def _turn(replay: Replay, given: Any) -> dict[str, Any]:
+    about, agent = _object(given), _agent(given)
+    states = {"started": deliveries.STARTED, "ended": deliveries.ENDED, "failed": deliveries.TURN_FAILED}
+    to = states.get(str(about.get("state")))
+    if to is None:
+        raise InvalidStep("a turn is started, ended or failed", path="$.turn.state")
+    session = replay.sessions.get(agent, Session(has_ack=True))
+    replay.sessions[agent] = session.but(in_turn=to == deliveries.STARTED)
+    step = Moved(agent, str(about.get("event")), agent, to, {"outbound": about.get("outbound") is True})
+    return replay.do(lambda: ([step], {"state": about["state"]}))
+
+
+def _inject(replay: Replay, given: Any) -> dict[str, Any]:
+    agent = _agent(given)
+    return replay.do(lambda: turns.injected(replay.here.book, agent, replay.now, ""))
+
+
+# -- what agents do
+
+
+def _tool(name: str) -> Callable[[Replay, Any], dict[str, Any]]:
+    def call(replay: Replay, given: Any) -> dict[str, Any]:
+        agent, arguments = _agent(given), _object(given)
+        return replay.do(lambda: tools.call(name, replay.here.book, agent, arguments, replay.now), agent)
+
+    return call
+
+
+def _shown(look: Callable[[Any, str, str, int], dict[str, Any]]) -> Callable[[Replay, Any], dict[str, Any]]:
+    return lambda replay, given: look(replay.here.book, _agent(given), str(_object(given).get("event", "")), replay.now)
+
+
+def _asked(look: Callable[[Any, str, int], dict[str, Any]]) -> Callable[[Replay, Any], dict[str, Any]]:
+    return lambda replay, given: look(replay.here.book, _agent(given), replay.now)
+
+
+def _digest(replay: Replay, given: Any) -> dict[str, Any]:
+    return replay.do(lambda: digests.digest(replay.here.book, _agent(given), replay.now))
+
+
+def _progress(replay: Replay, given: Any) -> dict[str, Any]:
+    about, agent = dict(_object(given)), _agent(given)
+    token = str(about.pop("token", ""))
+    about.pop("agent", None)
+
+    def decide() -> Any:
+        auditing.may_progress(replay.here.book, agent, token, about)
+        return [Progressed(agent, token, about)], {"token": token, **about}
+
+    return replay.do(decide, agent)
+
+
+def _cancel(replay: Replay, given: Any) -> dict[str, Any]:
+    about, agent = _object(given), _agent(given)
+    event, reason = str(about.get("event", "")), str(about.get("reason", ""))
+    return replay.do(lambda: auditing.cancel(replay.here.book, agent, event, reason, replay.now), agent)
+
+
+def _audit(replay: Replay, _: Any) -> dict[str, Any]:
+    return auditing.audit(replay.here.book, replay.now, looking.USUAL, None)
+
+
+def _outbox(replay: Replay, given: Any) -> Any:
+    if isinstance(given, dict) and "id" in given:
+        about = {name: given.get(name) for name in ("platform_id", "reason", "unknown")}
+        return replay.do(lambda: outbox.confirm(replay.here.book, "system", str(given["id"]), about))
+    return list(outbox.due(replay.here.book))
+
+
+# -- clones
+
+
+def _clone(replay: Replay, given: Any) -> dict[str, Any]:
+    name = str(given)
+    writer = (chr(ord("a") + len(replay.clones)) * 12)[:12]
+    fresh = Rehearsal(agents=replay.agents, writer=writer)
+    fresh.merge(replay.here)
+    replay.clones[name] = fresh
+    return {"clones": list(replay.clones)}
+
+
+def _merge(replay: Replay, given: Any) -> dict[str, Any]:
+    """Each of these clones learns what the others know."""
+    named = given if isinstance(given, list) else list(replay.clones)
+    unknown = [name for name in named if name not in replay.clones]
+    if unknown:
+        raise InvalidStep(f"there is no clone {str(unknown[0])[:40]!r}", path="$.merge")
+    learnt = {}
+    for name in named:
+        learnt[name] = sum(replay.clones[name].merge(replay.clones[other]) for other in named if other != name)
+    return {"learnt": learnt, "agree": len({repr(_states(replay.clones[name])) for name in named}) == 1}
+
+
+def _states(clone: Rehearsal) -> Any:
+    return clone.memory.everything()
+
+
+def _object(given: Any) -> dict[str, Any]:
+    if not isinstance(given, dict):
+        raise InvalidStep("this step takes an object")
+    return given
+
+
+def _agent(given: Any) -> str:
+    agent = given if isinstance(given, str) else _object(given).get("agent")
+    if not isinstance(agent, str) or not agent:
+        raise InvalidStep("this step names an agent", path="$.agent")
+    return agent
+
+
+STEPS: dict[str, Callable[[Replay, Any], Any]] = {
+    "agents": _agents,
+    "bind": _bind,
+    "conversation": _conversation,
+    "policy": _policy,
+    "ingest": _ingest,
+    "edit": _as("edit"),
+    "delete": _as("delete"),
+    "reaction": _as("reaction"),
+    "typing": _as("typing"),
+    "pass": _pass,
+    "until": _at,
+    "tick": _tick,
+    "connect": _connect,
+    "deliver": _deliver,
+    "acknowledge": _acknowledge,
+    "turn": _turn,
+    "inject": _inject,
+    "list": _tool("chat.list_events"),
+    "read": _tool("chat.read_thread"),
+    "send": _tool("chat.send_message"),
+    "react": _tool("chat.react"),
+    "claim": _tool("chat.claim"),
+    "defer": _tool("chat.defer"),
+    "resolve": _tool("chat.resolve"),
+    "show": _shown(explaining.show),
+    "explain": _shown(explaining.explain),
+    "pending": _asked(looking.pending),
+    "knocks": _asked(looking.knocking),
+    "digest": _digest,
+    "progress": _progress,
+    "cancel": _cancel,
+    "audit": _audit,
+    "outbox": _outbox,
+    "clone": _clone,
+    "merge": _merge,
+}
+
+
+def unlike(expected: Any, found: Any, where: str = "$") -> str | None:
+    """Where what was FOUND is not as EXPECTED: objects may have more members; None when all is as expected."""
+    if isinstance(expected, dict):
+        if not isinstance(found, dict):
+            return f"{where} is no object"
+        wrong = (unlike(value, found.get(name), f"{where}.{name}") for name, value in expected.items())
+        return next((each for each in wrong if each), None)
+    if isinstance(expected, list):
+        if not isinstance(found, list) or len(found) != len(expected):
+            return f"{where} is {str(found)[:200]}, not {str(expected)[:200]}"
+        wrong = (unlike(value, found[at], f"{where}[{at}]") for at, value in enumerate(expected))
+        return next((each for each in wrong if each), None)
+    return None if expected == found else f"{where} is {str(found)[:200]}, not {str(expected)[:200]}"

@@ -1,0 +1,688 @@
+"""What agents see of chat, and what they do about it (C2A), as a person reads it.
+
+Whatever was said elsewhere is somebody's own words, and so are the names there: each is shown on lines of its own or
+within quotation, and harmless. What is owed stands out; what may be let be does not ask for anything.
+"""
+
+from __future__ import annotations
+
+from bb.attention.tuning import Tuning
+from bb.attention.words import ACK_ONLY, MAY, MUST, MUST_NOT, PLAIN, SIGNALS
+from bb.cli import paint, text
+from bb.cli.paint import column, flowing, hanging, heading, painted, whole
+from bb.kernel import clock
+from bb.kernel.show import harmless, quoted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import Any
+
+AUTHOR, PLACE, WORD = 24, 24, 18  # columns for who says something, for where, and for a word that is then explained
+MARKS = {MUST: "!", MAY: "?", MUST_NOT: "·"}
+
+
+def of(command: str, data: Any) -> Iterable[str]:
+    """The lines that say DATA, the answer of COMMAND, as wide as the terminal allows."""
+    if command == "chat inject":  # goes into a prompt as it is: no line of it is broken
+        return injected(data)
+    return paint.laid_out(FORMS[command](data))
+
+
+# -- events, one line each
+
+
+def listed(found: dict[str, Any]) -> list[str]:
+    """What there is for an agent, newest first. What wants no answer is counted, unless its words were asked for."""
+    rows = found["events"]
+    if not rows:
+        bind, ingest = whole("`bb chat bind`"), whole("`bb chat ingest`")
+        return [f"Nothing to show. {ingest} takes in what was said elsewhere, {bind} says whom it means."]
+    shown = [each for each in rows if each["policy"] != MUST_NOT or "content" in each]
+    lines = [] if any(each["open"] for each in shown) else ["Nothing waits for you."]
+    for each, line in zip(shown, _rows(shown), strict=True):
+        lines += [line, *_said(each.get("content", []))]
+    lines += _counted([each for each in rows if each["policy"] == MUST_NOT and "content" not in each])
+    more = whole(f"--cursor {quoted(str(found['cursor']))}")
+    return [*lines, *([f"-> the same with {more} goes on"] if found["cursor"] else [])]
+
+
+def _rows(rows: Sequence[dict[str, Any]], when: Callable[[dict[str, Any]], str] | None = None) -> list[str]:
+    """One line for each event: what is to be done, since when, who, where, why, and its id."""
+    authors = min(max((paint.occupied(harmless(each["author"])) for each in rows), default=0), AUTHOR)
+    places = min(max((paint.occupied(_where(each["conversation"])) for each in rows), default=0), PLACE)
+    return [_row(each, (when or _age)(each), authors, places) for each in rows]
+
+
+def _row(each: dict[str, Any], when: str, authors: int, places: int) -> str:
+    who, where = column(flowing(each["author"]), authors), column(_where(each["conversation"]), places)
+    why = ", ".join([whole(each["reason"]), *_notes(each)])
+    line = f"{column(_mark(each), 2)} {when}  {who}  {where}  {why}  [{whole(each['eventId'])}]"
+    is_quiet = each["policy"] in (ACK_ONLY, MUST_NOT) or not each["open"]
+    return painted(line, "dim") if is_quiet else line
+
+
+def _mark(each: dict[str, Any]) -> str:
+    """What stands before an event: of what may only be acknowledged, the sign that does so."""
+    if each["policy"] == ACK_ONLY:
+        signal = SIGNALS.get(each.get("signal", ""), SIGNALS["seen"])
+        return signal.glyph
+    if each["policy"] == MUST and each["open"]:
+        return painted(MARKS[MUST], "red")
+    return MARKS[each["policy"]] if each["open"] or each["policy"] == MUST_NOT else ""
+
+
+def _age(each: dict[str, Any]) -> str:
+    return f"{paint.span(each['ageMs'] // 1000):>6}"
+
+
+def _where(conversation: dict[str, Any]) -> str:
+    """Where it was said; a thread as `--thread` takes it."""
+    thread = f"/{conversation['threadId']}" if conversation.get("threadId") else ""
+    return whole(f"{conversation['kind']} {conversation['id']}{thread}")
+
+
+def _notes(each: dict[str, Any]) -> list[str]:
+    """What is to be known of an event besides why it is there."""
+    claim, signal, linked = each.get("claim"), each.get("signal"), each.get("linked")
+    disposition = each["disposition"] if each["policy"] != MUST_NOT or each["open"] else None
+    notes = [f"about {whole(linked)}"] if linked else []
+    notes += [str(each["priority"])] if each["priority"] in ("high", "urgent") else []
+    notes += [f"claimed by {harmless(claim['owner'])}"] if claim else []
+    notes += [str(disposition)] if disposition and (disposition, bool(claim)) != ("claimed", True) else []
+    notes += [f"back in {_left(each['until'], each)}"] if each.get("until") else []
+    notes += [f"signal {harmless(str(signal))}"] if signal else []
+    notes += ["its time is over"] if each.get("stale") else []
+    notes += ["look at the thread first"] if each.get("threadCheckRequired") else []
+    notes += ["asked back"] if each.get("awaitingClarification") else []
+    notes += ["declined, though it owes an answer"] if each.get("deviation") else []
+    notes += [f"by {whole(each['supersededBy'])}"] if each.get("supersededBy") else []
+    return [*notes, *(["deleted"] if each.get("deleted") else [])]
+
+
+def _left(until: Any, each: dict[str, Any]) -> str:
+    """How long it still takes from when an answer was given."""
+    return paint.span((until - _now(each)) // 1000) if type(until) is int else "some time"
+
+
+def _now(each: dict[str, Any]) -> int:
+    """When the answer that an event stands in was given."""
+    return int(clock.parse_or(each["at"], 0) + each["ageMs"])
+
+
+def _counted(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """What wants no answer: how much there is of it, and why."""
+    if not rows:
+        return []
+    why: dict[str, int] = {}
+    for each in rows:
+        why[each["reason"]] = why.get(each["reason"], 0) + 1
+    most = sorted(why.items(), key=lambda each: -each[1])
+    reasons = ", ".join(whole(f"{count} {reason}") for reason, count in most)
+    verb = "want" if len(rows) > 1 else "wants"
+    look = whole(f"bb chat list --policy {MUST_NOT} --body")
+    return [painted(f"{MARKS[MUST_NOT]}  {len(rows)} {verb} no answer: {reasons}", "dim"), f"-> {look}"]
+
+
+def _said(parts: Any, inset: str = "    ") -> list[str]:
+    """The words of somebody, line by line, set in from what is ours."""
+    lines: list[str] = []
+    for part in parts:
+        if part.get("type") == "text":
+            lines += [flowing(line.expandtabs(4)) for line in str(part.get("text", "")).splitlines() if line.strip()]
+        else:
+            about = {name: value for name, value in part.items() if name != "type"}
+            lines.append(f"({harmless(str(part.get('type')))}: {flowing(text.short(about))})")
+    return [f"{inset}{hanging(line)}" for line in lines]
+
+
+def pending(found: dict[str, Any]) -> list[str]:
+    """What an agent owes, or has taken on, the most urgent first."""
+    if not found["events"]:
+        return [f"{found['agent']} owes nobody an answer. {whole('`bb chat list`')} shows what else there is."]
+    return _rows(found["events"], _due)
+
+
+def _due(each: dict[str, Any]) -> str:
+    if each["dueAt"] is None:
+        return f"{'':<10}"
+    left = (clock.parse_or(each["dueAt"], 0) - _now(each)) // 1000
+    return f"due {paint.span(left):<6}" if left > 0 else painted(f"{paint.span(-left):<6} late", "red")
+
+
+def knocks(found: dict[str, Any]) -> list[str]:
+    """The knocks that were not followed: nothing in them was said by anybody."""
+    if not found["knocks"]:
+        return [f"Nobody knocks at {found['agent']}. {whole('`bb chat pending`')} shows what it owes."]
+    return [*map(_knock, found["knocks"]), f"-> {whole('bb chat read EVENT')} shows what was said"]
+
+
+def _knock(each: dict[str, Any]) -> str:
+    knock = each["knock"]
+    count = f", {knock['count']} of them" if knock.get("count") else ""
+    where = whole(str(knock["where"]).replace(":", " ", 1))
+    mark = SIGNALS["seen"].glyph if knock["policy"] == ACK_ONLY else MARKS[knock["policy"]]
+    topic = f"{flowing(knock['topic'])}{count}"
+    line = f"{column(mark, 2)} {topic}, from {flowing(knock['from'])} in {where}  [{whole(each['eventId'])}]"
+    return painted(line, "dim") if knock["policy"] == ACK_ONLY else line
+
+
+# -- one event, or what was said
+
+
+def read(found: dict[str, Any]) -> list[str]:
+    """A thread, or the end of a conversation, oldest first."""
+    thread = f", thread {whole(found['thread'])}" if found["thread"] else ""
+    lines = [f"{heading(whole(found['conversation']))}{thread}"]
+    if found["truncated"]:
+        first = found["items"][0]["eventId"]
+        lines.append(f"-> the same with {whole(f'--before {quoted(first)}')} shows what was said before")
+    for each in found["items"]:
+        notes = ", edited" if each.get("version") else ""
+        who = painted(flowing(each["author"]), "cyan")
+        lines.append(f"{_moment(each['at'])}  {who}{notes}  [{whole(each['eventId'])}]")
+        lines += [f"    {painted('deleted', 'dim')}"] if each.get("tombstone") else _said(each["parts"])
+    return lines if found["items"] else [*lines, "  nothing to read there"]
+
+
+def show(found: dict[str, Any]) -> list[str]:
+    """One event, and what has become of it, step by step."""
+    deletion = ", deleted" if found.get("deleted") else f", version {found['version']}" if found["version"] > 1 else ""
+    author, ago = painted(flowing(found["author"]), "cyan"), paint.span(found["ageMs"] // 1000)
+    lines = [f"{heading(whole(found['eventId']))}  {author} in {_where(found['conversation'])}, {ago} ago{deletion}"]
+    lines += [f"  to {found['agent']}: {_decision(found)}", f"  {_state(found)}"]
+    lines += [f"  {found['state']} where it is to be posted"] if found["state"] else []
+    if not found["steps"]:
+        return [*lines, painted("  nothing was to be done about it", "dim")]
+    for each in found["steps"]:
+        about, step = _about(each.get("about", {})), harmless(each["step"])
+        lines.append(f"  {_moment(each['at'], 19)}  {f'{column(step, 10)}  {hanging(about)}' if about else step}")
+    return lines
+
+
+def _decision(found: Mapping[str, Any]) -> str:
+    return f"{found['policy']}, {found['directedness']}, {found['injection']} ({whole(str(found['reason']))})"
+
+
+def _state(found: Mapping[str, Any]) -> str:
+    """How far it has come, and what has become of it."""
+    is_open = "open" if found["open"] else "closed"
+    phase = str(found["phase"]).replace("_", " ")
+    tried = f", offered {found['attempt']} times" if found["attempt"] > 1 else ""
+    about = {"priority": "normal", "ageMs": 0, "at": "", **found}
+    return ", ".join([*dict.fromkeys([is_open, phase + tried, *_notes(about)])])
+
+
+def _about(about: Any) -> str:
+    """What a step says besides its name."""
+    if not isinstance(about, dict):
+        return flowing(text.short(about))
+    decision = about.get("decision")
+    if isinstance(decision, dict | list):
+        values = list(decision.values())[:4] if isinstance(decision, dict) else decision[:4]
+        return flowing(", ".join(map(text.short, values)))
+    told = {name: _told(name, value) for name, value in about.items() if name != "version"}
+    return flowing(", ".join(f"{harmless(name)} {value}" for name, value in told.items()))
+
+
+def _told(name: str, value: Any) -> str:
+    """VALUE in words; a moment, where its NAME says that it is one."""
+    is_moment = name == "until" and type(value) is int and clock.FIRST <= value <= clock.LAST
+    return _moment(clock.text(value)) if is_moment else text.short(value)
+
+
+POLICY = {
+    MUST: "it owes an answer",
+    MAY: "it may answer, and need not",
+    ACK_ONLY: "it may show that it has seen it, and no more",
+    MUST_NOT: "it is not to answer",
+}
+AIM = {
+    "to_me": "meant for this agent",
+    "to_my_role": "meant for a role, a thread or work of this agent",
+    "to_other": "meant for somebody else",
+    "ambient": "meant for nobody in particular",
+}
+SEEN = {
+    "immediate": "it sees this at once",
+    "buffered": "it sees this in its next turn, once the author has stopped",
+    "notify": "it hears that there is something, and asks for the words itself",
+    "tool_mailbox": "it sees this when it looks",
+    "digest": "it sees this in its next digest",
+    "silent": "it does not see this",
+}
+REASONS = {
+    "direct_message": "a private message to it",
+    "direct_mention": "it is named",
+    "thread_question": "a question to what it wrote itself",
+    "role_mention": "its role is called",
+    "thread_participation": "it writes in that thread",
+    "owned_thread": "a question in a thread it owns",
+    "owned_stream": "a question in a stream of work it owns",
+    "owned_work_changed": "something new about work it owns",
+    "assignment": "work is given to it",
+    "approval_request": "it is asked to approve",
+    "blocker": "somebody cannot go on",
+    "acknowledgement": "no more than thanks, or a receipt",
+    "addressed_to_other": "somebody else is named",
+    "agent_chatter": "an agent said it to nobody in particular",
+    "unaddressed": "nobody is named",
+    "status_broadcast": "how far things are",
+    "tool_output": "what a tool has put out",
+    "unbound": "it has no name on that platform",
+    "claimed_by_other": "another agent is responsible for it",
+    "claimed": "it is responsible for it",
+    "escalated": "whoever was asked before has not answered",
+    "edited_after_response": "edited after it was answered",
+    "reaction": "a reaction to what it said itself",
+    "loop_guard": "too many turns of agents among themselves",
+    "rate_limited": "its author says too much at a time",
+}
+
+
+KINDS = {
+    "dm": "in private",
+    "channel": "in a channel",
+    "thread": "in a thread",
+    "system": "by the system",
+    "tool": "by a tool",
+}
+
+
+def explain(found: dict[str, Any]) -> list[str]:
+    """Why an event is to an agent what it is."""
+    stands, inputs = found["now"], found["inputs"]
+    came = found["recorded"] or found
+    intent = f", {_article(inputs['intent'])}" if inputs["intent"] != PLAIN else ""
+    author = painted(flowing(inputs["author"]), "cyan")
+    where = KINDS.get(inputs["kind"], harmless(inputs["kind"]))
+    lines = [f"{heading(whole(found['eventId']))}  {author} {where}{intent}; to {found['agent']}:"]
+    lines += _explained(stands["policy"], POLICY) + _explained(stands["directedness"], AIM)
+    lines += _explained(stands["injection"], SEEN) + _explained(stands["reason"], REASONS)
+    due = f", due {_moment(found['dueAt'])}" if found["dueAt"] and found["open"] else ""
+    lines.append(f"  {_state(found | {'priority': stands['priority']})}{due}")
+    if _decision(came) != _decision(stands):
+        lines.append(f"When it came it was {_decision(came)}; claims and time have changed that since.")
+    if found["recorded"]:
+        lines.append(f"Recorded when it came: {_decision(came)}. By the rules of now: {_decision(found)}.")
+    lines += ["", heading("What went in"), *_inputs(inputs, found["rule"]["aimed"])]
+    return [*lines, *(painted(f"Warning: {flowing(each)}", "yellow") for each in found["warnings"])]
+
+
+def _article(intent: str) -> str:
+    plain = harmless(intent).replace("_", " ")
+    return f"{'an' if plain[:1] in 'aeiou' else 'a'} {plain}"
+
+
+def _explained(word: str, means: Mapping[str, str]) -> list[str]:
+    return [f"  {column(whole(word), WORD)}  {hanging(flowing(means.get(word, '')))}".rstrip()]
+
+
+def _inputs(inputs: dict[str, Any], aimed: dict[str, Any]) -> list[str]:
+    """What was looked at, as far as there was any of it, and at what it was found to be aimed."""
+    names = {
+        "mentions": "names",
+        "recipient": "recipient",
+        "declared": "sender means it",
+        "thread": "thread",
+        "stream": "stream",
+        "participants": "write in the thread",
+        "turnsOfAgents": "turns of agents",
+    }
+    about = {label: inputs.get(name) for name, label in names.items()}
+    about |= {"agents called": inputs["calls"]["agents"], "by their role": inputs["calls"]["groups"]}
+    rows = {label: value for label, value in about.items() if value}
+    rows["found to be"] = f"{aimed['directedness']}, {aimed['why']}"
+    wide = max(map(len, rows))
+    return [f"  {column(label, wide)}  {hanging(flowing(text.short(value)))}" for label, value in rows.items()]
+
+
+# -- for prompts
+
+
+def injected(found: dict[str, Any]) -> Iterator[str]:
+    """What is to enter a turn, exactly; and at the end, what is held back."""
+    if found["text"]:
+        yield from (harmless(line.expandtabs()) for line in str(found["text"]).split("\n"))
+    if held := found["held"]:
+        yield from paint.laid_out([painted(f"Held back: {_held(held)}", "dim")])
+
+
+def _held(held: Sequence[dict[str, Any]]) -> str:
+    why: dict[str, int] = {}
+    for each in held:
+        why[each["why"]] = why.get(each["why"], 0) + 1
+    counts = ", ".join(f"{count} {flowing(str(reason).replace('_', ' '))}" for reason, count in why.items())
+    times = [each["until"] for each in held if type(each["until"]) is int]
+    return counts + (f"; next at {clock.text(min(times))[11:19]}" if times else "")
+
+
+def digest(found: dict[str, Any]) -> list[str]:
+    return [hanging(flowing(line)) for line in str(found["text"]).split("\n")] if found["text"] else ["Nothing new."]
+
+
+# -- what an agent does about it
+
+
+def claim(found: dict[str, Any]) -> list[str]:
+    """Who is responsible, and for how long."""
+    subject = _subject(found["subject"])
+    if not found["granted"]:
+        return [f"Given back: {subject}"]
+    return [f"{found['owner']} is responsible for {subject} until {_moment(found['expiresAt'])}"]
+
+
+def _subject(subject: str) -> str:
+    """An event by its id; a thread as `--thread` takes it."""
+    kind, _, name = subject.partition(" ")
+    return whole("thread " + "/".join(name.rsplit(" ", 1)) if kind == "thread" else name)
+
+
+def deferred(found: dict[str, Any]) -> list[str]:
+    return [f"Put off until {_moment(found['resurfaceAt'])}; then it comes back  [{whole(found['eventId'])}]"]
+
+
+def resolved(found: dict[str, Any]) -> list[str]:
+    """What is settled now."""
+    if found["disposition"] is None:
+        return [f"Nothing was open there for you: {whole('/'.join(found['eventId'].rsplit(' ', 1)))}"]
+    also = [f"  and with it {whole(each)}" for each in found["alsoClosed"]]
+    return [f"{_outcome(found['disposition'])}  [{whole(found['eventId'])}]", *also]
+
+
+def _outcome(disposition: Any) -> str:
+    return f"Settled: {disposition}" if disposition else "Noted; it stays open"
+
+
+def progress(found: dict[str, Any]) -> list[str]:
+    total = f" of {found['total']}" if found.get("total") is not None else ""
+    note = f": {flowing(found['message'])}" if found.get("message") else ""
+    return [f"{whole(found['token'])}: {found['progress']}{total}{note}"]
+
+
+def ticked(found: dict[str, Any]) -> list[str]:
+    """What time has brought about."""
+    rows = [
+        f"{column(str(each['what']).replace('_', ' '), 12)}  {each['agent']}"
+        f"{' -> ' + harmless(each['to']) if 'to' in each else ''}  [{whole(each['eventId'])}]"
+        for each in found["due"]
+    ]
+    return rows or ["Nothing is due."]
+
+
+def cancelled(found: dict[str, Any]) -> list[str]:
+    before = "It was called back already" if found.get("already") else "Called back"
+    return [f"{before}  [{whole(found['eventId'])}]"]
+
+
+def sent(found: dict[str, Any]) -> list[str]:
+    """What became of a message, whom it reaches, and what would have been better."""
+    state = STATES.get(found["state"], harmless(str(found["state"])))
+    again = "Sent before, and not again: " if found["deduplicated"] else ""
+    done = f", {found['disposition']}" if found["disposition"] else ""
+    head = f"{again}{state[:1].lower() + state[1:] if again else state}{done}  [{whole(found['messageId'])}]"
+    warned = [painted(f"Warning: {flowing(each['message'])}  ({each['code']})", "yellow") for each in found["warnings"]]
+    return [head, *warned, *_effects(found["effects"])]
+
+
+STATES = {
+    "sent": "Sent",
+    "pending": "Waits in the outbox until it is posted",
+    "unknown": "Not known whether it was posted",
+    "failed": "Refused for good where it was to be posted",
+}
+
+
+def _effects(effects: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """What a message is to those it concerns, the one who is asked first before the others."""
+    first = sorted(effects.items(), key=lambda each: not each[1].get("defaultResponder"))
+    return [f"  {column(harmless(agent), AUTHOR)}  {_effect(each)}" for agent, each in first]
+
+
+def _effect(decision: Mapping[str, Any]) -> str:
+    first = ", is asked first" if decision.get("defaultResponder") else ""
+    return f"{decision['policy']}, {decision['injection']} ({whole(str(decision['reason']))}){first}"
+
+
+def reacted(found: dict[str, Any]) -> list[str]:
+    before = f", instead of {harmless(str(found['superseded']))}" if found.get("superseded") else ""
+    sign = f"{harmless(found['glyph'])} {harmless(found['signal'])}{before}"
+    return [f"{sign}. {_outcome(found['disposition'])}  [{whole(found['eventId'])}]"]
+
+
+# -- looking after it
+
+
+def audit(found: dict[str, Any]) -> list[str]:
+    """How often too little or too much was said, what is left lying, and the last records, newest first."""
+    counters = dict(found["counters"])
+    too_little, too_much = counters.pop("overSilence", 0), counters.pop("overTalk", 0)
+    total = counters.pop("deliveries", 0)
+    rest = ", ".join(f"{count} {harmless(name)}" for name, count in counters.items())
+    lines = [f"{total} deliveries{': ' + rest if rest else ''}; silent too long {too_little}, refused {too_much}"]
+    if "verified" in found:
+        is_sound = found["verified"]["sound"]
+        damaged = f"The ledger is damaged: run {whole('`bb doctor`')}."
+        lines.append("The chain of the ledger is sound." if is_sound else painted(damaged, "red"))
+    if found["open"]:
+        lines.append(heading("Left lying"))
+        lines += [
+            f"{painted(MARKS[MUST], 'red')} since {_moment(each['openSince'])}  {each['agent']}"
+            f"  [{whole(each['eventId'])}]"
+            for each in found["open"]
+        ]
+    if not found["records"]:
+        return [*lines, f"Nothing has been recorded; {whole('`bb chat ingest`')} takes in what was said."]
+    day = ""
+    for each in found["records"]:
+        if each["at"][:10] != day:
+            day = each["at"][:10]
+            lines.append(heading(harmless(day)))
+        lines.append(f"  {each['at'][11:19]}  {_record(each)}")
+    return lines
+
+
+def _record(each: dict[str, Any]) -> str:
+    who = flowing(str(each.get("agent") or each.get("by") or ""))
+    event = f"  [{whole(each['eventId'])}]" if each.get("eventId") else ""
+    if each["what"] == "refused":
+        about = {name: value for name, value in each.items() if name not in ("at", "what", "by", "code", "eventId")}
+        refused = painted("refused", "yellow")
+        return f"{refused}     {who}  {whole(each['code'])}  {_about(about)}".rstrip() + event
+    about = {"decision": each["decision"]} if "decision" in each else each.get("about") or {}
+    told = _weighed(about["decision"]) if "decision" in about else _about(about)
+    return f"{column(harmless(each['what']), 10)}  {who}  {told}".rstrip() + event
+
+
+def _weighed(decision: Any) -> str:
+    """What was decided, in short."""
+    _, policy, _, reason, *_ = [*(decision.values() if isinstance(decision, dict) else decision), "", "", "", ""]
+    return whole(f"{policy}: {reason}")
+
+
+# -- where it comes from and goes to
+
+
+def ingested(found: dict[str, Any]) -> list[str]:
+    """How much came in, and whom it concerns."""
+    if not found["counts"]:
+        return [f"Nothing came in. {whole('`bb chat ingest --help`')} says what it reads from its input."]
+    lines = [_counts(found["counts"])]
+    concerned = [each for each in found["events"] if each.get("decisions")]
+    for each in concerned:
+        lines.append(f"{whole(str(each['eventId']))}  {harmless(each['type'])} {harmless(each['status'])}")
+        lines += _effects(each["decisions"])
+    if not concerned and found["counts"].get("recorded"):
+        bind = whole("`bb chat bind AGENT --handle PLATFORM:ID`")
+        lines.append(f"It asks nobody anything. {bind} says who is meant by which name.")
+    return lines
+
+
+def refused(details: Mapping[str, Any]) -> list[str]:
+    """Which lines could not be understood, and what became of the others."""
+    counts = details.get("counts") or {}
+    lines = [f"line {each['line']}: [{each['code']}] {flowing(str(each['message']))}" for each in details["refused"]]
+    return [*([f"The others: {_counts(counts)}"] if counts else []), *(lines if len(lines) > 1 else [])]
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {harmless(status).replace('_', ' ')}" for status, count in counts.items())
+
+
+NAMES = {
+    "handles": "known as",
+    "roles": "in the roles",
+    "streams": "owns the streams",
+    "threads": "owns the threads",
+    "conversations": "private in",
+}
+
+
+def bound(found: dict[str, Any]) -> list[str]:
+    """Under which names agents are known, and what they own."""
+    if "bindings" not in found:
+        return _binding(found)
+    nobody = f"Nobody is registered. {whole('`bb agent register --name NAME --role ROLE`')} adds an agent."
+    return [line for each in found["bindings"] for line in _binding(each)] or [nobody]
+
+
+def _binding(each: dict[str, Any]) -> list[str]:
+    given = {name: listed for name in NAMES if (listed := each.get(name))}
+    if not given:
+        command = whole(f"`bb chat bind {each['agent']} --handle PLATFORM:ID`")
+        return [f"{heading(each['agent'])}  is known on no platform; {command}"]
+    rows = []
+    for name, listed in given.items():
+        shown = ["/".join(one.rsplit(" ", 1)) for one in listed] if name == "threads" else listed
+        rows.append(f"  {column(NAMES[name], WORD)}  {hanging(', '.join(map(whole, shown)))}")
+    return [heading(each["agent"]), *rows]
+
+
+def arranged(found: dict[str, Any]) -> list[str]:
+    """What holds in a conversation."""
+    points = [f"lives on {whole(found['platform'])}"] if found["platform"] else []
+    points += ["agents' messages are posted by a bridge"] if found["is_external"] else []
+    points += ["muted"] if found.get("is_muted") else []
+    seen = "only its members see it" if found["is_private"] else "everybody may see it"
+    named = ("members", "lead", "owner", "stream", "workspace")
+    rows = [(name, text.short(found[name])) for name in named if found.get(name)]
+    return [
+        f"{heading(whole(found['id']))}  {'; '.join([harmless(found['kind']), seen, *points])}",
+        *(f"  {column(name, 9)}  {hanging(flowing(value))}" for name, value in rows),
+    ]
+
+
+def policy(found: dict[str, Any]) -> list[str]:
+    """What was set here, the matrix, and all that is as it is everywhere."""
+    usual = _plain(Tuning().as_dict())
+    own = {name: value for name, value in found["settings"].items() if value != usual.get(name)}
+    lines = [heading("Set here"), *(_settings(own) or [painted("  nothing; all is as it comes", "dim")])]
+    if "matrix" not in found:
+        return lines
+    rest = {name: value for name, value in found["settings"].items() if name not in own}
+    rows = [
+        _cells(each["directedness"], each["policy"], each["injection"], ", ".join(each["for"]) or "anything else")
+        for each in found["matrix"]
+    ]
+    change = whole("""bb chat policy --set '{"compose_ms": 2000}'""")
+    lines += ["", heading("The matrix"), painted(_cells("it is", "answer", "seen", "for"), "dim"), *rows]
+    return [*lines, "", heading("As it comes"), *_settings(rest), f"-> {change}"]
+
+
+def _cells(*cells: str) -> str:
+    """A row of the matrix, as narrow as it can be."""
+    aimed, answer, seen, what = cells
+    return f"  {column(aimed, 10)} {column(answer, 16)} {column(seen, 12)} {hanging(what)}"
+
+
+def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()}
+
+
+def _settings(settings: Mapping[str, Any]) -> list[str]:
+    """One line for each setting; a time also as people say it."""
+    lines = []
+    for name, value in settings.items():
+        if name == "rules" and value:
+            lines += [f"  {column('rule', WORD)}  {hanging(_rule(each))}" for each in value]
+            continue
+        is_time = name.endswith("_ms") and value % clock.SECOND == 0
+        about = f"  ({paint.span(value // 1000).removesuffix(' 0h').removesuffix(' 0m')})" if is_time else ""
+        said = text.short(value) if value or isinstance(value, bool | int) else "none"
+        lines.append(f"  {column(name, WORD)}  {hanging(flowing(said))}{about}")
+    return lines
+
+
+def _rule(rule: Mapping[str, Any]) -> str:
+    match = ", ".join(f"{harmless(name)} {text.short(value)}" for name, value in rule["match"].items())
+    chosen = ", ".join(f"{harmless(name)} {text.short(value)}" for name, value in rule["set"].items())
+    return flowing(f"{match or 'everything'}: {chosen}")
+
+
+def signals(found: dict[str, Any]) -> list[str]:
+    """The signals, how they look here, and what each makes of an event."""
+    rows = [
+        f"{column(harmless(each['glyph']), 4)}{column(harmless(name), 10)}  {each['disposition'] or 'leaves it open'}"
+        for name, each in found["signals"].items()
+    ]
+    return rows + [f"    {whole(name)}  counts as {harmless(one)}" for name, one in found["own"].items()]
+
+
+def outbox(found: dict[str, Any]) -> list[str]:
+    """One thing that is to be posted; or, acknowledged, what became of it."""
+    if "type" not in found:
+        return _confirmed(found)
+    state = painted("perhaps posted, so look first", "yellow") if found["state"] == "unknown" else found["state"]
+    head = f"{harmless(str(state)) if state == found['state'] else state}  {harmless(str(found.get('agent')))}"
+    event = f"[{whole(str(found['id']))}]"
+    if found["type"] == "reaction":
+        verb = "takes back" if found.get("remove") else "reacts with"
+        sign = harmless(f"{found.get('glyph')} {found.get('signal')}")
+        return [f"{head} {verb} {sign} to {whole(str(found.get('onMessage')))}  {event}"]
+    target = found["target"]
+    thread = f"/{target['thread']}" if target["thread"] else ""
+    to = f", to {whole(target['recipient'])}" if target["recipient"] else ""
+    answers = f", answers {whole(found['inReplyTo'])}" if found["inReplyTo"] else ""
+    where = whole(f"{found['platform']} {target['conversation']}{thread}".strip())
+    return [f"{head} -> {where}{to}{answers}  {event}", *_said(found["content"])]
+
+
+def _confirmed(found: dict[str, Any]) -> list[str]:
+    if found.get("already"):
+        return [f"It was {found['state']} already  [{whole(found['id'])}]"]
+    named = f" as {whole(found['platform_id'])}" if found.get("platform_id") else ""
+    said = {"sent": f"Posted{named}", "failed": f"Will never be posted: {flowing(found.get('reason', ''))}"}
+    return [f"{said.get(found['state'], STATES['unknown'])}  [{whole(found['id'])}]"]
+
+
+def _moment(written: Any, length: int = 16) -> str:
+    """A moment without its fractions; down to the minute unless LENGTH asks for more."""
+    return whole(str(written)[:length].replace("T", " "))
+
+
+FORMS: dict[str, Callable[[Any], Iterable[str]]] = {
+    "chat list": listed,
+    "chat read": read,
+    "chat show": show,
+    "chat explain": explain,
+    "chat pending": pending,
+    "chat knocks": knocks,
+    "chat inject": injected,
+    "chat digest": digest,
+    "chat claim": claim,
+    "chat defer": deferred,
+    "chat resolve": resolved,
+    "chat progress": progress,
+    "chat tick": ticked,
+    "chat cancel": cancelled,
+    "chat send": sent,
+    "chat react": reacted,
+    "chat audit": audit,
+    "chat ingest": ingested,
+    "chat bind": bound,
+    "chat arrange": arranged,
+    "chat policy": policy,
+    "chat signals": signals,
+    "chat outbox": outbox,
+    "refused": refused,
+}
