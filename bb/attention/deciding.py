@@ -46,9 +46,9 @@ class Scene(Record):
     tuning: Tuning
     conversation: Conversation
     thread: Thread
-    asked: str = ""  # whose message this one answers: what it says it answers, else the thread's first
-    is_flooding: Callable[[], bool] = lambda: False  # whether its author has said too much lately
-    is_live: Callable[[str], bool] = lambda agent: True  # noqa: ARG005  (whether an agent can be expected to answer)
+    asked: str  # whose message this one answers: what it says it answers, else the thread's first
+    is_live: Callable[[str], bool]  # whether an agent can be expected to answer
+    is_flooding: Callable[[], bool] | None = None  # whether the author has said too much lately
 
 
 class Decided(Record):
@@ -104,7 +104,7 @@ def _calmed(decision: Decision, message: Message, scene: Scene) -> Decision:
         mode = NOTIFY if decision.mode in (IMMEDIATE, BUFFERED) else decision.mode
         policy = MAY if decision.policy == MUST else decision.policy
         return decision.but(policy=policy, mode=mode, reason=LOOP_GUARD, deadline=matrix.DEADLINES[policy])
-    if decision.mode in OFFERED and scene.is_flooding():
+    if decision.mode in OFFERED and scene.is_flooding and scene.is_flooding():
         return decision.but(mode=MAILBOX, reason=RATE_LIMITED)
     return decision
 

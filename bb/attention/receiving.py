@@ -124,8 +124,8 @@ def scene(book: Book, said: Message, now: int) -> Scene:
         book.conversation(said.conversation),
         thread,
         asked(book, said, thread),
+        lambda agent: agent in book.agents and book.agents[agent].is_live,
         is_flooding,
-        lambda agent: book.agents[agent].is_live if agent in book.agents else False,
     )
 
 

@@ -7,7 +7,7 @@ within quotation, and harmless. What is owed stands out; what may be let be does
 from __future__ import annotations
 
 from bb.attention.tuning import Tuning
-from bb.attention.words import ACK_ONLY, MAY, MUST, MUST_NOT, PLAIN, SIGNALS
+from bb.attention.words import ACK_ONLY, CLAIMED, MAY, MUST, MUST_NOT, PLAIN, SIGNALS
 from bb.cli import paint, text
 from bb.cli.paint import column, flowing, hanging, heading, painted, whole
 from bb.kernel import clock
@@ -39,12 +39,12 @@ def listed(found: dict[str, Any]) -> list[str]:
         bind, ingest = whole("`bb chat bind`"), whole("`bb chat ingest`")
         return [f"Nothing to show. {ingest} takes in what was said elsewhere, {bind} says whom it means."]
     shown = [each for each in rows if each["policy"] != MUST_NOT or "content" in each]
-    lines = [] if any(each["open"] for each in shown) else ["Nothing waits for you."]
+    lines = []
     for each, line in zip(shown, _rows(shown), strict=True):
         lines += [line, *_said(each.get("content", []))]
     lines += _counted([each for each in rows if each["policy"] == MUST_NOT and "content" not in each])
     more = whole(f"--cursor {quoted(str(found['cursor']))}")
-    return [*lines, *([f"-> the same with {more} goes on"] if found["cursor"] else [])]
+    return [*lines, *([f"-> the same with {more}"] if found["cursor"] else [])]
 
 
 def _rows(rows: Sequence[dict[str, Any]], when: Callable[[dict[str, Any]], str] | None = None) -> list[str]:
@@ -67,7 +67,7 @@ def _mark(each: dict[str, Any]) -> str:
     if each["policy"] == ACK_ONLY:
         signal = SIGNALS.get(each.get("signal", ""), SIGNALS["seen"])
         return signal.glyph
-    if each["policy"] == MUST and each["open"]:
+    if MUST in (each["policy"], each.get("originalPolicy")) and each["open"]:
         return painted(MARKS[MUST], "red")
     return MARKS[each["policy"]] if each["open"] or each["policy"] == MUST_NOT else ""
 
@@ -84,16 +84,17 @@ def _where(conversation: dict[str, Any]) -> str:
 
 def _notes(each: dict[str, Any]) -> list[str]:
     """What is to be known of an event besides why it is there."""
-    claim, signal, linked = each.get("claim"), each.get("signal"), each.get("linked")
+    claim = each.get("claim") if each.get("reason") != CLAIMED else None
+    signal, linked = each.get("signal") if each["policy"] != ACK_ONLY else None, each.get("linked")
     disposition = each["disposition"] if each["policy"] != MUST_NOT or each["open"] else None
     notes = [f"about {whole(linked)}"] if linked else []
     notes += [str(each["priority"])] if each["priority"] in ("high", "urgent") else []
     notes += [f"claimed by {harmless(claim['owner'])}"] if claim else []
-    notes += [str(disposition)] if disposition and (disposition, bool(claim)) != ("claimed", True) else []
+    notes += [str(disposition)] if disposition and not (disposition == CLAIMED and each.get("claim")) else []
     notes += [f"back in {_left(each['until'], each)}"] if each.get("until") else []
     notes += [f"signal {harmless(str(signal))}"] if signal else []
-    notes += ["its time is over"] if each.get("stale") else []
-    notes += ["look at the thread first"] if each.get("threadCheckRequired") else []
+    notes += ["its time is over"] if each.get("stale") and each["open"] else []
+    notes += ["look at the thread first"] if each.get("threadCheckRequired") and each["open"] else []
     notes += ["asked back"] if each.get("awaitingClarification") else []
     notes += ["declined, though it owes an answer"] if each.get("deviation") else []
     notes += [f"by {whole(each['supersededBy'])}"] if each.get("supersededBy") else []
@@ -147,7 +148,7 @@ def _due(each: dict[str, Any]) -> str:
     if each["dueAt"] is None:
         return f"{'':<10}"
     left = (clock.parse_or(each["dueAt"], 0) - _now(each)) // 1000
-    return f"due {paint.span(left):<6}" if left > 0 else painted(f"{paint.span(-left):<6} late", "red")
+    return f"due {paint.span(left):<6}" if left > 0 else painted(f"{paint.span(-left) + ' late':<10}", "red")
 
 
 def knocks(found: dict[str, Any]) -> list[str]:
@@ -387,11 +388,7 @@ def resolved(found: dict[str, Any]) -> list[str]:
     if found["disposition"] is None:
         return [f"Nothing was open there for you: {whole('/'.join(found['eventId'].rsplit(' ', 1)))}"]
     also = [f"  and with it {whole(each)}" for each in found["alsoClosed"]]
-    return [f"{_outcome(found['disposition'])}  [{whole(found['eventId'])}]", *also]
-
-
-def _outcome(disposition: Any) -> str:
-    return f"Settled: {disposition}" if disposition else "Noted; it stays open"
+    return [f"Settled: {found['disposition']}  [{whole(found['eventId'])}]", *also]
 
 
 def progress(found: dict[str, Any]) -> list[str]:
@@ -419,10 +416,11 @@ def sent(found: dict[str, Any]) -> list[str]:
     """What became of a message, whom it reaches, and what would have been better."""
     state = STATES.get(found["state"], harmless(str(found["state"])))
     again = "Sent before, and not again: " if found["deduplicated"] else ""
-    done = f", {found['disposition']}" if found["disposition"] else ""
+    done = f"; what it answers is {found['disposition']}" if found["disposition"] else ""
     head = f"{again}{state[:1].lower() + state[1:] if again else state}{done}  [{whole(found['messageId'])}]"
     warned = [painted(f"Warning: {flowing(each['message'])}  ({each['code']})", "yellow") for each in found["warnings"]]
-    return [head, *warned, *_effects(found["effects"])]
+    nobody = [] if found["effects"] or again else ["  nobody has to answer"]
+    return [head, *warned, *_effects(found["effects"]), *nobody]
 
 
 STATES = {
@@ -447,7 +445,7 @@ def _effect(decision: Mapping[str, Any]) -> str:
 def reacted(found: dict[str, Any]) -> list[str]:
     before = f", instead of {harmless(str(found['superseded']))}" if found.get("superseded") else ""
     sign = f"{harmless(found['glyph'])} {harmless(found['signal'])}{before}"
-    return [f"{sign}. {_outcome(found['disposition'])}  [{whole(found['eventId'])}]"]
+    return [f"{sign}; the event is {found['disposition'] or 'still open'}  [{whole(found['eventId'])}]"]
 
 
 # -- looking after it
@@ -496,8 +494,9 @@ def _record(each: dict[str, Any]) -> str:
 
 def _weighed(decision: Any) -> str:
     """What was decided, in short."""
-    _, policy, _, reason, *_ = [*(decision.values() if isinstance(decision, dict) else decision), "", "", "", ""]
-    return whole(f"{policy}: {reason}")
+    if isinstance(decision, dict):
+        return whole(f"{decision['policy']}: {decision['reason']}")
+    return whole(f"{decision[1]}: {decision[3]}") if isinstance(decision, list) and len(decision) > 3 else ""
 
 
 # -- where it comes from and goes to
@@ -657,7 +656,7 @@ def _confirmed(found: dict[str, Any]) -> list[str]:
 
 def _moment(written: Any, length: int = 16) -> str:
     """A moment without its fractions; down to the minute unless LENGTH asks for more."""
-    return whole(str(written)[:length].replace("T", " "))
+    return harmless(str(written)[:length].replace("T", " "))
 
 
 FORMS: dict[str, Callable[[Any], Iterable[str]]] = {
