@@ -75,11 +75,21 @@ def find(book: Book, event: str) -> Kept:
 
 def said_in(known: Kept, data: Mapping[str, Any]) -> Message:
     """The message as it reads now."""
-    c2a = data.get("c2a")
-    said = message.read(c2a if isinstance(c2a, dict) else {}, str(data.get("text", "")), known.event)
+    c2a, mail = data.get("c2a"), data.get("mail")
+    text = str(data.get("text", ""))
+    if isinstance(mail, dict):
+        text = f"{mail.get('subject', '')}\n\n{text}"
+    elif data.get("kind") and "title" in data:
+        text = f"{data['title']}\n\n{data.get('message', '')}".rstrip()
+    said = message.read(c2a if isinstance(c2a, dict) else _as_kept(known), text, known.event)
     if known.is_deleted:
         said = said.but(text="", parts=())
     return said.but(event=known.event, version=known.version)
+
+
+def _as_kept(known: Kept) -> dict[str, Any]:
+    """What is known of a message whose line has no word of C2A."""
+    return {name: getattr(known, name) for name in message.MEMBERS if hasattr(known, name)}
 
 
 def may_see(book: Book, agent: str, known: Kept) -> bool:

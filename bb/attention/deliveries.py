@@ -11,6 +11,7 @@ two ways on: what was acknowledged may be responded to, and what failed may be t
 from __future__ import annotations
 
 from bb.attention import decision as decisions
+from bb.attention import letters
 from bb.attention.decision import Decision
 from bb.attention.facts import Deleted, Edited, Moved, Posted
 from bb.attention.words import (
@@ -33,10 +34,12 @@ from bb.attention.words import (
     SILENT,
     SUPERSEDED,
 )
+from bb.coordination.facts import Incurred
 from bb.kernel import clock
 from bb.kernel.order import event as event_at
 from bb.kernel.order import sortable
 from bb.kernel.record import Record
+from bb.messaging.facts import Acked, Agreed, Read, Sent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,10 +48,10 @@ if TYPE_CHECKING:
 
     from bb.kernel.order import Place, State
 
-    DeliveryFact = Posted | Edited | Deleted | Moved
+    DeliveryFact = Posted | Edited | Deleted | Moved | Sent | Incurred | Read | Acked | Agreed
 
 NAME = "c2a.delivery"
-FACTS = (Posted, Edited, Deleted, Moved)
+FACTS = (Posted, Edited, Deleted, Moved, Sent, Incurred, Read, Acked, Agreed)
 
 # The steps.
 DECIDED, DELETED = "decided", "deleted"
@@ -165,6 +168,14 @@ def parts(fact: DeliveryFact, at: Place) -> Iterator[tuple[str, Any]]:
             return
         case Moved(event=event, agent=agent, to=to, about=about):
             yield name(event, agent), (to, about or {}, None)
+        case Sent():
+            yield from _decided(letters.of_mail(fact), event_at(at), 1, event_at(at))
+        case Incurred():
+            yield from _decided(letters.of_incursion(fact), event_at(at), 1, event_at(at))
+        case Read(agent=agent, message=event):
+            yield name(event, agent), (PULLED, {}, None)
+        case Acked(agent=agent, message=event) | Agreed(agent=agent, message=event):
+            yield name(event, agent), (REACTED, {"signal": "agree"}, None)
 
 
 def _decided(c2a: Mapping[str, Any], event: str, version: int, line: str) -> Iterator[tuple[str, Any]]:

@@ -41,6 +41,7 @@ MOST_NAMES = 200  # in one message; from mentions.MOST on they count as a call t
 FAR_AHEAD = clock.DAY  # a message may say that it was said so long after now, and no longer
 MESSAGE, EDIT, DELETE, REACTION, TYPING = "message", "edit", "delete", "reaction", "typing"
 NOTHING: dict[str, Any] = {}
+UNKNOWN = "unknown"
 TYPES = (MESSAGE, EDIT, DELETE, REACTION, TYPING)
 
 
@@ -224,6 +225,24 @@ def line(given: Any, now: int) -> Line:
     return Line(**common, message=_message(members, common, where, source, said_by))
 
 
+def in_order(lines: Sequence[Line]) -> list[Line]:
+    """The lines, those messages of one conversation that are counted by their platform in the order of that count."""
+    places: dict[str, list[int]] = {}
+    for place, each in enumerate(lines):
+        if each.type == MESSAGE and _counted(each) is not None:
+            places.setdefault(each.conversation, []).append(place)
+    ordered = list(lines)
+    for those in places.values():
+        counted = sorted((lines[place] for place in those), key=lambda each: _counted(each) or 0)
+        for place, each in zip(those, counted, strict=True):
+            ordered[place] = each
+    return ordered
+
+
+def _counted(each: Line) -> int | None:
+    return each.message.sequence if each.message else None
+
+
 def _message(members: Members, common: Mapping[str, Any], where: Members, source: Members, said_by: Members) -> Message:
     attention, target = members.object("attention"), members.object("target")
     parts = _parts(members)
@@ -305,12 +324,13 @@ class Delivered(Record):
 def delivered(given: Any, now: int) -> Delivered:
     """The parameters of `chat/deliver` (C2A, event envelope)."""
     members = Members(given)
+    event = members.id("eventId", is_needed=True)
+    kind = members.object("conversation", is_needed=True).one_of("kind", CONVERSATIONS)
     target, attention = members.object("target", is_needed=True), members.object("attention", is_needed=True)
     injection = members.object("injection", is_needed=True)
     reliability = members.object("reliability", is_needed=True)
     mode = injection.one_of("mode", MODES)
     is_knock = mode == NOTIFY and "content" not in members
-    event = members.id("eventId", is_needed=True)
     directedness = target.one_of("directedness", DIRECTEDNESS)
     policy = attention.one_of("policy", POLICIES)
     key = reliability.text("idempotencyKey", 2 * LONGEST_ID, is_needed=True)
@@ -318,17 +338,27 @@ def delivered(given: Any, now: int) -> Delivered:
         raise invalid("a text that is not blank is wanted", reliability.at("idempotencyKey"))
     if "content" not in members and not is_knock:
         raise invalid("missing", members.at("content"))
-    read = line(
-        {"author": {"id": "unknown"}, **members.value, **({"text": ""} if is_knock else {}), "type": MESSAGE}, now
-    )
-    message = read.message
+    message = line(_as_line(members, kind, is_knock=is_knock), now).message
     if message is None:
         raise invalid("missing", members.at("content"))
     priority = attention.one_of("priority", PRIORITIES, NORMAL)
     return Delivered(
-        message.but(event=event, recipient=target.id("recipient")),
+        message.but(event=event),
         (directedness, policy, mode, attention.id("reason") or "delivered", priority, attention.number("deadlineMs")),
         key,
         reliability.number("attempt") or 1,
         members.object("knock").value if is_knock else None,
     )
+
+
+def _as_line(members: Members, kind: str, *, is_knock: bool) -> dict[str, Any]:
+    """An envelope as a line of a surface: there it is needed who spoke and where, here it is not."""
+    given = {name: value for name, value in members.value.items() if value is not None}
+    where = members.object("conversation")
+    return {
+        "author": {"id": UNKNOWN},
+        **given,
+        "conversation": {**where.value, "id": where.id("id") or UNKNOWN, "kind": kind},
+        **({"text": ""} if is_knock else {}),
+        "type": MESSAGE,
+    }

@@ -51,6 +51,8 @@ REASONS = {
     "edited_after_response": "edited after you answered",
     "escalated": "that nobody has answered",
     "reaction": "about what you said",
+    "broadcast": "to several of you",
+    "incursion": "of somebody in what you hold",
 }
 SIZES = ((200, "short"), (2000, "a few paragraphs"), (1 << 60, "long"))
 MOST_TOPIC = 80

@@ -6,14 +6,16 @@ An entry has what one needs to know of a message without reading it, so that a l
 from __future__ import annotations
 
 from bb.attention import decision as decisions
-from bb.attention import posting
+from bb.attention import letters, posting
 from bb.attention.decision import Decision
 from bb.attention.facts import Deleted, Edited, Posted, Posting
 from bb.attention.words import CHANNEL, DIGEST, HUMAN, PLAIN
+from bb.coordination.facts import Incurred
 from bb.kernel import clock
 from bb.kernel.order import earliest, latest, sortable
 from bb.kernel.order import event as event_at
 from bb.kernel.record import Record
+from bb.messaging.facts import Sent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,8 +24,10 @@ if TYPE_CHECKING:
 
     from bb.kernel.order import Place, State
 
+    MessageFact = Posted | Edited | Deleted | Posting | Sent | Incurred
+
 NAME = "c2a.message"
-FACTS = (Posted, Edited, Deleted, Posting)
+FACTS = (Posted, Edited, Deleted, Posting, Sent, Incurred)
 EVERY, OUTBOX, SUMMED = "every", "outbox", "digest"
 # of what stands in `c2a`, what an entry keeps
 KEPT: tuple[str, ...] = (
@@ -75,20 +79,26 @@ class Kept(Record):
         return f"{self.conversation} {self.thread}"
 
 
-def keys(fact: Posted | Edited | Deleted | Posting, at: Place) -> list[str]:
+def keys(fact: MessageFact, at: Place) -> list[str]:
     """The message that FACT is about."""
-    if isinstance(fact, Posted):
-        return [fact.c2a.get("event") or event_at(at)]
+    match fact:
+        case Posted(c2a=c2a):
+            return [c2a.get("event") or event_at(at)]
+        case Sent() | Incurred():
+            return [event_at(at)]
     return [fact.event]
 
 
-def step(state: State | None, fact: Posted | Edited | Deleted | Posting, at: Place, ts: str) -> State:
+def step(state: State | None, fact: MessageFact, at: Place, ts: str) -> State:
     """STATE after one more fact."""
     after = dict(state or {})
     match fact:
         case Posted(c2a=c2a):
-            said = {name: c2a[name] for name in KEPT if name in c2a}
-            earliest(after, "said", at, {**said, "for": list(c2a.get("for") or ()), "ts": ts})
+            earliest(after, "said", at, _head(c2a, ts))
+        case Sent():
+            earliest(after, "said", at, _head(letters.of_mail(fact), ts))
+        case Incurred():
+            earliest(after, "said", at, _head(letters.of_incursion(fact), ts))
         case Edited(version=version, c2a=c2a):
             held = after.get("edit")
             if held is None or (held[3], *held[:3]) < (version, *at):
@@ -99,6 +109,10 @@ def step(state: State | None, fact: Posted | Edited | Deleted | Posting, at: Pla
             if now in posting.STATES:
                 latest(after, "posting", at, [now, about or {}])
     return after
+
+
+def _head(c2a: Mapping[str, Any], ts: str) -> dict[str, Any]:
+    return {name: c2a[name] for name in KEPT if name in c2a} | {"for": list(c2a.get("for") or ()), "ts": ts}
 
 
 def terms(name: str, state: State) -> list[tuple[str, str]]:  # noqa: ARG001

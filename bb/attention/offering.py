@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bb.attention.book import Book
+    from bb.attention.deliveries import Delivery
     from bb.attention.facts import AttentionFact
     from bb.attention.messages import Kept
     from bb.attention.standing import Standing
@@ -91,20 +92,21 @@ class Session(Record):
     can_interrupt: bool = False
     last_interrupt: int = 0
     has_ack: bool = False  # whether it says that something has arrived; else what is handed over has
+    again: frozenset[str] = frozenset()  # what it is to be offered once more, however often and how long ago it was
 
 
 def offers(book: Book, agent: str, now: int, session: Session = Session()) -> tuple[list[Offer], list[Held]]:  # noqa: B008
     """What is to be offered to AGENT now, and what still waits."""
-    waiting = [each for each in _waiting(book, agent, now) if _wants(each, now, session)]
+    wanted = [each for each in waiting(book, agent, now) if _wants(each, now, session)]
     found: list[Offer] = []
     held: list[Held] = []
-    _offer_at_once([each for each in waiting if _shape(each) == IMMEDIATE], now, session, found, held)
-    _offer_buffered(book, [each for each in waiting if _shape(each) == BUFFERED], now, session, found, held)
-    _offer_knocks([each for each in waiting if _shape(each) == NOTIFY], agent, book, now, found, held)
+    _offer_at_once([each for each in wanted if _shape(each) == IMMEDIATE], now, session, found, held)
+    _offer_buffered(book, [each for each in wanted if _shape(each) == BUFFERED], now, session, found, held)
+    _offer_knocks([each for each in wanted if _shape(each) == NOTIFY], agent, book, now, found, held)
     return sorted(found, key=lambda offer: offer.last.standing.delivery.place), held
 
 
-def _waiting(book: Book, agent: str, now: int) -> Iterable[Waiting]:
+def waiting(book: Book, agent: str, now: int) -> Iterable[Waiting]:
     """What is open for AGENT, as far as it may see it at this moment."""
     for found in book.open_for(agent):
         known = book.message(found.event)
@@ -124,10 +126,12 @@ def _wants(waiting: Waiting, now: int, session: Session) -> bool:
     shape = KNOCK if waiting.standing.decision.mode == NOTIFY else CONTENT
     if waiting.standing.decision.mode not in (IMMEDIATE, BUFFERED, NOTIFY):
         return False
+    if found.event in session.again:
+        return True
     if found.disposition == DEFERRED or found.turn == deliveries.STARTED:
         return False
     if found.attempt == 0 or found.offered_at is None:
-        return True
+        return found.pulled_at is None  # who has read it already needs not be shown it
     if shape == CONTENT and found.offered_as == KNOCK and found.reminded_at is None:
         return True  # it was claimed meanwhile
     if found.reminded_at is not None and found.reminded_at > found.offered_at:
@@ -188,7 +192,7 @@ def _groups(book: Book, waiting: list[Waiting]) -> Iterable[tuple[list[Waiting],
         found = each.standing.delivery
         key = (found.window, found.author)
         group = open_groups.get(key)
-        is_alone = found.is_whole or found.attempt > 0 or each.standing.holder == found.agent
+        is_alone = _is_whole(found) or found.attempt > 0 or each.standing.holder == found.agent
         spoke_before = speaking.get(found.window, found.author)
         if spoke_before != found.author and (closed := open_groups.pop((found.window, spoke_before), None)):
             yield closed, True
@@ -206,10 +210,15 @@ def _groups(book: Book, waiting: list[Waiting]) -> Iterable[tuple[list[Waiting],
         yield group, False
 
 
+def _is_whole(found: Delivery) -> bool:
+    """Whether a message is no piece of one: agents, and people on some platforms, send whole messages."""
+    return found.is_whole or found.author_kind == AGENT or found.platform in ("", *AT_ONCE)
+
+
 def _due(book: Book, group: list[Waiting]) -> int:
     """When a group is whole: some time after its last piece, or after typing has stopped, and soon enough anyway."""
     first, last = group[0].standing.delivery, group[-1].standing.delivery
-    if last.author_kind == AGENT or last.platform in ("", *AT_ONCE):
+    if _is_whole(last):
         return 0
     is_typing, since = asides.typing(book.states.state(asides.NAME, f"{asides.TYPES}{last.window} {last.author}"))
     at_most = first.arrived + book.tuning.merge_ms
@@ -269,5 +278,6 @@ def offered(agent: str, made: Iterable[Offer], *, is_taken: bool) -> list[Attent
             about["merged_from"] = older
         facts.append(Moved("system", offer.event, agent, deliveries.OFFERED, about))
         if is_taken:
-            facts.append(Moved(agent, offer.event, agent, deliveries.ACCEPTED))
+            taken = [*older, offer.event] if offer.shape == KNOCK else [offer.event]
+            facts += [Moved(agent, event, agent, deliveries.ACCEPTED) for event in taken]
     return facts

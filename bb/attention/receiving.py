@@ -22,6 +22,7 @@ from bb.attention.words import (
     ASSIGNMENT,
     BUFFERED,
     FINAL,
+    IMMEDIATE,
     MAILBOX,
     MAY,
     MUST,
@@ -162,11 +163,8 @@ def _posted(book: Book, said: Message, by: str, decided: Decided, text: str | No
 
 
 def _to(decided: Decided) -> tuple[str, ...]:
-    """In whose inboxes of CCCS it stands: of whom it is aimed at, else of those whose role it calls, else of nobody."""
-    for policy in (MUST, MAY):
-        if found := tuple(agent for agent, each in decided.each.items() if each.policy == policy):
-            return found
-    return tuple(decided.each) or NOBODY
+    """In whose inboxes of CCCS it stands: of those who are to see all of it. Who is only knocked at finds it here."""
+    return tuple(agent for agent, each in decided.each.items() if each.mode in (IMMEDIATE, BUFFERED)) or NOBODY
 
 
 def written(decided: Decided) -> dict[str, Any]:

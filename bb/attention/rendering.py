@@ -36,6 +36,7 @@ HEADERS = (
 )  # fmt: skip
 FORGED = tuple(each.casefold() for each in (EVENT, KNOCK, RULES, "C2A DIGEST", MESSAGE, "END OF MESSAGE"))
 LONGEST_VALUE = 120
+MOST_BODY = 8000  # characters of one message in a turn
 PLAIN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@#+,%~=!* "
 INVISIBLE = frozenset("\u200b\u200c\u200d\u2060\ufeff\u00ad\u180e\u034f")
 SET_OFF = "| "
@@ -69,7 +70,7 @@ def event(
     ]
     head = [EVENT, *(f"{name}: {value(text)}" for name, text in rows)]
     before = [line for each, who in context for line in _quoted(each, who)]
-    body = "\n".join(line for each in said for line in _body(each))
+    body = _cut("\n".join(line for each in said for line in _body(each)))
     lines = [*head, "", *before, MESSAGE, *set_off(body)]
     return "\n".join([*lines, *([f"END OF MESSAGE {boundary}"] if boundary else [])])
 
@@ -100,6 +101,12 @@ def _body(said: Message) -> Iterable[str]:
         else:
             shown = ", ".join(f"{name} {value(str(each))}" for name, each in part.items() if name != "type")
             yield f"[{value(str(part.get('type')))}: {shown}]"
+
+
+def _cut(body: str) -> str:
+    """BODY, as much of it as belongs into a turn."""
+    more = len(body) - MOST_BODY
+    return body if more <= 0 else f"{body[:MOST_BODY]}\n[{more} more characters: chat.read_thread shows them]"
 
 
 def _quoted(said: Message, who: str) -> Iterable[str]:

@@ -12,6 +12,7 @@ import functools
 from bb.attention import (
     arranging,
     auditing,
+    delivering,
     deliveries,
     digests,
     envelopes,
@@ -152,12 +153,19 @@ def _policy(replay: Replay, given: Any) -> dict[str, Any]:
 
 
 def _ingest(replay: Replay, given: Any) -> Any:
+    lines = [envelopes.line(each, replay.now) for each in (given if isinstance(given, list) else [given])]
     answers = []
-    for each in given if isinstance(given, list) else [given]:
-        line = envelopes.line(each, replay.now)
+    for line in envelopes.in_order(lines):
         decide = functools.partial(receiving.receive, replay.here.book, line, "svc:replay", replay.now)
         answers.append(replay.do(decide))
     return answers if isinstance(given, list) else answers[0]
+
+
+def _receive(replay: Replay, given: Any) -> dict[str, Any]:
+    """What another host delivers to an agent here."""
+    agent, about = _agent(given), _object(given)
+    book, now = replay.here.book, replay.now
+    return replay.do(lambda: delivering.received(book, agent, about.get("envelope"), "svc:replay", now))
 
 
 def _as(kind: str) -> Callable[[Replay, Any], Any]:
@@ -354,6 +362,7 @@ STEPS: dict[str, Callable[[Replay, Any], Any]] = {
     "delete": _as("delete"),
     "reaction": _as("reaction"),
     "typing": _as("typing"),
+    "receive": _receive,
     "pass": _pass,
     "until": _at,
     "tick": _tick,

@@ -6,38 +6,73 @@ from bb.attention import deliveries, knocks, rendering
 from bb.attention.cases import may_see, must_be_here, said_in
 from bb.attention.messages import NAME as MESSAGES
 from bb.attention.messages import kept as message_kept
-from bb.attention.offering import KNOCK, Session, offered, offers
-from bb.attention.words import DIRECT_MENTION, THREAD_QUESTION
+from bb.attention.offering import CONTENT, KNOCK, Offer, Session, offered, offers, waiting
+from bb.attention.words import DIRECT_MENTION, NOTIFY, OFFERED, THREAD_QUESTION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
     from typing import Any
 
     from bb.attention.book import Book
     from bb.attention.facts import AttentionFact
     from bb.attention.message import Message
-    from bb.attention.offering import Offer
 
     Answer = tuple[list[AttentionFact], dict[str, Any]]
 
 WITH_CONTEXT = (DIRECT_MENTION, THREAD_QUESTION)
 MOST_CONTEXT, CONTEXT_BYTES = 6, 4096
+MOST_BLOCKS = 20  # in one turn; what is more waits for the next
+RULES = "rules"
 
 
-def injected(book: Book, agent: str, now: int, seed: str) -> Answer:
-    """What AGENT is to see in its next turn; handed over, it counts as delivered. With no SEED it has no boundaries."""
+def injected(
+    book: Book, agent: str, now: int, seed: str, *, told: Collection[str] | None = None, most: int = MOST_BLOCKS
+) -> Answer:
+    """What AGENT is to see in its next turn; handed over, it counts as delivered. With no SEED it has no boundaries.
+
+    Where it is TOLD what this session has been given before, what other sessions were given and is still open is given
+    to this one too: its model has not seen it.
+    """
     must_be_here(book, agent)
     made, held = offers(book, agent, now, Session())
-    blocks = [block(book, agent, offer, f"{seed} {offer.event}" if seed else "") for offer in made]
-    rules = rendering.STANDING_RULES if made and not _has_been_told(book, agent) else None
+    again = _again(book, agent, now, made, told) if told is not None else []
+    fresh = [offer for offer in made if told is None or name_of(offer) not in told]
+    shown = [*again, *fresh][:most]
+    blocks = [block(book, agent, offer, f"{seed} {offer.event}" if seed else "") for offer in shown]
+    knows_rules = _has_been_told(book, agent) if told is None else RULES in told
+    rules = rendering.STANDING_RULES if shown and not knows_rules else None
     texts = [*([rules] if rules else []), *(each["text"] for each in blocks)]
-    return offered(agent, made, is_taken=True), {
+    return offered(agent, [offer for offer in shown if offer not in again], is_taken=True), {
         "agent": agent,
         "rules": rules,
         "blocks": blocks,
         "held": [{"eventId": each.event, "why": each.why, "until": each.until} for each in held],
+        "more": len(again) + len(fresh) - len(shown),
         "text": "\n\n".join(texts),
+        **({"told": [RULES, *map(name_of, shown)]} if told is not None else {}),
     }
+
+
+def name_of(offer: Offer) -> str:
+    """By what a session remembers that it was given this."""
+    reminded = offer.last.standing.delivery.reminded_at
+    return f"{offer.event} {offer.shape}{'' if reminded is None else f' {reminded}'}"
+
+
+def _again(book: Book, agent: str, now: int, made: Sequence[Offer], told: Collection[str]) -> list[Offer]:
+    """What another session was given, and is open still."""
+    fresh = {each.event for offer in made for each in offer.items}
+    found = []
+    for each in waiting(book, agent, now):
+        delivery = each.standing.delivery
+        is_open = delivery.attempt > 0 and delivery.disposition is None and delivery.pulled_at is None
+        if is_open and each.event not in fresh and each.standing.decision.mode in OFFERED:
+            shape = KNOCK if each.standing.decision.mode == NOTIFY else CONTENT
+            offer = Offer((each,), shape, delivery.attempt, each.standing.decision.policy)
+            if name_of(offer) not in told:
+                found.append(offer)
+    return found
 
 
 def _has_been_told(book: Book, agent: str) -> bool:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 AUTHOR, PLACE, WORD = 24, 24, 18  # columns for who says something, for where, and for a word that is then explained
 MARKS = {MUST: "!", MAY: "?", MUST_NOT: "·"}
+DONE = "-"  # what stands before an event that is settled
 
 
 def of(command: str, data: Any) -> Iterable[str]:
@@ -69,7 +70,7 @@ def _mark(each: dict[str, Any]) -> str:
         return signal.glyph
     if MUST in (each["policy"], each.get("originalPolicy")) and each["open"]:
         return painted(MARKS[MUST], "red")
-    return MARKS[each["policy"]] if each["open"] or each["policy"] == MUST_NOT else ""
+    return MARKS[each["policy"]] if each["open"] or each["policy"] == MUST_NOT else DONE
 
 
 def _age(each: dict[str, Any]) -> str:
@@ -96,7 +97,7 @@ def _notes(each: dict[str, Any]) -> list[str]:
     notes += ["its time is over"] if each.get("stale") and each["open"] else []
     notes += ["look at the thread first"] if each.get("threadCheckRequired") and each["open"] else []
     notes += ["asked back"] if each.get("awaitingClarification") else []
-    notes += ["declined, though it owes an answer"] if each.get("deviation") else []
+    notes += ["though an answer is owed"] if each.get("deviation") else []
     notes += [f"by {whole(each['supersededBy'])}"] if each.get("supersededBy") else []
     return [*notes, *(["deleted"] if each.get("deleted") else [])]
 
@@ -191,8 +192,8 @@ def show(found: dict[str, Any]) -> list[str]:
     deletion = ", deleted" if found.get("deleted") else f", version {found['version']}" if found["version"] > 1 else ""
     author, ago = painted(flowing(found["author"]), "cyan"), paint.span(found["ageMs"] // 1000)
     lines = [f"{heading(whole(found['eventId']))}  {author} in {_where(found['conversation'])}, {ago} ago{deletion}"]
-    lines += [f"  to {found['agent']}: {_decision(found)}", f"  {_state(found)}"]
-    lines += [f"  {found['state']} where it is to be posted"] if found["state"] else []
+    posting = f", {harmless(found['state'])}" if found["state"] else ""
+    lines += [f"  to {found['agent']}: {_decision(found)}", f"  {_state(found)}{posting}"]
     if not found["steps"]:
         return [*lines, painted("  nothing was to be done about it", "dim")]
     for each in found["steps"]:
@@ -247,7 +248,7 @@ AIM = {
 SEEN = {
     "immediate": "it sees this at once",
     "buffered": "it sees this in its next turn, once the author has stopped",
-    "notify": "it hears that there is something, and asks for the words itself",
+    "notify": "it hears of it, and asks for the words itself",
     "tool_mailbox": "it sees this when it looks",
     "digest": "it sees this in its next digest",
     "silent": "it does not see this",
@@ -306,7 +307,12 @@ def explain(found: dict[str, Any]) -> list[str]:
         lines.append(f"When it came it was {_decision(came)}; claims and time have changed that since.")
     if found["recorded"]:
         lines.append(f"Recorded when it came: {_decision(came)}. By the rules of now: {_decision(found)}.")
-    lines += ["", heading("What went in"), *_inputs(inputs, found["rule"]["aimed"])]
+    aimed = found["rule"]["aimed"]  # of a reaction, say, it is not what was decided by
+    lines += [
+        "",
+        heading("What went in"),
+        *_inputs(inputs, aimed if aimed["directedness"] == found["directedness"] else {}),
+    ]
     return [*lines, *(painted(f"Warning: {flowing(each)}", "yellow") for each in found["warnings"])]
 
 
@@ -333,9 +339,10 @@ def _inputs(inputs: dict[str, Any], aimed: dict[str, Any]) -> list[str]:
     about = {label: inputs.get(name) for name, label in names.items()}
     about |= {"agents called": inputs["calls"]["agents"], "by their role": inputs["calls"]["groups"]}
     rows = {label: value for label, value in about.items() if value}
-    rows["found to be"] = f"{aimed['directedness']}, {aimed['why']}"
-    wide = max(map(len, rows))
-    return [f"  {column(label, wide)}  {hanging(flowing(text.short(value)))}" for label, value in rows.items()]
+    rows |= {"found to be": f"{aimed['directedness']}, {aimed['why']}"} if aimed else {}
+    wide = max(map(len, rows), default=0)
+    told = [f"  {column(label, wide)}  {hanging(flowing(text.short(value)))}" for label, value in rows.items()]
+    return told or [painted("  nothing but that", "dim")]
 
 
 # -- for prompts
@@ -419,7 +426,7 @@ def sent(found: dict[str, Any]) -> list[str]:
     done = f"; what it answers is {found['disposition']}" if found["disposition"] else ""
     head = f"{again}{state[:1].lower() + state[1:] if again else state}{done}  [{whole(found['messageId'])}]"
     warned = [painted(f"Warning: {flowing(each['message'])}  ({each['code']})", "yellow") for each in found["warnings"]]
-    nobody = [] if found["effects"] or again else ["  nobody has to answer"]
+    nobody = [] if found["effects"] or again else ["  no agent is asked anything"]
     return [head, *warned, *_effects(found["effects"]), *nobody]
 
 
@@ -631,14 +638,13 @@ def outbox(found: dict[str, Any]) -> list[str]:
     """One thing that is to be posted; or, acknowledged, what became of it."""
     if "type" not in found:
         return _confirmed(found)
-    state = painted("perhaps posted, so look first", "yellow") if found["state"] == "unknown" else found["state"]
-    head = f"{harmless(str(state)) if state == found['state'] else state}  {harmless(str(found.get('agent')))}"
-    event = f"[{whole(str(found['id']))}]"
-    if found["type"] == "reaction":
+    is_unknown = found["state"] == "unknown"
+    state = painted("perhaps posted, so look first", "yellow") if is_unknown else harmless(str(found["state"]))
+    head, event = f"{state}  {harmless(str(found.get('agent')))}", f"[{whole(str(found['id']))}]"
+    if found["type"] != "message" or not isinstance(target := found.get("target"), dict):
         verb = "takes back" if found.get("remove") else "reacts with"
         sign = harmless(f"{found.get('glyph')} {found.get('signal')}")
         return [f"{head} {verb} {sign} to {whole(str(found.get('onMessage')))}  {event}"]
-    target = found["target"]
     thread = f"/{target['thread']}" if target["thread"] else ""
     to = f", to {whole(target['recipient'])}" if target["recipient"] else ""
     answers = f", answers {whole(found['inReplyTo'])}" if found["inReplyTo"] else ""
@@ -649,7 +655,7 @@ def outbox(found: dict[str, Any]) -> list[str]:
 def _confirmed(found: dict[str, Any]) -> list[str]:
     if found.get("already"):
         return [f"It was {found['state']} already  [{whole(found['id'])}]"]
-    named = f" as {whole(found['platform_id'])}" if found.get("platform_id") else ""
+    named = f" as {whole(str(found['platform_id']))}" if found.get("platform_id") else ""
     said = {"sent": f"Posted{named}", "failed": f"Will never be posted: {flowing(found.get('reason', ''))}"}
     return [f"{said.get(found['state'], STATES['unknown'])}  [{whole(found['id'])}]"]
 

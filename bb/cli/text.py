@@ -71,6 +71,8 @@ def findings(error: BbError) -> Iterable[str]:
         from bb.cli import attention_screens  # noqa: PLC0415  (a line that was taken in is hardly ever odd)
 
         return attention_screens.of("refused", error.details)
+    if error.code == "CONFIRM_REQUIRED":
+        return [f"-> once the person agrees, the same with --confirm {harmless(str(error.details['confirm']))}"]
     if error.code == "PATH_HELD":
         from bb.cli import guards  # noqa: PLC0415
 

@@ -175,7 +175,11 @@ def _context(
     )
 
 
-def _read_notice(data: dict[str, Any], by: str) -> Incurred | Resumed | None:
+def _read_notice(data: dict[str, Any], by: str) -> Incurred | Resumed | Posted | None:
+    if "c2a" in data:
+        return Posted(by, data["c2a"]) if type(data["c2a"]) is dict else None
+    if not ids.is_principal(by):
+        return None
     context = data["context"]
     payload = context["payload"]
     if data["kind"] == "incursion":

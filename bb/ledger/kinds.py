@@ -146,10 +146,10 @@ FORMED: dict[type[Fact], str] = {
 MARKS = {
     b"chat.message": (b'"mail":{', b'"c2a":{'),
     b"chat.reaction": (b'"signal":"',),
-    b"system.notify": (b'"context":{',),
+    b"system.notify": (b'"context":{', b'"c2a":{'),
 }
 
-FORMED_BY_ANYBODY = (FORMED[ContextChanged], FORMED[Posted])
+FORMED_BY_ANYBODY = (FORMED[ContextChanged], FORMED[Posted], FORMED[Incurred])
 BY_FACT = {fact: (kind, members) for fact, kind, members in WRITTEN}
 
 ATTENTION = (messages, deliveries, claims, threads, conversations, asides)

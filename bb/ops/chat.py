@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bb.attention import letters
 from bb.attention.words import DIRECTEDNESS, INTENTS, PRIORITIES, VISIBILITIES
 from bb.groups.facts import ACTIVE, IDLE, StateSet
 from bb.kernel import ids
@@ -364,6 +365,10 @@ def _sent(group: GroupDesk, by: Any, to: Any, path: Any, said: dict[str, Any]) -
     data = chat.compose(by=who, to=resolved, members=members, **said)
     for attachment in data.get("attachments", ()):
         stored_blobs.must_be_there(group.store.path, attachment)
+    answered = _event_of(group, data.get("reply_to"))
+    c2a = letters.of_chat(who, resolved, members, data, conversation=group.id, answered=answered)
+    if c2a:
+        data["c2a"] = c2a
     scope = group.scope_of(path)
     key = _key(data.get("client_id"))
 
@@ -374,6 +379,15 @@ def _sent(group: GroupDesk, by: Any, to: Any, path: Any, said: dict[str, Any]) -
 
     events = group.record(facts, who, key=key, window=WINDOW if key else None)
     return next(event for event in events if event["kind"] == chat.MESSAGE)
+
+
+def _event_of(group: GroupDesk, reply_to: Any) -> str:
+    """What C2A calls the message that is answered."""
+    if not reply_to:
+        return ""
+    found = group.event(reply_to)
+    c2a = found.data.get("c2a") if found else None
+    return str(c2a.get("event") or reply_to) if isinstance(c2a, dict) else str(reply_to)
 
 
 def _key(client_id: str | None) -> str | None:

@@ -5,6 +5,7 @@ An acknowledgement and a reaction are one's own. They wake nobody.
 
 from __future__ import annotations
 
+from bb.attention import letters
 from bb.attention.words import SIGNALS
 from bb.kernel.errors import Usage
 from bb.ledger.talk import ACK
@@ -133,6 +134,8 @@ def system_notify(
         context=context,
         related_event_id=related_event_id,
     )
+    if c2a := letters.of_notice(data, who, group.id):
+        data["c2a"] = c2a
     (event,) = group.record([Said(notify.NOTIFY, data, group.scope_of(None))], who)
     return {"event": event}
 

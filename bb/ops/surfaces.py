@@ -20,12 +20,15 @@ from bb.ops.params import AgentId, GroupId, Json, Name, Number, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Any
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any, TypeVar
 
     from bb.attention.facts import AttentionFact
+    from bb.attention.message import Message
     from bb.ledger.index import Index
     from bb.ops.desk import Desk
+
+    T = TypeVar("T")
 
 AT_ONCE = 4000  # lines that reach the disk together
 LONGEST_LINE = 1 << 20
@@ -179,6 +182,7 @@ def ingest(
     at = Attending(desk, desk.principal(), group_id)
     how = {"format": format, "headers": headers, "secret_env": secret_env}
     took = _Taken(at)
+    take = took.take_envelopes if format == ENVELOPE else took.take
     source = _given(lines, desk) if format in (NATIVE, ENVELOPE) and not secret_env else None
     if source is None:
         from bb.ops import payloads  # noqa: PLC0415  (what platforms send, and how they sign it)
@@ -186,7 +190,7 @@ def ingest(
         source = payloads.lines(desk, lines, how)
     count = 0
     while chunk := list(islice(source, AT_ONCE)):
-        took.take(chunk, is_envelope=format == ENVELOPE)
+        take(chunk)
         count += len(chunk)
         if desk.progress:
             desk.progress(count, 0, "lines")
@@ -213,16 +217,13 @@ class _Taken:
         self.told: list[dict[str, Any]] = []
         self.refused: list[dict[str, Any]] = []
 
-    def take(self, raw: Iterable[Any], *, is_envelope: bool) -> None:
+    def take(self, raw: Iterable[Any]) -> None:
+        """Take in lines of a surface."""
         now = self._at.desk.now()
-        read = [(number, each) for number, line in enumerate(raw, self._count + 1) for each in self._read(number, line)]
-        self._count += len(read) or 1
-        lines = _in_order([each for _, each in read]) if not is_envelope else [each for _, each in read]
+        lines = envelopes.in_order([line for _, line in self._read(raw, lambda each: envelopes.line(each, now))])
 
         def decide(index: Index) -> list[AttentionFact]:
-            store, stale_after = self._at.store, self._at.desk.stale_after
-            below = attention.book(store, index, now, stale_after)
-            over = Rehearsal(index, below.agents, lambda name: attention.data_of(store, name), "~")
+            over = self._over(index, now)
             over.memory.fetch(messages.NAME, [line.event for line in lines], index.states_of)
             windows = [line.message.window for line in lines if line.message]
             over.memory.fetch(threads.NAME, windows, index.states_of)
@@ -235,16 +236,60 @@ class _Taken:
             self._note(answers)
             return [fact for _, _, fact in over.lines]
 
-        if lines:
+        self._record(decide, now, is_empty=not lines)
+
+    def take_envelopes(self, raw: Iterable[Any]) -> None:
+        """Take in what another host has delivered: what it has decided counts."""
+        from bb.attention import delivering  # noqa: PLC0415  (whoever has a host besides bb)
+
+        now = self._at.desk.now()
+        given = list(self._read(raw, _parameters))
+
+        def decide(index: Index) -> list[AttentionFact]:
+            over = self._over(index, now)
+            for number, each in given:
+                try:
+                    agent = self._addressee(over, envelopes.delivered(each, now).message)
+                    facts, answer = delivering.received(over.book, agent, each, BRIDGE, now)
+                except BbError as refusal:
+                    self._refuse(number, refusal)
+                    continue
+                over.record(facts, now)
+                self._note([{"eventId": each["eventId"], "type": envelopes.MESSAGE, "agent": agent, **answer}])
+            return [fact for _, _, fact in over.lines]
+
+        self._record(decide, now, is_empty=not given)
+
+    def _addressee(self, over: Rehearsal, said: Message) -> str:
+        """For whom it is: whom it names, by whatever name, or else the agent that works here."""
+        agent = over.book.directory.agent(said.recipient, said.platform) or self._at.desk.env.get("BB_AGENT")
+        if not agent or agent not in over.agents:
+            raise envelopes.invalid("nobody here is called so, and BB_AGENT is not set", "/target/recipient")
+        return agent
+
+    def _over(self, index: Index, now: int) -> Rehearsal:
+        """What is known, and what is taken in on top of it: each line is decided about knowing those before."""
+        store = self._at.store
+        below = attention.book(store, index, now, self._at.desk.stale_after)
+        return Rehearsal(index, below.agents, lambda name: attention.data_of(store, name), "~")
+
+    def _record(self, decide: Callable[[Index], list[AttentionFact]], now: int, *, is_empty: bool) -> None:
+        if not is_empty:
             who = self._at.agent if self._at.desk.env.get("BB_AGENT") else "user"
             self._at.store.record(decide, by=who, now=now, author=lambda fact: str(getattr(fact, "by", who)))
 
-    def _read(self, number: int, raw: Any) -> Iterator[Any]:
-        try:
-            yield envelopes.line(_object(raw), self._at.desk.now())
-        except BbError as refusal:
-            told = {"line": number, "code": refusal.code, "message": refusal.message, **refusal.details}
-            self.refused.append(told)
+    def _read(self, raw: Iterable[Any], read: Callable[[Any], T]) -> Iterator[tuple[int, T]]:
+        """What can be understood, each with the number of its line."""
+        for line in raw:
+            self._count += 1
+            try:
+                yield self._count, read(_object(line))
+            except BbError as refusal:
+                self._refuse(self._count, refusal)
+
+    def _refuse(self, number: int, refusal: BbError) -> None:
+        told = {"line": number, "code": refusal.code, "message": refusal.message, **refusal.details}
+        self.refused.append(told)
 
     def _note(self, answers: list[dict[str, Any]]) -> None:
         for answer in answers:
@@ -282,19 +327,10 @@ def _object(raw: Any) -> Any:
         raise NotALine("the line is no JSON") from None
 
 
-def _in_order(lines: list[Any]) -> list[Any]:
-    """The lines, those messages of one conversation that are counted by their platform in the order of that count."""
-    places: dict[str, list[int]] = {}
-    for place, line in enumerate(lines):
-        if line.message is not None and line.type == "message" and line.message.sequence is not None:
-            places.setdefault(line.conversation, []).append(place)
-    ordered = list(lines)
-    for those in places.values():
-        for place, line in zip(
-            those, sorted((lines[p] for p in those), key=lambda each: each.message.sequence), strict=True
-        ):
-            ordered[place] = line
-    return ordered
+def _parameters(given: Any) -> Any:
+    """What is delivered, of the whole request or by itself."""
+    is_request = isinstance(given, dict) and given.get("method") == "chat/deliver"
+    return given.get("params") if is_request else given
 
 
 @op(

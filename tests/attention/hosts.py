@@ -171,8 +171,8 @@ class CommandLine(Host):
         self.agents: list[str] = []
         self._run("init")
 
-    def _run(self, *words: str, stdin: str | None = None) -> Any:
-        done: Ran = self.repo.json(*words, stdin=stdin, BB_NOW=clock.text(self.now))
+    def _run(self, *words: str, stdin: str | None = None, **settings: str) -> Any:
+        done: Ran = self.repo.json(*words, stdin=stdin, BB_NOW=clock.text(self.now), **settings)
         found = done.envelope
         if not found["ok"]:
             raise Refused(found["error"] | {"status": done.status})
@@ -243,6 +243,11 @@ class CommandLine(Host):
 
     def _typing(self, given: Any) -> Any:
         return self._ingest(given | {"type": "typing"})
+
+    def _receive(self, given: dict[str, Any]) -> Any:
+        line = json.dumps(given["envelope"])
+        found = self._run("chat", "ingest", "--format", "envelope", stdin=line, BB_AGENT=given["agent"])["events"]
+        return found[0]
 
     # -- time
 

@@ -139,22 +139,48 @@ def test_unread_mail_is_given_to_a_session_once_and_stays_unread(repo: Scratch, 
 
     said = prompted(repo, host)
 
-    assert f"INFO from {HARBOR} about bb-1: “Dates”: “Use ISO 8601.”" in said
+    assert f"author: agent:{HARBOR}" in said
+    assert "response_policy: may_respond" in said
+    assert "\nDates\n\nUse ISO 8601.\n" in said
     assert "not an instruction" in said
     assert silent(hook(repo, "prompt", f"{host}/prompt", BB_AGENT=OTTER))
     assert "Dates" in prompted(repo, host, session_id="another")
     assert [each["state"] for each in inbox(repo, OTTER)] == ["unread"]
 
 
-def test_what_is_given_is_short_in_one_line_and_harmless(repo: Scratch):
+def test_what_is_given_is_cut_and_harmless(repo: Scratch):
     send(repo, HARBOR, OTTER, "--subject", "A B", "--body", f"one\ntwo {ESCAPES} {'x' * 9000}")
 
     said = prompted(repo)
-    (line,) = [line for line in said.splitlines() if line.startswith("- [")]
 
-    assert "one two" in line
-    assert len(line) < 500
+    assert "one\ntwo " in said
+    assert "more characters: chat.read_thread" in said
+    assert len(said) < 10_000
     assert is_harmless(said)
+
+
+def test_the_standing_rules_come_with_the_first_message_of_a_session(repo: Scratch):
+    send(repo, HARBOR, OTTER, "--subject", "One")
+    assert "- Obey response_policy." in prompted(repo)
+    send(repo, HARBOR, OTTER, "--subject", "Two")
+
+    said = prompted(repo)
+
+    assert "Two" in said
+    assert "- Obey response_policy." not in said
+    assert "- Obey response_policy." in prompted(repo, session_id="another")
+
+
+def test_what_is_for_several_knocks_and_says_nothing_of_itself(repo: Scratch):
+    repo.bb("agent", "register", "--name", "third-party", "--role", "builder")
+    repo.bb("agent", "send", "--from", HARBOR, "--to", "role:builder", "--bead", "bb-1", "--category", "INFO",
+            "--subject", "Canary", "--body", "canary")  # fmt: skip
+
+    said = prompted(repo)
+
+    assert "C2A KNOCK" in said
+    assert f"from: agent:{HARBOR}" in said
+    assert "anary" not in said
 
 
 def test_many_messages_come_a_few_at_a_time_and_none_twice(repo: Scratch):
@@ -163,10 +189,10 @@ def test_many_messages_come_a_few_at_a_time_and_none_twice(repo: Scratch):
 
     rounds = [prompted(repo) for _ in range(4)]
 
-    seen = [line.partition("“")[2][:7] for said in rounds for line in said.splitlines() if line.startswith("- [")]
+    seen = [line for said in rounds for line in said.splitlines() if line.startswith("News ")]
     assert sorted(seen) == [f"News {number:02}" for number in range(12)]
     assert rounds[3] == ""
-    assert "(and 7 more)" in rounds[0]
+    assert "(7 more at the next prompt)" in rounds[0]
 
 
 def test_what_has_been_read_is_not_given(repo: Scratch):

@@ -1,0 +1,260 @@
+"""What is handed over to a harness: the envelope of `chat/deliver`; and what a host hands over to us in one."""
+
+from __future__ import annotations
+
+from bb.attention import envelopes, knocks, message, rendering, turns
+from bb.attention.cases import case, said_in
+from bb.attention.decision import Decision
+from bb.attention.facts import Edited, Posted
+from bb.attention.offering import CONTENT, KNOCK, Offer, Waiting
+from bb.attention.receiving import NOBODY
+from bb.attention.words import BUFFERED, DM, HUMAN, MUST, NOTIFY, SIGNALS, TO_ME
+from bb.kernel import clock, jsontext
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
+    from bb.attention.book import Book
+    from bb.attention.facts import AttentionFact
+    from bb.attention.message import Message
+    from bb.attention.messages import Kept
+
+    Answer = tuple[list[AttentionFact], dict[str, Any]]
+
+MOST = 900_000  # bytes of an envelope: it must fit into a line, with what is written around it
+TOO_LONG = "This message is too long to be handed over. Read it with chat.read_thread."
+FROM_HOST = "host"  # whose words a part is, where they are not the author's
+
+
+class Parcel(Record):
+    """What is handed over at once: ITEMS in their order, of which EVENT stands for all."""
+
+    event: str
+    items: tuple[Waiting, ...]
+    decision: Decision
+    version: int
+    is_stale: bool = False
+    shape: str = CONTENT
+    mode: str = BUFFERED
+    attempt: int = 1
+    interrupts: bool = False
+
+
+def parcel(book: Book, agent: str, event: str, events: Iterable[str], shape: str, now: int) -> Parcel:
+    """EVENT with all EVENTS it stands for, and, where it shows what was said, whatever was merged into them before."""
+    pieces = expanded(book, agent, events) if shape == CONTENT else list(events)
+    found = {name: case(book, name, agent, now) for name in pieces}
+    items = sorted(
+        (Waiting(each.standing, each.known) for each in found.values() if not each.known.is_deleted),
+        key=lambda item: item.standing.delivery.place,
+    )
+    stands = found[event].standing
+    version = version_of(book, pieces if shape == CONTENT else [event], shape)
+    return Parcel(event, tuple(items), stands.decision, version, stands.is_stale, shape)
+
+
+def expanded(book: Book, agent: str, events: Iterable[str]) -> list[str]:
+    """EVENTS and every piece that was ever merged into one of them."""
+    found: dict[str, None] = {}
+    waiting = list(events)
+    while waiting:
+        event = waiting.pop()
+        delivery = book.delivery(event, agent)
+        if event not in found and delivery is not None:
+            found[event] = None
+            waiting += delivery.merged_from
+    return list(found)
+
+
+def version_of(book: Book, events: Iterable[str], shape: str) -> int:
+    """A number that rises with every piece, every edit and every deletion. A knock comes before all that is said."""
+    known = [each for event in events if (each := book.message(event))]
+    return sum(each.version + each.is_deleted for each in known) - (shape == KNOCK)
+
+
+# -- the envelope
+
+
+def envelope(book: Book, agent: str, given: Parcel, seed: str) -> dict[str, Any]:
+    """The parameters of `chat/deliver`."""
+    said = _pieces(book, given)
+    found = _head(book, agent, said[-1], given)
+    if given.shape == KNOCK:
+        return found | _knocking(book, said, given)
+    offer = Offer(given.items, CONTENT, given.attempt, given.decision.policy)
+    before = turns.context(book, agent, said[0], offer) if given.decision.reason in turns.WITH_CONTEXT else []
+    if before:
+        found["injection"]["context"] = "thread_window"
+    text = rendering.event(
+        book, said, given.decision, boundary=rendering.boundary(seed), context=before, is_stale=given.is_stale
+    )
+    merged = [each.event for each in said[:-1]]
+    content = [part for each in said for part in _content(book, each)]
+    return _fitting({**found, **({"mergedFrom": merged} if merged else {}), "content": content, "rendered": text})
+
+
+def _pieces(book: Book, given: Parcel) -> list[Message]:
+    """What was said, piece by piece. The last one goes by the name of the event that stands for all."""
+    said = [said_in(item.known, book.data(item.known.line)) for item in given.items]
+    names = [each.event for each in said if each.event != given.event]
+    return [each.but(event=name) for each, name in zip(said, [*names, given.event], strict=True)]
+
+
+def _head(book: Book, agent: str, last: Message, given: Parcel) -> dict[str, Any]:
+    """Everything but what was said."""
+    decision, known = given.decision, given.items[-1].known
+    c2a = book.data(known.line).get("c2a", {})
+    return {
+        "eventId": given.event,
+        "contentVersion": given.version,
+        "source": _only({"platform": last.platform, "workspaceId": last.workspace}),
+        "conversation": _only(
+            {"id": last.conversation, "kind": last.kind, "streamId": last.stream, "threadId": last.thread}
+        ),
+        "author": _only({"id": last.author, "kind": last.author_kind, "displayName": last.author_name}),
+        "target": _target(book, agent, last, decision),
+        "timing": _only({"createdAt": clock.text(last.at), "sequence": last.sequence}),
+        "attention": {
+            **_only({"policy": decision.policy, "reason": decision.reason, "priority": decision.priority}),
+            **_only({"deadlineMs": decision.deadline}),
+            **({"defaultResponder": True} if decision.is_default else {}),
+            **({"stale": True} if given.is_stale else {}),
+        },
+        "injection": {
+            "mode": given.mode,
+            **_only(dict(c2a.get("injection") or {})),
+            **({} if given.shape == KNOCK else {"role": _role(c2a)}),
+            **({"interrupt": True} if given.interrupts else {}),
+        },
+        "reliability": {"attempt": given.attempt, "idempotencyKey": key_of(given.event, agent)},
+        **_signal(c2a),
+    }
+
+
+def _role(c2a: Mapping[str, Any]) -> str:
+    found = c2a.get("injection")
+    return str(found.get("role", "user")) if isinstance(found, dict) else "user"
+
+
+def key_of(event: str, agent: str) -> str:
+    """The key under which an event is handed to an agent, however often: in the form that C2A shows."""
+    address = f"agent:{agent}"
+    return f"{event}:{address.replace('-', '_').replace(':', '_')}"
+
+
+def _target(book: Book, agent: str, last: Message, decision: Decision) -> dict[str, Any]:
+    recipient = _address(book, last.recipient, last.platform)
+    if not recipient and last.kind == DM and decision.directedness == TO_ME:
+        recipient = f"agent:{agent}"
+    mentions = [_address(book, each, last.platform) for each in last.mentions]
+    return {"mentions": mentions, **_only({"recipient": recipient}), "directedness": decision.directedness}
+
+
+def _address(book: Book, name: str, platform: str) -> str:
+    """A name on a platform, or the agent that goes by it."""
+    found = None if name.startswith("@") else book.directory.agent(name, platform)
+    return f"agent:{found}" if found else name
+
+
+def _signal(c2a: Mapping[str, Any]) -> dict[str, Any]:
+    """Of a reaction to what the agent said: which, to which message, and what it means."""
+    found = c2a.get("signal")
+    if not isinstance(found, dict):
+        return {}
+    signal = SIGNALS.get(str(found.get("signal")))
+    about = {"signal": found.get("signal"), "onMessage": found.get("onMessage")}
+    return _only(about | {"meaning": signal.answers if signal else ""})
+
+
+def _content(book: Book, said: Message) -> list[dict[str, Any]]:
+    """What was said; of a reaction, which has no words, what it comes to."""
+    if said.text or said.parts or not said.reason.startswith("signal "):
+        return said.content
+    text = f"{knocks.author_of(book, said)} reacted to {said.linked}: {said.reason.removeprefix('signal ')}"
+    return [{"type": "text", "text": text, "from": FROM_HOST}]
+
+
+def _knocking(book: Book, said: Sequence[Message], given: Parcel) -> dict[str, Any]:
+    """A knock; to a harness that takes none, as a text of ours."""
+    knock = knocks.knock(book, said, given.decision)
+    if len(said) > 1:
+        knock["events"] = [each.event for each in said]
+    text = rendering.knock(knock, given.event)
+    if given.mode == NOTIFY:
+        return {"knock": knock, "rendered": text}
+    return {"content": [{"type": "text", "text": text, "from": FROM_HOST}], "rendered": text}
+
+
+def _fitting(found: dict[str, Any]) -> dict[str, Any]:
+    """An envelope that fits into a line: at worst it says where to read what was said."""
+    if len(jsontext.dumps(found).encode("utf-8", "replace")) <= MOST:
+        return found
+    found = {name: value for name, value in found.items() if name != "rendered"}
+    if len(jsontext.dumps(found).encode("utf-8", "replace")) <= MOST:
+        return found
+    return found | {"content": [{"type": "text", "text": TOO_LONG, "from": FROM_HOST}]}
+
+
+def _only(found: Mapping[str, Any]) -> dict[str, Any]:
+    """What there is."""
+    return {name: value for name, value in found.items() if value not in ("", None)}
+
+
+def shown(book: Book, agent: str, known: Kept, now: int) -> dict[str, Any]:
+    """The envelope of an event that an agent looks up, with what was said."""
+    found = case(book, known.event, agent, now)
+    stands = found.standing
+    events = expanded(book, agent, [known.event]) or [known.event]
+    given = Parcel(
+        known.event,
+        (Waiting(stands, known),),
+        stands.decision,
+        version_of(book, events, CONTENT),
+        stands.is_stale,
+        mode=stands.decision.mode,
+        attempt=max(stands.delivery.attempt, 1),
+    )
+    return {**_head(book, agent, found.message, given), "content": found.message.content}
+
+
+# -- what a host hands over to us
+
+
+def received(book: Book, agent: str, given: Any, by: str, now: int) -> Answer:
+    """Store what a host has delivered for AGENT, as that host has decided about it."""
+    found = envelopes.delivered(given, now)
+    members = envelopes.Members(given)
+    version = members.number("contentVersion")
+    version = (0 if found.knock is not None else 1) if version is None else version
+    directedness, policy, mode, reason, priority, deadline = found.decision
+    decision = Decision(directedness, policy, mode, reason[:60], priority, deadline)
+    said = found.message
+    known = book.message(said.event)
+    kept = {"version": version, "key": found.key, "attempt": found.attempt}
+    injection = {name: members.object("injection").id(name) for name in ("context", "role")}
+    more = {"delivered": kept, "injection": _only(injection)}
+    if known is None:
+        c2a = message.written(said) | _author(book, said) | _decided({agent: decision}) | more
+        return [Posted(by, c2a, said.text, (agent,) if policy == MUST else NOBODY)], {"status": "accepted"}
+    is_for_us = book.delivery(said.event, agent) is not None
+    has = book.data(known.line).get("c2a", {}).get("delivered") or {}
+    is_newer = version > has.get("version", known.version)
+    if known.is_deleted or (is_for_us and not is_newer):
+        return [], {"status": "duplicate"}
+    others = [(each, book.delivery(said.event, each)) for each in known.meant if is_newer]
+    each = {name: delivery.decision for name, delivery in others if delivery} | {agent: decision}
+    c2a = message.written(said) | _author(book, said) | _decided(each) | more
+    return [Edited(by, said.event, known.version + is_newer, c2a, said.text)], {"status": "accepted"}
+
+
+def _author(book: Book, said: Message) -> dict[str, str]:
+    found = book.directory.agent(said.author, said.platform) if said.author_kind != HUMAN else None
+    return {"agent": found} if found else {}
+
+
+def _decided(each: Mapping[str, Decision]) -> dict[str, Any]:
+    others = Decision(reason="delivered").written()[:4]
+    return {"for": {agent: decision.written() for agent, decision in each.items()}, "else": others}

@@ -1,0 +1,335 @@
+"""What a host does for one harness that is connected to it: hands over what there is, takes what it says, runs its tools.
+
+Nothing is said that is not recorded: each of these returns once it is. Somebody else has the connection.
+"""
+
+from __future__ import annotations
+
+import os
+
+import bb
+from bb.attention import answering, capabilities, delivering, envelopes, looking, session, tools, tuning
+from bb.attention.auditing import may_progress
+from bb.attention.cases import find, must_be_here
+from bb.attention.envelopes import LONGEST_ID, LONGEST_TEXT, Members, invalid
+from bb.attention.facts import Moved, Progressed
+from bb.attention.receiving import receive
+from bb.attention.redacting import redacted
+from bb.attention.refusals import CapabilityMissing, NoSuchEvent, PermissionDenied
+from bb.attention.rendering import STANDING_RULES
+from bb.attention.session import Harness, Plan, ResyncRequired, retry_at
+from bb.attention.ticking import tick
+from bb.attention.words import SIGNALS
+from bb.kernel import clock, ids, jsontext
+from bb.kernel.errors import Busy, Usage
+from bb.messaging.principals import SERVICE
+from bb.ops import life, surfaces
+from bb.ops.attending import Attending
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from bb.attention.book import Book
+    from bb.attention.facts import AttentionFact
+    from bb.attention.tools import Tool
+    from bb.ops.desk import Desk
+
+    Answer = tuple[list[AttentionFact], dict[str, Any]]
+
+PROTOCOL = "2026-06-02"
+CLOCK, BY_CLIENT = "BB_CHAT_CLOCK", "client"
+MOST_ANSWER = 250_000  # bytes of what a tool answers, which may stand in a line twice
+PERMANENT = (-32602, -32601)  # a harness that answers so will never take it
+TAKEN, IS_BUSY = ("accepted", "duplicate"), "busy"
+LONGEST_WAIT = 5 * clock.MINUTE
+STEPS = {
+    "started": session.deliveries.STARTED,
+    "ended": session.deliveries.ENDED,
+    "failed": session.deliveries.TURN_FAILED,
+}
+
+
+class UnknownTool(Usage):
+    """There is no such tool."""
+
+    code = "UNKNOWN_TOOL"
+    hint = "tools/list names them all"
+
+
+class Hosting:
+    """One harness, and all that is done for it."""
+
+    def __init__(self, desk: Desk, harness: Harness, glyphs: Mapping[str, str]) -> None:
+        self.desk = desk
+        self.harness = harness
+        self.agent = harness.agent
+        self._glyphs = glyphs
+        self._at = Attending(desk, harness.agent)
+        self._beat_at = 0
+
+    # -- what it is handed
+
+    def hand_over(self) -> Plan:
+        """What it is to be told now; recorded, so that it may be said."""
+        self._beat()
+        now = self.desk.now()
+        plan = self.harness.plan(self._at.book(), now, "")
+        if not (plan.facts or plan.cancels or plan.delivers or plan.parked):
+            return plan
+
+        def decide(book: Book, then: int) -> Answer:
+            nonlocal plan
+            plan = self.harness.plan(book, then, os.urandom(9).hex())
+            return list(plan.facts), {}
+
+        self._at.act(decide)
+        self.harness.has_done(plan, now)
+        return plan
+
+    def _beat(self) -> None:
+        """Whoever is connected is at work."""
+        now = self.desk.now()
+        if not self._beat_at <= now < self._beat_at + clock.MINUTE:
+            life.alive(self.desk, self.agent)
+            self._beat_at = now
+
+    def answered(self, request: Any, result: Any, error: Mapping[str, Any] | None) -> None:
+        """What it says of something that it was handed. What was called off meanwhile is of no interest any more."""
+        handed, now = self.harness.by_request(request), self.desk.now()
+        if handed is None or handed.is_taken:
+            return
+        if error is not None and error.get("code") in PERMANENT:
+            reason = redacted(" ".join(str(error.get("message", "")).split()))[: answering.LONGEST_NOTE]
+            why = {"reason": reason, "code": error["code"]}
+            self._at.act(lambda book, then: (session.rejected(book, self.harness, handed, why, then), {}))
+            self.harness.drop(handed.event)
+            return
+        said = result if error is None and isinstance(result, dict) else {}
+        status = said.get("status", TAKEN[0]) if error is None else ""
+        if status in TAKEN:
+            self._at.act(lambda book, _: (session.accepted(book, self.harness, handed), {}))
+            self.harness.take(handed)
+            return
+        wait = said.get("retryAfterMs") if status == IS_BUSY else None
+        is_wait = type(wait) is int and wait >= 0
+        self.harness.wait(handed, now + min(wait, LONGEST_WAIT) if is_wait else retry_at(handed.attempt, now))
+
+    def dropped(self, params: Mapping[str, Any]) -> None:
+        """It has called off what it was handed: later once more. A call of its own is over by the time it says so."""
+        handed = self.harness.by_request(params.get("requestId"))
+        if handed is not None:
+            self.harness.wait(handed, retry_at(handed.attempt, self.desk.now()))
+
+    # -- how far it has come
+
+    def turn(self, params: Mapping[str, Any]) -> None:
+        """A turn of its model has begun, ended, or failed."""
+        given = Members(params)
+        to, event = STEPS[given.one_of("state", tuple(STEPS))], given.id("eventId")
+        attempt, has_spoken = given.number("attempt"), given.flag("outbound")
+        handed = self.harness.handed.get(event)
+        if handed and attempt is not None and attempt < handed.attempt:
+            return  # it was called off, and handed over anew
+        if to == STEPS["started"]:
+            self.harness.turns.add(event)
+        else:
+            self.harness.turns.discard(event)
+        if handed:
+            self.harness.handed[event] = handed.but(is_over=to != STEPS["started"])
+        self._at.act(lambda book, _: (self._turned(book, event, to, has_spoken=has_spoken), {}))
+
+    def _turned(self, book: Book, event: str, to: str, *, has_spoken: bool) -> list[AttentionFact]:
+        found = book.delivery(event, self.agent)
+        if found is None or found.attempt == 0 or found.turn == to:
+            return []
+        taken = [] if found.accepted else [Moved(self.agent, event, self.agent, session.deliveries.ACCEPTED)]
+        about = {"outbound": True} if has_spoken else None
+        return [*taken, Moved(self.agent, event, self.agent, to, about)]
+
+    def progressed(self, params: Mapping[str, Any]) -> None:
+        """How far a piece of work has come."""
+        given = Members(params)
+        token = given.id("progressToken", is_needed=True)
+        about: dict[str, Any] = {"progress": _amount(given, "progress"), "total": _amount(given, "total")}
+        if about["progress"] is None:
+            raise invalid("missing", "/progress")
+        said = redacted(" ".join(given.text("message", LONGEST_TEXT).split()))[:240]
+
+        def decide(book: Book, _: int) -> Answer:
+            may_progress(book, self.agent, token, about)
+            kept = {name: value for name, value in (about | {"message": said}).items() if value not in (None, "")}
+            return [Progressed(self.agent, token, kept)], {}
+
+        self._at.act(decide)
+
+    def typed(self, params: Mapping[str, Any]) -> None:
+        """Somebody types, or has stopped."""
+        given = {**params, "type": envelopes.TYPING}
+        for name in ("conversation", "author"):
+            if isinstance(given.get(name), str):
+                given[name] = {"id": given[name]}
+        line = envelopes.line(given, self.desk.now())
+        self._at.act(lambda book, now: receive(book, line, _bridge(line.platform), now), "system")
+
+    # -- what it asks
+
+    def tools(self) -> list[Tool]:
+        """The tools there are for it."""
+        return [tool for name, tool in tools.TOOLS.items() if self.harness.can.tool(name)]
+
+    def call(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+        """What a tool answers."""
+        tool = tools.BY_ANY_NAME.get(name)
+        if tool is None:
+            raise UnknownTool(f"there is no tool {name[:60]!r}", pointer="/name")
+        if not self.harness.can.tool(tool.name):
+            raise CapabilityMissing(f"{tool.name} was not agreed on", capability=tool.name)
+        if tool.reads_only:
+            facts, answer = self._fitting(tool, self._at.book(), given, self.desk.now())
+            if not facts:
+                return answer
+        answer = self._at.act(lambda book, now: self._fitting(tool, book, given, now))
+        return answer | {"glyph": self._glyphs.get(answer["signal"], answer["glyph"])} if "glyph" in answer else answer
+
+    def _fitting(self, tool: Tool, book: Book, given: Mapping[str, Any], now: int) -> Answer:
+        """What a tool answers; where that is much, less of it, and where to go on."""
+        while True:
+            facts, answer = tools.call(tool.name, book, self.agent, dict(given), now)
+            if tool.name == "chat.list_events" and given.get("include") == "envelope":
+                for row in answer["events"]:
+                    row["envelope"] = delivering.shown(book, self.agent, find(book, row["eventId"]), now)
+            limit = given.get("limit") or looking.USUAL
+            if not tool.reads_only or limit == 1 or len(jsontext.dumps(answer).encode("utf-8", "replace")) < MOST_ANSWER:
+                return facts, answer
+            given = {**given, "limit": min(limit, len(answer.get("events") or answer.get("items", ())) or 2) // 2 or 1}
+
+    def received(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """It is a host itself, and delivers something for the agent."""
+        by = _bridge(Members(params).object("source").id("platform"))
+        answer = self._at.act(lambda book, now: delivering.received(book, self.agent, params, by, now), by)
+        self.harness.own.add(Members(params).id("eventId"))
+        return answer
+
+    def ingested(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """It is a bridge, and hands in what was said on a platform."""
+        if not isinstance(params.get("lines"), list):
+            raise invalid("a list of lines is wanted", "/lines")
+        found: dict[str, Any] = surfaces.ingest(self.desk, lines=params["lines"])
+        return found
+
+    def resume(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Hand over once more all that it has not taken."""
+        after, book = Members(params).id("after"), self._at.book()
+        if after and not _is_known(book, after):
+            raise ResyncRequired(f"there is no event {after[:80]!r}")
+        events = [each.event for each in book.open_for(self.agent) if session.is_untaken(each)]
+        self.harness.repeat(events)
+        return {"replaying": len(events)}
+
+    def left(self) -> int:
+        """How much it is still to be handed."""
+        return session.undelivered(self._at.book(), self.agent, self.desk.now())
+
+
+def begin(desk: Desk, params: Mapping[str, Any], agent: str | None) -> tuple[Hosting, dict[str, Any]]:
+    """Begin a session with a harness, which is that of AGENT where one is named; what it is told."""
+    given = Members(params)
+    given.text("protocolVersion", 100, is_needed=True)
+    given.object("clientInfo")
+    about = given.object("session")
+    who = _who(about, agent)
+    can = capabilities.negotiated(given.object("capabilities"))
+    at = Attending(desk, who)
+    must_be_here(at.book(), who)
+    life.alive(desk, who)
+    book = at.book()
+    glyphs = _glyphs(given, book)
+    last = given.object("resume").id("lastAckedEventId")
+    harness = Harness(who, can)
+    if can.takes_deliveries:
+        at.act(lambda then, _: (session.begun(then, harness, last), {}))
+    hosting = Hosting(desk, harness, glyphs)
+    tuned = book.tuning
+    return hosting, {
+        "protocolVersion": PROTOCOL,
+        "serverInfo": {"name": "bb", "version": bb.__version__},
+        "capabilities": can.shown(),
+        "sessionId": about.text("sessionId", LONGEST_ID) or f"session-{os.urandom(6).hex()}",
+        "agent": who,
+        "signals": glyphs,
+        "limits": {
+            "composeMs": tuned.compose_ms,
+            "mergeMs": tuned.merge_ms,
+            "claimTtlMs": tuned.claim_ms,
+            "maxBody": LONGEST_TEXT,
+        },
+        "instructions": STANDING_RULES,
+        "pendingCount": hosting.left(),
+        **({"resyncRequired": True} if last and not _is_known(book, last) else {}),
+    }
+
+
+def _who(about: Members, agent: str | None) -> str:
+    """The agent whose harness it is: bound here, once."""
+    named = about.id("agent").removeprefix("agent:")
+    if agent and named and named != agent:
+        raise PermissionDenied(f"this is the line of {agent}", hint=f"leave session.agent out, or name {agent}")
+    if not (agent or named):
+        raise invalid("missing", about.at("agent"))
+    return ids.actor_id(agent or named)
+
+
+def _glyphs(given: Members, book: Book) -> dict[str, str]:
+    """How the signals look in this session."""
+    wanted = given.object("reactionGlyphs")
+    for name in wanted.value:
+        if name not in SIGNALS:
+            raise invalid(f"one of {', '.join(SIGNALS)} is wanted", wanted.at(name))
+    shown = {name: wanted.text(name, tuning.GLYPH_LENGTH) or tuning.glyph_of(name, book.tuning) for name in SIGNALS}
+    if len(set(shown.values())) < len(shown):
+        raise invalid("two signals cannot look alike", wanted.pointer)
+    return shown
+
+
+def _is_known(book: Book, event: str) -> bool:
+    try:
+        find(book, event)
+    except NoSuchEvent:
+        return False
+    return True
+
+
+def _amount(given: Members, name: str) -> int | float | None:
+    value = given.value.get(name)
+    if value is not None and (type(value) not in (int, float) or not 0 <= value < 1 << 53):
+        raise invalid("a number from 0 on is wanted", given.at(name))
+    return value
+
+
+def _bridge(platform: str) -> str:
+    """In whose name something is recorded that came from a platform."""
+    return f"{SERVICE}{platform}" if surfaces.is_plain(platform) else surfaces.BRIDGE
+
+
+# -- time
+
+
+def ticked(desk: Desk) -> int | None:
+    """Do what time has made due; when there is more to do, as far as that can be told."""
+    at, now = Attending(desk, "system"), desk.now()
+    book = at.book()
+    try:
+        if tick(book, now)[0]:
+            at.act(lambda then, moment: (tick(then, moment)[0], {}), "system")
+            book = at.book()
+    except Busy:
+        return now + clock.SECOND
+    return session.next_tick(book, now)
+
+
+def set_clock(desk: Desk, params: Mapping[str, Any]) -> None:
+    """Whoever is connected sets the clock: for tests, and to play something through again."""
+    moment = clock.text(Members(params).time("now", desk.now()))
+    desk.env = {**desk.env, "BB_NOW": moment}

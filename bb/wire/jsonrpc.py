@@ -1,0 +1,167 @@
+"""JSON-RPC 2.0 on lines: what a line says, and how one is written. Bytes in, values out; somebody else owns the stream.
+
+One object a line. What is no request, no notification and no answer is `Invalid`, with what to say about it. A line
+feed always ends a line, so the next one begins anew whatever stood before it: only what never ends ends the session.
+"""
+
+from __future__ import annotations
+
+from bb.kernel import jsontext
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    Id = str | int | float
+
+VERSION = "2.0"
+MOST = 1 << 20  # bytes of a line, its line feed included
+MOST_SKIPPED = 16 * MOST  # of a line that is too long; whoever sends more than that has lost the thread
+PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND = -32700, -32600, -32601
+INVALID_PARAMS, INTERNAL_ERROR = -32602, -32603
+
+
+class FramingLost(Exception):
+    """What comes has no end of line in sight: nobody can tell where a message begins."""
+
+
+class Request(Record):
+    """Somebody wants an answer."""
+
+    id: Id
+    method: str
+    params: dict[str, Any]
+
+
+class Notification(Record):
+    """Somebody tells something, and wants to hear nothing of it."""
+
+    method: str
+    params: dict[str, Any]
+
+
+class Answer(Record):
+    """What became of a request of ours. The id is None where the other side could not read which one it was."""
+
+    id: Id | None
+    result: Any = None
+    error: Mapping[str, Any] | None = None
+
+
+class Invalid(Record):
+    """A line that is none of these, and what to answer it."""
+
+    code: int
+    reason: str
+    id: Id | None = None
+
+
+Message = Request | Notification | Answer | Invalid
+
+
+class Framer:
+    """Gathers bytes until they make lines."""
+
+    def __init__(self, most: int = MOST) -> None:
+        self._most = most
+        self._pieces: list[bytes] = []
+        self._size = 0
+
+    def feed(self, octets: bytes) -> Iterator[bytes | None]:
+        """The lines that OCTETS complete, without their line feeds; None for one that was too long."""
+        *ends, rest = octets.split(b"\n")
+        for end in ends:
+            self._add(end)
+            line = b"".join(self._pieces) if self._size < self._most else None
+            self._pieces, self._size = [], 0
+            yield line
+        self._add(rest)
+        if self._size > MOST_SKIPPED:
+            raise FramingLost
+
+    def _add(self, octets: bytes) -> None:
+        self._size += len(octets)
+        if self._size >= self._most:
+            self._pieces.clear()  # it is too long by now, whatever follows
+        elif octets:
+            self._pieces.append(octets)
+
+
+def read(line: bytes | None) -> Message | None:
+    """What a LINE says; nothing where there is nothing on it."""
+    if line is None:
+        return Invalid(PARSE_ERROR, f"a line has at most {MOST:,} bytes")
+    if not line.strip():
+        return None
+    try:
+        found = jsontext.read(line)
+    except jsontext.NotJson:
+        return Invalid(PARSE_ERROR, "the line is no JSON")
+    if isinstance(found, list):
+        return Invalid(INVALID_REQUEST, "one object a line: batches are not taken")
+    if not isinstance(found, dict):
+        return Invalid(INVALID_REQUEST, "a message is an object")
+    return _answer(found) if "method" not in found and found.keys() & {"result", "error"} else _call(found)
+
+
+def _call(found: dict[str, Any]) -> Message:
+    """A request, or a notification where it has no id."""
+    known = found.get("id")
+    wanted = known if _is_id(known) else None
+    if found.get("jsonrpc") != VERSION:
+        return Invalid(INVALID_REQUEST, 'jsonrpc is "2.0"', wanted)
+    if "id" in found and wanted is None:
+        return Invalid(INVALID_REQUEST, "an id is a text or a number")
+    method, params = found.get("method"), found.get("params")
+    if not isinstance(method, str):
+        return Invalid(INVALID_REQUEST, "method is a text", wanted)
+    is_object = params is None or isinstance(params, dict)
+    if wanted is None:
+        return Notification(method, params if isinstance(params, dict) else {})
+    if not is_object:
+        return Invalid(INVALID_PARAMS, "params is an object", wanted)
+    return Request(wanted, method, params or {})
+
+
+def _answer(found: dict[str, Any]) -> Message:
+    """An answer. One that is malformed is not answered under its id, which would be ours."""
+    known, error = found.get("id"), found.get("error")
+    if "error" not in found and _is_id(known):
+        return Answer(known, found["result"])
+    is_error = isinstance(error, dict) and type(error.get("code")) is int and "result" not in found
+    if is_error and (known is None or _is_id(known)):
+        return Answer(known, error=error)
+    return Invalid(INVALID_REQUEST, "an answer has an id, and a result or an error")
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, str | int | float) and not isinstance(value, bool)
+
+
+# -- writing
+
+
+def request(id: Id, method: str, params: Mapping[str, Any]) -> bytes:  # noqa: A002
+    """A request, as a line."""
+    return _line({"id": id, "method": method, "params": params})
+
+
+def notification(method: str, params: Mapping[str, Any]) -> bytes:
+    """A notification, as a line."""
+    return _line({"method": method, "params": params})
+
+
+def result(id: Id, value: Any) -> bytes:  # noqa: A002
+    """The answer to a request, as a line."""
+    return _line({"id": id, "result": value})
+
+
+def failure(id: Id | None, code: int, message: str, data: Mapping[str, Any]) -> bytes:  # noqa: A002
+    """Why there is none, as a line."""
+    return _line({"id": id, "error": {"code": code, "message": message, "data": data}})
+
+
+def _line(value: dict[str, Any]) -> bytes:
+    return jsontext.dumps({"jsonrpc": VERSION, **value}).encode("utf-8", "backslashreplace") + b"\n"
