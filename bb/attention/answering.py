@@ -64,13 +64,14 @@ def react(
     step = Moved(agent, found.event, agent, deliveries.REACTED, about | ({"remove": True} if remove else {}))
     facts.append(step)
     after = _after(book, found, step, now)
-    facts += _let_go(found, agent, after.disposition, now)
+    facts += _let_go(found, agent, after.disposition, now, given_back=remove and before.disposition == CLAIMED)
     if after.disposition in FINAL and before.disposition not in FINAL:
         facts += settled(book, found.known, agent, found.event)
     if after.deviates and not before.deviates:
         facts += escalate(book, after, found.message, now, "declined")
     facts += _posted(book, found, agent, signal, remove=remove)
-    return facts, _reacted(found, signal, after.disposition, book.tuning)
+    answer = _reacted(found, signal, after.disposition, book.tuning)
+    return facts, answer | ({"removed": before.signal == signal} if remove else {})
 
 
 def counted(signal: str, tuned: Tuning) -> str:
@@ -92,11 +93,14 @@ def _after(book: Book, found: Case, step: Moved, now: int) -> deliveries.Deliver
     return delivery(key, deliveries.step(state, part, [1 << 60, "~", 0], clock.text(now)))
 
 
-def _let_go(found: Case, agent: str, disposition: str | None, now: int) -> list[AttentionFact]:
-    """What is settled needs no claim any more."""
+def _let_go(
+    found: Case, agent: str, disposition: str | None, now: int, *, given_back: bool = False
+) -> list[AttentionFact]:
+    """What is settled needs no claim any more, nor what is given back."""
     claim = found.standing.claim
     is_mine = claim.subject.startswith(claims.EVENT) and claim.held_by(now) == agent
-    return [Claiming(agent, claim.subject, claims.DONE)] if disposition in FINAL and is_mine else []
+    is_over = disposition in FINAL or given_back
+    return [Claiming(agent, claim.subject, claims.DONE)] if is_over and is_mine else []
 
 
 def _posted(book: Book, found: Case, agent: str, signal: str, *, remove: bool) -> list[AttentionFact]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from bb.attention import asides, deliveries
 from bb.attention.cases import find, may_see
-from bb.attention.facts import Deleted
+from bb.attention.facts import Deleted, Posting
 from bb.attention.messages import EVERY
 from bb.attention.messages import NAME as MESSAGES
 from bb.attention.messages import kept as message_kept
+from bb.attention.posting import FAILED, PENDING
 from bb.attention.receiving import withdrawn
 from bb.attention.refusals import NoSuchEvent, PermissionDenied
 from bb.attention.words import MUST
@@ -65,12 +66,12 @@ def audit(book: Book, now: int, limit: int, older: int | None) -> dict[str, Any]
     refused = book.states.count(asides.NAME, asides.REFUSED.strip())
     for _, _, state in book.states.newest_first(asides.NAME, asides.REFUSED.strip()):
         by, code, about, ms = state["refused"][3]
-        records.append({"at": clock.text(ms), "what": "refused", "by": by, "code": code, **about})
+        records.append({"at": clock.text(ms), "what": "refused", "by": by, "code": code, "about": about})
         if len(records) > MOST_COUNTED:
             break
     records.sort(key=lambda each: each["at"], reverse=True)
     return {
-        "records": records[:limit],
+        "records": records[:limit] if older is None else [],
         "counters": {**counts, "overTalk": refused},
         "open": leaks,
         "at": clock.text(now),
@@ -97,7 +98,8 @@ def may_progress(book: Book, agent: str, token: str, about: dict[str, Any]) -> N
     before = state["progress"][3][1].get("progress", 0) if state else 0
     total = about.get("total")
     if about["progress"] < before or (total is not None and about["progress"] > total):
-        raise ProgressWentBack(f"{token[:60]!r} is at {before} already, and goes no further than {total}")
+        end = "" if total is None else f", and goes no further than {total}"
+        raise ProgressWentBack(f"{token[:60]!r} is at {before} already{end}")
 
 
 def cancel(book: Book, agent: str, event: str, reason: str, now: int) -> Answer:  # noqa: ARG001
@@ -109,4 +111,10 @@ def cancel(book: Book, agent: str, event: str, reason: str, now: int) -> Answer:
         raise PermissionDenied("only who sent a message can call it back", event_id=known.event)
     if known.is_deleted:
         return [], {"eventId": known.event, "cancelled": True, "already": True}
-    return [Deleted(agent, known.event), *withdrawn(book, known)], {"eventId": known.event, "cancelled": True}
+    facts: list[AttentionFact] = [Deleted(agent, known.event), *withdrawn(book, known)]
+    if known.state == PENDING:
+        facts.append(Posting(agent, known.event, FAILED, {"reason": "called back"}))
+    elif known.state:  # it may stand there already, and has to be taken down
+        about = {"type": "delete", "onMessage": known.event, "agent": agent, "conversation": known.conversation}
+        facts.append(Posting(agent, f"{known.event}!delete", PENDING, about))
+    return facts, {"eventId": known.event, "cancelled": True}

@@ -98,7 +98,10 @@ class Book:
         """What holds in a conversation."""
         if name not in self._conversations:
             state = self.states.state(conversations.NAME, CONVERSATION + name)
-            self._conversations[name] = conversations.conversation(name, state)
+            found = conversations.conversation(name, state)
+            if found.is_private and (bound := self.directory.by_conversation.get(name)):
+                found = found.but(members=(*found.members, *bound))
+            self._conversations[name] = found
         return self._conversations[name]
 
     def thread(self, window: str) -> Thread:

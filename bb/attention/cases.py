@@ -11,8 +11,9 @@ from bb.attention.deliveries import Delivery
 from bb.attention.messages import NAME as MESSAGES
 from bb.attention.refusals import NoSuchEvent, UnknownAgent
 from bb.attention.standing import standing
-from bb.attention.words import DM, IGNORED, MUST_NOT, UNBOUND
+from bb.attention.words import DM, IGNORED, MUST_NOT, TO_OTHER, UNBOUND
 from bb.kernel import clock
+from bb.kernel.ids import PERSON
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
@@ -59,7 +60,7 @@ def case(book: Book, event: str, agent: str, now: int) -> Case:
 
 def must_be_here(book: Book, agent: str) -> None:
     """Refuse who is none of the agents here."""
-    if agent not in book.agents:
+    if agent not in book.agents and agent != PERSON:
         raise UnknownAgent(f"there is no agent {agent[:60]!r} here", agent_id=agent[:60])
 
 
@@ -94,6 +95,8 @@ def _as_kept(known: Kept) -> dict[str, Any]:
 
 def may_see(book: Book, agent: str, known: Kept) -> bool:
     """Whether an agent may know of a message at all: of a private one only whoever is meant, or in the conversation."""
+    if agent == PERSON:
+        return True  # it is the person's own machine
     where = book.conversation(known.conversation)
     if where.is_private:
         return where.admits(agent)
@@ -106,7 +109,9 @@ def may_see(book: Book, agent: str, known: Kept) -> bool:
 def of_bystander(book: Book, known: Kept, agent: str) -> Delivery:
     """What an event is to somebody it is not for."""
     decided = known.others
-    if not book.directory.is_bound(agent, known.platform):
+    if agent in (known.agent, known.author):
+        decided = Decision(TO_OTHER, reason="own_message")
+    elif not book.directory.is_bound(agent, known.platform):
         decided = Decision(reason=UNBOUND)
     return Delivery(
         known.event,

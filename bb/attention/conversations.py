@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from bb.attention.facts import Arranged, Bound, Tuned
 from bb.attention.words import CHANNEL, CONVERSATIONS, DM
+from bb.kernel.ids import PERSON
 from bb.kernel.order import latest
 from bb.kernel.record import Record
 
@@ -49,7 +50,7 @@ class Conversation(Record):
 
     def admits(self, agent: str) -> bool:
         """Whether an agent may see what is said here."""
-        return not self.is_private or agent in self.members
+        return not self.is_private or agent in (PERSON, self.lead, self.owner, *self.members)
 
 
 def keys(fact: Arranged | Bound | Tuned, at: Place) -> list[str]:  # noqa: ARG001

@@ -87,7 +87,8 @@ def _progress(book: Book, since: str) -> list[dict[str, Any]]:
             break
         by, about, ms = state["progress"][3]
         token = key.rpartition(" ")[2]
-        found.append({"token": token, "from": by, "at": clock.text(ms), **about})
+        said = {name: about[name] for name in ("progress", "total", "message") if name in about}
+        found.append({"token": token, "from": by, "at": clock.text(ms), **said})
     return found
 
 

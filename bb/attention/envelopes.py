@@ -71,6 +71,11 @@ class Line(Record):
     at: int = 0
     marker: str = ""
 
+    @property
+    def counted(self) -> tuple[str, int | None]:
+        """Where a message stands: in which conversation, and as the how manieth, where its platform counts."""
+        return self.conversation, self.message.sequence if self.message and self.type == MESSAGE else None
+
 
 class Members:
     """An object on its way in. Where it is, is worked out only when something is wrong with it."""
@@ -223,24 +228,6 @@ def line(given: Any, now: int) -> Line:
     if kind == DELETE:
         return Line(**common)
     return Line(**common, message=_message(members, common, where, source, said_by))
-
-
-def in_order(lines: Sequence[Line]) -> list[Line]:
-    """The lines, those messages of one conversation that are counted by their platform in the order of that count."""
-    places: dict[str, list[int]] = {}
-    for place, each in enumerate(lines):
-        if each.type == MESSAGE and _counted(each) is not None:
-            places.setdefault(each.conversation, []).append(place)
-    ordered = list(lines)
-    for those in places.values():
-        counted = sorted((lines[place] for place in those), key=lambda each: _counted(each) or 0)
-        for place, each in zip(those, counted, strict=True):
-            ordered[place] = each
-    return ordered
-
-
-def _counted(each: Line) -> int | None:
-    return each.message.sequence if each.message else None
 
 
 def _message(members: Members, common: Mapping[str, Any], where: Members, source: Members, said_by: Members) -> Message:

@@ -44,6 +44,7 @@ def escalate(book: Book, found: Delivery, said: Message, now: int, why: str) -> 
             author_kind=said.author_kind,
             author_name=said.author_name,
             at=now,
+            sequence=said.sequence,
             text="",
             reason=ESCALATED,
             linked=origin,

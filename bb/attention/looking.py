@@ -13,7 +13,7 @@ from bb.attention.messages import EVERY
 from bb.attention.messages import NAME as MESSAGES
 from bb.attention.messages import kept as message_kept
 from bb.attention.standing import standing
-from bb.attention.words import MUST_NOT, NOTIFY, SILENT
+from bb.attention.words import MUST_NOT, NOTIFY, SIGNALS, SILENT, signal_in
 from bb.kernel import clock
 from bb.kernel.record import Record
 
@@ -56,13 +56,14 @@ def listed(book: Book, agent: str, wanted: Wanted, now: int) -> Answer:
     rows: list[dict[str, Any]] = []
     seen: list[str] = []
     counts = {"open": 0, "knocks": 0}
-    cursor = None
+    cursor = last = None
     looked_at = 0
-    for known, stands in _each(book, agent, wanted, now):
+    for place, known, stands in _each(book, agent, wanted, now):
         looked_at += 1
         if len(rows) == min(max(wanted.limit, 1), MOST_ROWS) or looked_at > MOST_LOOKED_THROUGH:
-            cursor = rows[-1]["place"] if rows else None
+            cursor = last
             break
+        last = place
         if not _is_wanted(known, stands, wanted):
             continue
         rows.append(row(book, known, stands, now, with_body=wanted.with_body))
@@ -76,24 +77,28 @@ def listed(book: Book, agent: str, wanted: Wanted, now: int) -> Answer:
     return facts, {"events": rows, "cursor": cursor, "counts": counts}
 
 
-def _each(book: Book, agent: str, wanted: Wanted, now: int) -> Iterator[tuple[Kept, Standing]]:
-    """What AGENT may see, last first, as far as the cursor and the times allow."""
-    found: Iterator[Kept]
+def _each(book: Book, agent: str, wanted: Wanted, now: int) -> Iterator[tuple[str, Kept, Standing]]:
+    """What AGENT may see, last first, as far as the cursor and the times allow; and where it stands in that order."""
+    found: Iterator[tuple[str, Kept]]
+    is_as_it_came = True
     if wanted.state in ("open", "buffering"):
         keys = [(each.place, each.event) for each in book.open_for(agent)]
-        found = (known for _, event in sorted(keys, reverse=True) if (known := book.message(event)))
+        found = ((place, known) for place, event in sorted(keys, reverse=True) if (known := book.message(event)))
     else:
+        is_as_it_came = not wanted.conversation  # there it stands as the platform counts
         term = f"in {wanted.conversation}" if wanted.conversation else EVERY
         rows = book.states.newest_first(MESSAGES, term)
-        found = (known for _, event, state in rows if (known := message_kept(event, state)))
-    for known in found:
-        if wanted.cursor and known.place >= wanted.cursor:
+        found = ((place, known) for place, event, state in rows if (known := message_kept(event, state)))
+    for place, known in found:
+        if wanted.cursor and place >= wanted.cursor:
             continue
         if wanted.since is not None and known.arrived < wanted.since:
-            return
+            if is_as_it_came:
+                return
+            continue
         if known.agent != agent and may_see(book, agent, known):
             delivery = book.delivery(known.event, agent) or of_bystander(book, known, agent)
-            yield known, standing(delivery, book.claim(known.event, known.window, now), now, book.tuning)
+            yield place, known, standing(delivery, book.claim(known.event, known.window, now), now, book.tuning)
 
 
 def _is_wanted(known: Kept, stands: Standing, wanted: Wanted) -> bool:
@@ -126,7 +131,7 @@ def row(book: Book, known: Kept, stands: Standing, now: int, *, with_body: bool 
         "ageMs": max(now - known.at, 0),
         **stands.decision.shown(),
         **stands.shown(),
-        **({"reason": known.reason} if known.reason.startswith("signal") else {}),
+        **_signal(known),
         **({"linked": known.linked} if known.linked else {}),
         **({"deleted": True} if known.is_deleted else {}),
     }
@@ -137,6 +142,15 @@ def row(book: Book, known: Kept, stands: Standing, now: int, *, with_body: bool 
         found["content"] = said_in(known, book.data(known.line)).content
         found["untrusted"] = True
     return found
+
+
+def _signal(known: Kept) -> dict[str, str]:
+    """Of a reaction: what it says, of which message, and what that means to who wrote it."""
+    signal = signal_in(known.reason)
+    if not signal:
+        return {}
+    meaning = SIGNALS[signal].answers if signal in SIGNALS else ""
+    return {"signal": signal, "onMessage": known.linked, **({"meaning": meaning} if meaning else {})}
 
 
 def _optional(known: Kept) -> dict[str, str]:

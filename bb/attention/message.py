@@ -10,8 +10,10 @@ from bb.kernel.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any, TypeVar
+
+    T = TypeVar("T")
 
 HERE = "bb"  # the platform of what agents say to each other in the ledger itself
 
@@ -111,6 +113,40 @@ def read(c2a: Mapping[str, Any], text: str = "", event: str = "") -> Message:
     return Message(**{**needed, **found})
 
 
+def is_sound(c2a: Any) -> bool:
+    """Whether what a line of history says is of the types that it has to be; else the line says nothing."""
+    if not isinstance(c2a, dict):
+        return False
+    if any(member in c2a and not _fits(name, c2a[member]) for member, name in MEMBERS.items()):
+        return False
+    texts = all(type(c2a.get(member, "")) is str for member in ("agent", "state", "body"))
+    decided, others = c2a.get("for", {}), c2a.get("else", [])
+    is_decided = isinstance(decided, dict) and all(isinstance(each, list) for each in decided.values())
+    return texts and is_decided and isinstance(others, list) and (not others or len(others) >= 4)
+
+
+# What a step may say more, and of which type that is.
+ABOUT: dict[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(("until", "attempt", "version", "ttl_ms"), int),
+    **dict.fromkeys(("outbound", "remove"), bool),
+    **dict.fromkeys(("signal", "counts_as", "eta", "note", "reason", "by", "to", "as", "why", "outcome"), str),
+    **dict.fromkeys(("message", "platform_id", "type", "onMessage", "glyph", "conversation", "agent"), str),
+    **dict.fromkeys(("progress", "total"), (int, float)),
+    **dict.fromkeys(("merged_from", "decision", "members"), list),
+}
+
+
+def is_sound_about(about: Any) -> bool:
+    """Whether what is said of a step is of the types that it has to be."""
+    if not isinstance(about, dict):
+        return False
+    for name, value in about.items():
+        wanted = ABOUT.get(name)
+        if wanted and (not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool)):
+            return False
+    return all(isinstance(each, str) for each in about.get("merged_from", ()))
+
+
 def _fits(name: str, value: Any) -> bool:
     if name in ONE_OF:
         return value in ONE_OF[name]
@@ -122,3 +158,19 @@ def _fits(name: str, value: Any) -> bool:
 
 
 NUMBERS = ("at", "sequence", "deadline", "version")
+
+
+def in_order(items: Sequence[T], counted: Callable[[T], tuple[str, int | None]]) -> list[T]:
+    """ITEMS with those of one conversation that its platform has COUNTED in the order of that count; nothing else moves,
+    so no conversation waits for another."""
+    places: dict[str, list[int]] = {}
+    for place, each in enumerate(items):
+        conversation, sequence = counted(each)
+        if sequence is not None:
+            places.setdefault(conversation, []).append(place)
+    ordered = list(items)
+    for those in places.values():
+        in_count = sorted((items[place] for place in those), key=lambda each: counted(each)[1] or 0)
+        for place, each in zip(those, in_count, strict=True):
+            ordered[place] = each
+    return ordered

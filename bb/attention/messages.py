@@ -74,6 +74,11 @@ class Kept(Record):
         return sortable(self.order)
 
     @property
+    def counted(self) -> tuple[str, int | None]:
+        """Where it stands among those of its conversation, as far as its platform counts them."""
+        return self.conversation, self.sequence
+
+    @property
     def window(self) -> str:
         """The thread, or where there is none the conversation, that it is part of."""
         return f"{self.conversation} {self.thread}"
@@ -149,7 +154,7 @@ def by(author: str, ts: str) -> str:
 def place_of(at: Place, said: Mapping[str, Any]) -> str:
     """Where a message stands among those of its conversation: as the platform counts, or else as they came."""
     sequence = said.get("sequence")
-    return f"{sequence:020x}" if type(sequence) is int and sequence >= 0 else sortable(at)
+    return f"{sequence:020x} {sortable(at)}" if type(sequence) is int and sequence >= 0 else sortable(at)
 
 
 def state_of(state: State) -> str:

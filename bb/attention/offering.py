@@ -14,6 +14,7 @@ from bb.attention import asides, deliveries
 from bb.attention.cases import may_see
 from bb.attention.claiming import default_of
 from bb.attention.facts import Moved
+from bb.attention.message import in_order
 from bb.attention.standing import standing
 from bb.attention.words import (
     AGENT,
@@ -97,13 +98,16 @@ class Session(Record):
 
 def offers(book: Book, agent: str, now: int, session: Session = Session()) -> tuple[list[Offer], list[Held]]:  # noqa: B008
     """What is to be offered to AGENT now, and what still waits."""
-    wanted = [each for each in waiting(book, agent, now) if _wants(each, now, session)]
+    wanted = in_order(
+        [each for each in waiting(book, agent, now) if _wants(each, now, session)], lambda each: each.known.counted
+    )
     found: list[Offer] = []
     held: list[Held] = []
     _offer_at_once([each for each in wanted if _shape(each) == IMMEDIATE], now, session, found, held)
     _offer_buffered(book, [each for each in wanted if _shape(each) == BUFFERED], now, session, found, held)
     _offer_knocks([each for each in wanted if _shape(each) == NOTIFY], agent, book, now, found, held)
-    return sorted(found, key=lambda offer: offer.last.standing.delivery.place), held
+    found.sort(key=lambda offer: offer.last.standing.delivery.place)
+    return in_order(found, lambda offer: offer.last.known.counted), held
 
 
 def waiting(book: Book, agent: str, now: int) -> Iterable[Waiting]:
@@ -197,7 +201,7 @@ def _groups(book: Book, waiting: list[Waiting]) -> Iterable[tuple[list[Waiting],
         if spoke_before != found.author and (closed := open_groups.pop((found.window, spoke_before), None)):
             yield closed, True
         speaking[found.window] = found.author
-        if group and (is_alone or found.arrived >= group[0].standing.delivery.arrived + book.tuning.merge_ms):
+        if group and (is_alone or found.arrived >= _began(group) + book.tuning.merge_ms):
             yield open_groups.pop(key), True
             group = None
         if is_alone:
@@ -215,13 +219,18 @@ def _is_whole(found: Delivery) -> bool:
     return found.is_whole or found.author_kind == AGENT or found.platform in ("", *AT_ONCE)
 
 
+def _began(group: list[Waiting]) -> int:
+    """When the first piece came: the platform may count them in another order than they came in."""
+    return min(each.standing.delivery.arrived for each in group)
+
+
 def _due(book: Book, group: list[Waiting]) -> int:
     """When a group is whole: some time after its last piece, or after typing has stopped, and soon enough anyway."""
-    first, last = group[0].standing.delivery, group[-1].standing.delivery
+    last = max((each.standing.delivery for each in group), key=lambda each: each.arrived)
     if _is_whole(last):
         return 0
     is_typing, since = asides.typing(book.states.state(asides.NAME, f"{asides.TYPES}{last.window} {last.author}"))
-    at_most = first.arrived + book.tuning.merge_ms
+    at_most = _began(group) + book.tuning.merge_ms
     if is_typing:
         return at_most
     if since >= last.arrived:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import unicodedata
 
 from bb.attention import knocks
-from bb.attention.words import MUST_NOT
+from bb.attention.words import MUST_NOT, SIGNALS, signal_in
 from bb.kernel.digest import digest
 from bb.kernel.show import BIDI, JOINERS
 
@@ -95,6 +95,10 @@ def _author(book: Book, said: Message) -> str:
 
 
 def _body(said: Message) -> Iterable[str]:
+    if signal := signal_in(said.reason):
+        meaning = SIGNALS[signal].answers if signal in SIGNALS else ""
+        yield f"[reaction: {value(signal)} on {value(said.linked)}{', which says ' + meaning if meaning else ''}]"
+        return
     for part in said.content:
         if part.get("type") == "text":
             yield from str(part.get("text", "")).split("\n")

@@ -12,8 +12,8 @@ import functools
 from bb.attention import (
     arranging,
     auditing,
-    delivering,
     deliveries,
+    delivering,
     digests,
     envelopes,
     explaining,
@@ -25,6 +25,7 @@ from bb.attention import (
 )
 from bb.attention.book import Someone
 from bb.attention.facts import Moved, Progressed, Refusal
+from bb.attention.message import in_order
 from bb.attention.offering import Session, offered, offers
 from bb.attention.refusals import NUMBERS
 from bb.attention.rehearsal import Rehearsal
@@ -155,7 +156,7 @@ def _policy(replay: Replay, given: Any) -> dict[str, Any]:
 def _ingest(replay: Replay, given: Any) -> Any:
     lines = [envelopes.line(each, replay.now) for each in (given if isinstance(given, list) else [given])]
     answers = []
-    for line in envelopes.in_order(lines):
+    for line in in_order(lines, lambda each: each.counted):
         decide = functools.partial(receiving.receive, replay.here.book, line, "svc:replay", replay.now)
         answers.append(replay.do(decide))
     return answers if isinstance(given, list) else answers[0]

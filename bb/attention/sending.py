@@ -290,6 +290,7 @@ def _message(book: Book, agent: str, draft: Draft, now: int) -> Message:
         text=text,
         parts=draft.parts,
         at=now,
+        sequence=_counted(book, draft.conversation),
         mentions=tuple(named),
         recipient=draft.recipient,
         intent=intent,
@@ -300,6 +301,12 @@ def _message(book: Book, agent: str, draft: Draft, now: int) -> Message:
         in_reply_to=draft.in_reply_to,
         key=draft.key,
     )
+
+
+def _counted(book: Book, conversation: str) -> int | None:
+    """How far the platform has counted in a conversation: what is said now stands behind that."""
+    newest = next(iter(book.states.newest_first(MESSAGES, f"in {conversation}")), None)
+    return newest[2]["said"][3].get("sequence") if newest else None
 
 
 def _warnings(book: Book, said: Message) -> list[dict[str, str]]:

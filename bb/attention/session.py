@@ -22,7 +22,7 @@ from bb.attention.facts import Moved
 from bb.attention.fragments import fragments
 from bb.attention.offering import CONTENT, KNOCK, MOST_TRIES, RETRIES, offered, offers
 from bb.attention.offering import Session as Side
-from bb.attention.standing import standing
+from bb.attention.standing import due_at, standing
 from bb.attention.words import BUFFERED, CLAIMED, IMMEDIATE, MUST, NOTIFY, OFFERED, SUPERSEDED, SYSTEM
 from bb.kernel.errors import Conflict
 from bb.kernel.record import Record
@@ -381,3 +381,18 @@ def rejected(book: Book, harness: Harness, handed: Handed, why: Mapping[str, Any
         if found.decision.policy == MUST:
             facts += escalate(book, found, said_in(known, book.data(known.line)), now, "its harness refused it")
     return facts
+
+
+def next_tick(book: Book, now: int) -> int | None:
+    """When time alone will next change anything (`ticking`), as far as what is recorded tells."""
+    moments: list[int] = []
+    for found in book.every_open():
+        due = due_at(found, book.tuning)
+        if due is not None:
+            allowed = due - (found.at or found.arrived)
+            moments += [due, due - allowed // 2, found.arrived + allowed // 2]
+        if found.until is not None:
+            moments.append(found.until)
+        if found.disposition == CLAIMED:
+            moments.append(book.claim(found.event, found.window, now).until)
+    return min((each for each in moments if each > now), default=None)

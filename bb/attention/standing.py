@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bb.attention.words import (
     BUFFERED,
-    CLAIMED,
     DEFERRED,
     MAILBOX,
     MAY,
@@ -81,7 +80,7 @@ def standing(delivery: Delivery, claim: Claim, now: int, tuning: Tuning, last_wo
         decision = decision.but(policy=MUST_NOT, mode=MAILBOX, reason=CLAIMED_BY_OTHER, deadline=None)
     elif holder == delivery.agent and decision.mode == NOTIFY and decision.directedness == TO_MY_ROLE:
         decision = decision.but(mode=BUFFERED, reason=CLAIMED_BY_ME)
-    elif decision.policy == MUST and delivery.disposition not in (CLAIMED, DEFERRED) and is_over(delivery, due, now):
+    elif decision.policy == MUST and delivery.disposition is None and is_over(delivery, due, now):
         decision, is_stale = decision.but(policy=MAY), True
     must_check = is_stale and not (delivery.checked_at is not None and delivery.checked_at >= last_word)
     return Standing(delivery, decision, claim, holder, is_stale, must_check, due)

@@ -39,7 +39,8 @@ def injected(
     again = _again(book, agent, now, made, told) if told is not None else []
     fresh = [offer for offer in made if told is None or name_of(offer) not in told]
     shown = [*again, *fresh][:most]
-    blocks = [block(book, agent, offer, f"{seed} {offer.event}" if seed else "") for offer in shown]
+    quoted: set[str] = set()
+    blocks = [block(book, agent, offer, f"{seed} {offer.event}" if seed else "", quoted) for offer in shown]
     knows_rules = _has_been_told(book, agent) if told is None else RULES in told
     rules = rendering.STANDING_RULES if shown and not knows_rules else None
     texts = [*([rules] if rules else []), *(each["text"] for each in blocks)]
@@ -83,8 +84,8 @@ def _has_been_told(book: Book, agent: str) -> bool:
     return False
 
 
-def block(book: Book, agent: str, offer: Offer, seed: str) -> dict[str, Any]:
-    """One offer, as data and as text."""
+def block(book: Book, agent: str, offer: Offer, seed: str, quoted: set[str] | None = None) -> dict[str, Any]:
+    """One offer, as data and as text. What is QUOTED already is not quoted again."""
     decision = offer.last.standing.decision.but(policy=offer.policy)
     said = [said_in(each.known, book.data(each.known.line)) for each in offer.items]
     found: dict[str, Any] = {"eventId": offer.event, "mode": decision.mode, **decision.shown()}
@@ -98,6 +99,9 @@ def block(book: Book, agent: str, offer: Offer, seed: str) -> dict[str, Any]:
             "text": rendering.knock(knock, offer.event),
         }
     before = context(book, agent, said[0], offer) if decision.reason in WITH_CONTEXT else []
+    if quoted is not None:
+        before = [each for each in before if each[0].event not in quoted]
+        quoted.update(each.event for each in [*said, *(earlier for earlier, _ in before)])
     text = rendering.event(
         book,
         said,

@@ -60,6 +60,14 @@ class Signal(Record):
     answers: str = ""  # what it says to whoever wrote the message
 
 
+REACTED = "signal "  # how the reason of an event begins that is a reaction
+
+
+def signal_in(reason: str) -> str:
+    """What a reaction says, of an event's reason; empty where it is none."""
+    return reason.removeprefix(REACTED) if reason.startswith(REACTED) else ""
+
+
 SIGNALS = {
     "seen": Signal("👀", ACKNOWLEDGED, 1),
     "agree": Signal("👍", ACKNOWLEDGED, 2, "proceed"),

@@ -69,7 +69,7 @@ def stream(op: Op, items: Iterable[Any], *, as_json: bool, is_endless: bool) -> 
     for item in items:
         if isinstance(item, bytes):
             octets(item + b"\n")
-        elif as_json or op.name == "ledger.export":
+        elif as_json or op.name == "ledger.export" or (is_endless and op.name == "chat.outbox"):
             document(item)
         else:
             lines(_words().of(op.words, item))

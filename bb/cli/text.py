@@ -31,9 +31,15 @@ ELSEWHERE = (
         [
             *("chat list", "chat read", "chat show", "chat explain", "chat pending", "chat knocks", "chat inject"),
             *("chat digest", "chat claim", "chat defer", "chat resolve", "chat progress", "chat tick", "chat cancel"),
-            *("chat audit", "chat ingest", "chat bind", "chat arrange", "chat policy", "chat signals", "chat outbox"),
         ],
         "bb.cli.attention_screens",
+    )
+    | dict.fromkeys(
+        [
+            *("chat audit", "chat ingest", "chat bind", "chat arrange", "chat policy", "chat signals", "chat outbox"),
+            "chat replay",
+        ],
+        "bb.cli.attention_host_screens",
     )
 )
 TALK = ("group ", "actor ", "chat ", "blob ", "daemon ", "events")  # how commands begin that `talk_screens` knows
@@ -68,9 +74,9 @@ def findings(error: BbError) -> Iterable[str]:
     if "findings" in error.details:
         return _judged(error.details)
     if "refused" in error.details:
-        from bb.cli import attention_screens  # noqa: PLC0415  (a line that was taken in is hardly ever odd)
+        from bb.cli import attention_host_screens  # noqa: PLC0415  (a line that was taken in is hardly ever odd)
 
-        return attention_screens.of("refused", error.details)
+        return attention_host_screens.of("refused", error.details)
     if error.code == "CONFIRM_REQUIRED":
         return [f"-> once the person agrees, the same with --confirm {harmless(str(error.details['confirm']))}"]
     if error.code == "PATH_HELD":

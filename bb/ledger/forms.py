@@ -4,6 +4,7 @@ is stored: the ledger line has the first two, and the third is the reader's own.
 
 from __future__ import annotations
 
+from bb.attention import message
 from bb.attention.facts import Posted
 from bb.coordination import protocol
 from bb.coordination.facts import CONTESTED, TOUCHED, Incurred, Overridden, Resumed
@@ -70,7 +71,7 @@ def _sent(fact: Sent) -> dict[str, Any]:
 
 def _read_message(data: dict[str, Any], by: str) -> Sent | Posted | None:
     if "c2a" in data:
-        return Posted(by, data["c2a"]) if type(data["c2a"]) is dict else None
+        return Posted(by, data["c2a"]) if message.is_sound(data["c2a"]) else None
     if not ids.is_principal(by):
         return None
     mail, to, envelope = data["mail"], data["to"], data.get("protocol") or {}
@@ -177,7 +178,7 @@ def _context(
 
 def _read_notice(data: dict[str, Any], by: str) -> Incurred | Resumed | Posted | None:
     if "c2a" in data:
-        return Posted(by, data["c2a"]) if type(data["c2a"]) is dict else None
+        return Posted(by, data["c2a"]) if message.is_sound(data["c2a"]) else None
     if not ids.is_principal(by):
         return None
     context = data["context"]

@@ -6,7 +6,7 @@ shown as it is, and skipped by every fold.
 
 from __future__ import annotations
 
-from bb.attention import asides, claims, conversations, deliveries, messages, threads
+from bb.attention import asides, claims, conversations, deliveries, message, messages, threads
 from bb.attention.facts import (
     Arranged,
     Bound,
@@ -204,8 +204,8 @@ FITS: dict[str, Fits] = {
     "is_file": _is_flag,
     "event_id": _is_event,
     "state": lambda value: value in (ACCEPTED, REVERTED, TRANSFERRED),
-    "about": _is_object,
-    "c2a": _is_object,
+    "about": message.is_sound_about,
+    "c2a": message.is_sound,
     "names": _is_object,
     "settings": _is_object,
     "version": lambda value: type(value) is int and 0 < value < 1 << 60,

@@ -53,6 +53,8 @@ class Attending:
     @property
     def agent(self) -> str:
         """Who asks. On a socket that is a claim like every other name there."""
+        if self._named == ids.PERSON:
+            return ids.PERSON
         return ids.actor_id(self._named) if self._named else self.desk.caller(None)
 
     def book(self, index: Index | None = None) -> Book:

@@ -1,4 +1,4 @@
-"""What a host does for one harness that is connected to it: hands over what there is, takes what it says, runs its tools.
+"""What a host does for one harness that is connected: hands over what there is, takes what it says, runs its tools.
 
 Nothing is said that is not recorded: each of these returns once it is. Somebody else has the connection.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 import bb
-from bb.attention import answering, capabilities, delivering, envelopes, looking, session, tools, tuning
+from bb.attention import answering, capabilities, deliveries, delivering, envelopes, looking, session, tools, tuning
 from bb.attention.auditing import may_progress
 from bb.attention.cases import find, must_be_here
 from bb.attention.envelopes import LONGEST_ID, LONGEST_TEXT, Members, invalid
@@ -22,9 +22,9 @@ from bb.attention.ticking import tick
 from bb.attention.words import SIGNALS
 from bb.kernel import clock, ids, jsontext
 from bb.kernel.errors import Busy, Usage
-from bb.messaging.principals import SERVICE
 from bb.ops import life, surfaces
 from bb.ops.attending import Attending
+from bb.ops.surfaces import BRIDGE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,9 +45,9 @@ PERMANENT = (-32602, -32601)  # a harness that answers so will never take it
 TAKEN, IS_BUSY = ("accepted", "duplicate"), "busy"
 LONGEST_WAIT = 5 * clock.MINUTE
 STEPS = {
-    "started": session.deliveries.STARTED,
-    "ended": session.deliveries.ENDED,
-    "failed": session.deliveries.TURN_FAILED,
+    "started": deliveries.STARTED,
+    "ended": deliveries.ENDED,
+    "failed": deliveries.TURN_FAILED,
 }
 
 
@@ -113,8 +113,8 @@ class Hosting:
             self.harness.take(handed)
             return
         wait = said.get("retryAfterMs") if status == IS_BUSY else None
-        is_wait = type(wait) is int and wait >= 0
-        self.harness.wait(handed, now + min(wait, LONGEST_WAIT) if is_wait else retry_at(handed.attempt, now))
+        until = now + min(wait, LONGEST_WAIT) if type(wait) is int and wait >= 0 else retry_at(handed.attempt, now)
+        self.harness.wait(handed, until)
 
     def dropped(self, params: Mapping[str, Any]) -> None:
         """It has called off what it was handed: later once more. A call of its own is over by the time it says so."""
@@ -144,7 +144,7 @@ class Hosting:
         found = book.delivery(event, self.agent)
         if found is None or found.attempt == 0 or found.turn == to:
             return []
-        taken = [] if found.accepted else [Moved(self.agent, event, self.agent, session.deliveries.ACCEPTED)]
+        taken = [] if found.accepted else [Moved(self.agent, event, self.agent, deliveries.ACCEPTED)]
         about = {"outbound": True} if has_spoken else None
         return [*taken, Moved(self.agent, event, self.agent, to, about)]
 
@@ -171,7 +171,7 @@ class Hosting:
             if isinstance(given.get(name), str):
                 given[name] = {"id": given[name]}
         line = envelopes.line(given, self.desk.now())
-        self._at.act(lambda book, now: receive(book, line, _bridge(line.platform), now), "system")
+        self._at.act(lambda book, now: receive(book, line, BRIDGE, now), BRIDGE)
 
     # -- what it asks
 
@@ -201,14 +201,17 @@ class Hosting:
                 for row in answer["events"]:
                     row["envelope"] = delivering.shown(book, self.agent, find(book, row["eventId"]), now)
             limit = given.get("limit") or looking.USUAL
-            if not tool.reads_only or limit == 1 or len(jsontext.dumps(answer).encode("utf-8", "replace")) < MOST_ANSWER:
+            if (
+                not tool.reads_only
+                or limit == 1
+                or len(jsontext.dumps(answer).encode("utf-8", "replace")) < MOST_ANSWER
+            ):
                 return facts, answer
             given = {**given, "limit": min(limit, len(answer.get("events") or answer.get("items", ())) or 2) // 2 or 1}
 
     def received(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """It is a host itself, and delivers something for the agent."""
-        by = _bridge(Members(params).object("source").id("platform"))
-        answer = self._at.act(lambda book, now: delivering.received(book, self.agent, params, by, now), by)
+        answer = self._at.act(lambda book, now: delivering.received(book, self.agent, params, BRIDGE, now), BRIDGE)
         self.harness.own.add(Members(params).id("eventId"))
         return answer
 
@@ -308,11 +311,6 @@ def _amount(given: Members, name: str) -> int | float | None:
     return value
 
 
-def _bridge(platform: str) -> str:
-    """In whose name something is recorded that came from a platform."""
-    return f"{SERVICE}{platform}" if surfaces.is_plain(platform) else surfaces.BRIDGE
-
-
 # -- time
 
 
@@ -331,5 +329,5 @@ def ticked(desk: Desk) -> int | None:
 
 def set_clock(desk: Desk, params: Mapping[str, Any]) -> None:
     """Whoever is connected sets the clock: for tests, and to play something through again."""
-    moment = clock.text(Members(params).time("now", desk.now()))
-    desk.env = {**desk.env, "BB_NOW": moment}
+    moment = clock.parse(Members(params).text("now", 100, is_needed=True))
+    desk.env = {**desk.env, "BB_NOW": clock.text(moment)}

@@ -7,6 +7,7 @@ import sys
 from itertools import islice
 
 from bb.attention import arranging, envelopes, messages, outbox, receiving, threads, tuning
+from bb.attention.message import in_order
 from bb.attention.rehearsal import Rehearsal
 from bb.attention.surfaces import SURFACES
 from bb.attention.words import CONVERSATIONS, SIGNALS
@@ -220,7 +221,8 @@ class _Taken:
     def take(self, raw: Iterable[Any]) -> None:
         """Take in lines of a surface."""
         now = self._at.desk.now()
-        lines = envelopes.in_order([line for _, line in self._read(raw, lambda each: envelopes.line(each, now))])
+        read = [line for _, line in self._read(raw, lambda each: envelopes.line(each, now))]
+        lines = in_order(read, lambda each: each.counted)
 
         def decide(index: Index) -> list[AttentionFact]:
             over = self._over(index, now)

@@ -1,0 +1,82 @@
+"""C2A on JSON-RPC: what the methods are called, how a refusal is told, and how a tool is shown."""
+
+from __future__ import annotations
+
+from bb.attention.refusals import NUMBERS
+from bb.kernel import jsontext
+from bb.wire import jsonrpc
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from bb.attention.tools import Tool
+    from bb.kernel.errors import BbError
+
+INITIALIZE, PING, SHUTDOWN, RESUME = "initialize", "ping", "shutdown", "session/resume"
+TOOLS_LIST, TOOLS_CALL = "tools/list", "tools/call"
+DELIVER, INGEST = "chat/deliver", "chat/ingest"
+INITIALIZED, CANCELLED = "notifications/initialized", "notifications/cancelled"
+PROGRESS, MESSAGE = "notifications/progress", "notifications/message"
+TURN, TYPING, NOW = "chat/turn", "chat/typing", "bb/now"
+
+# The numbers of refusals that C2A has none for, by their family: what is malformed, not there, forbidden by a rule, not
+# yours, busy, in conflict with what is recorded.
+BY_FAMILY = {2: jsonrpc.INVALID_PARAMS, 3: -32059, 4: -32050, 5: -32060, 6: -32061, 7: -32055}
+CODES = {"NOT_INITIALIZED_SESSION": "not_initialized"}
+STANDARD = {
+    jsonrpc.PARSE_ERROR: "parse_error",
+    jsonrpc.INVALID_REQUEST: "invalid_request",
+    jsonrpc.METHOD_NOT_FOUND: "method_not_found",
+    jsonrpc.INVALID_PARAMS: "invalid_params",
+    jsonrpc.INTERNAL_ERROR: "internal_error",
+}
+POINTERS = ("pointer", "path")
+
+
+def number_of(refusal: BbError) -> int:
+    """Under which number a refusal is known."""
+    family = BY_FAMILY.get(refusal.exit_status, jsonrpc.INTERNAL_ERROR)
+    return NUMBERS.get(refusal.code, family)
+
+
+def data_of(refusal: BbError) -> dict[str, Any]:
+    """What else is said of it: a code that never changes, what to do, where in the parameters it is, and details."""
+    pointer = next((refusal.details[name] for name in POINTERS if refusal.details.get(name)), None)
+    details = {camel(name): value for name, value in refusal.details.items() if name not in POINTERS}
+    code = CODES.get(refusal.code, refusal.code.lower())
+    hint = {"hint": refusal.hint} if refusal.hint else {}
+    return {"code": code, **hint, **({"path": pointer} if pointer else {}), **details}
+
+
+def camel(name: str) -> str:
+    """`expires_at` as `expiresAt`."""
+    first, *rest = name.split("_")
+    return first + "".join(each.capitalize() for each in rest)
+
+
+def failure(id: Any, refusal: BbError) -> bytes:  # noqa: A002
+    """A refusal, as a line."""
+    return jsonrpc.failure(id, number_of(refusal), refusal.message, data_of(refusal))
+
+
+def invalid(found: jsonrpc.Invalid) -> bytes:
+    """What to say about a line that says nothing."""
+    return jsonrpc.failure(found.id, found.code, found.reason, {"code": STANDARD[found.code]})
+
+
+def tool(shown: Tool) -> dict[str, Any]:
+    """A tool, as `tools/list` has it. That it may be called twice is told with it."""
+    return {
+        "name": shown.name,
+        "description": shown.about,
+        "inputSchema": shown.schema(),
+        "annotations": shown.annotations(),
+    }
+
+
+def called(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """What a tool answers, as `tools/call` does: as text for a model, and as it is."""
+    text = {"type": "text", "text": jsontext.dumps(answer)}
+    return {"content": [text], "structuredContent": answer, "isError": False}

@@ -1,0 +1,225 @@
+"""One harness at the other end of a line: what comes in leads to what goes out. Somebody else owns the connection.
+
+    nobody yet ──initialize──> known ──initialized, or any request──> handed what there is ──shutdown──> over
+
+Whatever is asked is answered once, under its id; a notification never is. What is to be handed over is recorded before
+it is said, and what the harness says is recorded before it counts: so the line may break between any two messages.
+"""
+
+from __future__ import annotations
+
+from bb.attention import capabilities
+from bb.attention.envelopes import Members
+from bb.attention.refusals import NotInitializedYet
+from bb.attention.tools import BY_ANY_NAME
+from bb.kernel import clock
+from bb.kernel.errors import BbError, Refused, Usage
+from bb.kernel.show import harmless
+from bb.ops import serving
+from bb.wire import c2a, jsonrpc
+from bb.wire.jsonrpc import Answer, Invalid, Notification, Request
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from bb.ops.desk import Desk
+    from bb.ops.serving import Hosting
+
+    Params = dict[str, Any]
+
+LONGEST_NOTE = 2000
+PAUSE = clock.SECOND  # after something has stood in the way
+
+
+class NoSuchMethod(Usage):
+    """There is no such method."""
+
+    code = "METHOD_NOT_FOUND"
+
+
+class Twice(Usage):
+    """The session has begun already."""
+
+    code = "ALREADY_INITIALIZED"
+
+
+class AnswerTooLarge(Refused):
+    """The answer does not fit into a line."""
+
+    code = "ANSWER_TOO_LARGE"
+    hint = "ask for less at once"
+
+
+NUMBERS = {NoSuchMethod: jsonrpc.METHOD_NOT_FOUND, Twice: jsonrpc.INVALID_REQUEST}
+
+
+class Seat:
+    """One harness. What is to be said to it goes to SAY, what people should know to NOTE, and bugs to REPORT."""
+
+    def __init__(
+        self,
+        desk: Desk,
+        agent: str | None,
+        say: Callable[[bytes], None],
+        note: Callable[[str], None],
+        report: Callable[[Exception], None],
+    ) -> None:
+        self._desk, self._named = desk, agent
+        self._say, self._note, self._report = say, note, report
+        self.hosting: Hosting | None = None
+        self._has_begun = False  # whether it is ready to be handed anything
+        self.is_over = False
+        self.due: int | None = None
+
+    @property
+    def takes_deliveries(self) -> bool:
+        """Whether it is to be handed what there is for its agent."""
+        return self.hosting is not None and self.hosting.harness.can.takes_deliveries
+
+    # -- what comes
+
+    def take(self, line: bytes | None) -> None:
+        """One line of what the harness says; None for one that was too long."""
+        found = jsonrpc.read(line)
+        match found:
+            case Request():
+                self._asked(found)
+            case Notification():
+                self._told(found)
+            case Answer() if self.hosting is not None:
+                self._guarded(self.hosting.answered, found.id, found.result, found.error)
+            case Invalid():
+                self._say(c2a.invalid(found))
+
+    def _asked(self, found: Request) -> None:
+        try:
+            octets = _fitting(jsonrpc.result(found.id, self._answer(found.method, found.params)))
+        except (NoSuchMethod, Twice) as refusal:
+            octets = jsonrpc.failure(found.id, NUMBERS[type(refusal)], refusal.message, c2a.data_of(refusal))
+        except BbError as refusal:
+            octets = c2a.failure(found.id, refusal)
+        except Exception as bug:  # of ours: it is told, and the next request is taken
+            self._report(bug)
+            octets = c2a.invalid(Invalid(jsonrpc.INTERNAL_ERROR, "bb ran into a bug", found.id))
+        self._say(octets)
+
+    def _answer(self, method: str, params: Params) -> Any:
+        if method == c2a.INITIALIZE:
+            return self._begin(params)
+        if self.hosting is None:
+            raise NotInitializedYet
+        self._has_begun = True
+        if method in BY_ANY_NAME:
+            return self.hosting.call(method, params)
+        if method not in METHODS:
+            raise NoSuchMethod(f"there is no method {harmless(method[:60])!r}")
+        return METHODS[method](self, self.hosting, params)
+
+    def _begin(self, params: Params) -> Params:
+        if self.hosting is not None:
+            raise Twice
+        self.hosting, told = serving.begin(self._desk, params, self._named)
+        return told
+
+    def _told(self, found: Notification) -> None:
+        if found.method == c2a.NOW and self._desk.env.get(serving.CLOCK) == serving.BY_CLIENT:
+            self._guarded(serving.set_clock, self._desk, found.params)
+        elif self.hosting is not None and found.method in NOTICES:
+            self._guarded(NOTICES[found.method], self, self.hosting, found.params)
+
+    def _guarded(self, call: Callable[..., None], *given: Any) -> None:
+        """Do what a notification says. That it could not be done is for whoever looks after the host."""
+        try:
+            call(*given)
+        except BbError as refusal:
+            self._note(f"{refusal.code}: {refusal.message}")
+
+    # -- what goes
+
+    def hand_over(self) -> None:
+        """Say what there is to be said by now."""
+        self.due = None
+        if self.hosting is None or not self._has_begun or self.is_over or not self.takes_deliveries:
+            return
+        try:
+            plan = self.hosting.hand_over()
+        except BbError as refusal:
+            self._note(f"{refusal.code}: {refusal.message}")
+            self.due = self._desk.now() + PAUSE
+            return
+        self.due = plan.due
+        can = self.hosting.harness.can
+        for handed, reason in plan.cancels if can(capabilities.CANCELLATION) and can(capabilities.ACK) else ():
+            self._say(jsonrpc.notification(c2a.CANCELLED, {"requestId": handed.request, "reason": reason}))
+        for deliver in plan.delivers:
+            if can(capabilities.ACK):
+                self._say(jsonrpc.request(deliver.handed.request, c2a.DELIVER, deliver.envelope))
+            else:
+                self._say(jsonrpc.notification(c2a.DELIVER, deliver.envelope))
+
+    def supersede(self) -> None:
+        """Another harness of the same agent has come: that one is handed everything from now on."""
+        about = {"code": "superseded_session", "message": "another harness of this agent has connected"}
+        self._say(jsonrpc.notification(c2a.MESSAGE, {"level": "warning", "logger": "bb", "data": about}))
+        self.is_over = True
+
+    # -- the methods
+
+    def _ping(self, _: Hosting, __: Params) -> Params:
+        return {}
+
+    def _shutdown(self, hosting: Hosting, _: Params) -> Params:
+        self.is_over = True
+        return {"persisted": hosting.left()}
+
+    def _list_tools(self, hosting: Hosting, _: Params) -> Params:
+        return {"tools": [c2a.tool(each) for each in hosting.tools()]}
+
+    def _call_tool(self, hosting: Hosting, params: Params) -> Params:
+        given = Members(params)
+        name = given.text("name", 100, is_needed=True)
+        return c2a.called(hosting.call(name, given.object("arguments").value))
+
+    def _initialized(self, _: Hosting, __: Params) -> None:
+        self._has_begun = True
+
+    def _progressed(self, hosting: Hosting, params: Params) -> None:
+        if hosting.harness.can(capabilities.PROGRESS):
+            hosting.progressed(params)
+
+    def _logged(self, hosting: Hosting, params: Params) -> None:
+        if hosting.harness.can(capabilities.LOGGING):
+            said = params.get("data", params.get("message", ""))
+            self._note(f"{hosting.agent} says: {harmless(str(said)[:LONGEST_NOTE])}")
+
+
+def _fitting(octets: bytes) -> bytes:
+    if len(octets) > jsonrpc.MOST:
+        raise AnswerTooLarge
+    return octets
+
+
+def _forget(_: Any) -> None:
+    """Of a notification nobody is told what became of it."""
+
+
+METHODS: dict[str, Callable[[Seat, Hosting, Params], Params]] = {
+    c2a.PING: Seat._ping,
+    c2a.SHUTDOWN: Seat._shutdown,
+    c2a.TOOLS_LIST: Seat._list_tools,
+    c2a.TOOLS_CALL: Seat._call_tool,
+    c2a.RESUME: lambda _, hosting, params: hosting.resume(params),
+    c2a.DELIVER: lambda _, hosting, params: hosting.received(params),
+    c2a.INGEST: lambda _, hosting, params: hosting.ingested(params),
+}
+NOTICES: dict[str, Callable[[Seat, Hosting, Params], None]] = {
+    c2a.INITIALIZED: Seat._initialized,
+    c2a.PROGRESS: Seat._progressed,
+    c2a.MESSAGE: Seat._logged,
+    c2a.DELIVER: lambda _, hosting, params: _forget(hosting.received(params)),
+    c2a.CANCELLED: lambda _, hosting, params: hosting.dropped(params),
+    c2a.TURN: lambda _, hosting, params: hosting.turn(params),
+    c2a.TYPING: lambda _, hosting, params: hosting.typed(params),
+}
