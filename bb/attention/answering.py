@@ -52,26 +52,35 @@ def react(
     if found.known.is_deleted:
         raise Superseded(event_id=found.event)
     before = standing.delivery
-    if before.signal == signal and not remove and before.eta == eta:
-        return [], _reacted(found, signal, before.disposition, book.tuning)
     about: dict[str, Any] = {"signal": signal, "counts_as": counts_as, "eta": _line(eta), "note": _line(note)}
     if SIGNALS[counts_as].disposition == DEFERRED and not remove:
         about["until"] = until if until is not None else _later(book, found, now)
-    facts: list[AttentionFact] = []
-    if SIGNALS[counts_as].disposition == CLAIMED and not remove and standing.decision.policy != MUST_NOT:
-        facts += [each for each in claiming.claim(book, agent, now, event=event)[0] if isinstance(each, Claiming)]
     about = {name: value for name, value in about.items() if value not in ("", None)}
     step = Moved(agent, found.event, agent, deliveries.REACTED, about | ({"remove": True} if remove else {}))
-    facts.append(step)
     after = _after(book, found, step, now)
+    takes_on = SIGNALS[counts_as].disposition == CLAIMED and not remove and before.decision.policy != MUST_NOT
+    if not remove and _says_nothing_new(before, after, until) and not (takes_on and standing.holder != agent):
+        return [], _reacted(found, signal, before.disposition, book.tuning)
+    facts: list[AttentionFact] = []
+    if takes_on:
+        facts += [each for each in claiming.claim(book, agent, now, event=event)[0] if isinstance(each, Claiming)]
+    facts.append(step)
     facts += _let_go(found, agent, after.disposition, now, given_back=remove and before.disposition == CLAIMED)
     if after.disposition in FINAL and before.disposition not in FINAL:
         facts += settled(book, found.known, agent, found.event)
     if after.deviates and not before.deviates:
         facts += escalate(book, after, found.message, now, "declined")
+    if after.disposition == DEFERRED != before.disposition and before.deferrals:
+        facts += escalate(book, before, found.message, now, "put off again")
     facts += _posted(book, found, agent, signal, remove=remove)
     answer = _reacted(found, signal, after.disposition, book.tuning)
     return facts, answer | ({"removed": before.signal == signal} if remove else {})
+
+
+def _says_nothing_new(before: deliveries.Delivery, after: deliveries.Delivery, until: int | None) -> bool:
+    """Whether a reaction is there already, and everything is as it would make it."""
+    is_there = (before.signal, before.eta, before.disposition) == (after.signal, after.eta, after.disposition)
+    return is_there and until in (None, before.until)
 
 
 def counted(signal: str, tuned: Tuning) -> str:
@@ -140,11 +149,20 @@ def defer(
     at = until if until is not None else _later(book, found, now)
     if before.disposition == DEFERRED and before.reason == reason and (until is None or until == before.until):
         return [], _deferred(found, before.until or at)
+    is_again = _is_put_off_again(before, reason, at)
     about = {"reason": reason, "until": at, **({"eta": _line(eta)} if eta else {})}
     facts: list[AttentionFact] = [Moved(agent, found.event, agent, deliveries.PUT_OFF, about)]
-    if before.deferrals and before.deferrals[-1:] != (reason,):
+    if is_again:
         facts += escalate(book, before, found.message, now, "put off again")
     return facts, _deferred(found, at)
+
+
+def _is_put_off_again(before: deliveries.Delivery, reason: str, until: int) -> bool:
+    """Whether it is the second time: after it came back, for another reason, or for longer. To give a reason for what
+    a reaction has put off is not."""
+    if before.disposition != DEFERRED or not before.reason:
+        return bool(before.deferrals) and before.disposition != DEFERRED
+    return before.reason != reason or until > (before.until or 0)
 
 
 def _deferred(found: Case, until: int) -> dict[str, Any]:
@@ -178,6 +196,8 @@ def resolve(
         if after.disposition != found.standing.delivery.disposition:
             facts += [step, *_let_go(found, agent, after.disposition, now)]
             facts += settled(book, found.known, agent, found.event)
+        if after.deviates and not found.standing.delivery.deviates:
+            facts += escalate(book, after, found.message, now, outcome)
     if thread and (
         held := claims.claim(claims.THREAD + thread, book.states.state(claims.NAME, claims.THREAD + thread))
     ):

@@ -112,6 +112,11 @@ class Book:
         """A message."""
         return messages.kept(event, self.states.state(messages.NAME, event))
 
+    def own_name(self, event: str) -> str:
+        """What a message is called here: what we have posted has got another name there."""
+        found = self.states.found(messages.NAME, messages.posted_as(event)) if event else []
+        return found[0][0] if found else event
+
     def data(self, line: str) -> dict[str, Any]:
         """What a line of the ledger says; nothing when it is gone."""
         return self._line(line) or {}

@@ -19,7 +19,7 @@ OURS = {
 }
 ACK, REDELIVERY = "delivery.ack", "delivery.redelivery"
 IMMEDIATELY, BUFFERING, NOTIFYING = (f"injection.{mode}" for mode in OFFERED)
-INTERRUPT = "injection.interrupt"
+INTERRUPT, DIGESTS = "injection.interrupt", "injection.digest"
 PROGRESS, CANCELLATION, LOGGING = "utilities.progress", "utilities.cancellation", "utilities.logging"
 # tool -> without which there is none
 TOOLS = {

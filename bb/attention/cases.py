@@ -65,12 +65,18 @@ def must_be_here(book: Book, agent: str) -> None:
 
 
 def find(book: Book, event: str) -> Kept:
-    """The message that is called EVENT, by its own name or by that of its line."""
+    """The message that is called EVENT."""
+    known = known_as(book, event)
+    if known is None:
+        raise NoSuchEvent(f"there is no event {event[:80]!r}", event_id=event[:80])
+    return known
+
+
+def known_as(book: Book, event: str) -> Kept | None:
+    """The message that is called EVENT, by its own name or by that of its line; None when there is none."""
     known = book.message(event)
     if known is None and (c2a := book.data(event).get("c2a")) and isinstance(c2a, dict):
         known = book.message(str(c2a.get("event") or event))
-    if known is None:
-        raise NoSuchEvent(f"there is no event {event[:80]!r}", event_id=event[:80])
     return known
 
 

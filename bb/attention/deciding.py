@@ -62,11 +62,11 @@ def decide(message: Message, scene: Scene) -> Decided:
     """What the host decides about MESSAGE, for everybody at once."""
     found = aim(message, scene.directory, scene.thread, scene.asked)
     each = {
-        agent: _ruled(message, matrix.weigh(message, *aimed), scene.tuning)
+        agent: _ruled(message, matrix.weigh(message, *aimed, scene.tuning), scene.tuning)
         for agent, aimed in found.at.items()
         if scene.conversation.admits(agent)
     }
-    others = _ruled(message, matrix.weigh(message, *found.others), scene.tuning)
+    others = _ruled(message, matrix.weigh(message, *found.others, scene.tuning), scene.tuning)
     each = {agent: _calmed(decision, message, scene) for agent, decision in each.items()}
     return Decided(_with_default(each, message, scene), others)
 
@@ -86,7 +86,7 @@ def _ruled(message: Message, decision: Decision, tuning: Tuning) -> Decision:
         if all(facts[name] == wanted for name, wanted in rule["match"].items()):
             wish = rule["set"]
             policy = wish.get("policy", decision.policy)
-            deadline = decision.deadline if policy == decision.policy else matrix.DEADLINES[policy]
+            deadline = decision.deadline if policy == decision.policy else tuning.time_for(policy)
             return decision.but(
                 policy=policy,
                 mode=wish.get("injection", decision.mode),
@@ -103,7 +103,7 @@ def _calmed(decision: Decision, message: Message, scene: Scene) -> Decision:
     if message.author_kind == AGENT and scene.thread.run + 1 > scene.tuning.soft_turns:
         mode = NOTIFY if decision.mode in (IMMEDIATE, BUFFERED) else decision.mode
         policy = MAY if decision.policy == MUST else decision.policy
-        return decision.but(policy=policy, mode=mode, reason=LOOP_GUARD, deadline=matrix.DEADLINES[policy])
+        return decision.but(policy=policy, mode=mode, reason=LOOP_GUARD, deadline=scene.tuning.time_for(policy))
     if decision.mode in OFFERED and scene.is_flooding and scene.is_flooding():
         return decision.but(mode=MAILBOX, reason=RATE_LIMITED)
     return decision

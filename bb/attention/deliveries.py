@@ -58,9 +58,11 @@ DECIDED, DELETED = "decided", "deleted"
 OFFERED, ACCEPTED, PARKED, REJECTED = "offered", "accepted", "parked", "rejected"
 STARTED, ENDED, TURN_FAILED, GAVE_UP = "started", "ended", "turn_failed", "gave_up"
 PULLED, CHECKED, REMINDED, STALE, ESCALATED = "pulled", "checked", "reminded", "stale", "escalated"
+CLARIFIED = "clarified"
 ANSWERED, REACTED, PUT_OFF, RESOLVED, LAPSED, MERGED = "answered", "reacted", "put_off", "resolved", "lapsed", "merged"
 TOOK, GAVE_BACK, SETTLED, RESURFACED = "took", "gave_back", "settled", "resurfaced"
 
+FIRST = 1  # version of a message
 OPEN = (None, CLAIMED, DEFERRED)
 # step -> from which dispositions, to which
 ENDINGS: dict[str, tuple[tuple[str | None, ...], str | None]] = {
@@ -123,7 +125,8 @@ class Delivery(Record):
     reason: str = ""
     superseded_by: str = ""
     merged_from: tuple[str, ...] = ()
-    awaits_clarification: int | None = None
+    awaits_clarification: int | None = None  # since when
+    clarified_at: int | None = None  # when who was asked back has said more
     deviates: bool = False
 
     @property
@@ -250,6 +253,8 @@ def _decide(found: dict[str, Any], about: Mapping[str, Any]) -> None:
     version = about.get("version")
     if decided is None or type(version) is not int or version < found.get("version", 0):
         return
+    if version == found.get("version") == FIRST:  # another clone has taken it in too, and has decided for itself
+        return
     was_let_be = found["disposition"] == IGNORED and found["decision"].policy == MUST_NOT
     is_again = "version" in found
     found["version"] = version
@@ -268,19 +273,23 @@ def _react(found: dict[str, Any], about: Mapping[str, Any], ms: int) -> None:
     if signal not in SIGNALS:
         return
     if about.get("remove"):
-        if found.get("signal") == signal and found["disposition"] in (CLAIMED, DEFERRED):
+        if found.get("signal") == signal and signal == "unclear":
+            found.update(signal="", clarified_at=found.get("clarified_at") or found.get("awaits_clarification"))
+        elif found.get("signal") == signal and found["disposition"] in (CLAIMED, DEFERRED):
             found.update(disposition=None, signal="", until=None)
         return
     found.update(signal=signal, eta=about.get("eta", ""))
     to = settles(signal, found["decision"].policy, found.get("intent", ""))
-    if signal == "unclear":
-        found["awaits_clarification"] = ms
+    if signal == "unclear":  # the clock is stopped once, however often one asks back
+        found["awaits_clarification"] = found.get("awaits_clarification") or ms
     if to is None or not _may_become(found["disposition"], to):
         return
-    found.update(disposition=to, cause=f"signal {signal}")
     if to == DEFERRED:
         found["until"] = about.get("until")
-    if signal == "declined" and found["decision"].policy == MUST:
+        if found["disposition"] != DEFERRED:
+            found.update(deferrals=(*found.get("deferrals", ()), f"signal {signal}"), reminded_at=None)
+    found.update(disposition=to, cause=f"signal {signal}")
+    if to == IGNORED and found["decision"].policy == MUST:
         found["deviates"] = True
 
 
@@ -320,6 +329,8 @@ def _end(found: dict[str, Any], what: str, about: Mapping[str, Any]) -> None:
         found["reminded_at"] = None
     elif to == SUPERSEDED:
         found["superseded_by"] = str(about.get("by", ""))
+    elif to == IGNORED and found["decision"].policy == MUST:
+        found["deviates"] = True
     elif to == FAILED:
         found["reason"] = str(about.get("reason", ""))
     elif what == ANSWERED:
@@ -350,6 +361,7 @@ STEPS: dict[str, Callable[[dict[str, Any], Mapping[str, Any], int], dict[str, An
     REMINDED: lambda found, about, ms: {"reminded_at": ms},  # noqa: ARG005
     STALE: lambda found, about, ms: {"stale_at": found.get("stale_at") or ms},  # noqa: ARG005
     ESCALATED: lambda found, about, ms: {"escalated_to": str(about.get("to", ""))},  # noqa: ARG005
+    CLARIFIED: lambda found, about, ms: {"clarified_at": found.get("clarified_at") or _int(about.get("at"), ms)},
 }
 
 

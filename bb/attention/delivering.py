@@ -5,11 +5,13 @@ from __future__ import annotations
 from bb.attention import envelopes, knocks, message, rendering, turns
 from bb.attention.cases import case, said_in
 from bb.attention.decision import Decision
-from bb.attention.facts import Edited, Posted
+from bb.attention.facts import Arranged, Digested, Edited, Posted
+from bb.attention.message import HERE
 from bb.attention.offering import CONTENT, KNOCK, Offer, Waiting
 from bb.attention.receiving import NOBODY
-from bb.attention.words import BUFFERED, DM, HUMAN, MUST, NOTIFY, SIGNALS, TO_ME
+from bb.attention.words import AMBIENT, BUFFERED, DIGEST, DM, HUMAN, MUST, NORMAL, NOTIFY, SIGNALS, SYSTEM, TO_ME
 from bb.kernel import clock, jsontext
+from bb.kernel.digest import digest
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
@@ -107,6 +109,7 @@ def _head(book: Book, agent: str, last: Message, given: Parcel) -> dict[str, Any
     """Everything but what was said."""
     decision, known = given.decision, given.items[-1].known
     c2a = book.data(known.line).get("c2a", {})
+    name = "" if given.shape == KNOCK else last.author_name  # which people give themselves: a text, too
     return {
         "eventId": given.event,
         "contentVersion": given.version,
@@ -114,7 +117,7 @@ def _head(book: Book, agent: str, last: Message, given: Parcel) -> dict[str, Any
         "conversation": _only(
             {"id": last.conversation, "kind": last.kind, "streamId": last.stream, "threadId": last.thread}
         ),
-        "author": _only({"id": last.author, "kind": last.author_kind, "displayName": last.author_name}),
+        "author": _only({"id": last.author, "kind": last.author_kind, "displayName": name}),
         "target": _target(book, agent, last, decision),
         "timing": _only({"createdAt": clock.text(last.at), "sequence": last.sequence}),
         "attention": {
@@ -171,8 +174,8 @@ def _signal(c2a: Mapping[str, Any]) -> dict[str, Any]:
 
 def _content(book: Book, said: Message) -> list[dict[str, Any]]:
     """What was said; of a reaction, which has no words, what it comes to."""
-    if said.text or said.parts or not said.reason.startswith("signal "):
-        return said.content
+    if said.text or said.parts or not said.reason.startswith("signal "):  # only we say whose words a part is
+        return [{name: value for name, value in part.items() if name != "from"} for part in said.content]
     text = f"{knocks.author_of(book, said)} reacted to {said.linked}: {said.reason.removeprefix('signal ')}"
     return [{"type": "text", "text": text, "from": FROM_HOST}]
 
@@ -203,6 +206,36 @@ def _only(found: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value not in ("", None)}
 
 
+# -- a digest
+
+
+def digest_name(agent: str, facts: Iterable[AttentionFact]) -> str:
+    """What a digest is called: by how far it goes."""
+    upto = next((fact.upto for fact in facts if isinstance(fact, Digested)), "")
+    return f"digest:{agent}:{digest(upto.encode())[:12]}"
+
+
+def digest_envelope(agent: str, event: str, found: Mapping[str, Any], attempt: int) -> dict[str, Any]:
+    """A digest, as the host's own message."""
+    return {
+        "eventId": event,
+        "contentVersion": 1,
+        "source": {"platform": HERE},
+        "conversation": {"id": f"digest:{agent}", "kind": SYSTEM},
+        "author": {"id": HERE, "kind": SYSTEM},
+        "target": {"mentions": [], "recipient": f"agent:{agent}", "directedness": AMBIENT},
+        "timing": {"createdAt": found["at"]},
+        "attention": {"policy": found["policy"], "reason": DIGEST, "priority": NORMAL},
+        "injection": {"mode": DIGEST, "role": "user"},
+        "reliability": {"attempt": attempt, "idempotencyKey": key_of(event, agent)},
+        "content": [{"type": "text", "text": found["text"], "from": FROM_HOST}],
+        "rendered": found["text"],
+    }
+
+
+# -- what is looked up
+
+
 def shown(book: Book, agent: str, known: Kept, now: int) -> dict[str, Any]:
     """The envelope of an event that an agent looks up, with what was said."""
     found = case(book, known.event, agent, now)
@@ -217,7 +250,7 @@ def shown(book: Book, agent: str, known: Kept, now: int) -> dict[str, Any]:
         mode=stands.decision.mode,
         attempt=max(stands.delivery.attempt, 1),
     )
-    return {**_head(book, agent, found.message, given), "content": found.message.content}
+    return {**_head(book, agent, found.message, given), "content": _content(book, found.message)}
 
 
 # -- what a host hands over to us
@@ -238,7 +271,8 @@ def received(book: Book, agent: str, given: Any, by: str, now: int) -> Answer:
     more = {"delivered": kept, "injection": _only(injection)}
     if known is None:
         c2a = message.written(said) | _author(book, said) | _decided({agent: decision}) | more
-        return [Posted(by, c2a, said.text, (agent,) if policy == MUST else NOBODY)], {"status": "accepted"}
+        posted = Posted(by, c2a, said.text, (agent,) if policy == MUST else NOBODY)
+        return [*_arranged(book, said), posted], {"status": "accepted"}
     is_for_us = book.delivery(said.event, agent) is not None
     has = book.data(known.line).get("c2a", {}).get("delivered") or {}
     is_newer = version > has.get("version", known.version)
@@ -248,6 +282,14 @@ def received(book: Book, agent: str, given: Any, by: str, now: int) -> Answer:
     each = {name: delivery.decision for name, delivery in others if delivery} | {agent: decision}
     c2a = message.written(said) | _author(book, said) | _decided(each) | more
     return [Edited(by, said.event, known.version + is_newer, c2a, said.text)], {"status": "accepted"}
+
+
+def _arranged(book: Book, said: Message) -> list[AttentionFact]:
+    """Where the conversation lives, unless that is known."""
+    if book.conversation(said.conversation).platform or said.platform == HERE:
+        return []
+    about = {"platform": said.platform, "workspace": said.workspace, "kind": said.kind}
+    return [Arranged("system", said.conversation, _only(about))]
 
 
 def _author(book: Book, said: Message) -> dict[str, str]:

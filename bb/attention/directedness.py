@@ -67,23 +67,22 @@ class Called(Record):
 
 def aim(message: Message, directory: Directory, thread: Thread, asked: str = "") -> Aim:
     """At whom MESSAGE is aimed, given the THREAD as it was before, and whose message in it this one answers: ASKED."""
-    if message.author_kind in (SYSTEM, TOOL) or message.kind in (SYSTEM, TOOL):
-        return Aim({}, (AMBIENT, TOOL_OUTPUT if TOOL in (message.kind, message.author_kind) else STATUS_BROADCAST))
     called = call(message, directory)
-    if message.declared == AMBIENT or (message.intent == STATUS and message.declared):
-        return Aim({}, (AMBIENT, STATUS_BROADCAST if message.intent == STATUS else UNADDRESSED))
-    if message.declared == TO_OTHER:
-        return Aim({}, (TO_OTHER, ADDRESSED_TO_OTHER))
+    author = directory.agent(message.author, message.platform)
+    if nobody := _for_nobody(message):  # but in private it is there for whoever it was said to
+        told = [each for each in _by_privacy(message, directory, called) if each in directory]
+        return Aim({agent: nobody for agent in told if agent not in (author, message.author)}, nobody)
     at = {
         **_by_work(message, directory),
-        **_by_thread(message, thread),
+        **_by_thread(message, thread, asked),
         **dict.fromkeys(called.groups, (TO_MY_ROLE, ROLE_MENTION)),
         **dict.fromkeys(called.agents, (TO_ME, DIRECT_MENTION)),
         **_by_question(message, asked),
         **_by_privacy(message, directory, called),
     }
-    author = directory.agent(message.author, message.platform)
     at = {agent: found for agent, found in at.items() if agent in directory and agent not in (author, message.author)}
+    if message.declared == TO_MY_ROLE:  # it is offered, to whomever it names
+        at = {agent: (TO_MY_ROLE, why) for agent, (_, why) in at.items()}
     if called.somebody or message.kind == DM:
         others = (TO_OTHER, ADDRESSED_TO_OTHER)
     elif message.author_kind == AGENT and not message.declared:
@@ -91,6 +90,15 @@ def aim(message: Message, directory: Directory, thread: Thread, asked: str = "")
     else:
         others = (AMBIENT, UNADDRESSED)
     return Aim(at, others, called.roles)
+
+
+def _for_nobody(message: Message) -> tuple[str, str] | None:
+    """How a message is aimed that obliges nobody, by what it is or by what its sender declares."""
+    if message.author_kind in (SYSTEM, TOOL) or message.kind in (SYSTEM, TOOL):
+        return AMBIENT, TOOL_OUTPUT if TOOL in (message.kind, message.author_kind) else STATUS_BROADCAST
+    if message.intent == STATUS and message.declared:
+        return AMBIENT, STATUS_BROADCAST
+    return {AMBIENT: (AMBIENT, UNADDRESSED), TO_OTHER: (TO_OTHER, ADDRESSED_TO_OTHER)}.get(message.declared)
 
 
 def call(message: Message, directory: Directory) -> Called:
@@ -118,8 +126,10 @@ def _by_work(message: Message, directory: Directory) -> Aimed:
     return found | ({owner: (TO_MY_ROLE, OWNED_THREAD if is_question else OWNED_WORK)} if owner else {})
 
 
-def _by_thread(message: Message, thread: Thread) -> Aimed:
-    return dict.fromkeys(thread.participants, (TO_MY_ROLE, PARTICIPATION)) if message.thread else {}
+def _by_thread(message: Message, thread: Thread, asked: str) -> Aimed:
+    """Who takes part in its thread: by having written there, or what the thread is about."""
+    taking_part = [*thread.participants, *([asked] if asked else [])]
+    return dict.fromkeys(taking_part, (TO_MY_ROLE, PARTICIPATION)) if message.thread else {}
 
 
 def _by_question(message: Message, asked: str) -> Aimed:

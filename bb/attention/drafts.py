@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bb.attention.envelopes import LONGEST_TEXT, MOST_NAMES, MOST_PARTS, Members, invalid, word
+from bb.attention.redacting import redacted
 from bb.attention.refusals import MissingMember
 from bb.attention.sending import Draft
 from bb.attention.words import DIRECTEDNESS, INTENTS, NORMAL, PLAIN, PRIORITIES, VISIBILITIES
@@ -80,8 +81,12 @@ def _parts(members: Members) -> list[dict[str, Any]]:
     for at, each in enumerate(listed):
         part = Members(each, f"content/{at}", members)
         kind = part.text("type", 40, is_needed=True)
-        plain = {name: value for name, value in part.value.items() if isinstance(value, str | int)}
+        plain = {name: _plain(value) for name, value in part.value.items() if isinstance(value, str | int)}
         if kind == "text" and not part.text("text", LONGEST_TEXT, is_needed=True).strip():
             raise invalid("a text that is not blank is wanted", part.at("text"))
         found.append(plain)
     return found
+
+
+def _plain(value: Any) -> Any:
+    return redacted(value) if isinstance(value, str) else value

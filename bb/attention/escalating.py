@@ -5,9 +5,8 @@ from __future__ import annotations
 from bb.attention import deliveries, message
 from bb.attention.decision import Decision
 from bb.attention.facts import Moved, Posted
-from bb.attention.matrix import DEADLINES
 from bb.attention.sending import escalations
-from bb.attention.words import BUFFERED, MUST, NORMAL, SYSTEM, TO_ME
+from bb.attention.words import BUFFERED, ESCALATED, MUST, NORMAL, SYSTEM, TO_ME
 from bb.kernel.ids import PERSON
 
 TYPE_CHECKING = False
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     from bb.attention.facts import AttentionFact
     from bb.attention.message import Message
 
-ESCALATED = "escalated"
-
 
 def escalate(book: Book, found: Delivery, said: Message, now: int, why: str) -> list[AttentionFact]:
     """Ask the next one about a message that FOUND's agent has left unanswered; nobody when it has been asked already,
@@ -26,11 +23,12 @@ def escalate(book: Book, found: Delivery, said: Message, now: int, why: str) -> 
     origin = said.linked if said.reason == ESCALATED else found.event
     names = escalations(origin)
     rung = next((place for place, name in enumerate(names) if book.message(name) is None), None)
-    asked = _asked(book, origin, names) | {found.agent}
-    to = _next(book, said, asked)
-    if rung is None or to is None or found.escalated_to:
+    if rung is None or found.escalated_to or (rung and said.reason != ESCALATED):
+        return []  # of several who leave one event unanswered, the first has seen to it that the next one is asked
+    to = _next(book, said, _asked(book, origin, names) | {found.agent}, is_last=rung == len(names) - 1)
+    if to is None:
         return []
-    decided = Decision(TO_ME, MUST, BUFFERED, ESCALATED, NORMAL, DEADLINES[MUST])
+    decided = Decision(TO_ME, MUST, BUFFERED, ESCALATED, NORMAL, book.tuning.time_for(MUST))
     c2a = message.written(
         message.Message(
             event=names[rung],
@@ -66,12 +64,13 @@ def _asked(book: Book, origin: str, names: list[str]) -> set[str]:
     return found
 
 
-def _next(book: Book, said: Message, asked: set[str]) -> str | None:
+def _next(book: Book, said: Message, asked: set[str], *, is_last: bool) -> str | None:
     """The lead of the conversation, the owner of the stream, whoever is set to answer, and at last the person."""
     where = book.conversation(said.conversation)
     owners = book.directory.owners(said.stream or where.stream)
-    ladder = [where.lead, *owners, where.owner, book.tuning.responder]
+    ladder = [] if is_last else [where.lead, *owners, where.owner, book.tuning.responder]
     for agent in ladder:
-        if agent and agent not in asked and agent in book.agents and where.admits(agent):
+        is_here = agent in book.agents and not book.agents[agent].is_evicted
+        if is_here and agent not in asked and where.admits(agent):
             return agent
     return None if PERSON in asked else PERSON

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bb.attention.messages import NAME as MESSAGES
 from bb.attention.offering import CONTENT
-from bb.attention.words import POLICIES
+from bb.attention.words import BUFFERED, POLICIES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def fragments(
         if handed.shape != CONTENT or handed.is_over or handed.restarts >= MOST_RESTARTS:
             continue
         found = book.delivery(handed.event, agent)
-        if found is None or not found.is_open or found.has_spoken or found.is_whole or not found.attempt:
+        if found is None or not found.attempt or not _may_grow(found):
             continue
         belonging = next((each for each in pieces if _belongs(book, found, each)), None)
         if belonging:
@@ -39,8 +39,15 @@ def fragments(
             yield handed, found, belonging
 
 
+def _may_grow(found: Delivery) -> bool:
+    is_unanswered = found.is_open and not found.has_spoken
+    return is_unanswered and not found.is_whole and found.decision.mode == BUFFERED
+
+
 def _is_new(offer: Offer) -> bool:
-    return all(each.standing.delivery.attempt == 0 and not each.standing.delivery.is_whole for each in offer.items)
+    """Whether it is a piece, and was not handed over yet. What is immediate is a message of its own."""
+    found = [each.standing.delivery for each in offer.items]
+    return all(each.attempt == 0 and not each.is_whole and each.decision.mode == BUFFERED for each in found)
 
 
 def _belongs(book: Book, found: Delivery, offer: Offer) -> bool:

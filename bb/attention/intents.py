@@ -19,6 +19,22 @@ FILLING = frozenset(
     "again really the help your hey hi hello there bye everyone guys".split()
 )
 MOST_WORDS = 8
+# What a reaction says as well, where it is all that is said.
+SIGNALLED = {
+    "on it": "working",
+    "working on it": "working",
+    "i am on it": "working",
+    "i'm on it": "working",
+    "mine": "claimed",
+    "approved": "agree",
+    "agreed": "agree",
+    "go ahead": "agree",
+    "not me": "declined",
+    "not mine": "declined",
+    "done": "done",
+    "fixed": "done",
+    "later": "queued",
+}
 
 
 def intent_of(text: str) -> str:
@@ -36,6 +52,13 @@ def intent_of(text: str) -> str:
     if any(word in GRATITUDE for word in words):
         return THANKS
     return RECEIPT if any(word in CONFIRMING for word in words) else PLAIN
+
+
+def signal_of(text: str) -> str:
+    """The reaction that says as much as TEXT; empty when it says more than that."""
+    said = " ".join(word for each in unquoted(text).casefold().split() if (word := _bare(each)) and word[0] != "@")
+    found = {THANKS: "seen", RECEIPT: "agree"}.get(intent_of(text), "")
+    return SIGNALLED.get(said, found)
 
 
 def _bare(word: str) -> str:

@@ -29,11 +29,11 @@ from bb.attention.words import (
     TOOL_OUTPUT,
     URGENT,
 )
-from bb.kernel import clock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bb.attention.message import Message
+    from bb.attention.tuning import Tuning
 
 ANY = ""
 ACKNOWLEDGEMENT = "acknowledgement"
@@ -51,11 +51,8 @@ MATRIX: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     (AMBIENT, (), MUST_NOT, MAILBOX),
 )
 
-# How long an answer may take, unless the message says; and for how long one that nobody owes may still come.
-DEADLINES = {MUST: 15 * clock.MINUTE, MAY: clock.DAY, ACK_ONLY: clock.DAY, MUST_NOT: None}
 
-
-def weigh(message: Message, directedness: str, why: str) -> Decision:
+def weigh(message: Message, directedness: str, why: str, tuning: Tuning) -> Decision:
     """What the default matrix says of a message that is aimed so."""
     policy, mode = next(
         (policy, mode)
@@ -69,5 +66,5 @@ def weigh(message: Message, directedness: str, why: str) -> Decision:
         reason = message.intent
     if mode == BUFFERED and (message.priority == URGENT or (message.priority == HIGH and message.intent in OBLIGING)):
         mode = IMMEDIATE
-    deadline = message.deadline if message.deadline is not None and policy == MUST else DEADLINES[policy]
+    deadline = message.deadline if message.deadline is not None and policy == MUST else tuning.time_for(policy)
     return Decision(directedness, policy, mode, reason, message.priority, deadline)

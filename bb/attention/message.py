@@ -161,8 +161,8 @@ NUMBERS = ("at", "sequence", "deadline", "version")
 
 
 def in_order(items: Sequence[T], counted: Callable[[T], tuple[str, int | None]]) -> list[T]:
-    """ITEMS with those of one conversation that its platform has COUNTED in the order of that count; nothing else moves,
-    so no conversation waits for another."""
+    """ITEMS with those of one conversation that its platform has COUNTED in the order of that count. Nothing else
+    moves, so no conversation waits for another."""
     places: dict[str, list[int]] = {}
     for place, each in enumerate(items):
         conversation, sequence = counted(each)

@@ -100,6 +100,7 @@ def step(state: State | None, fact: MessageFact, at: Place, ts: str) -> State:
     match fact:
         case Posted(c2a=c2a):
             earliest(after, "said", at, _head(c2a, ts))
+            _mean(after, c2a)
         case Sent():
             earliest(after, "said", at, _head(letters.of_mail(fact), ts))
         case Incurred():
@@ -107,13 +108,20 @@ def step(state: State | None, fact: MessageFact, at: Place, ts: str) -> State:
         case Edited(version=version, c2a=c2a):
             held = after.get("edit")
             if held is None or (held[3], *held[:3]) < (version, *at):
-                after["edit"] = [*at, version, list(c2a.get("for") or ())]
+                after["edit"] = [*at, version]
+            _mean(after, c2a)
         case Deleted():
             earliest(after, "deleted", at, True)
         case Posting(state=now, about=about):
             if now in posting.STATES:
                 latest(after, "posting", at, [now, about or {}])
     return after
+
+
+def _mean(after: State, c2a: Mapping[str, Any]) -> None:
+    """For whom anything was ever decided: each clone that takes a message in may know of others."""
+    if found := c2a.get("for"):
+        after["meant"] = sorted({*after.get("meant", ()), *found})
 
 
 def _head(c2a: Mapping[str, Any], ts: str) -> dict[str, Any]:
@@ -136,14 +144,21 @@ def terms(name: str, state: State) -> list[tuple[str, str]]:  # noqa: ARG001
         found.append((SUMMED, place))
     if posting.is_due(state_of(state)):
         found.append((OUTBOX, place))
+    if "posting" in state and (posted := state["posting"][3][1].get("platform_id")):
+        found.append((posted_as(posted), place))
     return found + _of_agent(said, place)
 
 
 def _of_agent(said: Mapping[str, Any], place: str) -> list[tuple[str, str]]:
     """What one that an agent wrote is found by."""
-    agent, answered = said.get("agent"), said.get("in_reply_to")
+    agent, answered = said.get("agent") if not said.get("reason") else None, said.get("in_reply_to")
     found = [(f"agent {agent}", place)] if agent else []
     return found + ([(f"answer {answered} {agent}", place)] if agent and answered else [])
+
+
+def posted_as(name: str) -> str:
+    """Where what an agent said is found by the name that it has where it was posted."""
+    return f"posted as {name}"
 
 
 def by(author: str, ts: str) -> str:
@@ -171,7 +186,7 @@ def kept(name: str, state: Mapping[str, Any] | None) -> Kept | None:
     edit, posted = state.get("edit"), state.get("posting")
     arrived = clock.parse_or(said["ts"], 0)
     found = {member: said[member] for member in TEXTS if type(said.get(member)) is str}
-    meant = dict.fromkeys([*said["for"], *(edit[4] if edit else ())])
+    meant = dict.fromkeys([*said["for"], *state.get("meant", ())])
     return Kept(
         name,
         event_at(edit) if edit else event_at(at),
@@ -181,7 +196,7 @@ def kept(name: str, state: Mapping[str, Any] | None) -> Kept | None:
         **found
         | {
             "at": said["at"] if type(said.get("at")) is int else arrived,
-            "sequence": said.get("sequence"),
+            "sequence": said["sequence"] if type(said.get("sequence")) is int else None,
             "meant": tuple(meant),
             "others": decisions.read(said.get("else")) or Decision(),
             "version": edit[3] if edit else 1,

@@ -6,14 +6,13 @@ of a message that is not known yet is kept, and counts once it is.
 
 from __future__ import annotations
 
-from bb.attention import deliveries, message, messages, tuning
+from bb.attention import deliveries, message, messages, reactions, tuning
 from bb.attention.asides import NAME as ASIDES
 from bb.attention.asides import TYPES, typing
 from bb.attention.deciding import Decided, Scene, decide
 from bb.attention.decision import Decision
 from bb.attention.envelopes import DELETE, EDIT, REACTION, TYPING
 from bb.attention.facts import Arranged, Deleted, Edited, Moved, Posted, Posting, Typing
-from bb.attention.matrix import DEADLINES
 from bb.attention.messages import NAME as MESSAGES
 from bb.attention.posting import SENT
 from bb.attention.words import (
@@ -52,13 +51,12 @@ if TYPE_CHECKING:
 
 NOBODY = ("@nobody",)
 URGENT_PER_MINUTE = 5  # messages of one author that are taken to be urgent
-EDITED_AFTER, REACTION_REASON = "edited_after_response", "reaction"
-# what a signal on an agent's own message says to it -> what it sees of that
-ANSWERING = {"agree": NOTIFY, "declined": NOTIFY, "done": NOTIFY}
+EDITED_AFTER = "edited_after_response"
 
 
 def receive(book: Book, line: Line, by: str, now: int) -> Answer:
     """What LINE adds to what is known; the facts, and what became of it."""
+    line = _by_our_names(book, line)
     match line.type:
         case "message":
             return _message(book, line, by, now)
@@ -71,6 +69,16 @@ def receive(book: Book, line: Line, by: str, now: int) -> Answer:
         case _ if line.type == TYPING:
             return _typing(book, line, by, now)
     return [], {}
+
+
+def _by_our_names(book: Book, line: Line) -> Line:
+    """LINE with what we have posted by the name that it has here. Where nothing is posted, nothing is looked for."""
+    if line.conversation and not book.conversation(line.conversation).is_external:
+        return line
+    said = line.message
+    if said and said.in_reply_to:
+        said = said.but(in_reply_to=book.own_name(said.in_reply_to))
+    return line.but(event=book.own_name(line.event), message=said)
 
 
 # -- messages
@@ -234,7 +242,9 @@ def _changes(book: Book, by: str, said: Message, decided: Decided, told: set[str
         found = book.delivery(line.event, agent)
         if found and found.disposition == RESPONDED:
             aimed = decided.each.get(agent, found.decision)
-            answered[agent] = aimed.but(policy=MAY, mode=NOTIFY, reason=EDITED_AFTER, deadline=DEADLINES[MAY])
+            answered[agent] = aimed.but(
+                policy=MAY, mode=NOTIFY, reason=EDITED_AFTER, deadline=book.tuning.time_for(MAY)
+            )
     each = {agent: decided.each.get(agent, decided.others) for agent in sorted(told | decided.each.keys())}
     each = {agent: found for agent, found in each.items() if agent not in answered}
     c2a = message.written(said) | written(Decided(each, decided.others))
@@ -272,48 +282,34 @@ def withdrawn(book: Book, known: Kept) -> list[AttentionFact]:
 
 def _reaction(book: Book, line: Line, by: str) -> Answer:
     known = book.message(line.event)
-    signal = line.signal or tuning.signal_of(line.glyph, book.tuning) or "unknown"
-    who = book.directory.agent(line.author, line.platform) or line.author
-    event = f"{line.event}~{who}~{signal}"
-    before = book.message(event)
     if known is None:
         return [], _answer(line, "unknown_target")
+    signal = line.signal or tuning.signal_of(line.glyph, book.tuning) or "unknown"
+    who = book.directory.agent(line.author, line.platform) or line.author
+    name, before, following = reactions.latest(book, known.event, who, signal)
+    is_there = before is not None and not before.is_deleted
+    is_late = before is not None and line.at < before.at
     if not line.added:
-        gone = before is not None and not before.is_deleted
-        return ([Deleted(by, event), *withdrawn(book, before)] if gone and before else []), _answer(line, "removed")
-    if before is not None:
+        if before is None or not is_there or is_late:
+            return [], _answer(line, "removed")
+        return [Deleted(by, name), *withdrawn(book, before)], _answer(line, "removed")
+    if is_there or is_late or not following:
         return [], _answer(line, "duplicate")
-    author = known.agent
-    decided = Decided(
-        {author: _of_reaction(book, known, signal)} if author and author != who else {},
-        Decision(mode=SILENT, reason=REACTION_REASON),
-    )
     said = message.Message(
-        event=event,
-        platform=line.platform,
-        conversation=known.conversation,
-        author=line.author,
-        text="",
-        at=line.at,
-        thread=known.thread,
-        author_kind=line.author_kind,
-        reason=f"signal {signal}",
-        linked=known.event,
+        following, line.platform, known.conversation, line.author, "", line.at, author_kind=line.author_kind
     )
+    fact, decided = reacted(book, known, said, signal, line.glyph, by)
+    return [fact], {**_answer(line, "recorded"), "eventId": following, "decisions": shown(decided)}
+
+
+def reacted(book: Book, known: Kept, said: Message, signal: str, glyph: str, by: str) -> tuple[Posted, Decided]:
+    """The event that a reaction to KNOWN is; SAID has who reacts, and what it is to be called."""
+    said = reactions.about(known, signal, said)
+    who = book.directory.agent(said.author, said.platform) or said.author
+    decided = reactions.decided(book, known, signal, who)
     fact = _posted(book, said, by, decided)
-    fact.c2a["signal"] = {"signal": signal, "glyph": line.glyph, "onMessage": known.event}
-    return [fact], {**_answer(line, "recorded"), "eventId": event, "decisions": shown(decided)}
-
-
-def _of_reaction(book: Book, known: Kept, signal: str) -> Decision:
-    """What a reaction to an agent's own message is to it: to be known, unless it changes what is owed."""
-    if signal not in ANSWERING:
-        return Decision(TO_ME, MUST_NOT, MAILBOX, REACTION_REASON, NORMAL)
-    answered = book.delivery(known.in_reply_to, known.agent) if known.in_reply_to else None
-    if signal == "declined" and answered and answered.decision.policy == MUST:
-        return Decision(TO_ME, MUST, BUFFERED, REACTION_REASON, NORMAL, DEADLINES[MUST])
-    asked = known.intent in (APPROVAL, QUESTION, ASSIGNMENT)
-    return Decision(TO_ME, MAY, BUFFERED if asked else ANSWERING[signal], REACTION_REASON, NORMAL, DEADLINES[MAY])
+    fact.c2a["signal"] = {"signal": signal, "glyph": glyph, "onMessage": known.event}
+    return fact, decided
 
 
 def _typing(book: Book, line: Line, by: str, now: int) -> Answer:

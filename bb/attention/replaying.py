@@ -301,8 +301,9 @@ def _cancel(replay: Replay, given: Any) -> dict[str, Any]:
     return replay.do(lambda: auditing.cancel(replay.here.book, agent, event, reason, replay.now), agent)
 
 
-def _audit(replay: Replay, _: Any) -> dict[str, Any]:
-    return auditing.audit(replay.here.book, replay.now, looking.USUAL, None)
+def _audit(replay: Replay, given: Any) -> dict[str, Any]:
+    older = given.get("openOlder") if isinstance(given, dict) else None
+    return auditing.audit(replay.here.book, replay.now, 200, replay.now - _span(older) if older else None)
 
 
 def _outbox(replay: Replay, given: Any) -> Any:

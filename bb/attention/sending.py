@@ -7,7 +7,7 @@ and under which key it is known, all that is said by whoever sends.
 from __future__ import annotations
 
 from bb.attention import claims, deliveries, intents, mentions, message
-from bb.attention.cases import case, must_be_here
+from bb.attention.cases import case, known_as, must_be_here
 from bb.attention.conversations import private
 from bb.attention.deciding import decide
 from bb.attention.facts import Claiming, Moved, Posted
@@ -15,7 +15,6 @@ from bb.attention.message import HERE, Message
 from bb.attention.messages import NAME as MESSAGES
 from bb.attention.posting import FAILED, PENDING, SENT
 from bb.attention.receiving import NOBODY, scene, shown, written
-from bb.attention.redacting import redacted
 from bb.attention.refusals import (
     AlreadyResponded,
     CapabilityMissing,
@@ -39,11 +38,10 @@ from bb.attention.words import (
     CHANNEL,
     DM,
     EPHEMERAL,
-    FILLER,
+    ESCALATED,
     MUST,
     MUST_NOT,
     PLAIN,
-    RECEIPT,
     RESPONDED,
     ROLE_MENTION,
     STATUS,
@@ -91,18 +89,18 @@ class Draft(Record):
 
     @property
     def body(self) -> str:
-        """What makes it the same message: its words, and where they go."""
-        where = (self.conversation, self.thread, self.recipient, self.visibility)
-        return digest("\n".join([*where, self.text, repr(self.parts)]).encode())
+        """What makes it the same message: its words, where they go, what they answer, and whom they oblige."""
+        where = (self.conversation, self.thread, self.recipient, self.visibility, self.in_reply_to, self.directedness)
+        return digest("\n".join([*where, self.text, repr(self.parts), repr(self.mentions)]).encode())
 
 
 def send(book: Book, agent: str, draft: Draft, now: int) -> Answer:
     """What follows when AGENT sends DRAFT, if it may."""
     must_be_here(book, agent)
+    draft = _placed(book, agent, draft)
     if earlier := _earlier(book, agent, draft):
         return earlier
     answered = case(book, draft.in_reply_to, agent, now) if draft.in_reply_to else None
-    draft = _placed(agent, draft, answered)
     if answered:
         _may_answer(book, answered, draft)
     _may_show(book, agent, draft, answered)
@@ -137,7 +135,7 @@ def _earlier(book: Book, agent: str, draft: Draft) -> Answer | None:
     if known is None:
         return None
     c2a = book.data(known.first_line).get("c2a", {})
-    if c2a.get("body") not in (draft.body, _placed_body(book, draft)):
+    if c2a.get("body") != draft.body:
         raise IdempotencyConflict(key=draft.key[:100], message_id=known.event)
     if known.state == FAILED:
         raise DeliveryFailed(str(known.posted.get("reason") or DeliveryFailed.__doc__), message_id=known.event)
@@ -145,33 +143,25 @@ def _earlier(book: Book, agent: str, draft: Draft) -> Answer | None:
         "messageId": known.event,
         "state": known.state or SENT,
         "deduplicated": True,
-        "disposition": RESPONDED if known.in_reply_to else None,
+        "disposition": found.disposition if (found := book.delivery(known.in_reply_to, agent)) else None,
         "effects": {},
         "warnings": [],
     }
 
 
-def _placed_body(book: Book, draft: Draft) -> str:
-    """The same, for a reply whose conversation follows from what it answers."""
-    if not draft.in_reply_to or draft.conversation:
-        return draft.body
-    known = book.message(draft.in_reply_to)
-    return _at(draft, known).body if known else draft.body
-
-
-def _placed(agent: str, draft: Draft, answered: Case | None) -> Draft:
-    """DRAFT with where it goes: where what it answers was said, unless it says otherwise."""
+def _placed(book: Book, agent: str, draft: Draft) -> Draft:
+    """DRAFT with where it goes: where what it answers was said, unless it says otherwise; in private, to who said it.
+    What is not there is found out by whoever looks whether it may be answered."""
+    answered = known_as(book, draft.in_reply_to) if draft.in_reply_to else None
+    draft = draft.but(in_reply_to=answered.event) if answered else draft
     if answered and not draft.conversation and not draft.recipient:
-        return _at(draft, answered.known)
+        thread = answered.thread or (answered.event if draft.visibility == THREAD else "")
+        to = (answered.agent or answered.author) if draft.visibility == DM else ""
+        return draft.but(conversation=answered.conversation, thread=draft.thread or thread, recipient=to)
     if draft.conversation or not draft.recipient:
         return draft
-    pair = " ".join(sorted([agent, draft.recipient])).replace(" ", "+")
-    return draft.but(conversation=f"dm:{pair}")
-
-
-def _at(draft: Draft, known: Kept) -> Draft:
-    thread = known.thread or (known.event if draft.visibility == THREAD else "")
-    return draft.but(conversation=known.conversation, thread=draft.thread or thread)
+    to = book.directory.agent(draft.recipient, HERE) or draft.recipient
+    return draft.but(conversation=f"dm:{'+'.join(sorted([agent, to]))}", recipient=to)
 
 
 # -- whether it may
@@ -188,7 +178,7 @@ def _may_answer(book: Book, answered: Case, draft: Draft) -> None:
         raise PolicyForbids(
             f"{answered.event} is {MUST_NOT} for {answered.agent}: {reason}", event_id=answered.event, reason=reason
         )
-    if standing.decision.policy == ACK_ONLY and not is_receipt(draft.text):
+    if standing.decision.policy == ACK_ONLY and not is_receipt(draft):
         raise PolicyForbids(
             f"only a short receipt fits: one line of at most {LONGEST_RECEIPT} characters that names nobody",
             event_id=answered.event,
@@ -220,10 +210,11 @@ def _not_another(claim: claims.Claim, answered: Case) -> None:
     )
 
 
-def is_receipt(text: str) -> bool:
-    """Whether TEXT is short enough to be no more than a sign that something was seen."""
-    said = text.strip()
-    return len(said) <= LONGEST_RECEIPT and "\n" not in said and "```" not in said and not mentions.named(said)
+def is_receipt(draft: Draft) -> bool:
+    """Whether DRAFT is short enough to be no more than a sign that something was seen."""
+    said = draft.text.strip()
+    is_short = len(said) <= LONGEST_RECEIPT and len(said.splitlines()) <= 1 and "```" not in said
+    return is_short and not (draft.parts or draft.mentions or mentions.named(said))
 
 
 def _has_answered(book: Book, answered: Case) -> bool:
@@ -273,10 +264,9 @@ def _not_too_much(book: Book, agent: str, now: int) -> None:
 
 def _message(book: Book, agent: str, draft: Draft, now: int) -> Message:
     where = book.conversation(draft.conversation)
-    text = redacted(draft.text)
-    named = draft.mentions if draft.mentions is not None else mentions.named(text)
+    named = draft.mentions if draft.mentions is not None else mentions.named(draft.text)
     kind = DM if draft.visibility == DM else where.kind if where.kind != DM else CHANNEL
-    intent = intents.intent_of(text) if draft.intent == PLAIN else draft.intent
+    intent = intents.intent_of(draft.text) if draft.intent == PLAIN else draft.intent
     return Message(
         event=name_of(agent, draft.key),
         platform=where.platform or HERE,
@@ -287,7 +277,7 @@ def _message(book: Book, agent: str, draft: Draft, now: int) -> Message:
         stream=where.stream,
         author=agent,
         author_kind=AGENT,
-        text=text,
+        text=draft.text,
         parts=draft.parts,
         at=now,
         sequence=_counted(book, draft.conversation),
@@ -315,8 +305,7 @@ def _warnings(book: Book, said: Message) -> list[dict[str, str]]:
     is_naming = bool(said.mentions)
     if is_naming and said.declared == AMBIENT:
         found.append(_warning("mention_creates_obligation", "it names somebody, and says that it is for nobody"))
-    if said.intent in FILLER and intents.intent_of(said.text) in FILLER:
-        signal = "agree" if intents.intent_of(said.text) == RECEIPT else "seen"
+    if signal := intents.signal_of(said.text):
         found.append(_warning("use_reaction", f"a reaction says as much: --signal {signal}") | {"signal": signal})
     if len([name for name in said.mentions if not name.startswith("@")]) > 1 and said.declared == TO_ME:
         found.append(_warning("several_responders", "several are asked at once; ask one, or a role"))
@@ -347,7 +336,7 @@ def _settling(book: Book, answered: Case, now: int) -> list[AttentionFact]:
 def settled(book: Book, known: Kept, agent: str, by: str) -> list[AttentionFact]:
     """Whom an event was passed on to need do nothing any more; and the other way round."""
     facts: list[AttentionFact] = []
-    origin = known.linked or known.event
+    origin = known.linked if known.reason == ESCALATED else known.event
     for event in dict.fromkeys([origin, *(each for each in escalations(origin))]):
         if event == known.event:
             continue

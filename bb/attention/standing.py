@@ -9,6 +9,7 @@ from __future__ import annotations
 from bb.attention.words import (
     BUFFERED,
     DEFERRED,
+    FAILED,
     MAILBOX,
     MAY,
     MUST,
@@ -65,8 +66,10 @@ class Standing(Record):
             **({"supersededBy": found.superseded_by} if found.superseded_by else {}),
             **({"until": found.until} if found.disposition == DEFERRED and found.until else {}),
             **({"signal": found.signal} if found.signal else {}),
+            **({"eta": found.eta} if found.eta else {}),
+            **({"failure": found.reason} if found.disposition == FAILED else {}),
             **({"deviation": True} if found.deviates else {}),
-            **({"awaitingClarification": True} if found.awaits_clarification else {}),
+            **({"awaitingClarification": True} if found.awaits_clarification and not found.clarified_at else {}),
         }
 
 
@@ -92,16 +95,17 @@ def is_over(delivery: Delivery, due: int | None, now: int) -> bool:
 
 
 def due_at(delivery: Delivery, tuning: Tuning) -> int | None:
-    """By when an answer is due. Its age is counted from when it was said; a question back stops the clock once."""
+    """By when an answer is due. Its age is counted from when it was said; a question back stops the clock once, until
+    who was asked has said more."""
     if delivery.decision.policy == MUST_NOT:
         return None
     allowed = delivery.decision.deadline
     if allowed is None:
         allowed = tuning.deadline_ms if delivery.decision.policy == MUST else tuning.window_ms
     start = delivery.at or delivery.arrived
-    if delivery.decision.policy == MUST and delivery.deferrals and delivery.until:
+    if delivery.decision.policy == MUST and delivery.until:
         start = max(start, delivery.until)  # the deadline starts once more when what was put off comes back
     due = start + allowed
     if delivery.awaits_clarification is not None and delivery.awaits_clarification < due:
-        due = delivery.awaits_clarification + allowed
+        due = (delivery.clarified_at or delivery.awaits_clarification) + allowed
     return due

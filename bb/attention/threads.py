@@ -9,6 +9,7 @@ from __future__ import annotations
 from bb.attention.facts import Posted
 from bb.attention.words import AGENT
 from bb.kernel.order import earliest
+from bb.kernel.order import event as event_at
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
@@ -27,6 +28,7 @@ class Thread(Record):
     """A thread, or a conversation without threads."""
 
     opener: str = ""  # the agent that wrote its first message, where one did
+    root: str = ""  # the line of that message
     participants: tuple[str, ...] = ()  # agents that have written in it
     run: int = 0  # how many messages agents have written since a person last did
 
@@ -35,8 +37,9 @@ NONE = Thread()
 
 
 def keys(fact: Posted, at: Place) -> list[str]:  # noqa: ARG001
-    """The thread that the message is in. Outside any thread nobody takes part in anything, but turns are counted."""
-    return [window(fact.c2a)] if "conversation" in fact.c2a else []
+    """The thread that the message is in. Outside any thread nobody takes part in anything, but turns are counted. What
+    is only about another message, such as a reaction to it, is not said there."""
+    return [window(fact.c2a)] if "conversation" in fact.c2a and not fact.c2a.get("reason") else []
 
 
 def window(c2a: Mapping[str, Any]) -> str:
@@ -65,7 +68,7 @@ def thread(state: State | None) -> Thread:
     """The thread that STATE describes."""
     if not state:
         return NONE
-    return Thread(state["opened"][3], tuple(sorted(state["first"])), len(state["run"]))
+    return Thread(state["opened"][3], event_at(state["opened"]), tuple(sorted(state["first"])), len(state["run"]))
 
 
 def before(state: State | None, at: Place) -> Thread:
@@ -73,4 +76,5 @@ def before(state: State | None, at: Place) -> Thread:
     if not state or at <= state["opened"][:3]:
         return NONE
     run = sum(1 for each in state["run"] if each < at)
-    return Thread(state["opened"][3], tuple(sorted(who for who, place in state["first"].items() if place < at)), run)
+    participants = tuple(sorted(who for who, place in state["first"].items() if place < at))
+    return Thread(state["opened"][3], event_at(state["opened"]), participants, run)

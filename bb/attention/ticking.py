@@ -15,6 +15,8 @@ from bb.attention.cases import said_in
 from bb.attention.deciding import first_of
 from bb.attention.escalating import escalate
 from bb.attention.facts import Moved
+from bb.attention.messages import NAME as MESSAGES
+from bb.attention.messages import kept as message_kept
 from bb.attention.offering import MOST_TRIES, MOST_TURNS
 from bb.attention.standing import due_at, standing
 from bb.attention.words import CLAIMED, DEFERRED, MUST, MUST_NOT, SYSTEM
@@ -87,6 +89,9 @@ def _owed(book: Book, found: Delivery, known: Kept, now: int) -> Iterator[tuple[
     due = due_at(found, book.tuning)
     if due is None:
         return
+    if found.awaits_clarification and not found.clarified_at and (said_at := _said_more(book, found, known)):
+        yield "clarified", [_step(found, deliveries.CLARIFIED, {"at": said_at})]
+        return
     allowed = due - (found.at or found.arrived)
     if now >= due:
         if found.stale_at is None:
@@ -99,6 +104,17 @@ def _owed(book: Book, found: Delivery, known: Kept, now: int) -> Iterator[tuple[
             yield "escalated", asked
     elif now >= due - allowed // 2 and found.reminded_at is None and found.attempt:
         yield "reminded", [_step(found, deliveries.REMINDED)]
+
+
+def _said_more(book: Book, found: Delivery, known: Kept) -> int | None:
+    """When who was asked back has said something since, in the same thread."""
+    for _, event, state in book.states.newest_first(MESSAGES, f"in {known.window}".rstrip()):
+        other = message_kept(event, state)
+        if other is None or event == found.event or other.arrived < (found.awaits_clarification or 0):
+            return None
+        if other.author == known.author and not other.reason:
+            return other.arrived
+    return None
 
 
 def _claim_over(book: Book, found: Delivery, known: Kept, now: int) -> Iterator[tuple[str, list[AttentionFact]]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bb.attention.threads import REMEMBERED
-from bb.attention.words import MODES, POLICIES, PRIORITIES, SIGNALS
+from bb.attention.words import MODES, MUST, MUST_NOT, POLICIES, PRIORITIES, SIGNALS
 from bb.kernel.clock import HOUR, MINUTE, SECOND
 from bb.kernel.errors import Usage
 from bb.kernel.record import Record
@@ -42,6 +42,10 @@ class Tuning(Record):
     rules: tuple[dict[str, Any], ...] = ()
     glyphs: dict[str, str] = {}  # noqa: RUF012  (signal -> what it looks like here)
     signals: dict[str, str] = {}  # noqa: RUF012  (a signal of this workspace, `x-…` -> which of the nine it counts as)
+
+    def time_for(self, policy: str) -> int | None:
+        """How long an answer may take, unless the message says; and for how long one that nobody owes may come."""
+        return {MUST: self.deadline_ms, MUST_NOT: None}.get(policy, self.window_ms)
 
 
 # setting -> from, to

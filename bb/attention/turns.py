@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from bb.attention import deliveries, knocks, rendering
 from bb.attention.cases import may_see, must_be_here, said_in
 from bb.attention.messages import NAME as MESSAGES
@@ -17,11 +19,13 @@ if TYPE_CHECKING:
     from bb.attention.book import Book
     from bb.attention.facts import AttentionFact
     from bb.attention.message import Message
+    from bb.attention.messages import Kept
 
     Answer = tuple[list[AttentionFact], dict[str, Any]]
 
 WITH_CONTEXT = (DIRECT_MENTION, THREAD_QUESTION)
 MOST_CONTEXT, CONTEXT_BYTES = 6, 4096
+MOST_LOOKED_THROUGH = 200  # messages, for those
 MOST_BLOCKS = 20  # in one turn; what is more waits for the next
 RULES = "rules"
 
@@ -120,23 +124,49 @@ def _named(before: list[tuple[Message, str]]) -> str | None:
 
 
 def context(book: Book, agent: str, first: Message, offer: Offer) -> list[tuple[Message, str]]:
-    """What was said before in the thread, the newest of it, as far as the agent has not seen it."""
-    found: list[tuple[Message, str]] = []
+    """What was said before in the thread, the newest of it, and what the thread began with; as far as the agent has not
+    seen it."""
+    found: list[Kept] = []
     size = 0
     own = {each.event for each in offer.items}
-    start = offer.items[0].known
-    for _, event, state in book.states.newest_first(MESSAGES, f"in {first.window}".rstrip()):
-        known = message_kept(event, state)
-        if known is None or event in own or known.order > start.order or known.reason or known.is_deleted:
+    start = offer.items[0].known.order
+    rows = islice(book.states.newest_first(MESSAGES, f"in {first.window}".rstrip()), MOST_LOOKED_THROUGH)
+    for known in (known for _, event, state in rows if (known := message_kept(event, state))):
+        if known.event in own or known.order > start or known.thread != first.thread:
             continue
-        if not may_see(book, agent, known) or known.agent == agent or _has_seen(book, agent, event):
+        if _has_seen(book, agent, known.event):
+            return _as_told(book, found)  # nor what stands before it
+        if not _is_context(book, agent, known):
             continue
-        said = said_in(known, book.data(known.line))
-        size += len(said.text)
+        size += len(_text(book, known))
         if len(found) == MOST_CONTEXT or size > CONTEXT_BYTES:
             break
-        found.append((said, knocks.author_of(book, known)))
-    return found[::-1]
+        found.append(known)
+    return _as_told(book, [*found, *_root(book, agent, first, [*own, *(each.event for each in found)])])
+
+
+def _as_told(book: Book, found: Sequence[Kept]) -> list[tuple[Message, str]]:
+    return [(said_in(known, book.data(known.line)), knocks.author_of(book, known)) for known in reversed(found)]
+
+
+def _is_context(book: Book, agent: str, known: Kept) -> bool:
+    """Whether somebody else has said it, and the agent may see it."""
+    return not known.reason and not known.is_deleted and known.agent != agent and may_see(book, agent, known)
+
+
+def _root(book: Book, agent: str, first: Message, told: Collection[str]) -> list[Kept]:
+    """What the thread began with, or what is answered there, unless it is told anyway."""
+    line = book.thread(first.window).root if first.thread else ""
+    c2a = book.data(line).get("c2a") if line else None
+    event = first.in_reply_to or (str(c2a.get("event") or line) if isinstance(c2a, dict) else "")
+    known = book.message(event) if event else None
+    if known is None or known.event in told or _has_seen(book, agent, known.event):
+        return []
+    return [known] if _is_context(book, agent, known) and len(_text(book, known)) <= CONTEXT_BYTES else []
+
+
+def _text(book: Book, known: Kept) -> str:
+    return said_in(known, book.data(known.line)).text
 
 
 def _has_seen(book: Book, agent: str, event: str) -> bool:

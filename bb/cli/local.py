@@ -15,7 +15,7 @@ from bb.cli import offers, run, say
 from bb.kernel import jsontext
 from bb.kernel.errors import Usage
 from bb.ops import catalogue
-from bb.ops.params import ActorId, GroupId, Number, Seconds
+from bb.ops.params import ActorId, AgentId, GroupId, Number, Seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -204,6 +204,34 @@ def _attach(actor: str | None = None, group_id: str | None = None, read_only: bo
     return _guarded("attach", call)
 
 
+# -- C2A
+
+
+class StdioOrSocket(Usage):
+    """Harnesses are served either on stdin and stdout, or at a socket."""
+
+    code = "STDIO_OR_SOCKET"
+    hint = "pass --stdio, or --socket PATH"
+
+
+def _serve(stdio: bool = False, socket: str | None = None, agent: str | None = None, **_: Any) -> Chosen:
+    """Host a harness: hand over what deserves its agent's attention, and run its chat tools (C2A, JSON-RPC 2.0).
+
+    With --stdio, one harness at stdin and stdout, for whoever starts it as a child. With --socket, several of them, at
+    a Unix socket that only you can reach. Whatever was handed over and not acknowledged comes again after a broken
+    connection. docs/harness.md shows a whole harness.
+    """
+
+    def call(as_json: bool) -> int:
+        from bb.cli import serve  # noqa: PLC0415
+
+        if stdio == bool(socket):
+            raise StdioOrSocket
+        return serve.on_socket(socket, agent, as_json=as_json) if socket else serve.on_stdio(agent)
+
+    return _guarded("chat serve", call)
+
+
 def _guarded(words: str, call: Callable[[bool], int]) -> Chosen:
     return lambda as_json: run.guarded(words, lambda: call(as_json), as_json=as_json)
 
@@ -261,6 +289,25 @@ COMMANDS: dict[str, tuple[Callable[..., Chosen], list[Any], tuple[str, ...]]] = 
             ),
         ],
         ("bb attach peer-1", "bb attach peer-1 --read-only > log"),
+    ),
+    "chat serve": (
+        _serve,
+        [
+            TyperOption(
+                param_decls=["--stdio"], is_flag=True, default=False, help="Serve the one who started it, as its child."
+            ),
+            TyperOption(
+                param_decls=["--socket"], type=str, metavar="PATH", help="Serve at a Unix socket that is made at PATH."
+            ),
+            TyperOption(
+                param_decls=["--agent"],
+                type=str,
+                metavar="ID",
+                help="Whose harness it is; with --stdio, BB_AGENT unless given. Else the harness says so itself.",
+                autocompletion=offers.completion(AgentId),
+            ),
+        ],
+        ("bb chat serve --stdio --agent amber-otter", "bb chat serve --socket .git/bb/chat.sock"),
     ),
     "daemon start": (_start, [IDLE], ("bb daemon start", "bb daemon start --exit-when-idle 600")),
     "daemon stop": (_stop, [], ("bb daemon stop",)),

@@ -8,7 +8,18 @@ from __future__ import annotations
 import os
 
 import bb
-from bb.attention import answering, capabilities, deliveries, delivering, envelopes, looking, session, tools, tuning
+from bb.attention import (
+    answering,
+    capabilities,
+    deliveries,
+    delivering,
+    envelopes,
+    looking,
+    planning,
+    session,
+    tools,
+    tuning,
+)
 from bb.attention.auditing import may_progress
 from bb.attention.cases import find, must_be_here
 from bb.attention.envelopes import LONGEST_ID, LONGEST_TEXT, Members, invalid
@@ -17,7 +28,7 @@ from bb.attention.receiving import receive
 from bb.attention.redacting import redacted
 from bb.attention.refusals import CapabilityMissing, NoSuchEvent, PermissionDenied
 from bb.attention.rendering import STANDING_RULES
-from bb.attention.session import Harness, Plan, ResyncRequired, retry_at
+from bb.attention.session import Harness, ResyncRequired, retry_at
 from bb.attention.ticking import tick
 from bb.attention.words import SIGNALS
 from bb.kernel import clock, ids, jsontext
@@ -33,6 +44,7 @@ if TYPE_CHECKING:
 
     from bb.attention.book import Book
     from bb.attention.facts import AttentionFact
+    from bb.attention.session import Plan
     from bb.attention.tools import Tool
     from bb.ops.desk import Desk
 
@@ -73,22 +85,22 @@ class Hosting:
 
     def hand_over(self) -> Plan:
         """What it is to be told now; recorded, so that it may be said."""
-        self._beat()
+        self.beat()
         now = self.desk.now()
-        plan = self.harness.plan(self._at.book(), now, "")
-        if not (plan.facts or plan.cancels or plan.delivers or plan.parked):
-            return plan
+        plan = planning.plan(self.harness, self._at.book(), now, "")
+        if plan.facts or plan.cancels or plan.delivers or plan.parked:
 
-        def decide(book: Book, then: int) -> Answer:
-            nonlocal plan
-            plan = self.harness.plan(book, then, os.urandom(9).hex())
-            return list(plan.facts), {}
+            def decide(book: Book, then: int) -> Answer:
+                nonlocal plan
+                plan = planning.plan(self.harness, book, then, os.urandom(9).hex())
+                return list(plan.facts), {}
 
-        self._at.act(decide)
-        self.harness.has_done(plan, now)
+            self._at.act(decide)
+            self.harness.has_done(plan, now)
+        self.harness.has_looked(now)
         return plan
 
-    def _beat(self) -> None:
+    def beat(self) -> None:
         """Whoever is connected is at work."""
         now = self.desk.now()
         if not self._beat_at <= now < self._beat_at + clock.MINUTE:
@@ -120,6 +132,7 @@ class Hosting:
         """It has called off what it was handed: later once more. A call of its own is over by the time it says so."""
         handed = self.harness.by_request(params.get("requestId"))
         if handed is not None:
+            self.harness.turns.discard(handed.event)
             self.harness.wait(handed, retry_at(handed.attempt, self.desk.now()))
 
     # -- how far it has come
@@ -252,7 +265,7 @@ def begin(desk: Desk, params: Mapping[str, Any], agent: str | None) -> tuple[Hos
     last = given.object("resume").id("lastAckedEventId")
     harness = Harness(who, can)
     if can.takes_deliveries:
-        at.act(lambda then, _: (session.begun(then, harness, last), {}))
+        at.act(lambda then, now: (session.begun(then, harness, last, now), {}))
     hosting = Hosting(desk, harness, glyphs)
     tuned = book.tuning
     return hosting, {

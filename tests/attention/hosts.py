@@ -147,7 +147,11 @@ class InMemory(Host):
         self.replay = Replay(START)
 
     def do(self, **step: Any) -> Any:
-        found = self.replay.step(step)
+        return self.step_in("here", **step)
+
+    def step_in(self, clone: str, /, **step: Any) -> Any:
+        """Do a step in one of several clones."""
+        found = self.replay.step({"in": clone, **step})
         if "error" in found:
             raise Refused(found["error"])
         return json.loads(json.dumps(found["answer"]))  # as it comes through any face
@@ -354,8 +358,9 @@ class CommandLine(Host):
     def _cancel(self, given: dict[str, Any]) -> Any:
         return self._run("chat", "cancel", given["event"], "--agent", given["agent"])
 
-    def _audit(self, _: Any) -> Any:
-        return self._run("chat", "audit", "--limit", "200")
+    def _audit(self, given: dict[str, Any]) -> Any:
+        older = ["--open-older", given["openOlder"]] if "openOlder" in given else []
+        return self._run("chat", "audit", "--limit", "200", *older)
 
     def _outbox(self, given: Any) -> Any:
         if not isinstance(given, dict) or "id" not in given:

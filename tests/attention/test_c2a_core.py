@@ -183,18 +183,34 @@ def test_c2a_005_the_same_message_twice_is_one(host: Host):
 def test_c2a_005_a_message_that_two_clones_have_taken_in_is_one(memory: InMemory):
     memory.people()
     memory.do(clone="there")
+    for n in range(5):
+        memory.step_in("there", ingest=message(f"other {n}", "something else"))
     line = message("evt", "can you look?", mentions=["U1"])
     memory.do(ingest=line)
     memory.wait("5s")
     memory.inject()
-    memory.replay.step({"in": "there", "ingest": line})
-    merged = memory.do(merge=["here", "there"])
+    memory.step_in("there", ingest=line)
 
-    assert merged["agree"]
+    assert memory.do(merge=["here", "there"])["agree"]
     for clone in ("here", "there"):
-        rows = memory.replay.step({"in": clone, "list": {"agent": AMBER}})["answer"]["events"]
-        assert [(row["eventId"], row["attempt"]) for row in rows] == [("evt", 1)]
-        assert memory.replay.step({"in": clone, "inject": AMBER})["answer"]["blocks"] == []
+        rows = memory.step_in(clone, list={"agent": AMBER})["events"]
+        assert [(row["eventId"], row["attempt"]) for row in rows if row["eventId"] == "evt"] == [("evt", 1)]
+        assert memory.step_in(clone, inject=AMBER)["blocks"] == []
+
+
+def test_c2a_005_whoever_one_of_two_clones_means_by_it_is_meant(memory: InMemory):
+    memory.do(agents=[{"id": AMBER}, {"id": BLUE}])
+    memory.do(clone="there")
+    memory.do(bind={"agent": AMBER, "handles": ["slack:U1"]})
+    memory.step_in("there", bind={"agent": BLUE, "handles": ["slack:U2"]})
+    line = message("evt", "can you two look?", mentions=["U1", "U2"])
+    memory.do(ingest=line)
+    memory.step_in("there", ingest=line)
+    memory.do(merge=["here", "there"])
+    memory.do(delete={"eventId": "evt"})
+
+    for agent in (AMBER, BLUE):
+        assert memory.do(show={"agent": agent, "event": "evt"})["disposition"] == "superseded"
 
 
 # -- 6: sends may be repeated

@@ -17,6 +17,10 @@ def said(host: Host, text: str, by: str = AMBER, conversation: str = "C1", **mor
     return host.send(by, text, f"key {host.count}", target={"conversation": conversation}, **more)
 
 
+def there_for(host: Host, agent: str) -> list[tuple[str, bool]]:
+    return [(row["eventId"], row["open"]) for row in host.do(list={"agent": agent})["events"]]
+
+
 def warned(answer: dict[str, Any]) -> list[str]:
     return [each["code"] for each in answer["warnings"]]
 
@@ -45,12 +49,12 @@ def test_c2a_077_a_reaction_settles_and_costs_nobody_a_turn(host: Host, signal: 
     host.people()
     asked = said(host, "Please look at the cache.", directedness="to_me", mentions=[BLUE])["messageId"]
     before = {agent: host.sees(agent) for agent in (AMBER, CORAL, DELTA)}
-    rows = {agent: host.do(list={"agent": agent})["events"] for agent in (AMBER, CORAL, DELTA)}
+    rows = {agent: there_for(host, agent) for agent in before}
 
     host.do(react={"agent": BLUE, "inReplyTo": asked, "signal": signal})
 
     assert {agent: host.sees(agent) for agent in (AMBER, CORAL, DELTA)} == before == dict.fromkeys(before, [])
-    assert {agent: host.do(list={"agent": agent})["events"] for agent in rows} == rows
+    assert {agent: there_for(host, agent) for agent in before} == rows
     assert len(host.do(read={"agent": AMBER, "conversation": "C1"})["items"]) == 1
 
 
@@ -104,7 +108,7 @@ def test_c2a_079_where_the_workspace_is_strict_it_is_refused_and_not_said(host: 
 def test_c2a_080_what_a_reaction_says_as_well_is_warned_of(host: Host, text: str, signal: str):
     host.people()
     host.dm("1", "Please restart the runner.")
-    found = host.send(AMBER, text, "k", inReplyTo="1")
+    found = host.send(AMBER, text, "k", inReplyTo="1", visibility="dm")
 
     assert [(each["code"], each.get("signal")) for each in found["warnings"]] == [("use_reaction", signal)]
 
@@ -113,7 +117,9 @@ def test_c2a_080_what_says_more_is_not(host: Host):
     host.people()
     host.dm("1", "Please restart the runner.")
 
-    assert host.send(AMBER, "Got it, but the second one is stuck.", "k", inReplyTo="1")["warnings"] == []
+    found = host.send(AMBER, "Got it, but the second one is stuck.", "k", inReplyTo="1", visibility="dm")
+
+    assert found["warnings"] == []
 
 
 # -- 81: one responder

@@ -19,6 +19,9 @@ TEMPLATE = f"""kind: cccc.group_template
 v: 1
 actors: [{{id: {AMBER}, {ALONE}}}, {{id: {COBALT}, {ALONE}}}, {{id: quiet-heron, {ALONE}}}]
 """
+LINES = json.dumps(
+    [{"eventId": "s:1", "conversation": {"id": "C1", "kind": "channel"}, "author": {"id": "W1"}, "text": "Hello"}]
+)
 GOOD = {
     "agent.register": ["--name", "dusty-wren", "--role", "builder"],
     "agent.heartbeat": ["--agent", AMBER],
@@ -75,6 +78,23 @@ GOOD = {
     "notify_ack": ["INCURSION", "--by", COBALT],
     "system_notify": ["Hello", "--title", "Build"],
     "chat.react": ["MESSAGE", "👍"],
+    "chat.list": ["--agent", COBALT],
+    "chat.inject": ["--agent", COBALT],
+    "chat.read": ["HANDOFF", "--agent", COBALT],
+    "chat.show": ["HANDOFF", "--agent", COBALT],
+    "chat.explain": ["HANDOFF", "--agent", COBALT],
+    "chat.pending": ["--agent", COBALT],
+    "chat.knocks": ["--agent", COBALT],
+    "chat.digest": ["--agent", COBALT],
+    "chat.claim": ["REQUEST", "--agent", COBALT],
+    "chat.defer": ["REQUEST", "--agent", COBALT, "--reason", "the build runs"],
+    "chat.resolve": ["REQUEST", "--agent", COBALT],
+    "chat.progress": ["deploy", "--agent", COBALT, "--progress", "1"],
+    "chat.cancel": ["SAID", "--agent", COBALT],
+    "chat.ingest": ["--lines", LINES],
+    "chat.bind": [AMBER, "--handle", "slack:U1"],
+    "chat.arrange": ["C1", "--private"],
+    "chat.replay": ["--steps", '[{"agents": ["amber-otter"]}]'],
     "inbox_mark_read": ["MESSAGE", "--actor-id", COBALT],
     "inbox_mark_all_read": ["--actor-id", COBALT],
     "inbox_peek": ["--args", '{"actor_id": "user"}'],
@@ -178,6 +198,11 @@ def _request(repo: Scratch) -> str:
     return str(sent.data["event"]["id"])
 
 
+def _said(repo: Scratch) -> str:
+    sent = repo.json("chat", "send", "Ready.", "--by", COBALT, "--to", AMBER)
+    return str(sent.data["event"]["id"])
+
+
 def _file(repo: Scratch) -> str:
     path = repo.path.parent / f"{repo.path.name}.txt"
     path.write_text("Parser\n")
@@ -194,6 +219,7 @@ MADE: dict[str, Callable[[Scratch], str]] = {
     "OTHER": _other,
     "HELPER": _helper,
     "REQUEST": _request,
+    "SAID": _said,
     "FILE": _file,
     "BLOB": _blob,
 }
