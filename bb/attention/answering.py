@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from bb.attention import claiming, claims, deliveries, tuning
+from bb.attention import claiming, claims, deliveries, reactions, tuning
 from bb.attention.cases import case, must_be_here
 from bb.attention.deliveries import delivery
 from bb.attention.escalating import escalate
-from bb.attention.facts import Claiming, Moved, Posting
+from bb.attention.facts import Claiming, Deleted, Moved, Posting
+from bb.attention.message import Message
 from bb.attention.posting import PENDING
+from bb.attention.receiving import reacted, withdrawn
 from bb.attention.redacting import redacted
 from bb.attention.refusals import InvalidSignal, NotDeferrable, PermissionDenied, Superseded
 from bb.attention.sending import settled
 from bb.attention.standing import due_at
-from bb.attention.words import CLAIMED, DEFERRED, FINAL, MUST, MUST_NOT, SIGNALS, SUPERSEDED
+from bb.attention.words import AGENT, CLAIMED, DEFERRED, FINAL, MUST, MUST_NOT, SIGNALS, SUPERSEDED
 from bb.kernel import clock
 from bb.kernel.show import harmless
 
@@ -73,6 +75,7 @@ def react(
     if after.disposition == DEFERRED != before.disposition and before.deferrals:
         facts += escalate(book, before, found.message, now, "put off again")
     facts += _posted(book, found, agent, signal, remove=remove)
+    facts += _told(book, found, agent, counts_as, now, remove=remove)
     answer = _reacted(found, signal, after.disposition, book.tuning)
     return facts, answer | ({"removed": before.signal == signal} if remove else {})
 
@@ -119,6 +122,20 @@ def _posted(book: Book, found: Case, agent: str, signal: str, *, remove: bool) -
     about = {"type": "reaction", "onMessage": found.event, "signal": signal, "agent": agent, "remove": remove}
     about |= {"glyph": tuning.glyph_of(signal, book.tuning), "conversation": found.known.conversation}
     return [Posting(agent, f"{found.event}!{agent}!{signal}{'!off' if remove else ''}", PENDING, about)]
+
+
+def _told(book: Book, found: Case, agent: str, signal: str, now: int, *, remove: bool) -> list[AttentionFact]:
+    """An agent whose own message it is hears of it. Where the conversation lives elsewhere, the platform tells it."""
+    if not (found.known.agent and found.known.key) or book.conversation(found.known.conversation).is_external:
+        return []
+    name, before, following = reactions.latest(book, found.event, agent, signal)
+    is_there = before is not None and not before.is_deleted
+    if remove:
+        return [Deleted(agent, name), *withdrawn(book, before)] if before and is_there else []
+    if is_there or not following or signal not in reactions.TELLING:
+        return []
+    said = Message(following, found.known.platform, found.known.conversation, agent, "", now, author_kind=AGENT)
+    return [reacted(book, found.known, said, signal, tuning.glyph_of(signal, book.tuning), agent)[0]]
 
 
 def _reacted(found: Case, signal: str, disposition: str | None, tuned: Tuning) -> dict[str, Any]:

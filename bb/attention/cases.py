@@ -104,8 +104,8 @@ def may_see(book: Book, agent: str, known: Kept) -> bool:
     if agent == PERSON:
         return True  # it is the person's own machine
     where = book.conversation(known.conversation)
-    if where.is_private:
-        return where.admits(agent)
+    if where.is_private:  # where nobody has said who is in it, it is for those who were meant
+        return where.admits(agent) or (not where.members and agent in (known.agent, *known.meant))
     if known.kind != DM:
         return True
     is_theirs = agent in (known.agent, known.author, *known.meant)

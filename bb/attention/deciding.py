@@ -64,7 +64,7 @@ def decide(message: Message, scene: Scene) -> Decided:
     each = {
         agent: _ruled(message, matrix.weigh(message, *aimed, scene.tuning), scene.tuning)
         for agent, aimed in found.at.items()
-        if scene.conversation.admits(agent)
+        if scene.conversation.admits(agent) or (not scene.conversation.members and aimed[0] == TO_ME)
     }
     others = _ruled(message, matrix.weigh(message, *found.others, scene.tuning), scene.tuning)
     each = {agent: _calmed(decision, message, scene) for agent, decision in each.items()}

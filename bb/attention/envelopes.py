@@ -70,6 +70,7 @@ class Line(Record):
     version: int | None = None
     at: int = 0
     marker: str = ""
+    is_private: bool = False  # whether the platform says that not everybody may see the conversation
 
     @property
     def counted(self) -> tuple[str, int | None]:
@@ -217,6 +218,7 @@ def line(given: Any, now: int) -> Line:
         "version": members.number("version"),
         "at": timing.time("createdAt", now),
         "marker": members.id("marker"),
+        "is_private": where.flag("private"),
     }
     if kind == REACTION:
         glyph, signal = members.text("glyph", LONGEST_NAME), members.id("signal")

@@ -15,9 +15,11 @@ from bb.attention.words import (
     PLAIN,
     QUESTION,
     RECEIPT,
+    SIGNALS,
     STATUS,
     THANKS,
     TO_MY_ROLE,
+    signal_in,
 )
 from bb.kernel.digest import digest
 
@@ -89,10 +91,19 @@ def topic(book: Book, said: Message, decision: Decision) -> str:
     if book.conversation(said.conversation).is_private:
         return LABELS[PLAIN]
     size = next(label for most, label in SIZES if len(said.text) < most)
-    about = LABELS[said.intent] if said.intent in LABELS else LABELS[PLAIN]
+    about = _label(said)
     why = REASONS.get(decision.reason, "")
     where = f" ({_slug(said.stream)})" if said.stream and _slug(said.stream) else ""
     return f"{about}{' ' + why if why else ''}{where}, {size}"[:MOST_TOPIC]
+
+
+def _label(said: Message) -> str:
+    """What kind of message it is; of a reaction, which."""
+    signal = signal_in(said.reason)
+    if signal in SIGNALS:
+        meaning = SIGNALS[signal].answers
+        return f"{signal} ({meaning})" if meaning else signal
+    return LABELS.get(said.intent, LABELS[PLAIN])
 
 
 def _slug(stream: str) -> str:

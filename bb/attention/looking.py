@@ -13,7 +13,7 @@ from bb.attention.messages import EVERY
 from bb.attention.messages import NAME as MESSAGES
 from bb.attention.messages import kept as message_kept
 from bb.attention.standing import standing
-from bb.attention.words import MUST_NOT, NOTIFY, SIGNALS, SILENT, signal_in
+from bb.attention.words import MUST_NOT, NOTIFY, SILENT, signal_shown
 from bb.kernel import clock
 from bb.kernel.record import Record
 
@@ -131,7 +131,7 @@ def row(book: Book, known: Kept, stands: Standing, now: int, *, with_body: bool 
         "ageMs": max(now - known.at, 0),
         **stands.decision.shown(),
         **stands.shown(),
-        **_signal(known),
+        **signal_shown(known.reason, known.linked),
         **({"linked": known.linked} if known.linked else {}),
         **({"deleted": True} if known.is_deleted else {}),
     }
@@ -142,15 +142,6 @@ def row(book: Book, known: Kept, stands: Standing, now: int, *, with_body: bool 
         found["content"] = said_in(known, book.data(known.line)).content
         found["untrusted"] = True
     return found
-
-
-def _signal(known: Kept) -> dict[str, str]:
-    """Of a reaction: what it says, of which message, and what that means to who wrote it."""
-    signal = signal_in(known.reason)
-    if not signal:
-        return {}
-    meaning = SIGNALS[signal].answers if signal in SIGNALS else ""
-    return {"signal": signal, "onMessage": known.linked, **({"meaning": meaning} if meaning else {})}
 
 
 def _optional(known: Kept) -> dict[str, str]:

@@ -26,6 +26,7 @@ from bb.attention.words import (
     MUST_NOT,
     NOTIFY,
     POLICIES,
+    REACTION,
     ROLE_MENTION,
     URGENT,
 )
@@ -48,6 +49,7 @@ RETRIES = tuple(each * SECOND for each in (1, 2, 4, 8, 16, 32, 60, 60))
 MOST_TRIES = 8
 MOST_TURNS = 3  # that may fail
 INTERRUPTS = 5 * MINUTE  # between two interruptions
+TOGGLED = 5 * SECOND  # within which a reaction may come and go
 
 
 class Waiting(Record):
@@ -103,6 +105,7 @@ def offers(book: Book, agent: str, now: int, session: Session = Session()) -> tu
     )
     found: list[Offer] = []
     held: list[Held] = []
+    wanted = [each for each in wanted if not _toggles(each, now, held)]
     _offer_at_once([each for each in wanted if _shape(each) == IMMEDIATE], now, session, found, held)
     _offer_buffered(book, [each for each in wanted if _shape(each) == BUFFERED], now, session, found, held)
     _offer_knocks([each for each in wanted if _shape(each) == NOTIFY], agent, book, now, found, held)
@@ -145,6 +148,15 @@ def _wants(waiting: Waiting, now: int, session: Session) -> bool:
     if found.accepted or not session.has_ack or found.is_parked:
         return False
     return found.attempt < MOST_TRIES and now >= found.offered_at + RETRIES[min(found.attempt, MOST_TRIES) - 1]
+
+
+def _toggles(waiting: Waiting, now: int, held: list[Held]) -> bool:
+    """Whether a reaction was only just made, and may be taken back at once; then it is HELD."""
+    until = waiting.standing.delivery.arrived + TOGGLED
+    if waiting.standing.delivery.decision.reason != REACTION or now >= until:
+        return False
+    held.append(Held(waiting.event, "may be taken back", until))
+    return True
 
 
 def _shape(waiting: Waiting) -> str:

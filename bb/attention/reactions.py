@@ -1,4 +1,4 @@
-"""A reaction to what an agent said: a signal to it, which is no message and costs no turn unless something waits for it.
+"""A reaction to what an agent said: a signal to it. It is no message, and costs no turn unless something waits for it.
 
 It is one event for each message, actor and signal. Taken back, the event is gone; made once more, it is a new one. For
 a moment after it came it is not shown to anybody, so that what is toggled comes to one event, or to none.

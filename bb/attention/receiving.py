@@ -17,21 +17,14 @@ from bb.attention.messages import NAME as MESSAGES
 from bb.attention.posting import SENT
 from bb.attention.words import (
     AGENT,
-    APPROVAL,
-    ASSIGNMENT,
     BUFFERED,
     FINAL,
     IMMEDIATE,
-    MAILBOX,
     MAY,
-    MUST,
     MUST_NOT,
-    NORMAL,
     NOTIFY,
-    QUESTION,
     RESPONDED,
     SILENT,
-    TO_ME,
     URGENT,
 )
 from bb.kernel import clock
@@ -51,6 +44,7 @@ if TYPE_CHECKING:
 
 NOBODY = ("@nobody",)
 URGENT_PER_MINUTE = 5  # messages of one author that are taken to be urgent
+GITHUB = "github"
 EDITED_AFTER = "edited_after_response"
 
 
@@ -103,15 +97,20 @@ def _message(book: Book, line: Line, by: str, now: int) -> Answer:
     if "edit" in state:  # it was edited before it came
         edited = book.data(_line_of(state["edit"]))
         said = said.but(text=str(edited.get("text", said.text)), parts=(), version=state["edit"][3])
-    facts, found = post(book, said, by, now)
+    # Whoever has the ledger of a repository has the repository: there nothing more is private.
+    facts, found = post(book, said, by, now, is_private=line.is_private and line.platform != GITHUB)
     return facts, {**_answer(line, "recorded"), **found}
 
 
-def post(book: Book, said: Message, by: str, now: int) -> Answer:
-    """Record a message, and what is decided about it."""
-    arranged = _arranged(book, said)
+def post(book: Book, said: Message, by: str, now: int, *, is_private: bool = False) -> Answer:
+    """Record a message, and what is decided about it. That its conversation IS PRIVATE counts the first time; from then
+    on, what is arranged does."""
+    arranged = _arranged(book, said, is_private)
     said = _at_home(book, said)
-    decided = decide(said, scene(book, said, now))
+    known = scene(book, said, now)
+    if arranged and is_private:
+        known = known.but(conversation=known.conversation.but(is_private=True))
+    decided = decide(said, known)
     fact = _posted(book, said, by, decided)
     return [*arranged, fact], {"decisions": shown(decided)}
 
@@ -155,12 +154,12 @@ def _at_home(book: Book, said: Message) -> Message:
     return said.but(stream=where.stream) if where.stream and not said.stream else said
 
 
-def _arranged(book: Book, said: Message) -> list[AttentionFact]:
+def _arranged(book: Book, said: Message, is_private: bool) -> list[AttentionFact]:
     """What is to be known of the conversation, where nobody has said it."""
     where = book.conversation(said.conversation)
     if where.platform or said.platform == message.HERE:
         return []
-    about = {"platform": said.platform, "workspace": said.workspace or None, "kind": said.kind}
+    about = {"platform": said.platform, "workspace": said.workspace, "kind": said.kind, "is_private": is_private}
     return [Arranged("system", said.conversation, {name: value for name, value in about.items() if value})]
 
 

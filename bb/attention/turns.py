@@ -9,7 +9,7 @@ from bb.attention.cases import may_see, must_be_here, said_in
 from bb.attention.messages import NAME as MESSAGES
 from bb.attention.messages import kept as message_kept
 from bb.attention.offering import CONTENT, KNOCK, Offer, Session, offered, offers, waiting
-from bb.attention.words import DIRECT_MENTION, NOTIFY, OFFERED, THREAD_QUESTION
+from bb.attention.words import DIRECT_MENTION, NOTIFY, OFFERED, THREAD_QUESTION, signal_shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def block(book: Book, agent: str, offer: Offer, seed: str, quoted: set[str] | No
     decision = offer.last.standing.decision.but(policy=offer.policy)
     said = [said_in(each.known, book.data(each.known.line)) for each in offer.items]
     found: dict[str, Any] = {"eventId": offer.event, "mode": decision.mode, **decision.shown()}
-    found["attempt"] = offer.attempt
+    found |= {"attempt": offer.attempt, **signal_shown(said[-1].reason, said[-1].linked)}
     if offer.shape == KNOCK:
         knock = knocks.knock(book, said, decision)
         return found | {

@@ -80,3 +80,12 @@ SIGNALS = {
     "blocked": Signal("🚧", DEFERRED, 3),
     "unclear": Signal("❓", None, 0),
 }
+
+
+def signal_shown(reason: str, linked: str) -> dict[str, str]:
+    """Of an event that is a reaction: what it says, of which message, and what that means to who wrote it."""
+    signal = signal_in(reason)
+    if not signal:
+        return {}
+    meaning = SIGNALS[signal].answers if signal in SIGNALS else ""
+    return {"signal": signal, "onMessage": linked, **({"meaning": meaning} if meaning else {})}

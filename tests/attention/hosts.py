@@ -173,9 +173,9 @@ class CommandLine(Host):
         self.repo = repo
         self.now = START
         self.agents: list[str] = []
-        self._run("init")
+        self.run("init")
 
-    def _run(self, *words: str, stdin: str | None = None, **settings: str) -> Any:
+    def run(self, *words: str, stdin: str | None = None, **settings: str) -> Any:
         done: Ran = self.repo.json(*words, stdin=stdin, BB_NOW=clock.text(self.now), **settings)
         found = done.envelope
         if not found["ok"]:
@@ -187,7 +187,7 @@ class CommandLine(Host):
         return getattr(self, f"_{name}")(given)
 
     def sees(self, agent: str) -> list[str]:
-        found = self._run("chat", "inject", "--peek", "--agent", agent)
+        found = self.run("chat", "inject", "--peek", "--agent", agent)
         shapes = {"notify": "knock"}
         return [f"{shapes.get(each['mode'], 'content')} {each['eventId']} {each['policy']}" for each in found["blocks"]]
 
@@ -199,7 +199,7 @@ class CommandLine(Host):
     def _agents(self, given: list[dict[str, Any]]) -> Any:
         for each in given:
             self.agents.append(each["id"])
-            self._run("agent", "register", "--name", each["id"], "--role", each.get("role", "builder"))
+            self.run("agent", "register", "--name", each["id"], "--role", each.get("role", "builder"))
         return {"agents": sorted(self.agents)}
 
     def _bind(self, given: dict[str, Any]) -> Any:
@@ -209,7 +209,7 @@ class CommandLine(Host):
         words = [
             each.replace(" ", "/") if at and words[at - 1] == "--thread" else each for at, each in enumerate(words)
         ]
-        return self._run("chat", "bind", given["agent"], *words, *(["--remove"] if given.get("remove") else []))
+        return self.run("chat", "bind", given["agent"], *words, *(["--remove"] if given.get("remove") else []))
 
     def _conversation(self, given: dict[str, Any]) -> Any:
         options = {
@@ -224,16 +224,16 @@ class CommandLine(Host):
         words += [f"--{name.removeprefix('is_')}" for name in ("is_private", "is_external") if given.get(name)]
         if given.get("is_private") is False:
             words.append("--public")
-        return self._run("chat", "arrange", given["id"], *words)
+        return self.run("chat", "arrange", given["id"], *words)
 
     def _policy(self, given: dict[str, Any]) -> Any:
-        return self._run("chat", "policy", "--set", json.dumps(given))
+        return self.run("chat", "policy", "--set", json.dumps(given))
 
     # -- what comes in
 
     def _ingest(self, given: Any) -> Any:
         lines = given if isinstance(given, list) else [given]
-        found = self._run("chat", "ingest", stdin="\n".join(map(json.dumps, lines)))["events"]
+        found = self.run("chat", "ingest", stdin="\n".join(map(json.dumps, lines)))["events"]
         return found if isinstance(given, list) else found[0]
 
     def _edit(self, given: Any) -> Any:
@@ -250,7 +250,7 @@ class CommandLine(Host):
 
     def _receive(self, given: dict[str, Any]) -> Any:
         line = json.dumps(given["envelope"])
-        found = self._run("chat", "ingest", "--format", "envelope", stdin=line, BB_AGENT=given["agent"])["events"]
+        found = self.run("chat", "ingest", "--format", "envelope", stdin=line, BB_AGENT=given["agent"])["events"]
         return found[0]
 
     # -- time
@@ -258,16 +258,16 @@ class CommandLine(Host):
     def _pass(self, given: str) -> Any:
         self.now += replay_span(given)
         for agent in self.agents:  # they are at work all the while
-            self._run("agent", "heartbeat", "--agent", agent)
+            self.run("agent", "heartbeat", "--agent", agent)
         return {"now": clock.text(self.now)}
 
     def _tick(self, _: Any) -> Any:
-        return self._run("chat", "tick")
+        return self.run("chat", "tick")
 
     # -- what agents see and do
 
     def _inject(self, agent: str) -> Any:
-        return self._run("chat", "inject", "--plain", "--agent", agent)
+        return self.run("chat", "inject", "--plain", "--agent", agent)
 
     def _list(self, given: dict[str, Any]) -> Any:
         options = {"stream": "--stream", "conversation": "--conversation", "state": "--state", "limit": "--limit"}
@@ -275,14 +275,14 @@ class CommandLine(Host):
         words = [word for name, option in options.items() if name in given for word in (option, str(given[name]))]
         words += [word for name in ("policy", "mode") for each in given.get(name, []) for word in (f"--{name}", each)]
         words += ["--body"] if given.get("include", "meta") != "meta" else []
-        return self._run("chat", "list", "--agent", given["agent"], *words)
+        return self.run("chat", "list", "--agent", given["agent"], *words)
 
     def _read(self, given: dict[str, Any]) -> Any:
         options = {"conversation": "--conversation", "threadId": "--thread", "before": "--before", "after": "--after"}
         options |= {"limit": "--limit", "maxBytes": "--max-bytes"}
         words = [word for name, option in options.items() if name in given for word in (option, str(given[name]))]
         event = [given["eventId"]] if "eventId" in given else []
-        return self._run("chat", "read", *event, "--agent", given["agent"], *words)
+        return self.run("chat", "read", *event, "--agent", given["agent"], *words)
 
     def _send(self, given: dict[str, Any]) -> Any:
         options = {
@@ -303,13 +303,13 @@ class CommandLine(Host):
         words += [word for each in given.get("mentions", []) for word in ("--mention", each)]
         words += ["--followup"] if given.get("followup") else []
         text = [given["content"]] if "content" in given else []
-        return self._run("chat", "send", *text, "--by", given["agent"], *words)
+        return self.run("chat", "send", *text, "--by", given["agent"], *words)
 
     def _react(self, given: dict[str, Any]) -> Any:
         words = [word for name in ("eta", "until", "note") if name in given for word in (f"--{name}", given[name])]
         words += ["--remove"] if given.get("remove") else []
         signal = ["--signal", given["signal"]] if "signal" in given else []
-        return self._run("chat", "react", given["inReplyTo"], *signal, "--by", given["agent"], *words)
+        return self.run("chat", "react", given["inReplyTo"], *signal, "--by", given["agent"], *words)
 
     def _claim(self, given: dict[str, Any]) -> Any:
         subject = [given["eventId"]] if "eventId" in given else ["--thread", given["thread"]]
@@ -319,32 +319,32 @@ class CommandLine(Host):
         )
         words += ["--ttl-ms", str(given["ttlMs"])] if "ttlMs" in given else []
         words += ["--takeover-stale"] if given.get("takeoverStale") else []
-        return self._run("chat", "claim", *subject, "--agent", given["agent"], *words)
+        return self.run("chat", "claim", *subject, "--agent", given["agent"], *words)
 
     def _defer(self, given: dict[str, Any]) -> Any:
         words = [word for name in ("reason", "until", "eta") if name in given for word in (f"--{name}", given[name])]
-        return self._run("chat", "defer", given["eventId"], "--agent", given["agent"], *words)
+        return self.run("chat", "defer", given["eventId"], "--agent", given["agent"], *words)
 
     def _resolve(self, given: dict[str, Any]) -> Any:
         event = given.get("eventId") or given.get("assignment")
         subject = [event] if event else ["--thread", given["thread"]]
         words = [word for name in ("outcome", "note") if name in given for word in (f"--{name}", given[name])]
-        return self._run("chat", "resolve", *subject, "--agent", given["agent"], *words)
+        return self.run("chat", "resolve", *subject, "--agent", given["agent"], *words)
 
     def _show(self, given: dict[str, Any]) -> Any:
-        return self._run("chat", "show", given["event"], "--agent", given["agent"])
+        return self.run("chat", "show", given["event"], "--agent", given["agent"])
 
     def _explain(self, given: dict[str, Any]) -> Any:
-        return self._run("chat", "explain", given["event"], "--agent", given["agent"])
+        return self.run("chat", "explain", given["event"], "--agent", given["agent"])
 
     def _pending(self, agent: str) -> Any:
-        return self._run("chat", "pending", "--agent", agent)
+        return self.run("chat", "pending", "--agent", agent)
 
     def _knocks(self, agent: str) -> Any:
-        return self._run("chat", "knocks", "--agent", agent)
+        return self.run("chat", "knocks", "--agent", agent)
 
     def _digest(self, agent: str) -> Any:
-        return self._run("chat", "digest", "--agent", agent)
+        return self.run("chat", "digest", "--agent", agent)
 
     def _progress(self, given: dict[str, Any]) -> Any:
         words = [
@@ -353,19 +353,19 @@ class CommandLine(Host):
             if name in given
             for word in (f"--{name}", str(given[name]))
         ]
-        return self._run("chat", "progress", given["token"], "--agent", given["agent"], *words)
+        return self.run("chat", "progress", given["token"], "--agent", given["agent"], *words)
 
     def _cancel(self, given: dict[str, Any]) -> Any:
-        return self._run("chat", "cancel", given["event"], "--agent", given["agent"])
+        return self.run("chat", "cancel", given["event"], "--agent", given["agent"])
 
     def _audit(self, given: dict[str, Any]) -> Any:
         older = ["--open-older", given["openOlder"]] if "openOlder" in given else []
-        return self._run("chat", "audit", "--limit", "200", *older)
+        return self.run("chat", "audit", "--limit", "200", *older)
 
     def _outbox(self, given: Any) -> Any:
         if not isinstance(given, dict) or "id" not in given:
-            return self._run("chat", "outbox")
+            return self.run("chat", "outbox")
         words = ["--platform-id", given["platform_id"]] if given.get("platform_id") else []
         words += ["--failed", given["reason"]] if given.get("reason") else []
         words += ["--unknown"] if given.get("unknown") else []
-        return self._run("chat", "outbox", "ack", given["id"], *words)
+        return self.run("chat", "outbox", "ack", given["id"], *words)
