@@ -11,10 +11,21 @@ from bb.attention.message import Message
 from bb.attention.posting import PENDING
 from bb.attention.receiving import reacted, withdrawn
 from bb.attention.redacting import redacted
-from bb.attention.refusals import InvalidSignal, NotDeferrable, PermissionDenied, Superseded
+from bb.attention.refusals import InvalidSignal, MissingMember, NotDeferrable, PermissionDenied, Superseded
 from bb.attention.sending import settled
 from bb.attention.standing import due_at
-from bb.attention.words import AGENT, CLAIMED, DEFERRED, FINAL, MUST, MUST_NOT, SIGNALS, SUPERSEDED
+from bb.attention.words import (
+    ACKNOWLEDGED,
+    AGENT,
+    CLAIMED,
+    DEFERRED,
+    FINAL,
+    MUST,
+    MUST_NOT,
+    RESPONDED,
+    SIGNALS,
+    SUPERSEDED,
+)
 from bb.kernel import clock
 from bb.kernel.show import harmless
 
@@ -67,7 +78,7 @@ def react(
     if takes_on:
         facts += [each for each in claiming.claim(book, agent, now, event=event)[0] if isinstance(each, Claiming)]
     facts.append(step)
-    facts += _let_go(found, agent, after.disposition, now, given_back=remove and before.disposition == CLAIMED)
+    facts += _let_go(book, found, agent, after.disposition, now, given_back=remove and before.disposition == CLAIMED)
     if after.disposition in FINAL and before.disposition not in FINAL:
         facts += settled(book, found.known, agent, found.event)
     if after.deviates and not before.deviates:
@@ -106,13 +117,17 @@ def _after(book: Book, found: Case, step: Moved, now: int) -> deliveries.Deliver
 
 
 def _let_go(
-    found: Case, agent: str, disposition: str | None, now: int, *, given_back: bool = False
+    book: Book, found: Case, agent: str, disposition: str | None, now: int, *, given_back: bool = False
 ) -> list[AttentionFact]:
     """What is settled needs no claim any more, nor what is given back."""
     claim = found.standing.claim
     is_mine = claim.subject.startswith(claims.EVENT) and claim.held_by(now) == agent
-    is_over = disposition in FINAL or given_back
-    return [Claiming(agent, claim.subject, claims.DONE)] if is_over and is_mine else []
+    if not is_mine or not (disposition in FINAL or given_back):
+        return []
+    if disposition in (RESPONDED, ACKNOWLEDGED):
+        return [Claiming(agent, claim.subject, claims.DONE)]
+    again = claiming.asked_again(book, found.known, agent, "given back")
+    return [Claiming(agent, claim.subject, claims.RELEASE), *again]
 
 
 def _posted(book: Book, found: Case, agent: str, signal: str, *, remove: bool) -> list[AttentionFact]:
@@ -163,6 +178,8 @@ def defer(
             f"{found.event} is {standing.decision.policy}, {before.disposition or 'open'}", event_id=event
         )
     reason = _line(reason)
+    if not reason:
+        raise MissingMember("a reason is wanted: why it has to wait", pointer="/reason", member="reason")
     at = until if until is not None else _later(book, found, now)
     if before.disposition == DEFERRED and before.reason == reason and (until is None or until == before.until):
         return [], _deferred(found, before.until or at)
@@ -211,7 +228,7 @@ def resolve(
         after = _after(book, found, step, now)
         dispositions[found.event] = after.disposition
         if after.disposition != found.standing.delivery.disposition:
-            facts += [step, *_let_go(found, agent, after.disposition, now)]
+            facts += [step, *_let_go(book, found, agent, after.disposition, now)]
             facts += settled(book, found.known, agent, found.event)
         if after.deviates and not found.standing.delivery.deviates:
             facts += escalate(book, after, found.message, now, outcome)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bb.attention import asides, deliveries
+from bb.attention import asides, claims, deliveries
 from bb.attention.cases import find, may_see
 from bb.attention.facts import Deleted, Posting
 from bb.attention.messages import EVERY
@@ -11,12 +11,13 @@ from bb.attention.messages import kept as message_kept
 from bb.attention.posting import FAILED, PENDING
 from bb.attention.receiving import withdrawn
 from bb.attention.refusals import NoSuchEvent, PermissionDenied
-from bb.attention.words import MUST
+from bb.attention.words import MUST, signal_in
 from bb.kernel import clock
 from bb.kernel.errors import Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from bb.attention.book import Book
@@ -39,6 +40,7 @@ def audit(book: Book, now: int, limit: int, older: int | None) -> dict[str, Any]
     records: list[dict[str, Any]] = []
     counts: dict[str, int] = {}
     leaks: list[dict[str, Any]] = []
+    answers: dict[str, dict[str, str]] = {}
     for seen, (_, event, state) in enumerate(book.states.newest_first(MESSAGES, EVERY)):
         known = message_kept(event, state)
         if known is None or seen >= MOST_COUNTED:
@@ -53,16 +55,20 @@ def audit(book: Book, now: int, limit: int, older: int | None) -> dict[str, Any]
             if older is not None and found.is_open and found.arrived <= older and found.decision.policy == MUST:
                 leaks.append({"eventId": event, "agent": agent, "openSince": clock.text(found.arrived)})
             records += [_record(event, agent, each) for each in log]
+        if known.agent and known.in_reply_to:
+            answers.setdefault(known.in_reply_to, {})[known.agent] = clock.text(known.arrived)
         records.append(
             {
                 "at": clock.text(known.arrived),
-                "what": "sent" if known.agent else "received",
+                "what": "reaction" if signal_in(known.reason) else "sent" if known.agent else "received",
                 "eventId": event,
                 "by": known.agent or known.author,
                 "decision": known.others.shown(),
                 "line": known.first_line,
             }
         )
+    records += _of_claims(book)
+    records += _answered_twice(book, answers)
     refused = book.states.count(asides.NAME, asides.REFUSED.strip())
     for _, _, state in book.states.newest_first(asides.NAME, asides.REFUSED.strip()):
         by, code, about, ms = state["refused"][3]
@@ -76,6 +82,25 @@ def audit(book: Book, now: int, limit: int, older: int | None) -> dict[str, Any]
         "open": leaks,
         "at": clock.text(now),
     }
+
+
+def _of_claims(book: Book) -> Iterator[dict[str, Any]]:
+    """What was claimed, given back and passed on."""
+    for subject, state in book.states.states(claims.NAME):
+        for _, writer, n, ms, by, action, about in state["log"]:
+            found = {"at": clock.text(ms), "what": "claim", "action": action, "subject": subject, "by": by}
+            yield found | {"line": f"{writer}.{n}", "about": about}
+
+
+def _answered_twice(book: Book, answers: Mapping[str, Mapping[str, str]]) -> Iterator[dict[str, Any]]:
+    """What two have answered, since each of them had claimed it in a clone that did not know of the other."""
+    for event, by in answers.items():
+        if len(by) < 2:
+            continue
+        subject = claims.EVENT + event
+        lost = claims.claim(subject, book.states.state(claims.NAME, subject)).lost
+        for agent in by.keys() & set(lost):
+            yield {"at": by[agent], "what": "duplicate_reply", "eventId": event, "agent": agent}
 
 
 def _record(event: str, agent: str, step: list[Any]) -> dict[str, Any]:

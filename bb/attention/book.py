@@ -42,6 +42,16 @@ if TYPE_CHECKING:
         def newest_first(self, fold: str, term: str) -> Iterator[tuple[str, str, Any]]: ...
         def count(self, fold: str, term: str) -> int: ...
 
+    class People(Protocol):
+        """The agents here, by name."""
+
+        def get(self, name: str, otherwise: Any = None, /) -> Someone | None: ...
+        def items(self) -> Iterable[tuple[str, Someone]]: ...
+        def __contains__(self, name: object, /) -> bool: ...
+        def __getitem__(self, name: str, /) -> Someone: ...
+        def __iter__(self) -> Iterator[str]: ...
+        def __len__(self) -> int: ...
+
 
 FOLDED = (messages, deliveries, claims, threads, conversations, asides)
 
@@ -61,7 +71,7 @@ class Book:
     def __init__(
         self,
         states: States,
-        agents: dict[str, Someone],
+        agents: People,
         line: Callable[[str], dict[str, Any] | None],
     ) -> None:
         self.states = states
@@ -80,12 +90,14 @@ class Book:
     def directory(self) -> Directory:
         """Under which names the agents are known."""
         if self._directory is None:
-            bound = []
-            for agent in self.agents:
-                names = conversations.values(self.states.state(conversations.NAME, BINDING + agent)).get("names")
-                bound.append(directory.binding(agent, names) if isinstance(names, dict) else Binding(agent))
-            self._directory = Directory(bound, {agent: each.role for agent, each in self.agents.items()})
+            roles = {agent: each.role for agent, each in self.agents.items()}
+            self._directory = Directory(map(self.binding, roles), roles)
         return self._directory
+
+    def binding(self, agent: str) -> Binding:
+        """What one agent is known by: all there is to ask where only that one matters."""
+        names = conversations.values(self.states.state(conversations.NAME, BINDING + agent)).get("names")
+        return directory.binding(agent, names) if isinstance(names, dict) else Binding(agent)
 
     @property
     def tuning(self) -> Tuning:

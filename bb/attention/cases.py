@@ -109,7 +109,7 @@ def may_see(book: Book, agent: str, known: Kept) -> bool:
     if known.kind != DM:
         return True
     is_theirs = agent in (known.agent, known.author, *known.meant)
-    return is_theirs or agent in book.directory.by_conversation.get(known.conversation, ())
+    return is_theirs or known.conversation in book.binding(agent).conversations
 
 
 def of_bystander(book: Book, known: Kept, agent: str) -> Delivery:
@@ -117,7 +117,7 @@ def of_bystander(book: Book, known: Kept, agent: str) -> Delivery:
     decided = known.others
     if agent in (known.agent, known.author):
         decided = Decision(TO_OTHER, reason="own_message")
-    elif not book.directory.is_bound(agent, known.platform):
+    elif not book.binding(agent).leads_from(known.platform):
         decided = Decision(reason=UNBOUND)
     return Delivery(
         known.event,

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from bb.attention import claims, deliveries
-from bb.attention.cases import case, must_be_here
+from bb.attention.cases import case, may_see, must_be_here
+from bb.attention.deciding import first_of
 from bb.attention.facts import Claiming, Moved
+from bb.attention.messages import NAME as MESSAGES
+from bb.attention.messages import kept
 from bb.attention.refusals import ClaimedByOther, NoSuchEvent, PermissionDenied, PolicyForbids, Superseded
-from bb.attention.words import FINAL, MUST_NOT, ROLE_MENTION, TO_MY_ROLE
+from bb.attention.words import ACKNOWLEDGED, FINAL, MUST, MUST_NOT, ROLE_MENTION, SYSTEM, TO_ME, TO_MY_ROLE
 from bb.kernel import clock
 
 TYPE_CHECKING = False
@@ -39,7 +42,7 @@ def claim(
     about = {"ttl_ms": ttl}
     if thread:
         must_be_here(book, agent)
-        if not book.conversation(thread.partition(" ")[0]).admits(agent):
+        if not _is_there(book, agent, thread):
             raise NoSuchEvent(f"there is no thread {thread[:80]!r}")
         found = claims.claim(claims.THREAD + thread, book.states.state(claims.NAME, claims.THREAD + thread))
         action = _action(book, found, agent, now, takeover=takeover)
@@ -48,26 +51,48 @@ def claim(
     _may_claim(book, found_case, now)
     standing = found_case.standing
     action = _action(book, standing.claim, agent, now, takeover=takeover)
-    facts: list[AttentionFact] = [Claiming(agent, claims.EVENT + found_case.event, action, about)]
+    subject = claims.EVENT + found_case.event
+    facts: list[AttentionFact] = [Claiming(agent, subject, action, about)]
     if not found_case.is_bystander and standing.delivery.disposition in (None, "deferred"):
         facts.append(Moved(agent, found_case.event, agent, deliveries.TOOK))
-    return facts, _granted(standing.claim, agent, now, ttl)
+    return facts, _granted(claims.claim(subject, book.states.state(claims.NAME, subject)), agent, now, ttl)
+
+
+def _is_there(book: Book, agent: str, thread: str) -> bool:
+    """Whether there is a thread of that name in which AGENT may see anything."""
+    rows = book.states.newest_first(MESSAGES, f"in {thread}") if thread.partition(" ")[2] else ()
+    return any(known and may_see(book, agent, known) for known in (kept(event, state) for _, event, state in rows))
 
 
 def _may_claim(book: Book, found: Case, now: int) -> None:
     standing = found.standing
     if found.known.is_deleted or standing.delivery.disposition == "superseded":
         raise Superseded(event_id=found.event)
-    if standing.delivery.disposition in FINAL and standing.delivery.decision.policy != MUST_NOT:
+    is_settled = standing.delivery.disposition in FINAL and standing.delivery.disposition != ACKNOWLEDGED
+    if is_settled and standing.delivery.decision.policy != MUST_NOT:
         raise Superseded(f"it is {standing.delivery.disposition} already", event_id=found.event)
     is_free = not standing.holder
     if is_free and standing.delivery.decision.policy == MUST_NOT and standing.decision.directedness != TO_MY_ROLE:
         raise PolicyForbids(f"{found.event} is {standing.decision.policy} for {found.agent}", event_id=found.event)
+    if (asked := _asked_by_name(book, found)) and not standing.holder:
+        raise PolicyForbids(f"{found.event} is put to {asked}", event_id=found.event, agent=asked)
     first, until = slot(book, found, now)
     if first and first != found.agent:
         raise ClaimedByOther(
             f"{first} is asked first, until {clock.text(until)}", owner=first, expires_at=clock.text(until)
         )
+
+
+def _asked_by_name(book: Book, found: Case) -> str:
+    """Who else is asked by name, and has not answered; whoever is asked so, too, may claim it before them."""
+    if found.standing.delivery.decision.directedness == TO_ME:
+        return ""
+    for agent in found.known.meant:
+        other = book.delivery(found.event, agent)
+        is_theirs = other is not None and other.disposition is None and other.stale_at is None
+        if other and is_theirs and (other.decision.directedness, other.decision.policy) == (TO_ME, MUST):
+            return agent if agent in book.agents and book.agents[agent].is_live else ""
+    return ""
 
 
 def slot(book: Book, found: Case, now: int) -> tuple[str, int]:
@@ -122,6 +147,8 @@ def let_go(book: Book, agent: str, now: int, *, event: str = "", thread: str = "
         delivery = book.delivery(name, agent)
         if delivery and delivery.disposition == "claimed":
             facts.append(Moved(agent, name, agent, deliveries.GAVE_BACK))
+        if known := book.message(name):
+            facts += asked_again(book, known, agent, "given back")
     return facts, {"granted": False, "released": True, "owner": None, "subject": subject}
 
 
@@ -155,6 +182,20 @@ def transfer(book: Book, agent: str, to: str, now: int, *, event: str = "", thre
         "expiresAt": clock.text(now + book.tuning.claim_ms),
         "subject": subject,
     }
+
+
+def asked_again(book: Book, known: Kept, but_not: str, why: str) -> list[AttentionFact]:
+    """A message has nobody any more who is responsible for it: the next one who could answer is knocked at."""
+    others = [agent for agent in known.meant if agent != but_not and _could_answer(book, known, agent)]
+    if not others:
+        return []
+    return [Moved(SYSTEM, known.event, first_of(others, known.event), deliveries.REMINDED, {"why": why})]
+
+
+def _could_answer(book: Book, known: Kept, agent: str) -> bool:
+    found = book.delivery(known.event, agent)
+    is_live = agent in book.agents and book.agents[agent].is_live
+    return is_live and found is not None and found.disposition is None and found.decision.policy != MUST_NOT
 
 
 def _held(book: Book, agent: str, now: int, event: str, thread: str) -> tuple[str, Claim]:

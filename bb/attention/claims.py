@@ -1,7 +1,8 @@
 """Who is responsible for an event, or for a thread. A fold: the entry is a log, from which follows who holds the claim.
 
     free ──claim──> held ──renew, claim by its owner──> held a while longer
-    held ──release, done──> free
+    held ──release──> free
+    held ──done──> free, and nobody else is asked any more
     held ──time is up──> free
     held ──transfer, takeover──> held by another
 
@@ -13,6 +14,7 @@ rules depend on them.
 from __future__ import annotations
 
 from bb.attention.facts import Claiming
+from bb.attention.words import SYSTEM
 from bb.kernel import clock
 from bb.kernel.order import event as event_at
 from bb.kernel.record import Record
@@ -30,6 +32,7 @@ FACTS = (Claiming,)
 CLAIM, RENEW, RELEASE, TRANSFER, TAKE_OVER, DONE = "claim", "renew", "release", "transfer", "take_over", "done"
 ACTIONS = (CLAIM, RENEW, RELEASE, TRANSFER, TAKE_OVER, DONE)
 EVENT, THREAD = "event ", "thread "  # what the subjects are called
+HELD = "held"  # by what those are found that somebody holds
 USUAL = 15 * clock.MINUTE
 
 
@@ -43,6 +46,7 @@ class Claim(Record):
     until: int = 0
     lost: tuple[str, ...] = ()  # who has claimed it too, while it was held
     former: str = ""  # who held it last
+    settled_by: str = ""  # who held it, and has done what it was about
 
     def held_by(self, now: int) -> str:
         """Who holds it NOW."""
@@ -64,7 +68,7 @@ def step(state: State | None, fact: Claiming, at: Place, ts: str) -> State:
 def terms(subject: str, state: State) -> list[tuple[str, str]]:
     """Every claim there is is found among all of them."""
     owner = claim(subject, state).owner
-    return [("held", subject), (f"held by {owner}", subject)] if owner else []
+    return [(HELD, subject), (f"held by {owner}", subject)] if owner else []
 
 
 def claim(subject: str, state: Mapping[str, Any] | None) -> Claim:
@@ -87,11 +91,11 @@ def _after(found: Claim, by: str, action: str, about: Mapping[str, Any], now: in
         return Claim(found.subject, by, token, now, until, lost, former=found.owner)
     if action == TRANSFER and holder:
         return Claim(found.subject, str(about.get("to", "")), token, now, until, found.lost, former=holder)
-    if holder != by:
+    if not holder or by not in (holder, SYSTEM):
         return found
     if action == RENEW:
         return found.but(until=max(until, found.until))
-    return found.but(owner="", until=now, former=by)
+    return found.but(owner="", until=now, former=holder, settled_by=holder if action == DONE else "")
 
 
 def _ttl(about: Mapping[str, Any]) -> int:

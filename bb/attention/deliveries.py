@@ -60,7 +60,7 @@ STARTED, ENDED, TURN_FAILED, GAVE_UP = "started", "ended", "turn_failed", "gave_
 PULLED, CHECKED, REMINDED, STALE, ESCALATED = "pulled", "checked", "reminded", "stale", "escalated"
 CLARIFIED = "clarified"
 ANSWERED, REACTED, PUT_OFF, RESOLVED, LAPSED, MERGED = "answered", "reacted", "put_off", "resolved", "lapsed", "merged"
-TOOK, GAVE_BACK, SETTLED, RESURFACED = "took", "gave_back", "settled", "resurfaced"
+TOOK, GAVE_BACK, SETTLED, RESURFACED, UNSENT = "took", "gave_back", "settled", "resurfaced", "unsent"
 
 FIRST = 1  # version of a message
 OPEN = (None, CLAIMED, DEFERRED)
@@ -78,6 +78,7 @@ ENDINGS: dict[str, tuple[tuple[str | None, ...], str | None]] = {
     DELETED: ((*OPEN, IGNORED, FAILED), SUPERSEDED),
     REJECTED: (OPEN, FAILED),
     GAVE_UP: (OPEN, FAILED),
+    UNSENT: ((RESPONDED,), FAILED),  # the answer never came there
 }
 OUTCOMES = {"answered": RESPONDED, "done": RESPONDED, "wont_do": IGNORED, "duplicate": SUPERSEDED}
 # How it waits until it is offered, by what the agent is to see of it.

@@ -91,10 +91,10 @@ def envelope(book: Book, agent: str, given: Parcel, seed: str) -> dict[str, Any]
     if before:
         found["injection"]["context"] = "thread_window"
     text = rendering.event(
-        book, said, given.decision, boundary=rendering.boundary(seed), context=before, is_stale=given.is_stale
+        said, given.decision, boundary=rendering.boundary(seed), context=before, is_stale=given.is_stale
     )
     merged = [each.event for each in said[:-1]]
-    content = [part for each in said for part in _content(book, each)]
+    content = [part for each in said for part in _content(each)]
     return _fitting({**found, **({"mergedFrom": merged} if merged else {}), "content": content, "rendered": text})
 
 
@@ -172,11 +172,11 @@ def _signal(c2a: Mapping[str, Any]) -> dict[str, Any]:
     return _only(about | {"meaning": signal.answers if signal else ""})
 
 
-def _content(book: Book, said: Message) -> list[dict[str, Any]]:
+def _content(said: Message) -> list[dict[str, Any]]:
     """What was said; of a reaction, which has no words, what it comes to."""
     if said.text or said.parts or not said.reason.startswith("signal "):  # only we say whose words a part is
         return [{name: value for name, value in part.items() if name != "from"} for part in said.content]
-    text = f"{knocks.author_of(book, said)} reacted to {said.linked}: {said.reason.removeprefix('signal ')}"
+    text = f"{knocks.author_of(said)} reacted to {said.linked}: {said.reason.removeprefix('signal ')}"
     return [{"type": "text", "text": text, "from": FROM_HOST}]
 
 
@@ -250,7 +250,7 @@ def shown(book: Book, agent: str, known: Kept, now: int) -> dict[str, Any]:
         mode=stands.decision.mode,
         attempt=max(stands.delivery.attempt, 1),
     )
-    return {**_head(book, agent, found.message, given), "content": _content(book, found.message)}
+    return {**_head(book, agent, found.message, given), "content": _content(found.message)}
 
 
 # -- what a host hands over to us

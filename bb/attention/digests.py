@@ -69,7 +69,7 @@ def _add(book: Book, sections: dict[str, dict[str, Any]], calls: list[str], know
     about = f"stream {known.stream}" if known.stream else f"{known.kind} {known.conversation}"
     section = sections.setdefault(about, {"messages": 0, "authors": [], "reports": []})
     section["messages"] += 1
-    who = knocks.author_of(book, known)
+    who = knocks.author_of(known)
     if who not in section["authors"]:
         section["authors"].append(who)
     if decision.mode == DIGEST and len(section["reports"]) < MOST_REPORTS:

@@ -29,6 +29,12 @@ class Binding(Record):
     threads: tuple[str, ...] = ()  # threads that it owns: `<conversation> <thread>`
     conversations: tuple[str, ...] = ()  # private conversations with it
 
+    def leads_from(self, platform: str) -> bool:
+        """Whether anything on that platform could lead to the agent."""
+        if platform == HERE or self.conversations or self.roles or self.streams or self.threads:
+            return True
+        return any(handle.startswith(f"{platform}:") for handle in self.handles)
+
     def names(self) -> dict[str, list[str]]:
         """As it stands in the ledger, and is shown."""
         return {member: list(getattr(self, member)) for member in MEMBERS}
@@ -54,7 +60,6 @@ class Directory:
         self._by_stream: dict[str, list[str]] = {}
         self.by_thread: dict[str, str] = {}
         self.by_conversation: dict[str, list[str]] = {}
-        self._platforms: dict[str, set[str]] = {}
         for each in self.bindings.values():
             self._note(each, (roles or {}).get(each.agent, ""))
 
@@ -70,10 +75,6 @@ class Directory:
             self.by_thread[thread] = each.agent
         for conversation in each.conversations:
             self.by_conversation.setdefault(conversation, []).append(each.agent)
-        platforms = {handle.partition(":")[0] for handle in each.handles}
-        self._platforms[each.agent] = platforms | {HERE}
-        if each.conversations or each.roles or each.streams or each.threads:
-            self._platforms[each.agent].add("")
 
     def __contains__(self, agent: str) -> bool:
         return agent in self.bindings
@@ -93,7 +94,3 @@ class Directory:
     def owners(self, stream: str) -> tuple[str, ...]:
         """Who owns a stream of work."""
         return tuple(self._by_stream.get(stream, ())) if stream else ()
-
-    def is_bound(self, agent: str, platform: str) -> bool:
-        """Whether anything on that platform could lead to the agent."""
-        return not self._platforms.get(agent, set()).isdisjoint((platform, ""))

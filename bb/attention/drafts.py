@@ -27,7 +27,7 @@ def draft_of(given: Mapping[str, Any]) -> Draft:
     """The draft that the arguments of `chat.send_message` are."""
     members = Members(given)
     for name in NEEDED:
-        if name not in members:
+        if name not in members or members.value[name] == "":
             raise missing(name)
     target = members.object("target")
     in_reply_to = members.id("inReplyTo")

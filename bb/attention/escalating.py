@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bb.attention import deliveries, message
+from bb.attention import deliveries, notices
 from bb.attention.decision import Decision
-from bb.attention.facts import Moved, Posted
+from bb.attention.facts import Moved
 from bb.attention.sending import escalations
 from bb.attention.words import BUFFERED, ESCALATED, MUST, NORMAL, SYSTEM, TO_ME
 from bb.kernel.ids import PERSON
@@ -29,30 +29,10 @@ def escalate(book: Book, found: Delivery, said: Message, now: int, why: str) -> 
     if to is None:
         return []
     decided = Decision(TO_ME, MUST, BUFFERED, ESCALATED, NORMAL, book.tuning.time_for(MUST))
-    c2a = message.written(
-        message.Message(
-            event=names[rung],
-            platform=said.platform,
-            workspace=said.workspace,
-            conversation=said.conversation,
-            kind=said.kind,
-            thread=said.thread,
-            stream=said.stream,
-            author=said.author,
-            author_kind=said.author_kind,
-            author_name=said.author_name,
-            at=now,
-            sequence=said.sequence,
-            text="",
-            reason=ESCALATED,
-            linked=origin,
-        )
-    )
     text = f"{found.agent} has not answered {origin} ({why}). You are asked instead."
-    decision = {"for": {to: decided.written()}, "else": Decision(reason=ESCALATED).written()[:4]}
     return [
         Moved(SYSTEM, found.event, found.agent, deliveries.ESCALATED, {"to": to, "as": names[rung], "why": why}),
-        Posted(SYSTEM, c2a | decision, text, (to,)),
+        notices.told(names[rung], said, to, decided, text, now),
     ]
 
 

@@ -55,7 +55,7 @@ def explain(book: Book, agent: str, event: str, now: int) -> dict[str, Any]:
     recorded = found.standing.delivery.decision
     if again is None or (found.is_bystander and agent not in (decided.each if decided else {})):
         again = recorded
-    is_bound = book.directory.is_bound(agent, said.platform)
+    is_bound = book.binding(agent).leads_from(said.platform)
     warnings = (
         [] if is_bound else [f"{agent} is bound to nothing on {said.platform}: `bb chat bind {agent} --handle …`"]
     )
@@ -67,7 +67,7 @@ def explain(book: Book, agent: str, event: str, now: int) -> dict[str, Any]:
         "now": found.standing.decision.shown(),
         **found.standing.shown(),
         "inputs": {
-            "author": knocks.author_of(book, found.known),
+            "author": knocks.author_of(found.known),
             "authorKind": said.author_kind,
             "kind": said.kind,
             "intent": said.intent,

@@ -18,7 +18,7 @@ FILLING = frozenset(
     "you u so very much a lot many all it that this sounds works for me to i will do on now then job work one team "  # noqa: SIM905
     "again really the help your hey hi hello there bye everyone guys".split()
 )
-MOST_WORDS = 8
+MOST_WORDS, LONGEST = 8, 120
 # What a reaction says as well, where it is all that is said.
 SIGNALLED = {
     "on it": "working",
@@ -42,9 +42,14 @@ def intent_of(text: str) -> str:
     said = unquoted(text)
     if "?" in said or "？" in said:
         return QUESTION
-    if len(said) > 120:
+    return filler(said)
+
+
+def filler(text: str) -> str:
+    """Whether TEXT is thanks or a receipt and nothing else; a plain message otherwise."""
+    if len(text) > LONGEST or "`" in text or ">" in text:
         return PLAIN
-    words = [word for each in said.casefold().split() if (word := _bare(each)) and not word.startswith("@")]
+    words = [word for each in text.casefold().split() if (word := _bare(each)) and not word.startswith("@")]
     if not words or len(words) > MOST_WORDS:
         return PLAIN
     if not all(word in GRATITUDE or word in CONFIRMING or word in FILLING for word in words):

@@ -52,6 +52,8 @@ REASONS = {
     "owned_work_changed": "about your work",
     "edited_after_response": "edited after you answered",
     "escalated": "that nobody has answered",
+    "claim_lost": "about a claim that is another's",
+    "send_failed": "about what you said, which was refused",
     "reaction": "about what you said",
     "broadcast": "to several of you",
     "incursion": "of somebody in what you hold",
@@ -68,7 +70,7 @@ def knock(book: Book, said: Sequence[Message], decision: Decision) -> dict[str, 
     last = said[-1]
     is_thread = bool(last.thread)
     found = {
-        "from": author_of(book, last),
+        "from": author_of(last),
         "where": f"thread:{last.thread}" if is_thread else f"{last.kind}:{last.conversation}",
         "directedness": decision.directedness,
         "policy": decision.policy,
@@ -80,10 +82,9 @@ def knock(book: Book, said: Sequence[Message], decision: Decision) -> dict[str, 
     return found | ({"count": len(said)} if len(said) > 1 else {})
 
 
-def author_of(book: Book, said: Message | Kept) -> str:
+def author_of(said: Message | Kept) -> str:
     """Who says something, by kind and by a name that the host knows."""
-    agent = book.directory.agent(said.author, said.platform)
-    return f"agent:{agent}" if agent else f"{said.author_kind}:{said.author}"
+    return f"agent:{said.agent}" if said.agent else f"{said.author_kind}:{said.author}"
 
 
 def topic(book: Book, said: Message, decision: Decision) -> str:

@@ -11,7 +11,7 @@ clone decides alike and nothing of it has to be written down.
 from __future__ import annotations
 
 from bb.attention.decision import Decision
-from bb.attention.intents import intent_of
+from bb.attention.intents import filler, intent_of
 from bb.attention.message import HERE
 from bb.attention.words import (
     ACK_ONLY,
@@ -34,7 +34,6 @@ from bb.attention.words import (
     MUST_NOT,
     NORMAL,
     NOTIFY,
-    PLAIN,
     PRIORITIES,
     ROLE_MENTION,
     STATUS,
@@ -68,9 +67,7 @@ def of_mail(sent: Sent) -> dict[str, Any]:
     """A letter, as a message of C2A stands on its line."""
     agents = [each for each in dict.fromkeys(sent.to) if each not in (PERSON, sent.sender)]
     is_alone = len(sent.to) == 1
-    intent = INTENTS.get(sent.category) or intent_of(sent.body)
-    if intent not in (ASSIGNMENT, BLOCKER, *FILLER):
-        intent = PLAIN
+    intent = INTENTS.get(sent.category) or filler(sent.body)
     decided = _alone(sent, intent) if is_alone else _together(sent)
     is_first = sent.category in INTENTS and not is_alone
     each = {agent: decided.but(is_default=is_first and place == 0).written() for place, agent in enumerate(agents)}

@@ -126,7 +126,7 @@ def row(book: Book, known: Kept, stands: Standing, now: int, *, with_body: bool 
         "eventId": known.event,
         "place": known.place,
         "conversation": {"id": known.conversation, "kind": known.kind, **_optional(known)},
-        "author": knocks.author_of(book, known),
+        "author": knocks.author_of(known),
         "at": clock.text(known.at),
         "ageMs": max(now - known.at, 0),
         **stands.decision.shown(),

@@ -6,13 +6,13 @@ talked to. Every pattern here runs in linear time, since the text is anybody's.
 
 from __future__ import annotations
 
-import re
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from re import Pattern
 
-FENCE = re.compile(r"^ {0,3}(```+(?=[^`]*$)|~~~+)", re.ASCII)
-SPAN = re.compile(r"(`+)[^`\n]{0,2000}?\1")
-NAME = re.compile(
-    r"(?<![\w@/.+-])@([A-Za-z0-9][A-Za-z0-9_-]{0,63}(?:\.[A-Za-z0-9_-]{1,63}){0,3}(?:/[A-Za-z0-9_.-]{1,64})?)"
-)
+FENCE = r"^ {0,3}(```+(?=[^`]*$)|~~~+)"
+SPAN = r"(`+)[^`\n]{0,2000}?\1"
+NAME = r"(?<![\w@/.+-])@([A-Za-z0-9][A-Za-z0-9_-]{0,63}(?:\.[A-Za-z0-9_-]{1,63}){0,3}(?:/[A-Za-z0-9_.-]{1,64})?)"
 MOST = 32  # names in one message; whoever calls for more calls for everybody
 
 
@@ -20,10 +20,11 @@ def unquoted(text: str) -> str:
     """TEXT without quoted lines, blocks of code and code spans."""
     if ">" not in text and "`" not in text and "~~~" not in text:
         return text
+    fences, spans = _pattern(FENCE), _pattern(SPAN)
     kept: list[str] = []
     fence = ""
     for line in text.split("\n"):
-        found = FENCE.match(line)
+        found = fences.match(line)
         if fence:
             if found and found[1].startswith(fence) and not line.strip().strip(fence[0]):
                 fence = ""
@@ -31,7 +32,7 @@ def unquoted(text: str) -> str:
         if found:
             fence = found[1]
         elif not line.lstrip().startswith(">"):
-            kept.append(SPAN.sub(" ", line))
+            kept.append(spans.sub(" ", line))
     return "\n".join(kept)
 
 
@@ -40,8 +41,15 @@ def named(text: str) -> tuple[str, ...]:
     if "@" not in text:
         return ()
     found: dict[str, None] = {}
-    for match in NAME.finditer(unquoted(text)):
+    for match in _pattern(NAME).finditer(unquoted(text)):
         found[match[1].rstrip(".-_")] = None
         if len(found) > MOST:
             break
     return tuple(found)
+
+
+def _pattern(written: str) -> Pattern[str]:
+    """A pattern, ready for use: most texts need none, and who only folds them must not load what reads them."""
+    import re  # noqa: PLC0415
+
+    return re.compile(written)  # which remembers it

@@ -33,6 +33,7 @@ class Message(Record):
     stream: str = ""
     author_kind: str = HUMAN
     author_name: str = ""
+    agent: str = ""  # the agent that wrote it, where one did
     mentions: tuple[str, ...] = ()
     recipient: str = ""
     parts: tuple[dict[str, Any], ...] = ()  # where there is more to it than one text
@@ -71,6 +72,7 @@ MEMBERS = {
     "author": "author",
     "author_kind": "author_kind",
     "author_name": "author_name",
+    "agent": "agent",
     "mentions": "mentions",
     "recipient": "recipient",
     "at": "at",
@@ -115,14 +117,14 @@ def read(c2a: Mapping[str, Any], text: str = "", event: str = "") -> Message:
 
 def is_sound(c2a: Any) -> bool:
     """Whether what a line of history says is of the types that it has to be; else the line says nothing."""
-    if not isinstance(c2a, dict):
+    if type(c2a) is not dict:
         return False
-    if any(member in c2a and not _fits(name, c2a[member]) for member, name in MEMBERS.items()):
-        return False
-    texts = all(type(c2a.get(member, "")) is str for member in ("agent", "state", "body"))
-    decided, others = c2a.get("for", {}), c2a.get("else", [])
-    is_decided = isinstance(decided, dict) and all(isinstance(each, list) for each in decided.values())
-    return texts and is_decided and isinstance(others, list) and (not others or len(others) >= 4)
+    for member, value in c2a.items():
+        if type(value) is not TYPES.get(member, type(value)) or (member in ONE_OF and value not in ONE_OF[member]):
+            return False
+    texts, parts = c2a.get("mentions", ()), [*c2a.get("parts", ()), *(() if "for" not in c2a else [c2a["for"]])]
+    are_texts, are_objects = all(type(each) is str for each in texts), all(type(each) is dict for each in parts)
+    return are_texts and are_objects and all(type(each) is list for each in c2a.get("for", {}).values())
 
 
 # What a step may say more, and of which type that is.
@@ -157,7 +159,7 @@ def _fits(name: str, value: Any) -> bool:
     return type(value) is (int if name in NUMBERS else str)
 
 
-NUMBERS = ("at", "sequence", "deadline", "version")
+NUMBERS: tuple[str, ...] = ("at", "sequence", "deadline", "version")
 
 
 def in_order(items: Sequence[T], counted: Callable[[T], tuple[str, int | None]]) -> list[T]:
@@ -174,3 +176,11 @@ def in_order(items: Sequence[T], counted: Callable[[T], tuple[str, int | None]])
         for place, each in zip(those, in_count, strict=True):
             ordered[place] = each
     return ordered
+
+
+TYPES: dict[str, type] = {
+    **dict.fromkeys([*MEMBERS, "state", "body"], str),
+    **dict.fromkeys(NUMBERS, int),
+    **dict.fromkeys([*LISTS, "else"], list),
+    "for": dict,
+}

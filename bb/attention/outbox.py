@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from bb.attention import deliveries, notices
 from bb.attention.cases import said_in
-from bb.attention.facts import Posting
+from bb.attention.facts import Moved, Posting
 from bb.attention.messages import NAME as MESSAGES
 from bb.attention.messages import OUTBOX
 from bb.attention.messages import kept as message_kept
 from bb.attention.posting import FAILED, PENDING, SENT, UNKNOWN
+from bb.attention.redacting import redacted
 from bb.attention.refusals import NoSuchEvent
+from bb.attention.sending import answers
+from bb.attention.words import SEND_FAILED, SYSTEM
 from bb.kernel.errors import Conflict
 
 TYPE_CHECKING = False
@@ -18,6 +22,7 @@ if TYPE_CHECKING:
 
     from bb.attention.book import Book
     from bb.attention.facts import AttentionFact
+    from bb.attention.messages import Kept
 
     Answer = tuple[list[AttentionFact], dict[str, Any]]
 
@@ -58,7 +63,7 @@ def due(book: Book) -> Iterator[dict[str, Any]]:
         }
 
 
-def confirm(book: Book, by: str, event: str, about: dict[str, Any]) -> Answer:
+def confirm(book: Book, by: str, event: str, about: dict[str, Any], now: int) -> Answer:
     """What became of something: posted, under which name; not known; or refused for good."""
     state = book.states.state(MESSAGES, event)
     known = message_kept(event, state)
@@ -66,10 +71,25 @@ def confirm(book: Book, by: str, event: str, about: dict[str, Any]) -> Answer:
     if not before:
         raise NoSuchEvent(f"nothing called {event[:80]!r} is to be posted", event_id=event[:80])
     to = FAILED if about.get("reason") else UNKNOWN if about.get("unknown") else SENT
-    kept = {name: value for name, value in about.items() if isinstance(value, str)}
+    kept = {name: redacted(value) for name, value in about.items() if isinstance(value, str)}
     if before == to and before != PENDING:
         return [], {"id": event, "state": to, "already": True}
     if before in (SENT, FAILED):
         raise PostedAlready(f"{event[:80]} is {before}", state=before)
     own = {} if known else (state or {})["posting"][3][1]
-    return [Posting(by, event, to, {**own, **kept})], {"id": event, "state": to, **kept}
+    facts: list[AttentionFact] = [Posting(by, event, to, {**own, **kept})]
+    if known and to == FAILED:
+        facts += _unsent(book, known, kept["reason"], now)
+    return facts, {"id": event, "state": to, **kept}
+
+
+def _unsent(book: Book, known: Kept, why: str, now: int) -> list[AttentionFact]:
+    """What an agent said will never be there: it is told, and what it answered by that is not answered."""
+    text = f"What you said as {known.event} was refused there for good: {why}"
+    facts: list[AttentionFact] = [
+        *notices.once(book, f"failed:{known.event}", known, known.agent, SEND_FAILED, text, now)
+    ]
+    if known.in_reply_to and not any(each != known.event for each in answers(book, known.in_reply_to, known.agent)):
+        step = Moved(SYSTEM, known.in_reply_to, known.agent, deliveries.UNSENT, {"reason": why})
+        facts.append(step)
+    return facts

@@ -12,6 +12,7 @@ from bb.attention.messages import NAME as MESSAGES
 from bb.attention.messages import kept as message_kept
 from bb.attention.messages import place_of
 from bb.attention.refusals import NoSuchEvent
+from bb.attention.words import signal_in
 from bb.kernel import clock
 from bb.kernel.record import Record
 
@@ -51,14 +52,14 @@ def read(book: Book, agent: str, window: Window, now: int) -> Answer:
         raise NoSuchEvent(f"there is no conversation {conversation[:80]!r}")
     newest, is_cut = _newest(book, agent, f"in {conversation} {thread}".rstrip(), window)
     if not newest and not window.event:
-        raise NoSuchEvent(f"there is nothing in {conversation[:80]!r}")
+        raise NoSuchEvent(f"there is no conversation {conversation[:80]!r}")  # nor one that is private, by its answer
     items, is_cut = _within(book, newest, window.most_bytes, is_cut)
-    sequences = [each.sequence for each in newest if each.sequence is not None]
-    return _noted(book, agent, newest, is_latest=not window.before), {
+    read_to_the_end = "" if window.before else f"{conversation} {thread}"
+    return _noted(book, agent, newest[: len(items)], read_to_the_end), {
         "conversation": conversation,
         "thread": thread or None,
         "items": items,
-        "latestSequence": max(sequences, default=None),
+        "latestSequence": _latest_sequence(book, agent, f"in {conversation} {thread}".rstrip()),
         "truncated": is_cut,
     }
 
@@ -66,10 +67,10 @@ def read(book: Book, agent: str, window: Window, now: int) -> Answer:
 def _newest(book: Book, agent: str, term: str, window: Window) -> tuple[list[Kept], bool]:
     """The newest messages that are wanted, and whether there are more before them."""
     found: list[Kept] = []
-    before, after = (_place(book, name) for name in (window.before, window.after))
+    before, after = (_place(book, agent, name) for name in (window.before, window.after))
     for place, name, state in book.states.newest_first(MESSAGES, term):
         known = message_kept(name, state)
-        if known is None or known.reason.startswith("signal") or not may_see(book, agent, known):
+        if known is None or _is_about_another(known, agent) or not may_see(book, agent, known):
             continue
         if before and place >= before:
             continue
@@ -81,22 +82,40 @@ def _newest(book: Book, agent: str, term: str, window: Window) -> tuple[list[Kep
     return found, False
 
 
-def _place(book: Book, event: str) -> str:
+def _is_about_another(known: Kept, agent: str) -> bool:
+    """Whether an event is no word in a conversation: a reaction, or what the host has to tell somebody else."""
+    return bool(signal_in(known.reason)) or (bool(known.reason) and agent not in known.meant)
+
+
+def _place(book: Book, agent: str, event: str) -> str:
     """Where an event stands among those of its conversation."""
     state = book.states.state(MESSAGES, event) if event else None
-    return place_of(state["said"][:3], state["said"][3]) if state and "said" in state else ""
+    known = message_kept(event, state)
+    return place_of(state["said"][:3], state["said"][3]) if state and known and may_see(book, agent, known) else ""
 
 
-def _noted(book: Book, agent: str, seen: list[Kept], *, is_latest: bool) -> list[AttentionFact]:
-    """That AGENT has seen these. Whoever has seen the end of a thread may answer what is old in it."""
+def _latest_sequence(book: Book, agent: str, term: str) -> int | None:
+    """How far the platform has counted there, as far as AGENT may know."""
+    for _, event, state in book.states.newest_first(MESSAGES, term):
+        known = message_kept(event, state)
+        if known and known.sequence is not None and may_see(book, agent, known):
+            return known.sequence
+    return None
+
+
+def _noted(book: Book, agent: str, seen: list[Kept], read_to_the_end: str) -> list[AttentionFact]:
+    """That AGENT has seen these. Whoever has READ a thread TO THE END may answer what is old in it, however old."""
     facts: list[AttentionFact] = []
+    checked: dict[str, None] = {}
     for each in seen:
         delivery = book.delivery(each.event, agent)
         if delivery and delivery.pulled_at is None:
             facts.append(Moved(agent, each.event, agent, deliveries.PULLED))
-        if delivery and delivery.is_open and is_latest:
-            facts.append(Moved(agent, each.event, agent, deliveries.CHECKED))
-    return facts
+        if delivery and delivery.is_open and read_to_the_end:
+            checked[each.event] = None
+    if read_to_the_end:
+        checked |= {each.event: None for each in book.open_for(agent) if each.window == read_to_the_end}
+    return facts + [Moved(agent, event, agent, deliveries.CHECKED) for event in checked]
 
 
 def _within(book: Book, newest: list[Kept], most_bytes: int, is_cut: bool) -> tuple[list[dict[str, Any]], bool]:
@@ -111,7 +130,7 @@ def _within(book: Book, newest: list[Kept], most_bytes: int, is_cut: bool) -> tu
         items.append(
             {
                 "eventId": known.event,
-                "author": knocks.author_of(book, known),
+                "author": knocks.author_of(known),
                 "at": clock.text(known.at),
                 "parts": [] if known.is_deleted else said.content,
                 "untrusted": True,

@@ -6,13 +6,13 @@ of a message that is not known yet is kept, and counts once it is.
 
 from __future__ import annotations
 
-from bb.attention import deliveries, message, messages, reactions, tuning
+from bb.attention import claims, deliveries, message, messages, reactions, tuning
 from bb.attention.asides import NAME as ASIDES
 from bb.attention.asides import TYPES, typing
 from bb.attention.deciding import Decided, Scene, decide
 from bb.attention.decision import Decision
 from bb.attention.envelopes import DELETE, EDIT, REACTION, TYPING
-from bb.attention.facts import Arranged, Deleted, Edited, Moved, Posted, Posting, Typing
+from bb.attention.facts import Arranged, Claiming, Deleted, Edited, Moved, Posted, Posting, Typing
 from bb.attention.messages import NAME as MESSAGES
 from bb.attention.posting import SENT
 from bb.attention.words import (
@@ -59,7 +59,7 @@ def receive(book: Book, line: Line, by: str, now: int) -> Answer:
         case _ if line.type == DELETE:
             return _delete(book, line, by)
         case _ if line.type == REACTION:
-            return _reaction(book, line, by)
+            return _reaction(book, line, by, now)
         case _ if line.type == TYPING:
             return _typing(book, line, by, now)
     return [], {}
@@ -165,7 +165,7 @@ def _arranged(book: Book, said: Message, is_private: bool) -> list[AttentionFact
 
 def _posted(book: Book, said: Message, by: str, decided: Decided, text: str | None = None) -> Posted:
     agent = book.directory.agent(said.author, said.platform)
-    c2a = message.written(said) | ({"agent": agent} if agent else {}) | written(decided)
+    c2a = message.written(said.but(agent=agent or "")) | written(decided)
     return Posted(by, c2a, said.text if text is None else text, _to(decided))
 
 
@@ -273,13 +273,16 @@ def withdrawn(book: Book, known: Kept) -> list[AttentionFact]:
         found = book.delivery(known.event, agent)
         if found and (found.disposition not in FINAL or found.decision.policy == MUST_NOT):
             facts.append(Moved("system", known.event, agent, deliveries.DELETED, {"by": "deleted"}))
+    subject = claims.EVENT + known.event
+    if claims.claim(subject, book.states.state(claims.NAME, subject)).owner:
+        facts.append(Claiming("system", subject, claims.DONE))
     return facts
 
 
 # -- reactions and typing
 
 
-def _reaction(book: Book, line: Line, by: str) -> Answer:
+def _reaction(book: Book, line: Line, by: str, now: int) -> Answer:
     known = book.message(line.event)
     if known is None:
         return [], _answer(line, "unknown_target")
@@ -288,11 +291,12 @@ def _reaction(book: Book, line: Line, by: str) -> Answer:
     name, before, following = reactions.latest(book, known.event, who, signal)
     is_there = before is not None and not before.is_deleted
     is_late = before is not None and line.at < before.at
+    is_known = before is not None and line.at == before.at != now  # what is not dated is of now
     if not line.added:
         if before is None or not is_there or is_late:
             return [], _answer(line, "removed")
         return [Deleted(by, name), *withdrawn(book, before)], _answer(line, "removed")
-    if is_there or is_late or not following:
+    if is_there or is_late or is_known or not following:
         return [], _answer(line, "duplicate")
     said = message.Message(
         following, line.platform, known.conversation, line.author, "", line.at, author_kind=line.author_kind

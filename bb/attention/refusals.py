@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bb.kernel.errors import BbError, Busy, Conflict, Forbidden, NotFound, Refused, Usage
+from bb.kernel.errors import Busy, Conflict, Forbidden, NotFound, Refused, Usage
 
 
 class PolicyForbids(Refused):
@@ -94,11 +94,10 @@ class ConfirmRequired(Refused):
     hint = "ask the person; then send it again with the confirm token in the details"
 
 
-class DeliveryFailed(BbError):
+class DeliveryFailed(Refused):
     """The platform has refused the message for good."""
 
     code = "DELIVERY_FAILED"
-    exit_status = 1
     hint = "send something else, under a fresh key"
 
 

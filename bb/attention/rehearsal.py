@@ -6,7 +6,7 @@ before. By itself it is where a policy is tried out.
 
 from __future__ import annotations
 
-from bb.attention.book import Book, Memory, Someone
+from bb.attention.book import Book, Memory
 from bb.attention.facts import Arranged, Bound, Edited, Posted, Tuned
 from bb.kernel import clock
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
-    from bb.attention.book import States
+    from bb.attention.book import People, States
     from bb.attention.facts import AttentionFact
     from bb.kernel.order import Place
 
@@ -28,7 +28,7 @@ class Rehearsal:
     def __init__(
         self,
         below: States | None = None,
-        agents: dict[str, Someone] | None = None,
+        agents: People | None = None,
         line: Callable[[str], dict[str, Any] | None] | None = None,
         writer: str = "rehearsal234",
     ) -> None:

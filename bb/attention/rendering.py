@@ -34,16 +34,19 @@ HEADERS = (
     "event_id", "conversation", "thread", "author", "directedness", "response_policy", "reason", "reply_target",
     "merged_from", "stale", "from", "where", "policy", "priority", "topic", "pull_with", "body_boundary", "context",
 )  # fmt: skip
-FORGED = tuple(each.casefold() for each in (EVENT, KNOCK, RULES, "C2A DIGEST", MESSAGE, "END OF MESSAGE"))
+FORGED = tuple(
+    each.casefold().replace(" ", "") for each in (EVENT, KNOCK, RULES, "C2A DIGEST", MESSAGE, "END OF MESSAGE")
+)
+FORGED_HEADERS = frozenset(each.replace("_", "") for each in HEADERS)
 LONGEST_VALUE = 120
 MOST_BODY = 8000  # characters of one message in a turn
 PLAIN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@#+,%~=!* "
 INVISIBLE = frozenset("\u200b\u200c\u200d\u2060\ufeff\u00ad\u180e\u034f")
+BLANK = frozenset("\u115f\u1160\u3164\uffa0")  # letters that look like a space
 SET_OFF = "| "
 
 
 def event(
-    book: Book,
     said: Sequence[Message],
     decision: Decision,
     *,
@@ -59,7 +62,7 @@ def event(
         ("event_id", last.event),
         ("conversation", f"{last.kind} {last.conversation}"),
         *([("thread", last.thread)] if last.thread else []),
-        ("author", _author(book, last)),
+        ("author", _author(last)),
         ("directedness", decision.directedness),
         ("response_policy", decision.policy),
         ("reason", decision.reason),
@@ -86,12 +89,11 @@ def knock(found: Mapping[str, Any], event_id: str) -> str:
     return "\n".join([KNOCK, *(f"{name}: {value(text)}" for name, text in rows)])
 
 
-def _author(book: Book, said: Message) -> str:
+def _author(said: Message) -> str:
     """Who says it: the kind as the host knows it, and the name as they call themselves."""
-    agent = book.directory.agent(said.author, said.platform)
-    if agent:
-        return f"agent:{agent}"
-    return f"{said.author_kind}:{said.author_name or said.author}"
+    if said.agent:
+        return f"agent:{said.agent}"
+    return f"{said.author_kind}:{said.author_name if value(said.author_name) else said.author}"
 
 
 def _body(said: Message) -> Iterable[str]:
@@ -103,7 +105,7 @@ def _body(said: Message) -> Iterable[str]:
         if part.get("type") == "text":
             yield from str(part.get("text", "")).split("\n")
         else:
-            shown = ", ".join(f"{name} {value(str(each))}" for name, each in part.items() if name != "type")
+            shown = ", ".join(f"{value(name)} {value(str(each))}" for name, each in part.items() if name != "type")
             yield f"[{value(str(part.get('type')))}: {shown}]"
 
 
@@ -134,13 +136,21 @@ def clean(line: str) -> str:
 
 
 def _looks_ours(line: str) -> bool:
-    plain = unicodedata.normalize("NFKC", line)
-    plain = "".join(each for each in plain if each not in INVISIBLE and each not in BIDI and each.isprintable())
-    plain = " ".join(plain.split()).casefold().lstrip("#*_->| \t")
-    if any(plain.startswith(mark) for mark in FORGED):
-        return True
-    name, colon, _ = plain.partition(":")
-    return bool(colon) and name.strip().replace(" ", "_") in HEADERS
+    """Whether LINE could be taken for one of ours. Only its letters and digits count, whatever stands between them,
+    unseen perhaps, and however they are written."""
+    if "&" in line:
+        import html  # noqa: PLC0415  (hardly ever)
+
+        line = html.unescape(line)
+    name, colon, rest = unicodedata.normalize("NFKD", line).casefold().partition(":")
+    letters = _letters(name)
+    return any((letters + _letters(rest)).startswith(mark) for mark in FORGED) or (
+        bool(colon) and letters in FORGED_HEADERS
+    )
+
+
+def _letters(text: str) -> str:
+    return "".join(each for each in text if each.isalnum() and each not in BLANK)
 
 
 def value(text: str) -> str:

@@ -309,7 +309,7 @@ def _audit(replay: Replay, given: Any) -> dict[str, Any]:
 def _outbox(replay: Replay, given: Any) -> Any:
     if isinstance(given, dict) and "id" in given:
         about = {name: given.get(name) for name in ("platform_id", "reason", "unknown")}
-        return replay.do(lambda: outbox.confirm(replay.here.book, "system", str(given["id"]), about))
+        return replay.do(lambda: outbox.confirm(replay.here.book, "system", str(given["id"]), about, replay.now))
     return list(outbox.due(replay.here.book))
 
 

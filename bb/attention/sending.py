@@ -24,11 +24,13 @@ from bb.attention.refusals import (
     ConfirmRequired,
     DeliveryFailed,
     IdempotencyConflict,
+    MissingMember,
     NoSuchEvent,
     PolicyForbids,
     RateLimited,
     StaleCheckRequired,
     Superseded,
+    UnknownAgent,
 )
 from bb.attention.standing import CLAIMED_BY_OTHER
 from bb.attention.words import (
@@ -52,10 +54,12 @@ from bb.attention.words import (
 )
 from bb.kernel import clock
 from bb.kernel.digest import digest
+from bb.kernel.ids import PERSON
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from bb.attention.book import Book
@@ -112,6 +116,7 @@ def send(book: Book, agent: str, draft: Draft, now: int) -> Answer:
     c2a = message.written(said) | {"agent": agent, "body": draft.body, "state": state} | written(decided)
     to = tuple(who for who, each in decided.each.items() if each.directedness == TO_ME) or tuple(decided.each) or NOBODY
     facts: list[AttentionFact] = [Posted(agent, c2a, said.text, to, answered.known.first_line if answered else "")]
+    facts += _renewed(book, agent, said, now)
     if answered:
         facts += _settling(book, answered, now)
     return facts, {
@@ -189,7 +194,7 @@ def _may_answer(book: Book, answered: Case, draft: Draft) -> None:
         raise ClaimRequired(event_id=answered.event)
     if standing.must_check:
         raise StaleCheckRequired(event_id=answered.event)
-    if not draft.is_followup and _has_answered(book, answered):
+    if not draft.is_followup and any(answers(book, answered.event, answered.agent)):
         raise AlreadyResponded(event_id=answered.event)
 
 
@@ -217,13 +222,12 @@ def is_receipt(draft: Draft) -> bool:
     return is_short and not (draft.parts or draft.mentions or mentions.named(said))
 
 
-def _has_answered(book: Book, answered: Case) -> bool:
-    """Whether the agent has answered an event, and that has not failed for good."""
-    for _, event, _ in book.states.newest_first(MESSAGES, f"answer {answered.event} {answered.agent}"):
-        known = book.message(event)
+def answers(book: Book, event: str, agent: str) -> Iterator[str]:
+    """What an agent has answered to an event, but for what has failed for good."""
+    for _, name, _ in book.states.newest_first(MESSAGES, f"answer {event} {agent}"):
+        known = book.message(name)
         if known and known.state != FAILED and not known.is_deleted:
-            return True
-    return False
+            yield name
 
 
 def _may_show(book: Book, agent: str, draft: Draft, answered: Case | None) -> None:
@@ -233,6 +237,7 @@ def _may_show(book: Book, agent: str, draft: Draft, answered: Case | None) -> No
     where = book.conversation(draft.conversation)
     if not where.admits(agent):
         raise NoSuchEvent(f"there is no conversation {draft.conversation[:80]!r}")
+    _must_have_reader(book, draft)
     if not answered:
         return
     source = book.conversation(answered.known.conversation)
@@ -241,6 +246,20 @@ def _may_show(book: Book, agent: str, draft: Draft, answered: Case | None) -> No
     is_shown = is_shown and draft.visibility != DM and not (where.is_private and where.id == source.id)
     if is_private and is_shown and draft.confirm != (token := _token(agent, draft)):
         raise ConfirmRequired(confirm=token, event_id=answered.event)
+
+
+def _must_have_reader(book: Book, draft: Draft) -> None:
+    """Refuse what is for one reader only and says of none, or of one whom nobody here knows."""
+    where = book.conversation(draft.conversation)
+    if draft.visibility != DM or where.kind == DM or draft.conversation in book.directory.by_conversation:
+        return
+    if not draft.recipient:
+        raise MissingMember(
+            "target.recipient is missing: nobody can guess to whom it is", pointer="/target/recipient", member="target"
+        )
+    is_known = draft.recipient == PERSON or book.directory.agent(draft.recipient, where.platform or HERE)
+    if not (is_known or where.platform or draft.recipient in book.agents):
+        raise UnknownAgent(f"there is no agent {draft.recipient[:60]!r} here", agent_id=draft.recipient[:60])
 
 
 def _token(agent: str, draft: Draft) -> str:
@@ -265,6 +284,7 @@ def _not_too_much(book: Book, agent: str, now: int) -> None:
 def _message(book: Book, agent: str, draft: Draft, now: int) -> Message:
     where = book.conversation(draft.conversation)
     named = draft.mentions if draft.mentions is not None else mentions.named(draft.text)
+    named = tuple(_called(book, name, where.platform) for name in named)
     kind = DM if draft.visibility == DM else where.kind if where.kind != DM else CHANNEL
     intent = intents.intent_of(draft.text) if draft.intent == PLAIN else draft.intent
     return Message(
@@ -281,8 +301,8 @@ def _message(book: Book, agent: str, draft: Draft, now: int) -> Message:
         parts=draft.parts,
         at=now,
         sequence=_counted(book, draft.conversation),
-        mentions=tuple(named),
-        recipient=draft.recipient,
+        mentions=named,
+        recipient=_called(book, draft.recipient, where.platform),
         intent=intent,
         priority=draft.priority,
         deadline=draft.deadline,
@@ -291,6 +311,12 @@ def _message(book: Book, agent: str, draft: Draft, now: int) -> Message:
         in_reply_to=draft.in_reply_to,
         key=draft.key,
     )
+
+
+def _called(book: Book, name: str, platform: str) -> str:
+    """What somebody is called there: an agent that has no name of its own on that platform is known by its id."""
+    is_unknown = name in book.agents and not book.directory.agent(name, platform or HERE)
+    return f"agent:{name}" if is_unknown else name
 
 
 def _counted(book: Book, conversation: str) -> int | None:
@@ -331,6 +357,14 @@ def _settling(book: Book, answered: Case, now: int) -> list[AttentionFact]:
     if claim.subject.startswith(claims.EVENT) and claim.held_by(now) == answered.agent:
         facts.append(Claiming(answered.agent, claim.subject, claims.DONE))
     return facts + settled(book, answered.known, answered.agent, answered.event)
+
+
+def _renewed(book: Book, agent: str, said: Message, now: int) -> list[AttentionFact]:
+    """Whoever speaks in a thread that it has claimed is still at it."""
+    subject = claims.THREAD + said.window
+    claim = claims.claim(subject, book.states.state(claims.NAME, subject))
+    about = {"ttl_ms": book.tuning.claim_ms}
+    return [Claiming(agent, subject, claims.RENEW, about)] if said.thread and claim.held_by(now) == agent else []
 
 
 def settled(book: Book, known: Kept, agent: str, by: str) -> list[AttentionFact]:

@@ -6,10 +6,12 @@ before and after that.
 
 from __future__ import annotations
 
+from bb.attention.claims import EVENT
 from bb.attention.words import (
     BUFFERED,
     DEFERRED,
     FAILED,
+    IGNORED,
     MAILBOX,
     MAY,
     MUST,
@@ -17,6 +19,7 @@ from bb.attention.words import (
     NOTIFY,
     TO_MY_ROLE,
 )
+from bb.kernel import clock
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
     from bb.attention.deliveries import Delivery
     from bb.attention.tuning import Tuning
 
-CLAIMED_BY_OTHER, CLAIMED_BY_ME = "claimed_by_other", "claimed"
+CLAIMED_BY_OTHER, CLAIMED_BY_ME, ANSWERED_BY_OTHER = "claimed_by_other", "claimed", "answered_by_other"
 
 
 class Standing(Record):
@@ -52,17 +55,23 @@ class Standing(Record):
         """Whether an answer is owed."""
         return self.is_open and MUST in (self.decision.policy, self.delivery.decision.policy)
 
+    @property
+    def disposition(self) -> str | None:
+        """What has become of it; while another is responsible, it asks for nothing."""
+        is_let_be = self.delivery.disposition is None and self.decision.policy == MUST_NOT
+        return IGNORED if is_let_be else self.delivery.disposition
+
     def shown(self) -> dict[str, Any]:
         """What agents, harnesses and people are told of it."""
         found = self.delivery
         return {
             "phase": found.phase,
-            "disposition": found.disposition,
+            "disposition": self.disposition,
             "attempt": found.attempt,
             "open": self.is_open,
             **({"stale": True, "originalPolicy": found.decision.policy} if self.is_stale else {}),
             **({"threadCheckRequired": True} if self.must_check else {}),
-            **({"claim": {"owner": self.holder, "expiresAt": self.claim.until}} if self.holder else {}),
+            **({"claim": {"owner": self.holder, "expiresAt": clock.text(self.claim.until)}} if self.holder else {}),
             **({"supersededBy": found.superseded_by} if found.superseded_by else {}),
             **({"until": found.until} if found.disposition == DEFERRED and found.until else {}),
             **({"signal": found.signal} if found.signal else {}),
@@ -79,8 +88,12 @@ def standing(delivery: Delivery, claim: Claim, now: int, tuning: Tuning, last_wo
     holder = claim.held_by(now)
     due = due_at(delivery, tuning)
     is_stale = False
-    if holder and holder != delivery.agent and decision.directedness == TO_MY_ROLE:
-        decision = decision.but(policy=MUST_NOT, mode=MAILBOX, reason=CLAIMED_BY_OTHER, deadline=None)
+    is_one_event = claim.subject.startswith(EVENT)
+    if holder and holder != delivery.agent and (is_one_event or decision.directedness == TO_MY_ROLE):
+        if decision.policy != MUST_NOT:
+            decision = decision.but(policy=MUST_NOT, mode=MAILBOX, reason=CLAIMED_BY_OTHER, deadline=None)
+    elif claim.settled_by not in ("", delivery.agent) and is_one_event and decision.directedness == TO_MY_ROLE:
+        decision = decision.but(policy=MUST_NOT, mode=MAILBOX, reason=ANSWERED_BY_OTHER, deadline=None)
     elif holder == delivery.agent and decision.mode == NOTIFY and decision.directedness == TO_MY_ROLE:
         decision = decision.but(mode=BUFFERED, reason=CLAIMED_BY_ME)
     elif decision.policy == MUST and delivery.disposition is None and is_over(delivery, due, now):

@@ -10,16 +10,15 @@ is over is over by the clock.
 
 from __future__ import annotations
 
-from bb.attention import deliveries
+from bb.attention import claiming, claims, deliveries, notices
 from bb.attention.cases import said_in
-from bb.attention.deciding import first_of
 from bb.attention.escalating import escalate
 from bb.attention.facts import Moved
 from bb.attention.messages import NAME as MESSAGES
 from bb.attention.messages import kept as message_kept
 from bb.attention.offering import MOST_TRIES, MOST_TURNS
 from bb.attention.standing import due_at, standing
-from bb.attention.words import CLAIMED, DEFERRED, MUST, MUST_NOT, SYSTEM
+from bb.attention.words import CLAIM_LOST, CLAIMED, DEFERRED, MUST, MUST_NOT, SYSTEM
 from bb.kernel.ids import PERSON
 
 TYPE_CHECKING = False
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.attention.book import Book
+    from bb.attention.claims import Claim
     from bb.attention.deliveries import Delivery
     from bb.attention.facts import AttentionFact
     from bb.attention.messages import Kept
@@ -52,6 +52,9 @@ def tick(book: Book, now: int) -> tuple[list[AttentionFact], list[dict[str, Any]
                 escalated.add(found.event)
             facts += then
             told.append({"eventId": found.event, "agent": found.agent, "what": what} | _whom(then))
+    for event, agent, then in _threads_lost(book, now):
+        facts += then
+        told.append({"eventId": event, "agent": agent, "what": CLAIM_LOST})
     return facts, told
 
 
@@ -118,18 +121,37 @@ def _said_more(book: Book, found: Delivery, known: Kept) -> int | None:
 
 
 def _claim_over(book: Book, found: Delivery, known: Kept, now: int) -> Iterator[tuple[str, list[AttentionFact]]]:
-    """A claim has run out: whoever else could answer is asked again."""
+    """A claim has run out: whoever else could answer is asked again. Or it was another's all along, or is now: what was
+    claimed at once in two clones is the one's who was first, and what a silent one had claimed may be taken over."""
     claim = book.claim(found.event, found.window, now)
-    if claim.held_by(now) == found.agent:
+    holder = claim.held_by(now) or claim.settled_by
+    if holder == found.agent and claim.held_by(now):
         return
-    facts: list[AttentionFact] = [_step(found, deliveries.GAVE_BACK, {"why": "claim over"})]
-    others = [
-        agent for agent in known.meant if agent != found.agent and agent in book.agents and book.agents[agent].is_live
-    ]
-    if others and not claim.held_by(now):
-        following = first_of(others, known.event)
-        facts.append(Moved(SYSTEM, found.event, following, deliveries.REMINDED, {"why": "claim over"}))
-    yield "claim_over", facts
+    if holder and holder != found.agent:
+        lost = _lost(book, claim, known, found.agent, holder, now)
+        yield CLAIM_LOST, [_step(found, deliveries.GAVE_BACK, {"why": "claim lost"}), *lost]
+    else:
+        again = claiming.asked_again(book, known, found.agent, "claim over")
+        yield "claim_over", [_step(found, deliveries.GAVE_BACK, {"why": "claim over"}), *again]
+
+
+def _threads_lost(book: Book, now: int) -> Iterator[tuple[str, str, list[AttentionFact]]]:
+    """Of a thread that was claimed at once in two clones, who has lost it hears of that, too."""
+    for subject, state in book.states.found(claims.NAME, claims.HELD):
+        claim = claims.claim(subject, state)
+        holder = claim.held_by(now) if subject.startswith(claims.THREAD) else ""
+        for agent in claim.lost if holder else ():
+            thread = subject.removeprefix(claims.THREAD)
+            newest = next(iter(book.states.newest_first(MESSAGES, f"in {thread}")), None)
+            known = message_kept(newest[1], newest[2]) if newest else None
+            if known and (facts := _lost(book, claim, known, agent, holder, now)):
+                yield known.event, agent, facts
+
+
+def _lost(book: Book, claim: Claim, known: Kept, agent: str, holder: str, now: int) -> list[AttentionFact]:
+    """AGENT is told once that another is responsible."""
+    text = f"{holder} has claimed {known.event} before you. Leave the answer to it."
+    return [*notices.once(book, f"lost:{claim.token}:{agent}", known, agent, CLAIM_LOST, text, now)]
 
 
 def _given_up(book: Book, found: Delivery, known: Kept, now: int) -> Iterator[tuple[str, list[AttentionFact]]]:

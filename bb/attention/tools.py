@@ -135,8 +135,6 @@ def _claim(book: Book, agent: str, given: Members, now: int) -> Answer:
 
 def _defer(book: Book, agent: str, given: Members, now: int) -> Answer:
     event, reason = given.id("eventId", is_needed=True), given.text("reason", LONGEST, is_needed=True)
-    if not reason.strip():
-        raise invalid("a reason is wanted", given.at("reason"))
     until = _moment(given, "until", now)
     return answering.defer(book, agent, event, reason, now, until=until, eta=given.text("eta", LONGEST))
 

@@ -107,7 +107,6 @@ def block(book: Book, agent: str, offer: Offer, seed: str, quoted: set[str] | No
         before = [each for each in before if each[0].event not in quoted]
         quoted.update(each.event for each in [*said, *(earlier for earlier, _ in before)])
     text = rendering.event(
-        book,
         said,
         decision,
         boundary=rendering.boundary(seed) if seed else "",
@@ -146,7 +145,7 @@ def context(book: Book, agent: str, first: Message, offer: Offer) -> list[tuple[
 
 
 def _as_told(book: Book, found: Sequence[Kept]) -> list[tuple[Message, str]]:
-    return [(said_in(known, book.data(known.line)), knocks.author_of(book, known)) for known in reversed(found)]
+    return [(said_in(known, book.data(known.line)), knocks.author_of(known)) for known in reversed(found)]
 
 
 def _is_context(book: Book, agent: str, known: Kept) -> bool:

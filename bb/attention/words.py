@@ -33,7 +33,7 @@ ROLE_MENTION, PARTICIPATION = "role_mention", "thread_participation"
 OWNED_THREAD, OWNED_STREAM, OWNED_WORK = "owned_thread", "owned_stream", "owned_work_changed"
 ADDRESSED_TO_OTHER, AGENT_CHATTER, UNADDRESSED = "addressed_to_other", "agent_chatter", "unaddressed"
 STATUS_BROADCAST, TOOL_OUTPUT, UNBOUND = "status_broadcast", "tool_output", "unbound"
-ESCALATED, REACTION = "escalated", "reaction"
+ESCALATED, REACTION, CLAIM_LOST, SEND_FAILED = "escalated", "reaction", "claim_lost", "send_failed"
 
 # What became of it. The last five are final.
 CLAIMED, DEFERRED = "claimed", "deferred"

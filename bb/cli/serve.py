@@ -46,21 +46,21 @@ def on_stdio(agent: str | None) -> int:
 
 def on_socket(path: str, agent: str | None, *, as_json: bool) -> int:
     """Serve whoever connects to the socket at PATH, until interrupted."""
-    at = desk.here()
-    at.ledger.must_exist()
+    server = Server(desk.here(), agent)
     with Listener(path) as listener:
         if as_json:
             say.success("chat serve", {"socket": listener.path, "pid": os.getpid()}, as_json=True)
             say.flush()
         note(f"harnesses are served at {listener.path}")
-        return Server(at, agent, listener).run()
+        return server.run(listener)
 
 
 class Server:
     """Everybody who is connected, and the ledger."""
 
-    def __init__(self, at: Desk, agent: str | None, listener: Listener | None = None) -> None:
-        self._desk, self._agent, self._listener = at, agent, listener
+    def __init__(self, at: Desk, agent: str | None) -> None:
+        self._desk, self._agent = at, agent
+        self._listener: Listener | None = None
         self._store = at.ledger
         self._peers: list[Peer] = []
         self._ends: list[tuple[str, int]] = []
@@ -68,14 +68,15 @@ class Server:
         self._ticked, self._tick_took = 0.0, 0.0
         self._is_stale = True  # whether something was recorded since one last looked what is due
         self._is_ending = False
+        signal.signal(signal.SIGTERM, self._end)
 
     def join(self, line: Line) -> None:
         """Somebody has connected."""
         self._peers.append(Peer(line, self._desk, self._agent, note, _report))
 
-    def run(self) -> int:
-        """Serve until there is nobody left, or until told to end; the exit status."""
-        signal.signal(signal.SIGTERM, self._end)
+    def run(self, listener: Listener | None = None) -> int:
+        """Serve until there is nobody left, or, whoever comes to the LISTENER, until told to end; the exit status."""
+        self._listener = listener
         try:
             while not self._is_ending and (self._listener or self._peers):
                 self._turn()

@@ -71,7 +71,7 @@ def _sent(fact: Sent) -> dict[str, Any]:
 
 def _read_message(data: dict[str, Any], by: str) -> Sent | Posted | None:
     if "c2a" in data:
-        return Posted(by, data["c2a"]) if message.is_sound(data["c2a"]) else None
+        return _read_posted(data, by)
     if not ids.is_principal(by):
         return None
     mail, to, envelope = data["mail"], data["to"], data.get("protocol") or {}
@@ -92,6 +92,15 @@ def _posted(fact: Posted) -> dict[str, Any]:
     """`to` and `reply_to` are for readers of CCCS; all else that matters is in `c2a`."""
     found = {"c2a": fact.c2a, "to": list(fact.to)}
     return found | ({"reply_to": fact.reply_to} if fact.reply_to else {}) | {"text": fact.text}
+
+
+def _read_posted(data: dict[str, Any], by: str) -> Posted | None:
+    if not message.is_sound(data["c2a"]):
+        return None
+    to, texts = data.get("to"), [data.get(member) for member in ("text", "reply_to")]
+    listed = tuple(each for each in to if type(each) is str) if type(to) is list else ()
+    text, reply_to = (each if type(each) is str else "" for each in texts)
+    return Posted(by, data["c2a"], text, listed, reply_to)
 
 
 def _gesture(signal: str | None) -> Callable[[Any], dict[str, Any]]:
@@ -178,7 +187,7 @@ def _context(
 
 def _read_notice(data: dict[str, Any], by: str) -> Incurred | Resumed | Posted | None:
     if "c2a" in data:
-        return Posted(by, data["c2a"]) if message.is_sound(data["c2a"]) else None
+        return _read_posted(data, by)
     if not ids.is_principal(by):
         return None
     context = data["context"]

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from bb.ledger.reader import Progress
 
 VERSION = 14
+FEW, MANY = 12, 200  # rows that are read at once
 MOST_AT_ONCE = 500  # of SQLite's 999 values in one question
 PAUSE = 0.01
 PATIENCE = 10.0  # seconds to wait for another process that is catching up
@@ -140,12 +141,12 @@ class Index:
         query = """
             select state.value, term.place, term.key from term
             join state on state.fold = term.fold and state.key = term.key
-            where term.fold = ? and term.term = ? and term.place < ? order by term.place desc limit 200"""
-        before = BEYOND
-        while rows := self._ask(_parsed_first, query, fold, term, before):
+            where term.fold = ? and term.term = ? and term.place < ? order by term.place desc limit ?"""
+        before, many = BEYOND, FEW  # mostly the first few are wanted, and sometimes all
+        while rows := self._ask(_parsed_first, query, fold, term, before, many):
             for value, place, key in rows:
                 yield place, key, value
-            before = rows[-1][1]
+            before, many = rows[-1][1], MANY
 
     def found_at(self, fold: str, term: str, places: Sequence[str]) -> list[tuple[str, Any]]:
         """The entries that are found by TERM at one of PLACES."""
@@ -429,6 +430,7 @@ class Index:
             if self._version() != VERSION:
                 self._prepare(path)
             connection.execute("pragma synchronous = normal")
+            connection.execute("pragma cache_size = -65536")
         except BaseException:
             connection.close()
             raise

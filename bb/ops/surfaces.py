@@ -463,7 +463,7 @@ def outbox_(
         raise Usage("outbox takes `ack ID`, or nothing", hint="`bb chat outbox ack ID --platform-id …`")
     by = desk.principal()
     about = {"platform_id": platform_id, "reason": failed, "unknown": unknown}
-    return at.act(lambda book, _: outbox.confirm(book, by, id, about), by)
+    return at.act(lambda book, now: outbox.confirm(book, by, id, about, now), by)
 
 
 def outbox_rows(at: Attending, *, follow: bool, limit: int) -> Iterator[dict[str, Any]]:

@@ -215,8 +215,7 @@ def test_c2a_049_nobody_is_waited_for_longer_than_half_a_minute(host: Host):
     for n in range(31):
         host.dm(str(n), f"piece {n}")
         host.wait("2s")
-        for block in host.inject()["blocks"]:
-            turns.append([*block["mergedFrom"], block["eventId"]])
+        turns += [[*block["mergedFrom"], block["eventId"]] for block in host.inject()["blocks"]]
     host.wait("5s")
     turns += [[*block["mergedFrom"], block["eventId"]] for block in host.inject()["blocks"]]
 

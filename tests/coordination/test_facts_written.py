@@ -8,6 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bb.attention.facts import (
+    Arranged,
+    Bound,
+    Claiming,
+    Deleted,
+    Digested,
+    Edited,
+    Moved,
+    Posting,
+    Progressed,
+    Refusal,
+    Tuned,
+    Typing,
+)
 from bb.coordination.facts import (
     Expired,
     Overridden,
@@ -207,10 +221,58 @@ RECORDED = [
     (GroupStarted("ada-l", ["bo1", "Cy"]), "group.start", {"actors": ["bo1", "Cy"]}),
     (GroupStopped("ada-l", []), "group.stop", {"actors": []}),
 ]
+ATTENTION = [
+    (
+        Edited("ada-l", "s:1", 2, {"event": "s:1"}, "new"),
+        "x.bb.c2a.edited",
+        {"event": "s:1", "version": 2, "c2a": {"event": "s:1"}, "text": "new"},
+    ),
+    (Deleted("ada-l", "s:1"), "x.bb.c2a.deleted", {"event": "s:1"}),
+    (
+        Moved("ada-l", "s:1", "bo1", "offered", {"attempt": 1}),
+        "x.bb.c2a.delivery",
+        {"event": "s:1", "agent": "bo1", "to": "offered", "about": {"attempt": 1}},
+    ),
+    (Moved("ada-l", "s:1", "bo1", "accepted"), "x.bb.c2a.delivery", {"event": "s:1", "agent": "bo1", "to": "accepted"}),
+    (
+        Claiming("ada-l", "event s:1", "claim", {"ttl_ms": 60000}),
+        "x.bb.c2a.claim",
+        {"subject": "event s:1", "action": "claim", "about": {"ttl_ms": 60000}},
+    ),
+    (
+        Bound("ada-l", "bo1", {"handles": ["slack:U1"]}),
+        "x.bb.c2a.binding",
+        {"agent": "bo1", "names": {"handles": ["slack:U1"]}},
+    ),
+    (
+        Arranged("ada-l", "C1", {"is_private": True}),
+        "x.bb.c2a.conversation",
+        {"conversation": "C1", "about": {"is_private": True}},
+    ),
+    (Tuned("ada-l", {"compose_ms": 2000}), "x.bb.c2a.settings", {"settings": {"compose_ms": 2000}}),
+    (Typing("ada-l", "C1 ", "W1", True), "x.bb.c2a.typing", {"window": "C1 ", "author": "W1", "is_typing": True}),
+    (
+        Posting("ada-l", "s:1", "sent", {"platform_id": "9"}),
+        "x.bb.c2a.posting",
+        {"event": "s:1", "state": "sent", "about": {"platform_id": "9"}},
+    ),
+    (
+        Progressed("ada-l", "deploy", {"progress": 1}),
+        "x.bb.c2a.progress",
+        {"token": "deploy", "about": {"progress": 1}},
+    ),
+    (Digested("ada-l", "00"), "x.bb.c2a.digest", {"upto": "00"}),
+    (
+        Refusal("ada-l", "POLICY_FORBIDS", {"event_id": "s:1"}),
+        "x.bb.c2a.refused",
+        {"code": "POLICY_FORBIDS", "about": {"event_id": "s:1"}},
+    ),
+]
+RECORDED += ATTENTION
 EACH_RECORDED = pytest.mark.parametrize(("fact", "kind", "data"), RECORDED)
-OPTIONAL = ("shared", "is_file", "note", "topic")
+OPTIONAL = ("shared", "is_file", "note", "topic", "about", "is_typing", "text")
 NAMES = {"group.update": {"title"}, "group.attach": {"title"}}  # which may be left out there
-FLAGS = ("shared", "is_file")
+FLAGS = ("shared", "is_file", "is_typing")
 
 
 def test_every_kind_has_an_example_here():
@@ -253,7 +315,7 @@ def test_the_daemon_and_services_may_change_a_group_and_hold_nothing(
     fact: Any, kind: str, data: dict[str, Any], by: str
 ):
     found = kinds.fact_of(kind, data, by)
-    assert found == (recorded_by(fact, by) if kind.startswith("group.") else None)
+    assert found == (recorded_by(fact, by) if kind.startswith(("group.", "x.bb.c2a.")) else None)
 
 
 @EACH_RECORDED
@@ -263,13 +325,18 @@ def test_a_recorded_event_that_lacks_what_it_needs_is_no_fact(fact: Any, kind: s
         assert kinds.fact_of(kind, data | {member: None}, "ada-l") is None
 
 
-@pytest.mark.parametrize("member", FLAGS)
+@pytest.mark.parametrize("member", ["shared", "is_file"])
 def test_a_flag_that_is_left_out_or_null_is_not_set(member: str):
     for data in (RESERVED, RESERVED | {member: None}, RESERVED | {member: False}):
         assert getattr(kinds.fact_of("x.bb.reserved", data, "ada-l"), member) is False
 
 
+NO_TEXTS: list[object] = [1, True, [], {}]
+NO_OBJECTS: list[object] = ["", "x", 1, True, [], [{}]]
 WRONG: dict[str, list[object]] = {
+    **dict.fromkeys(("c2a", "about", "names", "settings"), NO_OBJECTS),
+    "version": [0, -1, 1.5, "2", True, [], {}],
+    "is_typing": [0, 1, "true", [], {}],
     "scope": [1, True, [], {}],
     "bead_id": [1, True, [], {}],
     "liveness": [1, True, [], {}],
@@ -295,7 +362,8 @@ WRONG: dict[str, list[object]] = {
 @EACH_RECORDED
 def test_a_recorded_event_with_a_wrong_member_is_no_fact(fact: Any, kind: str, data: dict[str, Any]):
     for member in data:
-        for wrong in WRONG[member]:
+        known = WRONG.get(member, NO_TEXTS)
+        for wrong in NO_TEXTS if kind == "x.bb.c2a.posting" and member == "state" else known:
             assert kinds.fact_of(kind, data | {member: wrong}, "ada-l") is None, (member, wrong)
 
 

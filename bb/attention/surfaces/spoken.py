@@ -5,6 +5,8 @@ Chat programs are not quite Markdown: a fence may stand anywhere in a line, and 
 
 from __future__ import annotations
 
+import re
+
 from bb.attention.mentions import SPAN
 
 FENCE = "```"
@@ -18,5 +20,5 @@ def spoken(text: str) -> str:
         if start.startswith(">>>"):
             break
         if not start.startswith(">"):
-            said.append(SPAN.sub(" ", line))
+            said.append(re.sub(SPAN, " ", line))
     return "\n".join(said)

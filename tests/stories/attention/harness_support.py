@@ -347,9 +347,8 @@ class World:
             harness.close()
         for server in self.servers:
             server.terminate()
-            assert server.wait(PATIENCE) == 0
-            assert server.stderr
-            server.stderr.close()
+            _, words = server.communicate(timeout=PATIENCE)
+            assert (server.returncode, words) == (0, b"")
 
 
 @contextlib.contextmanager

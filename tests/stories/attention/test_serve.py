@@ -93,9 +93,10 @@ def test_the_agent_is_bound_once(world: World):
     """By the command, or by the session; never by an argument of a tool."""
     world.says(dm("1", "check the deploy?", to=BLUE))
 
-    assert world.connect(AMBER).refusal(
-        "initialize", protocolVersion="x", session={"agent": BLUE}
-    ).code == "permission_denied"
+    assert (
+        world.connect(AMBER).refusal("initialize", protocolVersion="x", session={"agent": BLUE}).code
+        == "permission_denied"
+    )
     assert world.connect("").refusal("initialize", protocolVersion="x").data["path"] == "/session/agent"
     assert world.connect("").initialize(session={"agent": BLUE})["agent"] == BLUE
     assert world.connect("", BB_AGENT=AMBER).initialize()["agent"] == AMBER

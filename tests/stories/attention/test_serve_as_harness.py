@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bb.kernel import clock
 from tests.stories.attention.harness_support import AMBER, BLUE, EXAMPLE, World, dm, post, problems, without
 from tests.support import ROOT
 
@@ -96,6 +97,7 @@ def test_c2a_020_unknown_members_are_no_mistake(world: World):
 
 
 def test_c2a_021_optional_members_survive(world: World):
+    world.now = clock.parse("2026-06-02T19:11:00Z")
     world.harness(HANDS_IN).ask("chat/deliver", **EXAMPLE)
     harness = world.harness()
 

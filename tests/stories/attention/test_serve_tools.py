@@ -188,7 +188,9 @@ def test_c2a_118_120_121_each_tool_settles_what_it_says(asked: World):
     asked.says(*(dm(f"q{n}", "check?", conversation={"id": f"D{n}", "kind": "dm"}) for n in range(4)))
     harness = asked.harness()
 
-    assert harness.call("chat.react", inReplyTo="q0", signal="queued", eta="after the deploy")["disposition"] == "deferred"
+    assert (
+        harness.call("chat.react", inReplyTo="q0", signal="queued", eta="after the deploy")["disposition"] == "deferred"
+    )
     assert harness.call("chat.react", onMessage="q1", signal="seen")["disposition"] is None
     assert harness.call("chat.defer", eventId="q2", reason="the deploy runs")["disposition"] == "deferred"
     assert harness.call("chat.resolve", assignment="q3", outcome="done")["disposition"] == "responded"
@@ -213,10 +215,15 @@ def test_c2a_115_a_long_list_comes_in_parts_that_fit(world: World):
 
 
 def test_c2a_003_what_an_agent_is_called_changes_nothing(asked: World):
-    before = asked.harness().call("chat.list_events")["events"]
-    asked.bb("agent", "update", "--agent", AMBER, "--display-name", "Chief of Everything")
+    def decisions() -> list[list[Any]]:
+        rows = asked.harness().call("chat.list_events", include="envelope")["events"]
+        return [[row["envelope"][name] for name in ("eventId", "target", "attention", "injection")] for row in rows]
 
-    assert asked.harness().call("chat.list_events")["events"] == before
+    before = decisions()
+    title = ["--role", "chief-of-everything", "--display", "Chief of Everything"]
+    asked.bb("agent", "register", "--name", AMBER, *title, "--force-update")
+
+    assert decisions() == before
 
 
 def test_c2a_139_142_what_the_platform_refuses_for_good_is_told(asked: World):
