@@ -61,6 +61,8 @@ class _Look:
         self._delivers: list[Deliver] = []
         self._altered: set[str] = set()
         self._parked: list[Handed] = []
+        self._events: list[str] = []  # all that is handed over, pieces included
+        self._busy: dict[str, int] = {}  # conversations in which something is on its way
 
     def plan(self) -> Plan:
         self._look_for_changes()
@@ -69,6 +71,10 @@ class _Look:
         side = self._harness.side(again, turns)
         made, held = offers(self._book, self._agent, self._now, side)
         at_rest = offers(self._book, self._agent, self._now, side.but(in_turn=False))[0] if turns else made
+        offered_again = again & {offer.event for offer in made}
+        for each in self._waiting():
+            if each.event not in offered_again:
+                self._busy[each.conversation] = self._busy.get(each.conversation, 0) + 1
         merged = self._restart(at_rest)
         for offer in made:
             if offer.event not in merged:
@@ -78,8 +84,10 @@ class _Look:
         moments += [self._harness.digest_at] if self._harness.digest_at is not None else []
         moments += [each.again_at for each in (*self._waiting(), *(new.handed for new in self._delivers))]
         later = min((each for each in moments if each > self._now), default=None)
-        cancels = tuple(self._cancels.values())
-        return Plan(tuple(self._facts), cancels, tuple(self._delivers), tuple(self._parked), later)
+        cancels, parked = tuple(self._cancels.values()), tuple(self._parked)
+        events = [*(each.event for each, _ in cancels), *(each.event for each in parked), *self._events]
+        known = tuple(each for event in events if (each := self._book.delivery(event, self._agent)))
+        return Plan(tuple(self._facts), cancels, tuple(self._delivers), parked, later, known)
 
     def _waiting(self) -> list[Handed]:
         """What was handed over, and neither taken nor given up."""
@@ -168,17 +176,17 @@ class _Look:
 
     def _has_room(self, offer: Offer) -> bool:
         """Whether its turn has come: nothing before it in its conversation is still on its way."""
-        waiting = [each for each in self._waiting() if each.event != offer.event]
-        waiting += [each.handed for each in self._delivers if not each.handed.is_taken]
-        if len(waiting) >= MOST_HANDED:
-            return False
-        conversation = offer.last.known.conversation
         is_at_once = offer.last.standing.decision.mode == IMMEDIATE and offer.shape == CONTENT
-        return is_at_once or all(each.conversation != conversation for each in waiting)
+        is_next = is_at_once or not self._busy.get(offer.last.known.conversation)
+        return is_next and sum(self._busy.values()) < MOST_HANDED
 
     def _hand_over(self, parcel: Parcel, mode: str, *, restarts: int = 0, interrupts: bool = False) -> None:
         parcel = parcel.but(mode=mode, interrupts=interrupts)
         must_wait = self._can(ACK)
+        conversation = parcel.items[-1].known.conversation
+        if must_wait:
+            self._busy[conversation] = self._busy.get(conversation, 0) + 1
+        self._events += [each.event for each in parcel.items]
         events = tuple(each.event for each in parcel.items) if parcel.shape == KNOCK else (parcel.event,)
         again_at = retry_at(parcel.attempt, self._now + self._book.tuning.ack_ms)
         handed = Handed(
@@ -187,7 +195,7 @@ class _Look:
             parcel.attempt,
             parcel.version,
             parcel.shape,
-            parcel.items[-1].known.conversation,
+            conversation,
             events,
             again_at,
             is_taken=not must_wait,

@@ -76,6 +76,16 @@ class Plan(Record):
     delivers: tuple[Deliver, ...] = ()
     parked: tuple[Handed, ...] = ()  # what is handed over no more in this session
     due: int | None = None  # when there may be more to do, if nothing else happens
+    rests_on: tuple[Delivery, ...] = ()  # what it takes for granted
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to do."""
+        return not (self.facts or self.cancels or self.delivers or self.parked)
+
+    def holds(self, book: Book) -> bool:
+        """Whether all is still as it was when this was planned."""
+        return all(book.delivery(each.event, each.agent) == each for each in self.rests_on)
 
 
 class Harness:

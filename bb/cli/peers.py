@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 BLOCK = 1 << 16
 MOST_UNSENT = 8 << 20  # bytes that may wait for somebody
 ENOUGH_UNSENT = 1 << 20  # bytes from which on nothing more is handed over
+LONG = 0.5  # seconds
 AT_ONCE = getattr(select, "PIPE_BUF", 512)  # a pipe that can be written to takes so many bytes without waiting
 
 
@@ -117,12 +118,15 @@ class Peer:
         agent: str | None,
         note: Callable[[str], None],
         report: Callable[[Exception], None],
+        look: Callable[[], None],
     ) -> None:
         self.line = line
-        self.seat = Seat(desk, agent, self.say, note, report)
+        self.seat = Seat(desk, agent, self.say, note, report, look)
         self.unsent = bytearray()
         self.since = self.ending_since = time.monotonic()
         self.is_open = True
+        self.is_waiting = False  # whether there may be something to hand over
+        self._rests_until = 0.0
         self._framer = jsonrpc.Framer()
         self._is_ending = False
 
@@ -159,10 +163,15 @@ class Peer:
         if self.is_open:
             self.unsent += octets
 
-    def hand_over(self) -> None:
-        """Hand it what there is, if it keeps up."""
-        if len(self.unsent) < ENOUGH_UNSENT and not self.is_ending:
-            self.seat.hand_over()
+    def hand_over_if_due(self) -> None:
+        """Hand it what there is, if it keeps up. Where looking takes long, the others get as much time in between."""
+        began = time.monotonic()
+        if not self.is_waiting or self.is_ending or len(self.unsent) >= ENOUGH_UNSENT or began < self._rests_until:
+            return
+        self.is_waiting = False
+        self.seat.hand_over()
+        took = time.monotonic() - began
+        self._rests_until = began + 2 * took if took > LONG else 0.0
 
     def flush(self) -> None:
         """Write what it takes."""

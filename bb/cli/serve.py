@@ -72,7 +72,7 @@ class Server:
 
     def join(self, line: Line) -> None:
         """Somebody has connected."""
-        self._peers.append(Peer(line, self._desk, self._agent, note, _report))
+        self._peers.append(Peer(line, self._desk, self._agent, note, _report, self._look))
 
     def run(self, listener: Listener | None = None) -> int:
         """Serve until there is nobody left, or, whoever comes to the LISTENER, until told to end; the exit status."""
@@ -129,15 +129,14 @@ class Server:
 
     def _hear(self, peer: Peer) -> None:
         for line in peer.heard():
-            self._look()  # what was recorded before it spoke, it is told before it is answered
             was_known = peer.seat.hosting is not None
             try:
                 peer.seat.take(line)
-                peer.hand_over()
             except Exception as error:  # a bug of ours, which is no reason to leave the others
                 _report(error)
                 peer.close()
                 return
+            peer.is_waiting = True
             if not was_known and peer.seat.hosting:
                 self._supersede(peer)
             if peer.seat.is_over:
@@ -175,7 +174,8 @@ class Server:
     # -- the ledger, and time
 
     def _look(self) -> None:
-        """See what was recorded, and what has become due; tell whom it concerns."""
+        """See what was recorded, and what has become due, and tell whom it concerns: now and then, and before anybody
+        is answered, so that what happened before a question is told before its answer."""
         now = self._desk.now()
         has_changed = self._has_changed()
         self._is_stale |= has_changed
@@ -183,8 +183,8 @@ class Server:
             self._tick()
             has_changed |= self._has_changed()
         for peer in self._peers:
-            if has_changed or (peer.seat.due is not None and now >= peer.seat.due):
-                self._hand_over(peer)
+            peer.is_waiting |= has_changed or (peer.seat.due is not None and now >= peer.seat.due)
+            self._hand_over(peer)
 
     def _has_changed(self) -> bool:
         before, self._ends = self._ends, self._store.ends()
@@ -213,7 +213,7 @@ class Server:
 
     def _hand_over(self, peer: Peer) -> None:
         try:
-            peer.hand_over()
+            peer.hand_over_if_due()
         except Exception as error:
             _report(error)
             peer.close()

@@ -87,12 +87,14 @@ class Hosting:
         """What it is to be told now; recorded, so that it may be said."""
         self.beat()
         now = self.desk.now()
-        plan = planning.plan(self.harness, self._at.book(), now, "")
-        if plan.facts or plan.cancels or plan.delivers or plan.parked:
+        seed = os.urandom(9).hex()
+        plan = planning.plan(self.harness, self._at.book(), now, seed)
+        if not plan.is_empty:
 
             def decide(book: Book, then: int) -> Answer:
                 nonlocal plan
-                plan = planning.plan(self.harness, book, then, os.urandom(9).hex())
+                if not plan.holds(book):  # which is looked at first, since planning may take a while
+                    plan = planning.plan(self.harness, book, then, seed)
                 return list(plan.facts), {}
 
             self._at.act(decide)

@@ -56,7 +56,8 @@ NUMBERS = {NoSuchMethod: jsonrpc.METHOD_NOT_FOUND, Twice: jsonrpc.INVALID_REQUES
 
 
 class Seat:
-    """One harness. What is to be said to it goes to SAY, what people should know to NOTE, and bugs to REPORT."""
+    """One harness. What is to be said to it goes to SAY, what people should know to NOTE, and bugs to REPORT. Before
+    anything is answered, LOOK sees to it that all that happened before is told."""
 
     def __init__(
         self,
@@ -65,9 +66,10 @@ class Seat:
         say: Callable[[bytes], None],
         note: Callable[[str], None],
         report: Callable[[Exception], None],
+        look: Callable[[], None],
     ) -> None:
         self._desk, self._named = desk, agent
-        self._say, self._note, self._report = say, note, report
+        self._say, self._note, self._report, self._look = say, note, report, look
         self.hosting: Hosting | None = None
         self._has_begun = False  # whether it is ready to be handed anything
         self.is_over = False
@@ -94,6 +96,7 @@ class Seat:
                 self._say(c2a.invalid(found))
 
     def _asked(self, found: Request) -> None:
+        self._look()
         try:
             octets = _fitting(jsonrpc.result(found.id, self._answer(found.method, found.params)))
         except (NoSuchMethod, Twice) as refusal:

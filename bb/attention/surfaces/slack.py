@@ -105,11 +105,11 @@ def _line(kind: str, whole: Part, event: Part, message: Part, content: list[Line
 
 
 def _conversation(event: Part) -> Line:
-    """Where it was said. An `app_mention` does not say what kind of channel that is, and so it is taken as private."""
+    """Where it was said. An `app_mention` does not say what kind of channel that is; that comes with its twin."""
     channel, kind = event.text("channel"), event.maybe_text("channel_type")
     if kind in DIRECT or channel.startswith("D"):
         return {"id": channel, "kind": "dm"}
-    return {"id": channel, "kind": "channel"} | some(private=kind != "channel" or None)
+    return {"id": channel, "kind": "channel"} | some(private=kind == "group" or channel.startswith("G") or None)
 
 
 def _recipient(whole: Part, event: Part, author: str) -> str:

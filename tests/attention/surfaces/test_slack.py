@@ -36,8 +36,8 @@ def test_a_message_that_names_the_bot_comes_twice_and_is_one():
     assert one["target"] == other["target"] == {"mentions": ["U0BRIDGE"]}
 
 
-def test_a_channel_of_which_nothing_is_known_is_private():
-    assert told("mention-of-the-bot")["conversation"] == {"id": "C0KETTLE", "kind": "channel", "private": True}
+def test_a_channel_of_which_nothing_is_known_is_not_called_private():
+    assert told("mention-of-the-bot")["conversation"] == {"id": "C0KETTLE", "kind": "channel"}
 
 
 def test_what_people_see_is_what_is_told():
