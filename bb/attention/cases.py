@@ -134,7 +134,7 @@ def of_bystander(book: Book, known: Kept, agent: str) -> Delivery:
 
 
 def last_word(book: Book, known: Kept) -> int:
-    """When something was said last in the thread of a message."""
-    term = f"in {known.window}".rstrip()
-    newest = next(iter(book.states.newest_first(MESSAGES, term)), None)
-    return clock.parse_or(newest[2]["said"][3]["ts"], 0) if newest else 0
+    """When something was said last in the thread of a message; what the host adds to it, and a reaction, is no word."""
+    rows = book.states.newest_first(MESSAGES, f"in {known.window}".rstrip())
+    heads = (state["said"][3] for _, _, state in rows)
+    return next((clock.parse_or(said["ts"], 0) for said in heads if not said.get("reason")), 0)

@@ -61,6 +61,7 @@ PULLED, CHECKED, REMINDED, STALE, ESCALATED = "pulled", "checked", "reminded", "
 CLARIFIED = "clarified"
 ANSWERED, REACTED, PUT_OFF, RESOLVED, LAPSED, MERGED = "answered", "reacted", "put_off", "resolved", "lapsed", "merged"
 TOOK, GAVE_BACK, SETTLED, RESURFACED, UNSENT = "took", "gave_back", "settled", "resurfaced", "unsent"
+RESTORED = "restored"
 
 FIRST = 1  # version of a message
 OPEN = (None, CLAIMED, DEFERRED)
@@ -79,6 +80,15 @@ ENDINGS: dict[str, tuple[tuple[str | None, ...], str | None]] = {
     REJECTED: (OPEN, FAILED),
     GAVE_UP: (OPEN, FAILED),
     UNSENT: ((RESPONDED,), FAILED),  # the answer never came there
+    RESTORED: ((SUPERSEDED,), None),  # what it was merged into was taken away
+}
+UNSEEN: dict[str, Any] = {
+    "attempt": 0,
+    "offered_at": None,
+    "accepted": False,
+    "is_parked": False,
+    "turn": "",
+    "pulled_at": None,
 }
 OUTCOMES = {"answered": RESPONDED, "done": RESPONDED, "wont_do": IGNORED, "duplicate": SUPERSEDED}
 # How it waits until it is offered, by what the agent is to see of it.
@@ -104,6 +114,7 @@ class Delivery(Record):
     decision: Decision = Decision()
     original: str = ""  # the policy, before it became stale
     version: int = 1
+    changed_at: int = 0  # when it was last edited
     disposition: str | None = None
     cause: str = ""  # by which step
     attempt: int = 0
@@ -240,7 +251,7 @@ def delivery(key: str, state: Mapping[str, Any]) -> Delivery:
 def _take(found: dict[str, Any], what: str, about: Mapping[str, Any], ms: int) -> None:
     """One step: what it does to how far the message has come, and to what became of it."""
     if what == DECIDED:
-        _decide(found, about)
+        _decide(found, about, ms)
     elif what == REACTED:
         _react(found, about, ms)
     elif what in ENDINGS:
@@ -249,7 +260,7 @@ def _take(found: dict[str, Any], what: str, about: Mapping[str, Any], ms: int) -
         found.update(change(found, about, ms))
 
 
-def _decide(found: dict[str, Any], about: Mapping[str, Any]) -> None:
+def _decide(found: dict[str, Any], about: Mapping[str, Any], ms: int) -> None:
     decided = decisions.read(about.get("decision"))
     version = about.get("version")
     if decided is None or type(version) is not int or version < found.get("version", 0):
@@ -265,7 +276,7 @@ def _decide(found: dict[str, Any], about: Mapping[str, Any]) -> None:
     if was_let_be or decided.policy == MUST_NOT:
         found["disposition"] = IGNORED if decided.policy == MUST_NOT else None
     if is_again:  # the agent has seen another text, or none
-        found.update(attempt=0, offered_at=None, accepted=False, is_parked=False, turn="", pulled_at=None)
+        found.update(changed_at=ms, **UNSEEN)
 
 
 def _react(found: dict[str, Any], about: Mapping[str, Any], ms: int) -> None:
@@ -313,29 +324,39 @@ def _may_become(disposition: str | None, to: str) -> bool:
 
 def _end(found: dict[str, Any], what: str, about: Mapping[str, Any]) -> None:
     sources, to = ENDINGS[what]
+    if found["disposition"] not in sources or not _is_possible(found, what):
+        return
     if what == ANSWERED and found["decision"].policy == ACK_ONLY:
         to = ACKNOWLEDGED
-    if what == RESOLVED:
+    elif what == RESOLVED:
         to = OUTCOMES.get(str(about.get("outcome")), RESPONDED)
-    if found["disposition"] not in sources:
-        return
-    if what == TOOK and found["decision"].policy == MUST_NOT:
-        return
+    found.update(_beside(found, what, to, about))
     found.update(disposition=to, cause=what)
+
+
+def _is_possible(found: dict[str, Any], what: str) -> bool:
+    if what == RESTORED:
+        return bool(found.get("cause") == MERGED)
+    return what != TOOK or found["decision"].policy != MUST_NOT
+
+
+def _beside(found: dict[str, Any], what: str, to: str | None, about: Mapping[str, Any]) -> dict[str, Any]:
+    """What else an ending says."""
+    reason = str(about.get("reason", ""))
     if what == PUT_OFF:
-        reasons = found.get("deferrals", ())
-        reason = str(about.get("reason", ""))
-        found.update(until=about.get("until"), reason=reason, eta=str(about.get("eta", "")))
-        found["deferrals"] = reasons if reasons[-1:] == (reason,) else (*reasons, reason)
-        found["reminded_at"] = None
-    elif to == SUPERSEDED:
-        found["superseded_by"] = str(about.get("by", ""))
-    elif to == IGNORED and found["decision"].policy == MUST:
-        found["deviates"] = True
-    elif to == FAILED:
-        found["reason"] = str(about.get("reason", ""))
-    elif what == ANSWERED:
-        found["has_spoken"] = True
+        before = found.get("deferrals", ())
+        reasons = before if before[-1:] == (reason,) else (*before, reason)
+        eta = str(about.get("eta", ""))
+        return {"until": about.get("until"), "reason": reason, "eta": eta, "deferrals": reasons, "reminded_at": None}
+    if what == RESTORED:
+        return {"superseded_by": "", **UNSEEN}
+    if what == ANSWERED:
+        return {"has_spoken": True}
+    if to == SUPERSEDED:
+        return {"superseded_by": str(about.get("by", ""))}
+    if to == FAILED:
+        return {"reason": reason}
+    return {"deviates": True} if to == IGNORED and found["decision"].policy == MUST else {}
 
 
 STEPS: dict[str, Callable[[dict[str, Any], Mapping[str, Any], int], dict[str, Any]]] = {
@@ -346,6 +367,7 @@ STEPS: dict[str, Callable[[dict[str, Any], Mapping[str, Any], int], dict[str, An
         "merged_from": tuple(about.get("merged_from") or found.get("merged_from", ())),
         "accepted": False,
         "is_parked": False,
+        "turn": "",
     },
     ACCEPTED: lambda found, about, ms: {"accepted": True, "is_parked": False},  # noqa: ARG005
     PARKED: lambda found, about, ms: {"is_parked": True},  # noqa: ARG005

@@ -37,10 +37,13 @@ def escalate(book: Book, found: Delivery, said: Message, now: int, why: str) -> 
 
 
 def _asked(book: Book, origin: str, names: list[str]) -> set[str]:
+    """Who was asked already, by the message or up the ladder; to be knocked at is not to be asked."""
     found: set[str] = set()
     for name in (origin, *names):
         known = book.message(name)
-        found |= set(known.meant) if known else set()
+        for agent in known.meant if known else ():
+            delivery = book.delivery(name, agent)
+            found |= {agent} if delivery and delivery.decision.policy == MUST else set()
     return found
 
 

@@ -49,14 +49,19 @@ def filler(text: str) -> str:
     """Whether TEXT is thanks or a receipt and nothing else; a plain message otherwise."""
     if len(text) > LONGEST or "`" in text or ">" in text:
         return PLAIN
-    words = [word for each in text.casefold().split() if (word := _bare(each)) and not word.startswith("@")]
-    if not words or len(words) > MOST_WORDS:
-        return PLAIN
-    if not all(word in GRATITUDE or word in CONFIRMING or word in FILLING for word in words):
-        return PLAIN
-    if any(word in GRATITUDE for word in words):
-        return THANKS
-    return RECEIPT if any(word in CONFIRMING for word in words) else PLAIN
+    found, count = PLAIN, 0
+    for each in text.casefold().split():
+        word = _bare(each)
+        if not word or word[0] == "@":
+            continue
+        count += 1
+        if word in GRATITUDE:
+            found = THANKS
+        elif word in CONFIRMING:
+            found = THANKS if found == THANKS else RECEIPT
+        elif word not in FILLING:
+            return PLAIN
+    return found if count <= MOST_WORDS else PLAIN
 
 
 def signal_of(text: str) -> str:

@@ -137,6 +137,8 @@ def _wants(waiting: Waiting, now: int, session: Session) -> bool:
         return True
     if found.disposition == DEFERRED or found.turn == deliveries.STARTED:
         return False
+    if found.has_spoken and _shape(waiting) != NOTIFY:
+        return False  # a turn that has spoken is never run again
     if found.attempt == 0 or found.offered_at is None:
         return found.pulled_at is None  # who has read it already needs not be shown it
     if shape == CONTENT and found.offered_as == KNOCK and found.reminded_at is None:
@@ -247,7 +249,8 @@ def _due(book: Book, group: list[Waiting]) -> int:
         return at_most
     if since >= last.arrived:
         return min(since + book.tuning.typing_ms, at_most)
-    return min(last.arrived + book.tuning.compose_ms, at_most)
+    latest = max(max(each.standing.delivery.arrived, each.standing.delivery.changed_at) for each in group)
+    return min(latest + book.tuning.compose_ms, at_most)
 
 
 # -- knocks

@@ -86,7 +86,7 @@ class _Look:
         later = min((each for each in moments if each > self._now), default=None)
         cancels, parked = tuple(self._cancels.values()), tuple(self._parked)
         events = [*(each.event for each, _ in cancels), *(each.event for each in parked), *self._events]
-        known = tuple(each for event in events if (each := self._book.delivery(event, self._agent)))
+        known = tuple(found for event in events if (found := self._book.delivery(event, self._agent)))
         return Plan(tuple(self._facts), cancels, tuple(self._delivers), parked, later, known)
 
     def _waiting(self) -> list[Handed]:

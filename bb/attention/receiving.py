@@ -91,9 +91,8 @@ def _message(book: Book, line: Line, by: str, now: int) -> Answer:
         return [], _answer(line, "duplicate")
     state = book.states.state(MESSAGES, line.event) or {}
     if "deleted" in state:
-        return [_posted(book, said, by, Decided({}, Decision(mode=SILENT, reason="deleted")), text="")], _answer(
-            line, "deleted"
-        )
+        nothing = Decided({}, Decision(mode=SILENT, reason="deleted"))
+        return [_posted(book, said.but(parts=()), by, nothing, text="")], _answer(line, "deleted")
     if "edit" in state:  # it was edited before it came
         edited = book.data(_line_of(state["edit"]))
         said = said.but(text=str(edited.get("text", said.text)), parts=(), version=state["edit"][3])
@@ -165,7 +164,7 @@ def _arranged(book: Book, said: Message, is_private: bool) -> list[AttentionFact
 
 def _posted(book: Book, said: Message, by: str, decided: Decided, text: str | None = None) -> Posted:
     agent = book.directory.agent(said.author, said.platform)
-    c2a = message.written(said.but(agent=agent or "")) | written(decided)
+    c2a = message.written(said.but(agent=agent) if agent else said) | written(decided)
     return Posted(by, c2a, said.text if text is None else text, _to(decided))
 
 
@@ -250,11 +249,17 @@ def _changes(book: Book, by: str, said: Message, decided: Decided, told: set[str
     facts: list[AttentionFact] = [Edited(by, line.event, said.version, c2a, said.text)]
     answer = {**_answer(line, "edited"), "decisions": shown(Decided(each, decided.others))}
     if answered:
-        again = said.but(event=f"{line.event}~e{said.version}", reason=EDITED_AFTER, linked=line.event, version=1)
-        fact = _posted(book, again, by, Decided(answered, decided.others))
+        again = said.but(event=_again(line.event, said.version), reason=EDITED_AFTER, linked=line.event, version=1)
+        # To everybody else it is the one message, which reads otherwise now.
+        fact = _posted(book, again, by, Decided(answered, Decision(mode=SILENT, reason=EDITED_AFTER)))
         facts.append(fact)
         answer["again"] = again.event
     return facts, answer
+
+
+def _again(event: str, version: int) -> str:
+    """What the event is called by which whoever has answered is told of an edit."""
+    return f"{event}~e{version}"
 
 
 def _delete(book: Book, line: Line, by: str) -> Answer:
@@ -263,16 +268,26 @@ def _delete(book: Book, line: Line, by: str) -> Answer:
         return [Deleted(by, line.event)], _answer(line, "held")
     if known.is_deleted:
         return [], _answer(line, "duplicate")
-    return [Deleted(by, line.event), *withdrawn(book, known)], _answer(line, "deleted")
+    facts: list[AttentionFact] = [Deleted(by, line.event), *withdrawn(book, known)]
+    for version in range(2, known.version + 1):  # what was said anew of its edits goes with it
+        again = book.message(_again(line.event, version))
+        if again and not again.is_deleted:
+            facts += [Deleted(by, again.event), *withdrawn(book, again)]
+    return facts, _answer(line, "deleted")
 
 
 def withdrawn(book: Book, known: Kept) -> list[AttentionFact]:
-    """What follows for everybody when a message is taken away."""
+    """What follows for everybody when a message is taken away. Pieces that were merged into it come back without it."""
     facts: list[AttentionFact] = []
     for agent in known.meant:
         found = book.delivery(known.event, agent)
         if found and (found.disposition not in FINAL or found.decision.policy == MUST_NOT):
             facts.append(Moved("system", known.event, agent, deliveries.DELETED, {"by": "deleted"}))
+            if not found.has_spoken:
+                pieces = [
+                    piece for piece in found.merged_from if (other := book.message(piece)) and not other.is_deleted
+                ]
+                facts += [Moved("system", piece, agent, deliveries.RESTORED) for piece in pieces]
     subject = claims.EVENT + known.event
     if claims.claim(subject, book.states.state(claims.NAME, subject)).owner:
         facts.append(Claiming("system", subject, claims.DONE))

@@ -20,3 +20,9 @@ def host(request: pytest.FixtureRequest, tmp_path: Path) -> Host:
 def memory() -> InMemory:
     """For what only the rules in memory can be asked: harnesses that come and go, several clones."""
     return InMemory()
+
+
+@pytest.fixture
+def command_line(tmp_path: Path) -> CommandLine:
+    """For what only processes and files can show."""
+    return CommandLine(quick(tmp_path / "repo"))

@@ -352,9 +352,8 @@ def at_once(repo: Scratch, commands: list[list[str]], now: str) -> list[dict[str
     return [json.loads(each.communicate()[0]) for each in processes]
 
 
-def test_c2a_132_of_two_processes_that_claim_at_once_one_wins(host: Host):
-    if not isinstance(host, CommandLine):
-        pytest.skip("there are no processes in memory")
+def test_c2a_132_of_two_processes_that_claim_at_once_one_wins(command_line: CommandLine):
+    host = command_line
     called(host)
     for n in range(3):
         host.says(f"race {n}", "@backend ping", mentions=["@backend"])

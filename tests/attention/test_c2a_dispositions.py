@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.attention.hosts import AMBER, BLUE, CORAL, CommandLine, Host, InMemory, message
+from tests.attention.hosts import AMBER, BLUE, CORAL, Host, InMemory, message
 
 QUESTION, REQUEST = "Is the deploy blocked?", "Please restart the runner."
 
@@ -304,13 +304,3 @@ def test_c2a_097_only_what_satisfies_a_request_closes_it(
 
     assert host.disposition("1") == becomes
     assert [row["eventId"] for row in host.do(pending=AMBER)["events"]] == ([] if becomes else ["1"])
-
-
-def test_c2a_093_the_checklist_of_leaks_is_an_option_of_the_command(host: Host):
-    if not isinstance(host, CommandLine):
-        pytest.skip("the command line only")
-    host.people()
-    host.dm("1", QUESTION)
-    host.wait("25h")
-
-    assert "1" in host.repo.bb("chat", "audit", "--open-older", "1d", BB_NOW="2026-06-03T20:00:00Z").out

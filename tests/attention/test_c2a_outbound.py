@@ -53,7 +53,8 @@ def test_c2a_077_a_reaction_settles_and_costs_nobody_a_turn(host: Host, signal: 
 
     host.do(react={"agent": BLUE, "inReplyTo": asked, "signal": signal})
 
-    assert {agent: host.sees(agent) for agent in (AMBER, CORAL, DELTA)} == before == dict.fromkeys(before, [])
+    assert {agent: host.sees(agent) for agent in (AMBER, CORAL, DELTA)} == before
+    assert not any(before.values())
     assert {agent: there_for(host, agent) for agent in before} == rows
     assert len(host.do(read={"agent": AMBER, "conversation": "C1"})["items"]) == 1
 

@@ -40,12 +40,14 @@ from bb.attention.words import (
     FAILED,
     FILLER,
     FINAL,
+    IGNORED,
     INTENTS,
     MODES,
     MUST_NOT,
     POLICIES,
     RESPONDED,
     SIGNALS,
+    SUPERSEDED,
 )
 from bb.kernel import clock
 from bb.ledger import kinds
@@ -185,7 +187,7 @@ def agree(some: list[Rehearsal]) -> None:
     merges=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 30)), max_size=8),
     order=st.permutations([(into, out) for into in range(3) for out in range(3) if into != out]),
 )
-@settings(max_examples=200)
+@settings(max_examples=120)
 def test_clones_agree_in_whatever_order_they_learn_of_each_other(
     dealt: list[tuple[int, AttentionFact, int]],
     merges: list[tuple[int, int, int]],
@@ -205,7 +207,7 @@ def test_clones_agree_in_whatever_order_they_learn_of_each_other(
 
 
 @given(st.data())
-@settings(max_examples=200)
+@settings(max_examples=120)
 def test_the_order_in_which_facts_arrive_changes_nothing(data: st.DataObject):
     facts = data.draw(st.lists(st.tuples(FACTS, st.integers(1, 9), st.sampled_from(WRITERS)), min_size=6, max_size=16))
     placed = [
@@ -224,7 +226,12 @@ def test_the_order_in_which_facts_arrive_changes_nothing(data: st.DataObject):
 
 # -- ends stay
 
-GOES_ON = {(FAILED, to) for to in (None, *deliveries.ENDINGS)} | {(ACKNOWLEDGED, RESPONDED)}
+# from -> to: by which step alone, or by any
+GOES_ON = {
+    (ACKNOWLEDGED, RESPONDED): None,
+    (IGNORED, SUPERSEDED): deliveries.DELETED,  # what is gone was not let be
+    (RESPONDED, FAILED): deliveries.UNSENT,  # what could not be posted was no answer
+}
 
 
 @given(
@@ -244,10 +251,9 @@ def test_what_has_ended_has_ended(policy: str, intent: str, steps: list[tuple[st
         memory.take(Moved(AMBER, "e", AMBER, to, about), [n, WRITERS[0], n], "2026-06-02T19:00:01.000Z")
         after = disposition(memory)
         policies.append(delivery(memory).decision.policy)
-        let_be = MUST_NOT in policies[-2:] and before == "ignored"  # decided anew, or taken away
-        if before in FINAL and after != before and not let_be:
-            is_deleted = to == deliveries.DELETED and after == "superseded"
-            assert before == FAILED or (before, after) == (ACKNOWLEDGED, RESPONDED) or is_deleted, (before, to, after)
+        is_judged_anew = before == IGNORED and MUST_NOT in policies[-2:]
+        if before in FINAL and before != FAILED and after != before and not is_judged_anew:
+            assert GOES_ON.get((before, after), "no step") in (None, to), (before, to, after)
         before = after
 
 
@@ -259,13 +265,13 @@ def disposition(memory: Memory) -> str | None:
     return delivery(memory).disposition
 
 
-@pytest.mark.parametrize("final", [RESPONDED, ACKNOWLEDGED, "ignored", "superseded", FAILED])
+@pytest.mark.parametrize("final", [RESPONDED, ACKNOWLEDGED, IGNORED, SUPERSEDED, FAILED])
 def test_each_end_can_be_reached_so_the_above_is_about_something(final: str):
     ways = {
         RESPONDED: (deliveries.ANSWERED, {}),
         ACKNOWLEDGED: (deliveries.REACTED, {"signal": "agree"}),
-        "ignored": (deliveries.REACTED, {"signal": "declined"}),
-        "superseded": (deliveries.MERGED, {"by": "x"}),
+        IGNORED: (deliveries.REACTED, {"signal": "declined"}),
+        SUPERSEDED: (deliveries.MERGED, {"by": "x"}),
         FAILED: (deliveries.REJECTED, {"reason": "x"}),
     }
     memory = Memory()

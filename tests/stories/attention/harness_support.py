@@ -192,12 +192,12 @@ class Harness:
         assert found["jsonrpc"] == "2.0"
         return found
 
-    def until(self, id: Any) -> dict[str, Any]:
+    def until(self, request: Any) -> dict[str, Any]:
         """The answer to a request of ours; what comes before it is kept."""
         while True:
             found = self.receive()
             assert found is not None, f"the host has hung up: {self.line.last_words()}"
-            if "method" not in found and found.get("id") == id:
+            if "method" not in found and found.get("id") == request:
                 return found
             self.frames.append(found)
 
@@ -395,29 +395,29 @@ def problems(value: Any, schema: dict[str, Any], root: dict[str, Any] | None = N
         return problems(value, root["$defs"][schema["$ref"].rpartition("/")[2]], root, at)
     unknown = schema.keys() - KNOWN
     assert not unknown, f"the validator does not know {unknown}"
-    found: list[str] = []
     if "type" in schema and not _is(value, schema["type"]):
         return [f"{at or '/'}: not of type {schema['type']}"]
-    if "enum" in schema and value not in schema["enum"]:
-        found.append(f"{at}: none of {schema['enum']}")
-    if isinstance(value, str) and len(value) < schema.get("minLength", 0):
-        found.append(f"{at}: too short")
-    if isinstance(value, int) and value < schema.get("minimum", value):
-        found.append(f"{at}: too small")
-    if isinstance(value, list):
-        found += [f"{at}: too few"] if len(value) < schema.get("minItems", 0) else []
-        for place, each in enumerate(value):
-            found += problems(each, schema.get("items", {}), root, f"{at}/{place}")
-    if isinstance(value, dict):
-        found += [f"{at}/{name}: missing" for name in schema.get("required", []) if name not in value]
-        for name, each in schema.get("properties", {}).items():
-            found += problems(value[name], each, root, f"{at}/{name}") if name in value else []
+    found = [f"{at}: none of {schema['enum']}"] if "enum" in schema and value not in schema["enum"] else []
+    if isinstance(value, str | list):
+        found += [f"{at}: too short"] if len(value) < schema.get("minLength", schema.get("minItems", 0)) else []
+    if isinstance(value, int):
+        found += [f"{at}: too small"] if value < schema.get("minimum", value) else []
+    found += [f"{at}/{name}: missing" for name in schema.get("required", []) if name not in value]
+    for name, each in _inside(value, schema):
+        found += problems(value[name], each, root, f"{at}/{name}")
     if "oneOf" in schema:
         fitting = [each for each in schema["oneOf"] if not problems(value, each, root, at)]
         found += [] if len(fitting) == 1 else [f"{at or '/'}: fits {len(fitting)} of those it is to be one of"]
     if "not" in schema and not problems(value, schema["not"], root, at):
         found.append(f"{at or '/'}: is what it must not be")
     return found
+
+
+def _inside(value: Any, schema: dict[str, Any]) -> list[tuple[Any, dict[str, Any]]]:
+    """The members or items of VALUE of which SCHEMA says something."""
+    if isinstance(value, list):
+        return [(place, schema.get("items", {})) for place in range(len(value))]
+    return [(name, each) for name, each in schema.get("properties", {}).items() if name in value]
 
 
 KNOWN = {"$schema", "$id", "title", "description", "type", "enum", "minLength", "minimum", "minItems", "items"}

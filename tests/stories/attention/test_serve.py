@@ -146,9 +146,9 @@ def test_c2a_107_an_emoji_is_no_signal(world: World):
 
 def test_c2a_008_a_request_has_one_answer_and_a_notification_none(world: World):
     harness = world.harness()
-    for id in ("a", 7, 1.5, "", 0):
-        harness.say(id=id, method="ping", params={})
-        assert harness.until(id) == {"jsonrpc": "2.0", "id": id, "result": {}}
+    for request in ("a", 7, 1.5, "", 0):
+        harness.say(id=request, method="ping", params={})
+        assert harness.until(request) == {"jsonrpc": "2.0", "id": request, "result": {}}
     before = harness.octets
 
     for method in ("ping", "tools/list", "notifications/nonsense", "no/such", "chat/turn", "chat.claim"):
@@ -172,7 +172,7 @@ def test_c2a_008_a_result_means_accepted_and_no_more(world: World):
 
 
 @pytest.mark.parametrize(
-    ("line", "number", "id"),
+    ("line", "number", "request_id"),
     [
         (b"{", -32700, None),
         (b"\xff\xfe", -32700, None),
@@ -194,14 +194,16 @@ def test_c2a_008_a_result_means_accepted_and_no_more(world: World):
         (b"x" * (1 << 20), -32700, None),
     ],
 )
-def test_what_is_no_message_is_told_and_the_session_goes_on(world: World, line: bytes, number: int, id: int | None):
+def test_what_is_no_message_is_told_and_the_session_goes_on(
+    world: World, line: bytes, number: int, request_id: int | None
+):
     harness = world.harness()
 
     harness.line.write(line + b"\n\n \r\n")
 
     found = harness.receive()
     assert found
-    assert (found["error"]["code"], found["id"]) == (number, id)
+    assert (found["error"]["code"], found["id"]) == (number, request_id)
     assert found["error"]["data"]["code"]
     assert harness.ask("ping") == {}
 

@@ -59,8 +59,13 @@ def test_a_tool_is_called_by_any_of_its_names(asked: World):
 
 @pytest.mark.parametrize(
     ("params", "path"),
-    [({}, "/name"), ({"name": 1}, "/name"), ({"name": "chat.sing"}, "/name"), ({"name": "chat.claim", "arguments": []}, "/arguments")],
-)  # fmt: skip
+    [
+        ({}, "/name"),
+        ({"name": 1}, "/name"),
+        ({"name": "chat.sing"}, "/name"),
+        ({"name": "chat.claim", "arguments": []}, "/arguments"),
+    ],
+)
 def test_what_is_no_call_is_pointed_at(world: World, params: dict[str, Any], path: str):
     refused = world.harness().refusal("tools/call", **params)
 
@@ -186,6 +191,7 @@ def test_c2a_119_130_whoever_claims_is_named_to_the_others(asked: World):
 
 def test_c2a_118_120_121_each_tool_settles_what_it_says(asked: World):
     asked.says(*(dm(f"q{n}", "check?", conversation={"id": f"D{n}", "kind": "dm"}) for n in range(4)))
+    asked.says(post("t", "<@U1> look", "U1", thread="7"))
     harness = asked.harness()
 
     assert (
