@@ -4,8 +4,9 @@
     open ─> claimed, deferred ─> responded, acknowledged, ignored, superseded, failed        what became of it
 
 The two are apart: what was offered may be answered before the harness says that it has it. A step that the state does
-not admit changes nothing, so a log may be read in any clone, whatever arrived there. What is final stays so, but for
-two ways on: what was acknowledged may be responded to, and what failed may be tried again.
+not admit changes nothing, so a log may be read in any clone, whatever arrived there. What is final stays so, but for a
+few ways on: what was acknowledged may be responded to, what failed may be tried again, an answer that the platform
+refuses for good was none, and a piece comes back when what it was merged into is taken away.
 """
 
 from __future__ import annotations

@@ -187,7 +187,7 @@ def agree(some: list[Rehearsal]) -> None:
     merges=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 30)), max_size=8),
     order=st.permutations([(into, out) for into in range(3) for out in range(3) if into != out]),
 )
-@settings(max_examples=120)
+@settings(max_examples=200)
 def test_clones_agree_in_whatever_order_they_learn_of_each_other(
     dealt: list[tuple[int, AttentionFact, int]],
     merges: list[tuple[int, int, int]],
@@ -207,7 +207,7 @@ def test_clones_agree_in_whatever_order_they_learn_of_each_other(
 
 
 @given(st.data())
-@settings(max_examples=120)
+@settings(max_examples=200)
 def test_the_order_in_which_facts_arrive_changes_nothing(data: st.DataObject):
     facts = data.draw(st.lists(st.tuples(FACTS, st.integers(1, 9), st.sampled_from(WRITERS)), min_size=6, max_size=16))
     placed = [
@@ -231,13 +231,14 @@ GOES_ON = {
     (ACKNOWLEDGED, RESPONDED): None,
     (IGNORED, SUPERSEDED): deliveries.DELETED,  # what is gone was not let be
     (RESPONDED, FAILED): deliveries.UNSENT,  # what could not be posted was no answer
+    (SUPERSEDED, None): deliveries.RESTORED,  # what it was merged into was taken away
 }
 
 
 @given(
     policy=st.sampled_from(POLICIES),
     intent=st.sampled_from(INTENTS),
-    steps=st.lists(st.tuples(STEPS, ABOUT), max_size=25),
+    steps=st.lists(st.tuples(STEPS, ABOUT), min_size=6, max_size=25),
 )
 @settings(max_examples=300)
 def test_what_has_ended_has_ended(policy: str, intent: str, steps: list[tuple[str, dict[str, Any]]]):

@@ -45,7 +45,7 @@ def test_what_was_decided_in_one_clone_is_decided_in_the_other(pair: list[Clone]
 
 
 def test_the_same_message_taken_in_twice_is_one_event(pair: list[Clone]):
-    here, there = both_asked(pair)
+    both_asked(pair)
     again = line("s:2", "Anybody?")
 
     for each in pair:
@@ -79,7 +79,7 @@ def test_of_two_claims_that_know_nothing_of_each_other_one_counts_everywhere(pai
 
 
 def test_an_answer_that_was_sent_in_two_clones_under_one_key_is_one_answer(pair: list[Clone]):
-    here, there = both_asked(pair)
+    here, _ = both_asked(pair)
     here.ask("chat.ingest", lines=[line("s:3", "<@U1> well?", target={"mentions": ["U1"]})])
     settle(pair)
     answer = {"text": "It is.", "in_reply_to": "s:3", "visibility": "channel", "directedness": "to_other"}
