@@ -8,12 +8,27 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.attention import minimal
 from tests.forks import quick
 from tests.support import Scratch
 
 # How fast examples come depends on how busy the machine is, and no test is about that.
 settings.register_profile("calm", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("calm")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--profile minimal`: what the first useful implementation of C2A has to pass (`tests/attention/minimal.py`)."""
+    parser.addoption("--profile", choices=["minimal"], help="only the tests of C2A that this profile names")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With a profile, only what it names."""
+    if not config.getoption("--profile"):
+        return
+    wanted = [item for item in items if minimal.number(item.name) in minimal.NUMBERS]
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(wanted)])
+    items[:] = wanted
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bb.attention import claiming, claims, deliveries, reactions, tuning
-from bb.attention.cases import case, must_be_here
+from bb.attention.cases import case, may_see, must_be_here
 from bb.attention.deliveries import delivery
 from bb.attention.escalating import escalate
 from bb.attention.facts import Claiming, Deleted, Moved, Posting
@@ -12,6 +12,7 @@ from bb.attention.posting import PENDING
 from bb.attention.receiving import reacted, withdrawn
 from bb.attention.redacting import redacted
 from bb.attention.refusals import InvalidSignal, MissingMember, NotDeferrable, PermissionDenied, Superseded
+from bb.attention.rendering import clean
 from bb.attention.sending import settled
 from bb.attention.standing import due_at
 from bb.attention.words import (
@@ -214,7 +215,8 @@ def resolve(
     """Call an event settled; or a thread, with everything in it that was still open for the agent."""
     must_be_here(book, agent)
     if thread:
-        meant = [each.event for each in book.open_for(agent) if each.window == thread]
+        there = [book.message(each.event) for each in book.open_for(agent) if each.window == thread]
+        meant = [known.event for known in there if known and may_see(book, agent, known)]
     else:
         meant = [case(book, event, agent, now).event]
     facts: list[AttentionFact] = []
@@ -241,5 +243,5 @@ def resolve(
 
 
 def _line(text: str) -> str:
-    """What an agent adds, on one line and without secrets."""
-    return redacted(" ".join(text.split()))[:LONGEST_NOTE]
+    """What an agent adds, on one line, without secrets and without what is obeyed instead of shown."""
+    return redacted(" ".join(clean(line) for line in text.split()))[:LONGEST_NOTE]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from bb.attention import asides, claims, deliveries
 from bb.attention.cases import find, may_see
-from bb.attention.facts import Deleted, Posting
+from bb.attention.facts import Deleted, Posting, Progressed
 from bb.attention.messages import EVERY
 from bb.attention.messages import NAME as MESSAGES
 from bb.attention.messages import kept as message_kept
 from bb.attention.posting import FAILED, PENDING
 from bb.attention.receiving import withdrawn
+from bb.attention.redacting import redacted
 from bb.attention.refusals import NoSuchEvent, PermissionDenied
 from bb.attention.words import MUST, signal_in
 from bb.kernel import clock
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     Answer = tuple[list[AttentionFact], dict[str, Any]]
 
 MOST_COUNTED = 10_000
+LONGEST_REMARK = 240
 
 
 class ProgressWentBack(Usage):
@@ -117,6 +119,17 @@ def _count(counts: dict[str, int], found: deliveries.Delivery) -> None:
         counts["overSilence"] = counts.get("overSilence", 0) + 1
 
 
+def progressed(
+    book: Book, agent: str, token: str, progress: float, total: float | None = None, message: str = ""
+) -> Answer:
+    """How far something has come, in a few words without secrets."""
+    about: dict[str, Any] = {"progress": progress, "total": total}
+    may_progress(book, agent, token, about)
+    about["message"] = redacted(" ".join(message.split()))[:LONGEST_REMARK]
+    about = {name: value for name, value in about.items() if value not in (None, "")}
+    return [Progressed(agent, token, about)], {"token": token, **about}
+
+
 def may_progress(book: Book, agent: str, token: str, about: dict[str, Any]) -> None:
     """Refuse what goes back."""
     state = book.states.state(asides.NAME, f"{asides.PROGRESS}{agent} {token}")
@@ -131,7 +144,7 @@ def cancel(book: Book, agent: str, event: str, reason: str, now: int) -> Answer:
     """Take back a message of one's own."""
     known = find(book, event)
     if not may_see(book, agent, known):
-        raise NoSuchEvent(event_id=event[:80])
+        raise NoSuchEvent(f"there is no event {event[:80]!r}", event_id=event[:80])
     if known.agent != agent:
         raise PermissionDenied("only who sent a message can call it back", event_id=known.event)
     if known.is_deleted:

@@ -18,10 +18,12 @@ from bb.attention.words import (
     MAY,
     MUST,
     MUST_NOT,
+    NORMAL,
     NOTIFY,
     OFFERED,
     ROLE_MENTION,
     TO_ME,
+    URGENT,
 )
 from bb.kernel.digest import digest
 from bb.kernel.record import Record
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from bb.attention.conversations import Conversation
+    from bb.attention.directedness import Aimed
     from bb.attention.directory import Directory
     from bb.attention.message import Message
     from bb.attention.threads import Thread
@@ -47,8 +50,10 @@ class Scene(Record):
     conversation: Conversation
     thread: Thread
     asked: str  # whose message this one answers: what it says it answers, else the thread's first
+    going_on: Aimed  # whom its author has just asked, where it goes on with that
     is_live: Callable[[str], bool]  # whether an agent can be expected to answer
     is_flooding: Callable[[], bool] | None = None  # whether the author has said too much lately
+    is_always_urgent: Callable[[], bool] | None = None  # or has said of too much that it is urgent
 
 
 class Decided(Record):
@@ -60,7 +65,7 @@ class Decided(Record):
 
 def decide(message: Message, scene: Scene) -> Decided:
     """What the host decides about MESSAGE, for everybody at once."""
-    found = aim(message, scene.directory, scene.thread, scene.asked)
+    found = aim(message, scene.directory, scene.thread, scene.asked, scene.going_on)
     each = {
         agent: _ruled(message, matrix.weigh(message, *aimed, scene.tuning), scene.tuning)
         for agent, aimed in found.at.items()
@@ -104,6 +109,8 @@ def _calmed(decision: Decision, message: Message, scene: Scene) -> Decision:
         mode = NOTIFY if decision.mode in (IMMEDIATE, BUFFERED) else decision.mode
         policy = MAY if decision.policy == MUST else decision.policy
         return decision.but(policy=policy, mode=mode, reason=LOOP_GUARD, deadline=scene.tuning.time_for(policy))
+    if message.priority == URGENT and scene.is_always_urgent and scene.is_always_urgent():
+        decision = decision.but(priority=NORMAL, mode=BUFFERED if decision.mode == IMMEDIATE else decision.mode)
     if decision.mode in OFFERED and scene.is_flooding and scene.is_flooding():
         return decision.but(mode=MAILBOX, reason=RATE_LIMITED)
     return decision

@@ -331,6 +331,8 @@ def _end(found: dict[str, Any], what: str, about: Mapping[str, Any]) -> None:
         to = ACKNOWLEDGED
     elif what == RESOLVED:
         to = OUTCOMES.get(str(about.get("outcome")), RESPONDED)
+    if found["disposition"] == ACKNOWLEDGED and to != RESPONDED:  # that is an end, and only an answer goes beyond it
+        return
     found.update(_beside(found, what, to, about))
     found.update(disposition=to, cause=what)
 

@@ -65,8 +65,9 @@ class Called(Record):
     somebody: bool = False  # whether anybody is called at all, bound here or not
 
 
-def aim(message: Message, directory: Directory, thread: Thread, asked: str = "") -> Aim:
-    """At whom MESSAGE is aimed, given the THREAD as it was before, and whose message in it this one answers: ASKED."""
+def aim(message: Message, directory: Directory, thread: Thread, asked: str = "", going_on: Aimed | None = None) -> Aim:
+    """At whom MESSAGE is aimed, given the THREAD as it was before, whose message in it this one answers: ASKED, and at
+    whom that was aimed which it is GOING ON with."""
     called = call(message, directory)
     author = directory.agent(message.author, message.platform)
     if nobody := _for_nobody(message):  # but in private it is there for whoever it was said to
@@ -76,6 +77,7 @@ def aim(message: Message, directory: Directory, thread: Thread, asked: str = "")
         **_by_work(message, directory),
         **_by_thread(message, thread, asked),
         **dict.fromkeys(called.groups, (TO_MY_ROLE, ROLE_MENTION)),
+        **(going_on or {}),
         **dict.fromkeys(called.agents, (TO_ME, DIRECT_MENTION)),
         **_by_question(message, asked),
         **_by_privacy(message, directory, called),

@@ -253,7 +253,7 @@ def _message(members: Members, common: Mapping[str, Any], where: Members, source
         thread=common["thread"],
         stream=where.id("streamId"),
         author_kind=common["author_kind"],
-        author_name=said_by.text("displayName", 1000)[:LONGEST_NAME],
+        author_name=redacted(said_by.text("displayName", 1000))[:LONGEST_NAME],
         mentions=tuple(dict.fromkeys(named)),
         recipient=target.id("recipient"),
         parts=() if len(parts) == 1 and parts[0].keys() <= {"type", "text"} else tuple(parts),

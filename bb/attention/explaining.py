@@ -7,6 +7,7 @@ from bb.attention.cases import case, of_bystander
 from bb.attention.deciding import Scene, decide
 from bb.attention.directedness import aim, call
 from bb.attention.looking import row
+from bb.attention.pieces import going_on
 from bb.attention.receiving import asked
 from bb.kernel import clock
 
@@ -45,10 +46,11 @@ def explain(book: Book, agent: str, event: str, now: int) -> dict[str, Any]:
         conversation=book.conversation(said.conversation),
         thread=thread,
         asked=asked(book, said, thread),
+        going_on=going_on(book, said),
         is_live=lambda name: name in book.agents and book.agents[name].is_live,
     )
     called = call(said, book.directory)
-    aimed = aim(said, book.directory, thread, before.asked)
+    aimed = aim(said, book.directory, thread, before.asked, before.going_on)
     is_decided = not said.reason
     decided = decide(said, before) if is_decided else None
     again = (decided.each.get(agent) or of_bystander(book, found.known, agent).decision) if decided else None

@@ -48,6 +48,7 @@ class Message(Record):
     version: int = 1
     reason: str = ""  # why there is such an event, where that is not its content
     linked: str = ""  # the event that it is about
+    piece_of: str = ""  # the event that it goes on with, where its author named somebody
 
     @property
     def window(self) -> str:
@@ -87,6 +88,7 @@ MEMBERS = {
     "version": "version",
     "reason": "reason",
     "linked": "linked",
+    "piece_of": "piece_of",
     "parts": "parts",
 }
 ONE_OF = {"kind": CONVERSATIONS, "author_kind": AUTHORS, "intent": INTENTS, "priority": PRIORITIES}

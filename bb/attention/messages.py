@@ -9,7 +9,7 @@ from bb.attention import decision as decisions
 from bb.attention import letters, posting
 from bb.attention.decision import Decision
 from bb.attention.facts import Deleted, Edited, Posted, Posting
-from bb.attention.words import CHANNEL, DIGEST, HUMAN, PLAIN
+from bb.attention.words import CHANNEL, DIGEST, HUMAN, PLAIN, URGENT
 from bb.coordination.facts import Incurred
 from bb.kernel import clock
 from bb.kernel.order import earliest, latest, sortable
@@ -32,9 +32,9 @@ EVERY, OUTBOX, SUMMED = "every", "outbox", "digest"
 # of what stands in `c2a`, what an entry keeps
 KEPT: tuple[str, ...] = (
     *("conversation", "thread", "author", "author_name", "author_kind", "agent", "kind", "platform", "workspace"),
-    *("stream", "intent", "in_reply_to", "linked", "reason", "key", "state", "sequence", "at", "else"),
+    *("stream", "intent", "in_reply_to", "linked", "reason", "key", "state", "sequence", "at", "else", "priority"),
 )
-TEXTS = frozenset(KEPT) - {"sequence", "at", "else"}
+TEXTS = frozenset(KEPT) - {"sequence", "at", "else", "priority"}
 
 
 class Kept(Record):
@@ -137,10 +137,11 @@ def terms(name: str, state: State) -> list[tuple[str, str]]:  # noqa: ARG001
     place, among = sortable(at), place_of(at, said)
     found = [(EVERY, place), (f"in {said.get('conversation', '')}", among)]
     if thread := said.get("thread"):
-        found.append((f"in {said['conversation']} {thread}", among))
+        found.append((f"in {said.get('conversation', '')} {thread}", among))
     if said["for"]:
-        found.append((by(said.get("author", ""), said["ts"]), place))
-    if said.get("else", [0, 0, 0])[2] == DIGEST:
+        lately = by(said.get("author", ""), said["ts"])
+        found += [(lately, place), *([(urgent(lately), place)] if said.get("priority") == URGENT else [])]
+    if said.get("else", ())[2:3] == [DIGEST]:
         found.append((SUMMED, place))
     if posting.is_due(state_of(state)):
         found.append((OUTBOX, place))
@@ -164,6 +165,11 @@ def posted_as(name: str) -> str:
 def by(author: str, ts: str) -> str:
     """Where what obliges others is found that an author said within one minute: who says too much is told by that."""
     return f"by {author} {ts[:16]}"
+
+
+def urgent(lately: str) -> str:
+    """Where those of them are found that were said to be urgent."""
+    return f"urgent {lately}"
 
 
 def place_of(at: Place, said: Mapping[str, Any]) -> str:

@@ -14,6 +14,7 @@ from bb.attention.decision import Decision
 from bb.attention.envelopes import DELETE, EDIT, REACTION, TYPING
 from bb.attention.facts import Arranged, Claiming, Deleted, Edited, Moved, Posted, Posting, Typing
 from bb.attention.messages import NAME as MESSAGES
+from bb.attention.pieces import going_on, piece_of
 from bb.attention.posting import SENT
 from bb.attention.words import (
     AGENT,
@@ -25,7 +26,6 @@ from bb.attention.words import (
     NOTIFY,
     RESPONDED,
     SILENT,
-    URGENT,
 )
 from bb.kernel import clock
 
@@ -106,6 +106,8 @@ def post(book: Book, said: Message, by: str, now: int, *, is_private: bool = Fal
     on, what is arranged does."""
     arranged = _arranged(book, said, is_private)
     said = _at_home(book, said)
+    if piece := piece_of(book, said):
+        said = said.but(piece_of=piece)
     known = scene(book, said, now)
     if arranged and is_private:
         known = known.but(conversation=known.conversation.but(is_private=True))
@@ -118,11 +120,14 @@ def scene(book: Book, said: Message, now: int) -> Scene:
     """What is known when a message comes in."""
     tuned = book.tuning
 
-    def is_flooding() -> bool:
-        if said.author_kind == AGENT:
-            return False
-        allowed = URGENT_PER_MINUTE if said.priority == URGENT else tuned.author_per_minute
-        return book.states.count(MESSAGES, messages.by(said.author, clock.text(now))) >= allowed
+    lately = messages.by(said.author, clock.text(now))
+
+    def is_flooding() -> bool:  # what our own agents may say is limited where they say it
+        is_ours = said.platform == message.HERE and said.author in book.agents
+        return not is_ours and book.states.count(MESSAGES, lately) >= tuned.author_per_minute
+
+    def is_always_urgent() -> bool:
+        return book.states.count(MESSAGES, messages.urgent(lately)) >= URGENT_PER_MINUTE
 
     thread = book.thread(said.window)
     return Scene(
@@ -131,8 +136,10 @@ def scene(book: Book, said: Message, now: int) -> Scene:
         book.conversation(said.conversation),
         thread,
         asked(book, said, thread),
+        going_on(book, said),
         lambda agent: agent in book.agents and book.agents[agent].is_live,
         is_flooding,
+        is_always_urgent,
     )
 
 

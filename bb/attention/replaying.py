@@ -24,7 +24,7 @@ from bb.attention import (
     turns,
 )
 from bb.attention.book import Someone
-from bb.attention.facts import Moved, Progressed, Refusal
+from bb.attention.facts import Moved, Refusal
 from bb.attention.message import in_order
 from bb.attention.offering import Session, offered, offers
 from bb.attention.refusals import NUMBERS
@@ -284,15 +284,12 @@ def _digest(replay: Replay, given: Any) -> dict[str, Any]:
 
 
 def _progress(replay: Replay, given: Any) -> dict[str, Any]:
-    about, agent = dict(_object(given)), _agent(given)
-    token = str(about.pop("token", ""))
-    about.pop("agent", None)
-
-    def decide() -> Any:
-        auditing.may_progress(replay.here.book, agent, token, about)
-        return [Progressed(agent, token, about)], {"token": token, **about}
-
-    return replay.do(decide, agent)
+    about, agent = _object(given), _agent(given)
+    token, message = (str(about.get(name, "")) for name in ("token", "message"))
+    progress, total = about.get("progress"), about.get("total")
+    if not isinstance(progress, int | float) or not isinstance(total, int | float | None):
+        raise InvalidStep("progress and total are numbers", path="$.progress")
+    return replay.do(lambda: auditing.progressed(replay.here.book, agent, token, progress, total, message), agent)
 
 
 def _cancel(replay: Replay, given: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bb.attention.facts import Posted
 from bb.attention.words import AGENT
-from bb.kernel.order import earliest
+from bb.kernel.order import earliest, latest
 from bb.kernel.order import event as event_at
 from bb.kernel.record import Record
 
@@ -31,6 +31,7 @@ class Thread(Record):
     root: str = ""  # the line of that message
     participants: tuple[str, ...] = ()  # agents that have written in it
     run: int = 0  # how many messages agents have written since a person last did
+    last: tuple[str, str, int] = ("", "", 0)  # its last message, who wrote it, and when
 
 
 NONE = Thread()
@@ -52,6 +53,8 @@ def step(state: State | None, fact: Posted, at: Place, ts: str) -> State:  # noq
     after = dict(state or {"first": {}, "run": []})
     who = fact.c2a.get("agent") or ""  # the agent that wrote it, where one did
     earliest(after, "opened", at, who)
+    event = fact.c2a.get("event") or event_at(at)
+    latest(after, "last", at, [event, fact.c2a.get("author", ""), fact.c2a.get("at", 0)])
     if fact.c2a.get("author_kind") == AGENT:
         # Only those count that come after the last word of a person.
         if at not in after["run"] and ("person" not in after or after["person"][:3] < at):
@@ -68,7 +71,10 @@ def thread(state: State | None) -> Thread:
     """The thread that STATE describes."""
     if not state:
         return NONE
-    return Thread(state["opened"][3], event_at(state["opened"]), tuple(sorted(state["first"])), len(state["run"]))
+    event, author, ms = state["last"][3] if "last" in state else NONE.last
+    participants = tuple(sorted(state["first"]))
+    root = event_at(state["opened"])
+    return Thread(state["opened"][3], root, participants, len(state["run"]), (event, author, ms))
 
 
 def before(state: State | None, at: Place) -> Thread:

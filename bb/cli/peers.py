@@ -29,9 +29,10 @@ AT_ONCE = getattr(select, "PIPE_BUF", 512)  # a pipe that can be written to take
 
 
 class Line:
-    """Something that can be read from and written to. `writes` is what tells when."""
+    """Something that can be read from and written to. `writes` is what tells when; where nothing does, one writes."""
 
     writes: int
+    tells = True
 
     def fileno(self) -> int:
         raise NotImplementedError
@@ -52,7 +53,7 @@ class Pipes(Line):
     """Stdin and stdout, or files in their place."""
 
     def __init__(self, reads: int, writes: int) -> None:
-        self._reads = _selectable(reads) if os.name == "nt" else reads
+        self._reads = reads
         self.writes = writes
 
     def fileno(self) -> int:
@@ -68,17 +69,32 @@ class Pipes(Line):
         os.close(self.writes)
 
 
-def _selectable(fd: int) -> int:
-    """What comes from FD, at the end of a socket: Windows can wait for nothing else."""
-    here, there = socket.socketpair()
+class PipesOfWindows(Pipes):
+    """The same where one can wait for nothing but sockets: a thread puts one before stdin, and stdout is waited for."""
 
-    def copy() -> None:
-        while octets := os.read(fd, BLOCK):
-            there.sendall(octets)
-        there.close()
+    tells = False
 
-    threading.Thread(target=copy, daemon=True).start()
-    return here.detach()
+    def __init__(self, reads: int, writes: int) -> None:
+        super().__init__(reads, writes)
+        self._socket, there = socket.socketpair()
+
+        def copy() -> None:
+            while octets := os.read(reads, BLOCK):
+                there.sendall(octets)
+            there.close()
+
+        threading.Thread(target=copy, daemon=True).start()
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def read(self) -> bytes | None:
+        return self._socket.recv(BLOCK)
+
+
+def pipes(reads: int, writes: int) -> Pipes:
+    """Stdin and stdout, as this system lets one wait for them."""
+    return (PipesOfWindows if os.name == "nt" else Pipes)(reads, writes)
 
 
 class Socket(Line):
@@ -175,6 +191,8 @@ class Peer:
 
     def flush(self) -> None:
         """Write what it takes."""
+        if not self.unsent:
+            return
         try:
             written = self.line.write(memoryview(self.unsent))
         except OSError:

@@ -15,7 +15,7 @@ import sys
 import time
 
 from bb.cli import bug, say
-from bb.cli.peers import MOST_UNSENT, Line, Peer, Pipes, Socket
+from bb.cli.peers import MOST_UNSENT, Line, Peer, Socket, pipes
 from bb.kernel.errors import BbError
 from bb.kernel.show import harmless
 from bb.ops import desk, serving
@@ -40,7 +40,7 @@ def on_stdio(agent: str | None) -> int:
     server = Server(at, agent or at.env.get("BB_AGENT") or None)
     out = os.dup(1)
     os.dup2(2, 1)  # what anything else prints is no message
-    server.join(Pipes(0, out))
+    server.join(pipes(0, out))
     return server.run()
 
 
@@ -95,12 +95,12 @@ class Server:
         reading: list[Line | socket.socket] = [peer.line for peer in self._peers if not peer.is_ending]
         if self._listener:
             reading.append(self._listener.socket)
-        writing = [peer.line.writes for peer in self._peers if peer.unsent]
+        writing = [peer.line.writes for peer in self._peers if peer.unsent and peer.line.tells]
         ready, free, _ = select.select(reading, writing, [], self._patience())
         for peer in list(self._peers):
-            if peer.line.writes in free:
+            if peer.line.writes in free or not peer.line.tells:
                 peer.flush()
-            if peer.line in ready:
+            if peer.is_open and peer.line in ready:
                 self._hear(peer)
         if self._listener and self._listener.socket in ready:
             self._accept(self._listener)
@@ -111,6 +111,8 @@ class Server:
         """How long to wait for somebody to say something."""
         dues = [self._tick_at, *(peer.seat.due for peer in self._peers)]
         moments = [each for each in dues if each is not None]
+        if any(peer.unsent and not peer.line.tells for peer in self._peers):
+            return 0
         if self._desk.env.get("BB_NOW") or not moments:
             return GLANCE
         return min(GLANCE, max(min(moments) - self._desk.now(), 1) / 1000)
@@ -164,10 +166,10 @@ class Server:
     def _say_the_rest(self) -> None:
         deadline = time.monotonic() + LAST_WORDS
         while (waiting := [peer for peer in self._peers if peer.unsent]) and time.monotonic() < deadline:
-            writing = [peer.line.writes for peer in waiting]
-            _, free, _ = select.select([], writing, [], deadline - time.monotonic())
+            writing = [peer.line.writes for peer in waiting if peer.line.tells]
+            free = select.select([], writing, [], deadline - time.monotonic())[1] if writing else []
             for peer in waiting:
-                if peer.line.writes in free:
+                if peer.line.writes in free or not peer.line.tells:
                     peer.flush()
             self._tidy()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -111,6 +112,63 @@ def test_c2a_046_what_one_person_says_in_pieces_is_one_turn(host: Host):
     assert [row["eventId"] for row in rows.values() if row["open"]] == ["4"]
     host.send(AMBER, "So I did.", "k", inReplyTo="4", visibility="dm")
     assert host.do(pending=AMBER)["events"] == []
+
+
+def test_c2a_046_who_is_named_once_is_told_what_follows(host: Host):
+    host.people()
+    pieces = ["U1 please", "check whether", "the deploy is blocked"]
+    for n, text in enumerate(pieces, 1):
+        host.says(str(n), text, mentions=["U1"] if n == 1 else [])
+        host.wait("2s")
+    host.wait("2s")
+    (block,) = host.inject()["blocks"]
+    host.wait("1s")
+    host.says("4", "anyone for lunch?")
+
+    assert (block["eventId"], [part["text"] for part in block["content"]]) == ("3", pieces)
+    assert host.triple("3") == "to_me/must_respond/buffered"
+    found = host.explain("3")
+    assert (found["directedness"], found["reason"]) == ("to_me", "direct_mention"), "and it can be explained"
+    assert host.triple("3", BLUE) == host.triple("4") == "ambient/must_not_respond/tool_mailbox"
+
+
+@pytest.mark.parametrize(
+    "otherwise",
+    [
+        {"author": "W2"},
+        {"conversation": "C2"},
+        {"thread": "T"},
+        {"mentions": ["U2"]},
+        {"author_kind": "tool"},
+        {"timing": {"createdAt": "2026-06-02T18:00:00Z"}},
+        {"content": [{"type": "text", "text": "look"}, {"type": "image", "url": "https://img.example/1"}]},
+    ],
+)
+def test_c2a_046_nothing_else_that_is_said_there_is(memory: InMemory, otherwise: dict[str, Any]):
+    memory.people()
+    memory.says("1", "U1 please", mentions=["U1"])
+    memory.do(ingest=message("2", "it rains", **otherwise))
+
+    assert memory.explain("2")["now"]["policy"] == "must_not_respond"
+
+
+@pytest.mark.parametrize("span", ["3s", "1h"])
+def test_c2a_046_nor_what_comes_later(memory: InMemory, span: str):
+    memory.people()
+    memory.says("1", "U1 please", mentions=["U1"])
+    memory.wait(span)
+    memory.says("2", "it rains")
+
+    assert memory.triple("2") == "ambient/must_not_respond/tool_mailbox"
+
+
+def test_c2a_046_nor_what_comes_when_it_was_shown_already(memory: InMemory):
+    memory.people()
+    memory.says("1", "U1 stop!", mentions=["U1"], priority="urgent")
+    memory.inject()
+    memory.says("2", "it rains")
+
+    assert memory.triple("2") == "ambient/must_not_respond/tool_mailbox"
 
 
 def test_c2a_046_what_others_say_or_elsewhere_is_another_turn(host: Host):
@@ -222,6 +280,17 @@ def test_c2a_049_nobody_is_waited_for_longer_than_half_a_minute(host: Host):
     assert len(turns) >= 2
     assert [event for turn in turns for event in turn] == [str(n) for n in range(31)], "each once, and in order"
     assert max(map(len, turns)) <= 15
+
+
+def test_c2a_049_nor_when_nobody_looks_meanwhile(host: Host):
+    host.people()
+    for n in range(16):
+        host.dm(str(n), f"piece {n}")
+        host.wait("4s")
+    turns = [[*block["mergedFrom"], block["eventId"]] for block in host.inject()["blocks"]]
+
+    assert [len(turn) for turn in turns] == [8, 8], "what was said within half a minute"
+    assert [event for turn in turns for event in turn] == [str(n) for n in range(16)]
 
 
 # -- 50: edits

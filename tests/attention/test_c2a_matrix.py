@@ -173,7 +173,7 @@ def test_c2a_036_what_was_posted_elsewhere_is_known_by_its_name_there(host: Host
     sent = host.send(AMBER, "The deploy is through.", "k", target={"conversation": "C1"}, directedness="ambient")
     host.do(outbox={"id": sent["messageId"], "platform_id": "slack:T1:C1:17.1"})
     host.says("1", "all of it?", thread="17.1", reply_to="slack:T1:C1:17.1")
-    host.says("2", "so be it.", thread="17.1", reply_to="slack:T1:C1:17.1")
+    host.says("2", "so be it.", thread="17.1", reply_to="slack:T1:C1:17.1", author="W2")
 
     assert host.triple("1") == OWED
     assert host.triple("2") == "to_my_role/may_respond/notify", "who began a thread takes part in it"

@@ -297,7 +297,10 @@ def told(*members: str) -> st.SearchStrategy[dict[str, Any]]:
 
 
 ANY_C2A = st.builds(
-    lambda sound, odd: sound | odd, C2A, told(*messages.KEPT, "for", "event", "parts", "mentions", "body", "signal")
+    lambda sound, odd, gone: {name: value for name, value in (sound | odd).items() if name not in gone},
+    C2A,
+    told(*messages.KEPT, "for", "event", "parts", "mentions", "body", "signal"),
+    st.sets(st.sampled_from([*messages.KEPT, "for", "event"]), max_size=3),
 )
 ANY_ABOUT = st.builds(
     lambda sound, odd: sound | odd,
