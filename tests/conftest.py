@@ -26,9 +26,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """With a profile, only what it names."""
     if not config.getoption("--profile"):
         return
-    wanted = [item for item in items if minimal.number(item.name) in minimal.NUMBERS]
-    config.hook.pytest_deselected(items=[item for item in items if item not in set(wanted)])
-    items[:] = wanted
+    is_wanted = [not minimal.NUMBERS.isdisjoint(minimal.numbers(item.name)) for item in items]
+    others = [item for item, wanted in zip(items, is_wanted, strict=True) if not wanted]
+    config.hook.pytest_deselected(items=others)
+    items[:] = [item for item, wanted in zip(items, is_wanted, strict=True) if wanted]
 
 
 def pytest_xdist_auto_num_workers() -> int:

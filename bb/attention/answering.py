@@ -73,7 +73,8 @@ def react(
     step = Moved(agent, found.event, agent, deliveries.REACTED, about | ({"remove": True} if remove else {}))
     after = _after(book, found, step, now)
     takes_on = SIGNALS[counts_as].disposition == CLAIMED and not remove and before.decision.policy != MUST_NOT
-    if not remove and _says_nothing_new(before, after, until) and not (takes_on and standing.holder != agent):
+    is_known = _has_reacted(book, found, signal) if found.is_bystander else _says_nothing_new(before, after, until)
+    if not remove and is_known and not (takes_on and standing.holder != agent):
         return [], _reacted(found, signal, before.disposition, book.tuning)
     facts: list[AttentionFact] = []
     if takes_on:
@@ -96,6 +97,13 @@ def _says_nothing_new(before: deliveries.Delivery, after: deliveries.Delivery, u
     """Whether a reaction is there already, and everything is as it would make it."""
     is_there = (before.signal, before.eta, before.disposition) == (after.signal, after.eta, after.disposition)
     return is_there and until in (None, before.until)
+
+
+def _has_reacted(book: Book, found: Case, signal: str) -> bool:
+    """Whether the last reaction of somebody whom the event was not for was the same."""
+    state = book.states.state(deliveries.NAME, deliveries.name(found.event, found.agent)) or {"log": []}
+    said = [about for *_, what, about in state["log"] if what == deliveries.REACTED]
+    return bool(said) and said[-1].get("signal") == signal and not said[-1].get("remove")
 
 
 def counted(signal: str, tuned: Tuning) -> str:

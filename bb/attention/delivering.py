@@ -1,15 +1,14 @@
-"""What is handed over to a harness: the envelope of `chat/deliver`; and what a host hands over to us in one."""
+"""What is handed over to a harness: the envelope of `chat/deliver` (C2A §Event Envelope)."""
 
 from __future__ import annotations
 
-from bb.attention import envelopes, knocks, message, rendering, turns
+from bb.attention import knocks, rendering, turns
 from bb.attention.cases import case, said_in
 from bb.attention.decision import Decision
-from bb.attention.facts import Arranged, Digested, Edited, Posted
+from bb.attention.facts import Digested
 from bb.attention.message import HERE
 from bb.attention.offering import CONTENT, KNOCK, Offer, Waiting
-from bb.attention.receiving import NOBODY
-from bb.attention.words import AMBIENT, BUFFERED, DIGEST, DM, HUMAN, MUST, NORMAL, NOTIFY, SIGNALS, SYSTEM, TO_ME
+from bb.attention.words import AMBIENT, BUFFERED, DIGEST, DM, NORMAL, NOTIFY, SIGNALS, SYSTEM, TO_ME
 from bb.kernel import clock, jsontext
 from bb.kernel.digest import digest
 from bb.kernel.record import Record
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from bb.attention.facts import AttentionFact
     from bb.attention.message import Message
     from bb.attention.messages import Kept
-
-    Answer = tuple[list[AttentionFact], dict[str, Any]]
 
 MOST = 900_000  # bytes of an envelope: it must fit into a line, with what is written around it
 TOO_LONG = "This message is too long to be handed over. Read it with chat.read_thread."
@@ -251,52 +248,3 @@ def shown(book: Book, agent: str, known: Kept, now: int) -> dict[str, Any]:
         attempt=max(stands.delivery.attempt, 1),
     )
     return {**_head(book, agent, found.message, given), "content": _content(found.message)}
-
-
-# -- what a host hands over to us
-
-
-def received(book: Book, agent: str, given: Any, by: str, now: int) -> Answer:
-    """Store what a host has delivered for AGENT, as that host has decided about it."""
-    found = envelopes.delivered(given, now)
-    members = envelopes.Members(given)
-    version = members.number("contentVersion")
-    version = (0 if found.knock is not None else 1) if version is None else version
-    directedness, policy, mode, reason, priority, deadline = found.decision
-    decision = Decision(directedness, policy, mode, reason[:60], priority, deadline)
-    said = found.message
-    known = book.message(said.event)
-    kept = {"version": version, "key": found.key, "attempt": found.attempt}
-    injection = {name: members.object("injection").id(name) for name in ("context", "role")}
-    more = {"delivered": kept, "injection": _only(injection)}
-    if known is None:
-        c2a = message.written(said) | _author(book, said) | _decided({agent: decision}) | more
-        posted = Posted(by, c2a, said.text, (agent,) if policy == MUST else NOBODY)
-        return [*_arranged(book, said), posted], {"status": "accepted"}
-    is_for_us = book.delivery(said.event, agent) is not None
-    has = book.data(known.line).get("c2a", {}).get("delivered") or {}
-    is_newer = version > has.get("version", known.version)
-    if known.is_deleted or (is_for_us and not is_newer):
-        return [], {"status": "duplicate"}
-    others = [(each, book.delivery(said.event, each)) for each in known.meant if is_newer]
-    each = {name: delivery.decision for name, delivery in others if delivery} | {agent: decision}
-    c2a = message.written(said) | _author(book, said) | _decided(each) | more
-    return [Edited(by, said.event, known.version + is_newer, c2a, said.text)], {"status": "accepted"}
-
-
-def _arranged(book: Book, said: Message) -> list[AttentionFact]:
-    """Where the conversation lives, unless that is known."""
-    if book.conversation(said.conversation).platform or said.platform == HERE:
-        return []
-    about = {"platform": said.platform, "workspace": said.workspace, "kind": said.kind}
-    return [Arranged("system", said.conversation, _only(about))]
-
-
-def _author(book: Book, said: Message) -> dict[str, str]:
-    found = book.directory.agent(said.author, said.platform) if said.author_kind != HUMAN else None
-    return {"agent": found} if found else {}
-
-
-def _decided(each: Mapping[str, Decision]) -> dict[str, Any]:
-    others = Decision(reason="delivered").written()[:4]
-    return {"for": {agent: decision.written() for agent, decision in each.items()}, "else": others}

@@ -10,10 +10,10 @@ from __future__ import annotations
 import functools
 
 from bb.attention import (
+    accepting,
     arranging,
     auditing,
     deliveries,
-    delivering,
     digests,
     envelopes,
     explaining,
@@ -166,7 +166,7 @@ def _receive(replay: Replay, given: Any) -> dict[str, Any]:
     """What another host delivers to an agent here."""
     agent, about = _agent(given), _object(given)
     book, now = replay.here.book, replay.now
-    return replay.do(lambda: delivering.received(book, agent, about.get("envelope"), "svc:replay", now))
+    return replay.do(lambda: accepting.received(book, agent, about.get("envelope"), "svc:replay", now))
 
 
 def _as(kind: str) -> Callable[[Replay, Any], Any]:

@@ -210,6 +210,9 @@ class Server:
         except BbError as refusal:
             note(f"{refusal.code}: {refusal.message}")
             self._tick_at = None
+        except Exception as error:  # a bug of ours: what there is to hand over does not wait for it
+            _report(error)
+            self._tick_at = None
         self._ticked = time.monotonic()
         self._tick_took = self._ticked - began
 

@@ -41,7 +41,8 @@ def lines(desk: Desk, given: Any, how: dict[str, Any]) -> Iterator[Any]:
         for each in given if isinstance(given, list) else [given]:
             yield from _mapped(how["format"], headers, each)
         return
-    octets = sys.stdin.buffer.read(LARGEST + 1) if not desk.is_served else b""
+    stream = None if desk.is_served else getattr(sys.stdin, "buffer", None)
+    octets = stream.read(LARGEST + 1) if stream else b""
     if len(octets) > LARGEST:
         raise InvalidPayload(f"it is longer than {LARGEST:,} bytes")
     if how["secret_env"]:

@@ -7,7 +7,7 @@ import sys
 
 from bb.attention.replaying import START, InvalidStep, Replay
 from bb.kernel import jsontext
-from bb.kernel.errors import BbError, NotFound
+from bb.kernel.errors import BbError, NotFound, Usage
 from bb.kernel.show import harmless
 from bb.ops.catalogue import op
 from bb.ops.params import Json, Name
@@ -61,6 +61,8 @@ def replay(desk: Desk, script: Script | None = None, *, steps: Steps | None = No
 
 
 def _steps(desk: Desk, script: str | None, given: Any) -> Iterator[tuple[int, Any]]:
+    if given is not None and script is not None:
+        raise Usage("either a script or its steps", hint="leave out one of the two", path="$.script")
     if given is not None:
         yield from enumerate(given if isinstance(given, list) else [given], 1)
         return

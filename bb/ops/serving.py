@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import os
 
-import bb
 from bb.attention import (
+    accepting,
     answering,
-    capabilities,
     deliveries,
     delivering,
     envelopes,
@@ -18,20 +17,17 @@ from bb.attention import (
     planning,
     session,
     tools,
-    tuning,
 )
 from bb.attention.auditing import may_progress
-from bb.attention.cases import find, must_be_here
-from bb.attention.envelopes import LONGEST_ID, LONGEST_TEXT, Members, invalid
+from bb.attention.cases import find
+from bb.attention.envelopes import LONGEST_TEXT, Members, invalid
 from bb.attention.facts import Moved, Progressed
 from bb.attention.receiving import receive
 from bb.attention.redacting import redacted
-from bb.attention.refusals import CapabilityMissing, NoSuchEvent, PermissionDenied
-from bb.attention.rendering import STANDING_RULES
+from bb.attention.refusals import CapabilityMissing, NoSuchEvent
 from bb.attention.session import Harness, ResyncRequired, retry_at
 from bb.attention.ticking import tick
-from bb.attention.words import SIGNALS
-from bb.kernel import clock, ids, jsontext
+from bb.kernel import clock, jsontext
 from bb.kernel.errors import Busy, Usage
 from bb.ops import life, surfaces
 from bb.ops.attending import Attending
@@ -226,7 +222,7 @@ class Hosting:
 
     def received(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """It is a host itself, and delivers something for the agent."""
-        answer = self._at.act(lambda book, now: delivering.received(book, self.agent, params, BRIDGE, now), BRIDGE)
+        answer = self._at.act(lambda book, now: accepting.received(book, self.agent, params, BRIDGE, now), BRIDGE)
         self.harness.own.add(Members(params).id("eventId"))
         return answer
 
@@ -240,7 +236,7 @@ class Hosting:
     def resume(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Hand over once more all that it has not taken."""
         after, book = Members(params).id("after"), self._at.book()
-        if after and not _is_known(book, after):
+        if after and not is_known(book, after):
             raise ResyncRequired(f"there is no event {after[:80]!r}")
         events = [each.event for each in book.open_for(self.agent) if session.is_untaken(each)]
         self.harness.repeat(events)
@@ -251,67 +247,8 @@ class Hosting:
         return session.undelivered(self._at.book(), self.agent, self.desk.now())
 
 
-def begin(desk: Desk, params: Mapping[str, Any], agent: str | None) -> tuple[Hosting, dict[str, Any]]:
-    """Begin a session with a harness, which is that of AGENT where one is named; what it is told."""
-    given = Members(params)
-    given.text("protocolVersion", 100, is_needed=True)
-    given.object("clientInfo")
-    about = given.object("session")
-    who = _who(about, agent)
-    can = capabilities.negotiated(given.object("capabilities"))
-    at = Attending(desk, who)
-    must_be_here(at.book(), who)
-    life.alive(desk, who)
-    book = at.book()
-    glyphs = _glyphs(given, book)
-    last = given.object("resume").id("lastAckedEventId")
-    harness = Harness(who, can)
-    if can.takes_deliveries:
-        at.act(lambda then, now: (session.begun(then, harness, last, now), {}))
-    hosting = Hosting(desk, harness, glyphs)
-    tuned = book.tuning
-    return hosting, {
-        "protocolVersion": PROTOCOL,
-        "serverInfo": {"name": "bb", "version": bb.__version__},
-        "capabilities": can.shown(),
-        "sessionId": about.text("sessionId", LONGEST_ID) or f"session-{os.urandom(6).hex()}",
-        "agent": who,
-        "signals": glyphs,
-        "limits": {
-            "composeMs": tuned.compose_ms,
-            "mergeMs": tuned.merge_ms,
-            "claimTtlMs": tuned.claim_ms,
-            "maxBody": LONGEST_TEXT,
-        },
-        "instructions": STANDING_RULES,
-        "pendingCount": hosting.left(),
-        **({"resyncRequired": True} if last and not _is_known(book, last) else {}),
-    }
-
-
-def _who(about: Members, agent: str | None) -> str:
-    """The agent whose harness it is: bound here, once."""
-    named = about.id("agent").removeprefix("agent:")
-    if agent and named and named != agent:
-        raise PermissionDenied(f"this is the line of {agent}", hint=f"leave session.agent out, or name {agent}")
-    if not (agent or named):
-        raise invalid("missing", about.at("agent"))
-    return ids.actor_id(agent or named)
-
-
-def _glyphs(given: Members, book: Book) -> dict[str, str]:
-    """How the signals look in this session."""
-    wanted = given.object("reactionGlyphs")
-    for name in wanted.value:
-        if name not in SIGNALS:
-            raise invalid(f"one of {', '.join(SIGNALS)} is wanted", wanted.at(name))
-    shown = {name: wanted.text(name, tuning.GLYPH_LENGTH) or tuning.glyph_of(name, book.tuning) for name in SIGNALS}
-    if len(set(shown.values())) < len(shown):
-        raise invalid("two signals cannot look alike", wanted.pointer)
-    return shown
-
-
-def _is_known(book: Book, event: str) -> bool:
+def is_known(book: Book, event: str) -> bool:
+    """Whether there is such an event."""
     try:
         find(book, event)
     except NoSuchEvent:

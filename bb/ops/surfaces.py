@@ -205,7 +205,7 @@ def _given(lines: Any, desk: Desk) -> Iterator[Any]:
             raise NotALine("lines is a list of objects", path="$.lines")
         yield from lines
     elif not desk.is_served:
-        yield from (line for line in sys.stdin.buffer if line.strip())
+        yield from (line for line in getattr(sys.stdin, "buffer", ()) if line.strip())
 
 
 class _Taken:
@@ -242,7 +242,7 @@ class _Taken:
 
     def take_envelopes(self, raw: Iterable[Any]) -> None:
         """Take in what another host has delivered: what it has decided counts."""
-        from bb.attention import delivering  # noqa: PLC0415  (whoever has a host besides bb)
+        from bb.attention import accepting  # noqa: PLC0415  (whoever has a host besides bb)
 
         now = self._at.desk.now()
         given = list(self._read(raw, _parameters))
@@ -252,7 +252,7 @@ class _Taken:
             for number, each in given:
                 try:
                     agent = self._addressee(over, envelopes.delivered(each, now).message)
-                    facts, answer = delivering.received(over.book, agent, each, BRIDGE, now)
+                    facts, answer = accepting.received(over.book, agent, each, BRIDGE, now)
                 except BbError as refusal:
                     self._refuse(number, refusal)
                     continue

@@ -15,7 +15,7 @@ from bb.attention.tools import BY_ANY_NAME
 from bb.kernel import clock
 from bb.kernel.errors import BbError, Refused, Usage
 from bb.kernel.show import harmless
-from bb.ops import serving
+from bb.ops import greeting, serving
 from bb.wire import c2a, jsonrpc
 from bb.wire.jsonrpc import Answer, Invalid, Notification, Request
 
@@ -123,7 +123,7 @@ class Seat:
     def _begin(self, params: Params) -> Params:
         if self.hosting is not None:
             raise Twice
-        self.hosting, told = serving.begin(self._desk, params, self._named)
+        self.hosting, told = greeting.begin(self._desk, params, self._named)
         return told
 
     def _told(self, found: Notification) -> None:

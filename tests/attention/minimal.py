@@ -1,15 +1,15 @@
 """The first useful implementation of C2A, as its §Minimal Viable C2A lists it: `pytest --profile minimal`.
 
 Each of its nine items stands for some of the checklist, and a test of the checklist is named for its item:
-`test_c2a_098_…`. So with the profile exactly those tests are run that are named for one of these numbers, wherever they
-stand, and those of the nine themselves.
+`test_c2a_098_…`, or for several: `test_c2a_017_018_…`, `test_c2a_014_to_020_…`. So with the profile exactly those tests
+are run that are named for one of these numbers, wherever they stand, and those of the nine themselves.
 """
 
 from __future__ import annotations
 
 import re
 
-NUMBERED = re.compile(r"^test_c2a_(\d{3})_")
+NUMBERED = re.compile(r"^test_c2a_(\d{3}(?:_(?:to_)?\d{3})*)_")
 
 
 def _span(first: int, last: int) -> range:
@@ -30,7 +30,9 @@ MINIMAL: dict[int, tuple[int, ...]] = {
 NUMBERS = frozenset(MINIMAL) | {number for numbers in MINIMAL.values() for number in numbers}
 
 
-def number(test: str) -> int | None:
-    """The item of the checklist that a test is named for."""
+def numbers(test: str) -> frozenset[int]:
+    """The items of the checklist that a test is named for."""
     found = NUMBERED.match(test)
-    return int(found[1]) if found else None
+    spans = found[1].replace("_to_", "-").split("_") if found else []
+    ends = [[int(each) for each in span.split("-")] for span in spans]
+    return frozenset(number for each in ends for number in _span(each[0], each[-1]))

@@ -111,7 +111,7 @@ def test_c2a_100_who_works_at_what_another_has_claimed_is_told_so(host: Host):
     for signal in ("working", "claimed"):
         refused = host.refusal(react={"agent": BLUE, "inReplyTo": "1", "signal": signal})
         assert (refused.code, refused.details["owner"]) == ("CLAIMED_BY_OTHER", AMBER)
-    assert host.disposition("1", BLUE) is None
+    assert host.disposition("1", BLUE) == "ignored"
     assert reacts(host, "seen", agent=BLUE)["disposition"] == "acknowledged"
 
 

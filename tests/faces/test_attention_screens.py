@@ -287,6 +287,7 @@ def test_a_claim_says_who_is_responsible_and_how_long(here: Scratch):
 
     assert lines_of(here, "claim", "s:4", **now) == [f"{AMBER} is responsible for s:4 until 2026-11-23 10:20"]
     assert lines_of(here, "claim", "s:4", "--release", **now) == ["Given back: s:4"]
+    ingest(here, line("s:8", "and this?", conversation={"id": "C1", "kind": "channel", "threadId": "77.1"}), **now)
     thread = lines_of(here, "claim", "--thread", "C1/77.1", **now)
     assert thread == [f"{AMBER} is responsible for thread C1/77.1 until 2026-11-23 10:20"]
 

@@ -244,3 +244,20 @@ def test_c2a_139_142_what_the_platform_refuses_for_good_is_told(asked: World):
 
     assert (refused.number, refused.code) == (-32064, "delivery_failed")
     assert refused.data["messageId"] == sent["messageId"]
+
+
+def test_c2a_141_what_may_have_been_posted_is_looked_for_and_not_said_twice(asked: World):
+    asked.bb("chat", "arrange", f"D-{AMBER}", "--external")
+    harness = asked.harness()
+    sent = harness.call("chat.send_message", **REPLY)
+    asked.bb("chat", "outbox", "ack", sent["messageId"], "--unknown")  # accepted, and then silence
+    (waiting,) = asked.bb("chat", "outbox")
+    assert waiting["state"] == "unknown"
+
+    harness.ask("chat/ingest", lines=[dm("posted", "all is well", author={"id": "U1"}, marker=waiting["marker"])])
+
+    assert asked.bb("chat", "outbox") == []
+    again = harness.call("chat.send_message", **REPLY)
+    assert (again["messageId"], again["state"], again["deduplicated"]) == (sent["messageId"], "sent", True)
+    said = harness.call("chat.read_thread", conversation=f"D-{AMBER}")["items"]
+    assert [item["parts"][0]["text"] for item in said] == ["check the deploy?", "all is well"]

@@ -1,0 +1,88 @@
+"""Beginning a session with a harness: whose it is, what both can do, and what it is told."""
+
+from __future__ import annotations
+
+import os
+
+import bb
+from bb.attention import capabilities, session, tuning
+from bb.attention.cases import must_be_here
+from bb.attention.envelopes import LONGEST_ID, LONGEST_TEXT, Members, invalid
+from bb.attention.refusals import PermissionDenied
+from bb.attention.rendering import STANDING_RULES
+from bb.attention.session import Harness
+from bb.attention.words import SIGNALS
+from bb.kernel import ids
+from bb.ops import life
+from bb.ops.attending import Attending
+from bb.ops.serving import Hosting, is_known
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from bb.attention.book import Book
+    from bb.ops.desk import Desk
+
+PROTOCOL = "2026-06-02"
+
+
+def begin(desk: Desk, params: Mapping[str, Any], agent: str | None) -> tuple[Hosting, dict[str, Any]]:
+    """Begin a session with a harness, which is that of AGENT where one is named; what it is told."""
+    given = Members(params)
+    given.text("protocolVersion", 100, is_needed=True)
+    given.object("clientInfo")
+    about = given.object("session")
+    who = _who(about, agent)
+    can = capabilities.negotiated(given.object("capabilities"))
+    at = Attending(desk, who)
+    must_be_here(at.book(), who)
+    life.alive(desk, who)
+    book = at.book()
+    glyphs = _glyphs(given, book)
+    last = given.object("resume").id("lastAckedEventId")
+    harness = Harness(who, can)
+    if can.takes_deliveries:
+        at.act(lambda then, now: (session.begun(then, harness, last, now), {}))
+    hosting = Hosting(desk, harness, glyphs)
+    tuned = book.tuning
+    return hosting, {
+        "protocolVersion": PROTOCOL,
+        "serverInfo": {"name": "bb", "version": bb.__version__},
+        "capabilities": can.shown(),
+        "sessionId": about.text("sessionId", LONGEST_ID) or f"session-{os.urandom(6).hex()}",
+        "agent": who,
+        "signals": glyphs,
+        "limits": {
+            "composeMs": tuned.compose_ms,
+            "mergeMs": tuned.merge_ms,
+            "claimTtlMs": tuned.claim_ms,
+            "maxBody": LONGEST_TEXT,
+        },
+        "instructions": STANDING_RULES,
+        "pendingCount": hosting.left(),
+        **({"resyncRequired": True} if last and not is_known(book, last) else {}),
+    }
+
+
+def _who(about: Members, agent: str | None) -> str:
+    """The agent whose harness it is: bound here, once."""
+    named = about.id("agent").removeprefix("agent:")
+    if agent and named and named != agent:
+        raise PermissionDenied(f"this is the line of {agent}", hint=f"leave session.agent out, or name {agent}")
+    if not (agent or named):
+        raise invalid("missing", about.at("agent"))
+    return ids.actor_id(agent or named)
+
+
+def _glyphs(given: Members, book: Book) -> dict[str, str]:
+    """How the signals look in this session."""
+    wanted = given.object("reactionGlyphs")
+    for name in wanted.value:
+        if name not in SIGNALS:
+            raise invalid(f"one of {', '.join(SIGNALS)} is wanted", wanted.at(name))
+    shown = {name: wanted.text(name, tuning.GLYPH_LENGTH) or tuning.glyph_of(name, book.tuning) for name in SIGNALS}
+    if len(set(shown.values())) < len(shown):
+        raise invalid("two signals cannot look alike", wanted.pointer)
+    return shown
