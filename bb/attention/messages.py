@@ -138,6 +138,8 @@ def terms(name: str, state: State) -> list[tuple[str, str]]:  # noqa: ARG001
     found = [(EVERY, place), (f"in {said.get('conversation', '')}", among)]
     if thread := said.get("thread"):
         found.append((f"in {said.get('conversation', '')} {thread}", among))
+    if linked := said.get("linked"):
+        found.append((about(linked), place))
     if said["for"]:
         lately = by(said.get("author", ""), said["ts"])
         found += [(lately, place), *([(urgent(lately), place)] if said.get("priority") == URGENT else [])]
@@ -160,6 +162,11 @@ def _of_agent(said: Mapping[str, Any], place: str) -> list[tuple[str, str]]:
 def posted_as(name: str) -> str:
     """Where what an agent said is found by the name that it has where it was posted."""
     return f"posted as {name}"
+
+
+def about(event: str) -> str:
+    """Where what is said of an event is found: reactions, what was edited after an answer, who is asked instead."""
+    return f"about {event}"
 
 
 def by(author: str, ts: str) -> str:

@@ -123,8 +123,7 @@ def scene(book: Book, said: Message, now: int) -> Scene:
     lately = messages.by(said.author, clock.text(now))
 
     def is_flooding() -> bool:  # what our own agents may say is limited where they say it
-        is_ours = said.platform == message.HERE and said.author in book.agents
-        return not is_ours and book.states.count(MESSAGES, lately) >= tuned.author_per_minute
+        return not said.declared and book.states.count(MESSAGES, lately) >= tuned.author_per_minute
 
     def is_always_urgent() -> bool:
         return book.states.count(MESSAGES, messages.urgent(lately)) >= URGENT_PER_MINUTE
@@ -276,9 +275,9 @@ def _delete(book: Book, line: Line, by: str) -> Answer:
     if known.is_deleted:
         return [], _answer(line, "duplicate")
     facts: list[AttentionFact] = [Deleted(by, line.event), *withdrawn(book, known)]
-    for version in range(2, known.version + 1):  # what was said anew of its edits goes with it
-        again = book.message(_again(line.event, version))
-        if again and not again.is_deleted:
+    for _, name, state in book.states.newest_first(MESSAGES, messages.about(line.event)):
+        again = messages.kept(name, state)
+        if again and again.reason == EDITED_AFTER and not again.is_deleted:  # what was said anew of it goes with it
             facts += [Deleted(by, again.event), *withdrawn(book, again)]
     return facts, _answer(line, "deleted")
 

@@ -7,6 +7,7 @@ at any moment, by whatever means.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
@@ -231,10 +232,12 @@ def note(text: str) -> None:
     except (OSError, ValueError):
         is_free = [2]
     if is_free:
-        say.lines([f"bb: {harmless(text)}"], sys.stderr)
-        sys.stderr.flush()
+        with contextlib.suppress(OSError, say.OutputFailed):  # nobody listens any more
+            say.lines([f"bb: {harmless(text)}"], sys.stderr)
+            sys.stderr.flush()
 
 
 def _report(error: Exception) -> None:
     bug.report(error, ["chat", "serve"])
-    sys.stderr.flush()
+    with contextlib.suppress(OSError):
+        sys.stderr.flush()

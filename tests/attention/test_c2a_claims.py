@@ -174,15 +174,18 @@ def test_c2a_129_only_its_owner_renews_it(host: Host):
 def test_c2a_129_what_is_given_back_is_free_and_the_next_one_is_asked(host: Host):
     first, *others = called(host)
     host.wait("31s")
-    claims(host, first)
     for agent in others:
         host.inject(agent)
+    claims(host, first)
+    for agent in others:
         assert host.triple("1", agent) == "to_my_role/must_not_respond/tool_mailbox"
+    host.wait("1s")
     found = claims(host, first, action="release")
 
     assert (found["released"], found["owner"]) == (True, None)
     assert host.disposition("1", first) is None
     assert all(host.triple("1", agent) == "to_my_role/may_respond/notify" for agent in others)
+    assert sorted(host.sees(agent) for agent in others) == [[], ["knock 1 may_respond"]]
     assert claims(host, others[1])["owner"] == others[1]
 
 
@@ -192,6 +195,7 @@ def test_c2a_129_what_is_declined_after_a_claim_is_free(host: Host):
     claims(host, first)
     host.do(react={"agent": first, "inReplyTo": "1", "signal": "declined"})
 
+    assert host.triple("1", second) == "to_my_role/may_respond/notify"
     assert claims(host, second)["owner"] == second
 
 
@@ -403,8 +407,8 @@ def test_c2a_132_of_two_clones_that_claim_at_once_the_earlier_wins_everywhere(me
 
     for clone in ("here", "there"):
         assert in_clone(memory, clone, show={"agent": loser, "event": "1"})["claim"]["owner"] == winner
-        for _ in range(3):  # told once, however often time is looked at, and wherever
-            in_clone(memory, clone, tick={})
+        assert [each["what"] for each in in_clone(memory, clone, tick={})["due"]] == ["claim_lost"]
+        assert in_clone(memory, clone, tick={})["due"] == []
     assert memory.do(merge=["here", "there"])["agree"]
     for clone in ("here", "there"):
         assert in_clone(memory, clone, show={"agent": loser, "event": "1"})["disposition"] == "ignored"
@@ -448,8 +452,9 @@ def test_c2a_132_of_a_thread_that_two_clones_claim_one_is_told(memory: InMemory)
     memory.wait("1s")
     in_clone(memory, "there", claim={"agent": BLUE, "thread": "C1/T1"})
     memory.do(merge=["here", "there"])
-    for clone in ("here", "there", "here"):
-        in_clone(memory, clone, tick={})
+    for clone in ("here", "there"):
+        assert [each["what"] for each in in_clone(memory, clone, tick={})["due"]] == ["claim_lost"]
+        assert in_clone(memory, clone, tick={})["due"] == []
     memory.do(merge=["here", "there"])
 
     assert notices(memory, BLUE) == ["1"]
