@@ -91,7 +91,7 @@ def _has_been_told(book: Book, agent: str) -> bool:
 def block(book: Book, agent: str, offer: Offer, seed: str, quoted: set[str] | None = None) -> dict[str, Any]:
     """One offer, as data and as text. What is QUOTED already is not quoted again."""
     decision = offer.last.standing.decision.but(policy=offer.policy)
-    said = [said_in(each.known, book.data(each.known.line)) for each in offer.items]
+    said = _pieces(book, agent, offer)
     found: dict[str, Any] = {"eventId": offer.event, "mode": decision.mode, **decision.shown()}
     found |= {"attempt": offer.attempt, **signal_shown(said[-1].reason, said[-1].linked)}
     if offer.shape == KNOCK:
@@ -116,6 +116,15 @@ def block(book: Book, agent: str, offer: Offer, seed: str, quoted: set[str] | No
     merged = [each.event for each in said[:-1]]
     parts = [part for each in said for part in each.content]
     return found | {"mergedFrom": merged, "content": parts, "context": _named(before), "text": text}
+
+
+def _pieces(book: Book, agent: str, offer: Offer) -> list[Message]:
+    """What is offered together; of what was merged when it was offered before, all its pieces."""
+    known = [each.known for each in offer.items]
+    if len(known) == 1 and offer.shape == CONTENT:
+        earlier = [book.message(piece) for piece in offer.last.standing.delivery.merged_from]
+        known = [*(each for each in earlier if each and not each.is_deleted and may_see(book, agent, each)), *known]
+    return [said_in(each, book.data(each.line)) for each in known]
 
 
 def _named(before: list[tuple[Message, str]]) -> str | None:

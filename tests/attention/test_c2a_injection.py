@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from bb.attention import turns
 from tests.attention.hosts import AMBER, BLUE, CORAL, CommandLine, Host, InMemory, message
 from tests.attention.test_c2a_core import EXAMPLE
 
@@ -525,3 +526,16 @@ def test_c2a_057_a_silent_event_of_another_host_stays_silent(memory: InMemory):
 
     assert memory.sees(AMBER) == []
     assert memory.do(list={"agent": AMBER})["events"] == []
+
+
+def test_c2a_046_another_session_is_shown_all_the_pieces_of_a_turn_again(memory: InMemory):
+    memory.people()
+    memory.dm("1", "check")
+    memory.dm("2", "the deploy")
+    memory.wait("3s")
+    memory.inject()
+
+    _, again = turns.injected(memory.replay.here.book, AMBER, memory.replay.now, "", told=())
+
+    assert again["blocks"][0]["mergedFrom"] == ["1"]
+    assert "check\nthe deploy" in again["text"]
