@@ -102,6 +102,18 @@ def test_c2a_034_what_is_answered_is_told_wherever_it_was_said(host: Host):
     assert "good morning" not in text
 
 
+def test_c2a_034_what_is_said_in_a_thread_is_told_only_there(host: Host):
+    host.people()
+    host.says("1", "the kettle is red", author="W2")
+    host.says("2", "lunch at noon", thread="T", author="W3")
+    host.says("ask", "U1 can you look?", mentions=["U1"])
+    host.wait("5s")
+    text = host.inject()["text"]
+
+    assert "| the kettle is red" in text
+    assert "lunch" not in text
+
+
 def test_c2a_034_what_was_said_before_is_cut_where_it_grows_long(host: Host):
     host.people()
     for n in range(4):

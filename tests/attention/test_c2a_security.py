@@ -590,3 +590,12 @@ def test_c2a_165_what_stays_private_needs_no_confirmation(host: Host):
 
     assert host.send(AMBER, "It is broken.", "a", inReplyTo="1")["state"] == "sent"
     assert host.send(AMBER, "So is that.", "b", inReplyTo="2", visibility="dm")["state"] == "sent"
+
+
+def test_c2a_161_a_knock_for_what_is_private_says_no_more_than_that_there_is_something(host: Host):
+    host.people((AMBER, "@backend"))
+    host.do(conversation={"id": "P1", "is_private": True, "members": [AMBER]})
+    host.says("1", "@backend is it broken?", conversation="P1", mentions=["@backend"], stream="kettle")
+
+    (block,) = host.inject()["blocks"]
+    assert block["knock"]["topic"] == "message"
