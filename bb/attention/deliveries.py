@@ -83,7 +83,9 @@ ENDINGS: dict[str, tuple[tuple[str | None, ...], str | None]] = {
     UNSENT: ((RESPONDED,), FAILED),  # the answer never came there
     RESTORED: ((SUPERSEDED,), None),  # what it was merged into was taken away
 }
+SHOWN = "content"  # as what is offered that shows the text
 UNSEEN: dict[str, Any] = {
+    "is_shown": False,
     "attempt": 0,
     "offered_at": None,
     "accepted": False,
@@ -121,6 +123,7 @@ class Delivery(Record):
     attempt: int = 0
     offered_at: int | None = None
     offered_as: str = ""
+    is_shown: bool = False  # whether its agent was ever given the text
     accepted: bool = False
     is_parked: bool = False
     turn: str = ""
@@ -367,6 +370,7 @@ STEPS: dict[str, Callable[[dict[str, Any], Mapping[str, Any], int], dict[str, An
         "attempt": max(found.get("attempt", 0), _int(about.get("attempt"), 1)),
         "offered_at": ms,
         "offered_as": str(about.get("as", "")),
+        "is_shown": found.get("is_shown", False) or about.get("as") == SHOWN,
         "merged_from": tuple(about.get("merged_from") or found.get("merged_from", ())),
         "accepted": False,
         "is_parked": False,

@@ -95,6 +95,7 @@ class Session(Record):
     can_interrupt: bool = False
     last_interrupt: int = 0
     has_ack: bool = False  # whether it says that something has arrived; else what is handed over has
+    is_pull: bool = False  # whether it asks of itself: then it is given what nobody has taken from another session, too
     again: frozenset[str] = frozenset()  # what it is to be offered once more, however often and how long ago it was
 
 
@@ -141,15 +142,15 @@ def _wants(waiting: Waiting, now: int, session: Session) -> bool:
         return False  # a turn that has spoken is never run again
     if found.attempt == 0 or found.offered_at is None:
         return found.pulled_at is None  # who has read it already needs not be shown it
-    if shape == CONTENT and found.offered_as == KNOCK and found.reminded_at is None:
+    if shape == CONTENT and found.offered_as == KNOCK and not found.is_shown:
         return True  # it was claimed meanwhile
     if found.reminded_at is not None and found.reminded_at > found.offered_at:
         return True
     if found.turn == deliveries.TURN_FAILED and not found.has_spoken and found.turns < MOST_TURNS:
         return not found.accepted
-    if found.accepted or not session.has_ack or found.is_parked:
+    if found.accepted or now < found.offered_at + RETRIES[min(found.attempt, MOST_TRIES) - 1]:
         return False
-    return found.attempt < MOST_TRIES and now >= found.offered_at + RETRIES[min(found.attempt, MOST_TRIES) - 1]
+    return session.is_pull or (session.has_ack and not found.is_parked and found.attempt < MOST_TRIES)
 
 
 def _toggles(waiting: Waiting, now: int, held: list[Held]) -> bool:

@@ -39,7 +39,7 @@ def injected(
     to this one too: its model has not seen it.
     """
     must_be_here(book, agent)
-    made, held = offers(book, agent, now, Session())
+    made, held = offers(book, agent, now, Session(is_pull=True))
     again = _again(book, agent, now, made, told) if told is not None else []
     fresh = [offer for offer in made if told is None or name_of(offer) not in told]
     shown = [*again, *fresh][:most]

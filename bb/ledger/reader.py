@@ -267,7 +267,12 @@ def says_nothing(octets: bytes) -> bool:
 
 def _is_known(kind: bytes, raw: bytes) -> bool:
     """Whether a line of that kind says something that is folded; only such a line is parsed."""
-    return kind in ALWAYS or any(raw.find(mark, SHORTEST_HEAD) > 0 for mark in MARKS.get(kind, ()))
+    if kind in ALWAYS:
+        return True
+    for mark in MARKS.get(kind, ()):  # noqa: SIM110  (asked of every line of a rebuild, where a generator costs)
+        if raw.find(mark, SHORTEST_HEAD) > 0:
+            return True
+    return False
 
 
 def growth(journal: Journal, cursor: Cursor) -> int:

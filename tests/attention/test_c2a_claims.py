@@ -142,6 +142,24 @@ def test_c2a_129_the_next_one_is_knocked_at_again_and_only_that_one(host: Host):
     assert sorted(host.sees(agent) for agent in others) == [[], ["knock 1 may_respond"]]
 
 
+def test_c2a_129_whoever_claims_it_then_is_given_the_text(host: Host):
+    first, *others = called(host)
+    host.wait("31s")
+    for agent in (first, *others):
+        host.inject(agent)
+    claims(host, first)
+    host.wait("16m")
+    host.do(tick={})
+    following = next(agent for agent in others if host.sees(agent))
+    assert host.inject(following)["blocks"][0]["mode"] == "notify"
+    claims(host, following)
+
+    assert host.sees(following) == ["content 1 may_respond"]
+    host.inject(following)
+    host.wait("1s")
+    assert host.sees(following) == []
+
+
 def test_c2a_129_who_is_late_and_still_alone_has_it_again(host: Host):
     first, *_ = called(host)
     claims(host, first)

@@ -60,6 +60,20 @@ def test_c2a_133_where_it_has_not_what_was_handed_over_has_arrived(memory: InMem
     assert delivered(memory) == []
 
 
+@pytest.mark.parametrize("tries", [1, 8])
+def test_c2a_133_what_a_harness_never_took_is_there_for_who_asks_for_it(memory: InMemory, tries: int):
+    connected(memory)
+    for _ in range(tries):
+        delivered(memory)
+        memory.wait("61s")
+    memory.do(tick={})
+
+    (block,) = memory.inject()["blocks"]
+    assert (block["eventId"], block["attempt"]) == ("1", tries + 1)
+    assert memory.inject()["blocks"] == []
+    assert delivered(memory) == []
+
+
 ENVELOPE: dict[str, Any] = {
     "eventId": "evt_123",
     "source": {"platform": "slack"},
