@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from bb.attention.messages import Kept
     from bb.attention.standing import Standing
 
-CONTENT, KNOCK = "content", "knock"
+CONTENT, KNOCK = deliveries.SHOWN, "knock"
 AT_ONCE = ("bb", "github")  # platforms where people send whole messages
 RETRIES = tuple(each * SECOND for each in (1, 2, 4, 8, 16, 32, 60, 60))
 MOST_TRIES = 8

@@ -179,4 +179,4 @@ def _text(book: Book, known: Kept) -> str:
 
 def _has_seen(book: Book, agent: str, event: str) -> bool:
     delivery = book.delivery(event, agent)
-    return delivery is not None and (delivery.pulled_at is not None or delivery.offered_as == "content")
+    return delivery is not None and (delivery.pulled_at is not None or delivery.is_shown)

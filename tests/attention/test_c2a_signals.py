@@ -126,6 +126,17 @@ def test_c2a_100_what_was_given_back_can_be_taken_again(host: Host):
     assert shown(host)["claim"]["owner"] == AMBER
 
 
+def test_c2a_100_who_is_still_at_it_claims_it_again(host: Host):
+    host.people((AMBER, "@backend"))
+    host.says("1", "@backend ping", mentions=["@backend"])
+    reacts(host, "working")
+    host.wait("16m")
+    assert "claim" not in shown(host)
+
+    reacts(host, "working")
+    assert shown(host)["claim"] == {"owner": AMBER, "expiresAt": "2026-06-02T19:31:00.000Z"}
+
+
 def test_c2a_101_a_reaction_is_taken_back(host: Host):
     host.people((AMBER, "@backend"), (BLUE, "@backend"))
     host.says("1", "@backend ping", mentions=["@backend"])
