@@ -83,12 +83,16 @@ def attach(actor: str | None, group: str | None, *, read_only: bool) -> int:
 
 def _refuse_if_lost(home: str) -> None:
     """A terminal that closes is no failure. If it was the daemon that went, nobody knows what became of it."""
-    try:
-        client.ask(home, "ping", {}, patience=TO_RESIZE)
-    except DaemonUnavailable as error:
-        raise DaemonGone from error
-    except BbError:
-        return  # it is there, if too busy to say so
+    for _ in range(2):  # a daemon that is just ending may still be connected to, and says nothing any more
+        try:
+            client.ask(home, "ping", {}, patience=TO_RESIZE)
+        except DaemonUnavailable as error:
+            raise DaemonGone from error
+        except client.OutcomeUnknown:
+            continue
+        except BbError:
+            pass
+        return
 
 
 def _request(actor: str | None, group: str | None, *, read_only: bool) -> dict[str, Any]:
