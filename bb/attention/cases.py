@@ -90,7 +90,7 @@ def said_in(known: Kept, data: Mapping[str, Any]) -> Message:
         text = f"{data['title']}\n\n{data.get('message', '')}".rstrip()
     said = message.read(c2a if isinstance(c2a, dict) else _as_kept(known), text, known.event)
     if known.is_deleted:
-        said = said.but(text="", parts=())
+        said = said.but(text="", parts=(), more={})
     return said.but(event=known.event, version=known.version)
 
 

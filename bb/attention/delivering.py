@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bb.attention import knocks, rendering, turns
+from bb.attention import beyond, knocks, rendering, turns
 from bb.attention.cases import case, said_in
 from bb.attention.decision import Decision
 from bb.attention.facts import Digested
@@ -92,7 +92,8 @@ def envelope(book: Book, agent: str, given: Parcel, seed: str) -> dict[str, Any]
     )
     merged = [each.event for each in said[:-1]]
     content = [part for each in said for part in _content(each)]
-    return _fitting({**found, **({"mergedFrom": merged} if merged else {}), "content": content, "rendered": text})
+    said_more = {**found, **({"mergedFrom": merged} if merged else {}), "content": content, "rendered": text}
+    return _fitting(beyond.added(said_more, said[-1].more))
 
 
 def _pieces(book: Book, given: Parcel) -> list[Message]:
@@ -247,4 +248,5 @@ def shown(book: Book, agent: str, known: Kept, now: int) -> dict[str, Any]:
         mode=stands.decision.mode,
         attempt=max(stands.delivery.attempt, 1),
     )
-    return {**_head(book, agent, found.message, given), "content": _content(found.message)}
+    told = {**_head(book, agent, found.message, given), "content": _content(found.message)}
+    return beyond.added(told, found.message.more)

@@ -1,13 +1,13 @@
 """Reading what comes in: lines of a surface, and the envelope of `chat/deliver`.
 
 Everything here is anybody's word. A member that does not fit is refused with the JSON pointer to it; members that are
-not known are left alone. Ids become one word each, whatever they are made of, since they are written into headers and
-looked up by.
+not known are kept as they are (`beyond`). Ids become one word each, whatever they are made of, since they are written
+into headers and looked up by.
 """
 
 from __future__ import annotations
 
-from bb.attention import intents, mentions
+from bb.attention import beyond, intents, mentions
 from bb.attention.message import Message
 from bb.attention.redacting import redacted
 from bb.attention.words import (
@@ -263,6 +263,7 @@ def _message(members: Members, common: Mapping[str, Any], where: Members, source
         deadline=attention.number("deadlineMs"),
         in_reply_to=members.id("replyTo"),
         version=common["version"] or 1,
+        more=beyond.found_in(members.value),
     )
 
 
@@ -289,15 +290,12 @@ def _parts(members: Members) -> list[dict[str, Any]]:
         part = Members(each, f"content/{at}", members)
         kind = part.text("type", 40, is_needed=True)
         text = {"text": redacted(part.text("text", LONGEST_TEXT, is_needed=True))} if kind == "text" else {}
-        others = {n: _plain(v) for n, v in part.value.items() if n not in ("type", "text") and isinstance(v, str | int)}
-        found.append({"type": kind, **others, **text})
+        others = {name: value for name, value in part.value.items() if name not in ("type", "text")}
+        more = beyond.kept(others, beyond.MOST_OF_A_PART) if others else others
+        found.append({"type": kind, **more, **text})
     if sum(len(part.get("text", "")) for part in found) > LONGEST_TEXT:
         raise invalid(f"longer than {LONGEST_TEXT:,} characters together", members.at("content"))
     return found
-
-
-def _plain(value: Any) -> Any:
-    return redacted(value[:2000]) if isinstance(value, str) else value
 
 
 class Delivered(Record):

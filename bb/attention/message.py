@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
+NOTHING: Mapping[str, Any] = {}
 HERE = "bb"  # the platform of what agents say to each other in the ledger itself
 
 
@@ -49,6 +50,7 @@ class Message(Record):
     reason: str = ""  # why there is such an event, where that is not its content
     linked: str = ""  # the event that it is about
     piece_of: str = ""  # the event that it goes on with, where its author named somebody
+    more: Mapping[str, Any] = NOTHING  # what came with it that nobody here knows
 
     @property
     def window(self) -> str:
@@ -90,6 +92,7 @@ MEMBERS = {
     "linked": "linked",
     "piece_of": "piece_of",
     "parts": "parts",
+    "more": "more",
 }
 ONE_OF = {"kind": CONVERSATIONS, "author_kind": AUTHORS, "intent": INTENTS, "priority": PRIORITIES}
 LISTS = ("mentions", "parts")
@@ -158,7 +161,7 @@ def _fits(name: str, value: Any) -> bool:
         return isinstance(value, list) and all(isinstance(each, str) for each in value)
     if name == "parts":
         return isinstance(value, list) and all(isinstance(each, dict) for each in value)
-    return type(value) is (int if name in NUMBERS else str)
+    return type(value) is (int if name in NUMBERS else dict if name == "more" else str)
 
 
 NUMBERS: tuple[str, ...] = ("at", "sequence", "deadline", "version")
@@ -184,5 +187,5 @@ TYPES: dict[str, type] = {
     **dict.fromkeys([*MEMBERS, "state", "body"], str),
     **dict.fromkeys(NUMBERS, int),
     **dict.fromkeys([*LISTS, "else"], list),
-    "for": dict,
+    **dict.fromkeys(("for", "more"), dict),
 }
