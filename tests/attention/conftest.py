@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.attention.hosts import CommandLine, Host, InMemory
+from tests.attention.rpc import JsonRpc
 from tests.forks import quick
+from tests.near import near
+from tests.support import scratch
 
 
-@pytest.fixture(params=["replay", "command line"])
-def host(request: pytest.FixtureRequest, tmp_path: Path) -> Host:
+@pytest.fixture(params=["replay", "command line", "json-rpc"])
+def host(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Host]:
     """Where the steps of a test are done."""
-    return InMemory() if request.param == "replay" else CommandLine(quick(tmp_path / "repo"))
+    if request.param == "json-rpc":
+        made = JsonRpc(scratch(tmp_path / "repo"))
+        yield made
+        made.close()
+    else:
+        yield InMemory() if request.param == "replay" else CommandLine(near(tmp_path / "repo"))
 
 
 @pytest.fixture

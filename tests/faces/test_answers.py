@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +18,8 @@ from bb.ledger import line as lines
 from bb.ledger.journal import Journal
 from bb.ops import catalogue
 from tests.faces.good_calls import ONCE, commands, good_words, prepare, status_of
+from tests.forks import Quick
+from tests.near import near
 from tests.support import NOON, Scratch, environment, scratch
 
 OPS = {op.name: op for op in catalogue.everything()}
@@ -29,9 +32,17 @@ def here(repo: Scratch) -> Scratch:
     return repo
 
 
+@pytest.fixture(scope="module")
+def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository in which every op has something to be about."""
+    made = near(tmp_path_factory.mktemp("example") / "repo")
+    prepare(made)
+    return made.path
+
+
 @pytest.mark.parametrize("op", OPS.values(), ids=OPS)
-def test_every_op_answers_with_one_envelope_wherever_json_stands(repo: Scratch, op: catalogue.Op):
-    prepare(repo)
+def test_every_op_answers_with_one_envelope_wherever_json_stands(example: Path, tmp_path: Path, op: catalogue.Op):
+    repo = Quick(shutil.copytree(example, tmp_path / "repo", symlinks=True))
     words = good_words(op, repo)
 
     behind = repo.bb(*words, "--json")

@@ -11,7 +11,8 @@ from bb.cli import paint, text
 from bb.ops import catalogue
 from tests.faces.faces_support import Forger
 from tests.faces.test_screens import columns_of, on_terminal
-from tests.support import Scratch, scratch
+from tests.near import near
+from tests.support import Scratch
 
 AMBER, BLUE = "amber-otter", "blue-heron"
 AT, LATER, MUCH_LATER = "2026-11-23T10:00:00Z", "2026-11-23T10:05:00Z", "2026-11-23T11:30:00Z"
@@ -60,7 +61,7 @@ def ingest(repo: Scratch, *lines: dict[str, Any], **settings: str) -> str:
 
 def fresh(path: Any) -> Scratch:
     """A repository with two agents that are known on Slack."""
-    repo = scratch(path)
+    repo = near(path)
     repo.settings |= {"BB_NOW": AT, "BB_AGENT": AMBER, "PYTHONIOENCODING": "utf-8"}
     for name, role, handle in ((AMBER, "backend", "slack:U1"), (BLUE, "builder", "slack:U2")):
         assert repo.bb("agent", "register", "--name", name, "--role", role).status == 0

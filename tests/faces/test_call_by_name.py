@@ -11,7 +11,8 @@ from bb.cli import say
 from bb.ops import catalogue
 from bb.ops.params import Flag, Json, Number
 from tests.faces.faces_support import everything_in
-from tests.forks import Call, quick, run_all
+from tests.forks import Call
+from tests.near import near, run_all
 from tests.support import NOON, Ran, Scratch
 
 OPS = {op.name: op for op in catalogue.everything()}
@@ -29,7 +30,7 @@ JUDGED = [(op, field) for op, field in EVERY if issubclass(field.kind, Json)]  #
 
 @pytest.fixture(scope="module")
 def repo(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
-    made = quick(tmp_path_factory.mktemp("call") / "repo")
+    made = near(tmp_path_factory.mktemp("call") / "repo")
     made.settings["BB_NOW"] = NOON
     for name in ("amber-otter", "cobalt-harbor"):
         assert made.bb("agent", "register", "--name", name, "--role", "builder").status == 0

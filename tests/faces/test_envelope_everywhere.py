@@ -16,7 +16,8 @@ from bb.ops.catalogue import Op
 from bb.ops.params import Flag
 from tests.faces.faces_support import statuses
 from tests.faces.good_calls import commands, good_words, prepare
-from tests.forks import Call, quick, run_all
+from tests.forks import Call
+from tests.near import near, run_all
 from tests.support import NOON, Ran, Scratch, environment
 
 OPS = commands()
@@ -26,7 +27,7 @@ QUESTIONS = ["agent.list", "agent.show", "ledger.status", "ledger.log", "ledger.
 
 @pytest.fixture(scope="module")
 def repo(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
-    made = quick(tmp_path_factory.mktemp("everywhere") / "repo")
+    made = near(tmp_path_factory.mktemp("everywhere") / "repo")
     made.settings["BB_NOW"] = NOON
     prepare(made)
     return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import subprocess
 import sys
 from pathlib import Path
@@ -248,6 +249,12 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
     return made
 
 
+@functools.cache
+def _loaded_anyway() -> set[str]:
+    bare = subprocess.run([sys.executable, "-c", "import sys; print(*sys.modules)"], capture_output=True, text=True)
+    return set(bare.stdout.split())
+
+
 @pytest.mark.parametrize("form", [[], ["--json"]], ids=["text", "json"])
 @pytest.mark.parametrize("op", OPS.values(), ids=OPS)
 def test_no_verb_imports_what_it_does_not_use(prepared: Scratch, op: catalogue.Op, form: list[str]):
@@ -263,8 +270,7 @@ def test_no_verb_imports_what_it_does_not_use(prepared: Scratch, op: catalogue.O
     assert status == f"status {status_of(op)}" or op.name in ONCE, done.stdout
     assert ("typer" in modules) is not (op.name in catalogue.HOT)
     # An environment's own start-up files may load anything; only what they did not is the verb's doing.
-    bare = subprocess.run([sys.executable, "-c", "import sys; print(*sys.modules)"], capture_output=True, text=True)
-    allowed = set(bare.stdout.split()) | ({"orjson"} if op.name in OF_EVERY_LINE else set())
+    allowed = _loaded_anyway() | ({"orjson"} if op.name in OF_EVERY_LINE else set())
     allowed |= {"yaml"} if "template" in op.name else set()
     assert sorted(set(modules) & NEVER - allowed) == []
 

@@ -6,26 +6,21 @@ same code. What may be said is stored as it was said, and shown so that a termin
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
-import os
 import re
 import shutil
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import pytest
 
-from bb.cli.main import main
 from bb.ops import catalogue
 from bb.ops.params import Flag
 from tests.forks import Call
+from tests.near import Near, near, run_all
 from tests.stories.agents.agents_support import HARBOR, OTTER, is_harmless, moment, nothing_written
-from tests.support import NOON, ROOT, Ran, Scratch, environment, scratch
+from tests.support import NOON, ROOT, Ran, Scratch
 
 STRANGER, RETIRED, FRESH = "never-was", "late-heron", "fresh-fern"
 
@@ -100,38 +95,11 @@ def words(verb: str, changes: Mapping[str, str | None] | None = None) -> list[st
     return [*verb.split(), *(value for name, value in given.items() if not name.startswith("-")), *options]
 
 
-class Near(Scratch):
-    """A repository whose commands run in this process: thousands of them in the time that a hundred processes take."""
-
-    def bb(self, *words: str | bytes, cwd: Path | None = None, stdin: str | None = None, **settings: str) -> Ran:
-        out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", "surrogateescape") for _ in "12")
-        with (
-            contextlib.chdir(cwd or self.path),
-            mock.patch.dict(os.environ, environment(COLUMNS="100") | self.settings | settings, clear=True),
-            mock.patch.multiple(sys, argv=["bb", *words], stdin=io.StringIO(stdin), stdout=out, stderr=err),
-            mock.patch.object(os, "_exit", side_effect=sys.exit),
-            pytest.raises(SystemExit) as ended,
-        ):
-            main()
-        err.flush()
-        said = [where.buffer.getvalue().decode("utf-8", "surrogateescape") for where in (out, err)]
-        return Ran(ended.value.code, *said)
-
-
-def near(path: Path) -> Near:
-    """A fresh repository at noon."""
-    return Near(scratch(path).path, {"BB_NOW": NOON})
-
-
-def run_all(repo: Scratch, calls: Sequence[Call]) -> list[Ran]:
-    return [repo.bb(*call.words, **call.settings) for call in calls]
-
-
 @pytest.fixture(scope="module")
 def repo(tmp_path_factory: pytest.TempPathFactory) -> Near:
     """At noon: two agents at work, one retired, a reservation, a letter, a hand-off, and an incursion that is settled;
     all of it published. No test changes it."""
-    made = near(tmp_path_factory.mktemp("bad-input") / "repo")
+    made = near(tmp_path_factory.mktemp("bad-input") / "repo", BB_NOW=NOON)
     made.git("init", "--quiet", "--bare", "../hub.git")
     made.git("remote", "add", "origin", str(made.path.parent / "hub.git"))
     for agent in (OTTER, HARBOR, RETIRED):
@@ -894,7 +862,7 @@ NEED_NO_LEDGER += ["hooks install", "hooks uninstall", "hooks status"]
 
 @pytest.mark.parametrize("verb", [verb for verb in CALLS if verb not in NEED_NO_LEDGER])
 def test_where_there_is_no_ledger_a_mistake_makes_none(tmp_path: Path, verb: str):
-    bare = near(tmp_path / "repo")
+    bare = near(tmp_path / "repo", BB_NOW=NOON)
     option, _ = WHO.get(verb, ("", ""))
 
     (code,) = refusals(bare, [words(verb, {option: STRANGER} if option else {})])
@@ -907,7 +875,7 @@ def test_where_there_is_no_ledger_a_mistake_makes_none(tmp_path: Path, verb: str
     ("options", "code"), [(["--name", "X", "--role", "x"], NO_ID), (["--name", FRESH, "--role", " "], "INVALID_ROLE")]
 )
 def test_a_first_registration_that_is_refused_makes_no_ledger(tmp_path: Path, options: list[str], code: str):
-    bare = near(tmp_path / "repo")
+    bare = near(tmp_path / "repo", BB_NOW=NOON)
 
     assert refusals(bare, [["agent", "register", *options], ["init", "--register", "X"]]) == [code, NO_ID]
     assert not bare.store.exists()
@@ -934,7 +902,7 @@ def assert_shown_harmless(told: Ran, call: object) -> None:
 @pytest.fixture(scope="module")
 def haunted(tmp_path_factory: pytest.TempPathFactory) -> Near:
     """Whatever may be said holds what a terminal would obey: letters, protocol events, paths, files, beads."""
-    made = near(tmp_path_factory.mktemp("haunted") / "repo")
+    made = near(tmp_path_factory.mktemp("haunted") / "repo", BB_NOW=NOON)
     for agent in (OTTER, HARBOR, RETIRED):
         _must(made, ["agent", "register", "--name", agent, "--role", "builder"])
     _must(made, ["agent", "retire", "--agent", RETIRED])
@@ -1148,7 +1116,7 @@ SKEWS = [-10 * A_DAY, -A_DAY, -1, 1, A_DAY, 10 * A_DAY]
 @pytest.fixture
 def held(tmp_path: Path) -> Near:
     """At noon amber-otter holds src/parser, and cobalt-harbor is about."""
-    made = near(tmp_path / "repo")
+    made = near(tmp_path / "repo", BB_NOW=NOON)
     for agent in (OTTER, HARBOR):
         _must(made, ["agent", "register", "--name", agent, "--role", "builder"])
     _must(made, words("agent reserve", {"--scope": "src/parser"}))
