@@ -217,11 +217,11 @@ def step(state: State | None, part: tuple[str, dict[str, Any], dict[str, Any] | 
     """STATE after one more step."""
     what, about, head = part
     after = dict(state or {"log": []})
-    entry = [*at, clock.parse_or(ts, 0), what, about]
+    ms = clock.parse_or(ts, 0)
     others = [each for each in after["log"] if each[:3] != at or each[4] != what]
-    after["log"] = sorted([*others, entry], key=_place)
+    after["log"] = sorted([*others, [*at, ms, what, about]], key=_place)
     if head is not None and ("head" not in after or at < after["head"][:3]):
-        after["head"] = [*at, clock.parse_or(ts, 0), head]
+        after["head"] = [*at, ms, head]
     return after
 
 
@@ -233,15 +233,20 @@ def terms(key: str, state: State) -> list[tuple[str, str]]:
     """What a delivery is found by."""
     if "head" not in state:
         return []
-    found = delivery(key, state)
-    every = [(f"to {found.agent}", found.place)]
-    if found.decision.policy == MUST_NOT or not found.is_open:
-        return every
-    return [*every, (f"open {found.agent}", found.place), ("open", f"{found.place} {found.agent}")]
+    found = _taken(key, state)
+    agent, place = found["agent"], found["place"]
+    if found["decision"].policy == MUST_NOT or found["disposition"] not in OPEN:
+        return [(f"to {agent}", place)]
+    return [(f"to {agent}", place), (f"open {agent}", place), ("open", f"{place} {agent}")]
 
 
 def delivery(key: str, state: Mapping[str, Any]) -> Delivery:
     """What the steps in STATE come to."""
+    return Delivery(**_taken(key, state))
+
+
+def _taken(key: str, state: Mapping[str, Any]) -> dict[str, Any]:
+    """The members of a delivery after all steps in STATE."""
     event, _, agent = key.rpartition(" ")
     found: dict[str, Any] = {"event": event, "agent": agent, "disposition": None, "decision": Decision()}
     if "head" in state:
@@ -249,7 +254,7 @@ def delivery(key: str, state: Mapping[str, Any]) -> Delivery:
         found |= {**head, "arrived": arrived, "place": sortable(at)}
     for _, _, _, ms, what, about in state["log"]:
         _take(found, what, about if isinstance(about, dict) else {}, ms)
-    return Delivery(**found)
+    return found
 
 
 def _take(found: dict[str, Any], what: str, about: Mapping[str, Any], ms: int) -> None:

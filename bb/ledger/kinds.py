@@ -143,7 +143,7 @@ FORMED: dict[type[Fact], str] = {
     ContextChanged: "context.sync",
     Posted: "chat.message",
 }
-MARKS = {
+MARKS = {  # one or two of each
     b"chat.message": (b'"mail":{', b'"c2a":{'),
     b"chat.reaction": (b'"signal":"',),
     b"system.notify": (b'"context":{', b'"c2a":{'),

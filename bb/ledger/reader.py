@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 BULK = 1 << 20  # from so many bytes on, the fast decoder repays its import
 MARKS = kinds.MARKS
 ALWAYS = frozenset(kind.encode() for kind in [*kinds.KINDS, kinds.MERGED]) - MARKS.keys()
+# One fact may say something else about each entry of a fold: then the fold takes it apart.
+FOLDS = {fact: [(fold, getattr(fold, "parts", None)) for fold in folds] for fact, folds in kinds.FOLDS.items()}
 KEY_MARK = b',"k":"'
 SHORTEST_HEAD = 200  # no head of a line of ours is shorter, so no mark stands before that
 MOST_AT_ONCE = 500  # of SQLite's 999 values in one question
@@ -127,7 +129,7 @@ class Reader:
 
     def _fold_known(self, writer: str, first: int, raws: list[bytes], said: list[bytes], *, has_keys: bool) -> None:
         """Fold those of the lines that say something we know; only they are parsed."""
-        known = [place for place, kind in enumerate(said) if _is_known(kind, raws[place])]
+        known = _known(raws, said)
         if has_keys:
             known = sorted({*known, *(place for place, raw in enumerate(raws) if KEY_MARK in raw)})
         for place in known:
@@ -155,10 +157,8 @@ class Reader:
         at, ts = [found["l"], writer, n], found["ts"]
         if "salvaged_from" in found["data"]:
             at, ts = _origin(found["data"], at, ts)
-        for fold in kinds.FOLDS[type(fact)]:
-            # One fact may say something else about each entry: then the fold takes it apart.
-            told = fold.parts(fact, at) if hasattr(fold, "parts") else [(key, fact) for key in fold.keys(fact, at)]
-            for key, part in told:
+        for fold, parts in FOLDS[type(fact)]:
+            for key, part in parts(fact, at) if parts else [(key, fact) for key in fold.keys(fact, at)]:
                 entry = (fold.NAME, key)
                 if self._is_first:
                     self._states[entry] = fold.step(self._states.get(entry), part, at, ts)
@@ -260,19 +260,24 @@ def _origin(data: dict[str, Any], at: Place, ts: str) -> tuple[Place, str]:
 
 def says_nothing(octets: bytes) -> bool:
     """Whether none of these lines says anything that is folded."""
-    if KEY_MARK in octets:
-        return False
-    return not any(_is_known(lines.clock_and_kind(raw)[1], raw) for raw in octets.split(b"\n")[:-1])
+    raws = octets.split(b"\n")[:-1]
+    return KEY_MARK not in octets and not _known(raws, [lines.clock_and_kind(raw)[1] for raw in raws])
 
 
-def _is_known(kind: bytes, raw: bytes) -> bool:
-    """Whether a line of that kind says something that is folded; only such a line is parsed."""
-    if kind in ALWAYS:
-        return True
-    for mark in MARKS.get(kind, ()):  # noqa: SIM110  (asked of every line of a rebuild, where a generator costs)
-        if raw.find(mark, SHORTEST_HEAD) > 0:
-            return True
-    return False
+def _known(raws: list[bytes], said: list[bytes]) -> list[int]:
+    """The places of the lines that say something which is folded; only these are parsed.
+
+    Most lines are chat in which no mark stands, and a rebuild asks every one of them: so all is in one expression.
+    """
+    return [
+        place
+        for place, kind in enumerate(said)
+        if kind in ALWAYS
+        or (
+            (marks := MARKS.get(kind))
+            and (raws[place].find(marks[0], SHORTEST_HEAD) > 0 or raws[place].find(marks[-1], SHORTEST_HEAD) > 0)
+        )
+    ]
 
 
 def growth(journal: Journal, cursor: Cursor) -> int:
