@@ -19,10 +19,11 @@ from bb.attention import (
 from bb.attention.claims import Claim
 from bb.attention.conversations import BINDING, CONVERSATION, TUNING
 from bb.attention.directory import Binding, Directory
+from bb.attention.gathered import Gathered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from types import ModuleType
     from typing import Any, Protocol
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
         """Folded state, by fold and key, and found by terms."""
 
         def state(self, fold: str, key: str) -> Any: ...
+        def states_of(self, fold: str, keys: Sequence[str]) -> dict[str, Any]: ...
         def states(self, fold: str) -> list[tuple[str, Any]]: ...
         def found(self, fold: str, term: str) -> list[tuple[str, Any]]: ...
         def newest_first(self, fold: str, term: str) -> Iterator[tuple[str, str, Any]]: ...
@@ -80,11 +82,13 @@ class Book:
         self._directory: Directory | None = None
         self._tuning: Tuning | None = None
         self._conversations: dict[str, Conversation] = {}
+        self._bindings: dict[str, Binding] = {}
 
     def forget_settings(self) -> None:
         """Somebody has set something."""
         self._directory = self._tuning = None
         self._conversations.clear()
+        self._bindings.clear()
 
     @property
     def directory(self) -> Directory:
@@ -96,8 +100,10 @@ class Book:
 
     def binding(self, agent: str) -> Binding:
         """What one agent is known by: all there is to ask where only that one matters."""
-        names = conversations.values(self.states.state(conversations.NAME, BINDING + agent)).get("names")
-        return directory.binding(agent, names) if isinstance(names, dict) else Binding(agent)
+        if agent not in self._bindings:
+            names = conversations.values(self.states.state(conversations.NAME, BINDING + agent)).get("names")
+            self._bindings[agent] = directory.binding(agent, names) if isinstance(names, dict) else Binding(agent)
+        return self._bindings[agent]
 
     @property
     def tuning(self) -> Tuning:
@@ -139,6 +145,33 @@ class Book:
         state = self.states.state(deliveries.NAME, key)
         return deliveries.delivery(key, state) if state and "head" in state else None
 
+    def with_messages_of(self, found: Collection[Delivery]) -> Book:
+        """This book with what is asked of many deliveries at hand: their messages, and who has claimed those."""
+        at_hand = self._with_windows_of(found)
+        at_hand.gather(messages.NAME, [each.event for each in found])
+        return self._over(at_hand)
+
+    def with_deliveries_of(self, known: Collection[Kept], agent: str) -> Book:
+        """This book with what AGENT asks of many messages at hand: their deliveries, and who has claimed them."""
+        at_hand = self._with_windows_of(known)
+        at_hand.gather(deliveries.NAME, [deliveries.name(each.event, agent) for each in known])
+        return self._over(at_hand)
+
+    def _with_windows_of(self, found: Collection[Delivery] | Collection[Kept]) -> Gathered:
+        at_hand = Gathered(self.states)
+        windows = {each.window: each.window.partition(" ") for each in found}
+        threads_of = [window for window, (_, _, thread) in windows.items() if thread]
+        subjects = [*(claims.EVENT + each.event for each in found), *(claims.THREAD + name for name in threads_of)]
+        at_hand.gather(claims.NAME, subjects)
+        at_hand.gather(conversations.NAME, [CONVERSATION + name for name, _, _ in windows.values()])
+        return at_hand
+
+    def _over(self, states: States) -> Book:
+        """The same book, read from other states."""
+        found = object.__new__(Book)
+        found.__dict__.update(self.__dict__, states=states)
+        return found
+
     def open_for(self, agent: str) -> list[Delivery]:
         """What is on its way to an agent and not settled, in the order of the ledger."""
         found = self.states.found(deliveries.NAME, f"open {agent}")
@@ -178,7 +211,6 @@ class Memory:
             for fact in fold.FACTS:
                 self._by_fact.setdefault(fact, []).append(fold)
         self._states: dict[str, dict[str, Any]] = {fold.NAME: {} for fold in folds}
-        self._seen: dict[tuple[str, str], Any] = {}  # what lies below does not change meanwhile
         self._terms: dict[tuple[str, str], dict[tuple[str, str], None]] = {}
 
     def take(self, fact: Any, at: Place, ts: str) -> None:
@@ -200,21 +232,17 @@ class Memory:
         for term, place in terms(key, after) if terms else ():
             self._terms.setdefault((fold.NAME, term), {})[place, key] = None
 
-    def fetch(self, fold: str, keys: Iterable[str], states_of: Callable[[str, list[str]], dict[str, Any]]) -> None:
-        """Have what lies below of these entries at hand: asked for together, they cost less."""
-        wanted = [key for key in dict.fromkeys(keys) if (fold, key) not in self._seen]
-        found = states_of(fold, wanted)
-        self._seen.update(((fold, key), found.get(key)) for key in wanted)
-
     def state(self, fold: str, key: str) -> Any:
         mine = self._states[fold]
         if key in mine:
             return mine[key]
-        if self._below is None:
-            return None
-        if (fold, key) not in self._seen:
-            self._seen[fold, key] = self._below.state(fold, key)
-        return self._seen[fold, key]
+        return self._below.state(fold, key) if self._below else None
+
+    def states_of(self, fold: str, keys: Sequence[str]) -> dict[str, Any]:
+        mine = self._states[fold]
+        others = [key for key in keys if key not in mine]
+        below = self._below.states_of(fold, others) if self._below and others else {}
+        return below | {key: mine[key] for key in keys if key in mine}
 
     def states(self, fold: str) -> list[tuple[str, Any]]:
         below = dict(self._below.states(fold)) if self._below else {}

@@ -18,7 +18,7 @@ from bb.kernel.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from bb.attention.book import Book
@@ -110,6 +110,16 @@ def may_see(book: Book, agent: str, known: Kept) -> bool:
         return True
     is_theirs = agent in (known.agent, known.author, *known.meant)
     return is_theirs or known.conversation in book.binding(agent).conversations
+
+
+def open_cases(book: Book, agent: str, now: int) -> Iterator[tuple[Kept, Standing]]:
+    """What is on its way to AGENT and not settled, as far as it may see it at this moment, in the ledger's order."""
+    opened = book.open_for(agent)
+    at_hand = book.with_messages_of(opened)
+    for found in opened:
+        known = at_hand.message(found.event)
+        if known and not known.is_deleted and may_see(at_hand, agent, known):
+            yield known, standing(found, at_hand.claim(found.event, found.window, now), now, book.tuning)
 
 
 def of_bystander(book: Book, known: Kept, agent: str) -> Delivery:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bb.attention import claims, deliveries
 from bb.attention.cases import case, may_see, must_be_here
-from bb.attention.deciding import first_of
+from bb.attention.decision import first_of
 from bb.attention.facts import Claiming, Moved
 from bb.attention.messages import NAME as MESSAGES
 from bb.attention.messages import kept

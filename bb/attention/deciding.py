@@ -8,7 +8,7 @@ asked first.
 from __future__ import annotations
 
 from bb.attention import matrix
-from bb.attention.decision import Decision
+from bb.attention.decision import Decision, first_of
 from bb.attention.directedness import aim
 from bb.attention.words import (
     AGENT,
@@ -25,12 +25,11 @@ from bb.attention.words import (
     TO_ME,
     URGENT,
 )
-from bb.kernel.digest import digest
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from bb.attention.conversations import Conversation
     from bb.attention.directedness import Aimed
@@ -123,8 +122,3 @@ def _with_default(each: dict[str, Decision], message: Message, scene: Scene) -> 
         return each
     first = first_of([agent for agent in called if scene.is_live(agent)] or called, message.event or message.key)
     return each | {first: each[first].but(is_default=True)}
-
-
-def first_of(agents: Sequence[str], seed: str) -> str:
-    """One of AGENTS, the same wherever it is asked; when another leaves, the choice stays."""
-    return max(agents, key=lambda agent: digest(f"{seed}\n{agent}".encode()))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from bb.attention.words import AMBIENT, DIRECTEDNESS, MAILBOX, MODES, MUST_NOT, NORMAL, POLICIES, PRIORITIES
+from bb.kernel.digest import digest
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
 
@@ -56,3 +58,8 @@ def read(value: Any) -> Decision | None:
         deadline if type(deadline) is int and 0 <= deadline < 1 << 40 else None,
         is_default is True,
     )
+
+
+def first_of(agents: Sequence[str], seed: str) -> str:
+    """One of AGENTS, the same wherever it is asked; when another leaves, the choice stays."""
+    return max(agents, key=lambda agent: digest(f"{seed}\n{agent}".encode()))

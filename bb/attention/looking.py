@@ -6,8 +6,10 @@ event may be answered only by who has seen what came after it.
 
 from __future__ import annotations
 
+from itertools import islice
+
 from bb.attention import deliveries, knocks
-from bb.attention.cases import may_see, must_be_here, of_bystander, said_in
+from bb.attention.cases import may_see, must_be_here, of_bystander, open_cases, said_in
 from bb.attention.facts import Moved
 from bb.attention.messages import EVERY
 from bb.attention.messages import NAME as MESSAGES
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     Answer = tuple[list[AttentionFact], dict[str, Any]]
 
 USUAL, MOST_ROWS, MOST_READ = 50, 200, 100
+AT_ONCE = 100  # messages that are asked about together
 MOST_LOOKED_THROUGH = 20_000  # messages, for one list that hardly any of them fits
 STATES = ("open", "buffering", "closed", "all")
 
@@ -79,11 +82,26 @@ def listed(book: Book, agent: str, wanted: Wanted, now: int) -> Answer:
 
 def _each(book: Book, agent: str, wanted: Wanted, now: int) -> Iterator[tuple[str, Kept, Standing]]:
     """What AGENT may see, last first, as far as the cursor and the times allow; and where it stands in that order."""
+    found = _from_the_last(book, agent, wanted)
+    many = min(max(wanted.limit, 1), MOST_ROWS) + 1  # one more says that there is more
+    while some := list(islice(found, many)):
+        many = AT_ONCE
+        at_hand = book.with_deliveries_of([known for _, known in some], agent)
+        for place, known in some:
+            if known.agent != agent and may_see(at_hand, agent, known):
+                delivery = at_hand.delivery(known.event, agent) or of_bystander(at_hand, known, agent)
+                claim = at_hand.claim(known.event, known.window, now)
+                yield place, known, standing(delivery, claim, now, book.tuning)
+
+
+def _from_the_last(book: Book, agent: str, wanted: Wanted) -> Iterator[tuple[str, Kept]]:
+    """The messages from the last one that is wanted on, with their places."""
     found: Iterator[tuple[str, Kept]]
     is_as_it_came = True
     if wanted.state in ("open", "buffering"):
-        keys = [(each.place, each.event) for each in book.open_for(agent)]
-        found = ((place, known) for place, event in sorted(keys, reverse=True) if (known := book.message(event)))
+        opened = sorted(book.open_for(agent), key=lambda each: each.place, reverse=True)
+        at_hand = book.with_messages_of(opened)
+        found = ((each.place, known) for each in opened if (known := at_hand.message(each.event)))
     else:
         is_as_it_came = not wanted.conversation  # there it stands as the platform counts
         term = f"in {wanted.conversation}" if wanted.conversation else EVERY
@@ -92,13 +110,10 @@ def _each(book: Book, agent: str, wanted: Wanted, now: int) -> Iterator[tuple[st
     for place, known in found:
         if wanted.cursor and place >= wanted.cursor:
             continue
-        if wanted.since is not None and known.arrived < wanted.since:
-            if is_as_it_came:
-                return
-            continue
-        if known.agent != agent and may_see(book, agent, known):
-            delivery = book.delivery(known.event, agent) or of_bystander(book, known, agent)
-            yield place, known, standing(delivery, book.claim(known.event, known.window, now), now, book.tuning)
+        if wanted.since is None or known.arrived >= wanted.since:
+            yield place, known
+        elif is_as_it_came:
+            return
 
 
 def _is_wanted(known: Kept, stands: Standing, wanted: Wanted) -> bool:
@@ -153,12 +168,8 @@ def pending(book: Book, agent: str, now: int) -> dict[str, Any]:
     """What AGENT owes an answer, the most urgent first."""
     must_be_here(book, agent)
     rows = []
-    for found in book.open_for(agent):
-        known = book.message(found.event)
-        if known is None or known.is_deleted or not may_see(book, agent, known):
-            continue
-        stands = standing(found, book.claim(found.event, found.window, now), now, book.tuning)
-        if stands.is_owed or (stands.is_open and found.disposition is not None):
+    for known, stands in open_cases(book, agent, now):
+        if stands.is_owed or (stands.is_open and stands.delivery.disposition is not None):
             due = clock.text(stands.due) if stands.due is not None else None
             rows.append((stands.due or 1 << 60, row(book, known, stands, now) | {"dueAt": due}))
     return {"agent": agent, "events": [each for _, each in sorted(rows, key=lambda each: each[0])]}
@@ -168,11 +179,8 @@ def knocking(book: Book, agent: str, now: int) -> dict[str, Any]:
     """The knocks that AGENT has not followed, one for each thread."""
     must_be_here(book, agent)
     by_thread: dict[str, list[tuple[Kept, Standing]]] = {}
-    for found in book.open_for(agent):
-        known = book.message(found.event)
-        if known is None or known.is_deleted or not may_see(book, agent, known):
-            continue
-        stands = standing(found, book.claim(found.event, found.window, now), now, book.tuning)
+    for known, stands in open_cases(book, agent, now):
+        found = stands.delivery
         if stands.decision.mode == NOTIFY and found.pulled_at is None and stands.decision.policy != MUST_NOT:
             by_thread.setdefault(found.window, []).append((known, stands))
     found_knocks = []

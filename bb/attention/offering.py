@@ -11,16 +11,14 @@ turn failed, or nobody said that it had arrived.
 from __future__ import annotations
 
 from bb.attention import asides, deliveries
-from bb.attention.cases import may_see
+from bb.attention.cases import open_cases
 from bb.attention.claiming import default_of
 from bb.attention.facts import Moved
 from bb.attention.message import in_order
-from bb.attention.standing import standing
 from bb.attention.words import (
     AGENT,
     BUFFERED,
     DEFERRED,
-    FINAL,
     IMMEDIATE,
     MUST,
     MUST_NOT,
@@ -115,17 +113,10 @@ def offers(book: Book, agent: str, now: int, session: Session = Session()) -> tu
 
 
 def waiting(book: Book, agent: str, now: int) -> Iterable[Waiting]:
-    """What is open for AGENT, as far as it may see it at this moment."""
-    for found in book.open_for(agent):
-        known = book.message(found.event)
-        if known is None or known.is_deleted or found.disposition in FINAL:
-            continue
-        claim = book.claim(found.event, found.window, now)
-        as_it_stands = standing(found, claim, now, book.tuning)
-        if as_it_stands.decision.policy == MUST_NOT:
-            continue
-        if may_see(book, agent, known):
-            yield Waiting(as_it_stands, known)
+    """What is open for AGENT, as far as it may see it and be concerned with it at this moment."""
+    for known, stands in open_cases(book, agent, now):
+        if stands.decision.policy != MUST_NOT:
+            yield Waiting(stands, known)
 
 
 def _wants(waiting: Waiting, now: int, session: Session) -> bool:

@@ -22,6 +22,19 @@ if TYPE_CHECKING:
 AHEAD = 1 << 50  # behind every line there is
 
 
+class _Texts:
+    """What the lines say; a rehearsal of its own would be garbage that only a collector finds."""
+
+    def __init__(self, below: Callable[[str], dict[str, Any] | None] | None) -> None:
+        self._below = below
+        self.own: dict[str, dict[str, Any]] = {}
+
+    def __call__(self, line: str) -> dict[str, Any] | None:
+        if line in self.own:
+            return self.own[line]
+        return self._below(line) if self._below else None
+
+
 class Rehearsal:
     """What is known, and what is being added to it."""
 
@@ -36,18 +49,11 @@ class Rehearsal:
         self.agents = {} if agents is None else agents
         self.writer = writer
         self.lines: list[tuple[Place, str, AttentionFact]] = []
-        self._texts: dict[str, dict[str, Any]] = {}
-        self._below = line
+        self._texts = _Texts(line)
         self._clock = AHEAD if below is not None else 0
         self._own = 0
         self._now, self._ts = -1, ""
-        self.book = Book(self.memory, self.agents, self.data)
-
-    def data(self, name: str) -> dict[str, Any] | None:
-        """What a line says."""
-        if name in self._texts:
-            return self._texts[name]
-        return self._below(name) if self._below else None
+        self.book = Book(self.memory, self.agents, self._texts)
 
     def record(self, facts: Iterable[AttentionFact], now: int) -> None:
         """Take FACTS, in their order, as recorded NOW."""
@@ -63,7 +69,7 @@ class Rehearsal:
         self._clock = max(self._clock, at[0])
         self.lines.append((at, ts, fact))
         if isinstance(fact, Posted | Edited):
-            self._texts[f"{at[1]}.{at[2]}"] = {"text": fact.text, "c2a": fact.c2a}
+            self._texts.own[f"{at[1]}.{at[2]}"] = {"text": fact.text, "c2a": fact.c2a}
         self.memory.take(fact, at, ts)
         if isinstance(fact, Bound | Arranged | Tuned):
             self.book.forget_settings()

@@ -7,8 +7,6 @@ that it is no instruction of the host's.
 
 from __future__ import annotations
 
-import unicodedata
-
 from bb.attention import knocks
 from bb.attention.words import MUST_NOT, SIGNALS, signal_in
 from bb.kernel.digest import digest
@@ -17,7 +15,7 @@ from bb.kernel.show import BIDI, JOINERS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
+    from typing import Any, Literal
 
     from bb.attention.book import Book
     from bb.attention.decision import Decision
@@ -142,11 +140,19 @@ def _looks_ours(line: str) -> bool:
         import html  # noqa: PLC0415  (hardly ever)
 
         line = html.unescape(line)
-    name, colon, rest = unicodedata.normalize("NFKD", line).casefold().partition(":")
+    name, colon, rest = _normal("NFKD", line).casefold().partition(":")
     letters = _letters(name)
     return any((letters + _letters(rest)).startswith(mark) for mark in FORGED) or (
         bool(colon) and letters in FORGED_HEADERS
     )
+
+
+def _normal(form: Literal["NFKC", "NFKD"], text: str) -> str:
+    if text.isascii():
+        return text
+    import unicodedata  # noqa: PLC0415  (most text is ASCII)
+
+    return unicodedata.normalize(form, text)
 
 
 def _letters(text: str) -> str:
@@ -155,7 +161,7 @@ def _letters(text: str) -> str:
 
 def value(text: str) -> str:
     """A header's value: on one line, short, and in quotation marks where there is anything odd about it."""
-    text = unicodedata.normalize("NFKC", text)
+    text = _normal("NFKC", text)
     kept = "".join(each for each in text if each.isprintable() and each not in BIDI and each not in INVISIBLE)
     kept = " ".join(kept.split())
     if len(kept) > LONGEST_VALUE:

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from bb.attention import deliveries
 from bb.attention.capabilities import DIGESTS, INTERRUPT, REDELIVERY
-from bb.attention.cases import may_see, said_in
+from bb.attention.cases import open_cases, said_in
 from bb.attention.escalating import escalate
 from bb.attention.facts import Moved
 from bb.attention.offering import MOST_TRIES, RETRIES
 from bb.attention.offering import Session as Side
-from bb.attention.standing import due_at, standing
+from bb.attention.standing import due_at
 from bb.attention.words import CLAIMED, DIGEST, MUST, OFFERED, SYSTEM
 from bb.kernel.clock import HOUR, MINUTE
 from bb.kernel.errors import Conflict
@@ -194,12 +194,9 @@ def is_untaken(found: Delivery) -> bool:
 def undelivered(book: Book, agent: str, now: int) -> int:
     """How much AGENT is still to be handed."""
     count = 0
-    for found in book.open_for(agent):
-        known = book.message(found.event)
-        if known is None or known.is_deleted or found.accepted or found.disposition not in (None, CLAIMED):
-            continue
-        stands = standing(found, book.claim(found.event, found.window, now), now, book.tuning)
-        count += stands.decision.mode in OFFERED and stands.is_open and may_see(book, agent, known)
+    for _, stands in open_cases(book, agent, now):
+        is_to_come = not stands.delivery.accepted and stands.delivery.disposition in (None, CLAIMED)
+        count += is_to_come and stands.is_open and stands.decision.mode in OFFERED
     return count
 
 

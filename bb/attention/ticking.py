@@ -40,11 +40,13 @@ def tick(book: Book, now: int) -> tuple[list[AttentionFact], list[dict[str, Any]
     facts: list[AttentionFact] = []
     told: list[dict[str, Any]] = []
     escalated: set[str] = set()
-    for found in book.every_open():
-        known = book.message(found.event)
+    opened = book.every_open()
+    at_hand = book.with_messages_of(opened)
+    for found in opened:
+        known = at_hand.message(found.event)
         if known is None or known.is_deleted or found.agent == PERSON:
             continue
-        for what, then in _due(book, found, known, now):
+        for what, then in _due(at_hand, found, known, now):
             # Two agents that leave one event unanswered at once do not make two more.
             if what == "escalated" and found.event in escalated:
                 continue

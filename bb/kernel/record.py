@@ -24,20 +24,26 @@ class Record:
     """A frozen value; its fields are its annotations, in order, and a class attribute is a default."""
 
     __match_args__: tuple[str, ...] = ()
-    _least = 0  # how many values there must be at least
+    _known: frozenset[str] = frozenset()
+    _needed: frozenset[str] = frozenset()  # those without a default
 
     def __init_subclass__(cls) -> None:
         inherited = cls.__match_args__
         own = tuple(name for name in cls.__annotations__ if name not in inherited)
         type.__setattr__(cls, "__match_args__", inherited + own)
-        type.__setattr__(cls, "_least", cls._least + sum(name not in cls.__dict__ for name in own))
+        type.__setattr__(cls, "_known", cls._known.union(own))
+        type.__setattr__(cls, "_needed", cls._needed.union(name for name in own if name not in cls.__dict__))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         names = self.__match_args__
-        if kwargs or not self._least <= len(args) <= len(names):
-            self.__dict__.update(self._checked(args, kwargs))
-        else:  # what a fold over a million lines does
+        if not kwargs and len(self._needed) <= len(args) <= len(names):  # what a fold over a million lines does
             self.__dict__.update(zip(names, args))  # noqa: B905  (asking for it takes longer than doing it)
+            return
+        values = {**dict(zip(names, args)), **kwargs} if args else kwargs  # noqa: B905
+        is_each_given_once = len(values) == len(args) + len(kwargs)
+        if not (is_each_given_once and self._needed <= values.keys() <= self._known):
+            values = self._checked(args, kwargs)
+        self.__dict__.update(values)
 
     def _checked(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """The values by name; TypeError where one is unknown, repeated or missing."""
@@ -83,7 +89,7 @@ class Record:
 
     def but(self, **changes: Any) -> Self:
         """The same value with some fields changed."""
-        if strange := changes.keys() - set(self.__match_args__):
+        if strange := changes.keys() - self._known:
             raise TypeError(f"{type(self).__name__} has no {', '.join(sorted(strange))}")
         copy = object.__new__(type(self))
         copy.__dict__.update(self.__dict__, **changes)

@@ -6,7 +6,6 @@ is handed back, and the caller goes through it line by line to say what and wher
 
 from __future__ import annotations
 
-import gc
 from hashlib import sha256
 from operator import lt
 
@@ -118,15 +117,3 @@ def canonical(value: Any) -> bytes:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except (TypeError, ValueError):  # whole numbers beyond 64 bits
         return jsontext.canonical(value).encode()
-
-
-class Undisturbed:
-    """No garbage collection meanwhile: a block's thousands of short-lived values would set it off again and again."""
-
-    def __enter__(self) -> None:
-        self._was_on = gc.isenabled()
-        gc.disable()
-
-    def __exit__(self, *_: object) -> None:
-        if self._was_on:
-            gc.enable()

@@ -146,7 +146,7 @@ class Index:
         while rows := self._ask(_parsed_first, query, fold, term, before, many):
             for value, place, key in rows:
                 yield place, key, value
-            before, many = rows[-1][1], MANY
+            before, many = rows[-1][1], min(4 * many, MANY)
 
     def found_at(self, fold: str, term: str, places: Sequence[str]) -> list[tuple[str, Any]]:
         """The entries that are found by TERM at one of PLACES."""

@@ -10,6 +10,7 @@ from bb.coordination import redactions
 from bb.coordination.facts import Redacted
 from bb.kernel import ids, jsontext
 from bb.kernel.record import Record
+from bb.kernel.undisturbed import Undisturbed
 from bb.ledger import kinds
 from bb.ledger import line as lines
 from bb.ledger.cursors import UNREAD, Cursor
@@ -213,7 +214,7 @@ class Reader:
         return {fold for fold, _ in self._states}
 
     def __enter__(self) -> None:
-        self._undisturbed = self._bulk.Undisturbed() if self._bulk else None
+        self._undisturbed = Undisturbed() if self._bulk else None
         if self._undisturbed:
             self._undisturbed.__enter__()
 

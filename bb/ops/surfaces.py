@@ -7,12 +7,14 @@ import sys
 from itertools import islice
 
 from bb.attention import arranging, envelopes, messages, outbox, receiving, threads, tuning
+from bb.attention.gathered import Gathered
 from bb.attention.message import in_order
 from bb.attention.rehearsal import Rehearsal
 from bb.attention.surfaces import SURFACES
 from bb.attention.words import CONVERSATIONS, SIGNALS
 from bb.kernel import jsontext
 from bb.kernel.errors import BbError, Usage
+from bb.kernel.undisturbed import Undisturbed
 from bb.ledger import attention
 from bb.messaging.principals import SERVICE
 from bb.ops.attending import Attending
@@ -191,7 +193,8 @@ def ingest(
         source = payloads.lines(desk, lines, how)
     count = 0
     while chunk := list(islice(source, AT_ONCE)):
-        take(chunk)
+        with Undisturbed():
+            take(chunk)
         count += len(chunk)
         if desk.progress:
             desk.progress(count, 0, "lines")
@@ -225,10 +228,10 @@ class _Taken:
         lines = in_order(read, lambda each: each.counted)
 
         def decide(index: Index) -> list[AttentionFact]:
-            over = self._over(index, now)
-            over.memory.fetch(messages.NAME, [line.event for line in lines], index.states_of)
-            windows = [line.message.window for line in lines if line.message]
-            over.memory.fetch(threads.NAME, windows, index.states_of)
+            below = Gathered(index)
+            below.gather(messages.NAME, [line.event for line in lines])
+            below.gather(threads.NAME, [line.message.window for line in lines if line.message])
+            over = self._over(index, below, now)
             answers: list[dict[str, Any]] = []
             for line in lines:
                 by = f"{SERVICE}{line.platform}" if _is_plain(line.platform) else BRIDGE
@@ -248,7 +251,7 @@ class _Taken:
         given = list(self._read(raw, _parameters))
 
         def decide(index: Index) -> list[AttentionFact]:
-            over = self._over(index, now)
+            over = self._over(index, Gathered(index), now)
             for number, each in given:
                 try:
                     agent = self._addressee(over, envelopes.delivered(each, now).message)
@@ -269,11 +272,11 @@ class _Taken:
             raise envelopes.invalid("nobody here is called so, and BB_AGENT is not set", "/target/recipient")
         return agent
 
-    def _over(self, index: Index, now: int) -> Rehearsal:
+    def _over(self, index: Index, below: Gathered, now: int) -> Rehearsal:
         """What is known, and what is taken in on top of it: each line is decided about knowing those before."""
         store = self._at.store
-        below = attention.book(store, index, now, self._at.desk.stale_after)
-        return Rehearsal(index, below.agents, lambda name: attention.data_of(store, name), "~")
+        agents = attention.book(store, index, now, self._at.desk.stale_after).agents
+        return Rehearsal(below, agents, lambda name: attention.data_of(store, name), "~")
 
     def _record(self, decide: Callable[[Index], list[AttentionFact]], now: int, *, is_empty: bool) -> None:
         if not is_empty:

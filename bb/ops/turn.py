@@ -6,14 +6,13 @@ import os
 from itertools import islice
 
 from bb.attention import turns
-from bb.coordination import editors
+from bb.coordination import editors, notices
 from bb.coordination.editors import NotUnderstood
 from bb.kernel.errors import BbError
 from bb.kernel.show import harmless
 from bb.ledger import attention, editor_sessions, queue, tree
 from bb.ledger import mail as mails
 from bb.ledger.place import NotARepository
-from bb.ledger.protocol import Events
 from bb.messaging import mailbox
 from bb.ops import agent as agents
 from bb.ops import life
@@ -150,6 +149,11 @@ def _some(messages: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 def _hints(desk: Desk, index: Index, who: str) -> News:
     """Where somebody works in one's way, and who waits for what one holds."""
+    waiters = queue.line(desk.place.store)
+    if not (waiters or index.count(notices.NAME, notices.UNSETTLED)):
+        return []  # as nearly always
+    from bb.ledger.protocol import Events  # noqa: PLC0415  (as the holdings are, too)
+
     held = desk.holdings(index, desk.now())
     found: News = []
     for event in Events(index, held, tree.root_of(desk.place)).open_incursions():
@@ -157,7 +161,7 @@ def _hints(desk: Desk, index: Index, who: str) -> News:
             other = event["from_agent"] if who == event["to_agent"] else event["to_agent"]
             line = f"- Contested: {other} works in {_cut(event['scope'], SUBJECT_LENGTH)} too; agree by mail."
             found.append((event["id"], line))
-    for waiter in queue.line(desk.place.store):
+    for waiter in waiters:
         mine = {each.held.scope.text for each in held.met_by(waiter.scopes) if each.held.reservation.agent == who}
         for scope in sorted(mine)[:1]:
             line = (

@@ -5,7 +5,6 @@ Two clones of which one read a line alone and the other within a block must come
 
 from __future__ import annotations
 
-import gc
 import json
 from hashlib import sha256
 from typing import Any
@@ -208,15 +207,3 @@ def test_five_hundred_levels_are_read_by_every_decoder_and_one_more_by_none(open
         found = said_by(line, decoder)
         assert (found is not None) == (levels + 2 <= 500)  # the line and its data are two levels themselves
         assert found is None or found["data"]["text"] == text
-
-
-@pytest.mark.parametrize("was_on", [True, False])
-def test_garbage_is_left_lying_while_a_block_is_read_and_only_then(was_on: bool):
-    before = gc.isenabled()
-    try:
-        (gc.enable if was_on else gc.disable)()
-        with bulk.Undisturbed():
-            assert not gc.isenabled()
-        assert gc.isenabled() == was_on
-    finally:
-        (gc.enable if before else gc.disable)()
