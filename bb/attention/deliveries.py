@@ -12,7 +12,6 @@ refuses for good was none, and a piece comes back when what it was merged into i
 from __future__ import annotations
 
 from bb.attention import decision as decisions
-from bb.attention import letters
 from bb.attention.decision import Decision
 from bb.attention.facts import Deleted, Edited, Moved, Posted
 from bb.attention.words import (
@@ -187,10 +186,10 @@ def parts(fact: DeliveryFact, at: Place) -> Iterator[tuple[str, Any]]:
             return
         case Moved(event=event, agent=agent, to=to, about=about):
             yield name(event, agent), (to, about or {}, None)
-        case Sent():
-            yield from _decided(letters.of_mail(fact), event_at(at), 1, event_at(at))
-        case Incurred():
-            yield from _decided(letters.of_incursion(fact), event_at(at), 1, event_at(at))
+        case Sent() | Incurred():
+            from bb.attention import letters  # noqa: PLC0415  (nothing of it is needed to read what was folded)
+
+            yield from _decided(letters.of(fact), event_at(at), 1, event_at(at))
         case Read(agent=agent, message=event):
             yield name(event, agent), (PULLED, {}, None)
         case Acked(agent=agent, message=event) | Agreed(agent=agent, message=event):

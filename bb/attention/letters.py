@@ -46,6 +46,7 @@ from bb.coordination.protocol import BLOCKED, HANDOFF
 from bb.kernel.clock import DAY, HOUR, MINUTE
 from bb.kernel.ids import PERSON
 from bb.messaging import recipients
+from bb.messaging.facts import Sent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,7 +54,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.coordination.facts import Incurred
-    from bb.messaging.facts import Sent
     from bb.messaging.recipients import Member
 
 INTENTS = {HANDOFF: ASSIGNMENT, BLOCKED: BLOCKER}
@@ -63,7 +63,12 @@ BROADCAST, INCURSION, ACKNOWLEDGEMENT = "broadcast", "incursion", "acknowledgeme
 OTHERS = Decision(TO_OTHER, MUST_NOT, MAILBOX, ADDRESSED_TO_OTHER).written()[:4]
 
 
-def of_mail(sent: Sent) -> dict[str, Any]:
+def of(fact: Sent | Incurred) -> dict[str, Any]:
+    """What `bb` says by FACT, as a message of C2A stands on its line."""
+    return _of_mail(fact) if isinstance(fact, Sent) else _of_incursion(fact)
+
+
+def _of_mail(sent: Sent) -> dict[str, Any]:
     """A letter, as a message of C2A stands on its line."""
     agents = [each for each in dict.fromkeys(sent.to) if each not in (PERSON, sent.sender)]
     is_alone = len(sent.to) == 1
@@ -100,7 +105,7 @@ def _together(sent: Sent) -> Decision:
     return Decision(TO_MY_ROLE, MAY, NOTIFY, ROLE_MENTION if sent.category in INTENTS else BROADCAST, NORMAL, DAY)
 
 
-def of_incursion(fact: Incurred) -> dict[str, Any]:
+def _of_incursion(fact: Incurred) -> dict[str, Any]:
     """An incursion, likewise: its owner is to know of it, and settles it by `bb protocol resolve`."""
     knock = Decision(TO_ME, MAY, NOTIFY, INCURSION, NORMAL, DAY)
     return {

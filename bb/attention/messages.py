@@ -6,7 +6,7 @@ An entry has what one needs to know of a message without reading it, so that a l
 from __future__ import annotations
 
 from bb.attention import decision as decisions
-from bb.attention import letters, posting
+from bb.attention import posting
 from bb.attention.decision import Decision
 from bb.attention.facts import Deleted, Edited, Posted, Posting
 from bb.attention.words import CHANNEL, DIGEST, HUMAN, PLAIN, URGENT
@@ -101,10 +101,8 @@ def step(state: State | None, fact: MessageFact, at: Place, ts: str) -> State:
         case Posted(c2a=c2a):
             earliest(after, "said", at, _head(c2a, ts))
             _mean(after, c2a)
-        case Sent():
-            earliest(after, "said", at, _head(letters.of_mail(fact), ts))
-        case Incurred():
-            earliest(after, "said", at, _head(letters.of_incursion(fact), ts))
+        case Sent() | Incurred():
+            earliest(after, "said", at, _head(_of_ours(fact), ts))
         case Edited(version=version, c2a=c2a):
             held = after.get("edit")
             if held is None or (held[3], *held[:3]) < (version, *at):
@@ -116,6 +114,12 @@ def step(state: State | None, fact: MessageFact, at: Place, ts: str) -> State:
             if now in posting.STATES:
                 latest(after, "posting", at, [now, about or {}])
     return after
+
+
+def _of_ours(fact: Sent | Incurred) -> dict[str, Any]:
+    from bb.attention import letters  # noqa: PLC0415  (nothing of it is needed to read what was folded)
+
+    return letters.of(fact)
 
 
 def _mean(after: State, c2a: Mapping[str, Any]) -> None:

@@ -8,9 +8,9 @@ from bb.kernel import jsontext
 from bb.kernel.digest import digest
 from bb.kernel.record import Record
 from bb.ledger import compacting, disk, intake, pins
+from bb.ledger.cursors import Damage
 from bb.ledger.index import Index
 from bb.ledger.published import History
-from bb.ledger.reader import Damage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

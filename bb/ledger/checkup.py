@@ -19,7 +19,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from bb.ledger.reader import Damage, Progress
+    from bb.ledger.cursors import Damage
+    from bb.ledger.reader import Progress
 
 GOOD, ODD, BROKEN = "good", "odd", "broken"
 OLDEST_PYTHON = (3, 11)

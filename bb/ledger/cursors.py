@@ -16,7 +16,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from bb.ledger.journal import Written
+    from bb.ledger.journal import Journal, Written
+
+
+class Unusable(Exception):
+    """This index cannot be used; the message says why. It is rebuilt."""
+
+
+class Damage(Record):
+    """The first line of a journal that cannot be right; nothing behind it is read."""
+
+    writer: str
+    n: int
+    path: str
+    offset: int
+    reason: str
 
 
 class Cursor(Record):
@@ -101,3 +115,20 @@ class Cursors:
             found = [Marker(0, 0, {}), *(Marker(n, before, jsontext.loads(heads)) for n, before, heads in rows)]
             self._markers[writer] = found
         return found
+
+
+def growth(journal: Journal, cursor: Cursor) -> int:
+    """How many bytes JOURNAL has behind a cursor. Unusable when the cursor points into another file.
+
+    None behind a damage that has been seen already, as long as the files are what they were.
+    """
+    segment, offset = cursor.segment, cursor.offset
+    if cursor.seen is not None and cursor.seen == journal.signature():
+        return 0
+    segments = journal.segments(segment)
+    if segment and (not segments or segments[0].first != segment):
+        raise Unusable(f"a segment of {journal.writer} is gone")
+    status = [file.status() for file in segments]
+    if segment and (status[0].st_ino != cursor.inode or status[0].st_size < offset):
+        raise Unusable(f"{segments[0].path} is not the file that was read")
+    return sum(file.st_size for file in status) - offset

@@ -13,10 +13,9 @@ import time
 from bb.coordination import redactions
 from bb.kernel import ids, jsontext
 from bb.kernel.errors import Busy
-from bb.ledger import disk, kinds
+from bb.ledger import disk
 from bb.ledger import line as lines
-from bb.ledger.cursors import UNREAD, Cursors, Marker
-from bb.ledger.reader import Damage, Reader, Unusable, growth, says_nothing
+from bb.ledger.cursors import UNREAD, Cursors, Damage, Marker, Unusable, growth
 from bb.ledger.sqlite import sqlite3
 
 TYPE_CHECKING = False
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from bb.coordination.facts import Redacted
     from bb.ledger.journal import Journal, Position
     from bb.ledger.line import Link
-    from bb.ledger.reader import Progress
+    from bb.ledger.reader import Progress, Reader
 
 VERSION = 14
 FEW, MANY = 12, 200  # rows that are read at once
@@ -208,6 +207,8 @@ class Index:
     def passes_over(self, journal: Journal) -> bool:
         """Whether nothing needs to be folded of what was written last into JOURNAL; then the cursor passes over it."""
         written = journal.written
+        from bb.ledger.reader import says_nothing  # noqa: PLC0415
+
         return (
             written is not None and says_nothing(written.octets) and self.cursors.passes_over(journal.writer, written)
         )
@@ -293,7 +294,7 @@ class Index:
             with _Transaction(self, self._connection):
                 self._refuse_another_version()
                 size = len(journal.written.octets) if journal.written else 0
-                reader = Reader(self._connection, size, None, self.hidden())
+                reader = _reader(self._connection, size, None, self.hidden())
                 with reader:
                     reader.read(journal)
             self.folded(reader)
@@ -316,6 +317,8 @@ class Index:
 
     def start_from(self, links: Mapping[str, Link], rows: Iterable[tuple[str, str, Any]]) -> None:
         """Begin with the states of ROWS, which the lines up to LINKS have come to, as if those had been read."""
+        from bb.ledger import kinds  # noqa: PLC0415
+
         self.cursors.forget()
         execute = self._connection.executemany
         at = (
@@ -370,7 +373,7 @@ class Index:
         unread = self._unread(journals)
         total = sum(size for _, size in unread)
         known = self.hidden()
-        reader = Reader(self._connection, total, progress, known)
+        reader = _reader(self._connection, total, progress, known)
         with reader:
             for journal, _ in unread:
                 reader.read(journal)
@@ -496,6 +499,15 @@ class Index:
     def _refuse_to_wait(self, error: sqlite3.DatabaseError) -> None:
         if "locked" in str(error) or "busy" in str(error):
             raise IndexBusy from error
+
+
+def _reader(
+    connection: sqlite3.Connection, total: int, progress: Progress | None, hidden: redactions.Hidden | None
+) -> Reader:
+    """What reads journals on. It knows every fact there is, so who finds all read already does without it."""
+    from bb.ledger.reader import Reader  # noqa: PLC0415
+
+    return Reader(connection, total, progress, hidden)
 
 
 def _is_readable(journals: Sequence[Journal], event: str) -> bool:

@@ -59,6 +59,7 @@ from bb.groups.facts import (
     StateSet,
 )
 from bb.kernel import ids
+from bb.kernel.event import GENESIS
 from bb.ledger import forms
 from bb.ledger import line as lines
 from bb.messaging import letters, mailbox
@@ -89,8 +90,6 @@ if TYPE_CHECKING:
         | AttentionFact
     )
 
-GENESIS = "group.create"
-MERGED = "x.bb.merged"
 SYSTEM, SERVICE = "system", "svc:"  # who may change a group too, though they are nobody's agents
 
 # fact, kind, and the members of `data` that hold the fact's fields, in order. `by` is the envelope's.

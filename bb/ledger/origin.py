@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 
-from bb.ledger import kinds, writers
+from bb.kernel.event import GENESIS
 from bb.ledger import line as lines
+from bb.ledger import writers
 from bb.ledger.clone import Clone, is_repo_id
 from bb.ledger.journal import Journal
 
@@ -19,6 +20,6 @@ def from_journals(store: str) -> Clone | None:
         except lines.Unreadable:
             continue
         repo = first.group_id.removeprefix("g_")
-        if first.kind == kinds.GENESIS and is_repo_id(repo):
+        if first.kind == GENESIS and is_repo_id(repo):
             return Clone(repo, writer)
     return None

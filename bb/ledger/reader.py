@@ -9,11 +9,11 @@ from __future__ import annotations
 from bb.coordination import redactions
 from bb.coordination.facts import Redacted
 from bb.kernel import ids, jsontext
-from bb.kernel.record import Record
+from bb.kernel.event import MERGED
 from bb.kernel.undisturbed import Undisturbed
 from bb.ledger import kinds
 from bb.ledger import line as lines
-from bb.ledger.cursors import UNREAD, Cursor
+from bb.ledger.cursors import UNREAD, Cursor, Damage
 from bb.ledger.journal import Position
 from bb.ledger.line import BadLine, Unreadable
 
@@ -33,27 +33,13 @@ if TYPE_CHECKING:
 
 BULK = 1 << 20  # from so many bytes on, the fast decoder repays its import
 MARKS = kinds.MARKS
-ALWAYS = frozenset(kind.encode() for kind in [*kinds.KINDS, kinds.MERGED]) - MARKS.keys()
+ALWAYS = frozenset(kind.encode() for kind in [*kinds.KINDS, MERGED]) - MARKS.keys()
 # One fact may say something else about each entry of a fold: then the fold takes it apart.
 FOLDS = {fact: [(fold, getattr(fold, "parts", None)) for fold in folds] for fact, folds in kinds.FOLDS.items()}
 KEY_MARK = b',"k":"'
 SHORTEST_HEAD = 200  # no head of a line of ours is shorter, so no mark stands before that
 MOST_AT_ONCE = 500  # of SQLite's 999 values in one question
 LONGEST = 10**12  # no chain is longer; a marker that claims more cannot make sums overflow
-
-
-class Unusable(Exception):
-    """This index cannot be used; the message says why. It is rebuilt."""
-
-
-class Damage(Record):
-    """The first line of a journal that cannot be right; nothing behind it is read."""
-
-    writer: str
-    n: int
-    path: str
-    offset: int
-    reason: str
 
 
 class Reader:
@@ -145,7 +131,7 @@ class Reader:
     def _fold(self, writer: str, n: int, kind: str, found: dict[str, Any]) -> None:
         if found.get("k"):
             self._keys.append((found["by"], found["k"], writer, n))
-        if kind == kinds.MERGED:
+        if kind == MERGED:
             self._account(writer, n, found["data"])
             return
         fact = kinds.fact_of(kind, found["data"], found["by"])
@@ -279,23 +265,6 @@ def _known(raws: list[bytes], said: list[bytes]) -> list[int]:
             and (raws[place].find(marks[0], SHORTEST_HEAD) > 0 or raws[place].find(marks[-1], SHORTEST_HEAD) > 0)
         )
     ]
-
-
-def growth(journal: Journal, cursor: Cursor) -> int:
-    """How many bytes JOURNAL has behind a cursor. Unusable when the cursor points into another file.
-
-    None behind a damage that has been seen already, as long as the files are what they were.
-    """
-    segment, offset = cursor.segment, cursor.offset
-    if cursor.seen is not None and cursor.seen == journal.signature():
-        return 0
-    segments = journal.segments(segment)
-    if segment and (not segments or segments[0].first != segment):
-        raise Unusable(f"a segment of {journal.writer} is gone")
-    status = [file.status() for file in segments]
-    if segment and (status[0].st_ino != cursor.inode or status[0].st_size < offset):
-        raise Unusable(f"{segments[0].path} is not the file that was read")
-    return sum(file.st_size for file in status) - offset
 
 
 def _bulk() -> ModuleType:

@@ -13,8 +13,8 @@ import shutil
 
 from bb.kernel import ids
 from bb.kernel.errors import Refused
-from bb.kernel.event import SALT
-from bb.ledger import clone, disk, kinds, origin, presence, writers
+from bb.kernel.event import MERGED, SALT
+from bb.ledger import clone, disk, origin, presence, writers
 from bb.ledger import line as lines
 from bb.ledger.clone import Clone
 from bb.ledger.journal import Journal
@@ -24,7 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bb.ledger.reader import Damage
+    from bb.ledger.cursors import Damage
     from bb.ledger.store import Draft, Store
 
 
@@ -114,7 +114,7 @@ def _salvaged(raw: bytes, writer: str) -> Draft | None:
         event = lines.event(raw)
     except (lines.BadLine, lines.Unreadable):
         return None
-    if event.kind == kinds.MERGED or len(raw) > lines.MAX_LINE - ROOM_FOR_ORIGIN:
+    if event.kind == MERGED or len(raw) > lines.MAX_LINE - ROOM_FOR_ORIGIN:
         return None
     data = {name: value for name, value in event.data.items() if name != SALT}
     origin = {"salvaged_from": event.id, ORIGIN: event.lamport, "salvaged_ts": event.ts}

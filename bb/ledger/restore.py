@@ -16,7 +16,7 @@ from bb.ledger.line import BadLine, Link
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bb.ledger.reader import Damage
+    from bb.ledger.cursors import Damage
     from bb.ledger.store import Store
     from bb.ledger.tip import Tip
 

@@ -13,8 +13,8 @@ from itertools import islice
 from bb.kernel import clock, ids, jsontext, tokens
 from bb.kernel.digest import digest
 from bb.kernel.errors import BbError, Conflict, NotFound, Refused
-from bb.kernel.event import REQUEST, Event
-from bb.ledger import clone, disk, kinds, origin, writers
+from bb.kernel.event import GENESIS, MERGED, REQUEST, Event
+from bb.ledger import clone, disk, origin, writers
 from bb.ledger import line as lines
 from bb.ledger.batch import Alone, Batch, Within
 from bb.ledger.index import Index
@@ -29,10 +29,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.ledger.clone import Clone
+    from bb.ledger.cursors import Damage
     from bb.ledger.kinds import Fact
     from bb.ledger.line import Link
     from bb.ledger.place import Place
-    from bb.ledger.reader import Damage, Progress
+    from bb.ledger.reader import Progress
 
     # by whom, of what kind, with which data, under which key, and about which directory of the group
     Draft = tuple[str, str, dict[str, Any], str | None, str]
@@ -181,7 +182,7 @@ class Store:
             if self.caught_up().heads():
                 return False  # another process was faster
             about = {"title": title, **({"topic": topic} if topic else {})}
-            genesis = (kinds.GENESIS, {**about, "repo": self.clone.repo, "format": clone.FORMAT})
+            genesis = (GENESIS, {**about, "repo": self.clone.repo, "format": clone.FORMAT})
             self._append(lambda: [(by, *genesis, None, "")], now)
             return True
 
@@ -254,14 +255,16 @@ class Store:
         def drafts() -> list[Draft]:
             try:
                 facts = decide(self.index)
-                written = [(author(fact) if author else by, fact, *_written(fact, allow_secret)) for fact in facts]
+                written = [(author(fact) if author else by, _written(fact, allow_secret)) for fact in facts]
             except BbError as refusal:
                 if not refusal.leaving:
                     raise
                 refusals[:] = [refusal]
-                return [(by, *_written(fact, None), None, "") for fact in refusal.leaving]
+                return [
+                    (by, kind, data, None, "") for kind, data, _ in (_written(each, None) for each in refusal.leaving)
+                ]
             noted = {REQUEST: request} if key and request else {}
-            return [(name, kind, {**data, **noted}, key, kinds.scope_of(fact)) for name, fact, kind, data in written]
+            return [(name, kind, {**data, **noted}, key, scope) for name, (kind, data, scope) in written]
 
         recorded = self._append(drafts, now, (by, key) if key else None, request, window)
         if refusals:
@@ -296,7 +299,7 @@ class Store:
             if not wanted and not (heads and is_account):
                 return []
             if heads:
-                wanted.insert(0, ("system", kinds.MERGED, {"heads": heads}, None, ""))
+                wanted.insert(0, ("system", MERGED, {"heads": heads}, None, ""))
 
             def events(link: Link) -> list[Event]:
                 if link != index.position(journal.writer).link:
@@ -327,7 +330,7 @@ class Store:
                 self._batch.is_behind |= not index.passes_over(journal)
             if self._batch is None or heads:
                 self._fold(journal)
-        return [event for event in recorded if event.kind != kinds.MERGED]
+        return [event for event in recorded if event.kind != MERGED]
 
     def account(self, now: int) -> None:
         """Account for what others have said, so that it has its place in this clone's order.
@@ -478,15 +481,18 @@ def readable(raws: Iterable[bytes], decode: Callable[[bytes], Any] | None = None
         yield event
 
 
-def _written(fact: Fact, allow_secret: str | None) -> tuple[str, dict[str, Any]]:
-    """A fact as kind and data, having made sure that no secret enters the ledger unnoticed."""
+def _written(fact: Fact, allow_secret: str | None) -> tuple[str, dict[str, Any], str]:
+    """A fact as kind and data, and the directory it is about, having made sure that no secret enters the ledger
+    unnoticed."""
+    from bb.ledger import kinds  # noqa: PLC0415  (every fact there is: who only asks does without)
+
     kind, data = kinds.written(fact)
     text = jsontext.dumps(data)
     tokens.refuse_secrets(text, allow_secret)
     if allow_secret and tokens.found(text):
         tokens.refuse_secrets(allow_secret)
         data["secret_allowed"] = allow_secret
-    return kind, data
+    return kind, data, kinds.scope_of(fact)
 
 
 def _repo_id(place: Place) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 
-from bb.attention.replaying import START, InvalidStep, Replay
 from bb.kernel import jsontext
 from bb.kernel.errors import BbError, NotFound, Usage
 from bb.kernel.show import harmless
@@ -50,6 +49,8 @@ def replay(desk: Desk, script: Script | None = None, *, steps: Steps | None = No
     Nothing is recorded anywhere, and no time passes but that of the script. A step with an `expect` is compared with
     what came of it; the first that differs fails the command, so a script is also a test of a policy.
     """
+    from bb.attention.replaying import START, Replay  # noqa: PLC0415  (every rule there is)
+
     playing = Replay(desk.now() if desk.env.get("BB_NOW") else START)
     for number, step in _steps(desk, script, steps):
         try:
@@ -94,4 +95,6 @@ def _parsed(text: str, at: int) -> Any:
     try:
         return jsontext.loads(text)
     except jsontext.NotJson:
+        from bb.attention.replaying import InvalidStep  # noqa: PLC0415
+
         raise InvalidStep(f"line {at} of the script is no JSON", line=at) from None

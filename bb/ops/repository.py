@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bb.kernel.errors import BbError, Refused, Usage
-from bb.ledger import checkup, clone, git, kinds, pins, repair, walk
+from bb.kernel.event import GENESIS
+from bb.ledger import checkup, clone, git, pins, repair, walk
 from bb.ledger import place as places
 from bb.ops import start
 from bb.ops.catalogue import op
@@ -231,6 +232,6 @@ def _events_beyond_genesis(desk: Desk, place: Place, *, is_lost_too: bool) -> in
         if not store.exists:
             return 0
         total = sum(store.caught_up().heads().values()) + len(store.caught_up().damages())
-        return total - len(walk.latest(store, walk.Filter(kinds=frozenset([kinds.GENESIS])), 2))
+        return total - len(walk.latest(store, walk.Filter(kinds=frozenset([GENESIS])), 2))
     finally:
         store.close()
