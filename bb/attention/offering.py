@@ -100,7 +100,8 @@ class Session(Record):
 def offers(book: Book, agent: str, now: int, session: Session = Session()) -> tuple[list[Offer], list[Held]]:  # noqa: B008
     """What is to be offered to AGENT now, and what still waits."""
     wanted = in_order(
-        [each for each in waiting(book, agent, now) if _wants(each, now, session)], lambda each: each.known.counted
+        [each for each in waiting(book, agent, now) if _wants(each, now, session, book.tuning.ack_ms)],
+        lambda each: each.known.counted,
     )
     found: list[Offer] = []
     held: list[Held] = []
@@ -119,7 +120,12 @@ def waiting(book: Book, agent: str, now: int) -> Iterable[Waiting]:
             yield Waiting(stands, known)
 
 
-def _wants(waiting: Waiting, now: int, session: Session) -> bool:
+def retry_at(attempt: int, failed_at: int) -> int:
+    """When the next attempt is due after one that has failed; silence has failed once it was waited for long enough."""
+    return failed_at + RETRIES[min(attempt, MOST_TRIES) - 1]
+
+
+def _wants(waiting: Waiting, now: int, session: Session, ack_ms: int) -> bool:
     """Whether it is to be offered, for the first time or once more."""
     found = waiting.standing.delivery
     shape = KNOCK if waiting.standing.decision.mode == NOTIFY else CONTENT
@@ -139,7 +145,7 @@ def _wants(waiting: Waiting, now: int, session: Session) -> bool:
         return True
     if found.turn == deliveries.TURN_FAILED and not found.has_spoken and found.turns < MOST_TURNS:
         return not found.accepted
-    if found.accepted or now < found.offered_at + RETRIES[min(found.attempt, MOST_TRIES) - 1]:
+    if found.accepted or now < retry_at(found.attempt, found.offered_at + ack_ms):
         return False
     return session.is_pull or (session.has_ack and not found.is_parked and found.attempt < MOST_TRIES)
 

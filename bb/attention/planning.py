@@ -24,8 +24,8 @@ from bb.attention.capabilities import (
 )
 from bb.attention.facts import Moved
 from bb.attention.fragments import fragments
-from bb.attention.offering import CONTENT, KNOCK, MOST_TRIES, offered, offers
-from bb.attention.session import Deliver, Handed, Plan, retry_at
+from bb.attention.offering import CONTENT, KNOCK, MOST_TRIES, offered, offers, retry_at
+from bb.attention.session import Deliver, Handed, Plan
 from bb.attention.words import BUFFERED, DIGEST, IMMEDIATE, MUST, NOTIFY, SUPERSEDED, SYSTEM
 
 TYPE_CHECKING = False

@@ -15,7 +15,6 @@ from bb.attention.capabilities import DIGESTS, INTERRUPT, REDELIVERY
 from bb.attention.cases import open_cases, said_in
 from bb.attention.escalating import escalate
 from bb.attention.facts import Moved
-from bb.attention.offering import MOST_TRIES, RETRIES
 from bb.attention.offering import Session as Side
 from bb.attention.standing import due_at
 from bb.attention.words import CLAIMED, DIGEST, MUST, OFFERED, SYSTEM
@@ -161,11 +160,6 @@ class Harness:
         for event in events:
             self.handed.pop(event, None)
             self.resumed.add(event)
-
-
-def retry_at(attempt: int, now: int) -> int:
-    """When the next attempt is due after one that failed NOW."""
-    return now + RETRIES[min(attempt, MOST_TRIES) - 1]
 
 
 # -- beginning, and what becomes of what was handed over

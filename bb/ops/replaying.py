@@ -95,6 +95,6 @@ def _parsed(text: str, at: int) -> Any:
     try:
         return jsontext.loads(text)
     except jsontext.NotJson:
-        from bb.attention.replaying import InvalidStep  # noqa: PLC0415
+        from bb.attention.steps import InvalidStep  # noqa: PLC0415
 
         raise InvalidStep(f"line {at} of the script is no JSON", line=at) from None

@@ -22,10 +22,11 @@ from bb.attention.auditing import may_progress
 from bb.attention.cases import find
 from bb.attention.envelopes import LONGEST_TEXT, Members, invalid
 from bb.attention.facts import Moved, Progressed
+from bb.attention.offering import retry_at
 from bb.attention.receiving import receive
 from bb.attention.redacting import redacted
 from bb.attention.refusals import CapabilityMissing, NoSuchEvent
-from bb.attention.session import Harness, ResyncRequired, retry_at
+from bb.attention.session import Harness, ResyncRequired
 from bb.attention.ticking import tick
 from bb.kernel import clock, jsontext
 from bb.kernel.errors import Busy, Usage

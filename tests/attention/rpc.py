@@ -11,7 +11,8 @@ import json
 from typing import Any
 
 from bb.attention.refusals import NUMBERS
-from bb.attention.replaying import START, replay_span
+from bb.attention.replaying import START
+from bb.attention.steps import replay_span
 from bb.kernel import clock
 from bb.kernel.errors import BbError
 from bb.ops import catalogue

@@ -175,7 +175,7 @@ def test_c2a_174_what_comes_or_is_handed_over_twice_is_one_event(memory: InMemor
     blocks = []
     for _ in range(2):
         blocks += memory.do(deliver={"agent": AMBER})["blocks"]
-        memory.wait("2s")
+        memory.wait("12s")
 
     assert [(each["eventId"], each["attempt"]) for each in blocks] == [("1", 1), ("1", 2)]
     assert key_of("1", AMBER) == "1:agent_amber_otter"

@@ -65,7 +65,7 @@ def test_c2a_133_what_a_harness_never_took_is_there_for_who_asks_for_it(memory: 
     connected(memory)
     for _ in range(tries):
         delivered(memory)
-        memory.wait("61s")
+        memory.wait("71s")
     memory.do(tick={})
 
     (block,) = memory.inject()["blocks"]
@@ -102,7 +102,7 @@ def test_c2a_135_what_is_tried_again_is_the_same_event_one_attempt_later(memory:
     for _ in range(8):
         attempts += delivered(memory)
         assert delivered(memory) == []  # not at once
-        memory.wait("61s")
+        memory.wait("71s")
 
     assert attempts == [("1", attempt) for attempt in range(1, 9)]
     assert key_of("1", AMBER) == "1:agent_amber_otter"
@@ -155,6 +155,17 @@ def test_c2a_136_a_surface_may_say_everything_twice(host: Host):
 
 def works(memory: InMemory, state: str, **more: Any) -> None:
     memory.do(turn={"agent": AMBER, "event": "1", "state": state, **more})
+
+
+def test_c2a_137_a_turn_whose_harness_went_away_is_over_once_it_is_back(memory: InMemory):
+    connected(memory)
+    delivered(memory)
+    memory.do(acknowledge={"agent": AMBER, "event": "1"})
+    memory.do(turn={"agent": AMBER, "event": "1", "state": "started"})
+    before = memory.do(show={"agent": AMBER, "event": "1"})["phase"]
+    memory.do(connect={"agent": AMBER})
+
+    assert (before, memory.do(show={"agent": AMBER, "event": "1"})["phase"]) == ("in_turn", "accepted")
 
 
 def test_c2a_137_a_turn_that_failed_without_a_word_is_tried_again(memory: InMemory):

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 import unicodedata
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bb.kernel import tokens
 from tests.attention.hosts import AMBER, BLUE, CORAL, DELTA, CommandLine, Host, InMemory, Refused, message
-from tests.support import Ran, environment
+from tests.attention.rpc import JsonRpc
+from tests.support import Ran, environment, scratch
 
 # -- 159: the boundary between what the host says and what anybody says
 
@@ -381,6 +383,17 @@ def test_c2a_162_no_secret_is_kept_or_answered_in_memory(memory: InMemory):
     assert "they say" in kept
     assert [each for each in secrets() if each in answers] == []
     assert [each for each in secrets() if each in kept] == []
+
+
+def test_c2a_162_nor_handed_out_to_a_harness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    few = dict(list(canaries().items())[::5])
+    monkeypatch.setitem(globals(), "canaries", lambda: few)
+    host = JsonRpc(scratch(tmp_path / "repo"))
+    answers = json.dumps(spilled(host))
+    host.close()
+
+    assert "they say" in answers
+    assert [each for each in secrets() if each in answers or each in host.everything()] == []
 
 
 def test_c2a_162_nor_on_the_disk_or_in_git(command_line: CommandLine, monkeypatch: pytest.MonkeyPatch):

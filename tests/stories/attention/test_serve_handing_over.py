@@ -268,7 +268,7 @@ def test_a_failure_that_may_pass_is_tried_again(world: World, code: int):
 
 
 @pytest.mark.parametrize("code", [-32602, -32601])
-def test_c2a_142_a_harness_that_can_do_nothing_with_it_has_failed(world: World, code: int):
+def test_c2a_092_142_a_harness_that_can_do_nothing_with_it_has_failed(world: World, code: int):
     """And whoever is next is asked, since an answer is owed."""
     world.bb("chat", "arrange", f"D-{AMBER}", "--lead", BLUE)
     world.says(dm("1", "check the deploy?"))

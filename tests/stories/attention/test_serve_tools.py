@@ -189,6 +189,24 @@ def test_c2a_119_130_whoever_claims_is_named_to_the_others(asked: World):
     assert error.data["expiresAt"]
 
 
+def test_c2a_132_of_two_harnesses_that_claim_at_once_one_wins(asked: World):
+    """Each has a process of its own, and both were asked before either has answered."""
+    asked.says(*(post(f"c{n}", "@backend ping", "@backend") for n in range(8)))
+    asked.wait(31)  # whoever is asked first has had its time
+    harnesses = [asked.harness(agent=agent) for agent in (AMBER, BLUE)]
+    owners = []
+    for n in range(8):
+        for each in harnesses:
+            each.say(id=f"c{n}", method="chat.claim", params={"eventId": f"c{n}"})
+        answers = [each.until(f"c{n}") for each in harnesses]
+        (granted,) = (each["result"] for each in answers if "result" in each)
+        (refused,) = (each["error"] for each in answers if "error" in each)
+        assert (refused["code"], refused["data"]["owner"]) == (-32052, granted["owner"])
+        owners.append(asked.bb("chat", "show", f"c{n}", "--agent", AMBER)["claim"]["owner"] == granted["owner"])
+
+    assert owners == [True] * 8
+
+
 def test_c2a_118_120_121_each_tool_settles_what_it_says(asked: World):
     asked.says(*(dm(f"q{n}", "check?", conversation={"id": f"D{n}", "kind": "dm"}) for n in range(4)))
     asked.says(post("t", "<@U1> look", "U1", thread="7"))
