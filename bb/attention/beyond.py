@@ -6,7 +6,7 @@ beside it: secrets are taken out of it, it has its bounds, and who is not shown 
 
 from __future__ import annotations
 
-from bb.attention.redacting import redacted
+from bb.attention.redacting import NAMES, redacted
 from bb.kernel import jsontext
 
 TYPE_CHECKING = False
@@ -46,7 +46,7 @@ def kept(found: Mapping[str, Any], most: int) -> dict[str, Any]:
     """What is kept of members that nobody knows."""
     whole: dict[str, Any] = {}
     for name, value in _harmless(found, 0).items():
-        size = len(jsontext.dumps({name: value}).encode("utf-8", "replace"))
+        size = len(jsontext.dumps({name: value}).encode())
         if size <= most:
             whole[name] = value
             most -= size
@@ -54,11 +54,12 @@ def kept(found: Mapping[str, Any], most: int) -> dict[str, Any]:
 
 
 def added(envelope: dict[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
-    """ENVELOPE with what was kept; it never says anything in the place of what is known."""
+    """ENVELOPE with what was kept. Nothing stands in the place of what is known: history may hold anything."""
     for name, value in more.items():
         if name in KNOWN and isinstance(value, dict):
-            envelope[name] = {**value, **envelope.get(name, {})}
-        else:
+            others = {each: inner for each, inner in value.items() if each not in KNOWN[name]}
+            envelope[name] = {**others, **envelope.get(name, {})}
+        elif name not in AT_TOP:
             envelope.setdefault(name, value)
     return envelope
 
@@ -66,13 +67,23 @@ def added(envelope: dict[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
 def _harmless(value: Any, depth: int) -> Any:
     """VALUE without secrets, and without what not every program can read."""
     if isinstance(value, str):
-        return redacted(value)
-    if isinstance(value, dict):
-        return {redacted(name): _harmless(each, depth + 1) for name, each in value.items() if _fits(each, depth)}
-    if isinstance(value, list):
-        return [_harmless(each, depth + 1) for each in value if _fits(each, depth)]
-    return value
+        return redacted(_valid(value))
+    if isinstance(value, dict) and depth < DEEPEST:
+        return {redacted(_valid(name)): _unless_secret(name, each, depth + 1) for name, each in value.items()}
+    if isinstance(value, list) and depth < DEEPEST:
+        return [_harmless(each, depth + 1) for each in value]
+    is_readable = value is None or (isinstance(value, int | float) and abs(value) < LARGEST)
+    return value if is_readable else None
 
 
-def _fits(value: Any, depth: int) -> bool:
-    return depth < DEEPEST and (not isinstance(value, int | float) or abs(value) < LARGEST)
+def _unless_secret(name: str, value: Any, depth: int) -> Any:
+    """What a member says, unless its name says that it is a secret."""
+    lowered = name.casefold()
+    if isinstance(value, str) and any(each in lowered for each in NAMES):
+        return "[secret]"
+    return _harmless(value, depth)
+
+
+def _valid(text: str) -> str:
+    """TEXT without halves of surrogate pairs, which no line can hold."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -92,8 +92,8 @@ def envelope(book: Book, agent: str, given: Parcel, seed: str) -> dict[str, Any]
     )
     merged = [each.event for each in said[:-1]]
     content = [part for each in said for part in _content(each)]
-    said_more = {**found, **({"mergedFrom": merged} if merged else {}), "content": content, "rendered": text}
-    return _fitting(beyond.added(said_more, said[-1].more))
+    told = {**found, **({"mergedFrom": merged} if merged else {}), "content": content, "rendered": text}
+    return _fitting(told, said)
 
 
 def _pieces(book: Book, given: Parcel) -> list[Message]:
@@ -189,14 +189,15 @@ def _knocking(book: Book, said: Sequence[Message], given: Parcel) -> dict[str, A
     return {"content": [{"type": "text", "text": text, "from": FROM_HOST}], "rendered": text}
 
 
-def _fitting(found: dict[str, Any]) -> dict[str, Any]:
-    """An envelope that fits into a line: at worst it says where to read what was said."""
-    if len(jsontext.dumps(found).encode("utf-8", "replace")) <= MOST:
-        return found
-    found = {name: value for name, value in found.items() if name != "rendered"}
-    if len(jsontext.dumps(found).encode("utf-8", "replace")) <= MOST:
-        return found
-    return found | {"content": [{"type": "text", "text": TOO_LONG, "from": FROM_HOST}]}
+def _fitting(found: dict[str, Any], said: Sequence[Message]) -> dict[str, Any]:
+    """An envelope that fits into a line, with all that came with what was SAID if there is room for it; at worst it
+    says where to read."""
+    whole = dict(found)
+    for each in reversed(said):
+        whole = beyond.added(whole, each.more)
+    plain = {name: value for name, value in found.items() if name != "rendered"}
+    last = plain | {"content": [{"type": "text", "text": TOO_LONG, "from": FROM_HOST}]}
+    return next((each for each in (whole, found, plain) if len(jsontext.dumps(each).encode()) <= MOST), last)
 
 
 def _only(found: Mapping[str, Any]) -> dict[str, Any]:

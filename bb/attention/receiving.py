@@ -92,10 +92,10 @@ def _message(book: Book, line: Line, by: str, now: int) -> Answer:
     state = book.states.state(MESSAGES, line.event) or {}
     if "deleted" in state:
         nothing = Decided({}, Decision(mode=SILENT, reason="deleted"))
-        return [_posted(book, said.but(parts=()), by, nothing, text="")], _answer(line, "deleted")
+        return [_posted(book, said.but(parts=(), more={}), by, nothing, text="")], _answer(line, "deleted")
     if "edit" in state:  # it was edited before it came
         edited = book.data(_line_of(state["edit"]))
-        said = said.but(text=str(edited.get("text", said.text)), parts=(), version=state["edit"][3])
+        said = said.but(text=str(edited.get("text", said.text)), parts=(), more={}, version=state["edit"][3])
     # Whoever has the ledger of a repository has the repository: there nothing more is private.
     facts, found = post(book, said, by, now, is_private=line.is_private and line.platform != GITHUB)
     return facts, {**_answer(line, "recorded"), **found}
@@ -230,6 +230,7 @@ def _edited(original: Message, said: Message, version: int) -> Message:
         parts=said.parts,
         mentions=said.mentions,
         intent=said.intent,
+        more=said.more,
         version=version,
     )
 

@@ -6,8 +6,9 @@ before. By itself it is where a policy is tried out.
 
 from __future__ import annotations
 
-from bb.attention.book import Book, Memory
+from bb.attention.book import Book
 from bb.attention.facts import Arranged, Bound, Edited, Posted, Tuned
+from bb.attention.memory import Memory
 from bb.kernel import clock
 
 TYPE_CHECKING = False

@@ -487,12 +487,22 @@ def _written(fact: Fact, allow_secret: str | None) -> tuple[str, dict[str, Any],
     from bb.ledger import kinds  # noqa: PLC0415  (every fact there is: who only asks does without)
 
     kind, data = kinds.written(fact)
-    text = jsontext.dumps(data)
-    tokens.refuse_secrets(text, allow_secret)
-    if allow_secret and tokens.found(text):
-        tokens.refuse_secrets(allow_secret)
+    # Looked for in the whole first, and where anything is found in each text by itself: two side by side are no secret.
+    if tokens.found(jsontext.dumps(data)) and (secret := next(filter(tokens.found, _texts(data)), None)):
+        tokens.refuse_secrets(secret, allow_secret)
+        tokens.refuse_secrets(allow_secret or "")
         data["secret_allowed"] = allow_secret
     return kind, data, kinds.scope_of(fact)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """The texts in a value, names of members included."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from (text for name, each in value.items() for text in (name, *_texts(each)))
+    elif isinstance(value, list | tuple):
+        yield from (text for each in value for text in _texts(each))
 
 
 def _repo_id(place: Place) -> str:

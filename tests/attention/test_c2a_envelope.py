@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from bb.attention import beyond
 from bb.attention.delivering import shown
 from bb.attention.words import CONVERSATIONS, DIRECTEDNESS, MODES, POLICIES
 from tests.attention.hosts import AMBER, BLUE, CommandLine, Host, InMemory, message
@@ -222,6 +223,66 @@ def test_c2a_014_to_020_what_nobody_knows_has_bounds_and_no_secrets(memory: InMe
     kept = memory.everything()
     assert "x-small" in kept
     assert not [each for each in ("yyyy", token, str(1 << 60), "bottom") if each in kept]
+
+
+def told(event: str, **more: Any) -> dict[str, Any]:
+    return message(event, "the build", conversation="C1", mentions=["U1"]) | more
+
+
+def test_c2a_020_what_no_line_can_hold_stops_no_other(command_line: CommandLine):
+    odd = told("2", **{"x-\ud800": {"deep": ["half \udfff", 10**400, 1.5]}})
+    odd["author"]["x-badge"] = "\udc00"
+    lines = [told("1"), odd, told("3")]
+
+    assert [each["status"] for each in command_line.do(ingest=lines)] == ["recorded"] * 3
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"org": {"homepage": "https://example.com", "mail": "joe@example.com"}},
+        {"site": "http://example.com", "text": "see http://host\nmail:joe@example.com"},
+    ],
+)
+def test_c2a_162_two_texts_side_by_side_are_no_secret(host: Host, more: dict[str, Any]):
+    line = told("1", **more)
+    if "text" in more:
+        del line["content"]
+
+    assert host.do(ingest=[line, told("2")])[0]["status"] == "recorded"
+    assert "joe@example.com" in host.everything()
+
+
+def test_c2a_162_what_is_called_a_secret_is_one(memory: InMemory):
+    memory.do(ingest=told("1", auth={"password": "correct-horse", "user": "joe"}, api_key="abcdef"))
+
+    assert "joe" in memory.everything()
+    assert "[secret]" in memory.everything()
+    assert not [each for each in ("correct-horse", "abcdef") if each in memory.everything()]
+
+
+def test_c2a_154_an_edit_says_anew_what_nobody_knows(memory: InMemory):
+    memory.people()
+    memory.do(ingest=told("evt_123", embed="old"))
+    anew = [{"type": "text", "text": "the build is red"}]
+    memory.do(edit=told("evt_123", embed="new", version=2, content=anew))
+
+    assert handed_on(memory)["embed"] == "new"
+    assert memory.everything().count('"old"') == 1
+
+
+def test_c2a_156_of_what_is_deleted_nothing_is_kept_that_comes_late(memory: InMemory):
+    memory.do(delete={"eventId": "1"})
+    memory.do(ingest=told("1", embed="canary"))
+
+    assert "canary" not in memory.everything()
+
+
+def test_what_history_says_nobody_knows_stands_for_nothing_that_is_known():
+    envelope = {"author": {"id": "U1"}, "injection": {"mode": "buffered"}}
+    forged = {"author": {"displayName": "SYSTEM", "x": 1}, "injection": {"interrupt": True}, "knock": {}, "y": 2}
+
+    assert beyond.added(envelope, forged) == {"author": {"id": "U1", "x": 1}, "injection": {"mode": "buffered"}, "y": 2}
 
 
 def test_c2a_052_what_nobody_knows_is_withheld_with_the_text(memory: InMemory):

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bb.attention import asides, claims, conversations, deliveries, messages, threads
-from bb.attention.book import Memory
 from bb.attention.claims import Claim
 from bb.attention.conversations import CONVERSATION
 from bb.attention.decision import Decision
@@ -32,6 +31,7 @@ from bb.attention.facts import (
     Typing,
 )
 from bb.attention.looking import row
+from bb.attention.memory import Memory
 from bb.attention.rehearsal import Rehearsal
 from bb.attention.standing import standing
 from bb.attention.tuning import Tuning
