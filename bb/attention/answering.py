@@ -5,6 +5,7 @@ from __future__ import annotations
 from bb.attention import claiming, claims, deliveries, reactions, tuning
 from bb.attention.cases import case, may_see, must_be_here
 from bb.attention.deliveries import delivery
+from bb.attention.envelopes import invalid
 from bb.attention.escalating import escalate
 from bb.attention.facts import Claiming, Deleted, Moved, Posting
 from bb.attention.message import Message
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     Answer = tuple[list[AttentionFact], dict[str, Any]]
 
 LONGEST_NOTE = 140
+LONGEST_PUT_OFF = 365 * clock.DAY
 OUTCOMES = tuple(deliveries.OUTCOMES)
 
 
@@ -68,7 +70,7 @@ def react(
     before = standing.delivery
     about: dict[str, Any] = {"signal": signal, "counts_as": counts_as, "eta": _line(eta), "note": _line(note)}
     if SIGNALS[counts_as].disposition == DEFERRED and not remove:
-        about["until"] = until if until is not None else _later(book, found, now)
+        about["until"] = _ahead(until, now) if until is not None else _later(book, found, now)
     about = {name: value for name, value in about.items() if value not in ("", None)}
     step = Moved(agent, found.event, agent, deliveries.REACTED, about | ({"remove": True} if remove else {}))
     after = _after(book, found, step, now)
@@ -189,7 +191,7 @@ def defer(
     reason = _line(reason)
     if not reason:
         raise MissingMember("a reason is wanted: why it has to wait", pointer="/reason", member="reason")
-    at = until if until is not None else _later(book, found, now)
+    at = _ahead(until, now) if until is not None else _later(book, found, now)
     if before.disposition == DEFERRED and before.reason == reason and (until is None or until == before.until):
         return [], _deferred(found, before.until or at)
     is_again = _is_put_off_again(before, reason, at)
@@ -198,6 +200,13 @@ def defer(
     if is_again:
         facts += escalate(book, before, found.message, now, "put off again")
     return facts, _deferred(found, at)
+
+
+def _ahead(until: int, now: int) -> int:
+    """UNTIL, unless that is over already, or further off than anybody can mean."""
+    if not now < until <= now + LONGEST_PUT_OFF:
+        raise invalid("a time that is still to come, and within a year", "/until")
+    return until
 
 
 def _is_put_off_again(before: deliveries.Delivery, reason: str, until: int) -> bool:

@@ -135,9 +135,10 @@ def may_progress(book: Book, agent: str, token: str, about: dict[str, Any]) -> N
     state = book.states.state(asides.NAME, f"{asides.PROGRESS}{agent} {token}")
     before = state["progress"][3][1].get("progress", 0) if state else 0
     total = about.get("total")
-    if about["progress"] < before or (total is not None and about["progress"] > total):
-        end = "" if total is None else f", and goes no further than {total}"
-        raise ProgressWentBack(f"{token[:60]!r} is at {before} already{end}")
+    if total is not None and about["progress"] > total:
+        raise ProgressWentBack(f"{about['progress']} goes beyond the total of {total}")
+    if about["progress"] < before:
+        raise ProgressWentBack(f"{token[:60]!r} is at {before} already")
 
 
 def cancel(book: Book, agent: str, event: str, reason: str, now: int) -> Answer:  # noqa: ARG001

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     Answer = tuple[list[AttentionFact], dict[str, Any]]
 
+THREAD_HINT = "a thread is named CONVERSATION/THREAD, as `bb chat show EVENT` has them"
 LEAST_TTL, MOST_TTL = clock.MINUTE, 4 * clock.HOUR
 
 
@@ -43,7 +44,7 @@ def claim(
     if thread:
         must_be_here(book, agent)
         if not _is_there(book, agent, thread):
-            raise NoSuchEvent(f"there is no thread {thread[:80]!r}")
+            raise NoSuchEvent(f"there is no thread {'/'.join(thread.split(' ', 1))[:80]!r}", hint=THREAD_HINT)
         found = claims.claim(claims.THREAD + thread, book.states.state(claims.NAME, claims.THREAD + thread))
         action = _action(book, found, agent, now, takeover=takeover)
         return [Claiming(agent, claims.THREAD + thread, action, about)], _granted(found, agent, now, ttl)

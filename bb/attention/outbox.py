@@ -72,9 +72,11 @@ def confirm(book: Book, by: str, event: str, about: dict[str, Any], now: int) ->
         raise NoSuchEvent(f"nothing called {event[:80]!r} is to be posted", event_id=event[:80])
     to = FAILED if about.get("reason") else UNKNOWN if about.get("unknown") else SENT
     kept = {name: redacted(value) for name, value in about.items() if isinstance(value, str)}
-    if before == to and before != PENDING:
+    now_named, named = kept.get("platform_id"), known.posted.get("platform_id") if known else None
+    is_named_late = before == to == SENT and now_named and not named
+    if before == to and before != PENDING and not is_named_late and now_named in (None, named):
         return [], {"id": event, "state": to, "already": True}
-    if before in (SENT, FAILED):
+    if before in (SENT, FAILED) and not is_named_late:
         raise PostedAlready(f"{event[:80]} is {before}", state=before)
     own = {} if known else (state or {})["posting"][3][1]
     facts: list[AttentionFact] = [Posting(by, event, to, {**own, **kept})]

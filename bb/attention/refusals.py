@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bb.kernel.errors import Busy, Conflict, Forbidden, NotFound, Refused, Usage
+from bb.attention.facts import Refusal
+from bb.kernel.errors import BbError, Busy, Conflict, Forbidden, NotFound, Refused, Usage
 
 
 class PolicyForbids(Refused):
@@ -152,3 +153,9 @@ NUMBERS = {
     "NOT_DEFERRABLE": -32065,
     "RESYNC_REQUIRED": -32066,
 }
+
+
+def refused(who: str, refusal: BbError) -> Refusal:
+    """What is recorded of it: everybody may read that, so not what would confirm it."""
+    about = {name: each for name, each in refusal.details.items() if isinstance(each, str) and name != "confirm"}
+    return Refusal(who, refusal.code, about)

@@ -7,9 +7,8 @@ would see in its next turn. `in` names the clone in which a step happens, where 
 
 from __future__ import annotations
 
-from bb.attention.facts import Refusal
 from bb.attention.offering import Session, offers
-from bb.attention.refusals import NUMBERS
+from bb.attention.refusals import NUMBERS, refused
 from bb.attention.rehearsal import Rehearsal
 from bb.attention.steps import STEPS, InvalidStep
 from bb.kernel import clock
@@ -86,8 +85,7 @@ class Replay:
             facts, answer = decide()
         except BbError as refusal:
             if refusal.code in NUMBERS and refusal.code != "NOT_FOUND":
-                about = {name: value for name, value in refusal.details.items() if isinstance(value, str)}
-                self.here.record([Refusal(who, refusal.code, about)], self.now)
+                self.here.record([refused(who, refusal)], self.now)
             raise
         self.here.record(facts, self.now)
         return answer

@@ -6,13 +6,16 @@ and under which key it is known, all that is said by whoever sends.
 
 from __future__ import annotations
 
+from itertools import islice
+
 from bb.attention import claims, deliveries, intents, mentions, message
-from bb.attention.cases import case, known_as, must_be_here
+from bb.attention.cases import case, known_as, may_see, must_be_here
 from bb.attention.conversations import private
 from bb.attention.deciding import decide
 from bb.attention.facts import Claiming, Moved, Posted
 from bb.attention.message import HERE, Message
 from bb.attention.messages import NAME as MESSAGES
+from bb.attention.messages import kept as message_kept
 from bb.attention.posting import FAILED, PENDING, SENT
 from bb.attention.receiving import NOBODY, scene, shown, written
 from bb.attention.refusals import (
@@ -64,12 +67,14 @@ if TYPE_CHECKING:
 
     from bb.attention.book import Book
     from bb.attention.cases import Case
+    from bb.attention.conversations import Conversation
     from bb.attention.facts import AttentionFact
     from bb.attention.messages import Kept
 
     Answer = tuple[list[AttentionFact], dict[str, Any]]
 
 LONGEST_RECEIPT = 140
+MOST_LOOKED_THROUGH = 50  # messages, for one that an agent may see
 
 
 class Draft(Record):
@@ -235,7 +240,7 @@ def _may_show(book: Book, agent: str, draft: Draft, answered: Case | None) -> No
     if draft.visibility == EPHEMERAL:
         raise CapabilityMissing("nothing ephemeral can be said there", capability=EPHEMERAL)
     where = book.conversation(draft.conversation)
-    if not where.admits(agent):
+    if not (where.admits(agent) and _may_join(book, agent, where)):
         raise NoSuchEvent(f"there is no conversation {draft.conversation[:80]!r}")
     _must_have_reader(book, draft)
     if not answered:
@@ -246,6 +251,16 @@ def _may_show(book: Book, agent: str, draft: Draft, answered: Case | None) -> No
     is_shown = is_shown and draft.visibility != DM and not (where.is_private and where.id == source.id)
     if is_private and is_shown and draft.confirm != (token := _token(agent, draft)):
         raise ConfirmRequired(confirm=token, event_id=answered.event)
+
+
+def _may_join(book: Book, agent: str, where: Conversation) -> bool:
+    """Whether AGENT may speak in a private conversation: who may see something of it, or has it for its own; in a new
+    one, anybody."""
+    if where.kind != DM or where.members or where.id in book.binding(agent).conversations:
+        return True
+    rows = islice(book.states.newest_first(MESSAGES, f"in {where.id}"), MOST_LOOKED_THROUGH)
+    said = [known for _, event, state in rows if (known := message_kept(event, state))]
+    return not said or any(may_see(book, agent, known) for known in said)
 
 
 def _must_have_reader(book: Book, draft: Draft) -> None:

@@ -136,15 +136,18 @@ def _rule(rule: Any, path: str) -> dict[str, Any]:
 
 
 def _glyphs(value: Any) -> dict[str, str]:
-    is_right = isinstance(value, dict) and all(
-        isinstance(glyph, str) and 0 < len(glyph) <= GLYPH_LENGTH for glyph in value.values()
-    )
-    if not is_right or value.keys() - SIGNALS.keys():
+    if not isinstance(value, dict) or not all(map(_is_glyph, value.values())) or value.keys() - SIGNALS.keys():
         raise InvalidSetting(f"$.glyphs maps {', '.join(SIGNALS)} to what they look like", path="$.glyphs")
     shown = {name: value.get(name, signal.glyph) for name, signal in SIGNALS.items()}
     if len(set(shown.values())) < len(shown):
         raise InvalidSetting("two signals cannot look alike", path="$.glyphs")
     return dict(value)
+
+
+def _is_glyph(value: Any) -> bool:
+    """Whether VALUE can stand for a signal: short, and nothing that a terminal obeys."""
+    is_short = isinstance(value, str) and 0 < len(value) <= GLYPH_LENGTH
+    return is_short and not any(each < " " or "\x7f" <= each <= "\x9f" for each in value)
 
 
 def _own_signals(value: Any) -> dict[str, str]:

@@ -136,6 +136,7 @@ def arranged(found: dict[str, Any]) -> list[str]:
     points += ["agents' messages are posted by a bridge"] if found["is_external"] else []
     points += ["muted"] if found.get("is_muted") else []
     seen = "only its members see it" if found["is_private"] else "everybody may see it"
+    seen = "only who is in it sees it" if found.get("kind") == "dm" else seen
     named = ("members", "lead", "owner", "stream", "workspace")
     rows = [(name, text.short(found[name])) for name in named if found.get(name)]
     return [
@@ -208,6 +209,8 @@ def outbox(found: dict[str, Any]) -> list[str]:
     state = painted("perhaps posted, so look first", "yellow") if is_unknown else harmless(str(found["state"]))
     head, event = f"{state}  {harmless(str(found.get('agent')))}", f"[{whole(str(found['id']))}]"
     if found["type"] != "message" or not isinstance(target := found.get("target"), dict):
+        if found["type"] == "delete":
+            return [f"{head} takes down {whole(str(found.get('onMessage')))}  {event}"]
         verb = "takes back" if found.get("remove") else "reacts with"
         sign = harmless(f"{found.get('glyph')} {found.get('signal')}")
         return [f"{head} {verb} {sign} to {whole(str(found.get('onMessage')))}  {event}"]

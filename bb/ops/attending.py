@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from bb.attention.facts import Refusal
-from bb.attention.refusals import NUMBERS
+from bb.attention.refusals import NUMBERS, refused
 from bb.kernel import ids
 from bb.kernel.errors import BbError
 from bb.ledger import attention
@@ -73,8 +72,7 @@ class Attending:
                 found, answered = decide(self.book(index), now)
             except BbError as refusal:
                 if refusal.code in AUDITED:
-                    about = {name: value for name, value in refusal.details.items() if isinstance(value, str)}
-                    refusal.leaving = (Refusal(who, refusal.code, about),)
+                    refusal.leaving = (refused(who, refusal),)
                 raise
             answer.update(answered)
             return found

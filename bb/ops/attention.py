@@ -81,6 +81,18 @@ class Why(Text):
     metavar = "REASON"
 
 
+class Because(Text):
+    """Why it is called back."""
+
+    metavar = "REASON"
+
+
+class InThread(Text):
+    """Only this thread of the conversation."""
+
+    metavar = "THREAD"
+
+
 class Later(Text):
     """When it is to come back: a time."""
 
@@ -138,7 +150,7 @@ def read(
     *,
     agent: Self | None = None,
     conversation: Conversation | None = None,
-    thread: Text | None = None,
+    thread: InThread | None = None,
     before: Around | None = None,
     after: Behind | None = None,
     limit: Rows = Rows(looking.USUAL),  # noqa: B008
@@ -318,7 +330,7 @@ def cancel(
     event: Event,
     *,
     agent: Self | None = None,
-    reason: Why | None = None,
+    reason: Because | None = None,
     group_id: GroupId | None = None,
 ) -> dict[str, Any]:
     """Call back a message of yours that is still on its way: nobody needs to answer it any more."""

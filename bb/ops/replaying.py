@@ -68,7 +68,7 @@ def _steps(desk: Desk, script: str | None, given: Any) -> Iterator[tuple[int, An
         yield from enumerate(given if isinstance(given, list) else [given], 1)
         return
     if script is None or (script == "-" and desk.is_served):
-        raise NoScript("no script is named")
+        raise Usage("no script is named", hint="`bb chat replay FILE`, or - for stdin", path="$.script")
     text = _text(desk, script)
     if text.lstrip().startswith("["):
         yield from enumerate(_parsed(text, 1), 1)

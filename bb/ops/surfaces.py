@@ -158,6 +158,18 @@ class Failure(Text):
     metavar = "REASON"
 
 
+class StreamOf(Text):
+    """The stream of work that it belongs to."""
+
+    metavar = "STREAM"
+
+
+class PlatformOf(Text):
+    """The platform that it lives on."""
+
+    metavar = "PLATFORM"
+
+
 class Rows(Number):
     """At most so many, the oldest first."""
 
@@ -391,12 +403,14 @@ def arrange(
     member: list[Member] | None = None,
     lead: Lead | None = None,
     owner: Owner | None = None,
-    stream: Text | None = None,
-    platform: Text | None = None,
+    stream: StreamOf | None = None,
+    platform: PlatformOf | None = None,
     external: bool = False,
     group_id: GroupId | None = None,
 ) -> dict[str, Any]:
     """Say what holds in a conversation: who may see it, who leads it, where it lives. Or see what does."""
+    if private and public:
+        raise Usage("a conversation is private or public", hint="leave out one of the two")
     at = Attending(desk, desk.principal(), group_id)
     about = {
         "kind": kind,

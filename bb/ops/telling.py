@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from bb.attention import deliveries
+from bb.attention.claims import EVENT
+from bb.attention.facts import AttentionFact, Claiming, Moved
 from bb.coordination import holdings, liveness, notices
 from bb.coordination.facts import (
     CONTESTED,
@@ -57,6 +60,8 @@ if TYPE_CHECKING:
     Sentence = tuple[str, str | None, list[str]]  # and the bead it is about, and who else
 
 KINDS = kinds.KINDS
+CLAIMS = {"claim": "claimed", "release": "gave back", "transfer": "passed on", "take_over": "took over"}
+OUTCOMES = {deliveries.PUT_OFF: "put off", deliveries.RESOLVED: "settled"}
 VERBS = {HANDOFF: "passed on to", BLOCKED: "needs input from", mail.DECISION: "asks"}  # of messages
 
 
@@ -98,6 +103,8 @@ class _Teller:
             return _of_an_agent(fact, by)
         if isinstance(fact, GroupFact | ContextChanged):
             return _of_the_group(fact)
+        if isinstance(fact, AttentionFact):
+            return _of_attention(fact)
         match fact:
             case Redacted(_, event):
                 return f"redacted {event}", None, []
@@ -151,6 +158,16 @@ class _Teller:
             case TakenOver(_, _, owner, liveness):
                 return f"took {scope} over from {owner}, who was {liveness}", bead, [owner]
         return type(fact).__name__, bead, others
+
+
+def _of_attention(fact: AttentionFact) -> Sentence | None:
+    """Who answers for what, and what became of it. All else about chat is told where the chat is (`bb chat audit`)."""
+    match fact:
+        case Claiming(_, subject, action) if action in CLAIMS:
+            return f"{CLAIMS[action]} {subject.removeprefix(EVENT)}", None, []
+        case Moved(by, event, agent, to) if to in OUTCOMES and by == agent:
+            return f"{OUTCOMES[to]} {event}", None, []
+    return None
 
 
 def _of_an_agent(fact: AgentFact, by: str) -> Sentence | None:

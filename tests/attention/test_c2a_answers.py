@@ -316,3 +316,14 @@ def test_c2a_075_so_does_whoever_people_answer_there(memory: InMemory):
     memory.do(ingest=message("1", "so it is", thread="T", reply_to=sent["messageId"]))
 
     assert memory.triple("1") == "to_my_role/may_respond/notify"
+
+
+@pytest.mark.parametrize("until", ["2026-06-02T18:59:59Z", "2026-06-02T19:00:00Z", "2031-01-01T00:00:00Z"])
+def test_c2a_120_what_is_put_off_comes_back_within_a_year(host: Host, until: str):
+    host.people()
+    host.dm("1", "check the deploy?")
+
+    assert host.refusal(defer={"agent": AMBER, "eventId": "1", "reason": "later", "until": until}).status in (None, 2)
+    react = {"agent": AMBER, "inReplyTo": "1", "signal": "queued", "until": until}
+    assert host.refusal(react=react).code == "INVALID_ENVELOPE"
+    assert host.disposition("1") is None

@@ -433,6 +433,26 @@ def test_c2a_162_what_an_agent_says_in_parts_as_well(memory: InMemory):
     ]
 
 
+def test_c2a_161_nobody_speaks_in_a_conversation_of_two_others(host: Host):
+    host.people()
+    host.dm("1", "secret?", to=BLUE)
+    target = {"conversation": f"D-{BLUE}", "recipient": BLUE}
+    said = {"agent": AMBER, "content": "hi", "idempotencyKey": "k", "visibility": "dm", "directedness": "ambient"}
+
+    assert host.refusal(send=said | {"target": target}).code == "NOT_FOUND"
+    assert host.do(send=said | {"agent": BLUE, "target": {"conversation": f"D-{BLUE}"}})["state"] == "sent"
+
+
+def test_c2a_164_165_what_confirms_something_is_told_to_who_asked_alone(host: Host):
+    host.people()
+    host.dm("1", "secret?")
+    said = {"agent": AMBER, "content": "it is", "inReplyTo": "1", "idempotencyKey": "k", "directedness": "ambient"}
+    refused = host.refusal(send=said | {"visibility": "channel", "target": {"conversation": "C1"}})
+
+    assert refused.code == "CONFIRM_REQUIRED"
+    assert refused.details["confirm"] not in json.dumps(host.do(audit={})) + host.everything()
+
+
 # -- 163: too much
 
 

@@ -610,3 +610,31 @@ def test_every_command_of_c2a_has_a_form_of_its_own():
     for face in (screens, hosting):
         assert {name for name in face.FORMS if text.ELSEWHERE.get(name) != face.__name__} <= elsewhere
     assert names - screens.FORMS.keys() - hosting.FORMS.keys() == set()
+
+
+# -- beside chat
+
+
+def test_the_timeline_tells_who_answers_for_what_and_nothing_else_of_chat(here: Scratch):
+    ingest(here, *SAID)
+    here.json("chat", "inject")
+    here.settings["BB_NOW"] = LATER  # whoever is asked first has had its time
+    assert here.bb("chat", "claim", "s:4").status == 0
+    assert here.json("chat", "send", "no", "--in-reply-to", "s:3", "--idempotency-key", "k").status != 0
+    for words in (["defer", "s:1", "--reason", "later"], ["resolve", "s:1"], ["claim", "s:4", "--release"]):
+        assert here.bb("chat", *words).status == 0
+
+    told = here.json("timeline", "--limit", "50").data
+    texts = [each["text"] for each in told if each["by"] == AMBER and "started" not in each["text"]]
+    assert texts == ["claimed s:4", "put off s:1", "settled s:1", "gave back s:4"]
+    assert "s:1" in here.bb("timeline").out
+
+
+def test_an_order_to_take_something_down_is_shown_as_one(here: Scratch):
+    here.json("chat", "arrange", "C9", "--external")
+    words = ["--visibility", "channel", "--directedness", "ambient", "--idempotency-key", "k"]
+    name = here.json("chat", "send", "Look.", "--conversation", "C9", *words).data["messageId"]
+    here.json("chat", "outbox", "ack", name)
+    here.json("chat", "cancel", name)
+
+    assert f"takes down {name}" in here.bb("chat", "outbox").out
