@@ -335,6 +335,19 @@ def test_c2a_140_in_private_as_well(host: Host):
     assert sent[0]["messageId"] == sent[1]["messageId"]
 
 
+def test_c2a_141_the_name_that_a_post_has_there_may_be_told_later(host: Host):
+    host.people()
+    host.do(conversation={"id": "C1", "is_external": True, "platform": "slack"})
+    sent = host.send(AMBER, "it is green", "k", target={"conversation": "C1"})["messageId"]
+
+    assert host.do(outbox={"id": sent})["state"] == "sent"
+    assert "already" not in host.do(outbox={"id": sent, "platform_id": "1748.1"})
+    assert host.do(outbox={"id": sent, "platform_id": "1748.1"})["already"]
+    assert host.do(outbox={"id": sent})["already"]
+    assert host.refusal(outbox={"id": sent, "platform_id": "1748.2"}).code == "POSTED_ALREADY"
+    assert host.says("1748.1", "it is green", author="UBOT")["status"] == "duplicate"  # what comes back is bb's own
+
+
 def test_c2a_141_what_may_be_there_is_looked_for_before_it_is_posted_again(host: Host):
     external(host)
     host.do(send=answer())

@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 
 from bb.cli import paint, text
-from tests.forks import Call, run_all
+from tests.forks import Call
+from tests.near import near, run_all
 from tests.support import NOON, Scratch, environment, scratch
 
 AMBER, COBALT = "amber-otter", "cobalt-harbor"
@@ -31,7 +32,7 @@ ACCENTED = "a\u0301e\u0301i\u0301 " * 40
 @pytest.fixture(scope="module")
 def busy(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
     """Two agents with much to say and much to hold."""
-    repo = scratch(tmp_path_factory.mktemp("busy") / "repo")
+    repo = near(tmp_path_factory.mktemp("busy") / "repo")
     repo.settings["BB_NOW"] = NOON
     for name in (AMBER, COBALT):
         repo.bb("agent", "register", "--name", name, "--role", "builder")
@@ -49,7 +50,7 @@ def busy(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
 @pytest.fixture(scope="module")
 def crowd(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
     """Sixty agents, alive and not, with sixty reservations, and texts of every width."""
-    repo = scratch(tmp_path_factory.mktemp("crowd") / "repo")
+    repo = near(tmp_path_factory.mktemp("crowd") / "repo")
     repo.settings["BB_NOW"] = NOON
     names = [AMBER, COBALT, LONGEST, *(f"agent-{n:02}" for n in range(57))]
     seen = [{"BB_NOW": f"2026-01-05T{at}:00.000Z"} for at in ("11:55", "11:40", "11:00")]

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from bb.kernel import clock
-from tests.forks import quick
+from tests.near import near
 from tests.support import NOON, Scratch, environment
 
 AMBER, BLUE = "amber-otter", "blue-heron"
@@ -274,7 +274,7 @@ class World:
 
     def __init__(self, path: Path) -> None:
         self.now = clock.parse(NOON)
-        self.repo = quick(path / "repo")
+        self.repo = near(path / "repo")
         self.bb("init")
         for agent, handle in HANDLES.items():
             self.bb("agent", "register", "--name", agent, "--role", "builder")
@@ -284,7 +284,7 @@ class World:
         self.servers: list[subprocess.Popen[bytes]] = []
 
     def bb(self, *words: str, stdin: str | None = None) -> Any:
-        """What a command answers, in a process of its own."""
+        """What a command answers, which no server runs."""
         return self.repo.json(*words, stdin=stdin, BB_NOW=clock.text(self.now)).data
 
     @property
