@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from bb.attention import envelopes, message
 from bb.attention.decision import Decision
-from bb.attention.facts import Arranged, Edited, Posted
-from bb.attention.message import HERE
-from bb.attention.receiving import NOBODY
+from bb.attention.facts import Edited, Posted
+from bb.attention.receiving import NOBODY, arranged
 from bb.attention.words import BUFFERED, HUMAN, IMMEDIATE
 from bb.kernel.record import Record
 
@@ -44,7 +43,7 @@ def received(book: Book, agent: str, given: Any, by: str, now: int) -> Answer:
     known = book.message(found.said.event)
     if known is None:
         posted = Posted(by, _written(book, found, {agent: found.decision}), found.said.text, _to(agent, found))
-        return [*_arranged(book, found.said), posted], ACCEPTED
+        return [*arranged(book, found.said), posted], ACCEPTED
     has = (book.data(known.line).get("c2a") or {}).get("delivered") or {}
     is_newer = found.version > has.get("version", known.version)
     is_for_us = book.delivery(found.said.event, agent) is not None
@@ -89,14 +88,6 @@ def _written(book: Book, found: Handing, each: Mapping[str, Decision]) -> dict[s
 def _to(agent: str, found: Handing) -> tuple[str, ...]:
     """In whose inbox of CCCS it stands."""
     return (agent,) if found.decision.mode in (IMMEDIATE, BUFFERED) else NOBODY
-
-
-def _arranged(book: Book, said: Message) -> list[AttentionFact]:
-    """Where the conversation lives, unless that is known."""
-    if book.conversation(said.conversation).platform or said.platform == HERE:
-        return []
-    about = {"platform": said.platform, "workspace": said.workspace, "kind": said.kind}
-    return [Arranged("system", said.conversation, _only(about))]
 
 
 def _only(found: Mapping[str, Any]) -> dict[str, Any]:

@@ -104,16 +104,16 @@ def _message(book: Book, line: Line, by: str, now: int) -> Answer:
 def post(book: Book, said: Message, by: str, now: int, *, is_private: bool = False) -> Answer:
     """Record a message, and what is decided about it. That its conversation IS PRIVATE counts the first time; from then
     on, what is arranged does."""
-    arranged = _arranged(book, said, is_private)
+    settled = arranged(book, said, is_private=is_private)
     said = _at_home(book, said)
     if piece := piece_of(book, said):
         said = said.but(piece_of=piece)
     known = scene(book, said, now)
-    if arranged and is_private:
+    if settled and is_private:
         known = known.but(conversation=known.conversation.but(is_private=True))
     decided = decide(said, known)
     fact = _posted(book, said, by, decided)
-    return [*arranged, fact], {"decisions": shown(decided)}
+    return [*settled, fact], {"decisions": shown(decided)}
 
 
 def scene(book: Book, said: Message, now: int) -> Scene:
@@ -159,7 +159,7 @@ def _at_home(book: Book, said: Message) -> Message:
     return said.but(stream=where.stream) if where.stream and not said.stream else said
 
 
-def _arranged(book: Book, said: Message, is_private: bool) -> list[AttentionFact]:
+def arranged(book: Book, said: Message, *, is_private: bool = False) -> list[AttentionFact]:
     """What is to be known of the conversation, where nobody has said it."""
     where = book.conversation(said.conversation)
     if where.platform or said.platform == message.HERE:

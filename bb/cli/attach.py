@@ -91,7 +91,7 @@ def _refuse_if_lost(home: str) -> None:
         except client.OutcomeUnknown:
             continue
         except BbError:
-            pass
+            pass  # it refuses, so it is there
         return
 
 

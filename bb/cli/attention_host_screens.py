@@ -5,7 +5,8 @@ from __future__ import annotations
 from bb.attention.tuning import Tuning
 from bb.attention.words import MUST
 from bb.cli import paint, text
-from bb.cli.attention_screens import MARKS, STATES, WORD, effects, moment, spoken, told_about
+from bb.cli.attention_act_screens import STATES, effects
+from bb.cli.attention_screens import MARKS, WORD, moment, spoken, told_about
 from bb.cli.paint import column, flowing, hanging, heading, painted, whole
 from bb.kernel import clock
 from bb.kernel.show import harmless
@@ -136,7 +137,8 @@ def arranged(found: dict[str, Any]) -> list[str]:
     points += ["agents' messages are posted by a bridge"] if found["is_external"] else []
     points += ["muted"] if found.get("is_muted") else []
     seen = "only its members see it" if found["is_private"] else "everybody may see it"
-    seen = "only who is in it sees it" if found.get("kind") == "dm" else seen
+    if found.get("kind") == "dm":
+        seen = "only who is in it sees it"
     named = ("members", "lead", "owner", "stream", "workspace")
     rows = [(name, text.short(found[name])) for name in named if found.get(name)]
     return [

@@ -231,9 +231,9 @@ def reacted(found: dict[str, Any]) -> list[str]:
 
 def _attended(command: str, found: dict[str, Any]) -> Iterable[str]:
     """What COMMAND answers where it is C2A's."""
-    from bb.cli import attention_screens  # noqa: PLC0415  (few say things so)
+    from bb.cli import attention_act_screens  # noqa: PLC0415  (few say things so)
 
-    return attention_screens.FORMS[command](found)
+    return attention_act_screens.FORMS[command](found)
 
 
 def delivered(found: dict[str, Any]) -> list[str]:

@@ -30,9 +30,13 @@ ELSEWHERE = (
     | dict.fromkeys(
         [
             *("chat list", "chat read", "chat show", "chat explain", "chat pending", "chat knocks", "chat inject"),
-            *("chat digest", "chat claim", "chat defer", "chat resolve", "chat progress", "chat tick", "chat cancel"),
+            "chat digest",
         ],
         "bb.cli.attention_screens",
+    )
+    | dict.fromkeys(
+        ["chat claim", "chat defer", "chat resolve", "chat progress", "chat tick", "chat cancel"],
+        "bb.cli.attention_act_screens",
     )
     | dict.fromkeys(
         [

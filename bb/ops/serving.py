@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 
     Answer = tuple[list[AttentionFact], dict[str, Any]]
 
-PROTOCOL = "2026-06-02"
 CLOCK, BY_CLIENT = "BB_CHAT_CLOCK", "client"
 MOST_ANSWER = 250_000  # bytes of what a tool answers, which may stand in a line twice
 PERMANENT = (-32602, -32601)  # a harness that answers so will never take it

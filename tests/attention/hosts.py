@@ -165,15 +165,53 @@ class InMemory(Host):
         return json.dumps(lines, default=str, ensure_ascii=False)
 
 
-class CommandLine(Host):
-    """`bb chat …` in a repository, at a time that stands still."""
-
-    name = "command line"
+class InRepository(Host):
+    """A repository, at a time that stands still: each step has a method of its name."""
 
     def __init__(self, repo: Scratch) -> None:
         self.repo = repo
         self.now = START
         self.agents: list[str] = []
+
+    def do(self, **step: Any) -> Any:
+        ((name, given),) = step.items()
+        return getattr(self, f"_{name}")(given)
+
+    def sees(self, agent: str) -> list[str]:
+        shapes = {"notify": "knock"}
+        blocks = self.peek(agent)["blocks"]
+        return [f"{shapes.get(each['mode'], 'content')} {each['eventId']} {each['policy']}" for each in blocks]
+
+    def everything(self) -> str:
+        return "\n".join(file.read_text() for file in sorted(self.repo.store.glob("j/*/*.jsonl")))
+
+    def peek(self, agent: str) -> Any:
+        """What an agent would see, without its being handed over."""
+        raise NotImplementedError
+
+    def _ingest(self, given: Any) -> Any:
+        raise NotImplementedError
+
+    def _edit(self, given: Any) -> Any:
+        return self._ingest(given | {"type": "edit"})
+
+    def _delete(self, given: Any) -> Any:
+        return self._ingest(given | {"type": "delete"})
+
+    def _reaction(self, given: Any) -> Any:
+        return self._ingest(given | {"type": "reaction"})
+
+    def _typing(self, given: Any) -> Any:
+        return self._ingest(given | {"type": "typing"})
+
+
+class CommandLine(InRepository):
+    """`bb chat …` in a repository."""
+
+    name = "command line"
+
+    def __init__(self, repo: Scratch) -> None:
+        super().__init__(repo)
         self.run("init")
 
     def run(self, *words: str, stdin: str | None = None, **settings: str) -> Any:
@@ -183,17 +221,8 @@ class CommandLine(Host):
             raise Refused(found["error"] | {"status": done.status})
         return found["data"]
 
-    def do(self, **step: Any) -> Any:
-        ((name, given),) = step.items()
-        return getattr(self, f"_{name}")(given)
-
-    def sees(self, agent: str) -> list[str]:
-        found = self.run("chat", "inject", "--peek", "--agent", agent)
-        shapes = {"notify": "knock"}
-        return [f"{shapes.get(each['mode'], 'content')} {each['eventId']} {each['policy']}" for each in found["blocks"]]
-
-    def everything(self) -> str:
-        return "\n".join(file.read_text() for file in sorted(self.repo.store.glob("j/*/*.jsonl")))
+    def peek(self, agent: str) -> Any:
+        return self.run("chat", "inject", "--peek", "--agent", agent)
 
     # -- who is there, and how it is set up
 
@@ -236,18 +265,6 @@ class CommandLine(Host):
         lines = given if isinstance(given, list) else [given]
         found = self.run("chat", "ingest", stdin="\n".join(map(json.dumps, lines)))["events"]
         return found if isinstance(given, list) else found[0]
-
-    def _edit(self, given: Any) -> Any:
-        return self._ingest(given | {"type": "edit"})
-
-    def _delete(self, given: Any) -> Any:
-        return self._ingest(given | {"type": "delete"})
-
-    def _reaction(self, given: Any) -> Any:
-        return self._ingest(given | {"type": "reaction"})
-
-    def _typing(self, given: Any) -> Any:
-        return self._ingest(given | {"type": "typing"})
 
     def _receive(self, given: dict[str, Any]) -> Any:
         line = json.dumps(given["envelope"])

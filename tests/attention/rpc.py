@@ -19,12 +19,11 @@ from bb.ops import catalogue
 from bb.ops.desk import Desk
 from bb.wire.c2a import BY_FAMILY
 from bb.wire.seat import Seat
-from tests.attention.hosts import Host, Refused
+from tests.attention.hosts import InRepository, Refused
 from tests.support import Scratch, environment
 
 BRIDGE = "bridge-fern"
 CHAT_TOOLS = ("readThread", "sendMessage", "react", "reactionSignals", "claim", "defer", "resolve")
-TYPED, ACCEPTED = "typing", "accepted"
 
 
 class Line:
@@ -82,15 +81,13 @@ def _snake(name: str) -> str:
     return "".join(f"_{each.lower()}" if each.isupper() else each for each in name)
 
 
-class JsonRpc(Host):
-    """Harnesses and a bridge on lines of their own, at a time that stands still."""
+class JsonRpc(InRepository):
+    """Harnesses and a bridge on lines of their own."""
 
     name = "json-rpc"
 
     def __init__(self, repo: Scratch) -> None:
-        self.repo = repo
-        self.now = START
-        self.agents: list[str] = []
+        super().__init__(repo)
         self._lines: dict[str, Line] = {}
         self._desk = Desk(str(repo.path), environment(BB_CHAT_CLOCK="client", BB_NOW=clock.text(START)))
         self._op("init")
@@ -98,17 +95,10 @@ class JsonRpc(Host):
 
     def do(self, **step: Any) -> Any:
         ((name, given),) = step.items()
-        if name in TOOLS:
-            return self._line(given["agent"]).call(TOOLS[name], given)
-        return getattr(self, f"_{name}")(given)
+        return self._line(given["agent"]).call(TOOLS[name], given) if name in TOOLS else super().do(**step)
 
-    def sees(self, agent: str) -> list[str]:
-        found = self._op("chat.inject", peek=True, agent=agent)
-        shapes = {"notify": "knock"}
-        return [f"{shapes.get(each['mode'], 'content')} {each['eventId']} {each['policy']}" for each in found["blocks"]]
-
-    def everything(self) -> str:
-        return "\n".join(file.read_text() for file in sorted(self.repo.store.glob("j/*/*.jsonl")))
+    def peek(self, agent: str) -> Any:
+        return self._op("chat.inject", peek=True, agent=agent)
 
     def close(self) -> None:
         self._desk.close()
@@ -161,18 +151,6 @@ class JsonRpc(Host):
         lines = given if isinstance(given, list) else [given]
         found = self._line(BRIDGE).ask("chat/ingest", {"lines": lines})["events"]
         return found if isinstance(given, list) else found[0]
-
-    def _edit(self, given: Any) -> Any:
-        return self._ingest(given | {"type": "edit"})
-
-    def _delete(self, given: Any) -> Any:
-        return self._ingest(given | {"type": "delete"})
-
-    def _reaction(self, given: Any) -> Any:
-        return self._ingest(given | {"type": "reaction"})
-
-    def _typing(self, given: Any) -> Any:
-        return self._ingest(given | {"type": TYPED})
 
     def _receive(self, given: dict[str, Any]) -> Any:
         return self._line(given["agent"]).ask("chat/deliver", given["envelope"])

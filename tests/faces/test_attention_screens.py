@@ -599,6 +599,7 @@ def test_what_would_show_something_private_says_how_to_confirm_it(here: Scratch)
 
 
 def test_every_command_of_c2a_has_a_form_of_its_own():
+    import bb.cli.attention_act_screens as acting
     import bb.cli.attention_host_screens as hosting
     import bb.cli.attention_screens as screens
 
@@ -607,9 +608,9 @@ def test_every_command_of_c2a_has_a_form_of_its_own():
     }
 
     elsewhere = {"refused", "chat send", "chat react"}
-    for face in (screens, hosting):
+    for face in (screens, acting, hosting):
         assert {name for name in face.FORMS if text.ELSEWHERE.get(name) != face.__name__} <= elsewhere
-    assert names - screens.FORMS.keys() - hosting.FORMS.keys() == set()
+    assert names - screens.FORMS.keys() - acting.FORMS.keys() - hosting.FORMS.keys() == set()
 
 
 # -- beside chat
