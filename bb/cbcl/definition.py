@@ -1,0 +1,199 @@
+"""The definition of a dialect: what it is called, on what it builds, who wrote it, what it may cost, what it adds.
+
+    (define NAME [:extends NAME] [:author @WHO] [:resources (…)] (extend PERFORMATIVE (PARAMETER*) TEMPLATE)*)
+
+Clauses stand in any order, each but `extend` at most once. This is its grammar alone: whether it may be installed is
+`verifying`'s to say, so a definition without an author, or with a template that makes no sense, is read all the same.
+"""
+
+from __future__ import annotations
+
+from bb.cbcl import reader
+from bb.cbcl.tree import (
+    AGENT,
+    KEY,
+    KEYWORD,
+    LIST,
+    NUMBER,
+    OPERATOR,
+    OPTIONAL,
+    REST,
+    SYMBOL,
+    UNSETTLED,
+    Node,
+    head,
+    walk,
+)
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bb.cbcl.reader import Malformed, Text
+
+EXTEND = "extend"
+REQUIRED = "req"
+SECTIONS = {OPTIONAL: "optional", REST: "rest", KEY: "key"}
+ORDER = (REQUIRED, "optional", "rest", "key")
+DEPTH, SIZE, TIME = "max-depth", "max-expansion-size", "max-verify-time"
+LIMITS = (DEPTH, SIZE, TIME)
+SHORT = {"max-expansion": SIZE}  # as two examples of the draft have it
+LONGEST_NUMBER = 1000  # digits
+
+
+class Parameter(Record):
+    """One parameter of a performative: in which section it stands, and what it is called."""
+
+    section: str
+    name: str
+    at: int
+
+
+class Performative(Record):
+    """What a dialect adds: a name, what it takes, and the template that is filled with it."""
+
+    name: str
+    params: tuple[Parameter, ...]
+    template: Node
+    at: int
+
+    def names(self) -> frozenset[str]:
+        return frozenset(param.name for param in self.params)
+
+    def of(self, section: str) -> list[str]:
+        """The parameters of one section, in order."""
+        return [param.name for param in self.params if param.section == section]
+
+
+class Definition(Record):
+    """A dialect as it is written."""
+
+    node: Node
+    name: str
+    extends: str | None
+    author: str | None
+    resources: dict[str, int] | None
+    performatives: tuple[Performative, ...]
+    places: dict[str, int]  # where each clause, and each limit, stands
+
+    def performative(self, name: str) -> Performative | None:
+        return next((each for each in self.performatives if each.name == name), None)
+
+    def limit(self, name: str) -> int | None:
+        return (self.resources or {}).get(name)
+
+    @property
+    def parent(self) -> str:
+        """The dialect it builds on: the core, unless it says otherwise."""
+        return self.extends or "cbcl"
+
+
+def read(text: Text, node: Node) -> Definition:
+    """The definition that a `define` list is."""
+    return _Definition(text).read(node)
+
+
+class _Definition:
+    """The productions of a definition, with the text they stand in."""
+
+    def __init__(self, text: Text) -> None:
+        self._text = text
+        self._said: dict[str, Node] = {}  # the value of each clause but `extend`
+        self._places: dict[str, int] = {}
+
+    def read(self, node: Node) -> Definition:
+        parts = node.value
+        if len(parts) < 2 or parts[1].tag != SYMBOL:
+            raise self._refuse(parts[1] if len(parts) > 1 else parts[0], "`define` needs the name of a dialect first")
+        performatives = tuple(map(self._performative, self._clauses(parts[2:])))
+        extends, author = self._said.get("extends"), self._said.get("author")
+        return Definition(
+            node,
+            str(parts[1].value),
+            None if extends is None else str(extends.value),
+            None if author is None else str(author.value),
+            self._resources(),
+            performatives,
+            self._places,
+        )
+
+    def _refuse(self, node: Node, why: str) -> Malformed:
+        return self._text.refuse(reader.DIALECT, node.at, why)
+
+    def _clauses(self, nodes: list[Node]) -> Iterator[Node]:
+        """The `extend` clauses. The others are noted by the way."""
+        rest = iter(nodes)
+        for node in rest:
+            if node.tag == KEYWORD:
+                self._note(node, next(rest, None))
+            elif head(node) == EXTEND:
+                yield node
+            else:
+                raise self._refuse(node, "a clause is :extends, :author, :resources or (extend …)")
+
+    def _note(self, key: Node, value: Node | None) -> None:
+        wanted = {"extends": SYMBOL, "author": AGENT, "resources": LIST}
+        if key.value not in wanted:
+            raise self._refuse(key, f"{reader.excerpt(':' + key.value)} is no clause of a definition")
+        if key.value in self._said:
+            raise self._refuse(key, f"`:{key.value}` is given twice")
+        if value is None or value.tag != wanted[key.value]:
+            what = {"extends": "the name of a dialect", "author": "an agent such as @ada", "resources": "a list"}
+            raise self._refuse(value or key, f"`:{key.value}` takes {what[key.value]}")
+        self._said[key.value], self._places[key.value] = value, key.at
+
+    def _resources(self) -> dict[str, int] | None:
+        """The limits that are declared, under their long names."""
+        if "resources" not in self._said:
+            return None
+        found: dict[str, int] = {}
+        nodes = self._said["resources"].value
+        for place in range(0, len(nodes), 2):
+            key = nodes[place]
+            name = SHORT.get(key.value, key.value) if key.tag == KEYWORD else None
+            if name not in LIMITS:
+                raise self._refuse(key, "limits are :max-depth, :max-expansion-size and :max-verify-time")
+            if name in found:
+                raise self._refuse(key, f"`:{name}` is given twice")
+            found[name] = self._whole(nodes[place + 1] if place + 1 < len(nodes) else key)
+            self._places[name] = key.at
+        return found
+
+    def _whole(self, node: Node) -> int:
+        is_whole = node.tag == NUMBER and "." not in node.value and len(node.value) <= LONGEST_NUMBER
+        if not is_whole:
+            raise self._refuse(node, "a limit is a whole number")
+        return int(node.value)
+
+    def _performative(self, node: Node) -> Performative:
+        """(extend name param-list template)"""
+        parts = node.value
+        if len(parts) != 4 or parts[1].tag != SYMBOL or parts[2].tag != LIST:
+            at = parts[1] if len(parts) > 1 and parts[1].tag != SYMBOL else node
+            raise self._refuse(at, "an extension is (extend NAME (PARAMETER…) TEMPLATE)")
+        for found, _, _ in walk(parts[3]):
+            if found.tag == UNSETTLED:
+                raise self._text.refuse(reader.LEX, found.at, f"{reader.excerpt(found.value)} means nothing here")
+        return Performative(str(parts[1].value), tuple(self._params(parts[2])), parts[3], node.at)
+
+    def _params(self, node: Node) -> Iterator[Parameter]:
+        """Parameters by section. A marker stays in force until the next one; `&rest` takes one name."""
+        section, count = REQUIRED, 1
+        for found in node.value:
+            if found.tag == OPERATOR and found.value in SECTIONS:
+                self._must_hold(section, count, found)
+                after = SECTIONS[found.value]
+                if ORDER.index(after) < ORDER.index(section) or (after == section == "rest"):
+                    raise self._refuse(found, "sections stand in the order required, &optional, &rest, &key")
+                section, count = after, 0
+            elif found.tag == SYMBOL and not (section == "rest" and count):
+                count += 1
+                yield Parameter(section, str(found.value), found.at)
+            else:
+                raise self._refuse(found, "a parameter is a name; &rest takes one, the other markers any number")
+        self._must_hold(section, count, node)
+
+    def _must_hold(self, section: str, count: int, node: Node) -> None:
+        if section != REQUIRED and not count:
+            raise self._refuse(node, f"&{section} stands without a name")
