@@ -101,15 +101,14 @@ def hinted(message: Message, room: Room) -> Room:
     for layer in layers(message):
         if isinstance(layer, Limited):
             room = room.within(layer.depth, layer.size)
-            depth = extent(layer.inner.node).depth
-            if layer.depth is not None and depth > room.depth:
-                raise ResourceLimit(f"the message is {depth} deep, and {room.depth} is granted", limit=DEPTH)
+            if layer.depth is not None and layer.deep > room.depth:
+                raise ResourceLimit(f"the message is {layer.deep} deep, and {room.depth} is granted", limit=DEPTH)
     return room
 
 
 def _installed(name: str, dialects: Mapping[str, Definition]) -> Definition:
     if name not in dialects:
-        raise UnknownDialect(f"the dialect {harmless(name[:60])} is not installed", dialect=name[:60])
+        raise UnknownDialect(f"dialect not installed: {harmless(name[:60])}", dialect=name[:60])
     return dialects[name]
 
 

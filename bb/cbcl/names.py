@@ -1,0 +1,68 @@
+"""What messages and conversations are called, and how answers are written.
+
+The draft speaks of `:in-reply-to` and never says how a message gets an id. It has the one that its `:id` gives it, else
+one made of its content, so that everybody who has the message knows it by the same name.
+"""
+
+from __future__ import annotations
+
+from bb.cbcl import canonical
+from bb.cbcl.message import Message, Simple, core_of
+from bb.cbcl.tree import Node, agent, keyword, listed, string, symbol, text_of
+from bb.kernel.show import harmless
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ID, IN_REPLY_TO, THREAD, CODE, RULE, DIALECTS = "id", "in-reply-to", "thread", "code", "rule", "dialects"
+PREFIX, DIGITS = "m-", 16
+PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
+LONGEST_TEXT = 400  # characters of what an error says
+
+
+def id_of(message: Message) -> str:
+    """What a message is called."""
+    core = core_of(message)
+    given = core.text(ID) if isinstance(core, Simple) else None
+    return given or PREFIX + canonical.digest(message.node)[:DIGITS]
+
+
+def thread_of(message: Message) -> str | None:
+    """The conversation that a message belongs to; `t-1` and `"t-1"` are one."""
+    core = core_of(message)
+    return core.text(THREAD) if isinstance(core, Simple) else None
+
+
+def name(text: str) -> Node:
+    """A name as it is written: a symbol where it can be one."""
+    is_plain = bool(text) and PLAIN.issuperset(text) and not text.lstrip("-").isdigit()
+    return symbol(text) if is_plain else string(text)
+
+
+def answer(
+    performative: str,
+    to: str,
+    content: str | None = None,
+    *,
+    in_reply_to: str | None = None,
+    thread: str | None = None,
+    more: Sequence[tuple[str, Node]] = (),
+) -> str:
+    """A message of ours, as text."""
+    params = list(more)
+    params += [(IN_REPLY_TO, name(in_reply_to))] if in_reply_to else []
+    params += [(THREAD, name(thread))] if thread else []
+    said = [] if content is None else [string(content)]
+    pairs = [node for key, value in params for node in (keyword(key), value)]
+    return text_of(listed(symbol(performative), agent(to), *said, *pairs))
+
+
+def error(
+    to: str, code: str, text: str, *, in_reply_to: str | None, thread: str | None, rules: Sequence[str] = ()
+) -> str:
+    """What is answered when a message cannot be processed: the reason, the code, and what it is about."""
+    more = [(CODE, string(code))]
+    more += [(RULE, listed(*map(symbol, rules)))] if rules else []
+    said = harmless(text[:LONGEST_TEXT])
+    return answer("error", to, said, in_reply_to=in_reply_to, thread=thread, more=more)

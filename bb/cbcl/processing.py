@@ -1,0 +1,281 @@
+"""How an agent takes a message (draft, Section 4): parse, verify, interpret, update, respond. All of it, or nothing.
+
+    tell    what it says is believed to be its sender's word, and no more
+    ask     an answer is owed                        reply   what was waited for has come
+    hello   answered once                            bye     what was waited for is dropped
+    ok      nothing is to do                         error   what was waited for has failed; never answered by an error
+    cancel  an answer is owed no more                query   answered yes or no
+    define, teach   the dialect is installed, if it may be
+    lang    what it comes to is taken as if it had been received
+
+The draft describes sender and receiver in one breath; `speaking` has the sender's half.
+"""
+
+from __future__ import annotations
+
+from bb.cbcl import canonical, grammar, names, signing
+from bb.cbcl.expansion import ResourceLimit, Room, expand, hinted
+from bb.cbcl.facts import (
+    CANCELLED,
+    DROPPED,
+    FAILED,
+    REPLIED,
+    Believed,
+    Discharged,
+    Entered,
+    Greeted,
+    Met,
+    Obliged,
+    Parted,
+    Settled,
+    Verified,
+)
+from bb.cbcl.installing import install
+from bb.cbcl.message import CORE, ERROR, Call, Envelope, Lang, Limited, Query, Signed, Simple, Teach, core_of, layers
+from bb.cbcl.reader import DEPTH, LIMIT, Bounds, Malformed
+from bb.cbcl.tree import listed, symbol, text_of
+from bb.cbcl.trusting import UntrustedAuthor, must_fit
+from bb.kernel.errors import BbError, Refused
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from bb.cbcl.definition import Definition
+    from bb.cbcl.facts import Effect
+    from bb.cbcl.installing import Rules
+    from bb.cbcl.message import Message, Meta
+    from bb.cbcl.standing import Standing
+
+TAKEN, REFUSED, REPEATED = "ok", "error", "duplicate"
+
+
+class SenderMismatch(Refused):
+    """The envelope names another sender than the one it came from."""
+
+    code = "SENDER_MISMATCH"
+
+
+class NotRecipient(Refused):
+    """The message is for somebody else."""
+
+    code = "NOT_RECIPIENT"
+
+
+class Outcome(Record):
+    """What came of a message: what happened to the agent, what it answers, what it passes on to whom."""
+
+    status: str
+    id: str = ""
+    thread: str | None = None
+    effects: tuple[Effect, ...] = ()
+    answers: tuple[tuple[str, str], ...] = ()  # to whom, and the text
+    passed_on: tuple[tuple[str, str], ...] = ()
+    code: str = ""
+    why: str = ""
+
+
+def receive(
+    standing: Standing, dialects: Mapping[str, Definition], octets: bytes, sender: str, rules: Rules
+) -> Outcome:
+    """What becomes of OCTETS that have come from SENDER."""
+    policy = rules.trust.policy
+    try:
+        message = grammar.message(octets, Bounds(policy.max_depth, policy.max_size))
+    except Malformed as error:
+        return _unreadable(error, sender)
+    untouched = Outcome(TAKEN, names.id_of(message), names.thread_of(message))
+    taking = _Taking(standing, dialects, sender, untouched.id, rules)
+    try:
+        if not taking.verified(message):
+            return untouched.but(status=REPEATED)
+        taking.take(message, Room(policy.max_depth, policy.max_expansion_size))
+    except BbError as refusal:
+        return _refused(untouched, refusal, sender, message)
+    return untouched.but(**taking.result())
+
+
+def _unreadable(error: Malformed, sender: str) -> Outcome:
+    code = ResourceLimit.code if error.details["reason"] in (DEPTH, LIMIT) else error.code
+    why = f"{error.details['reason']} at octet {error.details['offset']}: {error.message}"
+    text = names.error(sender, code, why, in_reply_to=None, thread=None)
+    return Outcome(REFUSED, answers=((sender, text),), code=code, why=why)
+
+
+def _refused(untouched: Outcome, refusal: BbError, sender: str, message: Message) -> Outcome:
+    """The outcome of a message that a rule refuses. An error is never answered with an error."""
+    refused = untouched.but(status=REFUSED, code=refusal.code, why=refusal.message)
+    core = core_of(message)
+    if isinstance(core, Simple) and core.performative == ERROR:
+        return refused
+    text = names.error(
+        sender,
+        refusal.code,
+        refusal.message,
+        in_reply_to=untouched.id,
+        thread=untouched.thread,
+        rules=refusal.details.get("rules", ()),
+    )
+    return refused.but(answers=((sender, text),))
+
+
+class _Taking:
+    """One message on its way through an agent."""
+
+    def __init__(
+        self, standing: Standing, dialects: Mapping[str, Definition], sender: str, known: str, rules: Rules
+    ) -> None:
+        self._standing = standing
+        self._taken_before = standing.taken
+        self._dialects = dialects
+        self._sender = sender
+        self._id = known
+        self._rules = rules
+        self._began = rules.time()
+        self._effects: list[Effect] = []
+        self._answers: list[tuple[str, str]] = []
+        self._passed_on: list[tuple[str, str]] = []
+        self._deadline: int | None = None
+
+    def result(self) -> dict[str, tuple[Any, ...]]:
+        return {
+            "effects": tuple(self._effects),
+            "answers": tuple(self._answers),
+            "passed_on": tuple(self._passed_on),
+        }
+
+    # -- verify
+
+    def verified(self, message: Message) -> bool:
+        """Whether MESSAGE is from whom it says, and new. Only of a signed one can be told that it came before."""
+        is_new = True
+        for layer in layers(message):
+            if isinstance(layer, Envelope) and layer.sender not in (None, self._sender):
+                raise SenderMismatch(f"the envelope says @{layer.sender}, and it came from @{self._sender}")
+            if isinstance(layer, Signed):
+                is_new = self._is_new(layer) and is_new
+            if isinstance(layer, Limited) and layer.timeout is not None:
+                self._deadline = min(layer.timeout, self._deadline or layer.timeout)
+        return is_new
+
+    def _is_new(self, signed: Signed) -> bool:
+        """See that a signed message is signed by its sender; whether it comes for the first time."""
+        keys = self._rules.trust.keys_of(self._sender)
+        if not keys:
+            raise UntrustedAuthor(f"there is no key here to check the signature of @{self._sender} with")
+        must_fit(signed.signature, canonical.octets(signed.inner.node), keys, signing.check)
+        known = Verified(self._sender, canonical.digest(signed.inner.node))
+        self._happens(known)
+        return (known.who, known.hash) not in self._taken_before
+
+    def _must_be_in_time(self) -> None:
+        if self._deadline is not None and self._rules.time() - self._began > self._deadline:
+            raise ResourceLimit(f"it takes longer than the {self._deadline} ms it is given", limit="timeout")
+
+    # -- interpret and update
+
+    def take(self, message: Message, room: Room) -> None:
+        """Take what MESSAGE says. What a dialect makes of it is taken like it, in order."""
+        left = [(message, False)]
+        while left:
+            said, is_made = left.pop()
+            room = hinted(said, room)
+            core = core_of(said)
+            if isinstance(core, Lang):
+                left += [(each, True) for each in reversed(self._said_in(core, room))]
+            elif isinstance(core, Simple) and core.recipient != self._standing.id:
+                self._pass_on(core.recipient, said, is_made=is_made)
+            elif isinstance(core, Simple):
+                self._simple(core, core.text(names.ID) or self._id)
+            else:
+                self._meta(core, said)
+            self._must_be_in_time()
+
+    def _said_in(self, lang: Lang, room: Room) -> list[Message]:
+        """What is said in a dialect: what a call comes to, or the message itself."""
+        found = expand(lang, self._dialects, room)
+        if found is not None:
+            return list(found.messages)
+        return [] if isinstance(lang.inner, Call) else [lang.inner]
+
+    def _happens(self, *effects: Effect) -> None:
+        self._effects += effects
+        self._standing = self._standing.after(effects)
+
+    def _answer(self, text: str) -> None:
+        self._answers.append((self._sender, text))
+
+    def _pass_on(self, to: str, said: Message, *, is_made: bool) -> None:
+        """What a dialect addresses to somebody else goes there; whatever else is for others came to the wrong place."""
+        if not (is_made or self._rules.trust.policy.relay):
+            raise NotRecipient(f"it is for @{to}, and this is @{self._standing.id}")
+        self._passed_on.append((to, text_of(said.node)))
+
+    def _simple(self, said: Simple, known: str) -> None:
+        sender, thread = self._sender, said.text(names.THREAD)
+        if thread is not None:
+            self._happens(Entered(thread, sender, said.performative, known, text_of(said.node)))
+        match said.performative:
+            case "tell" if said.content is not None:
+                self._happens(Believed(sender, text_of(said.content)))
+            case "ask":
+                self._happens(Obliged(sender, known, thread))
+            case "reply":
+                self._settle(said, REPLIED)
+            case "error":
+                self._settle(said, FAILED)
+            case "cancel":
+                self._cancel(said, known)
+            case "hello":
+                self._hello()
+            case "bye":
+                dropped = [Settled(sender, each.id, DROPPED) for each in self._standing.expected if each.to == sender]
+                self._happens(Parted(sender), *dropped)
+
+    def _settle(self, said: Simple, how: str) -> None:
+        """Let what was waited for have come. What nobody has waited for is heard all the same."""
+        found = self._standing.awaited(self._sender, said.text(names.IN_REPLY_TO), said.text(names.THREAD))
+        if found:
+            self._happens(Settled(self._sender, found.id, how))
+
+    def _cancel(self, said: Simple, known: str) -> None:
+        meant = said.text(names.IN_REPLY_TO) or said.text(names.ID)
+        found = self._standing.owed(self._sender, meant, said.text(names.THREAD))
+        if found:
+            self._happens(Discharged(self._sender, found.id, CANCELLED))
+            self._answer(names.answer("ok", self._sender, in_reply_to=known, thread=said.text(names.THREAD)))
+
+    def _hello(self) -> None:
+        """Greet back, once."""
+        is_greeted = self._sender in self._standing.greeted
+        self._happens(Met(self._sender))
+        if not is_greeted:
+            self._happens(Greeted(self._sender))
+            self._answer(names.answer("hello", self._sender))
+
+    # -- dialects
+
+    def _meta(self, core: Meta, said: Message) -> None:
+        if isinstance(core, Query):
+            self._query(core)
+        elif isinstance(core, Teach) and core.recipient != self._standing.id:
+            self._passed_on.append((core.recipient, text_of(said.node)))
+        else:
+            signature = core.signature if isinstance(core, Teach) else None
+            self._install(core.definition, signature)
+
+    def _query(self, core: Query) -> None:
+        spoken = sorted(self._dialects)
+        is_spoken = core.dialect == CORE or core.dialect in self._dialects
+        known = (names.DIALECTS, listed(*map(symbol, spoken)))
+        self._answer(names.answer("reply", self._sender, "yes" if is_spoken else "no", more=[known]))
+
+    def _install(self, definition: Definition, signature: str | None) -> None:
+        facts = install(
+            definition, signature, self._dialects, self._rules, by=self._standing.id, source=f"@{self._sender}"
+        )
+        self._effects += facts
+        self._dialects = {**self._dialects, definition.name: definition}
+        self._answer(names.answer("ok", self._sender, in_reply_to=self._id))

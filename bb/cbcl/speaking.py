@@ -1,0 +1,142 @@
+"""What it means for an agent to say something: the sender's half of the draft's Section 4.
+
+Who asks waits for an answer; who answers owes it no more; who tells has said so itself. To whom a message goes, it says
+itself. Where it names nobody (a call in a dialect that is not installed here, a query), the sender must. Who defines a
+dialect speaks it from then on, whether somebody is told or not.
+"""
+
+from __future__ import annotations
+
+from bb.cbcl import grammar, names
+from bb.cbcl.expansion import Room, UnknownDialect, expand
+from bb.cbcl.facts import (
+    CANCELLED,
+    DROPPED,
+    FAILED,
+    REPLIED,
+    Believed,
+    Discharged,
+    Entered,
+    Expected,
+    Greeted,
+    Parted,
+    Settled,
+)
+from bb.cbcl.installing import install
+from bb.cbcl.message import Call, Define, Envelope, Lang, Query, Simple, Teach, core_of, layers
+from bb.cbcl.processing import SenderMismatch
+from bb.cbcl.reader import Bounds
+from bb.cbcl.tree import text_of
+from bb.kernel.errors import Usage
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from bb.cbcl.definition import Definition
+    from bb.cbcl.facts import Effect
+    from bb.cbcl.installing import Rules
+    from bb.cbcl.message import Message
+    from bb.cbcl.standing import Standing
+
+
+class NoRecipient(Usage):
+    """The message does not say whom it is for."""
+
+    code = "NO_RECIPIENT"
+    hint = "pass --to AGENT, or wrap it in (envelope :to @AGENT …)"
+
+
+class Speech(Record):
+    """A message that may be sent: to whom, and what saying it does to its sender."""
+
+    message: Message
+    id: str
+    thread: str | None
+    to: tuple[str, ...]
+    effects: tuple[Effect, ...]
+
+
+def speak(
+    standing: Standing, dialects: Mapping[str, Definition], octets: bytes, rules: Rules, to: Sequence[str] = ()
+) -> Speech:
+    """What sending OCTETS means; TO whom it goes where it does not say so itself."""
+    policy = rules.trust.policy
+    message = grammar.message(octets, Bounds(policy.max_depth, policy.max_size))
+    for layer in layers(message):
+        if isinstance(layer, Envelope) and layer.sender not in (None, standing.id):
+            raise SenderMismatch(f"the envelope says @{layer.sender}, and @{standing.id} sends it")
+    said = _said(message, dialects, Room(policy.max_depth, policy.max_expansion_size))
+    named = tuple(to) or _envelope_to(message) or tuple(dict.fromkeys(_recipients(message, said)))
+    known, core = names.id_of(message), core_of(message)
+    effects: list[Effect] = []
+    if isinstance(core, Define):
+        source = f"@{standing.id}"
+        effects += install(core.definition, None, dialects, rules, by=standing.id, source=source, is_local=True)
+    elif not named:
+        raise NoRecipient
+    for each in said:
+        effects += _effects(standing.after(effects), each, known)
+    if isinstance(core, Query):
+        effects += [Expected(asked, known) for asked in named]
+    return Speech(message, known, names.thread_of(message), named, tuple(effects))
+
+
+def _said(message: Message, dialects: Mapping[str, Definition], room: Room) -> list[Simple]:
+    """What a message comes to in the end; nothing where its dialect is unknown here, or it is about dialects."""
+    try:
+        found = expand(message, dialects, room)
+    except UnknownDialect:
+        return []
+    cores = [core_of(each) for each in found.messages] if found else [_innermost(message)]
+    return [core for core in cores if isinstance(core, Simple)]
+
+
+def _innermost(message: Message) -> Message:
+    """A message within every wrapper and every dialect that it is said in."""
+    core = core_of(message)
+    while isinstance(core, Lang) and not isinstance(core.inner, Call):
+        core = core_of(core.inner)
+    return core
+
+
+def _envelope_to(message: Message) -> tuple[str, ...]:
+    """Whom the outermost envelope says it goes to: that is routing, and may be somebody who passes it on."""
+    return next(((layer.to,) for layer in layers(message) if isinstance(layer, Envelope) and layer.to), ())
+
+
+def _recipients(message: Message, said: Sequence[Simple]) -> list[str]:
+    core = core_of(message)
+    return [core.recipient] if isinstance(core, Teach) else [each.recipient for each in said]
+
+
+def _effects(standing: Standing, said: Simple, known: str) -> list[Effect]:
+    """What saying one simple message does; it is KNOWN by that id unless it has one of its own."""
+    thread, known = said.text(names.THREAD), said.text(names.ID) or known
+    entered: list[Effect] = []
+    if thread is not None:
+        entered.append(Entered(thread, standing.id, said.performative, known, text_of(said.node)))
+    return entered + _meaning(standing, said, thread, known)
+
+
+def _meaning(standing: Standing, said: Simple, thread: str | None, known: str) -> list[Effect]:
+    to = said.recipient
+    match said.performative:
+        case "tell" if said.content is not None:
+            return [Believed(standing.id, text_of(said.content))]
+        case "ask":
+            return [Expected(to, known, thread)]
+        case "reply" | "error":
+            owed = standing.owed(to, said.text(names.IN_REPLY_TO), thread)
+            return [Discharged(to, owed.id, REPLIED if said.performative == "reply" else FAILED)] if owed else []
+        case "cancel":
+            meant = said.text(names.IN_REPLY_TO) or said.text(names.ID)
+            waited = standing.awaited(to, meant, thread)
+            return [Settled(to, waited.id, CANCELLED)] if waited else []
+        case "hello":
+            return [Greeted(to)]
+        case "bye":
+            dropped = [Settled(to, each.id, DROPPED) for each in standing.expected if each.to == to]
+            return [Parted(to), *dropped]
+    return []
