@@ -37,4 +37,9 @@ def octets(root: Node) -> bytes:
 
 def digest(root: Node) -> str:
     """The SHA-256 of a tree's canonical octets: what it is known by."""
-    return hashlib.sha256(octets(root)).hexdigest()
+    return hashed(octets(root))
+
+
+def hashed(canonical: bytes) -> str:
+    """The same, where the canonical octets are there already."""
+    return hashlib.sha256(canonical).hexdigest()

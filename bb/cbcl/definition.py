@@ -22,7 +22,7 @@ from bb.cbcl.tree import (
     UNSETTLED,
     Node,
     head,
-    walk,
+    nodes,
 )
 from bb.kernel.record import Record
 
@@ -169,10 +169,11 @@ class _Definition:
     def _performative(self, node: Node) -> Performative:
         """(extend name param-list template)"""
         parts = node.value
-        if len(parts) != 4 or parts[1].tag != SYMBOL or parts[2].tag != LIST:
-            at = parts[1] if len(parts) > 1 and parts[1].tag != SYMBOL else node
+        wrong = next((each for each, tag in zip(parts[1:], (SYMBOL, LIST), strict=False) if each.tag != tag), None)
+        if wrong or len(parts) != 4:
+            at = wrong or (parts[4] if len(parts) > 4 else node)
             raise self._refuse(at, "an extension is (extend NAME (PARAMETER…) TEMPLATE)")
-        for found, _, _ in walk(parts[3]):
+        for found in nodes(parts[3]):
             if found.tag == UNSETTLED:
                 raise self._text.refuse(reader.LEX, found.at, f"{reader.excerpt(found.value)} means nothing here")
         return Performative(str(parts[1].value), tuple(self._params(parts[2])), parts[3], node.at)

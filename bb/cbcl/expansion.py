@@ -146,13 +146,13 @@ def bind(call: Call, performative: Performative) -> dict[str, Node]:
     """What each parameter stands for in one call."""
     required, optional = performative.of("req"), performative.of("optional")
     rest, keys = performative.of("rest"), performative.of("key")
-    count = len(call.args)
+    count, called = len(call.args), harmless(performative.name[:60])
     if count < len(required) or (count > len(required) + len(optional) and not rest):
         most = " or more" if rest else f" to {len(required) + len(optional)}" if optional else ""
-        raise InvalidArguments(f"{performative.name} takes {len(required)}{most} arguments in order, not {count}")
+        raise InvalidArguments(f"{called} takes {len(required)}{most} arguments in order, not {count}")
     for name, _ in call.kwargs:
         if name not in keys:
-            raise InvalidArguments(f"{performative.name} takes no :{harmless(name[:60])}")
+            raise InvalidArguments(f"{called} takes no :{harmless(name[:60])}")
     values = [_value(each) for each in call.args]
     by_place = [*required, *optional]
     bound = dict.fromkeys([*by_place, *rest, *keys], NIL)

@@ -1,4 +1,7 @@
-"""What happens to an agent that speaks or hears CBCL, and to a repository when a dialect comes or goes."""
+"""What is recorded of CBCL: that an agent has heard a message, and that a dialect came or went.
+
+What happens to an agent by a message (`effects`) stands on the line of the message, or on that of its being heard.
+"""
 
 from __future__ import annotations
 
@@ -9,82 +12,12 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-class Believed(Record):
-    """Somebody has said so. TEXT is canonical; it is WHO's word, and no more than that."""
-
-    who: str
-    text: str
-
-
-class Entered(Record):
-    """A message belongs to a conversation."""
-
-    thread: str
-    sender: str
-    performative: str
-    id: str
-    text: str
-
-
-class Expected(Record):
-    """An answer of TO is waited for."""
-
-    to: str
-    id: str
-    thread: str | None = None
-
-
-class Settled(Record):
-    """What was waited for has come, or never will: replied, failed, cancelled or dropped."""
-
-    to: str
-    id: str
-    how: str
-
-
-class Obliged(Record):
-    """FROM_ waits for an answer of ours."""
-
-    from_: str
-    id: str
-    thread: str | None = None
-
-
-class Discharged(Record):
-    """We owe that answer no more: replied, failed or cancelled."""
-
-    from_: str
-    id: str
-    how: str
-
-
-class Greeted(Record):
-    """We have said hello to somebody."""
-
-    peer: str
-
-
-class Met(Record):
-    """Somebody has said hello to us."""
-
-    peer: str
-
-
-class Parted(Record):
-    """The session with somebody is over."""
-
-    peer: str
-
-
-class Verified(Record):
-    """A signed message of WHO was taken. It is taken once."""
-
-    who: str
-    hash: str
+INSTALLED, REMOVED = "installed", "removed"
 
 
 class Installed(Record):
-    """A dialect is spoken here from now on. SIGNATURE says whether one was checked, SOURCE where it came from."""
+    """A dialect is spoken here from now on, in the place of the one whose hash it REPLACES. SIGNATURE says whether one
+    was checked, SOURCE where it came from; SIGNED is the signature itself."""
 
     by: str
     dialect: str
@@ -93,6 +26,8 @@ class Installed(Record):
     author: str
     signature: str
     source: str
+    signed: str = ""
+    replaces: str = ""
 
 
 class Removed(Record):
@@ -100,20 +35,13 @@ class Removed(Record):
 
     by: str
     dialect: str
+    hash: str
 
 
 class Heard(Record):
-    """An agent has taken note of a message. ABOUT says what came of it."""
+    """An agent has taken a message, or refused it. ABOUT says what came of it, EFFECTS among it."""
 
     by: str
     event_id: str
     outcome: str
-    about: dict[str, Any] | None = None
-
-
-Effect = Believed | Entered | Expected | Settled | Obliged | Discharged | Greeted | Met | Parted | Verified | Installed
-REPLIED, FAILED, CANCELLED, DROPPED = "replied", "failed", "cancelled", "dropped"
-BY_NAME: dict[str, type[Any]] = {
-    kind.__name__.lower(): kind
-    for kind in (Believed, Entered, Expected, Settled, Obliged, Discharged, Greeted, Met, Parted, Verified)
-}
+    about: dict[str, Any]

@@ -44,8 +44,9 @@ from bb.cbcl.tree import (
     SYMBOL,
     UNSETTLED,
     Node,
+    depth,
     head,
-    walk,
+    nodes,
 )
 
 TYPE_CHECKING = False
@@ -111,8 +112,10 @@ def message_of(text: Text, node: Node) -> Message:
             found = grammar.simple(name, node) if name in PERFORMATIVES else grammar.meta(node)
             break
         taken_off.append((kind, fields))
+    deep = depth(node) if any(kind is Limited for kind, _ in taken_off) else 0
     for kind, fields in reversed(taken_off):
-        found = kind(**fields, inner=found)
+        found = kind(**fields, inner=found, **({"deep": deep} if kind is Limited else {}))
+        deep += 1  # beside what it is wrapped around, no wrapper has a list
     result: Message = found
     return result
 
@@ -169,15 +172,18 @@ class Grammar:
                 raise self.refuse(reader.PARAM, key, "a keyword such as :thread must stand here")
             if key.value in found:
                 raise self.refuse(reader.PARAM, key, f"{reader.excerpt(':' + key.value)} is given twice")
-            if place + 1 == len(nodes) or nodes[place + 1].tag == KEYWORD:
+            if place + 1 == len(nodes):
                 raise self.refuse(reader.PARAM, key, f"{reader.excerpt(':' + key.value)} has no value")
+            if nodes[place + 1].tag == KEYWORD:
+                why = f"{reader.excerpt(':' + key.value)} has no value: no keyword is one"
+                raise self.refuse(reader.PARAM, nodes[place + 1], why)
             self.settle(nodes[place + 1])
             found[key.value] = nodes[place + 1]
         return tuple(found.items())
 
     def settle(self, node: Node) -> None:
         """See that NODE is data: nothing in it has a meaning that it only has elsewhere."""
-        for found, _, _ in walk(node):
+        for found in nodes(node):
             if found.tag == OPERATOR or found.tag == UNSETTLED:
                 raise self.refuse(reader.LEX, found, f"{reader.excerpt(found.value)} means nothing here; quote it")
 
@@ -276,7 +282,8 @@ class Grammar:
             if written.tag in (SYMBOL, NUMBER, UNSETTLED) and BASE64.match(run := self._text.run_at(written.at)):
                 node.value[1] = Node(STRING, run, written.at)
                 return run
-        raise self.refuse(reader.WRAPPER, self.end_of(node), "`signed` needs a signature first, in base64")
+        at = node.value[1] if len(node.value) > 1 else node.value[0]
+        raise self.refuse(reader.WRAPPER, at, "`signed` needs a signature first, in base64")
 
     def _fields(self, node: Node) -> tuple[dict[str, int], int]:
         """Where the value of each field stands, and where the fields end."""

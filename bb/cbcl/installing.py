@@ -69,14 +69,15 @@ def install(
         check=signing.check,
     )
     must_be_sound(definition, known, rules)
-    hashed = canonical.digest(definition.node)
+    hashed, before = canonical.digest(definition.node), ""
     if other := known.get(definition.name):
-        if canonical.digest(other.node) == hashed:
+        before = canonical.digest(other.node)
+        if before == hashed:
             return []
         if not replaces:
             raise DialectConflict(f"another dialect named {definition.name} is installed", dialect=definition.name)
-    text = text_of(definition.node)
-    return [Installed(by, definition.name, text, hashed, definition.author or "", status, source)]
+    name, text, author = definition.name, text_of(definition.node), definition.author or ""
+    return [Installed(by, name, text, hashed, author, status, source, signature or "", before)]
 
 
 def must_be_sound(definition: Definition, known: Mapping[str, Definition], rules: Rules) -> None:

@@ -3,9 +3,11 @@ repository the ledger keeps the same facts."""
 
 from __future__ import annotations
 
-from bb.cbcl import grammar, processing, speaking
-from bb.cbcl.facts import Believed, Entered, Installed
+from bb.cbcl import grammar, names, processing, speaking
+from bb.cbcl.effects import Believed, Entered, Verified
+from bb.cbcl.facts import Installed
 from bb.cbcl.installing import Rules, install
+from bb.cbcl.message import core_of
 from bb.cbcl.standing import Standing
 
 TYPE_CHECKING = False
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.cbcl.definition import Definition
-    from bb.cbcl.facts import Effect
+    from bb.cbcl.effects import Effect
     from bb.cbcl.processing import Outcome
     from bb.cbcl.speaking import Speech
 
@@ -23,7 +25,8 @@ class Agent:
     """One agent, from its first message on."""
 
     def __init__(self, name: str, rules: Rules) -> None:
-        self.standing = Standing(name)
+        self._taken: set[tuple[str, str]] = set()
+        self.standing = Standing(name, taken=self._taken)
         self.rules = rules
         self.definitions: dict[str, Definition] = {}
         self._installed: dict[str, Installed] = {}
@@ -51,6 +54,9 @@ class Agent:
         """Take a message from SENDER."""
         found = processing.receive(self.standing, self.definitions, octets, sender, self.rules)
         self._happen(found.effects)
+        for _, answer in found.answers:
+            said = core_of(grammar.message(answer.encode()))
+            self._happen(speaking.entered(self.standing.id, said, names.id_of(said)))
         self._outbox += found.passed_on
         if found.code:
             self._audit.append({"action": "refused", "from": sender, "code": found.code, "id": found.id})
@@ -68,6 +74,8 @@ class Agent:
             match effect:
                 case Believed(who=who, text=text):
                     self._beliefs[who, text] = None
+                case Verified(who=who, hash=known):
+                    self._taken.add((who, known))
                 case Entered(thread=thread):
                     self._conversations.setdefault(thread, []).append(effect)
                 case Installed(dialect=dialect, text=text):
@@ -92,7 +100,7 @@ class Agent:
                 ]
                 for thread, entries in self._conversations.items()
             },
-            "expectations": [each.as_dict() for each in self.standing.expected],
+            "expectations": [{"to": each.to, "id": each.id, "thread": each.thread} for each in self.standing.expected],
             "obligations": [
                 {"from": each.from_, "id": each.id, "thread": each.thread} for each in self.standing.obliged
             ],

@@ -113,6 +113,7 @@ class Limited(Record):
     timeout: int | None
     depth: int | None
     size: int | None
+    deep: int  # how deep what is wrapped is: hints are kept to without going through it once for each
     inner: Message
 
 

@@ -1,7 +1,8 @@
 """What messages and conversations are called, and how answers are written.
 
 The draft speaks of `:in-reply-to` and never says how a message gets an id. It has the one that its `:id` gives it, else
-one made of its content, so that everybody who has the message knows it by the same name.
+one made of its content, so that everybody who has the message knows it by the same name. Names are repeated in answers:
+an id that is too long for that is none, and a thread that is too long is not repeated.
 """
 
 from __future__ import annotations
@@ -18,14 +19,20 @@ if TYPE_CHECKING:
 ID, IN_REPLY_TO, THREAD, CODE, RULE, DIALECTS = "id", "in-reply-to", "thread", "code", "rule", "dialects"
 PREFIX, DIGITS = "m-", 16
 PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
-LONGEST_TEXT = 400  # characters of what an error says
+LONGEST_NAME, LONGEST_TEXT = 200, 400  # characters of what an answer repeats, and of what an error says
 
 
 def id_of(message: Message) -> str:
     """What a message is called."""
     core = core_of(message)
-    given = core.text(ID) if isinstance(core, Simple) else None
+    given = given_id(core) if isinstance(core, Simple) else None
     return given or PREFIX + canonical.digest(message.node)[:DIGITS]
+
+
+def given_id(said: Simple) -> str | None:
+    """The id that a message gives itself."""
+    found = said.text(ID)
+    return found if found and len(found) <= LONGEST_NAME else None
 
 
 def thread_of(message: Message) -> str | None:
@@ -52,7 +59,7 @@ def answer(
     """A message of ours, as text."""
     params = list(more)
     params += [(IN_REPLY_TO, name(in_reply_to))] if in_reply_to else []
-    params += [(THREAD, name(thread))] if thread else []
+    params += [(THREAD, name(thread))] if thread and len(thread) <= LONGEST_NAME else []
     said = [] if content is None else [string(content)]
     pairs = [node for key, value in params for node in (keyword(key), value)]
     return text_of(listed(symbol(performative), agent(to), *said, *pairs))

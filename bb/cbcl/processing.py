@@ -14,8 +14,7 @@ The draft describes sender and receiver in one breath; `speaking` has the sender
 from __future__ import annotations
 
 from bb.cbcl import canonical, grammar, names, signing
-from bb.cbcl.expansion import ResourceLimit, Room, expand, hinted
-from bb.cbcl.facts import (
+from bb.cbcl.effects import (
     CANCELLED,
     DROPPED,
     FAILED,
@@ -30,9 +29,10 @@ from bb.cbcl.facts import (
     Settled,
     Verified,
 )
+from bb.cbcl.expansion import ResourceLimit, Room, expand, hinted
 from bb.cbcl.installing import install
 from bb.cbcl.message import CORE, ERROR, Call, Envelope, Lang, Limited, Query, Signed, Simple, Teach, core_of, layers
-from bb.cbcl.reader import DEPTH, LIMIT, Bounds, Malformed
+from bb.cbcl.reader import DEPTH, DEPTH_MOST, LIMIT, SIZE_MOST, Bounds, Malformed
 from bb.cbcl.tree import listed, symbol, text_of
 from bb.cbcl.trusting import UntrustedAuthor, must_fit
 from bb.kernel.errors import BbError, Refused
@@ -40,14 +40,16 @@ from bb.kernel.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+    from collections.abc import Callable, Mapping
+    from typing import Any, TypeVar
 
     from bb.cbcl.definition import Definition
-    from bb.cbcl.facts import Effect
+    from bb.cbcl.effects import Effect
     from bb.cbcl.installing import Rules
     from bb.cbcl.message import Message, Meta
     from bb.cbcl.standing import Standing
+
+    Open = TypeVar("Open")
 
 TAKEN, REFUSED, REPEATED = "ok", "error", "duplicate"
 
@@ -85,7 +87,7 @@ def receive(
     try:
         message = grammar.message(octets, Bounds(policy.max_depth, policy.max_size))
     except Malformed as error:
-        return _unreadable(error, sender)
+        return _unreadable(octets, error, sender)
     untouched = Outcome(TAKEN, names.id_of(message), names.thread_of(message))
     taking = _Taking(standing, dialects, sender, untouched.id, rules)
     try:
@@ -97,18 +99,42 @@ def receive(
     return untouched.but(**taking.result())
 
 
-def _unreadable(error: Malformed, sender: str) -> Outcome:
-    code = ResourceLimit.code if error.details["reason"] in (DEPTH, LIMIT) else error.code
+def _unreadable(octets: bytes, error: Malformed, sender: str) -> Outcome:
+    is_beyond = error.details["reason"] in (DEPTH, LIMIT)
+    code = ResourceLimit.code if is_beyond else error.code
     why = f"{error.details['reason']} at octet {error.details['offset']}: {error.message}"
-    text = names.error(sender, code, why, in_reply_to=None, thread=None)
-    return Outcome(REFUSED, answers=((sender, text),), code=code, why=why)
+    refused = Outcome(REFUSED, code=code, why=why)
+    if is_beyond and _is_error(octets):
+        return refused
+    return refused.but(answers=((sender, names.error(sender, code, why, in_reply_to=None, thread=None)),))
+
+
+def _is_error(octets: bytes) -> bool:
+    """Whether OCTETS are an error that is only too much for us. Where two agents let each other say very little, an
+    error could be too much for both, and each would answer the other's for ever."""
+    try:
+        return _says_error(grammar.message(octets, Bounds(DEPTH_MOST, SIZE_MOST)))
+    except Malformed:
+        return False
+
+
+def _says_error(message: Message) -> bool:
+    core = innermost(message)
+    return isinstance(core, Simple) and core.performative == ERROR
+
+
+def innermost(message: Message) -> Message | Call:
+    """What a message is within every wrapper, and every dialect that it is said in."""
+    core: Message | Call = core_of(message)
+    while isinstance(core, Lang):
+        core = core.inner if isinstance(core.inner, Call) else core_of(core.inner)
+    return core
 
 
 def _refused(untouched: Outcome, refusal: BbError, sender: str, message: Message) -> Outcome:
     """The outcome of a message that a rule refuses. An error is never answered with an error."""
     refused = untouched.but(status=REFUSED, code=refusal.code, why=refusal.message)
-    core = core_of(message)
-    if isinstance(core, Simple) and core.performative == ERROR:
+    if _says_error(message):
         return refused
     text = names.error(
         sender,
@@ -119,6 +145,15 @@ def _refused(untouched: Outcome, refusal: BbError, sender: str, message: Message
         rules=refusal.details.get("rules", ()),
     )
     return refused.but(answers=((sender, text),))
+
+
+def named(open_to: Callable[[str, str | None, str | None], Open | None], to: str, cancel: Simple) -> Open | None:
+    """What is cancelled, of what is OPEN_TO somebody: by its id, which `:in-reply-to` names, or `:id`; else by its
+    thread, for then `:id` is what the cancelling itself is called."""
+    meant, thread = cancel.text(names.IN_REPLY_TO), cancel.text(names.THREAD)
+    if meant is None and (known := cancel.text(names.ID)):
+        return open_to(to, known, None) or (open_to(to, None, thread) if thread else None)
+    return open_to(to, meant, thread)
 
 
 class _Taking:
@@ -178,17 +213,17 @@ class _Taking:
 
     def take(self, message: Message, room: Room) -> None:
         """Take what MESSAGE says. What a dialect makes of it is taken like it, in order."""
-        left = [(message, False)]
+        left = [(message, room, False)]
         while left:
-            said, is_made = left.pop()
+            said, room, is_made = left.pop()
             room = hinted(said, room)
             core = core_of(said)
             if isinstance(core, Lang):
-                left += [(each, True) for each in reversed(self._said_in(core, room))]
+                left += [(each, room, True) for each in reversed(self._said_in(core, room))]
             elif isinstance(core, Simple) and core.recipient != self._standing.id:
                 self._pass_on(core.recipient, said, is_made=is_made)
             elif isinstance(core, Simple):
-                self._simple(core, core.text(names.ID) or self._id)
+                self._simple(core, names.given_id(core) or self._id)
             else:
                 self._meta(core, said)
             self._must_be_in_time()
@@ -241,9 +276,7 @@ class _Taking:
             self._happens(Settled(self._sender, found.id, how))
 
     def _cancel(self, said: Simple, known: str) -> None:
-        meant = said.text(names.IN_REPLY_TO) or said.text(names.ID)
-        found = self._standing.owed(self._sender, meant, said.text(names.THREAD))
-        if found:
+        if found := named(self._standing.owed, self._sender, said):
             self._happens(Discharged(self._sender, found.id, CANCELLED))
             self._answer(names.answer("ok", self._sender, in_reply_to=known, thread=said.text(names.THREAD)))
 
@@ -270,7 +303,8 @@ class _Taking:
         spoken = sorted(self._dialects)
         is_spoken = core.dialect == CORE or core.dialect in self._dialects
         known = (names.DIALECTS, listed(*map(symbol, spoken)))
-        self._answer(names.answer("reply", self._sender, "yes" if is_spoken else "no", more=[known]))
+        says = "yes" if is_spoken else "no"
+        self._answer(names.answer("reply", self._sender, says, in_reply_to=self._id, more=[known]))
 
     def _install(self, definition: Definition, signature: str | None) -> None:
         facts = install(

@@ -117,7 +117,7 @@ class Text:
 
     def trees(self) -> Iterator[Node]:  # noqa: C901  (one loop: half of all time is spent here)
         """The trees that the text holds, one after the other."""
-        deepest = self.bounds.depth
+        deepest = min(self.bounds.depth, DEPTH_MOST)  # whatever is asked for
         open_lists: list[list[Node]] = []
         elements: list[Node] = []
         behind = -1  # where the last string or run ended: the next must not begin there

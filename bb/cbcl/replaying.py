@@ -21,10 +21,12 @@ from bb.kernel.errors import BbError, Refused, Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any, TypeVar
 
-    from bb.cbcl.facts import Effect
+    from bb.cbcl.effects import Effect
+
+    T = TypeVar("T")
 
 MOST_AGENTS, MOST_STEPS, MOST_DELIVERIES = 100, 10_000, 100_000
 MEMBERS = ("agents", "policy", "trust", "deliver", "steps")
@@ -48,7 +50,11 @@ class EndlessConversation(Refused):
 def replay(script: Any) -> dict[str, Any]:
     """What comes of each step of SCRIPT, and what everybody knows at the end."""
     _must_have(script, MEMBERS, "$")
-    agents = {agent.standing.id: agent for agent in _agents(script)}
+    agents: dict[str, Agent] = {}
+    for place, agent in enumerate(_agents(script)):
+        if agent.standing.id in agents:
+            raise InvalidScript(f"$.agents[{place}] is there already", path=f"$.agents[{place}]")
+        agents[agent.standing.id] = agent
     stage = _Stage(agents, delivers=_member(script, "deliver", bool, default=False))
     steps = [stage.play(step, f"$.steps[{place}]") for place, step in enumerate(_listed(script, "steps", MOST_STEPS))]
     return {"steps": steps, "agents": {name: agent.shown() for name, agent in agents.items()}}
@@ -76,10 +82,10 @@ class _Stage:
         return shown | ({"delivered": list(self._deliver())} if self._delivers else {})
 
     def _sent(self, agent: Agent, step: Any, path: str) -> dict[str, Any]:
-        text, to = _member(step, "sent", str, path=path), _listed(step, "to", MOST_AGENTS, path)
+        text, to = _member(step, "sent", str, path=path), _texts(step, "to", MOST_AGENTS, path)
         about = {"agent": agent.standing.id, "sent": text}
         try:
-            said = agent.say(_octets(text, path), to)
+            said = agent.say(_octets(text), to)
         except BbError as refusal:
             return about | {
                 "status": "error",
@@ -98,10 +104,10 @@ class _Stage:
 
     def _received(self, agent: Agent, step: Any, path: str) -> dict[str, Any]:
         text, sender = _member(step, "received", str, path=path), _member(step, "from", str, path=path)
-        return self._heard(agent, sender, text, path)
+        return self._heard(agent, _valid(trusting.identifier, sender, f"{path}.from"), text)
 
-    def _heard(self, agent: Agent, sender: str, text: str, path: str = "$") -> dict[str, Any]:
-        found = agent.hear(_octets(text, path), trusting.identifier(sender))
+    def _heard(self, agent: Agent, sender: str, text: str) -> dict[str, Any]:
+        found = agent.hear(_octets(text), sender)
         self._on_the_way += ((agent.standing.id, to, answer) for to, answer in [*found.answers, *found.passed_on])
         return {
             "agent": agent.standing.id,
@@ -130,9 +136,10 @@ def _agents(script: Any) -> Iterable[Agent]:
         path = f"$.agents[{place}]"
         about = {"id": given} if isinstance(given, str) else given
         _must_have(about, OF_AGENT, path)
-        agent = Agent(trusting.identifier(_member(about, "id", str, path=path)), _rules(script, about, path))
-        for text in _listed(about, "dialects", MOST_STEPS, path):
-            agent.speaks(_octets(text, path))
+        name = _valid(trusting.identifier, _member(about, "id", str, path=path), f"{path}.id")
+        agent = Agent(name, _rules(script, about, path))
+        for text in _texts(about, "dialects", MOST_STEPS, path):
+            agent.speaks(_octets(text))
         yield agent
 
 
@@ -140,7 +147,17 @@ def _rules(script: Any, about: Any, path: str) -> Rules:
     """What holds for one agent: what the script says for all, and it for itself."""
     policy = {**_member(script, "policy", dict, default={}), **_member(about, "policy", dict, default={}, path=path)}
     authors = {**_member(script, "trust", dict, default={}), **_member(about, "trust", dict, default={}, path=path)}
-    return Rules(trusting.trust_of({"v": trusting.VERSION, "authors": authors, "policy": policy}))
+    trust = {"v": trusting.VERSION, "authors": authors, "policy": policy}
+    return Rules(_valid(trusting.trust_of, trust, path))
+
+
+def _valid(read: Callable[[Any], T], value: Any, path: str) -> T:
+    """What a VALUE of the script comes to, which is refused as any other part of a script is."""
+    try:
+        return read(value)
+    except Usage as error:
+        where = path + str(error.details.get("path", "$")).removeprefix("$")
+        raise InvalidScript(f"{where}: {error.message}", path=where) from None
 
 
 def _effects(effects: Sequence[Effect]) -> list[dict[str, Any]]:
@@ -148,7 +165,7 @@ def _effects(effects: Sequence[Effect]) -> list[dict[str, Any]]:
 
 
 def _plain(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {name.rstrip("_"): value for name, value in fields.items()}
+    return {name.rstrip("_"): value for name, value in fields.items() if name != "event"}
 
 
 def _must_have(value: Any, members: Sequence[str], path: str) -> None:
@@ -177,7 +194,13 @@ def _listed(value: Any, name: str, most: int, path: str = "$") -> list[Any]:
     return found
 
 
-def _octets(text: Any, path: str) -> bytes:
-    if not isinstance(text, str):
-        raise InvalidScript(f"{path} has a text that is none", path=path)
+def _texts(value: Any, name: str, most: int, path: str) -> list[str]:
+    found = _listed(value, name, most, path)
+    for place, each in enumerate(found):
+        if not isinstance(each, str):
+            raise InvalidScript(f"{path}.{name}[{place}] is no text", path=f"{path}.{name}[{place}]")
+    return found
+
+
+def _octets(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")

@@ -8,8 +8,7 @@ dialect speaks it from then on, whether somebody is told or not.
 from __future__ import annotations
 
 from bb.cbcl import grammar, names
-from bb.cbcl.expansion import Room, UnknownDialect, expand
-from bb.cbcl.facts import (
+from bb.cbcl.effects import (
     CANCELLED,
     DROPPED,
     FAILED,
@@ -22,9 +21,10 @@ from bb.cbcl.facts import (
     Parted,
     Settled,
 )
+from bb.cbcl.expansion import Room, UnknownDialect, expand
 from bb.cbcl.installing import install
-from bb.cbcl.message import Call, Define, Envelope, Lang, Query, Simple, Teach, core_of, layers
-from bb.cbcl.processing import SenderMismatch
+from bb.cbcl.message import Define, Envelope, Query, Simple, Teach, core_of, layers
+from bb.cbcl.processing import SenderMismatch, innermost, named
 from bb.cbcl.reader import Bounds
 from bb.cbcl.tree import text_of
 from bb.kernel.errors import Usage
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from bb.cbcl.definition import Definition
-    from bb.cbcl.facts import Effect
+    from bb.cbcl.effects import Effect
     from bb.cbcl.installing import Rules
     from bb.cbcl.message import Message
     from bb.cbcl.standing import Standing
@@ -68,19 +68,19 @@ def speak(
         if isinstance(layer, Envelope) and layer.sender not in (None, standing.id):
             raise SenderMismatch(f"the envelope says @{layer.sender}, and @{standing.id} sends it")
     said = _said(message, dialects, Room(policy.max_depth, policy.max_expansion_size))
-    named = tuple(to) or _envelope_to(message) or tuple(dict.fromkeys(_recipients(message, said)))
+    goes_to = tuple(to) or _envelope_to(message) or tuple(dict.fromkeys(_recipients(message, said)))
     known, core = names.id_of(message), core_of(message)
     effects: list[Effect] = []
     if isinstance(core, Define):
         source = f"@{standing.id}"
         effects += install(core.definition, None, dialects, rules, by=standing.id, source=source, is_local=True)
-    elif not named:
+    elif not goes_to:
         raise NoRecipient
     for each in said:
         effects += _effects(standing.after(effects), each, known)
     if isinstance(core, Query):
-        effects += [Expected(asked, known) for asked in named]
-    return Speech(message, known, names.thread_of(message), named, tuple(effects))
+        effects += [Expected(asked, known) for asked in goes_to]
+    return Speech(message, known, names.thread_of(message), goes_to, tuple(effects))
 
 
 def _said(message: Message, dialects: Mapping[str, Definition], room: Room) -> list[Simple]:
@@ -89,16 +89,8 @@ def _said(message: Message, dialects: Mapping[str, Definition], room: Room) -> l
         found = expand(message, dialects, room)
     except UnknownDialect:
         return []
-    cores = [core_of(each) for each in found.messages] if found else [_innermost(message)]
+    cores = [core_of(each) for each in found.messages] if found else [innermost(message)]
     return [core for core in cores if isinstance(core, Simple)]
-
-
-def _innermost(message: Message) -> Message:
-    """A message within every wrapper and every dialect that it is said in."""
-    core = core_of(message)
-    while isinstance(core, Lang) and not isinstance(core.inner, Call):
-        core = core_of(core.inner)
-    return core
 
 
 def _envelope_to(message: Message) -> tuple[str, ...]:
@@ -113,11 +105,16 @@ def _recipients(message: Message, said: Sequence[Simple]) -> list[str]:
 
 def _effects(standing: Standing, said: Simple, known: str) -> list[Effect]:
     """What saying one simple message does; it is KNOWN by that id unless it has one of its own."""
-    thread, known = said.text(names.THREAD), said.text(names.ID) or known
-    entered: list[Effect] = []
-    if thread is not None:
-        entered.append(Entered(thread, standing.id, said.performative, known, text_of(said.node)))
-    return entered + _meaning(standing, said, thread, known)
+    thread, known = said.text(names.THREAD), names.given_id(said) or known
+    return [*entered(standing.id, said, known), *_meaning(standing, said, thread, known)]
+
+
+def entered(who: str, said: Message, known: str) -> list[Entered]:
+    """What WHO says, KNOWN by that id, as part of a conversation; nothing where it is part of none."""
+    thread = said.text(names.THREAD) if isinstance(said, Simple) else None
+    if thread is None or not isinstance(said, Simple):
+        return []
+    return [Entered(thread, who, said.performative, known, text_of(said.node))]
 
 
 def _meaning(standing: Standing, said: Simple, thread: str | None, known: str) -> list[Effect]:
@@ -131,8 +128,7 @@ def _meaning(standing: Standing, said: Simple, thread: str | None, known: str) -
             owed = standing.owed(to, said.text(names.IN_REPLY_TO), thread)
             return [Discharged(to, owed.id, REPLIED if said.performative == "reply" else FAILED)] if owed else []
         case "cancel":
-            meant = said.text(names.IN_REPLY_TO) or said.text(names.ID)
-            waited = standing.awaited(to, meant, thread)
+            waited = named(standing.awaited, to, said)
             return [Settled(to, waited.id, CANCELLED)] if waited else []
         case "hello":
             return [Greeted(to)]

@@ -5,15 +5,15 @@ A value; what happens makes another one of it. So a message that fails half-way 
 
 from __future__ import annotations
 
-from bb.cbcl.facts import Discharged, Expected, Greeted, Met, Obliged, Parted, Settled, Verified
+from bb.cbcl.effects import Discharged, Expected, Greeted, Met, Obliged, Parted, Settled
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Sequence
     from typing import TypeVar
 
-    from bb.cbcl.facts import Effect
+    from bb.cbcl.effects import Effect
 
     Open = TypeVar("Open", Expected, Obliged)
 
@@ -26,7 +26,7 @@ class Standing(Record):
     obliged: tuple[Obliged, ...] = ()
     peers: frozenset[str] = frozenset()
     greeted: frozenset[str] = frozenset()
-    taken: frozenset[tuple[str, str]] = frozenset()  # signed messages, by who signed and what they hash to
+    taken: Container[tuple[str, str]] = ()  # signed messages, by who signed and what they hash to
 
     def after(self, effects: Sequence[Effect]) -> Standing:
         """Where it stands once these have happened."""
@@ -37,24 +37,27 @@ class Standing(Record):
 
     def _after(self, effect: Effect) -> Standing:
         match effect:
-            case Expected():
-                return self.but(expected=(*self.expected, effect))
+            case Expected(to=to, id=known):
+                return self.but(expected=(*self._expected_but(to, known), effect))
             case Settled(to=to, id=known):
-                return self.but(expected=tuple(each for each in self.expected if (each.to, each.id) != (to, known)))
-            case Obliged():
-                return self.but(obliged=(*self.obliged, effect))
+                return self.but(expected=self._expected_but(to, known))
+            case Obliged(from_=from_, id=known):
+                return self.but(obliged=(*self._obliged_but(from_, known), effect))
             case Discharged(from_=from_, id=known):
-                left = (each for each in self.obliged if (each.from_, each.id) != (from_, known))
-                return self.but(obliged=tuple(left))
+                return self.but(obliged=self._obliged_but(from_, known))
             case Met(peer=peer):
                 return self.but(peers=self.peers | {peer})
             case Greeted(peer=peer):
                 return self.but(greeted=self.greeted | {peer})
             case Parted(peer=peer):
                 return self.but(peers=self.peers - {peer}, greeted=self.greeted - {peer})
-            case Verified(who=who, hash=known):
-                return self.but(taken=self.taken | {(who, known)})
         return self
+
+    def _expected_but(self, to: str, known: str) -> tuple[Expected, ...]:
+        return tuple(each for each in self.expected if (each.to, each.id) != (to, known))
+
+    def _obliged_but(self, from_: str, known: str) -> tuple[Obliged, ...]:
+        return tuple(each for each in self.obliged if (each.from_, each.id) != (from_, known))
 
     def awaited(self, to: str, in_reply_to: str | None, thread: str | None) -> Expected | None:
         """Which of the answers that are waited for this one is: by its id, else by its thread, else the oldest that
@@ -69,5 +72,5 @@ class Standing(Record):
 def _first(known: Sequence[Open], in_reply_to: str | None, thread: str | None) -> Open | None:
     """The one that is meant, of those that are open, the oldest first."""
     if in_reply_to is not None:
-        return next((each for each in known if each.id == in_reply_to), None)
+        return next((each for each in known if in_reply_to in (each.id, each.event)), None)
     return next((each for each in known if each.thread == thread), None)

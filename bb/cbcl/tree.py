@@ -83,6 +83,16 @@ def lexeme(node: Node) -> str:
     return MARKS[node.tag] + str(node.value)
 
 
+def nodes(root: Node) -> Iterator[Node]:
+    """Every node of a tree once, in the order of the text."""
+    left = [root]
+    while left:
+        node = left.pop()
+        yield node
+        if node.tag == LIST:
+            left += reversed(node.value)
+
+
 class Step(NamedTuple):
     """One step of a walk: into a list, out of it, or past an atom."""
 
@@ -142,6 +152,15 @@ def extent(root: Node) -> Extent:
             size += 1
             deepest = max(deepest, depth)
     return Extent(size - 1, deepest)
+
+
+def depth(root: Node) -> int:
+    """How deep a tree's lists stand in each other: its extent without its size, one level after the other."""
+    found, level = 0, [root] if root.tag == LIST else []
+    while level:
+        found += 1
+        level = [child for node in level for child in node.value if child.tag == LIST]
+    return found
 
 
 def same(one: Node, other: Node) -> bool:

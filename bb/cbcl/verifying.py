@@ -15,8 +15,9 @@ from __future__ import annotations
 
 from bb.cbcl.definition import DEPTH, LIMITS, SIZE, TIME
 from bb.cbcl.message import CORE, HEADS, PERFORMATIVES, WRAPPERS
+from bb.cbcl.reader import excerpt
 from bb.cbcl.templates import COND, FORMS, OR, branches, is_sequence, problems_of_form, smallest
-from bb.cbcl.tree import LIST, OPERATOR, SYMBOL, head, walk
+from bb.cbcl.tree import LIST, OPERATOR, SYMBOL, head, nodes, walk
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
@@ -78,10 +79,10 @@ def verify(definition: Definition, installed: Container[str] = ()) -> Verdict:
 
 def _parent(definition: Definition, installed: Container[str]) -> Iterator[Violation]:
     at = definition.places.get("extends", definition.node.at)
-    if definition.parent == definition.name:
+    if definition.extends == definition.name:
         yield Violation(PARENT, at, "a dialect does not extend itself")
     elif definition.parent != CORE and definition.parent not in installed:
-        yield Violation(PARENT, at, f"the dialect {definition.parent} that it extends is not installed")
+        yield Violation(PARENT, at, f"the dialect {excerpt(definition.parent)} that it extends is not installed")
 
 
 def _resources(definition: Definition) -> Iterator[Violation]:
@@ -110,47 +111,62 @@ def _names(definition: Definition) -> Iterator[Violation]:
     for each in definition.performatives:
         if each.name.lower() in HEADS:
             what = "a core performative" if each.name.lower() in PERFORMATIVES else "what the core is told by"
-            yield Violation(R3, each.at, f"`{each.name}` is {what}", each.name)
+            yield Violation(R3, each.at, f"{excerpt(each.name)} is {what}", each.name)
         if each.name in taken:
-            yield Violation(STRUCTURE, each.at, f"`{each.name}` is defined twice", each.name)
+            yield Violation(STRUCTURE, each.at, f"{excerpt(each.name)} is defined twice", each.name)
         taken.add(each.name)
 
 
 def _cycles(definition: Definition) -> Iterator[Violation]:
-    """Performatives that occur in their own expansion. Three colours: not seen, on the way, done with."""
+    """Performatives that occur in their own expansion, by whatever way round."""
     edges = _edges(definition)
-    places = {each.name: each.at for each in definition.performatives}
-    colour = dict.fromkeys(edges, NEW)
-    way: list[str] = []
-    rest: list[Iterator[str]] = [iter(edges)]
-    while rest:
-        following = next(rest[-1], None)
+    back: dict[str, str] = {}  # to which other one leads first, or to itself, that leads back to it
+    for together in _components(edges):
+        back.update((name, other) for name in together for other in reversed(edges[name]) if other in together)
+    for each in definition.performatives:
+        if other := back.get(each.name):
+            way = "" if other == each.name else f", by way of {excerpt(other)}"
+            yield Violation(R1, each.at, f"it leads back to itself{way}", each.name)
+
+
+def _components(edges: dict[str, list[str]]) -> Iterator[frozenset[str]]:
+    """Those that lead to each other, together: Tarjan's way, every edge once. "" stands before all of them."""
+    entered, earliest = {"": 0}, {"": 0}  # in which order they are met, and the first that each leads back to
+    waiting: list[str] = []  # met, and not yet in a component
+    complete: set[str] = set()
+    way: list[tuple[str, Iterator[str]]] = [("", iter(edges))]
+    while True:
+        name, rest = way[-1]
+        following = next(rest, None)
         if following is None:
-            rest.pop()
-            if way:
-                colour[way.pop()] = DONE
-        elif colour[following] == NEW:
-            colour[following] = ON_THE_WAY
-            way.append(following)
-            rest.append(iter(edges[following]))
-        elif colour[following] == ON_THE_WAY:
-            why = (
-                "it leads back to itself" if following == way[-1] else f"it leads back to `{following}`, which led here"
-            )
-            yield Violation(R1, places[way[-1]], why, way[-1])
-
-
-NEW, ON_THE_WAY, DONE = range(3)
+            way.pop()
+            if not way:
+                return
+            before = way[-1][0]
+            earliest[before] = min(earliest[before], earliest[name])
+            if earliest[name] == entered[name]:
+                together = [waiting.pop()]
+                while together[-1] != name:
+                    together.append(waiting.pop())
+                complete.update(together)
+                yield frozenset(together)
+        elif following not in entered:
+            entered[following] = earliest[following] = len(entered)
+            waiting.append(following)
+            way.append((following, iter(edges[following])))
+        elif following not in complete:
+            earliest[name] = min(earliest[name], entered[following])
 
 
 def _edges(definition: Definition) -> dict[str, list[str]]:
     """Which performatives of a dialect occur in whose template as the head of a list. Elsewhere a name is data."""
-    known = {each.name for each in definition.performatives if each.name not in PERFORMATIVES}
-    edges: dict[str, list[str]] = {name: [] for name in known}
+    names = [each.name for each in definition.performatives if each.name not in PERFORMATIVES]
+    known = frozenset(names)
+    edges: dict[str, list[str]] = {name: [] for name in names}  # in the order of the text, for every reader the same
     for each in definition.performatives:
         if each.name in known:
-            heads = {str(head(node)) for node, _, is_end in walk(each.template) if not is_end and node.tag == LIST}
-            edges[each.name] += sorted(heads & known)
+            heads = (head(node) for node in nodes(each.template))
+            edges[each.name] += sorted(known.intersection(name for name in heads if name))
     return edges
 
 
@@ -161,7 +177,9 @@ def _signature(performative: Performative) -> Iterator[Violation]:
     taken: set[str] = set()
     for param in performative.params:
         if param.name in taken:
-            yield Violation(STRUCTURE, param.at, f"the parameter `{param.name}` is named twice", performative.name)
+            yield Violation(
+                STRUCTURE, param.at, f"the parameter {excerpt(param.name)} is named twice", performative.name
+            )
         if param.name in HEADS or param.name in TEMPLATE_WORDS:
             why = f"a parameter named `{param.name}` would take the place of the word"
             yield Violation(STRUCTURE, param.at, why, performative.name)
@@ -203,23 +221,29 @@ def _why_no_message(name: str | None) -> str:
 
 def _no_forms(template: Node, params: Container[str]) -> Iterator[tuple[Node, str]]:
     """Choices that are none, wherever they stand, and operators outside of tests."""
-    tests: set[int] = set()  # where an operator has its place
+    operators: set[int] = set()  # where one has its place
+    literals: set[int] = set()  # where a list is that a test compares with: nothing in it is a choice
+    literal: Node | None = None  # the one that is gone through
     for node, _, is_end in walk(template):
         if is_end:
-            continue
-        if node.tag == OPERATOR and node.at not in tests:
+            literal = None if node is literal else literal
+        elif node.tag == OPERATOR and node.at not in operators:
             yield node, f"`{node.value}` stands outside of a test"
-        elif head(node) in FORMS:
+        elif literal is None and node.tag == LIST and node.at in literals:
+            literal = node
+        elif literal is None and head(node) in FORMS:
             yield from problems_of_form(node, params)
-            tests.update(_operators(node))
+            for test in _tests(node):
+                operators.add(test.value[0].at)
+                literals.update(each.at for each in test.value[2:])
 
 
-def _operators(form: Node) -> Iterator[int]:
-    """Where the operators of a form's own tests stand."""
+def _tests(form: Node) -> Iterator[Node]:
+    """What a form tests, as far as it is well-formed."""
     for clause in form.value[1:] if head(form) == COND else ():
         test = clause.value[0] if clause.tag == LIST and clause.value else clause
         if test.tag == LIST and test.value:
-            yield test.value[0].at
+            yield test
 
 
 def _room(definition: Definition, performative: Performative) -> Iterator[Violation]:

@@ -1,0 +1,78 @@
+"""Which dialects are spoken in a repository. A fold.
+
+A name stands for one dialect: the first that was installed under it, until somebody says that another replaces it, or
+that it is removed. So nobody takes a name over by installing later, in this clone or in another.
+"""
+
+from __future__ import annotations
+
+from bb.cbcl.facts import INSTALLED, REMOVED, Installed, Removed
+from bb.kernel.order import event
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from bb.kernel.order import Place, State
+
+NAME = "cbcl.dialect"
+FACTS = (Installed, Removed)
+
+
+class Kept(Record):
+    """A dialect that is installed: by whom, from where, by whom it is signed, and which line has its text."""
+
+    name: str
+    event: str
+    ts: str
+    by: str
+    hash: str
+    author: str
+    signature: str
+    source: str
+
+
+def keys(fact: Installed | Removed, at: Place) -> list[str]:  # noqa: ARG001
+    """A dialect is an entry by its name."""
+    return [fact.dialect]
+
+
+def step(state: State | None, fact: Installed | Removed, at: Place, ts: str) -> State:
+    """STATE after one more fact: all that was said of the name, in order."""
+    said = [ts, fact.by, *_said(fact)]
+    others = [each for each in (state or {}).get("log", ()) if each[:3] != at]
+    return {"log": sorted([*others, [*at, said]], key=_place)}
+
+
+def _place(entry: list[Any]) -> list[Any]:
+    return entry[:3]
+
+
+def _said(fact: Installed | Removed) -> list[str]:
+    if isinstance(fact, Removed):
+        return [REMOVED, fact.hash]
+    return [INSTALLED, fact.hash, fact.author, fact.signature, fact.source, fact.replaces]
+
+
+def kept(name: str, state: Mapping[str, Any] | None) -> Kept | None:
+    """The dialect that NAME stands for; None when there is none, or no more."""
+    held: Kept | None = None
+    for *at, (ts, by, what, hashed, *more) in (state or {}).get("log", ()):
+        if what == REMOVED:
+            held = None if held and held.hash == hashed else held
+        elif held is None or more[-1] == held.hash != hashed:
+            held = Kept(name, event(at), ts, by, hashed, *more[:3])
+    return held
+
+
+def history(name: str, state: Mapping[str, Any] | None) -> list[dict[str, str]]:
+    """Everything that was said of a dialect, oldest first: who installed or removed which, when, from where."""
+    found = []
+    for *at, (ts, by, what, hashed, *more) in (state or {}).get("log", ()):
+        about = dict(zip(("author", "signature", "source", "replaces"), more, strict=False))
+        found.append(
+            {"dialect": name, "event_id": event(at), "at": ts, "by": by, "action": what, "hash": hashed, **about}
+        )
+    return found

@@ -1,0 +1,202 @@
+"""How a call came to its messages: what each parameter stands for and why, which way each choice went, what it cost.
+
+The messages are those of `expansion` and nobody else's. What is told here of choices goes through the template by the
+same rules and makes nothing, so that it can also be told where no message came of it.
+"""
+
+from __future__ import annotations
+
+from bb.cbcl import expansion
+from bb.cbcl.definition import DEPTH, SIZE
+from bb.cbcl.message import CORE, Call, Lang, Limited, core_of, layers
+from bb.cbcl.templates import COND, ELSE, OR, chosen, holds
+from bb.cbcl.tree import LIST, SYMBOL, Node, head, is_nil
+from bb.kernel.errors import BbError
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from bb.cbcl.definition import Definition, Performative
+    from bb.cbcl.expansion import Expansion, Room
+    from bb.cbcl.message import Message
+
+DECLARED, HINT, POLICY, CEILING = "declared", "hint", "policy", "ceiling"
+ARGUMENT, KEYWORD, NOTHING = "argument", "keyword", "nil"
+
+
+class Bound(Record):
+    """A parameter, what it stands for, and where that is from: the argument in that place, a keyword, or nowhere."""
+
+    name: str
+    section: str
+    value: Node
+    source: str
+    place: int | None = None  # of an argument, from 1; the first of those that a rest takes
+
+
+class Tried(Record):
+    """A branch of a choice that was looked at: its test, and whether it was taken."""
+
+    test: Node | None  # none in an `or`, or before `else`
+    is_taken: bool
+    why: str
+
+
+class Choice(Record):
+    """An `or` or a `cond` that was met, and how it went."""
+
+    form: Node
+    tried: tuple[Tried, ...]
+    taken: Node | None  # the template that stands in its place; None where no test holds
+
+
+class Limit(Record):
+    """How far something may go: what each of those who may say so has said. The least of them holds."""
+
+    name: str
+    said: dict[str, int]
+
+    @property
+    def granted(self) -> int:
+        return min(self.said.values())
+
+    @property
+    def source(self) -> str:
+        """Who has said the least; who is nearest to the message, where several have."""
+        return next(who for who, value in self.said.items() if value == self.granted)
+
+
+class Explanation(Record):
+    """All there is to say about a call."""
+
+    dialect: Definition
+    performative: Performative
+    call: Call
+    bound: tuple[Bound, ...]
+    choices: tuple[Choice, ...]
+    limits: tuple[Limit, ...]
+    expansion: Expansion | None
+    refusal: BbError | None
+
+
+def explain(message: Message, dialects: Mapping[str, Definition], policy: Room) -> Explanation | None:
+    """How MESSAGE comes to what it comes to under a POLICY; None where it calls nothing. What is wrong with the call
+    itself is refused, as when it is expanded; what is wrong with what comes of it is told."""
+    called = _called(message)
+    if called is None:
+        return None
+    scope, call = called
+    dialect, performative = expansion.find(call.name, scope, dialects)
+    values = expansion.bind(call, performative)
+    limits = tuple(_limits(message, dialect, policy))
+    try:
+        found, refusal = expansion.expand(message, dialects, policy), None
+    except BbError as error:
+        found, refusal = None, error
+    return Explanation(
+        dialect,
+        performative,
+        call,
+        tuple(_bound(call, performative, values)),
+        tuple(_choices(performative.template, values)),
+        limits,
+        found,
+        refusal,
+    )
+
+
+def _called(message: Message) -> tuple[str, Call] | None:
+    """The call that a message holds, and in which dialect it is."""
+    said: Message | Call = message
+    scope = CORE
+    while not isinstance(said, Call):
+        said = core_of(said)
+        if not isinstance(said, Lang):
+            return None
+        scope, said = said.dialect, said.inner
+    return scope, said
+
+
+def _bound(call: Call, performative: Performative, values: Mapping[str, Node]) -> Iterator[Bound]:
+    given = dict(call.kwargs)
+    place = 0
+    for param in performative.params:
+        if param.section == "key":
+            source, at = (KEYWORD, None) if param.name in given else (NOTHING, None)
+        else:
+            place += 1
+            source, at = (ARGUMENT, place) if place <= len(call.args) else (NOTHING, None)
+        yield Bound(param.name, param.section, values[param.name], source, at)
+
+
+def _limits(message: Message, dialect: Definition, policy: Room) -> Iterator[Limit]:
+    hints: dict[str, int] = {}
+    for layer in _every_layer(message):
+        for name, value in ((DEPTH, layer.depth), (SIZE, layer.size)) if isinstance(layer, Limited) else ():
+            if value is not None:
+                hints[name] = min(value, hints.get(name, value))
+    widest = expansion.WIDEST
+    for name, ours, most in ((DEPTH, policy.depth, widest.depth), (SIZE, policy.size, widest.size)):
+        said = {HINT: hints.get(name), DECLARED: dialect.limit(name), POLICY: ours, CEILING: most}
+        yield Limit(name, {who: value for who, value in said.items() if value})
+
+
+def _every_layer(message: Message) -> Iterator[Message]:
+    """What a message is wrapped in, through every dialect that it is said in."""
+    said: Message | Call = message
+    while not isinstance(said, Call):
+        yield from layers(said)
+        core = core_of(said)
+        if not isinstance(core, Lang):
+            return
+        said = core.inner
+
+
+# -- which way choices went
+
+
+def _choices(template: Node, bound: Mapping[str, Node]) -> Iterator[Choice]:
+    """Every choice that is met on the way, in the order of the text; nothing behind one of which no test holds."""
+    left = [template]
+    while left:
+        node = left.pop()
+        if head(node) == OR and len(node.value) == 3:
+            choice = _either(node, bound)
+        elif head(node) == COND:
+            choice = _tests(node, bound)
+        else:
+            is_gap = node.tag == SYMBOL and node.value in bound
+            left += reversed(node.value) if node.tag == LIST and not is_gap else ()
+            continue
+        yield choice
+        if choice.taken is None:
+            return
+        left.append(choice.taken)
+        if head(node) == OR and choice.taken is not node.value[1]:
+            left.append(node.value[1])  # it came to nil, perhaps by choices of its own
+
+
+def _either(node: Node, bound: Mapping[str, Node]) -> Choice:
+    first, second = node.value[1:]
+    try:
+        value, _ = chosen(first, bound)
+    except BbError:
+        return Choice(node, (Tried(None, is_taken=True, why="the first, of which no test holds"),), first)
+    if not is_nil(value):
+        return Choice(node, (Tried(None, is_taken=True, why="the first is not nil"),), first)
+    return Choice(node, (Tried(None, is_taken=True, why="the first is nil"),), second)
+
+
+def _tests(node: Node, bound: Mapping[str, Node]) -> Choice:
+    tried: list[Tried] = []
+    for clause in node.value[1:]:
+        test, template = clause.value
+        is_else = test[:2] == (SYMBOL, ELSE)
+        is_taken = is_else or holds(test, bound)
+        why = "no test before it holds" if is_else else "it holds" if is_taken else "it does not hold"
+        tried.append(Tried(None if is_else else test, is_taken, why))
+        if is_taken:
+            return Choice(node, tuple(tried), template)
+    return Choice(node, tuple(tried), None)
