@@ -190,6 +190,8 @@ def parts(fact: DeliveryFact, at: Place) -> Iterator[tuple[str, Any]]:
             from bb.attention import letters  # noqa: PLC0415  (nothing of it is needed to read what was folded)
 
             yield from _decided(letters.of(fact), event_at(at), 1, event_at(at))
+            if answered := isinstance(fact, Sent) and letters.answered_by(fact):
+                yield name(answered, fact.sender), (ANSWERED, {"by": event_at(at)}, None)
         case Read(agent=agent, message=event):
             yield name(event, agent), (PULLED, {}, None)
         case Acked(agent=agent, message=event) | Agreed(agent=agent, message=event):

@@ -4,6 +4,7 @@ clone decides alike and nothing of it has to be written down.
     HANDOFF to one agent      an assignment: to be answered
     BLOCKED to one agent      a blocker: to be answered; at once when it is urgent
     DECISION, INFO            may be answered, or let be; thanks are acknowledged at most
+    CBCL                      an ask is to be answered; ok, hello, bye and cancel are acknowledged at most
     any of these to several   one of them may answer, having claimed it; of a DECISION or INFO, anybody may
     INCURSION                 a knock for the owner
 """
@@ -17,6 +18,7 @@ from bb.attention.words import (
     ACK_ONLY,
     ADDRESSED_TO_OTHER,
     AGENT,
+    ANSWER,
     ASSIGNMENT,
     BLOCKER,
     BUFFERED,
@@ -34,7 +36,10 @@ from bb.attention.words import (
     MUST_NOT,
     NORMAL,
     NOTIFY,
+    PLAIN,
     PRIORITIES,
+    QUESTION,
+    RECEIPT,
     ROLE_MENTION,
     STATUS,
     SYSTEM,
@@ -71,6 +76,8 @@ def of(fact: Sent | Incurred) -> dict[str, Any]:
 def _of_mail(sent: Sent) -> dict[str, Any]:
     """A letter, as a message of C2A stands on its line."""
     agents = [each for each in dict.fromkeys(sent.to) if each not in (PERSON, sent.sender)]
+    if sent.cbcl is not None:
+        return _of_spoken(sent, sent.cbcl, agents)
     is_alone = len(sent.to) == 1
     intent = INTENTS.get(sent.category) or filler(sent.body)
     decided = _alone(sent, intent) if is_alone else _together(sent)
@@ -87,6 +94,40 @@ def _of_mail(sent: Sent) -> dict[str, Any]:
         **({"for": each} if each else {}),
         "else": OTHERS,
     }
+
+
+def _of_spoken(sent: Sent, cbcl: Mapping[str, Any], agents: Sequence[str]) -> dict[str, Any]:
+    """What is said in CBCL: its performative says what it is for."""
+    performative = cbcl.get("performative")
+    intent = SPOKEN.get(str(performative), STATUS)
+    decided = Decision(TO_ME, MAY, BUFFERED, DIRECT_MESSAGE, NORMAL, DAY)
+    if performative == "ask":
+        decided = Decision(TO_ME, MUST, BUFFERED, DIRECT_MESSAGE, HIGH, DEADLINES[BLOCKED])
+    elif performative in GESTURES:
+        decided = Decision(TO_ME, ACK_ONLY, NOTIFY, ACKNOWLEDGEMENT, NORMAL, DAY)
+    each = {agent: decided.written() for agent in agents}
+    return {
+        "platform": HERE,
+        "conversation": sent.thread,
+        "kind": DM if len(sent.to) == 1 else CHANNEL,
+        "author": sent.sender,
+        "author_kind": HUMAN if sent.sender == PERSON else AGENT,
+        "intent": intent,
+        **({} if sent.sender == PERSON else {"agent": sent.sender}),
+        **({"in_reply_to": cbcl["reply_to"]} if cbcl.get("reply_to") else {}),
+        **({"for": each} if each else {}),
+        "else": OTHERS,
+    }
+
+
+SPOKEN = {"ask": QUESTION, "reply": ANSWER, "ok": RECEIPT, "tell": PLAIN, "error": BLOCKER}
+GESTURES = ("ok", "hello", "bye", "cancel")
+
+
+def answered_by(sent: Sent) -> str:
+    """The message that SENT answers; nothing where it answers none."""
+    is_answer = sent.cbcl is not None and sent.cbcl.get("performative") in ("reply", "error")
+    return str(sent.cbcl.get("reply_to") or "") if is_answer and sent.cbcl else ""
 
 
 def _alone(sent: Sent, intent: str) -> Decision:

@@ -9,8 +9,8 @@ What began is never gone: a deletion counts only while nobody, anywhere, has beg
 from __future__ import annotations
 
 from bb.groups.contextforms import ACTIVE, AGENT, BEGINNING, BORN, DONE, ENDING, KINDS, PRESENCE, fitting, is_ref
+from bb.groups.facts import ContextChanged
 from bb.kernel.order import earliest, event, latest, sortable
-from bb.kernel.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,13 +26,6 @@ NAME = "context"
 VERSION = "version"  # the entry that every change touches
 MARK = "mark "  # `mark S1`: how far the item S1 of a task is
 BEGUN = (ACTIVE, DONE)
-
-
-class ContextChanged(Record):
-    """BY changed the context; OPS are resolved, as `groups/contextforms.py` has them."""
-
-    by: str
-    ops: tuple[Op, ...]
 
 
 FACTS = (ContextChanged,)

@@ -8,6 +8,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from bb.groups.contextforms import Op
+
 ACTIVE, IDLE, PAUSED = "active", "idle", "paused"
 STATES = (ACTIVE, IDLE, PAUSED)
 
@@ -76,6 +78,13 @@ class GroupStopped(Record):
 
     by: str
     actors: list[str]
+
+
+class ContextChanged(Record):
+    """BY changed the context; OPS are resolved, as `groups/contextforms.py` has them."""
+
+    by: str
+    ops: tuple[Op, ...]
 
 
 GroupFact = (

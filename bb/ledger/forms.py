@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from bb.attention import message
 from bb.attention.facts import Posted
+from bb.cbcl.facts import INSTALLED, REMOVED, Installed, Removed
 from bb.coordination import protocol
 from bb.coordination.facts import CONTESTED, TOUCHED, Incurred, Overridden, Resumed
-from bb.groups import context
-from bb.groups.context import ContextChanged
+from bb.groups.facts import ContextChanged
 from bb.kernel import ids
 from bb.kernel.errors import BbError
 from bb.messaging.facts import Acked, Agreed, Read, Sent
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bb.coordination.facts import GuardFact, NoticeFact
     from bb.messaging.facts import MailFact
 
-    FormedFact = MailFact | NoticeFact | GuardFact | ContextChanged | Posted
+    FormedFact = MailFact | NoticeFact | GuardFact | ContextChanged | Posted | Installed | Removed
 
 # what a reaction says to `bb`, and what other clients show of it
 SEEN, AGREE = "seen", "agree"
@@ -66,7 +66,21 @@ def _sent(fact: Sent) -> dict[str, Any]:
                 "payload": fact.payload,
             }
         )
+    if fact.cbcl is not None:
+        replies = {"reply_to": fact.cbcl["reply_to"]} if fact.cbcl.get("reply_to") else {}
+        data |= {"content_type": CBCL, "cbcl": fact.cbcl, **replies}
     return data | {"text": fact.body}
+
+
+CBCL = "application/cbcl"
+
+
+def _is_spoken(about: object) -> bool:
+    """Whether what a line says beside a message in CBCL is of the types that it has to be."""
+    if type(about) is not dict:
+        return False
+    needed, others = (about.get("id"), about.get("performative")), (about.get("thread", ""), about.get("reply_to", ""))
+    return all(type(text) is str for text in (*needed, *others))
 
 
 def _read_message(data: dict[str, Any], by: str) -> Sent | Posted | None:
@@ -85,7 +99,8 @@ def _read_message(data: dict[str, Any], by: str) -> Sent | Posted | None:
     category, subject, body, bead, thread = texts
     if not protocol.may_be_read(category, payload):
         payload = None  # of a later version, perhaps; the message is one all the same
-    return Sent(by, tuple(to), category, subject, body, bead, thread, mail["requires_ack"], scope, payload)
+    spoken = data["cbcl"] if data.get("content_type") == CBCL and _is_spoken(data.get("cbcl")) else None
+    return Sent(by, tuple(to), category, subject, body, bead, thread, mail["requires_ack"], scope, payload, spoken)
 
 
 def _posted(fact: Posted) -> dict[str, Any]:
@@ -236,6 +251,30 @@ def _discovered(fact: Incurred, incident: dict[str, Any]) -> Incurred | None:
     return fact.but(found_by=found_by, paths=tuple(paths), count=count, commit=commit, mark=mark) if is_right else None
 
 
+# -- the context of a group
+
+
+def _read_context(data: dict[str, Any], by: str) -> ContextChanged | None:
+    from bb.groups import context  # noqa: PLC0415  (which knows what each op may say)
+
+    return context.read(data, by)
+
+
+# -- dialects of CBCL
+
+
+def _dialect(fact: Installed | Removed) -> dict[str, Any]:
+    action = REMOVED if isinstance(fact, Removed) else INSTALLED
+    return {"action": action, **{name: value for name, value in fact.as_dict().items() if name != "by" and value}}
+
+
+def _read_dialect(data: dict[str, Any], by: str) -> Installed | Removed | None:
+    kind: Any = {INSTALLED: Installed, REMOVED: Removed}[data["action"]]
+    given = {"by": by, **{name: data[name] for name in kind.__match_args__[1:] if name in data}}
+    given = {"author": "", **given} if kind is Installed else given
+    return kind(**given) if all(type(value) is str for value in given.values()) else None
+
+
 # -- a guard that was overruled
 
 
@@ -264,8 +303,10 @@ WRITERS: dict[type, Callable[[Any], dict[str, Any]]] = {
     Incurred: _incurred,
     Resumed: _resumed,
     Overridden: _overridden,
-    ContextChanged: context.written,
+    ContextChanged: lambda fact: {"ops": list(fact.ops)},
     Posted: _posted,
+    Installed: _dialect,
+    Removed: _dialect,
 }
 READERS: dict[str, Callable[[dict[str, Any], str], Any]] = {
     "chat.message": _read_message,
@@ -273,5 +314,6 @@ READERS: dict[str, Callable[[dict[str, Any], str], Any]] = {
     "chat.reaction": _read_reaction,
     "system.notify": _read_notice,
     "x.bb.override": _read_override,
-    "context.sync": context.read,
+    "context.sync": _read_context,
+    "x.bb.cbcl.dialect": _read_dialect,
 }

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from bb.ledger.line import Link
     from bb.ledger.reader import Progress, Reader
 
-VERSION = 14
+VERSION = 15
 FEW, MANY = 12, 200  # rows that are read at once
 MOST_AT_ONCE = 500  # of SQLite's 999 values in one question
 PAUSE = 0.01
@@ -317,7 +317,7 @@ class Index:
 
     def start_from(self, links: Mapping[str, Link], rows: Iterable[tuple[str, str, Any]]) -> None:
         """Begin with the states of ROWS, which the lines up to LINKS have come to, as if those had been read."""
-        from bb.ledger import kinds  # noqa: PLC0415
+        from bb.ledger import folds  # noqa: PLC0415
 
         self.cursors.forget()
         execute = self._connection.executemany
@@ -327,7 +327,7 @@ class Index:
         execute("insert into cursor values (?, ?, ?, ?, ?, ?, ?, ?, ?)", at)
         for fold, key, state in rows:
             self._connection.execute("insert into state values (?, ?, ?)", (fold, key, jsontext.dumps(state)))
-            terms_of = getattr(kinds.FOLD_BY_NAME[fold], "terms", None)
+            terms_of = getattr(folds.named(fold), "terms", None)
             found = ((fold, *term, key) for term in (terms_of(key, state) if terms_of else ()))
             execute("insert or ignore into term values (?, ?, ?, ?)", found)
 

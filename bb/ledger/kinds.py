@@ -6,7 +6,7 @@ shown as it is, and skipped by every fold.
 
 from __future__ import annotations
 
-from bb.attention import asides, claims, conversations, deliveries, message, messages, threads
+from bb.attention import message
 from bb.attention.facts import (
     Arranged,
     Bound,
@@ -22,7 +22,8 @@ from bb.attention.facts import (
     Tuned,
     Typing,
 )
-from bb.coordination import holdings, notices, redactions, roster
+from bb.cbcl.facts import Heard, Installed, Removed
+from bb.coordination import holdings
 from bb.coordination.facts import (
     ACCEPTED,
     REVERTED,
@@ -44,11 +45,10 @@ from bb.coordination.facts import (
     TakenOver,
     Updated,
 )
-from bb.groups import context, group
-from bb.groups.context import ContextChanged
 from bb.groups.facts import (
     STATES,
     Changed,
+    ContextChanged,
     Created,
     GroupStarted,
     GroupStopped,
@@ -60,15 +60,13 @@ from bb.groups.facts import (
 )
 from bb.kernel import ids
 from bb.kernel.event import GENESIS
-from bb.ledger import forms
+from bb.ledger import folds, forms
 from bb.ledger import line as lines
-from bb.messaging import letters, mailbox
 from bb.messaging.facts import Acked, Agreed, Read, Said, Sent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import ModuleType
     from typing import Any
 
     from bb.attention.facts import AttentionFact
@@ -88,6 +86,9 @@ if TYPE_CHECKING:
         | Redacted
         | Said
         | AttentionFact
+        | Heard
+        | Installed
+        | Removed
     )
 
 SYSTEM, SERVICE = "system", "svc:"  # who may change a group too, though they are nobody's agents
@@ -128,6 +129,7 @@ WRITTEN: tuple[tuple[type[Fact], str, tuple[str, ...]], ...] = (
     (Progressed, "x.bb.c2a.progress", ("by", "token", "about")),
     (Digested, "x.bb.c2a.digest", ("by", "upto")),
     (Refusal, "x.bb.c2a.refused", ("by", "code", "about")),
+    (Heard, "x.bb.cbcl.heard", ("by", "event_id", "outcome", "about")),
 )
 # Kinds that have a form of their own, mostly given by CCCS: how they are written and read is said in `ledger/forms.py`.
 # Most lines of CCCS's kinds are none of ours, and are passed over unread unless they hold the mark of those that are.
@@ -141,6 +143,8 @@ FORMED: dict[type[Fact], str] = {
     Overridden: "x.bb.override",
     ContextChanged: "context.sync",
     Posted: "chat.message",
+    Installed: "x.bb.cbcl.dialect",
+    Removed: "x.bb.cbcl.dialect",
 }
 MARKS = {  # one or two of each
     b"chat.message": (b'"mail":{', b'"c2a":{'),
@@ -151,13 +155,7 @@ MARKS = {  # one or two of each
 FORMED_BY_ANYBODY = (FORMED[ContextChanged], FORMED[Posted], FORMED[Incurred])
 BY_FACT = {fact: (kind, members) for fact, kind, members in WRITTEN}
 
-ATTENTION = (messages, deliveries, claims, threads, conversations, asides)
-FOLDED = (roster, holdings, notices, redactions, letters, mailbox, group, context, *ATTENTION)
-SAID_BY_ANYBODY = frozenset(fact for fold in (group, *ATTENTION) for fact in fold.FACTS)
-FOLDS: dict[type[Fact], tuple[ModuleType, ...]] = {
-    fact: tuple(fold for fold in FOLDED if fact in fold.FACTS) for fact in [*BY_FACT, *FORMED]
-}
-FOLD_BY_NAME = {fold.NAME: fold for folds in FOLDS.values() for fold in folds}
+SAID_BY_ANYBODY = frozenset(fact for fold in ("group", *folds.ATTENTION) for fact in folds.FOLDED[fold][1])
 
 
 def _is_text(value: object) -> bool:

@@ -11,7 +11,7 @@ from bb.coordination.facts import Redacted
 from bb.kernel import ids, jsontext
 from bb.kernel.event import MERGED
 from bb.kernel.undisturbed import Undisturbed
-from bb.ledger import kinds
+from bb.ledger import folds, kinds
 from bb.ledger import line as lines
 from bb.ledger.cursors import UNREAD, Cursor, Damage
 from bb.ledger.journal import Position
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 BULK = 1 << 20  # from so many bytes on, the fast decoder repays its import
 MARKS = kinds.MARKS
 ALWAYS = frozenset(kind.encode() for kind in [*kinds.KINDS, MERGED]) - MARKS.keys()
-# One fact may say something else about each entry of a fold: then the fold takes it apart.
-FOLDS = {fact: [(fold, getattr(fold, "parts", None)) for fold in folds] for fact, folds in kinds.FOLDS.items()}
 KEY_MARK = b',"k":"'
 SHORTEST_HEAD = 200  # no head of a line of ours is shorter, so no mark stands before that
 MOST_AT_ONCE = 500  # of SQLite's 999 values in one question
@@ -144,7 +142,7 @@ class Reader:
         at, ts = [found["l"], writer, n], found["ts"]
         if "salvaged_from" in found["data"]:
             at, ts = _origin(found["data"], at, ts)
-        for fold, parts in FOLDS[type(fact)]:
+        for fold, parts in folds.of(type(fact)):
             for key, part in parts(fact, at) if parts else [(key, fact) for key in fold.keys(fact, at)]:
                 entry = (fold.NAME, key)
                 if self._is_first:
@@ -160,7 +158,7 @@ class Reader:
             if entry not in self._states:
                 wanted.setdefault(fold.NAME, {})[entry[1]] = None
         for name, keys in wanted.items():
-            self._fetch(kinds.FOLD_BY_NAME[name], list(keys))
+            self._fetch(folds.named(name), list(keys))
         for fold, entry, part, at, ts in told:
             self._states[entry] = fold.step(self._states.get(entry), part, at, ts)
 
@@ -224,7 +222,7 @@ class Reader:
         """What the folded entries are found by; what they were found by before goes."""
         gone, come = [], []
         for (fold, key), state in self._states.items():
-            if not (terms_of := getattr(kinds.FOLD_BY_NAME[fold], "terms", None)):
+            if not (terms_of := getattr(folds.named(fold), "terms", None)):
                 continue
             now, before = terms_of(key, state), self._terms.get((fold, key), [])
             if now != before:

@@ -14,7 +14,7 @@ from bb.coordination import holdings
 from bb.kernel import ids, jsontext
 from bb.kernel.digest import HEX_LENGTH, digest
 from bb.kernel.record import Record
-from bb.ledger import git, kinds, layout
+from bb.ledger import folds, git, layout
 from bb.ledger import index as indexes
 from bb.ledger.charter import NotALedger
 from bb.ledger.index import Index
@@ -155,7 +155,7 @@ def _link(writer: str, n: int, lamport: int, head: str) -> Link:
 
 
 def _row(fold: str, key: str, state: Any) -> tuple[str, str, Any]:
-    if fold not in kinds.FOLD_BY_NAME or type(key) is not str or type(state) is not dict:
+    if fold not in folds.FOLDED or type(key) is not str or type(state) is not dict:
         raise ValueError(fold)
     return fold, key, state
 

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
 
 
 class Sent(Record):
-    """A message to each of TO. A HANDOFF or BLOCKED carries the PAYLOAD of its protocol event."""
+    """A message to each of TO. A HANDOFF or BLOCKED carries the PAYLOAD of its protocol event; of one in CBCL, whose
+    body is the S-expression, there is more to know."""
 
     sender: str
     to: tuple[str, ...]
@@ -22,6 +23,7 @@ class Sent(Record):
     requires_ack: bool
     scope: str | None = None
     payload: dict[str, Any] | None = None
+    cbcl: dict[str, Any] | None = None
 
 
 class Read(Record):

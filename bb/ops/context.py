@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from bb.groups import context, contextforms, contextops, contextsummary, taskslist, tasksview
-from bb.groups.context import ContextChanged
 from bb.groups.contextview import ContextView
+from bb.groups.facts import ContextChanged
 from bb.kernel import clock
 from bb.kernel.errors import Usage
 from bb.ops import groupdesk

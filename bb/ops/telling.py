@@ -5,6 +5,7 @@ from __future__ import annotations
 from bb.attention import deliveries
 from bb.attention.claims import EVENT
 from bb.attention.facts import AttentionFact, Claiming, Moved
+from bb.cbcl.facts import Heard, Installed, Removed
 from bb.coordination import holdings, liveness, notices
 from bb.coordination.facts import (
     CONTESTED,
@@ -32,9 +33,9 @@ from bb.coordination.facts import (
     Updated,
 )
 from bb.coordination.protocol import BLOCKED, HANDOFF
-from bb.groups.context import ContextChanged
 from bb.groups.facts import (
     Changed,
+    ContextChanged,
     GroupFact,
     GroupStarted,
     GroupStopped,
@@ -50,7 +51,7 @@ from bb.messaging.facts import Acked, Agreed, Read, Sent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from bb.kernel.event import Event
@@ -101,10 +102,9 @@ class _Teller:
         """What FACT says, the bead it is about, and who else."""
         if isinstance(fact, AgentFact):
             return _of_an_agent(fact, by)
-        if isinstance(fact, GroupFact | ContextChanged):
-            return _of_the_group(fact)
-        if isinstance(fact, AttentionFact):
-            return _of_attention(fact)
+        for family, tell in FAMILIES:
+            if isinstance(fact, family):
+                return tell(fact)
         match fact:
             case Redacted(_, event):
                 return f"redacted {event}", None, []
@@ -114,6 +114,8 @@ class _Teller:
                 return _incursion(fact, by)
             case Resumed(_, prior, adopted, reason, bead=bead):
                 return f"goes on as {adopted} ({reason})", bead, [prior, adopted]
+            case Sent(_, to, _, subject, bead=bead, cbcl=dict()):
+                return f"said to {', '.join(to)}: {subject}", bead or None, list(to)
             case Sent(_, to, category, subject, bead=bead):
                 return f"{VERBS.get(category, 'told')} {', '.join(to)}: {subject}", bead, list(to)
         return self._about_another(fact)
@@ -144,7 +146,7 @@ class _Teller:
             if letter is None:
                 return f"{verb}: a message", None, []
             sent = letters.sent(letter)
-            return f"{verb}: {sent.subject}", sent.bead, [sent.sender]
+            return f"{verb}: {sent.subject}", sent.bead or None, [sent.sender]
         state = self._store.index.state(holdings.NAME, fact.reservation)
         made = holdings.reservation(fact.reservation, state)
         scope, bead, others = (made.scope, made.bead, [made.agent]) if made else ("a reservation", None, [])
@@ -167,6 +169,16 @@ def _of_attention(fact: AttentionFact) -> Sentence | None:
             return f"{CLAIMS[action]} {subject.removeprefix(EVENT)}", None, []
         case Moved(by, event, agent, to) if to in OUTCOMES and by == agent:
             return f"{OUTCOMES[to]} {event}", None, []
+    return None
+
+
+def _of_cbcl(fact: Heard | Installed | Removed) -> Sentence | None:
+    """Which dialects came and went. That a message was heard shows in its having been seen."""
+    match fact:
+        case Installed(_, dialect, author=author, source=source):
+            return f"installed the dialect {dialect} of @{author}, from {source}", None, []
+        case Removed(_, dialect):
+            return f"removed the dialect {dialect}", None, []
     return None
 
 
@@ -215,6 +227,13 @@ def _of_the_group(fact: GroupFact | ContextChanged) -> Sentence | None:
         case _:
             return None
     return text, None, []
+
+
+FAMILIES: tuple[tuple[Any, Callable[[Any], Sentence | None]], ...] = (
+    (GroupFact | ContextChanged, _of_the_group),
+    (AttentionFact, _of_attention),
+    (Heard | Installed | Removed, _of_cbcl),
+)
 
 
 def _names(ops: Sequence[Any]) -> list[str]:

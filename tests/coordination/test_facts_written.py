@@ -50,7 +50,7 @@ from bb.groups.facts import (
     StateSet,
 )
 from bb.kernel import ids
-from bb.ledger import kinds
+from bb.ledger import folds, kinds
 
 HELD = "a" * 12 + ".7"
 HOW = {"runtime": "claude", "runner": "pty", "command": ["claude", "--continue"], "submit": "enter", "enabled": True}
@@ -182,10 +182,14 @@ def test_whatever_data_an_event_has_it_is_a_fact_of_texts_and_a_profile_or_none(
 def test_every_fact_has_a_form_and_a_fold():
     facts = [fact for fact, _, _ in kinds.WRITTEN]
     assert len({kind for _, kind, _ in kinds.WRITTEN}) == len(facts) == len(set(facts))
-    assert {*facts, *kinds.FORMED} == set(kinds.FOLDS)
-    assert [fact for fact, folds in kinds.FOLDS.items() if not folds] == [Overridden], (
-        "which is told and changes nothing"
-    )
+    folded = {fact for _, its_facts in folds.FOLDED.values() for fact in its_facts}
+    assert {*facts, *kinds.FORMED} - folded == {Overridden}, "which is told and changes nothing"
+    assert folded <= {*facts, *kinds.FORMED}
+
+
+def test_each_fold_is_listed_with_the_facts_that_it_folds():
+    for name, (_, its_facts) in folds.FOLDED.items():
+        assert (folds.named(name).NAME, set(folds.named(name).FACTS)) == (name, set(its_facts))
 
 
 # -- facts whose first field is who recorded them: that is the line's, and is not written a second time

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bb.groups import context
-from bb.groups.context import ContextChanged
 from bb.groups.contextops import Outcome, apply
 from bb.groups.contextsummary import summary
 from bb.groups.contextview import ContextView
+from bb.groups.facts import ContextChanged
 from bb.groups.taskslist import tasks
 from bb.groups.tasksview import task
 from bb.kernel import clock

@@ -13,7 +13,7 @@ from bb.attention.facts import Posted
 from bb.coordination import protocol
 from bb.coordination.facts import Incurred, Overridden, Resumed
 from bb.coordination.protocol import InvalidProtocolEvent
-from bb.groups.context import ContextChanged
+from bb.groups.facts import ContextChanged
 from bb.kernel import ids
 from bb.ledger import forms, kinds
 from bb.messaging.facts import Acked, Agreed, Read, Sent

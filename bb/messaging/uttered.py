@@ -1,0 +1,75 @@
+"""A message in CBCL as mail: what any inbox shows of it, and what a reader of CBCL finds on its line.
+
+tell, reply, error, hello, bye, ok, cancel, and what is about dialects     INFO
+ask                                                                        DECISION, to be accepted
+"""
+
+from __future__ import annotations
+
+from bb.cbcl import effects, names
+from bb.cbcl.expansion import ResourceLimit
+from bb.cbcl.headlines import headline
+from bb.cbcl.message import ASK, CANCEL, ERROR, OK, REPLY, Simple, core_of
+from bb.cbcl.tree import text_of
+from bb.kernel.digest import digest
+from bb.messaging import mail
+from bb.messaging.facts import Sent
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bb.cbcl.effects import Effect
+    from bb.cbcl.message import Message
+
+ANSWERS = (REPLY, ERROR, OK)  # what accepts the message it answers
+TO_SOMETHING = (*ANSWERS, CANCEL)
+
+
+def letter(
+    sender: str,
+    message: Message,
+    to: Sequence[str],
+    happened: Sequence[Effect],
+    *,
+    answered: str | None = None,
+    thread: str | None = None,
+) -> Sent:
+    """MESSAGE as SENDER's mail TO these. It ANSWERS a message of that id, whose THREAD it goes on with unless it names
+    one of its own."""
+    text, core, known = text_of(message.node), core_of(message), names.id_of(message)
+    if len(text) > mail.BODY_LENGTH:
+        raise ResourceLimit(f"a message has at most {mail.BODY_LENGTH:,} characters", limit="size")
+    performative = core.performative if isinstance(core, Simple) else type(core).__name__.lower()
+    named = names.thread_of(message)
+    about = {
+        "id": known,
+        "performative": performative,
+        **({"thread": named} if named else {}),
+        **({"reply_to": answered} if answered else {}),
+        "effects": effects.written(happened, own_texts(message)),
+    }
+    is_ask = performative == ASK
+    category = mail.DECISION if is_ask else mail.INFO
+    where = _thread(named or thread or f"cbcl:{known}")
+    return Sent(sender, tuple(to), category, headline(message), text, _bead(message), where, is_ask, cbcl=about)
+
+
+def own_texts(message: Message) -> frozenset[str]:
+    """What a message says itself: all of it, and its content."""
+    core = core_of(message)
+    content = core.content if isinstance(core, Simple) else None
+    return frozenset([text_of(message.node), *([] if content is None else [text_of(content)])])
+
+
+def _thread(name: str) -> str:
+    """A thread as mail has it: one line of no great length."""
+    is_plain = len(name) <= mail.THREAD_LENGTH and name.isprintable() and name.strip()
+    return name if is_plain else f"cbcl:{digest(name.encode())[:16]}"
+
+
+def _bead(message: Message) -> str:
+    """The bead that a message says it is about."""
+    core = core_of(message)
+    bead = core.text("bead") if isinstance(core, Simple) else None
+    return bead if bead and len(bead) <= mail.BEAD_LENGTH and bead.isprintable() else ""
