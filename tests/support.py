@@ -20,13 +20,19 @@ def environment(**settings: str) -> dict[str, str]:
     """This process's environment without anything that leads bb or git elsewhere."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("BB_", "GIT_", "CCCC_", "_BB"))}
     ours = {"PYTHONPATH": str(ROOT), "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
-    return clean | ours | {"CCCC_HOME": _home()} | settings
+    return clean | ours | {"CCCC_HOME": _home(), "XDG_CONFIG_HOME": _config()} | settings
 
 
 @functools.cache
 def _home() -> str:
     """Where commands find no daemon, and where they leave what they know of groups: never in whoever tests's own."""
     return str(made_once("home"))
+
+
+@functools.cache
+def _config() -> str:
+    """Where commands find no keys but those that tests have made: never in whoever tests's own."""
+    return str(made_once("config"))
 
 
 @dataclass

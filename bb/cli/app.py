@@ -148,14 +148,22 @@ def _parsed(words: list[str], command: str, as_json: bool) -> tuple[Any, str]:
 
 def _help_last(words: list[str]) -> list[str]:
     """`bb help agent list` and `bb agent help list` ask for what `bb agent list --help` gives."""
-    for place in (0, 1):
-        if words[place : place + 1] == ["help"] and (place == 0 or _is_group(words[0])):
+    for place, word in enumerate(words):
+        if word == "help":
             return [*words[:place], *words[place + 1 :], "--help"]
+        if not _is_group(" ".join(words[: place + 1])):
+            break
     return words
 
 
-def _is_group(word: str) -> bool:
-    return word in local.GROUPS or (word in catalogue.GROUPS and word not in catalogue.HIDDEN)
+def _is_group(words: str) -> bool:
+    """Whether WORDS lead to a group of commands, be it in a group itself."""
+    is_known = words in catalogue.GROUPS and words not in catalogue.HIDDEN
+    return is_known or words in catalogue.SUBGROUPS or words in local.GROUPS
+
+
+def _about(group: str) -> str:
+    return local.GROUPS.get(group) or catalogue.SUBGROUPS.get(group) or catalogue.GROUPS[group][1]
 
 
 NAMES = {"help_option_names": ["-h", "--help"]}
@@ -198,26 +206,35 @@ class _Root(TyperGroup):
 
 
 class _Group(TyperGroup):
-    """One group; its ops are imported when one of them is asked for."""
+    """One group, by the words that lead to it; its ops are imported when one of them is asked for."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, words: str) -> None:
+        self._words = words
         super().__init__(
-            name=name,
-            help=local.GROUPS.get(name) or catalogue.GROUPS[name][1],
+            name=words.rpartition(" ")[2],
+            help=_about(words),
             rich_markup_mode=None,
             no_args_is_help=True,
             params=[_json_option()],
         )
 
     def list_commands(self, ctx: Context) -> list[str]:  # noqa: ARG002
-        ops = catalogue.in_group(self.name or "") if self.name in catalogue.GROUPS else []
-        return [words.split()[1] for words in [*local.in_group(self.name or ""), *(op.words for op in ops)]]
+        below = f"{self._words} "
+        found = [*local.in_group(self._words), *(op.words for op in self._ops())]
+        return list(dict.fromkeys(words[len(below) :].split()[0] for words in found if words.startswith(below)))
 
     def get_command(self, ctx: Context, cmd_name: str) -> Any:  # noqa: ARG002
-        if (words := f"{self.name} {cmd_name}") in local.COMMANDS:
+        words = f"{self._words} {cmd_name}"
+        if words in catalogue.SUBGROUPS:
+            return _Group(words)
+        if words in local.COMMANDS:
             return local.command(words, _json_option(), _examples)
-        ops = catalogue.in_group(self.name or "") if self.name in catalogue.GROUPS else []
-        return next((_command(op) for op in ops if op.words == words), None)
+        return next((_command(op) for op in self._ops() if op.words == words), None)
+
+    def _ops(self) -> list[Op]:
+        """The ops of the group, and of the one that it is in."""
+        group = self._words.partition(" ")[0]
+        return catalogue.in_group(group) if group in catalogue.GROUPS else []
 
 
 class _Command(TyperCommand):
@@ -304,10 +321,10 @@ def _examples(examples: tuple[str, ...]) -> str | None:
 
 
 def _command_words(words: list[str]) -> list[str]:
-    """The command that WORDS are about, for the envelope: at most a group and a verb."""
+    """The command that WORDS are about, for the envelope: a group, those within it, and a verb."""
     found: list[str] = []
     for word in words:
-        if word.startswith("-") or len(found) == 2 or (found and not _is_group(found[0])):
+        if word.startswith("-") or (found and not _is_group(" ".join(found))):
             break
         found.append(word)
     return found
@@ -324,6 +341,7 @@ def _suggestion(error: ClickException, command: str) -> str:
     known = context.command.list_commands(context) if context and isinstance(context.command, TyperGroup) else []
     word = command.rpartition(" ")[2]
     elsewhere = [f"bb {op.words}" for op in catalogue.everything() if word in (op.words, op.words.split()[-1])]
+    elsewhere += [f"bb {group}" for group in catalogue.SUBGROUPS if word == group.split()[-1]]
     close = elsewhere or difflib.get_close_matches(word, known)
     return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
 

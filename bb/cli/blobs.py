@@ -1,4 +1,4 @@
-"""Attachments at a terminal: files that go with a message, and bytes that go into a pipe."""
+"""Bytes at a terminal: files that go with a message, and what goes into a pipe as it is."""
 
 from __future__ import annotations
 
@@ -27,10 +27,22 @@ class NeedsOutput(Usage):
 
 def poured(desk: Desk, arguments: Mapping[str, Any]) -> None:
     """The bytes of an attachment, as they are, on standard output."""
-    if sys.stdout is not None and sys.stdout.isatty():
-        raise NeedsOutput
+    _must_be_no_terminal(NeedsOutput())
     octets = blob.content(desk, arguments["path"], arguments.get("group_id"))
     say.octets(octets[arguments.get("offset", 0) :])
+
+
+def written(octets: bytes) -> None:
+    """OCTETS that may be anything, as they are, on standard output."""
+    _must_be_no_terminal(
+        NeedsOutput("the octets may hold what commands a terminal", hint="send them into a pipe or a file")
+    )
+    say.octets(octets)
+
+
+def _must_be_no_terminal(refusal: NeedsOutput) -> None:
+    if sys.stdout is not None and sys.stdout.isatty():
+        raise refusal
 
 
 def attached(desk: Desk, arguments: Mapping[str, Any], files: Sequence[str]) -> list[Any]:

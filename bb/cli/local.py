@@ -232,6 +232,27 @@ def _serve(stdio: bool = False, socket: str | None = None, agent: str | None = N
     return _guarded("chat serve", call)
 
 
+# -- CBCL
+
+
+def _batch(**_: Any) -> Chosen:
+    """Answer questions about CBCL line by line: one JSON object on stdin, one envelope on stdout, until stdin ends.
+
+    A request says what to do (parse, format, canonical, hash, verify, expand, sign or check) and has a text, or its
+    bytes_hex. Limits are max_depth and max_size; verify and expand take dialects, a list of texts; expand takes
+    max_expansion_size; sign takes a seed and, to make the message that hands a dialect on, teach; check takes a
+    public_key and, unless the text is signed, a signature. An id is repeated in the answer. No line stops it: one that
+    is no request is answered with ok false. No file, key or ledger is looked at.
+    """
+
+    def call(_: bool) -> int:
+        from bb.cli import cbcl_batch  # noqa: PLC0415
+
+        return cbcl_batch.run()
+
+    return _guarded("cbcl batch", call)
+
+
 def _guarded(words: str, call: Callable[[bool], int]) -> Chosen:
     return lambda as_json: run.guarded(words, lambda: call(as_json), as_json=as_json)
 
@@ -308,6 +329,14 @@ COMMANDS: dict[str, tuple[Callable[..., Chosen], list[Any], tuple[str, ...]]] = 
             ),
         ],
         ("bb chat serve --stdio --agent amber-otter", "bb chat serve --socket .git/bb/chat.sock"),
+    ),
+    "cbcl batch": (
+        _batch,
+        [],
+        (
+            """echo '{"do": "parse", "text": "(hello @bob)", "id": 1}' | bb cbcl batch""",
+            "bb cbcl batch < requests.jsonl > answers.jsonl",
+        ),
     ),
     "daemon start": (_start, [IDLE], ("bb daemon start", "bb daemon start --exit-when-idle 600")),
     "daemon stop": (_stop, [], ("bb daemon stop",)),

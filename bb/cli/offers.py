@@ -1,4 +1,4 @@
-"""What a shell offers for a value while it is typed: its choices, the agents, actors or groups there are.
+"""What a shell offers for a value while it is typed: its choices, the agents, groups, dialects or keys there are.
 
 Somebody is in the middle of a line, so nothing is ever said here; where there is nothing to offer, there is nothing.
 """
@@ -34,8 +34,8 @@ def completion(kind: Kind) -> Completion:
 
 
 def _known(kind: Kind) -> Iterable[str]:
-    if kind.metavar == "GROUP":
-        return _groups()
+    if kind.metavar in BY_METAVAR:
+        return BY_METAVAR[kind.metavar]()
     if kind.is_agent:
         return [*kind.offered, *(_actors() if issubclass(kind, Word) else _agents())]
     return kind.offered or kind.choices
@@ -64,3 +64,31 @@ def _groups() -> list[str]:
     from bb.ledger import known  # noqa: PLC0415
 
     return [each.group_id for each in known.everything(known.home(os.environ))]
+
+
+def _dialects() -> list[str]:
+    """Those that are spoken in the repository we are in."""
+    from bb.ops import desk, dialects  # noqa: PLC0415
+
+    here = desk.here()
+    try:
+        return list(dialects.definitions(here))
+    finally:
+        here.close()
+
+
+def _keys() -> list[str]:
+    """The names of this user's keys."""
+    from bb.ledger.keyring import Keyring  # noqa: PLC0415
+
+    return Keyring(os.environ).names()
+
+
+def _authors() -> list[str]:
+    """Those whom this user trusts."""
+    from bb.ledger.keyring import Keyring  # noqa: PLC0415
+
+    return sorted(Keyring(os.environ).trust().authors)
+
+
+BY_METAVAR = {"GROUP": _groups, "DIALECT": _dialects, "KEY-NAME": _keys, "AUTHOR": _authors}

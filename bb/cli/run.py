@@ -28,6 +28,7 @@ ABOUT_RUNNING = frozenset(
 )
 SAYS_WHAT_TO_GIVE = "pass "
 POURED = "blob.get"  # as bytes, which are no text
+OCTETS = "cbcl.canonical"  # likewise, where that is asked for
 
 
 def perform(
@@ -48,7 +49,9 @@ def perform(
             answer = _answer(op, at, arguments)
             progress.done()
             status = 0
-            if op.name in catalogue.FOR_EDITORS and not as_json:
+            if op.name == OCTETS and arguments.get("raw") and not as_json:
+                _blobs().written(bytes.fromhex(answer["canonical_hex"]))
+            elif op.name in catalogue.FOR_EDITORS and not as_json:
                 status = say.to_editor(answer)
             elif op.streams and not isinstance(answer, dict):
                 say.stream(op, answer, as_json=as_json, is_endless=bool(arguments.get("follow")))

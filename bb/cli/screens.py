@@ -192,7 +192,8 @@ def letters(messages: list[dict[str, Any]]) -> list[str]:
 
 def letter(message: dict[str, Any]) -> list[str]:
     """One message with all that it says."""
-    about = f"  {message['created_at']}, about {whole(message['bead_id'])}"
+    bead = f", about {whole(message['bead_id'])}" if message["bead_id"] else ""
+    about = f"  {message['created_at']}{bead}"
     body = [f"  {hanging(flowing(line))}" for line in message["body"].splitlines() if line.strip()]
     return [_headline(message), about, *body]
 

@@ -45,6 +45,22 @@ ELSEWHERE = (
         ],
         "bb.cli.attention_host_screens",
     )
+    | dict.fromkeys(
+        [
+            *("cbcl parse", "cbcl format", "cbcl canonical", "cbcl hash", "cbcl verify", "cbcl expand", "cbcl explain"),
+            *("cbcl diff", "cbcl replay", "cbcl keygen", "cbcl sign", "cbcl check-signature", "cbcl policy"),
+            *("cbcl trust add", "cbcl trust list", "cbcl trust remove"),
+        ],
+        "bb.cli.cbcl_screens",
+    )
+    | dict.fromkeys(
+        [
+            *("cbcl dialect list", "cbcl dialect show", "cbcl dialect install", "cbcl dialect remove"),
+            *("cbcl dialect teach", "cbcl dialect query", "cbcl send", "cbcl hear", "cbcl pending", "cbcl beliefs"),
+            "cbcl conversations",
+        ],
+        "bb.cli.cbcl_talk_screens",
+    )
 )
 TALK = ("group ", "actor ", "chat ", "blob ", "daemon ", "events")  # how commands begin that `talk_screens` knows
 MARKS = {"good": "ok  ", "odd": "note", "broken": "FAIL"}
@@ -81,6 +97,10 @@ def findings(error: BbError) -> Iterable[str]:
         from bb.cli import attention_host_screens  # noqa: PLC0415  (a line that was taken in is hardly ever odd)
 
         return attention_host_screens.of("refused", error.details)
+    if error.code == "DIALECT_REJECTED" and error.details.get("violations"):
+        from bb.cli import cbcl_screens  # noqa: PLC0415  (most dialects are sound)
+
+        return cbcl_screens.of("violations", error.details)
     if error.code == "CONFIRM_REQUIRED":
         return [f"-> once the person agrees, the same with --confirm {harmless(str(error.details['confirm']))}"]
     if error.code == "PATH_HELD":

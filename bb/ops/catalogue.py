@@ -62,12 +62,22 @@ GROUPS: dict[str, tuple[tuple[str, ...], str]] = {
         ("bb.ops.ledger", "bb.ops.sync", "bb.ops.redaction", "bb.ops.rotation"),
         "The ledger itself: look at it, check it, carry it away.",
     ),
+    "cbcl": (
+        ("bb.ops.cbcl", "bb.ops.cbclkeys", "bb.ops.dialects", "bb.ops.cbcltalk"),
+        "CBCL, the agent language: read and write it, verify, sign and install dialects, talk in it.",
+    ),
     "ci": (("bb.ops.ci",), "Continuous integration: may this change be merged, as far as others hold what it touches?"),
     "hooks": (("bb.ops.hooks",), "Hooks in git and in editors: install them, take them away, see which are there."),
     "hook": (
         ("bb.ops.githook", "bb.ops.hook", "bb.ops.turn", "bb.ops.arrival"),
         "What the hooks call: git before a commit, editors around every edit, prompt and stop.",
     ),
+}
+
+# Groups within groups, by the words that lead there: what each is about.
+SUBGROUPS = {
+    "cbcl dialect": "Dialects of this repository: which are spoken here, what they add, how they come and go.",
+    "cbcl trust": "The authors whose signed dialects you let in, by their public keys.",
 }
 
 # Ops that must answer in little more than an interpreter's start, and the module each is in: they are dispatched
@@ -160,7 +170,7 @@ class Op(Record):
 
     @property
     def group(self) -> str:
-        """The group of commands it is in; empty where it stands alone."""
+        """The group of commands it is in, with whatever groups are in that; empty where it stands alone."""
         return self.words.partition(" ")[0] if " " in self.words else ""
 
     @property
@@ -227,10 +237,11 @@ def _dedented(text: str) -> str:
 
 def find(name: str) -> Op:
     """The op called NAME."""
-    group, dot, _ = name.rpartition(".")
+    first, dot, _ = name.partition(".")
+    group = first if dot else ""
     if name in HOT:
         __import__(HOT[name])  # `importlib` would cost a heartbeat three per cent
-    elif (dot or not group) and group in GROUPS:
+    elif group in GROUPS:
         in_group(group)
     if name not in _declared and not dot:
         for flat in FLAT:

@@ -5,6 +5,7 @@ No daemon runs there, so what needs one is refused for that, and for nothing els
 
 from __future__ import annotations
 
+import itertools
 import json
 import tempfile
 from collections.abc import Callable
@@ -22,7 +23,33 @@ actors: [{{id: {AMBER}, {ALONE}}}, {{id: {COBALT}, {ALONE}}}, {{id: quiet-heron,
 LINES = json.dumps(
     [{"eventId": "s:1", "conversation": {"id": "C1", "kind": "channel"}, "author": {"id": "W1"}, "text": "Hello"}]
 )
+CALL = "(lang planning (propose ship))"
+SCRIPT = '{"agents": ["ada", "bo"], "steps": [{"agent": "ada", "sent": "(hello @bo)"}], "deliver": true}'
 GOOD = {
+    "cbcl.parse": ["--text", "(hello @bo)"],
+    "cbcl.format": ["--text", "(hello @bo)"],
+    "cbcl.canonical": ["--text", "(hello @bo)"],
+    "cbcl.hash": ["--text", "(hello @bo)"],
+    "cbcl.verify": ["DIALECT"],
+    "cbcl.expand": ["--text", CALL, "--dialect", "DIALECT"],
+    "cbcl.explain": ["--text", CALL, "--dialect", "DIALECT"],
+    "cbcl.diff": ["DIALECT", "DIALECT"],
+    "cbcl.replay": ["--script", SCRIPT],
+    "cbcl.keygen": ["NEW-KEY"],
+    "cbcl.sign": ["DIALECT", "--key", "SIGNER"],
+    "cbcl.check-signature": ["SIGNED", "--author", "lab"],
+    "cbcl.trust.add": ["NEW-KEY", "PUBLIC"],
+    "cbcl.trust.remove": ["TRUSTED"],
+    "cbcl.dialect.install": ["DIALECT"],
+    "cbcl.dialect.show": ["SPOKEN"],
+    "cbcl.dialect.remove": ["SPOKEN"],
+    "cbcl.dialect.teach": ["SPOKEN", "--to", COBALT, "--agent", AMBER],
+    "cbcl.dialect.query": ["SPOKEN", "--to", COBALT, "--agent", AMBER],
+    "cbcl.send": [f'(tell @{COBALT} "Done.")', "--agent", AMBER],
+    "cbcl.hear": ["--agent", COBALT],
+    "cbcl.pending": ["--agent", COBALT],
+    "cbcl.beliefs": ["--agent", COBALT],
+    "cbcl.conversations": ["t-1", "--agent", COBALT],
     "agent.register": ["--name", "dusty-wren", "--role", "builder"],
     "agent.heartbeat": ["--agent", AMBER],
     "agent.show": ["--agent", AMBER],
@@ -117,6 +144,9 @@ GOOD = {
     "hook.stop": ["--payload", '{"hook_event_name": "Stop"}'],
 }
 ONCE = {
+    "cbcl.keygen": 7,
+    "cbcl.trust.remove": 3,
+    "cbcl.dialect.remove": 3,
     "agent.register": 7,
     "agent.retire": 4,
     "group_create_from_template": 7,
@@ -213,6 +243,60 @@ def _blob(repo: Scratch) -> str:
     return str(repo.json("blob", "put", _file(repo)).data["path"])
 
 
+PLANNING = """(define planning :extends cbcl :author @lab
+  :resources (:max-depth 8 :max-expansion-size 512 :max-verify-time 100)
+  (extend propose (what) (ask @planner (plan :what what))))
+"""
+
+
+def _dialect(repo: Scratch) -> str:
+    path = repo.path.parent / f"{repo.path.name}.cbcl"
+    path.write_text(PLANNING)
+    return str(path)
+
+
+def _spoken(repo: Scratch) -> str:
+    """A dialect that is installed."""
+    assert repo.bb("cbcl", "dialect", "install", _dialect(repo)).status == 0
+    return "planning"
+
+
+def _new_key(_: Scratch) -> str:
+    """A name that no key has: all tests of a process share one configuration."""
+    return f"key-{next(NUMBERS)}"
+
+
+def _signer(repo: Scratch) -> str:
+    return str(repo.json("cbcl", "keygen", _new_key(repo)).data["name"])
+
+
+def _public(repo: Scratch) -> str:
+    return str(repo.json("cbcl", "keygen", _new_key(repo)).data["public_key"])
+
+
+def _trusted(repo: Scratch) -> str:
+    author = f"author-{next(NUMBERS)}"
+    assert repo.bb("cbcl", "trust", "add", author, _public(repo)).status == 0
+    return author
+
+
+def _signed(repo: Scratch) -> str:
+    """A dialect that an author signed who is trusted."""
+    made = repo.json("cbcl", "keygen", _new_key(repo)).data
+    for key in [each["public_key"] for each in _keys_of(repo, "@lab")]:
+        assert repo.bb("cbcl", "trust", "remove", "lab", "--public-key", key).status == 0
+    assert repo.bb("cbcl", "trust", "add", "lab", made["public_key"]).status == 0
+    path = repo.path.parent / f"{repo.path.name}.signed.cbcl"
+    path.write_text(repo.bb("cbcl", "sign", _dialect(repo), "--key", made["name"]).out)
+    return str(path)
+
+
+def _keys_of(repo: Scratch, author: str) -> list[dict[str, str]]:
+    known = repo.json("cbcl", "trust", "list").data["authors"]
+    return next((each["keys"] for each in known if each["author"] == author), [])
+
+
+NUMBERS = itertools.count()
 # words that stand for what is made when it is needed
 MADE: dict[str, Callable[[Scratch], str]] = {
     "GROUP": _group,
@@ -222,5 +306,12 @@ MADE: dict[str, Callable[[Scratch], str]] = {
     "SAID": _said,
     "FILE": _file,
     "BLOB": _blob,
+    "DIALECT": _dialect,
+    "SPOKEN": _spoken,
+    "NEW-KEY": _new_key,
+    "SIGNER": _signer,
+    "PUBLIC": _public,
+    "TRUSTED": _trusted,
+    "SIGNED": _signed,
 }
 STREAMS = ("events_stream", "term_attach")

@@ -1,0 +1,438 @@
+"""CBCL at the command line: what a text says, how it is written, what it comes to, what there is to say against it.
+
+Nothing is recorded and nobody is told. What is asked about a text is answered by `cbcltexts`; here is where it comes
+from, which dialects count as installed, and what this user's policy grants.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+from bb.cbcl import canonical, grammar, replaying, signing, trusting
+from bb.cbcl import examples as beside
+from bb.cbcl.expansion import Room
+from bb.cbcl.installing import DialectRejected
+from bb.cbcl.places import Places
+from bb.cbcl.reader import BOUNDS, DEPTH_MOST, LIMIT, SIZE_MOST, Bounds, Malformed
+from bb.kernel import jsontext
+from bb.kernel.errors import BbError, Usage
+from bb.kernel.show import harmless
+from bb.ledger.keyring import Keyring
+from bb.ops import cbcltexts, sources
+from bb.ops.catalogue import op
+from bb.ops.params import Json, Name, Number, Text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any
+
+    from bb.cbcl.definition import Definition
+    from bb.ops.desk import Desk
+    from bb.ops.sources import Source
+
+LARGEST_SCRIPT = 16 << 20
+ENDING = ".cbcl"
+
+
+class File(Name):
+    """The file with the text; - reads stdin."""
+
+    metavar = "FILE"
+
+
+class Given(Text):
+    """The text itself, in place of a file."""
+
+    metavar = "TEXT"
+    longest = SIZE_MOST
+
+
+class MaxDepth(Number):
+    """How deep lists may stand in each other; 32 unless given, 64 at most."""
+
+    most = DEPTH_MOST
+
+
+class MaxSize(Number):
+    """How many octets are read; 1,048,576 unless given."""
+
+    metavar = "OCTETS"
+    most = SIZE_MOST
+
+
+class MaxExpansion(Number):
+    """How many characters it may come to; what your policy says unless given. A dialect's own limit counts besides."""
+
+    metavar = "CHARACTERS"
+    most = trusting.MOST["max_expansion_size"]
+
+
+class DialectFile(Name):
+    """A file with a dialect that counts as installed, for this one question. Repeat it for several, parents first."""
+
+    metavar = "FILE"
+
+
+class ExamplesFile(Name):
+    """The file with examples of the dialect; NAME.examples.cbcl beside NAME.cbcl unless given."""
+
+    metavar = "FILE"
+
+
+class Script(Name):
+    """The file with the script, a JSON object; - reads stdin."""
+
+    metavar = "FILE"
+
+
+class ScriptItself(Json):
+    """The script itself, in place of a file."""
+
+
+class FirstFile(Name):
+    """The file with the one dialect; - reads stdin."""
+
+    metavar = "FILE"
+
+
+class SecondFile(Name):
+    """The file with the other dialect; - reads stdin."""
+
+    metavar = "FILE"
+
+
+MANY = "The file holds several, one after the other."
+
+
+@op(
+    "cbcl.parse",
+    examples=("bb cbcl parse greeting.cbcl --json", """bb cbcl parse --text '(tell @bob "hi" :thread t-1)'"""),
+    many=MANY,
+)
+def parse(
+    desk: Desk,
+    file: File | None = None,
+    *,
+    text: Given | None = None,
+    many: bool = False,
+    max_depth: MaxDepth | None = None,
+    max_size: MaxSize | None = None,
+) -> dict[str, Any]:
+    """What a message says: its parts, its text on one line, its hash, and the id that answers refer to.
+
+    An S-expression comes as a pair [tag, value]; numbers stay text. Where the text is no message, the refusal says why,
+    with the octet, line and column at which that shows.
+    """
+    bounds = bounds_of(max_depth, max_size)
+    octets = given(desk, file, text, bounds).octets
+    if not many:
+        return cbcltexts.parsed(octets, bounds)
+    found = [cbcltexts.described(message) for message in grammar.messages(octets, bounds)]
+    return {"messages": found, "count": len(found)}
+
+
+@op(
+    "cbcl.format",
+    examples=("bb cbcl format planning.cbcl", "bb cbcl format --many log.cbcl > tidy.cbcl"),
+    many=MANY,
+)
+def format_(
+    desk: Desk,
+    file: File | None = None,
+    *,
+    text: Given | None = None,
+    many: bool = False,
+    max_depth: MaxDepth | None = None,
+    max_size: MaxSize | None = None,
+) -> dict[str, Any]:
+    """Lay out a message or a dialect over lines of 80 columns, where its words are not longer than that.
+
+    It reads back as the same, but comments are no part of what is read, and vanish. Into a file or a pipe it goes as it
+    is; at a terminal, characters that would command it are shown escaped.
+    """
+    bounds = bounds_of(max_depth, max_size)
+    octets = given(desk, file, text, bounds).octets
+    if not many:
+        return cbcltexts.formatted(cbcltexts.said(octets, bounds).node)
+    found = [cbcltexts.formatted(each.node) for each in cbcltexts.each_of(octets, bounds)]
+    return {"messages": found, "count": len(found)}
+
+
+@op(
+    "cbcl.canonical",
+    examples=("bb cbcl canonical planning.cbcl", "bb cbcl canonical planning.cbcl --raw | sha256sum"),
+    raw="Write the octets themselves to stdout, not as hex. With --json there is no difference.",
+)
+def canonical_(
+    desk: Desk,
+    file: File | None = None,
+    *,
+    text: Given | None = None,
+    raw: bool = False,  # noqa: ARG001  (how it is written is the face's matter)
+    max_depth: MaxDepth | None = None,
+    max_size: MaxSize | None = None,
+) -> dict[str, Any]:
+    """The canonical octets of a message or a dialect (RFC 9804): what is hashed, and what is signed."""
+    bounds = bounds_of(max_depth, max_size)
+    octets = canonical.octets(cbcltexts.said(given(desk, file, text, bounds).octets, bounds).node)
+    return {"canonical_hex": octets.hex(), "octets": len(octets)}
+
+
+@op("cbcl.hash", examples=("bb cbcl hash planning.cbcl",))
+def hash_(
+    desk: Desk,
+    file: File | None = None,
+    *,
+    text: Given | None = None,
+    max_depth: MaxDepth | None = None,
+    max_size: MaxSize | None = None,
+) -> dict[str, Any]:
+    """What a message or a dialect is known by: the SHA-256 of its canonical octets, whatever its layout."""
+    bounds = bounds_of(max_depth, max_size)
+    return {"hash": canonical.digest(cbcltexts.said(given(desk, file, text, bounds).octets, bounds).node)}
+
+
+@op(
+    "cbcl.verify",
+    examples=(
+        "bb cbcl verify planning.cbcl",
+        "bb cbcl verify child.cbcl --dialect parent.cbcl --examples child.examples.cbcl",
+    ),
+)
+def verify(
+    desk: Desk,
+    file: File | None = None,
+    *,
+    text: Given | None = None,
+    dialect: list[DialectFile] | None = None,
+    examples_: ExamplesFile | None = None,
+    max_depth: MaxDepth | None = None,
+    max_size: MaxSize | None = None,
+) -> dict[str, Any]:
+    """Whether a dialect may be installed: all the rules it breaks, each with its place, not only the first.
+
+    The file holds a definition, a signed one, or a message that defines or teaches it. A signature is checked where you
+    trust its author, and else left unchecked. Examples are forms (example CALL MESSAGE…) and (example CALL refused
+    CODE); one that turns out otherwise is a violation too.
+    """
+    bounds = bounds_of(max_depth, max_size)
+    source = given(desk, file, text, bounds)
+    signature, definition = cbcltexts.defined(source.octets, bounds)
+    checked = _signature(desk, definition, signature)
+    known = _known(desk, dialect, bounds)
+    answer = cbcltexts.judged(definition, signature, source.octets, known) | {"signature": checked, "examples": None}
+    for each in (*answer["violations"], *answer["warnings"]):
+        each["file"] = source.name
+    if (tried := examples_ or _examples_beside(desk, file)) and answer["sound"]:
+        answer |= _tried(desk, tried, bounds, definition, known)
+    if answer["violations"]:
+        raise _rejected(answer)
+    return answer
+
+
+@op(
+    "cbcl.expand",
+    examples=("""bb cbcl expand --text '(lang planning (propose "ship"))' --dialect planning.cbcl""",),
+)
+def expand(
+    desk: Desk,
+    file: File | None = None,
+    *,
+    text: Given | None = None,
+    dialect: list[DialectFile] | None = None,
+    max_expansion_size: MaxExpansion | None = None,
+    max_depth: MaxDepth | None = None,
+    max_size: MaxSize | None = None,
+) -> dict[str, Any]:
+    """The messages that a call in a dialect stands for, with how large and how deep they are together.
+
+    The dialects of this repository count, and those that are named. A message that calls nothing stands for itself.
+    """
+    bounds = bounds_of(max_depth, max_size)
+    message = grammar.message(given(desk, file, text, bounds).octets, bounds)
+    known = _known(desk, dialect, bounds)
+    return cbcltexts.expanded(message, known, _room(desk, max_depth, max_expansion_size))
+
+
+@op(
+    "cbcl.explain",
+    examples=("bb cbcl explain call.cbcl --dialect planning.cbcl",),
+)
+def explain(
+    desk: Desk,
+    file: File | None = None,
+    *,
+    text: Given | None = None,
+    dialect: list[DialectFile] | None = None,
+    max_expansion_size: MaxExpansion | None = None,
+    max_depth: MaxDepth | None = None,
+    max_size: MaxSize | None = None,
+) -> dict[str, Any]:
+    """How a call comes to its messages: what each parameter stands for, which branches are taken, which limits hold.
+
+    Where a limit, or what it comes to, forbids it, that is told too and is no failure of this command.
+    """
+    bounds = bounds_of(max_depth, max_size)
+    message = grammar.message(given(desk, file, text, bounds).octets, bounds)
+    known = _known(desk, dialect, bounds)
+    return cbcltexts.explained(message, known, _room(desk, max_depth, max_expansion_size))
+
+
+@op("cbcl.diff", examples=("bb cbcl diff planning-1.cbcl planning-2.cbcl",))
+def diff(
+    desk: Desk,
+    a: FirstFile,
+    b: SecondFile,
+    *,
+    max_depth: MaxDepth | None = None,
+    max_size: MaxSize | None = None,
+) -> dict[str, Any]:
+    """What differs between two dialects: clauses, limits, performatives, and where in each of those it begins."""
+    if str(a) == str(b) == sources.STDIN:
+        raise Usage("stdin is read once", hint="name a file for one of the two")
+    bounds = bounds_of(max_depth, max_size)
+    one, other = (sources.read(desk, each, bounds.size, _too_large(bounds.size)) for each in (a, b))
+    for each in (one, other):
+        with _about(each.name):
+            cbcltexts.defined(each.octets, bounds)
+    return cbcltexts.compared(one.octets, other.octets, bounds)
+
+
+@op("cbcl.replay", examples=("bb cbcl replay conversation.json", "bb cbcl replay - --json < conversation.json"))
+def replay(desk: Desk, file: Script | None = None, *, script: ScriptItself | None = None) -> dict[str, Any]:
+    """Play a scripted conversation in memory: who is there, what each says or hears, what becomes of it.
+
+    Nothing is recorded, nobody is told, and no key of yours is looked at: whom the agents trust stands in the script.
+    """
+    if (file is None) == (script is None):
+        raise replaying.InvalidScript("the script comes from a file, or is given itself: one of the two")
+    return replaying.replay(script if file is None else _parsed_script(sources.read(desk, file, *_OF_SCRIPTS)))
+
+
+# -- where texts come from, and what holds for them
+
+
+def bounds_of(depth: int | None, size: int | None) -> Bounds:
+    """How much of a text is read."""
+    return Bounds(depth or BOUNDS.depth, size or BOUNDS.size)
+
+
+def given(desk: Desk, file: str | None, text: str | None, bounds: Bounds) -> Source:
+    """The text that a command is about."""
+    return sources.given(desk, file, text, bounds.size, _too_large(bounds.size))
+
+
+def _too_large(most: int) -> Callable[[str, int], BbError]:
+    """The refusal of a text that is too long, in which no place is any better than where it became so."""
+
+    def refusal(name: str, size: int) -> BbError:
+        why = f"{name} has {size:,} octets or more; {most:,} are read"
+        return Malformed(why, hint="pass --max-size, if it may be so long", reason=LIMIT, offset=most)
+
+    return refusal
+
+
+def _known(desk: Desk, files: list[DialectFile] | None, bounds: Bounds) -> Mapping[str, Definition]:
+    """The dialects that are installed here, and those in FILES."""
+    from bb.ops import dialects  # noqa: PLC0415  (the ledger, for which most questions have no use)
+
+    found = dict(dialects.definitions(desk))
+    for file in files or ():
+        octets = sources.read(desk, file, bounds.size, _too_large(bounds.size)).octets
+        with _about(file):
+            found = cbcltexts.installed([cbcltexts.defined(octets, bounds)[1]], found)
+    return found
+
+
+@contextmanager
+def _about(file: str) -> Iterator[None]:
+    """Where several files are read, a refusal of what is in FILE names it."""
+    try:
+        yield
+    except BbError as refusal:
+        refusal.message = f"{harmless(file[: sources.LONGEST_NAME])}: {refusal.message}"
+        refusal.details["file"] = file[: sources.LONGEST_NAME]
+        raise
+
+
+def _room(desk: Desk, depth: int | None, size: int | None) -> Room:
+    """What may be spent: what is asked for, else what this user's policy grants."""
+    policy = Keyring(desk.env).trust().policy
+    return Room(depth or policy.max_depth, size or policy.max_expansion_size)
+
+
+# -- verification
+
+
+def _signature(desk: Desk, definition: Definition, signature: str | None) -> str:
+    """What is to be said of a signature: it is looked at before anything else, and refused if it is no good."""
+    if signature is None:
+        return "unsigned"
+    keys = Keyring(desk.env).trust().keys_of(definition.author)
+    if not keys:
+        return "unchecked"
+    trusting.must_fit(signature, canonical.octets(definition.node), keys, signing.check)
+    return "valid"
+
+
+def _examples_beside(desk: Desk, file: str | None) -> str | None:
+    """The examples that lie beside a dialect, where there are any."""
+    if file is None or not file.endswith(ENDING) or file.endswith(beside.SUFFIX):
+        return None
+    found = file.removesuffix(ENDING) + beside.SUFFIX
+    return found if sources.beside(desk, found) else None
+
+
+def _tried(
+    desk: Desk, file: str, bounds: Bounds, definition: Definition, known: Mapping[str, Definition]
+) -> dict[str, Any]:
+    """What became of the examples in FILE."""
+    octets = sources.read(desk, file, bounds.size, _too_large(bounds.size)).octets
+    with _about(file):
+        found = beside.read(octets, bounds)
+    where = Places(octets)
+    failed = [cbcltexts.violation(each, where) | {"file": file} for each in beside.check(found, definition, known)]
+    return {
+        "sound": not failed,
+        "violations": failed,
+        "examples": {"file": file, "count": len(found), "failed": len(failed)},
+    }
+
+
+def _rejected(answer: dict[str, Any]) -> DialectRejected:
+    """The refusal of a dialect, with everything that was found."""
+    first, *others = answer["violations"]
+    where = f" in {harmless(first['performative'][:60])}" if first["performative"] else ""
+    more = f", and {len(others)} more" if others else ""
+    rules = sorted({each["rule"] for each in answer["violations"]})
+    refusal = DialectRejected(f"{first['rule']}{where}: {first['message']}{more}", rules=rules, **answer)
+    refusal.hint = "mend what is shown, each with its line and column"
+    return refusal
+
+
+# -- scripts
+
+
+def _script_too_large(name: str, size: int) -> BbError:
+    return replaying.InvalidScript(f"{name} has {size:,} octets or more; {LARGEST_SCRIPT:,} are read")
+
+
+_OF_SCRIPTS = (LARGEST_SCRIPT, _script_too_large)
+
+
+def _parsed_script(source: Source) -> Any:
+    try:
+        return jsontext.read(source.octets)
+    except jsontext.NotJson:
+        import json  # noqa: PLC0415  (which, unlike its core, says where the mistake is)
+
+        try:
+            json.loads(source.octets)
+        except json.JSONDecodeError as error:
+            line, column = error.lineno, error.colno
+            why = f"it is no JSON: {error.msg} (line {line}, column {column})"
+            raise replaying.InvalidScript(why, offset=error.pos, line=line, column=column) from None
+        except (ValueError, RecursionError):
+            pass
+        raise replaying.InvalidScript("it is no JSON that can be read, or no UTF-8") from None

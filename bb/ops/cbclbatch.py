@@ -1,0 +1,183 @@
+"""Questions about CBCL one after the other, for a program at the other end of a pipe: one request, one answer.
+
+    {"do": "parse", "text": "(tell @bob \\"hi\\")", "id": 1}
+
+A request says what to `do` and has a `text`, or its `bytes_hex` where they may be no text. What else it may have
+depends on what is to be done; what is not known is refused, with its path. No file, no key and no ledger is looked at:
+all that counts is in the request.
+"""
+
+from __future__ import annotations
+
+from bb.cbcl import canonical, exchange, grammar, names, signing, trusting
+from bb.cbcl.expansion import WIDEST, Room
+from bb.cbcl.reader import BOUNDS, DEPTH_MOST, SIZE_MOST, Bounds
+from bb.cbcl.tree import text_of
+from bb.kernel.errors import Usage
+from bb.ops import cbcltexts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from bb.cbcl.definition import Definition
+
+    Request = Mapping[str, Any]
+
+MOST_DIALECTS = 1000
+MOST_KEPT = 64  # lists of dialects that are kept, since most requests are about the same ones
+LIMITS = {"max_depth": DEPTH_MOST, "max_size": SIZE_MOST, "max_expansion_size": trusting.MOST["max_expansion_size"]}
+ALWAYS = frozenset(["do", "id", "text", "bytes_hex", "max_depth", "max_size"])
+
+
+class InvalidRequest(Usage):
+    """That is no request."""
+
+    code = "INVALID_REQUEST"
+    hint = """for example {"do": "parse", "text": "(hello @bob)"}; `bb cbcl batch --help` has them all"""
+
+
+class Desk:
+    """Somebody who asks. What was read of dialects for one question is there for the next."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, ...], dict[str, Definition]] = {}
+
+    def answer(self, request: Any) -> dict[str, Any]:
+        """What is answered to REQUEST."""
+        if type(request) is not dict:
+            raise InvalidRequest("a request is a JSON object", path="$")
+        if isinstance(request.get("id"), dict | list):
+            raise InvalidRequest("`id` is a text or a number", path="$.id")
+        do = request.get("do")
+        if type(do) is not str or do not in ANSWERS:
+            raise InvalidRequest(f"`do` is one of {', '.join(ANSWERS)}", path="$.do")
+        call, more = ANSWERS[do]
+        if not request.keys() <= more:
+            strange = min(request.keys() - more)[:40]
+            raise InvalidRequest(f"to {do}, a request has no {strange!a}", path=f"$.{ascii(strange)[1:-1]}")
+        return call(self, request, _octets(request))
+
+    def dialects(self, request: Request) -> dict[str, Definition]:
+        """The dialects that count as installed, in the order of the request."""
+        texts = request.get("dialects", [])
+        is_list = type(texts) is list and len(texts) <= MOST_DIALECTS
+        if not is_list or not all(type(each) is str for each in texts):
+            raise InvalidRequest(f"`dialects` is a list of at most {MOST_DIALECTS} texts", path="$.dialects")
+        key = tuple(texts)
+        if key not in self._kept:
+            definitions = [cbcltexts.defined(_encoded(each), cbcltexts.ANY)[1] for each in texts]
+            if len(self._kept) == MOST_KEPT:
+                self._kept.clear()
+            self._kept[key] = cbcltexts.installed(definitions, {})
+        return self._kept[key]
+
+
+def _parse(_: Desk, request: Request, octets: bytes) -> dict[str, Any]:
+    message = grammar.message(octets, _bounds(request))
+    node = message.node
+    canonical_octets = canonical.octets(node)
+    return {
+        "ast": exchange.shown(message),
+        "text": text_of(node),
+        "canonical_hex": canonical_octets.hex(),
+        "hash": canonical.hashed(canonical_octets),
+        "id": names.id_of(message),
+    }
+
+
+def _format(_: Desk, request: Request, octets: bytes) -> dict[str, Any]:
+    return cbcltexts.formatted(cbcltexts.said(octets, _bounds(request)).node)
+
+
+def _canonical(_: Desk, request: Request, octets: bytes) -> dict[str, Any]:
+    node = cbcltexts.said(octets, _bounds(request)).node
+    found = canonical.octets(node)
+    return {
+        "text": text_of(node),
+        "canonical_hex": found.hex(),
+        "octets": len(found),
+        "hash": canonical.hashed(found),
+    }
+
+
+def _verify(desk: Desk, request: Request, octets: bytes) -> dict[str, Any]:
+    return cbcltexts.verified(octets, desk.dialects(request), _bounds(request))
+
+
+def _expand(desk: Desk, request: Request, octets: bytes) -> dict[str, Any]:
+    message = grammar.message(octets, _bounds(request))
+    room = Room(
+        _limit(request, "max_depth") or WIDEST.depth,
+        _limit(request, "max_expansion_size") or WIDEST.size,
+    )
+    found = cbcltexts.expanded(message, desk.dialects(request), room)
+    return {**found, "messages": [each["text"] for each in found["messages"]]}
+
+
+def _sign(_: Desk, request: Request, octets: bytes) -> dict[str, Any]:
+    seed = signing.seed_of(_text(request, "seed"))
+    teach = _text(request, "teach").removeprefix("@") if "teach" in request else None
+    what = cbcltexts.said(octets, _bounds(request))
+    found = cbcltexts.signed(what, seed, teach and trusting.identifier(teach))
+    return {**found, "public_key": signing.key_text(signing.public_key(seed))}
+
+
+def _check(_: Desk, request: Request, octets: bytes) -> dict[str, Any]:
+    key = signing.key_of(_text(request, "public_key"))
+    signature = _text(request, "signature") if "signature" in request else None
+    what = cbcltexts.said(octets, _bounds(request))
+    known, _key = cbcltexts.checked(what, signature, [key])
+    return {"valid": True, "hash": known, "fingerprint": signing.fingerprint(key)}
+
+
+ANSWERS: dict[str, tuple[Callable[[Desk, Request, bytes], dict[str, Any]], frozenset[str]]] = {
+    "parse": (_parse, ALWAYS),
+    "format": (_format, ALWAYS),
+    "canonical": (_canonical, ALWAYS),
+    "hash": (_canonical, ALWAYS),
+    "verify": (_verify, ALWAYS | {"dialects"}),
+    "expand": (_expand, ALWAYS | {"dialects", "max_expansion_size"}),
+    "sign": (_sign, ALWAYS | {"seed", "teach"}),
+    "check": (_check, ALWAYS | {"signature", "public_key"}),
+}
+
+
+def _octets(request: Request) -> bytes:
+    """The octets that a request is about."""
+    text, written = request.get("text"), request.get("bytes_hex")
+    if (text is None) == (written is None):
+        raise InvalidRequest("a request has either `text` or `bytes_hex`", path="$.text")
+    if type(text) is str:
+        return _encoded(text)
+    if type(written) is not str:
+        raise InvalidRequest("`text` and `bytes_hex` are texts", path="$.text" if written is None else "$.bytes_hex")
+    try:
+        return bytes.fromhex(written)
+    except ValueError:
+        raise InvalidRequest("`bytes_hex` is no hexadecimal", path="$.bytes_hex") from None
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")  # half a surrogate pair is refused by the reader, with its place
+
+
+def _bounds(request: Request) -> Bounds:
+    if "max_depth" not in request and "max_size" not in request:
+        return BOUNDS
+    return Bounds(_limit(request, "max_depth") or BOUNDS.depth, _limit(request, "max_size") or BOUNDS.size)
+
+
+def _limit(request: Request, name: str) -> int | None:
+    value = request.get(name)
+    if value is not None and (type(value) is not int or not 1 <= value <= LIMITS[name]):
+        raise InvalidRequest(f"`{name}` is a whole number from 1 to {LIMITS[name]:,}", path=f"$.{name}")
+    return value
+
+
+def _text(request: Request, name: str) -> str:
+    value = request.get(name)
+    if type(value) is not str:
+        raise InvalidRequest(f"`{name}` is missing, or no text", path=f"$.{name}")
+    return value

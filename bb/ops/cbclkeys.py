@@ -1,0 +1,242 @@
+"""Keys of CBCL, and whom their owner trusts: both are this user's, and no repository's.
+
+A seed is made here and stays in its file: no answer and no refusal has it. What others are given is the public key; by
+its fingerprint two people can tell each other over the telephone that it is the right one.
+"""
+
+from __future__ import annotations
+
+import os
+
+from bb.cbcl import signing, trusting
+from bb.cbcl.trusting import UntrustedAuthor
+from bb.kernel.errors import Usage
+from bb.ledger.keyring import KEYS, SUFFIX, Keyring
+from bb.ops import cbcltexts
+from bb.ops.catalogue import op
+from bb.ops.cbcl import File, Given, MaxDepth, MaxSize, bounds_of, given
+from bb.ops.params import Number, Text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.cbcl.trusting import Trust
+    from bb.ops.desk import Desk
+
+ON, OFF = "on", "off"
+
+
+class KeyOrAuthor(Usage):
+    """A signature is checked with the keys of an author you trust, or with one key."""
+
+    code = "KEY_OR_AUTHOR"
+    hint = "pass --author NAME, or --public-key KEY"
+
+
+class KeyName(Text):
+    """The key, by its name: letters, digits, hyphens and underscores."""
+
+    metavar = "KEY-NAME"
+
+    @classmethod
+    def checked(cls, text: str, name: str) -> Any:
+        return trusting.identifier(text)
+
+
+class Author(Text):
+    """The author, as dialects name it: @ada, or ada."""
+
+    metavar = "AUTHOR"
+
+    @classmethod
+    def checked(cls, text: str, name: str) -> Any:
+        return trusting.identifier(text.removeprefix("@"))
+
+
+class Pupil(Author):
+    """Make the whole message that teaches the dialect to this agent, such as @bob."""
+
+    metavar = "AGENT"
+
+
+class PublicKey(Text):
+    """A public key: 44 characters of base64, or 64 hexadecimal digits."""
+
+    metavar = "PUBLIC-KEY"
+
+
+class Unsigned(Text):
+    """Whose definitions need no signature: your own (local), nobody's (never), anyone's (anyone)."""
+
+    metavar = "WHOSE"
+    choices = trusting.WORDS["unsigned"]
+
+
+class Define(Text):
+    """Who may define dialects besides you: authors with a key here (trusted), or anyone."""
+
+    metavar = "WHO"
+    choices = trusting.WORDS["define"]
+
+
+class Relay(Text):
+    """Whether messages for somebody else are passed on."""
+
+    metavar = "on|off"
+    choices = (ON, OFF)
+
+
+class PolicyDepth(Number):
+    """How deep lists may stand in each other, in what is read and in what a dialect comes to."""
+
+    most = trusting.MOST["max_depth"]
+
+
+class PolicySize(Number):
+    """How many octets one message may have."""
+
+    metavar = "OCTETS"
+    most = trusting.MOST["max_size"]
+
+
+class PolicyExpansion(Number):
+    """How many characters a call may come to."""
+
+    metavar = "CHARACTERS"
+    most = trusting.MOST["max_expansion_size"]
+
+
+class PolicyTime(Number):
+    """How long verifying a dialect may take."""
+
+    metavar = "MS"
+    most = trusting.MOST["max_verify_time"]
+
+
+@op("cbcl.keygen", examples=("bb cbcl keygen ada",))
+def keygen(desk: Desk, name: KeyName) -> dict[str, Any]:
+    """Make a key to sign with. Its secret half stays in a file that only you can read; answered is the public one.
+
+    It is in your own configuration (XDG_CONFIG_HOME, else ~/.config), never in a repository. No key is ever replaced.
+    """
+    keyring = Keyring(desk.env)
+    public = keyring.make(name)
+    return {"name": name, **_key(public), "path": os.path.join(keyring.folder, KEYS, name + SUFFIX)}
+
+
+@op(
+    "cbcl.sign",
+    examples=(
+        "bb cbcl sign planning.cbcl --key ada > planning.signed.cbcl",
+        "bb cbcl sign planning.cbcl --key ada --teach @bob",
+    ),
+)
+def sign(
+    desk: Desk,
+    file: File | None = None,
+    *,
+    key: KeyName,
+    text: Given | None = None,
+    teach: Pupil | None = None,
+    max_depth: MaxDepth | None = None,
+    max_size: MaxSize | None = None,
+) -> dict[str, Any]:
+    """Sign a dialect or a message: (signed "…" TEXT), whose signature is about the canonical form of the text.
+
+    Of a message that defines or teaches a dialect, the message is signed, and so whoever sends it; to sign the dialect,
+    name a file with the definition alone, or pass --teach. A definition that is signed already is signed anew.
+    """
+    bounds = bounds_of(max_depth, max_size)
+    what = cbcltexts.said(given(desk, file, text, bounds).octets, bounds)
+    seed = Keyring(desk.env).seed(key)
+    return {**cbcltexts.signed(what, seed, teach), "key": key, **_key(signing.public_key(seed))}
+
+
+@op(
+    "cbcl.check-signature",
+    examples=("bb cbcl check-signature planning.signed.cbcl --author ada",),
+)
+def check_signature(
+    desk: Desk,
+    file: File | None = None,
+    *,
+    text: Given | None = None,
+    author: Author | None = None,
+    public_key: PublicKey | None = None,
+    max_depth: MaxDepth | None = None,
+    max_size: MaxSize | None = None,
+) -> dict[str, Any]:
+    """Whether a signed dialect or message is as its author signed it: with a key you trust, or the one you name."""
+    if (author is None) == (public_key is None):
+        raise KeyOrAuthor
+    bounds = bounds_of(max_depth, max_size)
+    what = cbcltexts.said(given(desk, file, text, bounds).octets, bounds)
+    keys = (signing.key_of(public_key),) if public_key is not None else Keyring(desk.env).trust().keys_of(author)
+    if not keys:
+        raise UntrustedAuthor(f"nobody here has a key of @{author}", author=author)
+    known, key = cbcltexts.checked(what, None, keys)
+    return {"valid": True, "author": author, **_key(key), "hash": known}
+
+
+@op("cbcl.trust.add", examples=("bb cbcl trust add ada Zm9vYmFy…",))
+def trust_add(desk: Desk, author: Author, public_key: PublicKey) -> dict[str, Any]:
+    """Let in what AUTHOR signs with this key: from now on it counts as the author's own word.
+
+    Ask for the key by another way than the one that the dialects come by, and compare the fingerprint.
+    """
+    trust = Keyring(desk.env).add_author(author, signing.key_of(public_key))
+    return _author(author, trust)
+
+
+@op("cbcl.trust.list", examples=("bb cbcl trust list",))
+def trust_list(desk: Desk) -> dict[str, Any]:
+    """The authors whom you trust, with their keys and fingerprints."""
+    trust = Keyring(desk.env).trust()
+    return {"authors": [_author(name, trust) for name in sorted(trust.authors)]}
+
+
+@op(
+    "cbcl.trust.remove",
+    examples=("bb cbcl trust remove ada", "bb cbcl trust remove ada --public-key Zm9vYmFy…"),
+)
+def trust_remove(desk: Desk, author: Author, *, public_key: PublicKey | None = None) -> dict[str, Any]:
+    """Trust an author no longer, or one of the author's keys. Dialects that are installed stay so."""
+    key = None if public_key is None else signing.key_of(public_key)
+    return _author(author, Keyring(desk.env).remove_author(author, key))
+
+
+@op("cbcl.policy", examples=("bb cbcl policy", "bb cbcl policy --unsigned never --max-expansion-size 4096"))
+def policy(
+    desk: Desk,
+    *,
+    unsigned: Unsigned | None = None,
+    define: Define | None = None,
+    relay: Relay | None = None,
+    max_depth: PolicyDepth | None = None,
+    max_size: PolicySize | None = None,
+    max_expansion_size: PolicyExpansion | None = None,
+    max_verify_time: PolicyTime | None = None,
+) -> dict[str, Any]:
+    """What you let others do, and what a message may cost. With an option, what holds from now on."""
+    asked = {
+        "unsigned": None if unsigned is None else str(unsigned),
+        "define": None if define is None else str(define),
+        "relay": None if relay is None else relay == ON,
+        "max_depth": max_depth,
+        "max_size": max_size,
+        "max_expansion_size": max_expansion_size,
+        "max_verify_time": max_verify_time,
+    }
+    changes = {name: value for name, value in asked.items() if value is not None}
+    keyring = Keyring(desk.env)
+    trust = keyring.set_policy(changes) if changes else keyring.trust()
+    return {"policy": trust.policy.as_dict(), "changed": sorted(changes)}
+
+
+def _key(public: bytes) -> dict[str, str]:
+    return {"public_key": signing.key_text(public), "fingerprint": signing.fingerprint(public)}
+
+
+def _author(name: str, trust: Trust) -> dict[str, Any]:
+    return {"author": f"@{name}", "keys": [_key(key) for key in trust.keys_of(name)]}

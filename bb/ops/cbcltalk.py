@@ -1,0 +1,174 @@
+"""CBCL between the agents of a repository: what they say travels as mail, and each hears what has come for it."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from bb.cbcl.tree import text_of
+from bb.ledger import cbcl as ledger
+from bb.messaging import spoken
+from bb.ops import cbclviews as views
+from bb.ops import life
+from bb.ops.catalogue import op
+from bb.ops.mail import text_of as given_text
+from bb.ops.params import Key, Number, Plain, Reason, Someone
+from bb.ops.talking import Talk
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.cbcl.speaking import Speech
+    from bb.ledger.index import Index
+    from bb.ops.desk import Desk
+
+
+class Said(Plain):
+    """The message, such as '(tell @bob "Done.")'; `-` reads it from stdin."""
+
+    metavar = "MESSAGE"
+
+
+class Whom(Plain):
+    """Whom it goes to, where it does not say so itself. Repeat it for several."""
+
+    metavar = "ID"
+    is_agent = True
+
+
+class Limit(Number):
+    """At most so many."""
+
+    most = 1000
+
+
+class ThreadName(Plain):
+    """The conversation, by its thread; all of them unless given."""
+
+    metavar = "THREAD"
+
+
+@op(
+    "cbcl.send",
+    examples=(
+        """bb cbcl send '(tell @cobalt-harbor "The parser is renamed.")'""",
+        """bb cbcl send '(ask @cobalt-harbor "Which format?" :thread format)'""",
+        """bb cbcl send '(lang planning (propose "x" (list) (list "y")))' --to cobalt-harbor""",
+    ),
+)
+def send(
+    desk: Desk,
+    message: Said,
+    *,
+    agent: Someone | None = None,
+    to: list[Whom] | None = None,
+    key: Key | None = None,
+    allow_secret: Reason | None = None,
+) -> dict[str, Any]:
+    """Say something in CBCL to an agent of this repository, or to @user, the person.
+
+    It is mail as any other: the recipient's inbox shows it. What has come for you is heard first, since an answer is an
+    answer to something. A call in a dialect goes to whom it comes to, where the dialect is installed here.
+    """
+    talk = Talk(desk, agent)
+    octets = given_text(desk, message).encode("utf-8", "surrogatepass")
+    heard = talk.hear_all(None)
+    said: list[Speech] = []
+
+    def decide(index: Index, _: Any) -> list[Any]:
+        found = talk.speech(index, octets, to or ())
+        said[:] = [found]
+        return talk.spoken(index, found)
+
+    recorded = life.act(desk, talk.who, decide, key=key, allow_secret=allow_secret)
+    line = next((event for event in recorded if event.kind == "chat.message"), None)
+    speech = said[0] if said else talk.speech(desk.store.caught_up(), octets, to or ())
+    return {
+        "event_id": line.id if line else None,
+        "id": speech.id,
+        "from_agent": talk.who,
+        "to": list(speech.to),
+        "thread_id": line.data["mail"]["thread_id"] if line else None,
+        "text": text_of(speech.message.node),
+        "effects": views.effects(speech.effects),
+        "heard": heard,
+    }
+
+
+@op(
+    "cbcl.hear",
+    examples=("bb cbcl hear --agent cobalt-harbor", "bb cbcl hear --json"),
+)
+def hear(
+    desk: Desk,
+    *,
+    agent: Someone | None = None,
+    limit: Limit = Limit(100),  # noqa: B008
+) -> dict[str, Any]:
+    """Take what was said to you in CBCL, oldest first, and answer what is to be answered.
+
+    Each message is verified and then taken whole, or refused whole and answered with an error. A tell is remembered as
+    its sender's word, an ask as an answer you owe, a reply settles what you have asked.
+    """
+    talk = Talk(desk, agent)
+    heard = talk.hear_all(limit)
+    left = desk.store.caught_up().count(spoken.NAME, f"{spoken.UNHEARD} {talk.who}")
+    return {"agent_id": talk.who, "heard": heard, "left": left}
+
+
+@op("cbcl.pending", examples=("bb cbcl pending --agent cobalt-harbor",))
+def pending(desk: Desk, *, agent: Someone | None = None) -> dict[str, Any]:
+    """The answers that you wait for, and those that you owe. Looking changes nothing."""
+    who, index = views.reader(desk, agent)
+    expects, owes = (ledger.opened(index, what, who) for what in (spoken.EXPECTED, spoken.OBLIGED))
+    return {
+        "agent_id": who,
+        "expects": [views.opened(index, "to", each, desk.now()) for each in expects],
+        "owes": [views.opened(index, "from", each, desk.now()) for each in owes],
+        "unheard": index.count(spoken.NAME, f"{spoken.UNHEARD} {who}"),
+    }
+
+
+@op("cbcl.beliefs", examples=("bb cbcl beliefs --agent cobalt-harbor",))
+def beliefs(
+    desk: Desk,
+    *,
+    agent: Someone | None = None,
+    limit: Limit = Limit(100),  # noqa: B008
+) -> dict[str, Any]:
+    """What you were told and by whom, the newest first; what you have told others is among it.
+
+    It is each sender's word. Nobody has checked that it is true.
+    """
+    who, index = views.reader(desk, agent)
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for ts, (teller, text, event) in views.newest(index, f"{spoken.BELIEF} {who}"):
+        said = text or views.content(index, event)
+        found.setdefault((teller, said), {"who": teller, "text": said, "event_id": event, "at": ts})
+        if len(found) == limit:
+            break
+    return {"agent_id": who, "beliefs": list(found.values())}
+
+
+@op(
+    "cbcl.conversations",
+    examples=("bb cbcl conversations --agent cobalt-harbor", "bb cbcl conversations format"),
+)
+def conversations(
+    desk: Desk,
+    thread: ThreadName | None = None,
+    *,
+    agent: Someone | None = None,
+    limit: Limit = Limit(100),  # noqa: B008
+) -> dict[str, Any]:
+    """The threads you take part in, the newest first; or the last that was said in one of them, oldest first."""
+    who, index = views.reader(desk, agent)
+    if thread is None:
+        rows = islice(index.newest_first(spoken.NAME, f"{spoken.CONVERSATION} {who}"), limit)
+        return {"agent_id": who, "conversations": [_thread(*state["last"][3]) for _, _, state in rows]}
+    entries = list(islice(views.newest(index, f"{spoken.ENTRY} {who} {thread}"), limit))
+    return {"agent_id": who, "thread": thread, "messages": [views.entry(index, *each) for each in reversed(entries)]}
+
+
+def _thread(ts: str, name: str) -> dict[str, str]:
+    return {"thread": name, "at": ts}

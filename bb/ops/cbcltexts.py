@@ -1,0 +1,293 @@
+"""What is answered about a text of CBCL: the same to the commands and to programs that ask line by line.
+
+Octets, definitions and limits come in, plain values go out. No file is read here, and nothing of a repository.
+"""
+
+from __future__ import annotations
+
+from bb.cbcl import canonical, comparing, exchange, expansion, grammar, layout, names, reader, signing
+from bb.cbcl.definition import Definition
+from bb.cbcl.expansion import WIDEST
+from bb.cbcl.grammar import Grammar
+from bb.cbcl.installing import Rules, must_be_sound
+from bb.cbcl.message import DEFINE, SIGNED, Call, Lang, Signed, Teach, core_of
+from bb.cbcl.places import Places
+from bb.cbcl.reader import BOUNDS, DEPTH_MOST, SIZE_MOST, Bounds, Text
+from bb.cbcl.tree import agent, as_json, extent, head, listed, string, symbol, text_of
+from bb.cbcl.verifying import Violation, verify
+from bb.kernel.errors import BbError, Usage
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Any
+
+    from bb.cbcl.expansion import Room
+    from bb.cbcl.message import Message
+    from bb.cbcl.tree import Node
+
+ANY = Bounds(DEPTH_MOST, SIZE_MOST)  # what we have made ourselves
+
+
+class NotSigned(Usage):
+    """The text has no signature."""
+
+    code = "NOT_SIGNED"
+    hint = '`bb cbcl sign` makes `(signed "…" TEXT)` of a text'
+
+
+class CallsNothing(Usage):
+    """The message calls no performative of a dialect, so there is nothing to explain."""
+
+    code = "CALLS_NOTHING"
+    hint = "a call is said in a dialect: (lang DIALECT (PERFORMATIVE ARGUMENT…))"
+
+
+class Said(Record):
+    """A text as it was read: a message; or a definition by itself, signed or not, which is none but is written, hashed
+    and signed like one."""
+
+    node: Node
+    message: Message | None
+    definition: Definition | None
+    signature: str | None
+
+    @property
+    def unsigned(self) -> Node:
+        """What a signature of it is about: what stands in `signed`, else all of it."""
+        if isinstance(self.message, Signed):
+            return self.message.inner.node
+        return self.definition.node if self.definition else self.node
+
+
+def said(octets: bytes, bounds: Bounds = BOUNDS) -> Said:
+    """What a text says, be it a message or a definition by itself."""
+    text = Text(octets, bounds)
+    return said_of(text, reader.one(text))
+
+
+def said_of(text: Text, node: Node) -> Said:
+    name = head(node)
+    if name == DEFINE or (name == SIGNED and len(node.value) == 3 and head(node.value[2]) == DEFINE):
+        signature, definition = Grammar(text).taught(node)
+        return Said(node, None, definition, signature)
+    message = grammar.message_of(text, node)
+    if isinstance(message, Teach) and message.signature is not None:
+        return Said(node, message, message.definition, message.signature)
+    return Said(node, message, None, message.signature if isinstance(message, Signed) else None)
+
+
+def parsed(octets: bytes, bounds: Bounds = BOUNDS) -> dict[str, Any]:
+    """A message: what it says, how it is written, and what it is known by."""
+    return described(grammar.message(octets, bounds))
+
+
+def described(message: Message) -> dict[str, Any]:
+    return {
+        "ast": exchange.shown(message),
+        "text": text_of(message.node),
+        "hash": canonical.digest(message.node),
+        "id": names.id_of(message),
+    }
+
+
+def formatted(node: Node) -> dict[str, Any]:
+    """A text on one line, and laid out over several."""
+    return {"text": text_of(node), "formatted": layout.laid_out(node)}
+
+
+def each_of(octets: bytes, bounds: Bounds = BOUNDS) -> Iterator[Said]:
+    """The texts of a file that holds several."""
+    text = Text(octets, bounds)
+    for node in text.trees():
+        yield said_of(text, node)
+
+
+# -- dialects
+
+
+def defined(octets: bytes, bounds: Bounds = BOUNDS) -> tuple[str | None, Definition]:
+    """The definition that a text holds, and its signature."""
+    return grammar.definition_in(octets, bounds)
+
+
+def installed(definitions: Iterable[Definition], known: Mapping[str, Definition]) -> dict[str, Definition]:
+    """What is KNOWN with DEFINITIONS besides, one after the other: each is sound, or is refused. One that has the name
+    of another takes its place, for this one question."""
+    found = dict(known)
+    for definition in definitions:
+        must_be_sound(definition, found, Rules())
+        found[definition.name] = definition
+    return found
+
+
+def verified(octets: bytes, known: Mapping[str, Definition], bounds: Bounds = BOUNDS) -> dict[str, Any]:
+    """What there is to say against a definition."""
+    signature, definition = defined(octets, bounds)
+    return judged(definition, signature, octets, known)
+
+
+def judged(
+    definition: Definition, signature: str | None, octets: bytes, known: Mapping[str, Definition]
+) -> dict[str, Any]:
+    verdict, where = verify(definition, known), Places(octets)
+    return {
+        "dialect": definition.name,
+        "sound": verdict.is_sound,
+        "violations": [violation(each, where) for each in verdict.violations],
+        "warnings": [violation(each, where) for each in verdict.warnings],
+        "hash": canonical.digest(definition.node),
+        "signature": "unsigned" if signature is None else "unchecked",
+    }
+
+
+def violation(found: Violation, where: Places) -> dict[str, Any]:
+    """A violation as it is exchanged."""
+    line, column = where(found.at)
+    return {
+        "rule": found.rule,
+        "performative": found.performative,
+        "message": found.why,
+        "offset": found.at,
+        "line": line,
+        "column": column,
+    }
+
+
+def expanded(message: Message, dialects: Mapping[str, Definition], room: Room = WIDEST) -> dict[str, Any]:
+    """The messages that MESSAGE stands for. One that calls nothing stands for itself, without the dialect around it."""
+    found = expansion.expand(message, dialects, room)
+    if found is None:
+        itself, dialect = _itself(message)
+        size, depth = extent(itself.node)
+        messages: tuple[Message, ...] = (itself,)
+    else:
+        messages, size, depth, dialect = found.messages, found.size, found.depth, found.dialect.name
+    return {
+        "messages": [{"text": text_of(each.node), "ast": exchange.shown(each)} for each in messages],
+        "size": size,
+        "depth": depth,
+        "dialect": dialect,
+        "performative": found.performative.name if found else None,
+    }
+
+
+def _itself(message: Message) -> tuple[Message, str | None]:
+    """What is said in no dialect's words, and the dialect that it is said in all the same."""
+    dialect = None
+    while isinstance(core := core_of(message), Lang) and not isinstance(core.inner, Call):
+        message, dialect = core.inner, core.dialect
+    return message, dialect
+
+
+def compared(a: bytes, b: bytes, bounds: Bounds = BOUNDS) -> dict[str, Any]:
+    """What is in the dialect B otherwise than in A."""
+    (_, one), (_, other) = defined(a, bounds), defined(b, bounds)
+    return {"a": one.name, "b": other.name, **comparing.shown(comparing.compare(one, other), (Places(a), Places(b)))}
+
+
+# -- signatures
+
+
+def signed(what: Said, seed: bytes, teach: str | None = None) -> dict[str, Any]:
+    """A text with a signature: of a definition, the definition is signed, of a message the message. With TEACH, the
+    message that teaches the definition to that agent."""
+    node = _definition(what) if teach is not None or what.message is None else what.node
+    octets = canonical.octets(node)
+    signature = signing.sign(seed, octets)
+    made = listed(symbol(SIGNED), string(signature), node)
+    if teach is not None:
+        made = listed(symbol("meta"), listed(symbol("teach"), agent(teach), made))
+    text = text_of(made)
+    said(text.encode(), ANY)  # what we hand on can be read: no deeper than anything is
+    return {"text": text, "signature": signature, "hash": canonical.digest(node)}
+
+
+def _definition(what: Said) -> Node:
+    """The definition that a text holds, without any signature it has."""
+    core = core_of(what.message) if what.message is not None else None
+    definition = what.definition or getattr(core, "definition", None)
+    if definition is None:
+        raise Usage("only a definition can be taught", hint="leave --teach out, or name a file with a dialect")
+    node: Node = definition.node
+    return node
+
+
+def checked(what: Said, signature: str | None, keys: Iterable[bytes]) -> tuple[str, bytes]:
+    """By which of the KEYS a text is signed; refused when by none. Its hash is what stands in the signature."""
+    node = what.node if signature is not None else what.unsigned
+    signature = signature if signature is not None else what.signature
+    if signature is None:
+        raise NotSigned
+    octets = canonical.octets(node)
+    refusal: BbError | None = None
+    for key in keys:
+        try:
+            signing.check(signature, octets, key)
+        except signing.InvalidSignature as error:
+            refusal = error
+            continue
+        return canonical.digest(node), key
+    raise refusal or signing.InvalidSignature("there is no key to check it with")
+
+
+# -- how it came to that
+
+
+def explained(message: Message, dialects: Mapping[str, Definition], policy: Room) -> dict[str, Any]:
+    """How a call comes to its messages."""
+    from bb.cbcl import explaining  # noqa: PLC0415  (whoever only expands needs none of it)
+
+    found = explaining.explain(message, dialects, policy)
+    if found is None:
+        raise CallsNothing
+    made, refusal = found.expansion, found.refusal
+    used = {} if made is None else {"max-depth": made.depth, "max-expansion-size": made.size}
+    return {
+        "dialect": found.dialect.name,
+        "performative": found.performative.name,
+        "call": text_of(found.call.node),
+        "parameters": [
+            {
+                "name": each.name,
+                "section": each.section,
+                "value": text_of(each.value),
+                "ast": as_json(each.value),
+                "from": each.source,
+                "argument": each.place,
+            }
+            for each in found.bound
+        ],
+        "choices": [
+            {
+                "form": text_of(each.form),
+                "offset": each.form.at,
+                "tried": [
+                    {"test": None if one.test is None else text_of(one.test), "taken": one.is_taken, "why": one.why}
+                    for one in each.tried
+                ],
+                "taken": None if each.taken is None else text_of(each.taken),
+            }
+            for each in found.choices
+        ],
+        "limits": [
+            {
+                "limit": each.name,
+                "granted": each.granted,
+                "from": each.source,
+                "used": used.get(each.name),
+                "said": each.said,
+            }
+            for each in found.limits
+        ],
+        "messages": [
+            {"text": text_of(each.node), "ast": exchange.shown(each), **extent(each.node)._asdict()}
+            for each in (made.messages if made else ())
+        ],
+        "size": made.size if made else None,
+        "depth": made.depth if made else None,
+        "refused": None
+        if refusal is None
+        else {"code": refusal.code, "message": refusal.message, "details": refusal.details},
+    }

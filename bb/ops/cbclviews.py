@@ -1,0 +1,128 @@
+"""What CBCL has come to, as every face is told of it: what was heard, what is waited for, what was said in a thread."""
+
+from __future__ import annotations
+
+from bb.cbcl import grammar
+from bb.cbcl.message import Simple, core_of
+from bb.cbcl.reader import DEPTH_MOST, SIZE_MOST, Bounds
+from bb.cbcl.tree import text_of
+from bb.kernel import clock, ids
+from bb.kernel.errors import BbError
+from bb.messaging import letters, spoken
+from bb.ops import life
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from bb.cbcl.effects import Effect
+    from bb.cbcl.processing import Outcome
+    from bb.ledger.index import Index
+    from bb.messaging.facts import Sent
+    from bb.ops.desk import Desk
+
+ANY = Bounds(DEPTH_MOST, SIZE_MOST)  # what is in the ledger was judged when it was heard
+LONGEST_WAIT = 10**9  # seconds
+UNSHOWN = ("event", "text", "signed")  # of an effect: the message itself says it
+
+
+def reader(desk: Desk, agent: str | None) -> tuple[str, Index]:
+    """Who looks, and the index to look in."""
+    who = ids.PERSON if agent == ids.PERSON else desk.caller(agent)
+    index = life.index_of(desk, who)
+    if who != ids.PERSON:
+        life.registered(index, who)
+    return who, index
+
+
+def heard(event: str, said: Sent, found: Outcome, unsent: Sequence[str]) -> dict[str, Any]:
+    """What came of a message. Of its answers, those to UNSENT could not be sent."""
+    return {
+        "event_id": event,
+        "id": found.id,
+        "from": said.sender,
+        "text": said.body,
+        "status": found.status,
+        **({"code": found.code, "message": found.why} if found.code else {}),
+        "replies": [text for _, text in found.answers],
+        "passed_on": [{"to": to, "text": text} for to, text in found.passed_on],
+        "unsent": list(dict.fromkeys(unsent)),
+        "effects": effects(found.effects),
+    }
+
+
+def effects(happened: Sequence[Effect]) -> list[dict[str, Any]]:
+    """What happened, without what the message says itself."""
+    return [
+        {"effect": type(each).__name__.lower()}
+        | {name.rstrip("_"): value for name, value in each.as_dict().items() if name not in UNSHOWN}
+        for each in happened
+    ]
+
+
+def opened(index: Index, whose: str, entry: list[Any], now: int) -> dict[str, Any]:
+    """An answer that is waited for, or owed: WHOSE, for which message, since when and until when."""
+    other, known, thread, event = entry
+    state = index.state(letters.NAME, event)
+    text, since = (letters.sent(state).body, letters.sent_at(state)) if state else ("", "")
+    due = _due(text, since)
+    return {
+        whose: other,
+        "id": known,
+        "thread": thread,
+        "event_id": event,
+        "text": text,
+        "since": since,
+        "due_at": None if due is None else clock.text(due),
+        "is_overdue": due is not None and due < now,
+    }
+
+
+def _due(text: str, since: str) -> int | None:
+    """Until when an answer is waited for. The draft gives the `:timeout` of an ask no unit: here it is seconds."""
+    said = _said(text)
+    given = said.param("timeout") if said else None
+    seconds = grammar.whole(given) if given is not None else None
+    began = clock.parse_or(since, 0)
+    return began + seconds * 1000 if began and seconds and 0 < seconds < LONGEST_WAIT else None
+
+
+def newest(index: Index, term: str) -> Iterator[tuple[str, list[Any]]]:
+    """When, and what, of the entries that TERM finds, the newest first."""
+    for _, _, state in index.newest_first(spoken.NAME, term):
+        ts, value = state["said"][3]
+        yield ts, value
+
+
+def content(index: Index, event: str) -> str:
+    """What a message says itself; empty when that cannot be read any more."""
+    said = _said(body(index, event))
+    return text_of(said.content) if said and said.content is not None else ""
+
+
+def body(index: Index, event: str) -> str:
+    """A message as it was sent; empty when it cannot be read any more."""
+    state = index.state(letters.NAME, event)
+    return letters.sent(state).body if state else ""
+
+
+def _said(text: str) -> Simple | None:
+    try:
+        core = core_of(grammar.message(text.encode("utf-8", "surrogatepass"), ANY))
+    except BbError:
+        return None
+    return core if isinstance(core, Simple) else None
+
+
+def entry(index: Index, ts: str, said: list[Any]) -> dict[str, Any]:
+    """One message of a conversation."""
+    _, sender, performative, known, text, event = said
+    return {
+        "from": sender,
+        "performative": performative,
+        "id": known,
+        "text": text or body(index, event),
+        "event_id": event,
+        "at": ts,
+    }

@@ -1,0 +1,244 @@
+"""The dialects of a repository: install them, look at them, remove them, hand them on to other agents.
+
+They live in the ledger, so every clone has them, with who installed which and from where. What is installed by command
+comes from the user's own hand; what an agent is taught is judged when it hears of it.
+"""
+
+from __future__ import annotations
+
+import os
+
+from bb.cbcl import canonical, exchange, grammar, installing, layout, signing
+from bb.cbcl import dialects as fold
+from bb.cbcl.expansion import UnknownDialect
+from bb.cbcl.facts import Removed
+from bb.cbcl.installing import Rules
+from bb.cbcl.reader import Bounds, Malformed
+from bb.cbcl.tree import OPERATOR, SPEAKS, Node, listed, string, symbol, text_of
+from bb.cbcl.tree import agent as named_agent
+from bb.kernel import ids
+from bb.kernel.errors import Refused
+from bb.kernel.show import harmless
+from bb.ledger import cbcl as ledger
+from bb.ledger.keyring import Keyring
+from bb.ops import cbcl, cbcltalk, life, sources
+from bb.ops.catalogue import op
+from bb.ops.params import AgentId, Key, Name, Plain, Someone
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.cbcl.definition import Definition
+    from bb.cbcl.dialects import Kept
+    from bb.kernel.event import Event
+    from bb.ledger.index import Index
+    from bb.ops.desk import Desk
+
+
+class DialectInUse(Refused):
+    """Another dialect builds on it."""
+
+    code = "DIALECT_IN_USE"
+    hint = "remove those first"
+
+
+class File(Name):
+    """The file with the definition; - reads it from stdin."""
+
+    metavar = "FILE"
+
+
+class Source(Plain):
+    """The definition itself, in the place of a file."""
+
+
+class Dialect(Name):
+    """The dialect, by its name."""
+
+    metavar = "NAME"
+
+
+class KeyName(Name):
+    """The key to sign it with, unless its author's signature came with it."""
+
+    metavar = "KEY"
+
+
+class Pupil(AgentId):
+    """Whom to send it to."""
+
+
+@op(
+    "cbcl.dialect.install",
+    examples=("bb cbcl dialect install logistics.cbcl", "bb cbcl dialect install logistics.cbcl --replace"),
+    replace="Put it in the place of another one of its name.",
+)
+def install(
+    desk: Desk,
+    file: File | None = None,
+    *,
+    text: Source | None = None,
+    agent: Someone | None = None,
+    replace: bool = False,
+    key: Key | None = None,
+) -> dict[str, Any]:
+    """Let a dialect be spoken in this repository, once it is verified: its signature, if it has one, and every rule.
+
+    Examples in a file beside it, NAME.examples.cbcl, must come out as they say. Installing what is installed changes
+    nothing. Another definition of the same name is a conflict, unless you say that it replaces the first.
+    """
+    who, rules = _user(desk, agent), _rules(desk)
+    policy = rules.trust.policy
+    source = sources.given(desk, file, text, policy.max_size, _too_large)
+    signature, definition = grammar.definition_in(source.octets, Bounds(policy.max_depth, policy.max_size))
+    is_file = file is not None and file != sources.STDIN
+    cbcl.verify(desk, cbcl.File(file)) if is_file else cbcl.verify(desk, text=cbcl.Given(source.octets.decode()))
+    where = f"file {harmless(os.path.basename(str(file)))}" if is_file else "text"
+
+    def decide(index: Index, _: Any) -> list[Any]:
+        known = ledger.Spoken(desk.store, index)
+        return installing.install(
+            definition, signature, known, rules, by=who, source=where, is_local=True, replaces=replace
+        )
+
+    recorded = life.act(desk, who, decide, key=key)
+    return shown(desk, definition.name) | {"changed": bool(_lines(recorded))}
+
+
+def _lines(recorded: list[Event]) -> list[Event]:
+    return [event for event in recorded if event.kind == "x.bb.cbcl.dialect"]
+
+
+@op("cbcl.dialect.list", examples=("bb cbcl dialect list",))
+def list_(desk: Desk) -> dict[str, Any]:
+    """The dialects that are spoken here: who wrote each, who installed it, and whether a signature was checked."""
+    found = ledger.Spoken(desk.store, desk.ledger.caught_up())
+    return {"dialects": [_row(found, each) for each in found.all_kept()]}
+
+
+@op("cbcl.dialect.show", examples=("bb cbcl dialect show logistics",))
+def show(desk: Desk, name: Dialect) -> dict[str, Any]:
+    """One dialect: its definition, its performatives with their parameters, and everything that was done with it."""
+    return shown(desk, name)
+
+
+@op("cbcl.dialect.remove", examples=("bb cbcl dialect remove logistics",))
+def remove(desk: Desk, name: Dialect, *, agent: Someone | None = None, key: Key | None = None) -> dict[str, Any]:
+    """Let a dialect be spoken here no more. Its definition stays in the ledger's history."""
+    who = _user(desk, agent)
+
+    def decide(index: Index, _: Any) -> list[Any]:
+        found = ledger.Spoken(desk.store, index)
+        kept = _kept(found, name)
+        above = sorted(
+            each.name for each in found.all_kept() if each.name in found and found[each.name].extends == name
+        )
+        if above:
+            raise DialectInUse(f"{', '.join(above)} builds on {name}", dialects=above)
+        return [Removed(who, name, kept.hash)]
+
+    life.act(desk, who, decide, key=key)
+    return {"dialect": name, "removed": True}
+
+
+@op(
+    "cbcl.dialect.teach",
+    examples=(
+        "bb cbcl dialect teach logistics --to cobalt-harbor",
+        "bb cbcl dialect teach logistics --to b --sign-with me",
+    ),
+)
+def teach(
+    desk: Desk, name: Dialect, *, to: Pupil, agent: Someone | None = None, sign_with: KeyName | None = None
+) -> dict[str, Any]:
+    """Send a dialect to another agent, which installs it if its user trusts the author.
+
+    The author's signature goes with it, where there is one; --sign-with signs it anew.
+    """
+    found = ledger.Spoken(desk.store, desk.ledger.caught_up())
+    kept = _kept(found, name)
+    node = _definition(found, name).node
+    signature = str(found.line_of(kept).get("signed") or "")
+    if sign_with is not None:
+        signature = signing.sign(Keyring(desk.env).seed(sign_with), canonical.octets(node))
+    lesson = listed(symbol("signed"), string(signature), node) if signature else node
+    made = listed(symbol("meta"), listed(symbol("teach"), named_agent(to), lesson))
+    return cbcltalk.send(desk, cbcltalk.Said(text_of(made)), agent=agent)
+
+
+@op("cbcl.dialect.query", examples=("bb cbcl dialect query logistics --to cobalt-harbor",))
+def query(desk: Desk, name: Dialect, *, to: Pupil, agent: Someone | None = None) -> dict[str, Any]:
+    """Ask another agent whether it speaks a dialect. It answers when it hears of it."""
+    made = listed(symbol("meta"), listed(symbol("query"), listed(Node(OPERATOR, SPEAKS), symbol(name))))
+    return cbcltalk.send(desk, cbcltalk.Said(text_of(made)), agent=agent, to=[cbcltalk.Whom(to)])
+
+
+def definitions(desk: Desk) -> dict[str, Definition]:
+    """The dialects that are spoken in the repository we are in; none where there is no ledger."""
+    try:
+        store = desk.store_or_home
+    except Refused:
+        return {}
+    return dict(ledger.Spoken(store, store.caught_up())) if store.exists else {}
+
+
+def shown(desk: Desk, name: str) -> dict[str, Any]:
+    """All there is to say of one dialect."""
+    found = ledger.Spoken(desk.store, desk.ledger.caught_up())
+    kept = _kept(found, name)
+    definition = _definition(found, name)
+    state = desk.store.index.state(fold.NAME, name)
+    return {
+        **_row(found, kept),
+        "definition": exchange.dialect(definition),
+        "text": text_of(definition.node),
+        "formatted": layout.laid_out(definition.node),
+        "history": fold.history(name, state),
+    }
+
+
+def _row(found: ledger.Spoken, kept: Kept) -> dict[str, Any]:
+    return {
+        "dialect": kept.name,
+        "author": f"@{kept.author}" if kept.author else None,
+        "signature": kept.signature,
+        "hash": kept.hash,
+        "source": kept.source,
+        "installed_by": kept.by,
+        "installed_at": kept.ts,
+        "event_id": kept.event,
+        "usable": kept.name in found,
+    }
+
+
+def _kept(found: ledger.Spoken, name: str) -> Kept:
+    kept = found.kept(name)
+    if kept is None:
+        raise UnknownDialect(f"dialect not installed: {harmless(name[:60])}", dialect=name[:60])
+    return kept
+
+
+def _definition(found: ledger.Spoken, name: str) -> Definition:
+    try:
+        return found[name]
+    except KeyError:
+        raise UnknownDialect(
+            f"the line that installed {harmless(name[:60])} holds no sound definition of it", dialect=name[:60]
+        ) from None
+
+
+def _user(desk: Desk, agent: str | None) -> str:
+    """Who does it: an agent that is named or set, else the person."""
+    who = ids.PERSON if agent == ids.PERSON else ids.actor_id(agent) if agent else desk.principal()
+    desk.store.must_exist()
+    return who
+
+
+def _rules(desk: Desk) -> Rules:
+    began = desk.now()
+    return Rules(Keyring(desk.env).trust(), lambda: desk.now() - began)
+
+
+def _too_large(what: str, size: int) -> Malformed:
+    return Malformed(f"{what} has {size:,} octets, more than are read", reason="limit", offset=0, line=1, column=1)

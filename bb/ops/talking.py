@@ -1,0 +1,197 @@
+"""One agent of a repository that speaks and hears CBCL.
+
+A message is one line of the ledger, and what saying it does to its sender stands on that line. To hear one is a
+transaction: what it does to its hearer, the dialects it brings, the answers to it are recorded together or not at all.
+"""
+
+from __future__ import annotations
+
+from bb.cbcl import effects, grammar, names, processing, speaking
+from bb.cbcl.effects import Discharged
+from bb.cbcl.expansion import ResourceLimit
+from bb.cbcl.facts import Heard, Installed
+from bb.cbcl.installing import Rules
+from bb.cbcl.message import OK, Simple, core_of
+from bb.coordination import roster
+from bb.kernel import ids
+from bb.kernel.errors import BbError
+from bb.ledger import cbcl as ledger
+from bb.ledger.keyring import Keyring
+from bb.messaging import letters, mail, mailbox, spoken, uttered
+from bb.messaging.facts import Acked, Read
+from bb.ops import cbclviews as views
+from bb.ops import life
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from bb.cbcl.effects import Effect
+    from bb.cbcl.message import Message
+    from bb.cbcl.processing import Outcome
+    from bb.cbcl.speaking import Speech
+    from bb.ledger.index import Index
+    from bb.messaging.facts import Sent
+    from bb.ops.desk import Desk
+
+WHO = "`bb agent list` shows who is here; @user is the person"
+REPEATED = "it is in the message that was heard"  # why what looks like a secret is recorded once more
+
+
+class Talk:
+    """One agent, at the ledger of the repository."""
+
+    def __init__(self, desk: Desk, named: str | None) -> None:
+        self.desk = desk
+        self.who = life.caller(desk, named, may_be_person=True)
+        life.index_of(desk, self.who)
+        began = desk.now()
+        self._rules = Rules(Keyring(desk.env).trust(), lambda: desk.now() - began)
+
+    def _dialects(self, index: Index) -> ledger.Spoken:
+        return ledger.Spoken(self.desk.store, index)
+
+    def _is_here(self, index: Index, name: str) -> bool:
+        return name == ids.PERSON or bool(roster.in_service([(name, index.state(roster.NAME, name))]))
+
+    # -- speaking
+
+    def speech(self, index: Index, octets: bytes, to: Sequence[str]) -> Speech:
+        """What sending OCTETS means, if they may be sent to these."""
+        found = speaking.speak(ledger.standing(index, self.who), self._dialects(index), octets, self._rules, to)
+        for each in found.to:
+            if not self._is_here(index, each):
+                raise mail.UnknownRecipient(f"no agent {each[:60]!r} is in service here", hint=WHO, to=each[:60])
+        return found
+
+    def spoken(self, index: Index, said: Speech) -> list[Any]:
+        """What is recorded of it: the dialect it defines, the message, and what it settles of one's own mail."""
+        installed = [each for each in said.effects if isinstance(each, Installed)]
+        if not said.to:
+            return installed
+        answered = self._answered(index, said)
+        letter = self._letter(index, said.message, said.to, said.effects, answered)
+        return [*installed, letter, *(self._accepted(index, said.message, answered) if answered else [])]
+
+    def _letter(
+        self, index: Index, message: Message, to: Sequence[str], happened: Sequence[Effect], answered: str | None
+    ) -> Sent:
+        state = index.state(letters.NAME, answered) if answered else None
+        thread = letters.sent(state).thread if state else None
+        return uttered.letter(self.who, message, to, happened, answered=answered, thread=thread)
+
+    def _answered(self, index: Index, said: Speech) -> str | None:
+        """The message, by its event, that one's own answers: the one it names, else the one it settles; an `ok` answers
+        the last that was said in its thread."""
+        core = core_of(said.message)
+        if not isinstance(core, Simple) or core.performative not in uttered.TO_SOMETHING:
+            return None
+        settled = next((each.id for each in said.effects if isinstance(each, Discharged)), None)
+        if meant := core.text(names.IN_REPLY_TO) or settled:
+            return self._event_named(index, core.recipient, meant)
+        if core.performative != OK:
+            return None
+        term = f"{spoken.SENT_IN} {self.who} {core.recipient} {core.text(names.THREAD) or ''}"
+        return _newest(index, term)
+
+    def _event_named(self, index: Index, sender: str, name: str) -> str | None:
+        """The event of the message that is called so, among those that came to us from SENDER."""
+        state = index.state(spoken.NAME, f"{spoken.MESSAGE} {self.who} {name}")
+        if state and spoken.sender_of(state) == sender:
+            return name
+        return _newest(index, f"{spoken.NAMED} {self.who} {sender} {name}")
+
+    def _accepted(self, index: Index, message: Message, answered: str) -> list[Any]:
+        """What answering a message does to one's copy of it."""
+        core = core_of(message)
+        is_answer = isinstance(core, Simple) and core.performative in uttered.ANSWERS
+        return self._closed(index, answered) if is_answer else []
+
+    def _closed(self, index: Index, event: str) -> list[Any]:
+        """What has to be accepted is, and whatever else is seen."""
+        copy = index.state(mailbox.NAME, mailbox.copy(event, self.who))
+        if copy and "sent" in copy and copy["sent"][3][2] and "acked" not in copy:
+            return [Acked(self.who, event)]
+        return self._seen(index, event)
+
+    def _seen(self, index: Index, event: str) -> list[Any]:
+        copy = index.state(mailbox.NAME, mailbox.copy(event, self.who))
+        return [Read(self.who, event)] if copy and mailbox.state_of(copy) == mailbox.UNREAD else []
+
+    # -- hearing
+
+    def hear_all(self, limit: int | None) -> list[dict[str, Any]]:
+        """Hear what has come, oldest first; what came of each."""
+        waiting = self.desk.store.caught_up().found(spoken.NAME, f"{spoken.UNHEARD} {self.who}")[:limit]
+        heard = []
+        for key, _ in waiting:
+            if found := self._hear(key):
+                heard.append(found)
+            if self.desk.progress:
+                self.desk.progress(len(heard), len(waiting), "messages")
+        return heard
+
+    def _hear(self, key: str) -> dict[str, Any] | None:
+        """Hear one message; None when another process was faster."""
+        event = key.rpartition(" ")[2]
+        shown: list[dict[str, Any]] = []
+
+        def decide(index: Index, _: Any) -> list[Any]:
+            state, letter = index.state(spoken.NAME, key), index.state(letters.NAME, event)
+            if not state or "heard" in state or letter is None:
+                return []
+            said = letters.sent(letter)
+            found = processing.receive(
+                ledger.standing(index, self.who, said.sender),
+                self._dialects(index),
+                said.body.encode("utf-8", "surrogatepass"),
+                said.sender,
+                self._rules,
+            )
+            answers = [(to, self._answer(index, to, text, event)) for to, text in [*found.answers, *found.passed_on]]
+            shown[:] = [views.heard(event, said, found, [to for to, letter in answers if letter is None])]
+            return self._taken(index, event, said, found, [letter for _, letter in answers if letter])
+
+        life.act(self.desk, self.who, decide, allow_secret=REPEATED)
+        return shown[0] if shown else None
+
+    def _taken(self, index: Index, event: str, said: Sent, found: Outcome, answers: Sequence[Sent]) -> list[Any]:
+        """What is recorded of a message that was heard: what came of it, what it has brought, and the answers."""
+        about = {
+            "id": found.id,
+            **({"code": found.code, "why": found.why} if found.code else {}),
+            "effects": effects.written(found.effects, _own_texts(said.body)),
+        }
+        cancelled = [each for each in found.effects if isinstance(each, Discharged)]
+        closed = [self._event_named(index, each.from_, each.id) for each in cancelled]
+        return [
+            *(each for each in found.effects if isinstance(each, Installed)),
+            Heard(self.who, event, found.status, about),
+            *answers,
+            *self._seen(index, event),
+            *(fact for each in closed if each for fact in self._closed(index, each)),
+        ]
+
+    def _answer(self, index: Index, to: str, text: str, event: str) -> Sent | None:
+        """An answer of ours as mail; None where nobody is there to get it, or it is longer than mail may be."""
+        if not self._is_here(index, to):
+            return None
+        message = grammar.message(text.encode(), views.ANY)
+        entered = speaking.entered(self.who, core_of(message), names.id_of(message))
+        try:
+            return self._letter(index, message, [to], entered, event)
+        except ResourceLimit:
+            return None
+
+
+def _newest(index: Index, term: str) -> str | None:
+    """The event of the newest message that TERM finds."""
+    return next((key.rpartition(" ")[2] for _, key, _ in index.newest_first(spoken.NAME, term)), None)
+
+
+def _own_texts(body: str) -> frozenset[str]:
+    try:
+        return uttered.own_texts(grammar.message(body.encode("utf-8", "surrogatepass"), views.ANY))
+    except BbError:
+        return frozenset()
