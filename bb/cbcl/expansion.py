@@ -114,7 +114,8 @@ def _installed(name: str, dialects: Mapping[str, Definition]) -> Definition:
 
 def _called(call: Call, name: str, dialects: Mapping[str, Definition], room: Room) -> Expansion:
     dialect, performative = find(call.name, name, dialects)
-    room = room.within(dialect.limit(DEPTH), dialect.limit(SIZE))
+    for declared in (dialect, dialects.get(name, dialect)):  # whose word it is, and whose it was said to be
+        room = room.within(declared.limit(DEPTH), declared.limit(SIZE))
     bound = bind(call, performative)
     trees = list(_filled(performative.template, bound, room))
     messages = tuple(_read_again(tree) for tree in trees)

@@ -16,7 +16,7 @@ from bb.kernel.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from bb.cbcl.definition import Definition, Performative
     from bb.cbcl.expansion import Expansion, Room
@@ -90,7 +90,7 @@ def explain(message: Message, dialects: Mapping[str, Definition], policy: Room) 
     scope, call = called
     dialect, performative = expansion.find(call.name, scope, dialects)
     values = expansion.bind(call, performative)
-    limits = tuple(_limits(message, dialect, policy))
+    limits = tuple(_limits(message, (dialect, dialects.get(scope, dialect)), policy))
     try:
         found, refusal = expansion.expand(message, dialects, policy), None
     except BbError as error:
@@ -131,7 +131,7 @@ def _bound(call: Call, performative: Performative, values: Mapping[str, Node]) -
         yield Bound(param.name, param.section, values[param.name], source, at)
 
 
-def _limits(message: Message, dialect: Definition, policy: Room) -> Iterator[Limit]:
+def _limits(message: Message, spoken: Sequence[Definition], policy: Room) -> Iterator[Limit]:
     hints: dict[str, int] = {}
     for layer in _every_layer(message):
         for name, value in ((DEPTH, layer.depth), (SIZE, layer.size)) if isinstance(layer, Limited) else ():
@@ -139,7 +139,8 @@ def _limits(message: Message, dialect: Definition, policy: Room) -> Iterator[Lim
                 hints[name] = min(value, hints.get(name, value))
     widest = expansion.WIDEST
     for name, ours, most in ((DEPTH, policy.depth, widest.depth), (SIZE, policy.size, widest.size)):
-        said = {HINT: hints.get(name), DECLARED: dialect.limit(name), POLICY: ours, CEILING: most}
+        declared = min((value for each in spoken if (value := each.limit(name))), default=None)
+        said = {HINT: hints.get(name), DECLARED: declared, POLICY: ours, CEILING: most}
         yield Limit(name, {who: value for who, value in said.items() if value})
 
 

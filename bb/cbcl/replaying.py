@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MOST_AGENTS, MOST_STEPS, MOST_DELIVERIES = 100, 10_000, 100_000
 MEMBERS = ("agents", "policy", "trust", "deliver", "steps")
 OF_AGENT = ("id", "dialects", "trust", "policy")
-OF_STEP = ("agent", "sent", "received", "to", "from")
+OF_SENT, OF_RECEIVED = ("agent", "sent", "to"), ("agent", "received", "from")
 
 
 class InvalidScript(Usage):
@@ -71,14 +71,13 @@ class _Stage:
 
     def play(self, step: Any, path: str) -> dict[str, Any]:
         """One step, and all that follows from it."""
-        _must_have(step, OF_STEP, path)
+        is_sent = isinstance(step, dict) and "sent" in step
+        _must_have(step, OF_SENT if is_sent else OF_RECEIVED, path)
         name = _member(step, "agent", str, path=path)
         if name not in self._agents:
             raise InvalidScript(f"{path}.agent is nobody who is there", path=f"{path}.agent")
-        if ("sent" in step) == ("received" in step):
-            raise InvalidScript(f"{path} has either `sent` or `received`", path=path)
         agent = self._agents[name]
-        shown = self._sent(agent, step, path) if "sent" in step else self._received(agent, step, path)
+        shown = self._sent(agent, step, path) if is_sent else self._received(agent, step, path)
         return shown | ({"delivered": list(self._deliver())} if self._delivers else {})
 
     def _sent(self, agent: Agent, step: Any, path: str) -> dict[str, Any]:
@@ -156,7 +155,7 @@ def _valid(read: Callable[[Any], T], value: Any, path: str) -> T:
     try:
         return read(value)
     except Usage as error:
-        where = path + str(error.details.get("path", "$")).removeprefix("$")
+        where = path + str(error.details.get("path", "$")).replace("$.authors", "$.trust").removeprefix("$")
         raise InvalidScript(f"{where}: {error.message}", path=where) from None
 
 

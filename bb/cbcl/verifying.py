@@ -17,7 +17,7 @@ from bb.cbcl.definition import DEPTH, LIMITS, SIZE, TIME
 from bb.cbcl.message import CORE, HEADS, PERFORMATIVES, WRAPPERS
 from bb.cbcl.reader import excerpt
 from bb.cbcl.templates import COND, FORMS, OR, branches, is_sequence, problems_of_form, smallest
-from bb.cbcl.tree import LIST, OPERATOR, SYMBOL, head, nodes, walk
+from bb.cbcl.tree import LIST, OPERATOR, SYMBOL, head, nodes
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
@@ -222,20 +222,20 @@ def _why_no_message(name: str | None) -> str:
 def _no_forms(template: Node, params: Container[str]) -> Iterator[tuple[Node, str]]:
     """Choices that are none, wherever they stand, and operators outside of tests."""
     operators: set[int] = set()  # where one has its place
-    literals: set[int] = set()  # where a list is that a test compares with: nothing in it is a choice
-    literal: Node | None = None  # the one that is gone through
-    for node, _, is_end in walk(template):
-        if is_end:
-            literal = None if node is literal else literal
-        elif node.tag == OPERATOR and node.at not in operators:
+    literals: set[int] = set()  # where something is that a test compares with
+    left = [(template, False)]  # and whether it is such: nothing in it is a choice
+    while left:
+        node, is_literal = left.pop()
+        if node.tag == OPERATOR and node.at not in operators:
             yield node, f"`{node.value}` stands outside of a test"
-        elif literal is None and node.tag == LIST and node.at in literals:
-            literal = node
-        elif literal is None and head(node) in FORMS:
+        if node.tag != LIST:
+            continue
+        if not is_literal and head(node) in FORMS:
             yield from problems_of_form(node, params)
             for test in _tests(node):
                 operators.add(test.value[0].at)
                 literals.update(each.at for each in test.value[2:])
+        left += [(each, is_literal or each.at in literals) for each in reversed(node.value)]
 
 
 def _tests(form: Node) -> Iterator[Node]:

@@ -56,13 +56,13 @@ class Source(Plain):
 class Dialect(Name):
     """The dialect, by its name."""
 
-    metavar = "NAME"
+    metavar = "DIALECT"
 
 
 class KeyName(Name):
     """The key to sign it with, unless its author's signature came with it."""
 
-    metavar = "KEY"
+    metavar = "KEY-NAME"
 
 
 class Pupil(AgentId):

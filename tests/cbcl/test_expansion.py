@@ -541,6 +541,15 @@ def test_6_the_limits_are_those_of_the_dialect_that_has_the_performative():
     refusal(ResourceLimit, '(lang d (q "123456789012"))', parent, child)
 
 
+def test_what_a_parent_adds_keeps_the_limits_of_the_dialect_it_is_said_in_too():
+    parent = dialect("(extend q (x) (tell @b (v x)))", name="e")
+    child = dialect(more=":extends e", limits=":max-depth 8 :max-expansion-size 15 :max-verify-time 100")
+
+    assert expanded("(lang d (q a))", parent, child) == ["(tell @b (v a))"]
+    refusal(ResourceLimit, "(lang d (q ab))", parent, child)
+    assert expanded("(lang e (q ab))", parent, child) == ["(tell @b (v ab))"]
+
+
 def test_6_dialects_that_build_on_each_other_in_a_ring_end_somewhere():
     ring = {name: definition(dialect(name=name, more=f":extends {of}")) for name, of in (("d", "e"), ("e", "d"))}
 
