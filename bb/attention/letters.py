@@ -126,7 +126,7 @@ GESTURES = ("ok", "hello", "bye", "cancel")
 
 def answered_by(sent: Sent) -> str:
     """The message that SENT answers; nothing where it answers none."""
-    is_answer = sent.cbcl is not None and sent.cbcl.get("performative") in ("reply", "error")
+    is_answer = sent.cbcl is not None and sent.cbcl.get("performative") not in (*GESTURES, "ask", "tell")
     return str(sent.cbcl.get("reply_to") or "") if is_answer and sent.cbcl else ""
 
 

@@ -1,7 +1,8 @@
 """Which dialects are spoken in a repository. A fold.
 
-A name stands for one dialect: the first that was installed under it, until somebody says that another replaces it, or
-that it is removed. So nobody takes a name over by installing later, in this clone or in another.
+A name stands for one dialect. Another one under it is refused until somebody says which it replaces; and where two
+clones have installed one each, knowing nothing of the other, it stands for neither until somebody says so. Neither
+being first nor being last takes a name over: the order of the ledger is no proof of who was there before.
 """
 
 from __future__ import annotations
@@ -56,15 +57,17 @@ def _said(fact: Installed | Removed) -> list[str]:
     return [INSTALLED, fact.hash, fact.author, fact.signature, fact.source, fact.replaces]
 
 
-def kept(name: str, state: Mapping[str, Any] | None) -> Kept | None:
-    """The dialect that NAME stands for; None when there is none, or no more."""
-    held: Kept | None = None
+def live(name: str, state: Mapping[str, Any] | None) -> list[Kept]:
+    """The definitions that were installed under NAME and neither replaced nor removed, the first one first."""
+    found: dict[str, Kept] = {}
     for *at, (ts, by, what, hashed, *more) in (state or {}).get("log", ()):
         if what == REMOVED:
-            held = None if held and held.hash == hashed else held
-        elif held is None or more[-1] == held.hash != hashed:
-            held = Kept(name, event(at), ts, by, hashed, *more[:3])
-    return held
+            found.pop(hashed, None)
+            continue
+        for replaced in more[-1].split():
+            found.pop(replaced, None)
+        found.setdefault(hashed, Kept(name, event(at), ts, by, hashed, *more[:3]))
+    return list(found.values())
 
 
 def history(name: str, state: Mapping[str, Any] | None) -> list[dict[str, str]]:

@@ -6,6 +6,8 @@ is nothing new, and another one is a conflict that the operator has to settle.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from bb.cbcl import canonical, signing, trusting
 from bb.cbcl.definition import TIME
 from bb.cbcl.facts import Installed
@@ -17,7 +19,7 @@ from bb.kernel.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from bb.cbcl.definition import Definition
 
@@ -59,7 +61,11 @@ def install(
     replaces: bool = False,
 ) -> list[Installed]:
     """What installing DEFINITION adds to the dialects that are KNOWN; nothing where it is one of them."""
-    octets = canonical.octets(definition.node)
+    octets, hashed = canonical.octets(definition.node), canonical.digest(definition.node)
+    before = hashes(known, definition.name)
+    is_here = before == (hashed,) and definition.name in known  # which a line that only has its hash is not
+    if signature is None and is_here:
+        return []  # whoever it came from, nothing is let in that was not here
     status = trusting.judge(
         author=definition.author,
         signature=signature,
@@ -69,24 +75,35 @@ def install(
         check=signing.check,
     )
     must_be_sound(definition, known, rules)
-    hashed, before = canonical.digest(definition.node), ""
-    if other := known.get(definition.name):
-        before = canonical.digest(other.node)
-        if before == hashed:
-            return []
-        if not replaces:
-            raise DialectConflict(f"another dialect named {definition.name} is installed", dialect=definition.name)
+    if is_here:
+        return []
+    if set(before) - {hashed} and not replaces:
+        raise DialectConflict(f"another dialect named {definition.name} is installed", dialect=definition.name)
     name, text, author = definition.name, text_of(definition.node), definition.author or ""
-    return [Installed(by, name, text, hashed, author, status, source, signature or "", before)]
+    return [Installed(by, name, text, hashed, author, status, source, signature or "", " ".join(before))]
+
+
+class Kept(Mapping[str, "Definition"]):
+    """Dialects of which there may be more under a name than the one it stands for."""
+
+    def hashes(self, name: str) -> tuple[str, ...]:
+        """What is installed under NAME, by its hash."""
+        raise NotImplementedError
+
+
+def hashes(known: Mapping[str, Definition], name: str) -> tuple[str, ...]:
+    """What is installed under NAME, by its hash."""
+    if isinstance(known, Kept):
+        return known.hashes(name)
+    return (canonical.digest(known[name].node),) if name in known else ()
 
 
 def must_be_sound(definition: Definition, known: Mapping[str, Definition], rules: Rules) -> None:
     """Refuse a definition that breaks a rule, or takes longer to verify than it may."""
     began = rules.time()
     found = list(verify(definition, known).violations)
-    declared = definition.limit(TIME)
-    allowed = min(declared or 0, rules.trust.policy.max_verify_time) if declared else 0
-    if declared and declared > 0 and rules.time() - began > allowed:
+    allowed = min(definition.limit(TIME) or 0, rules.trust.policy.max_verify_time)
+    if 0 < allowed < rules.time() - began:
         found.append(Violation(R2, definition.node.at, f"verifying it takes longer than {allowed} ms"))
     if found:
         raise rejected(found)

@@ -57,7 +57,7 @@ class Agent:
         for _, answer in found.answers:
             said = core_of(grammar.message(answer.encode()))
             self._happen(speaking.entered(self.standing.id, said, names.id_of(said)))
-        self._outbox += found.passed_on
+        self._outbox += [*found.passed_on, *found.kept_back]
         if found.code:
             self._audit.append({"action": "refused", "from": sender, "code": found.code, "id": found.id})
         return found

@@ -33,6 +33,7 @@ from bb.cbcl.expansion import ResourceLimit, Room, expand, hinted
 from bb.cbcl.installing import install
 from bb.cbcl.message import CORE, ERROR, Call, Envelope, Lang, Limited, Query, Signed, Simple, Teach, core_of, layers
 from bb.cbcl.reader import DEPTH, DEPTH_MOST, LIMIT, SIZE_MOST, Bounds, Malformed
+from bb.cbcl.standing import MOST_OPEN
 from bb.cbcl.tree import listed, symbol, text_of
 from bb.cbcl.trusting import UntrustedAuthor, must_fit
 from bb.kernel.errors import BbError, Refused
@@ -58,12 +59,14 @@ class SenderMismatch(Refused):
     """The envelope names another sender than the one it came from."""
 
     code = "SENDER_MISMATCH"
+    hint = "leave :from out, or name yourself in it"
 
 
 class NotRecipient(Refused):
     """The message is for somebody else."""
 
     code = "NOT_RECIPIENT"
+    hint = "send it to whom it names; `bb cbcl policy --relay on` lets an agent pass messages on"
 
 
 class Outcome(Record):
@@ -75,6 +78,7 @@ class Outcome(Record):
     effects: tuple[Effect, ...] = ()
     answers: tuple[tuple[str, str], ...] = ()  # to whom, and the text
     passed_on: tuple[tuple[str, str], ...] = ()
+    kept_back: tuple[tuple[str, str], ...] = ()  # what a dialect made for others, who get it from its sender
     code: str = ""
     why: str = ""
 
@@ -172,6 +176,7 @@ class _Taking:
         self._effects: list[Effect] = []
         self._answers: list[tuple[str, str]] = []
         self._passed_on: list[tuple[str, str]] = []
+        self._kept_back: list[tuple[str, str]] = []
         self._deadline: int | None = None
 
     def result(self) -> dict[str, tuple[Any, ...]]:
@@ -179,6 +184,7 @@ class _Taking:
             "effects": tuple(self._effects),
             "answers": tuple(self._answers),
             "passed_on": tuple(self._passed_on),
+            "kept_back": tuple(self._kept_back),
         }
 
     # -- verify
@@ -243,10 +249,12 @@ class _Taking:
         self._answers.append((self._sender, text))
 
     def _pass_on(self, to: str, said: Message, *, is_made: bool) -> None:
-        """What a dialect addresses to somebody else goes there; whatever else is for others came to the wrong place."""
+        """What is for others is passed on where the policy says so, in this agent's name. Else what a dialect makes for
+        them stays here, or anybody could let anybody say anything; and all else came to the wrong place."""
         if not (is_made or self._rules.trust.policy.relay):
             raise NotRecipient(f"it is for @{to}, and this is @{self._standing.id}")
-        self._passed_on.append((to, text_of(said.node)))
+        waiting = self._passed_on if self._rules.trust.policy.relay else self._kept_back
+        waiting.append((to, text_of(said.node)))
 
     def _simple(self, said: Simple, known: str) -> None:
         sender, thread = self._sender, said.text(names.THREAD)
@@ -256,6 +264,8 @@ class _Taking:
             case "tell" if said.content is not None:
                 self._happens(Believed(sender, text_of(said.content)))
             case "ask":
+                if sum(1 for each in self._standing.obliged if each.from_ == sender) >= MOST_OPEN:
+                    raise ResourceLimit(f"@{sender} waits for {MOST_OPEN} answers already", limit="asks")
                 self._happens(Obliged(sender, known, thread))
             case "reply":
                 self._settle(said, REPLIED)
@@ -311,5 +321,4 @@ class _Taking:
             definition, signature, self._dialects, self._rules, by=self._standing.id, source=f"@{self._sender}"
         )
         self._effects += facts
-        self._dialects = {**self._dialects, definition.name: definition}
         self._answer(names.answer("ok", self._sender, in_reply_to=self._id))

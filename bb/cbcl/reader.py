@@ -37,7 +37,7 @@ class Malformed(Usage):
     """That is no CBCL text."""
 
     code = "SYNTAX_ERROR"
-    hint = "`bb cbcl parse` shows what a text says; docs/cbcl.md has the language on two pages"
+    hint = "docs/cbcl.md has the language on two pages, and what may stand where"
 
 
 class Bounds(Record):
@@ -81,8 +81,9 @@ _SYMBOL, _KEYWORD, _STRING, _OPEN, _CLOSE, _AGENT = (
 INTEGER = re.compile(r"-?[0-9]+\Z")
 ESCAPE = re.compile(r"\\(.)")
 MEANT = {'"': '"', "\\": "\\", "n": "\n", "r": "\r", "t": "\t"}
-SEPARATORS = " \t\r\n"
 RUN = re.compile(r"[^ \t\r\n()\";]+")
+MARKED = ("keyword", "agent", "quoted", "boolean", "string", "escaped")  # a character stands before these
+CLOSES_NOTHING = "this parenthesis closes nothing"
 BOM = "\xef\xbb\xbf"
 
 
@@ -91,6 +92,7 @@ class Text:
 
     def __init__(self, octets: bytes, bounds: Bounds = BOUNDS) -> None:
         self.bounds = bounds
+        self.after = 0  # where the list that was read last ended
         self.size = len(octets)
         if self.size > bounds.size:
             self.characters = ""
@@ -114,6 +116,18 @@ class Text:
         """The run that begins there."""
         found = RUN.match(self.characters, at)
         return found[0] if found else ""
+
+    def must_end(self) -> None:
+        """Refuse whatever follows the tree that was read last, told by its first token."""
+        for match in TOKEN.finditer(self.characters, self.after):
+            way = WAYS[match.lastindex or 0]
+            if way == "nothing":
+                raise self._no_token(match.start(way))
+            if way == "close":
+                raise self.refuse(PAREN, match.start(way), CLOSES_NOTHING)
+            if way not in ("comment", "end"):
+                begins = match.start(way) - (way in MARKED)
+                raise self.refuse(STRUCTURE, begins, "something follows the message")
 
     def trees(self) -> Iterator[Node]:  # noqa: C901  (one loop: half of all time is spent here)
         """The trees that the text holds, one after the other."""
@@ -141,9 +155,10 @@ class Text:
                 continue
             elif way == _CLOSE:
                 if not open_lists:
-                    raise self.refuse(PAREN, at, "this parenthesis closes nothing")
+                    raise self.refuse(PAREN, at, CLOSES_NOTHING)
                 elements = open_lists.pop()
                 if not open_lists:
+                    self.after = match.end()
                     yield elements.pop()
                 continue
             elif way == _KEYWORD:
@@ -229,8 +244,7 @@ def one(text: Text) -> Node:
         raise text.refuse(STRUCTURE, text.size, "the text holds no message")
     if first.tag != LIST:
         raise text.refuse(STRUCTURE, first.at, "a message is a list")
-    if second := next(trees, None):
-        raise text.refuse(STRUCTURE, second.at, "something follows the message")
+    text.must_end()
     return first
 
 

@@ -117,6 +117,7 @@ class _Stage:
             **({"code": found.code, "message": found.why} if found.code else {}),
             "replies": [answer for _, answer in found.answers],
             "passed_on": [{"to": to, "text": each} for to, each in found.passed_on],
+            "kept_back": [{"to": to, "text": each} for to, each in found.kept_back],
             "effects": _effects(found.effects),
         }
 

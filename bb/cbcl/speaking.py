@@ -21,11 +21,12 @@ from bb.cbcl.effects import (
     Parted,
     Settled,
 )
-from bb.cbcl.expansion import Room, UnknownDialect, expand
+from bb.cbcl.expansion import ResourceLimit, Room, UnknownDialect, expand
 from bb.cbcl.installing import install
 from bb.cbcl.message import Define, Envelope, Query, Simple, Teach, core_of, layers
 from bb.cbcl.processing import SenderMismatch, innermost, named
 from bb.cbcl.reader import Bounds
+from bb.cbcl.standing import MOST_OPEN
 from bb.cbcl.tree import text_of
 from bb.kernel.errors import Usage
 from bb.kernel.record import Record
@@ -48,6 +49,13 @@ class NoRecipient(Usage):
     hint = "pass --to AGENT, or wrap it in (envelope :to @AGENT …)"
 
 
+class OtherRecipient(Usage):
+    """The message says itself whom it is for."""
+
+    code = "OTHER_RECIPIENT"
+    hint = "leave --to out: it is for what names nobody, and for a call in a dialect that is not installed here"
+
+
 class Speech(Record):
     """A message that may be sent: to whom, and what saying it does to its sender."""
 
@@ -67,7 +75,7 @@ def speak(
     for layer in layers(message):
         if isinstance(layer, Envelope) and layer.sender not in (None, standing.id):
             raise SenderMismatch(f"the envelope says @{layer.sender}, and @{standing.id} sends it")
-    said = _said(message, dialects, Room(policy.max_depth, policy.max_expansion_size))
+    said, unknown = _said(message, dialects, Room(policy.max_depth, policy.max_expansion_size))
     goes_to = tuple(to) or _envelope_to(message) or tuple(dict.fromkeys(_recipients(message, said)))
     known, core = names.id_of(message), core_of(message)
     effects: list[Effect] = []
@@ -75,7 +83,9 @@ def speak(
         source = f"@{standing.id}"
         effects += install(core.definition, None, dialects, rules, by=standing.id, source=source, is_local=True)
     elif not goes_to:
-        raise NoRecipient
+        raise NoRecipient if unknown is None else unknown
+    if to and said and (strangers := [each for each in _recipients(message, said) if each not in goes_to]):
+        raise OtherRecipient(f"it says that it is for @{strangers[0]}", to=strangers)
     for each in said:
         effects += _effects(standing.after(effects), each, known)
     if isinstance(core, Query):
@@ -83,14 +93,16 @@ def speak(
     return Speech(message, known, names.thread_of(message), goes_to, tuple(effects))
 
 
-def _said(message: Message, dialects: Mapping[str, Definition], room: Room) -> list[Simple]:
-    """What a message comes to in the end; nothing where its dialect is unknown here, or it is about dialects."""
+def _said(
+    message: Message, dialects: Mapping[str, Definition], room: Room
+) -> tuple[list[Simple], UnknownDialect | None]:
+    """What a message comes to in the end: nothing where it is about dialects, or its own is UNKNOWN here."""
     try:
         found = expand(message, dialects, room)
-    except UnknownDialect:
-        return []
+    except UnknownDialect as unknown:
+        return [], unknown
     cores = [core_of(each) for each in found.messages] if found else [innermost(message)]
-    return [core for core in cores if isinstance(core, Simple)]
+    return [core for core in cores if isinstance(core, Simple)], None
 
 
 def _envelope_to(message: Message) -> tuple[str, ...]:
@@ -123,6 +135,8 @@ def _meaning(standing: Standing, said: Simple, thread: str | None, known: str) -
         case "tell" if said.content is not None:
             return [Believed(standing.id, text_of(said.content))]
         case "ask":
+            if sum(1 for each in standing.expected if each.to == to) >= MOST_OPEN:
+                raise ResourceLimit(f"you wait for {MOST_OPEN} answers of @{to} already", limit="asks")
             return [Expected(to, known, thread)]
         case "reply" | "error":
             owed = standing.owed(to, said.text(names.IN_REPLY_TO), thread)

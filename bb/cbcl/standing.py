@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     Open = TypeVar("Open", Expected, Obliged)
 
 
+MOST_OPEN = 256  # answers that one agent waits for from another
+
+
 class Standing(Record):
     """One agent, at one moment. The oldest of what it waits for, and of what it owes, stands first."""
 

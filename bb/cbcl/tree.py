@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
 SYMBOL, QUOTED, KEYWORD, AGENT = "sym", "qsym", "kw", "agent"
 STRING, NUMBER, BOOLEAN, OPERATOR, LIST = "str", "num", "bool", "op", "list"
@@ -193,8 +193,3 @@ def as_json(root: Node) -> list[Any]:
             made[-1].append([node.tag, node.value])
     found: list[Any] = made[0][0]
     return found
-
-
-def names_of(nodes: Sequence[Node]) -> list[str]:
-    """What plain symbols are called."""
-    return [str(node.value) for node in nodes]

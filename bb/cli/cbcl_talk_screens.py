@@ -30,11 +30,16 @@ def listed(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"No dialects but the core. {whole('`bb cbcl dialect install FILE`')} installs one."
     wide = max((len(row["dialect"]) for row in rows), default=0)
     for row in rows:
-        odd = "" if row["usable"] else f"  {painted('its line holds no sound definition', 'red')}"
+        odd = "" if row["usable"] else f"  {painted('not spoken here', 'red')}"
         about = (
             f"{harmless(row['author'] or 'nobody')}, {harmless(row['signature'])}, by {harmless(row['installed_by'])}"
         )
         yield f"{column(harmless(row['dialect']), wide)}  {about}, {harmless(row['installed_at'])}{odd}"
+        yield from map(_conflict, row["conflicts"])
+
+
+def _conflict(event: str) -> str:
+    return f"  {painted('conflict', 'yellow')}  another of that name came by {whole(event)}: --replace settles it"
 
 
 def dialect(found: Mapping[str, Any]) -> Iterator[str]:
@@ -45,6 +50,7 @@ def dialect(found: Mapping[str, Any]) -> Iterator[str]:
     for each in found["history"]:
         source = f", from {flowing(each['source'])}" if each.get("source") else ""
         yield f"{column(harmless(each['action']), LABEL)}{harmless(each['at'])} by {harmless(each['by'])}{source}"
+    yield from map(_conflict, found["conflicts"])
     yield ""
     yield from verbatim(found["formatted"])
 
@@ -75,6 +81,11 @@ def sent(found: Mapping[str, Any]) -> Iterator[str]:
     for each in found["effects"]:
         if each["effect"] == "installed":
             yield f"{whole(harmless(each['dialect']))} is spoken here now."
+        elif each["effect"] in SETTLED:
+            yield f"  {SETTLED[each['effect']]} {whole(harmless(each['id']))}: {harmless(each['how'])}"
+
+
+SETTLED = {"discharged": "you owe no answer any more to", "settled": "you wait no more for an answer to"}
 
 
 def heard(found: Mapping[str, Any]) -> Iterator[str]:

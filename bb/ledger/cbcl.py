@@ -6,9 +6,9 @@ have the hash that its line says, and must be sound, before it counts as install
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container
 
-from bb.cbcl import canonical, dialects, grammar, verifying
+from bb.cbcl import canonical, dialects, grammar, installing, signing, trusting, verifying
 from bb.cbcl.effects import Expected, Obliged
 from bb.cbcl.reader import DEPTH_MOST, SIZE_RECOMMENDED, Bounds
 from bb.cbcl.standing import Standing
@@ -23,54 +23,81 @@ if TYPE_CHECKING:
 
     from bb.cbcl.definition import Definition
     from bb.cbcl.dialects import Kept
+    from bb.cbcl.trusting import Trust
     from bb.ledger.index import Index
     from bb.ledger.store import Store
 
+UNSIGNED, UNCHECKED, INVALID, VALID = "unsigned", "unchecked", "invalid", "valid"  # signatures
 READ_AGAIN = Bounds(DEPTH_MOST, SIZE_RECOMMENDED)
 
 
-class Spoken(Mapping[str, "Definition"]):
-    """The dialects of a repository by name. A definition is read, and judged, when somebody wants it."""
+class Spoken(installing.Kept):
+    """The dialects of a repository by name, for a user who TRUSTs some of their authors. A definition is read, and
+    judged, when somebody wants it."""
 
-    def __init__(self, store: Store, index: Index) -> None:
-        self._store, self._index = store, index
-        self._read: dict[str, Definition | None] = {}
+    def __init__(self, store: Store, index: Index, trust: Trust) -> None:
+        self._store, self._index, self._trust = store, index, trust
+        self._read: dict[str, dict[str, Definition]] = {}  # by name, then by hash
 
-    def kept(self, name: str) -> Kept | None:
-        """What is known of a dialect without reading it."""
-        return dialects.kept(name, self._index.state(dialects.NAME, name))
+    def live(self, name: str) -> list[Kept]:
+        """What is installed under NAME, the first one first. It stands for it where it is the only sound one."""
+        return dialects.live(name, self._index.state(dialects.NAME, name))
 
-    def all_kept(self) -> list[Kept]:
-        """The dialects that are installed, by name."""
-        found = (dialects.kept(name, state) for name, state in self._index.states(dialects.NAME))
-        return [each for each in found if each]
+    def hashes(self, name: str) -> tuple[str, ...]:
+        return tuple(each.hash for each in self.live(name))
+
+    def names(self) -> list[str]:
+        """The names under which something is installed."""
+        return [name for name, state in self._index.states(dialects.NAME) if dialects.live(name, state)]
 
     def line_of(self, kept: Kept) -> dict[str, Any]:
         """What the line says that brought a dialect."""
         return data_of(self._store, kept.event) or {}
 
-    def __getitem__(self, name: str) -> Definition:
+    def sound(self, name: str) -> dict[str, Definition]:
+        """Those of them that are what their lines say, and break no rule, by hash."""
         if name not in self._read:
-            self._read[name] = self._definition(name)
-        found = self._read[name]
-        if found is None:
-            raise KeyError(name)
-        return found
+            found = {each.hash: self._definition(each) for each in self.live(name)}
+            self._read[name] = {known: each for known, each in found.items() if each}
+        return self._read[name]
 
-    def _definition(self, name: str) -> Definition | None:
-        kept = self.kept(name)
-        text = self.line_of(kept).get("text") if kept else None
-        if kept is None or not isinstance(text, str):
-            return None
+    def _definition(self, kept: Kept) -> Definition | None:
+        text = self.line_of(kept).get("text")
         try:
-            _, found = grammar.definition_in(text.encode(), READ_AGAIN)
+            _, found = grammar.definition_in(str(text).encode(), READ_AGAIN)
         except (BbError, UnicodeEncodeError):
             return None
-        is_right = found.name == name and canonical.digest(found.node) == kept.hash
+        is_right = found.name == kept.name and canonical.digest(found.node) == kept.hash
         return found if is_right and not _breaks_rules(found) else None
 
+    def signature(self, kept: Kept) -> str:
+        """What this user can say of its signature, whatever the line says."""
+        signature, definition = self.line_of(kept).get("signed"), self.sound(kept.name).get(kept.hash)
+        if not isinstance(signature, str) or not signature or definition is None:
+            return UNSIGNED
+        keys = self._trust.keys_of(definition.author)
+        if not keys:
+            return UNCHECKED
+        try:
+            trusting.must_fit(signature, canonical.octets(definition.node), keys, signing.check)
+        except BbError:
+            return INVALID
+        return VALID
+
+    def __getitem__(self, name: str) -> Definition:
+        found = self.sound(name)
+        (kept,) = [each for each in self.live(name) if each.hash in found] if len(found) == 1 else [None]
+        if kept is None or not self._lets_in(self.signature(kept)):
+            raise KeyError(name)
+        return found[kept.hash]
+
+    def _lets_in(self, signature: str) -> bool:
+        """Whether this user speaks what anybody has installed who can write to the repository: yes, unless every
+        definition has to be signed by an author who is trusted, or one is not what that author has signed."""
+        return signature == VALID if self._trust.policy.unsigned == trusting.NEVER else signature != INVALID
+
     def __iter__(self) -> Iterator[str]:
-        return (each.name for each in self.all_kept() if each.name in self)
+        return (name for name in self.names() if name in self)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

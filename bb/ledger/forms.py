@@ -12,7 +12,7 @@ from bb.coordination.facts import CONTESTED, TOUCHED, Incurred, Overridden, Resu
 from bb.groups.facts import ContextChanged
 from bb.kernel import ids
 from bb.kernel.errors import BbError
-from bb.messaging.facts import Acked, Agreed, Read, Sent
+from bb.messaging.facts import CBCL, Acked, Agreed, Read, Sent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,9 +70,6 @@ def _sent(fact: Sent) -> dict[str, Any]:
         replies = {"reply_to": fact.cbcl["reply_to"]} if fact.cbcl.get("reply_to") else {}
         data |= {"content_type": CBCL, "cbcl": fact.cbcl, **replies}
     return data | {"text": fact.body}
-
-
-CBCL = "application/cbcl"
 
 
 def _is_spoken(about: object) -> bool:

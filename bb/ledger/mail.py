@@ -8,6 +8,7 @@ from bb.coordination import roster
 from bb.kernel import ids, order
 from bb.messaging import letters, mailbox
 from bb.messaging import mail as rules
+from bb.messaging.facts import CBCL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -123,4 +124,5 @@ def _shown(event: str, letter: Any, sent: Sent, agent: str, copy: Any) -> dict[s
         "acked_at": acked_at,
         "scope": sent.scope,
         "payload": sent.payload,
+        **({} if sent.cbcl is None else {"content_type": CBCL}),
     }

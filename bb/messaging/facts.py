@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+CBCL = "application/cbcl"  # the content type of what is said in the agent language
+
+
 class Sent(Record):
     """A message to each of TO. A HANDOFF or BLOCKED carries the PAYLOAD of its protocol event; of one in CBCL, whose
     body is the S-expression, there is more to know."""

@@ -99,6 +99,11 @@ def sender_of(state: State) -> str | None:
     return state["sent"][3][1][0] if "sent" in state else None
 
 
+def opener(state: State) -> str | None:
+    """The message by which an answer is owed, or waited for."""
+    return state["open"][3][1][3] if "open" in state else None
+
+
 def is_met(state: Mapping[str, Any] | None, how: str) -> bool:
     """Whether somebody was met, or greeted, and no session has ended since."""
     found = state or {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 
-from bb.cbcl import canonical, grammar, replaying, signing, trusting
+from bb.cbcl import canonical, grammar, replaying, signing, trusting, verifying
 from bb.cbcl import examples as beside
 from bb.cbcl.expansion import Room
 from bb.cbcl.installing import DialectRejected
@@ -218,14 +218,21 @@ def verify(
     """
     bounds = bounds_of(max_depth, max_size)
     source = given(desk, file, text, bounds)
+    return must_verify(desk, source, bounds, dialect, examples_ or examples_beside(desk, file))
+
+
+def must_verify(
+    desk: Desk, source: Source, bounds: Bounds, files: list[DialectFile] | None = None, examples: str | None = None
+) -> dict[str, Any]:
+    """What there is to say of the dialect in SOURCE; refused where that is anything against it."""
     signature, definition = cbcltexts.defined(source.octets, bounds)
     checked = _signature(desk, definition, signature)
-    known = _known(desk, dialect, bounds)
+    known = _known(desk, files, bounds)
     answer = cbcltexts.judged(definition, signature, source.octets, known) | {"signature": checked, "examples": None}
     for each in (*answer["violations"], *answer["warnings"]):
         each["file"] = source.name
-    if (tried := examples_ or _examples_beside(desk, file)) and answer["sound"]:
-        answer |= _tried(desk, tried, bounds, definition, known)
+    if examples and answer["sound"]:
+        answer |= _tried(desk, examples, bounds, definition, known)
     if answer["violations"]:
         raise _rejected(answer)
     return answer
@@ -376,7 +383,7 @@ def _signature(desk: Desk, definition: Definition, signature: str | None) -> str
     return "valid"
 
 
-def _examples_beside(desk: Desk, file: str | None) -> str | None:
+def examples_beside(desk: Desk, file: str | None) -> str | None:
     """The examples that lie beside a dialect, where there are any."""
     if file is None or not file.endswith(ENDING) or file.endswith(beside.SUFFIX):
         return None
@@ -392,7 +399,7 @@ def _tried(
     with _about(file):
         found = beside.read(octets, bounds)
     where = Places(octets)
-    failed = [cbcltexts.violation(each, where) | {"file": file} for each in beside.check(found, definition, known)]
+    failed = [verifying.shown(each, where) | {"file": file} for each in beside.check(found, definition, known)]
     return {
         "sound": not failed,
         "violations": failed,

@@ -167,11 +167,18 @@ def check_signature(
     max_depth: MaxDepth | None = None,
     max_size: MaxSize | None = None,
 ) -> dict[str, Any]:
-    """Whether a signed dialect or message is as its author signed it: with a key you trust, or the one you name."""
-    if (author is None) == (public_key is None):
-        raise KeyOrAuthor
+    """Whether a signed dialect or message is as its author signed it: with a key you trust, or the one you name.
+
+    The author of a dialect is the one that it names.
+    """
     bounds = bounds_of(max_depth, max_size)
     what = cbcltexts.said(given(desk, file, text, bounds).octets, bounds)
+    declared = what.definition.author if what.definition and what.signature else None
+    if declared and author not in (None, declared):
+        raise signing.InvalidSignature(f"the definition names @{declared[:60]} as its author, not @{author}")
+    author = Author(declared) if declared and public_key is None else author
+    if (author is None) == (public_key is None):
+        raise KeyOrAuthor
     keys = (signing.key_of(public_key),) if public_key is not None else Keyring(desk.env).trust().keys_of(author)
     if not keys:
         raise UntrustedAuthor(f"nobody here has a key of @{author}", author=author)

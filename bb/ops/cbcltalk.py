@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import islice
 
-from bb.cbcl.tree import text_of
 from bb.ledger import cbcl as ledger
 from bb.messaging import spoken
 from bb.ops import cbclviews as views
@@ -18,7 +17,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from bb.cbcl.speaking import Speech
     from bb.ledger.index import Index
     from bb.ops.desk import Desk
 
@@ -34,6 +32,10 @@ class Whom(Plain):
 
     metavar = "ID"
     is_agent = True
+
+    @classmethod
+    def checked(cls, text: str, name: str) -> Any:
+        return text.removeprefix("@")
 
 
 class Limit(Number):
@@ -73,26 +75,12 @@ def send(
     talk = Talk(desk, agent)
     octets = given_text(desk, message).encode("utf-8", "surrogatepass")
     heard = talk.hear_all(None)
-    said: list[Speech] = []
 
     def decide(index: Index, _: Any) -> list[Any]:
-        found = talk.speech(index, octets, to or ())
-        said[:] = [found]
-        return talk.spoken(index, found)
+        return talk.spoken(index, talk.speech(index, octets, to or ()))
 
     recorded = life.act(desk, talk.who, decide, key=key, allow_secret=allow_secret)
-    line = next((event for event in recorded if event.kind == "chat.message"), None)
-    speech = said[0] if said else talk.speech(desk.store.caught_up(), octets, to or ())
-    return {
-        "event_id": line.id if line else None,
-        "id": speech.id,
-        "from_agent": talk.who,
-        "to": list(speech.to),
-        "thread_id": line.data["mail"]["thread_id"] if line else None,
-        "text": text_of(speech.message.node),
-        "effects": views.effects(speech.effects),
-        "heard": heard,
-    }
+    return views.sent(talk.who, octets, recorded) | {"heard": heard}
 
 
 @op(

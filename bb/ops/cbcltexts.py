@@ -14,7 +14,7 @@ from bb.cbcl.message import DEFINE, SIGNED, Call, Lang, Signed, Teach, core_of
 from bb.cbcl.places import Places
 from bb.cbcl.reader import BOUNDS, DEPTH_MOST, SIZE_MOST, Bounds, Text
 from bb.cbcl.tree import agent, as_json, extent, head, listed, string, symbol, text_of
-from bb.cbcl.verifying import Violation, verify
+from bb.cbcl.verifying import shown, verify
 from bb.kernel.errors import BbError, Usage
 from bb.kernel.record import Record
 
@@ -135,23 +135,10 @@ def judged(
     return {
         "dialect": definition.name,
         "sound": verdict.is_sound,
-        "violations": [violation(each, where) for each in verdict.violations],
-        "warnings": [violation(each, where) for each in verdict.warnings],
+        "violations": [shown(each, where) for each in verdict.violations],
+        "warnings": [shown(each, where) for each in verdict.warnings],
         "hash": canonical.digest(definition.node),
         "signature": "unsigned" if signature is None else "unchecked",
-    }
-
-
-def violation(found: Violation, where: Places) -> dict[str, Any]:
-    """A violation as it is exchanged."""
-    line, column = where(found.at)
-    return {
-        "rule": found.rule,
-        "performative": found.performative,
-        "message": found.why,
-        "offset": found.at,
-        "line": line,
-        "column": column,
     }
 
 

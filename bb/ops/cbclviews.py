@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from bb.cbcl import grammar
+from bb.cbcl import effects as written
+from bb.cbcl import grammar, names
+from bb.cbcl.facts import Installed
 from bb.cbcl.message import Simple, core_of
 from bb.cbcl.reader import DEPTH_MOST, SIZE_MOST, Bounds
 from bb.cbcl.tree import text_of
 from bb.kernel import clock, ids
 from bb.kernel.errors import BbError
+from bb.ledger import kinds
 from bb.messaging import letters, spoken
+from bb.messaging.facts import Sent
 from bb.ops import life
 
 TYPE_CHECKING = False
@@ -18,8 +22,8 @@ if TYPE_CHECKING:
 
     from bb.cbcl.effects import Effect
     from bb.cbcl.processing import Outcome
+    from bb.kernel.event import Event
     from bb.ledger.index import Index
-    from bb.messaging.facts import Sent
     from bb.ops.desk import Desk
 
 ANY = Bounds(DEPTH_MOST, SIZE_MOST)  # what is in the ledger was judged when it was heard
@@ -36,6 +40,23 @@ def reader(desk: Desk, agent: str | None) -> tuple[str, Index]:
     return who, index
 
 
+def sent(who: str, octets: bytes, recorded: Sequence[Event]) -> dict[str, Any]:
+    """What came of saying OCTETS, by what was recorded of it: now, or when the same was asked for before."""
+    message = grammar.message(octets, ANY)
+    facts = [(event, kinds.fact_of(event.kind, event.data, event.by)) for event in recorded]
+    event, letter = next(((event, fact) for event, fact in facts if isinstance(fact, Sent)), (None, None))
+    happened = [fact for _, fact in facts if isinstance(fact, Installed)]
+    return {
+        "event_id": event.id if event else None,
+        "id": names.id_of(message),
+        "from_agent": who,
+        "to": list(letter.to) if letter else [],
+        "thread_id": letter.thread if letter else None,
+        "text": text_of(message.node),
+        "effects": effects([*happened, *written.read((letter.cbcl or {}).get("effects") if letter else None)]),
+    }
+
+
 def heard(event: str, said: Sent, found: Outcome, unsent: Sequence[str]) -> dict[str, Any]:
     """What came of a message. Of its answers, those to UNSENT could not be sent."""
     return {
@@ -46,7 +67,7 @@ def heard(event: str, said: Sent, found: Outcome, unsent: Sequence[str]) -> dict
         "status": found.status,
         **({"code": found.code, "message": found.why} if found.code else {}),
         "replies": [text for _, text in found.answers],
-        "passed_on": [{"to": to, "text": text} for to, text in found.passed_on],
+        "passed_on": [{"to": to, "text": text} for to, text in found.passed_on if to not in said.to],
         "unsent": list(dict.fromkeys(unsent)),
         "effects": effects(found.effects),
     }

@@ -13,7 +13,7 @@ from bb.cbcl import dialects as fold
 from bb.cbcl.expansion import UnknownDialect
 from bb.cbcl.facts import Removed
 from bb.cbcl.installing import Rules
-from bb.cbcl.reader import Bounds, Malformed
+from bb.cbcl.reader import Bounds
 from bb.cbcl.tree import OPERATOR, SPEAKS, Node, listed, string, symbol, text_of
 from bb.cbcl.tree import agent as named_agent
 from bb.kernel import ids
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from bb.cbcl.definition import Definition
     from bb.cbcl.dialects import Kept
+    from bb.cbcl.trusting import Trust
     from bb.kernel.event import Event
     from bb.ledger.index import Index
     from bb.ops.desk import Desk
@@ -68,6 +69,10 @@ class KeyName(Name):
 class Pupil(AgentId):
     """Whom to send it to."""
 
+    @classmethod
+    def checked(cls, text: str, name: str) -> Any:
+        return super().checked(text.removeprefix("@"), name)
+
 
 @op(
     "cbcl.dialect.install",
@@ -90,14 +95,16 @@ def install(
     """
     who, rules = _user(desk, agent), _rules(desk)
     policy = rules.trust.policy
-    source = sources.given(desk, file, text, policy.max_size, _too_large)
-    signature, definition = grammar.definition_in(source.octets, Bounds(policy.max_depth, policy.max_size))
+    bounds = Bounds(policy.max_depth, policy.max_size)
+    source = cbcl.given(desk, file, text, bounds)
     is_file = file is not None and file != sources.STDIN
-    cbcl.verify(desk, cbcl.File(file)) if is_file else cbcl.verify(desk, text=cbcl.Given(source.octets.decode()))
+    cbcl.must_verify(desk, source, bounds, examples=cbcl.examples_beside(desk, file) if is_file else None)
+    signature, definition = grammar.definition_in(source.octets, bounds)
+    rules = rules.but(trust=_with_own_key(desk, rules.trust, definition.author)) if signature else rules
     where = f"file {harmless(os.path.basename(str(file)))}" if is_file else "text"
 
     def decide(index: Index, _: Any) -> list[Any]:
-        known = ledger.Spoken(desk.store, index)
+        known = ledger.Spoken(desk.store, index, rules.trust)
         return installing.install(
             definition, signature, known, rules, by=who, source=where, is_local=True, replaces=replace
         )
@@ -113,8 +120,8 @@ def _lines(recorded: list[Event]) -> list[Event]:
 @op("cbcl.dialect.list", examples=("bb cbcl dialect list",))
 def list_(desk: Desk) -> dict[str, Any]:
     """The dialects that are spoken here: who wrote each, who installed it, and whether a signature was checked."""
-    found = ledger.Spoken(desk.store, desk.ledger.caught_up())
-    return {"dialects": [_row(found, each) for each in found.all_kept()]}
+    found = _spoken(desk)
+    return {"dialects": [_row(found, each) for name in found.names() for each in found.live(name)]}
 
 
 @op("cbcl.dialect.show", examples=("bb cbcl dialect show logistics",))
@@ -129,14 +136,12 @@ def remove(desk: Desk, name: Dialect, *, agent: Someone | None = None, key: Key 
     who = _user(desk, agent)
 
     def decide(index: Index, _: Any) -> list[Any]:
-        found = ledger.Spoken(desk.store, index)
-        kept = _kept(found, name)
-        above = sorted(
-            each.name for each in found.all_kept() if each.name in found and found[each.name].extends == name
-        )
+        found = ledger.Spoken(desk.store, index, Keyring(desk.env).trust())
+        first = _kept(found, name)
+        above = sorted(each for each, definition in found.items() if definition.extends == name)
         if above:
             raise DialectInUse(f"{', '.join(above)} builds on {name}", dialects=above)
-        return [Removed(who, name, kept.hash)]
+        return [Removed(who, name, each.hash) for each in found.live(first.name)]
 
     life.act(desk, who, decide, key=key)
     return {"dialect": name, "removed": True}
@@ -156,9 +161,9 @@ def teach(
 
     The author's signature goes with it, where there is one; --sign-with signs it anew.
     """
-    found = ledger.Spoken(desk.store, desk.ledger.caught_up())
+    found = _spoken(desk)
     kept = _kept(found, name)
-    node = _definition(found, name).node
+    node = _definition(found, kept).node
     signature = str(found.line_of(kept).get("signed") or "")
     if sign_with is not None:
         signature = signing.sign(Keyring(desk.env).seed(sign_with), canonical.octets(node))
@@ -180,14 +185,14 @@ def definitions(desk: Desk) -> dict[str, Definition]:
         store = desk.store_or_home
     except Refused:
         return {}
-    return dict(ledger.Spoken(store, store.caught_up())) if store.exists else {}
+    return dict(ledger.Spoken(store, store.caught_up(), Keyring(desk.env).trust())) if store.exists else {}
 
 
 def shown(desk: Desk, name: str) -> dict[str, Any]:
     """All there is to say of one dialect."""
-    found = ledger.Spoken(desk.store, desk.ledger.caught_up())
+    found = _spoken(desk)
     kept = _kept(found, name)
-    definition = _definition(found, name)
+    definition = _definition(found, kept)
     state = desk.store.index.state(fold.NAME, name)
     return {
         **_row(found, kept),
@@ -198,34 +203,44 @@ def shown(desk: Desk, name: str) -> dict[str, Any]:
     }
 
 
+def _spoken(desk: Desk) -> ledger.Spoken:
+    """The dialects of the repository we are in."""
+    return ledger.Spoken(desk.store, desk.ledger.caught_up(), Keyring(desk.env).trust())
+
+
 def _row(found: ledger.Spoken, kept: Kept) -> dict[str, Any]:
+    others = [each.event for each in found.live(kept.name) if each != kept and each.hash in found.sound(kept.name)]
     return {
         "dialect": kept.name,
         "author": f"@{kept.author}" if kept.author else None,
-        "signature": kept.signature,
+        "signature": found.signature(kept),
         "hash": kept.hash,
         "source": kept.source,
         "installed_by": kept.by,
         "installed_at": kept.ts,
         "event_id": kept.event,
-        "usable": kept.name in found,
+        "usable": kept.name in found and kept.hash in found.sound(kept.name),
+        "conflicts": others,
     }
 
 
 def _kept(found: ledger.Spoken, name: str) -> Kept:
-    kept = found.kept(name)
-    if kept is None:
+    """What NAME stands for; where that is contested, the first of them."""
+    live = found.live(name)
+    sound = [each for each in live if each.hash in found.sound(name)]
+    if not live:
         raise UnknownDialect(f"dialect not installed: {harmless(name[:60])}", dialect=name[:60])
-    return kept
+    return (sound or live)[0]
 
 
-def _definition(found: ledger.Spoken, name: str) -> Definition:
-    try:
-        return found[name]
-    except KeyError:
+def _definition(found: ledger.Spoken, kept: Kept) -> Definition:
+    if kept.hash not in found.sound(kept.name):
         raise UnknownDialect(
-            f"the line that installed {harmless(name[:60])} holds no sound definition of it", dialect=name[:60]
-        ) from None
+            f"the line that installed {harmless(kept.name[:60])} holds no sound definition of it",
+            hint="`bb cbcl dialect install FILE --replace` puts one in its place, `dialect remove` takes it away",
+            dialect=kept.name[:60],
+        )
+    return found.sound(kept.name)[kept.hash]
 
 
 def _user(desk: Desk, agent: str | None) -> str:
@@ -240,5 +255,7 @@ def _rules(desk: Desk) -> Rules:
     return Rules(Keyring(desk.env).trust(), lambda: desk.now() - began)
 
 
-def _too_large(what: str, size: int) -> Malformed:
-    return Malformed(f"{what} has {size:,} octets, more than are read", reason="limit", offset=0, line=1, column=1)
+def _with_own_key(desk: Desk, trust: Trust, author: str | None) -> Trust:
+    """TRUST, and this user's own key where its name is the author's: nobody has to trust themselves first."""
+    keyring = Keyring(desk.env)
+    return trust.with_author(author, keyring.public(author)) if author and author in keyring.names() else trust

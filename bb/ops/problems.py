@@ -10,6 +10,7 @@ from bb.ledger import mail as mails
 from bb.ledger import tree
 from bb.ledger.protocol import Events
 from bb.messaging import mail, mailbox
+from bb.messaging.facts import CBCL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,6 +61,9 @@ def _asked(message: dict[str, Any], settle: str) -> dict[str, Any]:
     """What the person is asked, word for word, and how to answer it."""
     about = f"--to {message['from_agent']} --bead {quoted(message['bead_id'])}"
     answer = f"bb agent send --from user {about} --category DECISION --subject … --body …"
+    if message.get("content_type") == CBCL:
+        said = f'(reply @{message["from_agent"]} "…" :in-reply-to "{message["message_id"]}")'
+        answer = settle = f"bb cbcl send --agent user '{said}'"
     return _about(message, "asked", settle, body=message["body"], answer=answer)
 
 

@@ -6,6 +6,8 @@ transaction: what it does to its hearer, the dialects it brings, the answers to 
 
 from __future__ import annotations
 
+from bb.attention import deliveries
+from bb.attention.facts import Moved
 from bb.cbcl import effects, grammar, names, processing, speaking
 from bb.cbcl.effects import Discharged
 from bb.cbcl.expansion import ResourceLimit
@@ -50,7 +52,7 @@ class Talk:
         self._rules = Rules(Keyring(desk.env).trust(), lambda: desk.now() - began)
 
     def _dialects(self, index: Index) -> ledger.Spoken:
-        return ledger.Spoken(self.desk.store, index)
+        return ledger.Spoken(self.desk.store, index, self._rules.trust)
 
     def _is_here(self, index: Index, name: str) -> bool:
         return name == ids.PERSON or bool(roster.in_service([(name, index.state(roster.NAME, name))]))
@@ -72,7 +74,10 @@ class Talk:
             return installed
         answered = self._answered(index, said)
         letter = self._letter(index, said.message, said.to, said.effects, answered)
-        return [*installed, letter, *(self._accepted(index, said.message, answered) if answered else [])]
+        settled = [self._opened_by(index, each) for each in said.effects if isinstance(each, Discharged)]
+        accepted = self._accepted(index, said.message, answered) if answered else []
+        others = [fact for each in settled if each and each != answered for fact in self._closed(index, each)]
+        return [*installed, letter, *accepted, *others]
 
     def _letter(
         self, index: Index, message: Message, to: Sequence[str], happened: Sequence[Effect], answered: str | None
@@ -82,18 +87,24 @@ class Talk:
         return uttered.letter(self.who, message, to, happened, answered=answered, thread=thread)
 
     def _answered(self, index: Index, said: Speech) -> str | None:
-        """The message, by its event, that one's own answers: the one it names, else the one it settles; an `ok` answers
-        the last that was said in its thread."""
+        """The message, by its event, that one's own answers: the one it settles, also where it is said in a dialect,
+        else the one it names; an `ok` answers the last that was said in its thread."""
+        if settled := next((each for each in said.effects if isinstance(each, Discharged)), None):
+            return self._opened_by(index, settled)
         core = core_of(said.message)
         if not isinstance(core, Simple) or core.performative not in uttered.TO_SOMETHING:
             return None
-        settled = next((each.id for each in said.effects if isinstance(each, Discharged)), None)
-        if meant := core.text(names.IN_REPLY_TO) or settled:
+        if meant := core.text(names.IN_REPLY_TO):
             return self._event_named(index, core.recipient, meant)
         if core.performative != OK:
             return None
         term = f"{spoken.SENT_IN} {self.who} {core.recipient} {core.text(names.THREAD) or ''}"
         return _newest(index, term)
+
+    def _opened_by(self, index: Index, settled: Discharged) -> str | None:
+        """The message, by its event, that waits for what is SETTLED: a later one may have been given its name."""
+        state = index.state(spoken.NAME, f"{spoken.OBLIGED} {self.who} {settled.from_} {settled.id}")
+        return spoken.opener(state) if state else None
 
     def _event_named(self, index: Index, sender: str, name: str) -> str | None:
         """The event of the message that is called so, among those that came to us from SENDER."""
@@ -105,7 +116,7 @@ class Talk:
     def _accepted(self, index: Index, message: Message, answered: str) -> list[Any]:
         """What answering a message does to one's copy of it."""
         core = core_of(message)
-        is_answer = isinstance(core, Simple) and core.performative in uttered.ANSWERS
+        is_answer = not isinstance(core, Simple) or core.performative in uttered.ANSWERS
         return self._closed(index, answered) if is_answer else []
 
     def _closed(self, index: Index, event: str) -> list[Any]:
@@ -114,6 +125,10 @@ class Talk:
         if copy and "sent" in copy and copy["sent"][3][2] and "acked" not in copy:
             return [Acked(self.who, event)]
         return self._seen(index, event)
+
+    def _let_go(self, event: str, by: str) -> Moved:
+        """Nobody waits for an answer to EVENT any more."""
+        return Moved(self.who, event, self.who, deliveries.SETTLED, {"by": by})
 
     def _seen(self, index: Index, event: str) -> list[Any]:
         copy = index.state(mailbox.NAME, mailbox.copy(event, self.who))
@@ -149,7 +164,8 @@ class Talk:
                 said.sender,
                 self._rules,
             )
-            answers = [(to, self._answer(index, to, text, event)) for to, text in [*found.answers, *found.passed_on]]
+            passed_on = [(to, text) for to, text in found.passed_on if to not in said.to]  # who has it has it
+            answers = [(to, self._answer(index, to, text, event)) for to, text in [*found.answers, *passed_on]]
             shown[:] = [views.heard(event, said, found, [to for to, letter in answers if letter is None])]
             return self._taken(index, event, said, found, [letter for _, letter in answers if letter])
 
@@ -164,13 +180,13 @@ class Talk:
             "effects": effects.written(found.effects, _own_texts(said.body)),
         }
         cancelled = [each for each in found.effects if isinstance(each, Discharged)]
-        closed = [self._event_named(index, each.from_, each.id) for each in cancelled]
+        closed = [self._opened_by(index, each) for each in cancelled]
         return [
             *(each for each in found.effects if isinstance(each, Installed)),
             Heard(self.who, event, found.status, about),
             *answers,
             *self._seen(index, event),
-            *(fact for each in closed if each for fact in self._closed(index, each)),
+            *(fact for each in closed if each for fact in [self._let_go(each, event), *self._closed(index, each)]),
         ]
 
     def _answer(self, index: Index, to: str, text: str, event: str) -> Sent | None:

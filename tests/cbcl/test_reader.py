@@ -490,3 +490,21 @@ def _gone_through(octets: bytes) -> None:
             pass
     except Malformed:
         pass
+
+
+@pytest.mark.parametrize(
+    ("text", "reason", "offset"),
+    [
+        ("(hello @b) (", STRUCTURE, 11),
+        ("(hello @b)()", STRUCTURE, 10),
+        ("(hello @b)\n x", STRUCTURE, 12),
+        ("(hello @b) ; c\n :k", STRUCTURE, 16),
+        ('(hello @b) "x"', STRUCTURE, 11),
+        ("(hello @b) #x", LEX, 11),
+        ("(hello @b) )", PAREN, 11),
+    ],
+)
+def test_what_follows_the_message_is_told_by_its_first_token(text: str, reason: str, offset: int):
+    with pytest.raises(Malformed) as refusal:
+        reader.one(Text(text.encode()))
+    assert (refusal.value.details["reason"], refusal.value.details["offset"]) == (reason, offset)

@@ -22,6 +22,7 @@ from bb.attention.facts import (
     Tuned,
     Typing,
 )
+from bb.cbcl.facts import Heard
 from bb.coordination.facts import (
     Expired,
     Overridden,
@@ -273,6 +274,13 @@ ATTENTION = [
     ),
 ]
 RECORDED += ATTENTION
+RECORDED.append(
+    (
+        Heard("ada-l", HELD, "ok", {"id": "m-1", "effects": [["met", "bo1"]]}),
+        "x.bb.cbcl.heard",
+        {"event_id": HELD, "outcome": "ok", "about": {"id": "m-1", "effects": [["met", "bo1"]]}},
+    )
+)
 EACH_RECORDED = pytest.mark.parametrize(("fact", "kind", "data"), RECORDED)
 OPTIONAL = ("shared", "is_file", "note", "topic", "about", "is_typing", "text")
 NAMES = {"group.update": {"title"}, "group.attach": {"title"}}  # which may be left out there

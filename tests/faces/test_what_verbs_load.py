@@ -283,3 +283,15 @@ def test_help_imports_nothing_heavy_either(repo: Scratch):
         modules = set(done.stderr.splitlines())
         assert "status 0" in modules
         assert sorted(modules & {"rich", "pydantic", "asyncio", "orjson", "pygments"}) == []
+
+
+def test_a_reservation_needs_no_fold_of_what_is_said(repo: Scratch):
+    """A fold is loaded once a fact of its own is met."""
+    repo.bb("agent", "heartbeat", *AMBER)
+
+    status, modules = loaded(
+        repo.path, ["agent", "reserve", *AMBER, "--scope", "src/words", "--bead", "bb-1", "--json"]
+    )
+
+    said = {"bb.attention.deliveries", "bb.attention.messages", "bb.messaging.spoken", "bb.cbcl.dialects"}
+    assert (status, "bb.coordination.holdings" in modules, sorted(said & modules)) == (0, True, [])

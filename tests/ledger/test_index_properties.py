@@ -23,7 +23,49 @@ AGENTS = ("amber-otter", "cobalt-harbor", "coral-heron")
 
 agent = st.sampled_from(AGENTS)
 short = st.text(max_size=6)
+happened = st.lists(
+    st.sampled_from(
+        [
+            *(["met", "amber-otter"], ["parted", "amber-otter"], ["odd"], ["verified", "coral-heron", "0f"]),
+            *(["expected", "coral-heron", "q", None], ["settled", "coral-heron", "q", "replied"]),
+            *(["believed", "coral-heron", "(x)"], ["entered", "t", "coral-heron", "ask", "q", ""]),
+        ]
+    ),
+    max_size=3,
+)
+spoken = st.builds(
+    lambda to, said: {
+        "to": [to],
+        "text": "(ask @coral-heron)",
+        "content_type": "application/cbcl",
+        "cbcl": {"id": "q", "performative": "ask", "effects": said},
+        "mail": {"category": "INFO", "subject": "ask", "bead_id": "", "thread_id": "t", "requires_ack": False},
+    },
+    agent,
+    happened,
+)
 drafts = st.one_of(
+    st.tuples(st.just("chat.message"), spoken),
+    st.tuples(
+        st.just("x.bb.cbcl.heard"),
+        st.builds(
+            lambda writer, n, said: {"event_id": f"{writer}.{n}", "outcome": "ok", "about": {"effects": said}},
+            st.sampled_from(WRITERS),
+            st.integers(1, 4),
+            happened,
+        ),
+    ),
+    st.tuples(
+        st.just("x.bb.cbcl.dialect"),
+        st.fixed_dictionaries(
+            {
+                "action": st.sampled_from(["installed", "removed"]),
+                "hash": st.sampled_from("ab"),
+                **dict.fromkeys(("dialect", "text", "signature", "source"), st.just("work")),
+            },
+            optional={"replaces": st.sampled_from("ab")},
+        ),
+    ),
     st.tuples(st.just("actor.add"), st.fixed_dictionaries({"actor_id": agent, "role": short, "title": short})),
     st.tuples(
         st.just("actor.update"), st.fixed_dictionaries({"actor_id": agent}, optional={"role": short, "title": short})
