@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 EXAMPLE, REFUSED = "example", "refused"
 RULE = "example"
 SUFFIX = ".examples.cbcl"
+MOST_CHARACTERS = 1 << 20  # that all examples of a file may come to
 LONGEST_SHOWN = 200  # characters of what came instead
 
 
@@ -74,21 +75,34 @@ def _example(text: Text, node: Node) -> Example:
 def check(examples: Sequence[Example], definition: Definition, known: Mapping[str, Definition]) -> Iterator[Violation]:
     """What turns out otherwise than it is written, where DEFINITION is installed beside those that are KNOWN."""
     dialects = {**known, definition.name: definition}
+    left = MOST_CHARACTERS
     for example in examples:
-        if why := _mistake(example, definition.name, dialects):
+        if left <= 0:
+            untried = f"what stands before it comes to more than {MOST_CHARACTERS:,} characters: it is not tried"
+            yield Violation(RULE, example.node.at, untried, example.performative)
+            return
+        why, size = _mistake(example, definition.name, dialects)
+        left -= size
+        if why:
             yield Violation(RULE, example.node.at, why, example.performative)
 
 
-def _mistake(example: Example, name: str, dialects: Mapping[str, Definition]) -> str | None:
-    """In what an example is wrong."""
+def _mistake(example: Example, name: str, dialects: Mapping[str, Definition]) -> tuple[str | None, int]:
+    """In what an example is wrong, and how much work it was: the characters that it came to, or may have."""
     said = example.said if not isinstance(example.said, Call) else Lang(example.said.node, name, example.said)
     try:
         found = expansion.expand(said, dialects)
     except BbError as refusal:
+        spent = expansion.WIDEST.size if refusal.code == expansion.ResourceLimit.code else 1
         if refusal.code == example.code:
-            return None
+            return None, spent
         wanted = f", not {harmless(example.code[:60])}" if example.code else ""
-        return f"it is refused with {refusal.code}{wanted}: {refusal.message}"
+        return f"it is refused with {refusal.code}{wanted}: {refusal.message}", spent
+    return _difference(example, found, said), found.size if found else 1
+
+
+def _difference(example: Example, found: expansion.Expansion | None, said: Message) -> str | None:
+    """In what that which an example comes to is other than it says."""
     messages = [message.node for message in found.messages] if found else [_plain(said)]
     if example.code is not None:
         return f"it is not refused, but comes to {_shown(messages)}"

@@ -82,3 +82,17 @@ def test_what_came_instead_is_harmless_and_short():
     (found,) = checked(f'(example (assign @bob "\u202e{"x" * 190}") (ask @bob "y"))')
     assert "\u202e" not in found.why
     assert len(found.why) < 300
+
+
+def test_examples_that_come_to_too_much_are_not_all_tried(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(examples, "MOST_CHARACTERS", 20)
+    definition = grammar.definition_in(
+        b"(define d :author @a :resources (:max-depth 8 :max-expansion-size 99 :max-verify-time 9)"
+        b" (extend p (x) (tell @b (v x))))"
+    )[1]
+    three = examples.read(b"(example (p 1) (tell @b (v 1)))" * 3)
+
+    (found,) = examples.check(three, definition, {})
+
+    assert found.at == three[2].node.at
+    assert found.why.startswith("what stands before it comes to more than 20 characters")
