@@ -459,6 +459,7 @@ def test_ipc_8_12_nothing_is_left_behind_when_the_template_is_wrong(
     daemon: Daemon, tmp_path: Path, wrong: Any, code: str
 ):
     repo, groups = quick(tmp_path / "repo"), daemon.home / "groups"
+    groups.mkdir(exist_ok=True)  # where no test before has made a group, there is none yet
     before = sorted(groups.iterdir())
 
     error = daemon.refusal("group_create_from_template", path=str(repo.path), template=wrong)
