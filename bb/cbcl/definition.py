@@ -8,21 +8,27 @@ Clauses stand in any order, each but `extend` at most once. This is its grammar 
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from bb.cbcl import reader
+from bb.cbcl.dates import is_date_time
+from bb.cbcl.message import ENVELOPE, SIGNED, WRAPPERS
+from bb.cbcl.templates import COND, OR, branches, is_sequence
 from bb.cbcl.tree import (
     AGENT,
     KEY,
     KEYWORD,
     LIST,
-    NUMBER,
     OPERATOR,
     OPTIONAL,
     REST,
+    STRING,
     SYMBOL,
     UNSETTLED,
     Node,
     head,
     nodes,
+    whole,
 )
 from bb.kernel.record import Record
 
@@ -39,7 +45,6 @@ ORDER = (REQUIRED, "optional", "rest", "key")
 DEPTH, SIZE, TIME = "max-depth", "max-expansion-size", "max-verify-time"
 LIMITS = (DEPTH, SIZE, TIME)
 SHORT = {"max-expansion": SIZE}  # as two examples of the draft have it
-LONGEST_NUMBER = 1000  # digits
 
 
 class Parameter(Record):
@@ -78,7 +83,12 @@ class Definition(Record):
     places: dict[str, int]  # where each clause, and each limit, stands
 
     def performative(self, name: str) -> Performative | None:
-        return next((each for each in self.performatives if each.name == name), None)
+        return self._by_name.get(name)
+
+    @cached_property
+    def _by_name(self) -> dict[str, Performative]:
+        """The first of each name."""
+        return {each.name: each for each in reversed(self.performatives)}
 
     def limit(self, name: str) -> int | None:
         return (self.resources or {}).get(name)
@@ -161,10 +171,10 @@ class _Definition:
         return found
 
     def _whole(self, node: Node) -> int:
-        is_whole = node.tag == NUMBER and "." not in node.value and len(node.value) <= LONGEST_NUMBER
-        if not is_whole:
+        found = whole(node)
+        if found is None:
             raise self._refuse(node, "a limit is a whole number")
-        return int(node.value)
+        return found
 
     def _performative(self, node: Node) -> Performative:
         """(extend name param-list template)"""
@@ -173,6 +183,7 @@ class _Definition:
         if wrong or len(parts) != 4:
             at = wrong or (parts[4] if len(parts) > 4 else node)
             raise self._refuse(at, "an extension is (extend NAME (PARAMETER…) TEMPLATE)")
+        _settle_wrappers(parts[3])
         for found in nodes(parts[3]):
             if found.tag == UNSETTLED:
                 raise self._text.refuse(reader.LEX, found.at, f"{reader.excerpt(found.value)} means nothing here")
@@ -198,3 +209,28 @@ class _Definition:
     def _must_hold(self, section: str, count: int, node: Node) -> None:
         if section != REQUIRED and not count:
             raise self._refuse(node, f"&{section} stands without a name")
+
+
+def _settle_wrappers(template: Node) -> None:
+    """An unquoted date-time or signature is a string where a wrapper has it, in a template as in a message."""
+    left = [template]
+    while left:
+        node = left.pop()
+        name = head(node)
+        if name == COND:
+            left += branches(node)
+        elif name == OR:
+            left += node.value[1:]
+        elif is_sequence(node):
+            left += node.value
+        elif name in WRAPPERS:
+            for place, value in enumerate(node.value):
+                if value.tag == UNSETTLED and _is_settled_by(name, node.value[place - 1], value):
+                    node.value[place] = Node(STRING, value.value, value.at)
+            left += node.value[-1:]
+
+
+def _is_settled_by(wrapper: str, before: Node, value: Node) -> bool:
+    if wrapper == SIGNED:
+        return before[:2] == (SYMBOL, SIGNED) and bool(reader.BASE64.match(value.value))
+    return wrapper == ENVELOPE and before[:2] == (KEYWORD, "timestamp") and is_date_time(value.value)

@@ -6,6 +6,7 @@ float could hold them.
 
 from __future__ import annotations
 
+from bb.cbcl.definition import LIMITS
 from bb.cbcl.message import Call, Define, Envelope, Lang, Limited, Query, Signed, Simple, Teach
 from bb.cbcl.tree import as_json
 
@@ -96,9 +97,6 @@ def dialect(definition: Definition) -> dict[str, Any]:
             for each in definition.performatives
         ],
     }
-
-
-LIMITS = ("max-depth", "max-expansion-size", "max-verify-time")
 
 
 def _agent(name: str | None) -> str | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from bb.cbcl import grammar
 from bb.cbcl.definition import DEPTH, SIZE
 from bb.cbcl.message import CORE, Call, Lang, Limited, Meta, core_of, layers
-from bb.cbcl.reader import DEPTH_MOST, SIZE_MOST, Bounds, Malformed
+from bb.cbcl.reader import DEPTH_MOST, UTMOST, Malformed
 from bb.cbcl.templates import ExpansionFailed, chosen, is_sequence
 from bb.cbcl.tree import LIST, NIL, Extent, Node, extent, head, text_of
 from bb.kernel.errors import NotFound, Refused, Usage
@@ -250,7 +250,7 @@ def _copy(template: Node, bound: Mapping[str, Node], count: _Count, *, is_value:
 def _read_again(tree: Node) -> Message:
     """A result as the message it has to be, which is no matter of another dialect, nor about dialects."""
     try:
-        message = grammar.message(text_of(tree).encode(), Bounds(DEPTH_MOST, SIZE_MOST))
+        message = grammar.message(text_of(tree).encode(), UTMOST)
     except Malformed as error:
         raise ExpansionFailed(f"what it comes to is no message: {error.message}", **error.details) from None
     if isinstance(core_of(message), Lang | Meta):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bb.cbcl import expansion
 from bb.cbcl.definition import DEPTH, SIZE
 from bb.cbcl.message import CORE, Call, Lang, Limited, core_of, layers
-from bb.cbcl.templates import COND, ELSE, OR, chosen, holds
+from bb.cbcl.templates import COND, ELSE, OR, holds
 from bb.cbcl.tree import LIST, SYMBOL, Node, head, is_nil
 from bb.kernel.errors import BbError
 from bb.kernel.record import Record
@@ -162,32 +162,41 @@ def _choices(template: Node, bound: Mapping[str, Node]) -> Iterator[Choice]:
     """Every choice that is met on the way, in the order of the text; nothing behind one of which no test holds."""
     left = [template]
     while left:
-        node = left.pop()
-        if head(node) == OR and len(node.value) == 3:
-            choice = _either(node, bound)
-        elif head(node) == COND:
-            choice = _tests(node, bound)
-        else:
-            is_gap = node.tag == SYMBOL and node.value in bound
-            left += reversed(node.value) if node.tag == LIST and not is_gap else ()
-            continue
-        yield choice
-        if choice.taken is None:
+        choices, found = _chosen(left.pop(), bound)
+        yield from choices
+        if found is None:
             return
-        left.append(choice.taken)
-        if head(node) == OR and choice.taken is not node.value[1]:
-            left.append(node.value[1])  # it came to nil, perhaps by choices of its own
+        is_gap = found.tag == SYMBOL and found.value in bound
+        left += reversed(found.value) if found.tag == LIST and not is_gap else ()
 
 
-def _either(node: Node, bound: Mapping[str, Node]) -> Choice:
-    first, second = node.value[1:]
-    try:
-        value, _ = chosen(first, bound)
-    except BbError:
-        return Choice(node, (Tried(None, is_taken=True, why="the first, of which no test holds"),), first)
-    if not is_nil(value):
-        return Choice(node, (Tried(None, is_taken=True, why="the first is not nil"),), first)
-    return Choice(node, (Tried(None, is_taken=True, why="the first is nil"),), second)
+def _chosen(node: Node, bound: Mapping[str, Node]) -> tuple[list[Choice], Node | None]:
+    """The choices that are met at one place of a template, in order, and what stands there because of them. As in
+    `templates.chosen`, each is looked at once."""
+    met: list[Choice] = []
+    undecided: list[int] = []  # the `or`s whose first is being looked at, the innermost last
+    while True:
+        if head(node) == OR and len(node.value) == 3:
+            undecided.append(len(met))
+            met.append(_either(node, 1, "the first is not nil"))
+            node = node.value[1]
+        elif head(node) == COND:
+            met.append(_tests(node, bound))
+            if met[-1].taken is None:
+                for place in undecided:
+                    met[place] = _either(met[place].form, 1, "the first, of which no test holds")
+                return met, None
+            node = met[-1].taken
+        elif undecided and is_nil(bound.get(node.value, node) if node.tag == SYMBOL else node):
+            place = undecided.pop()
+            met[place] = _either(met[place].form, 2, "the first is nil")
+            node = met[place].form.value[2]
+        else:
+            return met, node
+
+
+def _either(node: Node, number: int, why: str) -> Choice:
+    return Choice(node, (Tried(None, is_taken=True, why=why),), node.value[number])
 
 
 def _tests(node: Node, bound: Mapping[str, Node]) -> Choice:

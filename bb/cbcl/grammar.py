@@ -7,8 +7,6 @@ definition in a `teach`; a date-time and a signature may be quoted or not, and a
 
 from __future__ import annotations
 
-import re
-
 from bb.cbcl import definition, reader
 from bb.cbcl.dates import is_date_time
 from bb.cbcl.message import (
@@ -47,6 +45,7 @@ from bb.cbcl.tree import (
     depth,
     head,
     nodes,
+    whole,
 )
 
 TYPE_CHECKING = False
@@ -58,8 +57,6 @@ if TYPE_CHECKING:
     from bb.cbcl.message import Pairs
     from bb.cbcl.reader import Bounds, Malformed
 
-BASE64 = re.compile(r"[A-Za-z0-9+/=]+\Z")
-LONGEST_NUMBER = 1000  # digits of a number whose value matters
 HINTS = {"timeout": "timeout", "max-depth": "depth", "max-expansion-size": "size"}
 
 
@@ -279,7 +276,7 @@ class Grammar:
             if written.tag == STRING and written.value:
                 return str(written.value)
             # A run of base64 may look like a symbol, or like a number, whose spelling then counts.
-            if written.tag in (SYMBOL, NUMBER, UNSETTLED) and BASE64.match(run := self._text.run_at(written.at)):
+            if written.tag in (SYMBOL, NUMBER, UNSETTLED) and reader.BASE64.match(run := self._text.run_at(written.at)):
                 node.value[1] = Node(STRING, run, written.at)
                 return run
         at = node.value[1] if len(node.value) > 1 else node.value[0]
@@ -325,9 +322,3 @@ class Grammar:
             if found is None or found <= 0:
                 raise self.refuse(reader.WRAPPER, node.value[place], "a limit is a whole number above 0")
         return said
-
-
-def whole(node: Node) -> int | None:
-    """The whole number that NODE is; None when it is none, or longer than any that means something."""
-    is_whole = node.tag == NUMBER and "." not in node.value and len(node.value) <= LONGEST_NUMBER
-    return int(node.value) if is_whole else None

@@ -6,6 +6,7 @@ is nothing new, and another one is a conflict that the operator has to settle.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 
 from bb.cbcl import canonical, signing, trusting
@@ -83,17 +84,17 @@ def install(
     return [Installed(by, name, text, hashed, author, status, source, signature or "", " ".join(before))]
 
 
-class Kept(Mapping[str, "Definition"]):
+class Library(Mapping[str, "Definition"]):
     """Dialects of which there may be more under a name than the one it stands for."""
 
+    @abstractmethod
     def hashes(self, name: str) -> tuple[str, ...]:
         """What is installed under NAME, by its hash."""
-        raise NotImplementedError
 
 
 def hashes(known: Mapping[str, Definition], name: str) -> tuple[str, ...]:
     """What is installed under NAME, by its hash."""
-    if isinstance(known, Kept):
+    if isinstance(known, Library):
         return known.hashes(name)
     return (canonical.digest(known[name].node),) if name in known else ()
 

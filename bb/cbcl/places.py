@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+STRIDE = 4096
+CONTINUED = bytes(range(0x80, 0xC0))  # the octets of a character behind its first
+
 
 class Places:
-    """The lines and columns of one text. Mostly they are asked for in the order of the text, and each look goes on
-    from the one before, so that a thousand places take no longer than the last of them."""
+    """The lines and columns of one text. Every STRIDE octets it is noted where that is, once, so that a look takes no
+    longer for being far behind in the text."""
 
     def __init__(self, octets: bytes) -> None:
         self._octets = octets
-        self._at, self._line, self._column = 0, 1, 1
+        self._noted = [(1, 1)]
 
     def __call__(self, at: int) -> tuple[int, int]:
         """The line and the column of the octet AT."""
-        if at < self._at:
-            self._at, self._line, self._column = 0, 1, 1
-        passed = self._octets[self._at : at].decode("utf-8", "replace")
-        if breaks := passed.count("\n"):
-            self._line += breaks
-            self._column = len(passed) - passed.rfind("\n")
-        else:
-            self._column += len(passed)
-        self._at = at
-        return self._line, self._column
+        while len(self._noted) * STRIDE <= at:
+            self._noted.append(self._after(len(self._noted) * STRIDE))
+        return self._after(at)
+
+    def _after(self, at: int) -> tuple[int, int]:
+        """Where AT is, from the last place before it that is noted."""
+        number = min(at // STRIDE, len(self._noted) - 1)
+        line, column = self._noted[number]
+        passed = self._octets[number * STRIDE : at]
+        if breaks := passed.count(b"\n"):
+            line, column, passed = line + breaks, 1, passed[passed.rindex(b"\n") + 1 :]
+        return line, column + len(passed.translate(None, CONTINUED))

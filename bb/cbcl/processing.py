@@ -32,7 +32,7 @@ from bb.cbcl.effects import (
 from bb.cbcl.expansion import ResourceLimit, Room, expand, hinted
 from bb.cbcl.installing import install
 from bb.cbcl.message import CORE, ERROR, Call, Envelope, Lang, Limited, Query, Signed, Simple, Teach, core_of, layers
-from bb.cbcl.reader import DEPTH, DEPTH_MOST, LIMIT, SIZE_MOST, Bounds, Malformed
+from bb.cbcl.reader import DEPTH, LIMIT, UTMOST, Bounds, Malformed
 from bb.cbcl.standing import MOST_OPEN
 from bb.cbcl.tree import listed, symbol, text_of
 from bb.cbcl.trusting import UntrustedAuthor, must_fit
@@ -117,7 +117,7 @@ def _is_error(octets: bytes) -> bool:
     """Whether OCTETS are an error that is only too much for us. Where two agents let each other say very little, an
     error could be too much for both, and each would answer the other's for ever."""
     try:
-        return _says_error(grammar.message(octets, Bounds(DEPTH_MOST, SIZE_MOST)))
+        return _says_error(grammar.message(octets, UTMOST))
     except Malformed:
         return False
 

@@ -48,6 +48,7 @@ class Bounds(Record):
 
 
 BOUNDS = Bounds()
+UTMOST = Bounds(DEPTH_MOST, SIZE_MOST)  # for what we have made ourselves, or judged before
 
 IDENTIFIER = r"[A-Za-z0-9_-]++"  # possessive: a run is never tried in part
 PLAIN = r" !#-\[\]-~\x80-\xff"  # what stands in a string for itself
@@ -74,6 +75,7 @@ TOKEN = re.compile(
     )""",
     re.VERBOSE | re.DOTALL,
 )
+BASE64 = re.compile(r"[A-Za-z0-9+/=]+\Z")
 WAYS = {number: name for name, number in TOKEN.groupindex.items()}
 _SYMBOL, _KEYWORD, _STRING, _OPEN, _CLOSE, _AGENT = (
     TOKEN.groupindex[name] for name in ("symbol", "keyword", "string", "open", "close", "agent")

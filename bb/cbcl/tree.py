@@ -25,6 +25,7 @@ OPERATORS = (SPEAKS, TYPE_IS, EQUALS, KEY, OPTIONAL, REST)
 MARKS = {SYMBOL: "", QUOTED: "'", KEYWORD: ":", AGENT: "@", NUMBER: "", OPERATOR: ""}
 ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 ESCAPED = str.maketrans(ESCAPES)
+LONGEST_NUMBER = 1000  # digits of a number whose value matters
 
 
 class Node(NamedTuple):
@@ -178,6 +179,12 @@ def same(one: Node, other: Node) -> bool:
         else:
             pairs.extend(zip(left.value, right.value, strict=True))
     return True
+
+
+def whole(node: Node) -> int | None:
+    """The whole number that NODE is; None when it is none, or longer than any that means something."""
+    is_whole = node.tag == NUMBER and "." not in node.value and len(node.value) <= LONGEST_NUMBER
+    return int(node.value) if is_whole else None
 
 
 def as_json(root: Node) -> list[Any]:

@@ -68,11 +68,11 @@ def _groups() -> list[str]:
 
 def _dialects() -> list[str]:
     """Those that are spoken in the repository we are in."""
-    from bb.ops import desk, dialects  # noqa: PLC0415
+    from bb.ops import cbclgiven, desk  # noqa: PLC0415
 
     here = desk.here()
     try:
-        return list(dialects.definitions(here))
+        return list(cbclgiven.spoken(here))
     finally:
         here.close()
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from bb.cbcl import canonical, dialects, grammar, installing, signing, trusting, verifying
+from bb.cbcl import canonical, dialects, grammar, signing, trusting, verifying
 from bb.cbcl.effects import Expected, Obliged
-from bb.cbcl.reader import DEPTH_MOST, SIZE_RECOMMENDED, Bounds
+from bb.cbcl.installing import Library
+from bb.cbcl.reader import UTMOST
 from bb.cbcl.standing import Standing
 from bb.kernel.errors import BbError
 from bb.ledger.attention import data_of
@@ -28,10 +29,9 @@ if TYPE_CHECKING:
     from bb.ledger.store import Store
 
 UNSIGNED, UNCHECKED, INVALID, VALID = "unsigned", "unchecked", "invalid", "valid"  # signatures
-READ_AGAIN = Bounds(DEPTH_MOST, SIZE_RECOMMENDED)
 
 
-class Spoken(installing.Kept):
+class Spoken(Library):
     """The dialects of a repository by name, for a user who TRUSTs some of their authors. A definition is read, and
     judged, when somebody wants it."""
 
@@ -64,7 +64,7 @@ class Spoken(installing.Kept):
     def _definition(self, kept: Kept) -> Definition | None:
         text = self.line_of(kept).get("text")
         try:
-            _, found = grammar.definition_in(str(text).encode(), READ_AGAIN)
+            _, found = grammar.definition_in(str(text).encode(), UTMOST)
         except (BbError, UnicodeEncodeError):
             return None
         is_right = found.name == kept.name and canonical.digest(found.node) == kept.hash
@@ -85,11 +85,10 @@ class Spoken(installing.Kept):
         return VALID
 
     def __getitem__(self, name: str) -> Definition:
-        found = self.sound(name)
-        (kept,) = [each for each in self.live(name) if each.hash in found] if len(found) == 1 else [None]
-        if kept is None or not self._lets_in(self.signature(kept)):
+        sound = [each for each in self.live(name) if each.hash in self.sound(name)]
+        if len(sound) != 1 or not self._lets_in(self.signature(sound[0])):
             raise KeyError(name)
-        return found[kept.hash]
+        return self.sound(name)[sound[0].hash]
 
     def _lets_in(self, signature: str) -> bool:
         """Whether this user speaks what anybody has installed who can write to the repository: yes, unless every

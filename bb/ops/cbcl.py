@@ -6,72 +6,36 @@ from, which dialects count as installed, and what this user's policy grants.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-
-from bb.cbcl import canonical, grammar, replaying, signing, trusting, verifying
-from bb.cbcl import examples as beside
-from bb.cbcl.expansion import Room
-from bb.cbcl.installing import DialectRejected
-from bb.cbcl.places import Places
-from bb.cbcl.reader import BOUNDS, DEPTH_MOST, LIMIT, SIZE_MOST, Bounds, Malformed
+from bb.cbcl import canonical, grammar, replaying
 from bb.kernel import jsontext
 from bb.kernel.errors import BbError, Usage
-from bb.kernel.show import harmless
-from bb.ledger.keyring import Keyring
 from bb.ops import cbcltexts, sources
 from bb.ops.catalogue import op
-from bb.ops.params import Json, Name, Number, Text
+from bb.ops.cbclgiven import (
+    DialectFile,
+    File,
+    Given,
+    MaxDepth,
+    MaxExpansion,
+    MaxSize,
+    about,
+    bounds_of,
+    given,
+    known_with,
+    read,
+    room_of,
+)
+from bb.ops.cbclverified import examples_beside, must_verify
+from bb.ops.params import Json, Name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
-    from bb.cbcl.definition import Definition
     from bb.ops.desk import Desk
     from bb.ops.sources import Source
 
 LARGEST_SCRIPT = 16 << 20
-ENDING = ".cbcl"
-
-
-class File(Name):
-    """The file with the text; - reads stdin."""
-
-    metavar = "FILE"
-
-
-class Given(Text):
-    """The text itself, in place of a file."""
-
-    metavar = "TEXT"
-    longest = SIZE_MOST
-
-
-class MaxDepth(Number):
-    """How deep lists may stand in each other; 32 unless given, 64 at most."""
-
-    most = DEPTH_MOST
-
-
-class MaxSize(Number):
-    """How many octets are read; 1,048,576 unless given."""
-
-    metavar = "OCTETS"
-    most = SIZE_MOST
-
-
-class MaxExpansion(Number):
-    """How many characters it may come to; what your policy says unless given. A dialect's own limit counts besides."""
-
-    metavar = "CHARACTERS"
-    most = trusting.MOST["max_expansion_size"]
-
-
-class DialectFile(Name):
-    """A file with a dialect that counts as installed, for this one question. Repeat it for several, parents first."""
-
-    metavar = "FILE"
 
 
 class ExamplesFile(Name):
@@ -218,24 +182,7 @@ def verify(
     """
     bounds = bounds_of(max_depth, max_size)
     source = given(desk, file, text, bounds)
-    return must_verify(desk, source, bounds, dialect, examples_ or examples_beside(desk, file))
-
-
-def must_verify(
-    desk: Desk, source: Source, bounds: Bounds, files: list[DialectFile] | None = None, examples: str | None = None
-) -> dict[str, Any]:
-    """What there is to say of the dialect in SOURCE; refused where that is anything against it."""
-    signature, definition = cbcltexts.defined(source.octets, bounds)
-    checked = _signature(desk, definition, signature)
-    known = _known(desk, files, bounds)
-    answer = cbcltexts.judged(definition, signature, source.octets, known) | {"signature": checked, "examples": None}
-    for each in (*answer["violations"], *answer["warnings"]):
-        each["file"] = source.name
-    if examples and answer["sound"]:
-        answer |= _tried(desk, examples, bounds, definition, known)
-    if answer["violations"]:
-        raise _rejected(answer)
-    return answer
+    return must_verify(desk, source, bounds, examples_ or examples_beside(desk, file), dialect)
 
 
 @op(
@@ -258,8 +205,8 @@ def expand(
     """
     bounds = bounds_of(max_depth, max_size)
     message = grammar.message(given(desk, file, text, bounds).octets, bounds)
-    known = _known(desk, dialect, bounds)
-    return cbcltexts.expanded(message, known, _room(desk, max_depth, max_expansion_size))
+    known = known_with(desk, dialect, bounds)
+    return cbcltexts.expanded(message, known, room_of(desk, max_depth, max_expansion_size))
 
 
 @op(
@@ -282,8 +229,8 @@ def explain(
     """
     bounds = bounds_of(max_depth, max_size)
     message = grammar.message(given(desk, file, text, bounds).octets, bounds)
-    known = _known(desk, dialect, bounds)
-    return cbcltexts.explained(message, known, _room(desk, max_depth, max_expansion_size))
+    known = known_with(desk, dialect, bounds)
+    return cbcltexts.explained(message, known, room_of(desk, max_depth, max_expansion_size))
 
 
 @op("cbcl.diff", examples=("bb cbcl diff planning-1.cbcl planning-2.cbcl",))
@@ -299,9 +246,9 @@ def diff(
     if str(a) == str(b) == sources.STDIN:
         raise Usage("stdin is read once", hint="name a file for one of the two")
     bounds = bounds_of(max_depth, max_size)
-    one, other = (sources.read(desk, each, bounds.size, _too_large(bounds.size)) for each in (a, b))
+    one, other = (read(desk, each, bounds) for each in (a, b))
     for each in (one, other):
-        with _about(each.name):
+        with about(each.name):
             cbcltexts.defined(each.octets, bounds)
     return cbcltexts.compared(one.octets, other.octets, bounds)
 
@@ -315,107 +262,6 @@ def replay(desk: Desk, file: Script | None = None, *, script: ScriptItself | Non
     if (file is None) == (script is None):
         raise replaying.InvalidScript("the script comes from a file, or is given itself: one of the two")
     return replaying.replay(script if file is None else _parsed_script(sources.read(desk, file, *_OF_SCRIPTS)))
-
-
-# -- where texts come from, and what holds for them
-
-
-def bounds_of(depth: int | None, size: int | None) -> Bounds:
-    """How much of a text is read."""
-    return Bounds(depth or BOUNDS.depth, size or BOUNDS.size)
-
-
-def given(desk: Desk, file: str | None, text: str | None, bounds: Bounds) -> Source:
-    """The text that a command is about."""
-    return sources.given(desk, file, text, bounds.size, _too_large(bounds.size))
-
-
-def _too_large(most: int) -> Callable[[str, int], BbError]:
-    """The refusal of a text that is too long, in which no place is any better than where it became so."""
-
-    def refusal(name: str, size: int) -> BbError:
-        why = f"{name} has {size:,} octets or more; {most:,} are read"
-        return Malformed(why, hint="pass --max-size, if it may be so long", reason=LIMIT, offset=most)
-
-    return refusal
-
-
-def _known(desk: Desk, files: list[DialectFile] | None, bounds: Bounds) -> Mapping[str, Definition]:
-    """The dialects that are installed here, and those in FILES."""
-    from bb.ops import dialects  # noqa: PLC0415  (the ledger, for which most questions have no use)
-
-    found = dict(dialects.definitions(desk))
-    for file in files or ():
-        octets = sources.read(desk, file, bounds.size, _too_large(bounds.size)).octets
-        with _about(file):
-            found = cbcltexts.installed([cbcltexts.defined(octets, bounds)[1]], found)
-    return found
-
-
-@contextmanager
-def _about(file: str) -> Iterator[None]:
-    """Where several files are read, a refusal of what is in FILE names it."""
-    try:
-        yield
-    except BbError as refusal:
-        refusal.message = f"{harmless(file[: sources.LONGEST_NAME])}: {refusal.message}"
-        refusal.details["file"] = file[: sources.LONGEST_NAME]
-        raise
-
-
-def _room(desk: Desk, depth: int | None, size: int | None) -> Room:
-    """What may be spent: what is asked for, else what this user's policy grants."""
-    policy = Keyring(desk.env).trust().policy
-    return Room(depth or policy.max_depth, size or policy.max_expansion_size)
-
-
-# -- verification
-
-
-def _signature(desk: Desk, definition: Definition, signature: str | None) -> str:
-    """What is to be said of a signature: it is looked at before anything else, and refused if it is no good."""
-    if signature is None:
-        return "unsigned"
-    keys = Keyring(desk.env).trust().keys_of(definition.author)
-    if not keys:
-        return "unchecked"
-    trusting.must_fit(signature, canonical.octets(definition.node), keys, signing.check)
-    return "valid"
-
-
-def examples_beside(desk: Desk, file: str | None) -> str | None:
-    """The examples that lie beside a dialect, where there are any."""
-    if file is None or not file.endswith(ENDING) or file.endswith(beside.SUFFIX):
-        return None
-    found = file.removesuffix(ENDING) + beside.SUFFIX
-    return found if sources.beside(desk, found) else None
-
-
-def _tried(
-    desk: Desk, file: str, bounds: Bounds, definition: Definition, known: Mapping[str, Definition]
-) -> dict[str, Any]:
-    """What became of the examples in FILE."""
-    octets = sources.read(desk, file, bounds.size, _too_large(bounds.size)).octets
-    with _about(file):
-        found = beside.read(octets, bounds)
-    where = Places(octets)
-    failed = [verifying.shown(each, where) | {"file": file} for each in beside.check(found, definition, known)]
-    return {
-        "sound": not failed,
-        "violations": failed,
-        "examples": {"file": file, "count": len(found), "failed": len(failed)},
-    }
-
-
-def _rejected(answer: dict[str, Any]) -> DialectRejected:
-    """The refusal of a dialect, with everything that was found."""
-    first, *others = answer["violations"]
-    where = f" in {harmless(first['performative'][:60])}" if first["performative"] else ""
-    more = f", and {len(others)} more" if others else ""
-    rules = sorted({each["rule"] for each in answer["violations"]})
-    refusal = DialectRejected(f"{first['rule']}{where}: {first['message']}{more}", rules=rules, **answer)
-    refusal.hint = "mend what is shown, each with its line and column"
-    return refusal
 
 
 # -- scripts

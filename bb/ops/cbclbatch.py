@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bb.cbcl import canonical, exchange, grammar, names, signing, trusting
 from bb.cbcl.expansion import WIDEST, Room
-from bb.cbcl.reader import BOUNDS, DEPTH_MOST, SIZE_MOST, Bounds
+from bb.cbcl.reader import BOUNDS, DEPTH_MOST, SIZE_MOST, UTMOST, Bounds
 from bb.cbcl.tree import text_of
 from bb.kernel.errors import Usage
 from bb.ops import cbcltexts
@@ -67,7 +67,7 @@ class Desk:
             raise InvalidRequest(f"`dialects` is a list of at most {MOST_DIALECTS} texts", path="$.dialects")
         key = tuple(texts)
         if key not in self._kept:
-            definitions = [cbcltexts.defined(_encoded(each), cbcltexts.ANY)[1] for each in texts]
+            definitions = [cbcltexts.defined(_encoded(each), UTMOST)[1] for each in texts]
             if len(self._kept) == MOST_KEPT:
                 self._kept.clear()
             self._kept[key] = cbcltexts.installed(definitions, {})

@@ -14,7 +14,7 @@ from bb.kernel.errors import Usage
 from bb.ledger.keyring import KEYS, SUFFIX, Keyring
 from bb.ops import cbcltexts
 from bb.ops.catalogue import op
-from bb.ops.cbcl import File, Given, MaxDepth, MaxSize, bounds_of, given
+from bb.ops.cbclgiven import File, Given, MaxDepth, MaxSize, bounds_of, given
 from bb.ops.params import Number, Text
 
 TYPE_CHECKING = False

@@ -12,7 +12,7 @@ from bb.cbcl.grammar import Grammar
 from bb.cbcl.installing import Rules, must_be_sound
 from bb.cbcl.message import DEFINE, SIGNED, Call, Lang, Signed, Teach, core_of
 from bb.cbcl.places import Places
-from bb.cbcl.reader import BOUNDS, DEPTH_MOST, SIZE_MOST, Bounds, Text
+from bb.cbcl.reader import BOUNDS, UTMOST, Bounds, Text
 from bb.cbcl.tree import agent, as_json, extent, head, listed, string, symbol, text_of
 from bb.cbcl.verifying import shown, verify
 from bb.kernel.errors import BbError, Usage
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from bb.cbcl.expansion import Room
     from bb.cbcl.message import Message
     from bb.cbcl.tree import Node
-
-ANY = Bounds(DEPTH_MOST, SIZE_MOST)  # what we have made ourselves
 
 
 class NotSigned(Usage):
@@ -187,7 +185,7 @@ def signed(what: Said, seed: bytes, teach: str | None = None) -> dict[str, Any]:
     if teach is not None:
         made = listed(symbol("meta"), listed(symbol("teach"), agent(teach), made))
     text = text_of(made)
-    said(text.encode(), ANY)  # what we hand on can be read: no deeper than anything is
+    said(text.encode(), UTMOST)  # what we hand on can be read: no deeper than anything is
     return {"text": text, "signature": signature, "hash": canonical.digest(node)}
 
 

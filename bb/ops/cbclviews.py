@@ -6,8 +6,8 @@ from bb.cbcl import effects as written
 from bb.cbcl import grammar, names
 from bb.cbcl.facts import Installed
 from bb.cbcl.message import Simple, core_of
-from bb.cbcl.reader import DEPTH_MOST, SIZE_MOST, Bounds
-from bb.cbcl.tree import text_of
+from bb.cbcl.reader import UTMOST
+from bb.cbcl.tree import text_of, whole
 from bb.kernel import clock, ids
 from bb.kernel.errors import BbError
 from bb.ledger import kinds
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from bb.ledger.index import Index
     from bb.ops.desk import Desk
 
-ANY = Bounds(DEPTH_MOST, SIZE_MOST)  # what is in the ledger was judged when it was heard
 LONGEST_WAIT = 10**9  # seconds
 UNSHOWN = ("event", "text", "signed")  # of an effect: the message itself says it
 
@@ -42,7 +41,7 @@ def reader(desk: Desk, agent: str | None) -> tuple[str, Index]:
 
 def sent(who: str, octets: bytes, recorded: Sequence[Event]) -> dict[str, Any]:
     """What came of saying OCTETS, by what was recorded of it: now, or when the same was asked for before."""
-    message = grammar.message(octets, ANY)
+    message = grammar.message(octets, UTMOST)
     facts = [(event, kinds.fact_of(event.kind, event.data, event.by)) for event in recorded]
     event, letter = next(((event, fact) for event, fact in facts if isinstance(fact, Sent)), (None, None))
     happened = [fact for _, fact in facts if isinstance(fact, Installed)]
@@ -104,7 +103,7 @@ def _due(text: str, since: str) -> int | None:
     """Until when an answer is waited for. The draft gives the `:timeout` of an ask no unit: here it is seconds."""
     said = _said(text)
     given = said.param("timeout") if said else None
-    seconds = grammar.whole(given) if given is not None else None
+    seconds = whole(given) if given is not None else None
     began = clock.parse_or(since, 0)
     return began + seconds * 1000 if began and seconds and 0 < seconds < LONGEST_WAIT else None
 
@@ -130,7 +129,7 @@ def body(index: Index, event: str) -> str:
 
 def _said(text: str) -> Simple | None:
     try:
-        core = core_of(grammar.message(text.encode("utf-8", "surrogatepass"), ANY))
+        core = core_of(grammar.message(text.encode("utf-8", "surrogatepass"), UTMOST))
     except BbError:
         return None
     return core if isinstance(core, Simple) else None

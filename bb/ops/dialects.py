@@ -10,8 +10,9 @@ import os
 
 from bb.cbcl import canonical, exchange, grammar, installing, layout, signing
 from bb.cbcl import dialects as fold
+from bb.cbcl.dialects import Kept
 from bb.cbcl.expansion import UnknownDialect
-from bb.cbcl.facts import Removed
+from bb.cbcl.facts import Installed, Removed
 from bb.cbcl.installing import Rules
 from bb.cbcl.reader import Bounds
 from bb.cbcl.tree import OPERATOR, SPEAKS, Node, listed, string, symbol, text_of
@@ -20,9 +21,11 @@ from bb.kernel import ids
 from bb.kernel.errors import Refused
 from bb.kernel.show import harmless
 from bb.ledger import cbcl as ledger
+from bb.ledger import kinds
 from bb.ledger.keyring import Keyring
-from bb.ops import cbcl, cbcltalk, life, sources
+from bb.ops import cbclgiven, cbcltalk, life, sources
 from bb.ops.catalogue import op
+from bb.ops.cbclverified import examples_beside, must_verify
 from bb.ops.params import AgentId, Key, Name, Plain, Someone
 
 TYPE_CHECKING = False
@@ -30,7 +33,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.cbcl.definition import Definition
-    from bb.cbcl.dialects import Kept
     from bb.cbcl.trusting import Trust
     from bb.kernel.event import Event
     from bb.ledger.index import Index
@@ -96,9 +98,9 @@ def install(
     who, rules = _user(desk, agent), _rules(desk)
     policy = rules.trust.policy
     bounds = Bounds(policy.max_depth, policy.max_size)
-    source = cbcl.given(desk, file, text, bounds)
+    source = cbclgiven.given(desk, file, text, bounds)
     is_file = file is not None and file != sources.STDIN
-    cbcl.must_verify(desk, source, bounds, examples=cbcl.examples_beside(desk, file) if is_file else None)
+    must_verify(desk, source, bounds, examples_beside(desk, file) if is_file else None)
     signature, definition = grammar.definition_in(source.octets, bounds)
     rules = rules.but(trust=_with_own_key(desk, rules.trust, definition.author)) if signature else rules
     where = f"file {harmless(os.path.basename(str(file)))}" if is_file else "text"
@@ -110,11 +112,17 @@ def install(
         )
 
     recorded = life.act(desk, who, decide, key=key)
-    return shown(desk, definition.name) | {"changed": bool(_lines(recorded))}
+    found = _spoken(desk)
+    brought = next(filter(None, map(_installed_by, recorded)), None)  # also when it has been removed since
+    return _shown(desk, found, brought or _kept(found, definition.name), definition) | {"changed": brought is not None}
 
 
-def _lines(recorded: list[Event]) -> list[Event]:
-    return [event for event in recorded if event.kind == "x.bb.cbcl.dialect"]
+def _installed_by(event: Event) -> Kept | None:
+    """The dialect that an event has brought; None where it is another event."""
+    said = kinds.fact_of(event.kind, event.data, event.by)
+    if not isinstance(said, Installed):
+        return None
+    return Kept(said.dialect, event.id, event.ts, said.by, said.hash, said.author, said.signature, said.source)
 
 
 @op("cbcl.dialect.list", examples=("bb cbcl dialect list",))
@@ -127,7 +135,9 @@ def list_(desk: Desk) -> dict[str, Any]:
 @op("cbcl.dialect.show", examples=("bb cbcl dialect show logistics",))
 def show(desk: Desk, name: Dialect) -> dict[str, Any]:
     """One dialect: its definition, its performatives with their parameters, and everything that was done with it."""
-    return shown(desk, name)
+    found = _spoken(desk)
+    kept = _kept(found, name)
+    return _shown(desk, found, kept, _definition(found, kept))
 
 
 @op("cbcl.dialect.remove", examples=("bb cbcl dialect remove logistics",))
@@ -137,11 +147,11 @@ def remove(desk: Desk, name: Dialect, *, agent: Someone | None = None, key: Key 
 
     def decide(index: Index, _: Any) -> list[Any]:
         found = ledger.Spoken(desk.store, index, Keyring(desk.env).trust())
-        first = _kept(found, name)
+        _kept(found, name)  # refused where there is none
         above = sorted(each for each, definition in found.items() if definition.extends == name)
         if above:
             raise DialectInUse(f"{', '.join(above)} builds on {name}", dialects=above)
-        return [Removed(who, name, each.hash) for each in found.live(first.name)]
+        return [Removed(who, name, each.hash) for each in found.live(name)]
 
     life.act(desk, who, decide, key=key)
     return {"dialect": name, "removed": True}
@@ -179,27 +189,14 @@ def query(desk: Desk, name: Dialect, *, to: Pupil, agent: Someone | None = None)
     return cbcltalk.send(desk, cbcltalk.Said(text_of(made)), agent=agent, to=[cbcltalk.Whom(to)])
 
 
-def definitions(desk: Desk) -> dict[str, Definition]:
-    """The dialects that are spoken in the repository we are in; none where there is no ledger."""
-    try:
-        store = desk.store_or_home
-    except Refused:
-        return {}
-    return dict(ledger.Spoken(store, store.caught_up(), Keyring(desk.env).trust())) if store.exists else {}
-
-
-def shown(desk: Desk, name: str) -> dict[str, Any]:
+def _shown(desk: Desk, found: ledger.Spoken, kept: Kept, definition: Definition) -> dict[str, Any]:
     """All there is to say of one dialect."""
-    found = _spoken(desk)
-    kept = _kept(found, name)
-    definition = _definition(found, kept)
-    state = desk.store.index.state(fold.NAME, name)
     return {
         **_row(found, kept),
         "definition": exchange.dialect(definition),
         "text": text_of(definition.node),
         "formatted": layout.laid_out(definition.node),
-        "history": fold.history(name, state),
+        "history": fold.history(kept.name, desk.store.index.state(fold.NAME, kept.name)),
     }
 
 

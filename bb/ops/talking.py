@@ -14,6 +14,7 @@ from bb.cbcl.expansion import ResourceLimit
 from bb.cbcl.facts import Heard, Installed
 from bb.cbcl.installing import Rules
 from bb.cbcl.message import OK, Simple, core_of
+from bb.cbcl.reader import UTMOST
 from bb.coordination import roster
 from bb.kernel import ids
 from bb.kernel.errors import BbError
@@ -193,7 +194,7 @@ class Talk:
         """An answer of ours as mail; None where nobody is there to get it, or it is longer than mail may be."""
         if not self._is_here(index, to):
             return None
-        message = grammar.message(text.encode(), views.ANY)
+        message = grammar.message(text.encode(), UTMOST)
         entered = speaking.entered(self.who, core_of(message), names.id_of(message))
         try:
             return self._letter(index, message, [to], entered, event)
@@ -208,6 +209,6 @@ def _newest(index: Index, term: str) -> str | None:
 
 def _own_texts(body: str) -> frozenset[str]:
     try:
-        return uttered.own_texts(grammar.message(body.encode("utf-8", "surrogatepass"), views.ANY))
+        return uttered.own_texts(grammar.message(body.encode("utf-8", "surrogatepass"), UTMOST))
     except BbError:
         return frozenset()

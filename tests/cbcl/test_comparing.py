@@ -92,3 +92,14 @@ def test_lines_and_columns_count_characters_and_may_be_asked_for_in_any_order():
     places = Places(text)
     asked = [text.index(each) for each in (b"y", b"(", b'"', b"y")]
     assert [places(at) for at in asked] == [(3, 2), (2, 1), (1, 3), (3, 2)]
+
+
+@pytest.mark.parametrize("line", ["x" * 100, "é" * 3000, "\U0001f600" * 5000, "a\né\n" * 9999], ids=len)
+def test_a_place_far_behind_is_where_it_would_be_counted_to(line: str):
+    text = f"{line}\n{line}(".encode()
+    places = Places(text)
+    for at in (len(text) - 1, len(line.encode()), 4096 if len(text) > 4096 else 0, 8190 if len(text) > 8190 else 0):
+        before = text[:at].decode("utf-8", "ignore")
+        lines = before.split("\n")
+        assert places(at) in [(len(lines), len(lines[-1]) + 1), (len(lines), len(lines[-1]) + 2)]
+    assert places(len(text) - 1) == (2 * line.count("\n") + 2, len(line.rpartition("\n")[2]) + 1)

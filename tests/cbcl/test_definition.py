@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from bb.cbcl import canonical
 from bb.cbcl.reader import DIALECT, LEX
 from bb.cbcl.tree import text_of
 from tests.cbcl.trees import definition, place, refused
@@ -160,6 +161,44 @@ def test_3_what_makes_no_sense_as_a_template_is_read_all_the_same():
 
 def test_1_a_template_holds_nothing_that_means_something_only_elsewhere():
     assert at_of("(define d (extend p () (tell @b (x a/b))))") == (LEX, 35)
+
+
+@pytest.mark.parametrize(
+    ("template", "written"),
+    [
+        (
+            "(envelope :from @a :timestamp 2026-11-22T10:00:00Z (ok @b))",
+            '(envelope :from @a :timestamp "2026-11-22T10:00:00Z" (ok @b))',
+        ),
+        ("(signed aGk= (ok @b))", '(signed "aGk=" (ok @b))'),
+        (
+            "(cond ((= x 1) (with-limits :timeout 5 (signed a/b= (ok @b)))) (else ((ok @b) (signed c+d (ok @b)))))",
+            '(cond ((= x 1) (with-limits :timeout 5 (signed "a/b=" (ok @b)))) (else ((ok @b) (signed "c+d" (ok @b)))))',
+        ),
+        ("(or x (signed aGk= (ok @b)))", '(or x (signed "aGk=" (ok @b)))'),
+    ],
+)
+def test_11_9_11_10_a_wrapper_in_a_template_may_have_its_date_time_and_signature_unquoted(template: str, written: str):
+    plain, quoted = (definition(f"(define d (extend p (x) {each}))") for each in (template, written))
+
+    assert text_of(plain.performatives[0].template) == written
+    assert canonical.digest(plain.node) == canonical.digest(quoted.node)
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "(envelope :timestamp 2026-13-22T10:00:00Z (ok @b))",  # there is no such month
+        "(envelope :from 2026-11-22T10:00:00Z (ok @b))",
+        "(envelope 2026-11-22T10:00:00Z :timestamp (ok @b))",
+        "(signed 2026-11-22T10:00:00Z (ok @b))",
+        '(signed "aGk" aGk= (ok @b))',
+        "(tell @b (signed aGk= (ok @b)))",  # data, in which no head means anything
+        "(with-limits :timeout aGk= (ok @b))",
+    ],
+)
+def test_11_9_11_10_neither_stands_anywhere_else_in_a_template(template: str):
+    assert at_of(f"(define d (extend p (x) {template}))")[0] == LEX
 
 
 # -- §3 §11.15 parameters

@@ -7,7 +7,9 @@ import pytest
 from bb.cbcl import grammar
 from bb.cbcl.expansion import InvalidArguments, Room, UnknownDialect, UnknownPerformative
 from bb.cbcl.explaining import Explanation, explain
+from bb.cbcl.reader import UTMOST
 from bb.cbcl.tree import text_of
+from tests.cbcl.trees import steps
 
 _, WORK = grammar.definition_in(
     b"""(define work :author @lab :resources (:max-depth 8 :max-expansion-size 200 :max-verify-time 100)
@@ -130,3 +132,53 @@ def test_what_calls_nothing_is_not_explained(text: str):
 def test_a_call_that_fits_nothing_is_refused_as_when_it_is_expanded(text: str, refusal: type[Exception]):
     with pytest.raises(refusal):
         explain(grammar.message(text.encode()), {"work": WORK}, POLICY)
+
+
+def test_choices_within_choices_are_told_once_each_in_the_order_of_the_text():
+    _, nested = grammar.definition_in(
+        b"""(define work :author @lab :resources (:max-depth 9 :max-expansion-size 200 :max-verify-time 100)
+        (extend p (a &optional b)
+          (tell @lab (x (or (or (cond ((= a 1) b) (else "no")) (or b ())) (cond ((= a 1) "one"))) (or a b)))))"""
+    )
+    found = explain(grammar.message(b"(lang work (p 1))"), {"work": nested}, POLICY)
+
+    assert found
+    assert found.expansion
+    assert [
+        (text_of(each.form)[:8], each.taken and text_of(each.taken), each.tried[-1].why) for each in found.choices
+    ] == [
+        ("(or (or ", '(cond ((= a 1) "one"))', "the first is nil"),
+        ("(or (con", "(or b ())", "the first is nil"),
+        ("(cond ((", "b", "it holds"),
+        ("(or b ()", "()", "the first is nil"),
+        ("(cond ((", '"one"', "it holds"),
+        ("(or a b)", "a", "the first is not nil"),
+    ]
+
+
+def test_of_a_choice_within_others_of_which_no_test_holds_all_are_told():
+    _, nested = grammar.definition_in(
+        b"""(define work :author @lab :resources (:max-depth 9 :max-expansion-size 200 :max-verify-time 100)
+        (extend p (a) (tell @lab (x (or (or (cond ((= a 1) a)) "two") "three")))))"""
+    )
+    found = explain(grammar.message(b"(lang work (p 2))"), {"work": nested}, POLICY)
+
+    assert found
+    assert found.refusal
+    assert [each.tried[-1].why for each in found.choices] == [
+        "the first, of which no test holds",
+        "the first, of which no test holds",
+        "it does not hold",
+    ]
+
+
+def test_what_it_costs_to_explain_grows_with_the_text_and_not_with_how_choices_stand_in_each_other():
+    def explained(deep: int) -> int:
+        long = " ".join("y" for _ in range(2000))
+        template = f'(tell @lab (x {"(or " * deep}(cond ((member a ({long})) "no") (else ())){" ())" * deep}))'
+        text = f"(define work :author @lab (extend p (a) {template}))"
+        _, nested = grammar.definition_in(text.encode(), UTMOST)
+        call = grammar.message(b"(lang work (p 1))")
+        return steps(lambda: explain(call, {"work": nested}, POLICY))
+
+    assert explained(50) < 2 * explained(1)

@@ -12,6 +12,7 @@ from bb.cbcl import reader
 from bb.cbcl.layout import laid_out
 from bb.cbcl.reader import Bounds, Malformed, Text
 from bb.cbcl.tree import UNSETTLED, Node, agent, keyword, listed, same, string, symbol, text_of, walk
+from tests.cbcl.trees import STEADY
 from tests.support import ROOT
 
 WIDE = Bounds(64, 1 << 20)
@@ -89,10 +90,11 @@ ATOMS = st.one_of(
     ),
     st.text(st.characters(exclude_characters="\x7f", exclude_categories=["Cs", "Cc"]), max_size=30).map(string),
 )
-TREES = st.recursive(ATOMS, lambda below: st.lists(below, max_size=8).map(lambda nodes: listed(*nodes)), max_leaves=60)
+TREES = st.recursive(ATOMS, lambda below: st.lists(below, max_size=8).map(lambda nodes: listed(*nodes)), max_leaves=25)
 
 
-@given(st.lists(TREES, max_size=10), st.integers(1, 100))
+@STEADY
+@given(st.lists(TREES, max_size=5), st.integers(1, 100))
 def test_any_tree_reads_back_as_the_same(nodes: list[Node], width: int):
     tree = listed(*nodes)
 

@@ -92,6 +92,21 @@ def test_what_is_removed_is_spoken_no_more_and_may_come_again(repo: Near):
     assert install(repo, OTHER).data["changed"]
 
 
+def test_an_installation_that_is_asked_for_again_by_its_key_is_answered_though_it_was_removed_since(repo: Near):
+    first = install(repo, WORK, "--key", "once").data
+    repo.json("cbcl", "dialect", "remove", "work")
+    before = repo.journal().read_bytes()
+
+    again = install(repo, WORK, "--key", "once")
+
+    assert again.status == 0
+    assert {name: again.data[name] for name in ("event_id", "hash", "changed", "definition")} == {
+        name: first[name] for name in ("event_id", "hash", "changed", "definition")
+    }
+    assert (again.data["usable"], spoken(repo)) == (False, {})
+    assert repo.journal().read_bytes() == before
+
+
 def test_what_others_build_on_stays(repo: Near):
     install(repo, WORK)
     install(repo, CHILD)

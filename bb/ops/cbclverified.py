@@ -1,0 +1,87 @@
+"""Whether a dialect may be installed, as a command says it: its signature, its rules, and the examples beside it."""
+
+from __future__ import annotations
+
+from bb.cbcl import canonical, signing, trusting, verifying
+from bb.cbcl import examples as beside
+from bb.cbcl.installing import DialectRejected
+from bb.cbcl.places import Places
+from bb.kernel.show import harmless
+from bb.ledger.keyring import Keyring
+from bb.ops import cbclgiven, cbcltexts, sources
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from bb.cbcl.definition import Definition
+    from bb.cbcl.reader import Bounds
+    from bb.ops.cbclgiven import DialectFile
+    from bb.ops.desk import Desk
+    from bb.ops.sources import Source
+
+ENDING = ".cbcl"
+
+
+def must_verify(
+    desk: Desk, source: Source, bounds: Bounds, examples: str | None, files: list[DialectFile] | None = None
+) -> dict[str, Any]:
+    """What there is to say of the dialect in SOURCE; refused where that is anything against it."""
+    signature, definition = cbcltexts.defined(source.octets, bounds)
+    checked = _signature(desk, definition, signature)
+    known = cbclgiven.known_with(desk, files, bounds)
+    answer = cbcltexts.judged(definition, signature, source.octets, known) | {"signature": checked, "examples": None}
+    for each in (*answer["violations"], *answer["warnings"]):
+        each["file"] = source.name
+    if examples and answer["sound"]:
+        answer |= _tried(desk, examples, bounds, definition, known)
+    if answer["violations"]:
+        raise _rejected(answer)
+    return answer
+
+
+def _signature(desk: Desk, definition: Definition, signature: str | None) -> str:
+    """What is to be said of a signature: it is looked at before anything else, and refused if it is no good."""
+    if signature is None:
+        return "unsigned"
+    keys = Keyring(desk.env).trust().keys_of(definition.author)
+    if not keys:
+        return "unchecked"
+    trusting.must_fit(signature, canonical.octets(definition.node), keys, signing.check)
+    return "valid"
+
+
+def examples_beside(desk: Desk, file: str | None) -> str | None:
+    """The examples that lie beside a dialect, where there are any."""
+    if file is None or not file.endswith(ENDING) or file.endswith(beside.SUFFIX):
+        return None
+    found = file.removesuffix(ENDING) + beside.SUFFIX
+    return found if sources.beside(desk, found) else None
+
+
+def _tried(
+    desk: Desk, file: str, bounds: Bounds, definition: Definition, known: Mapping[str, Definition]
+) -> dict[str, Any]:
+    """What became of the examples in FILE."""
+    octets = cbclgiven.read(desk, file, bounds).octets
+    with cbclgiven.about(file):
+        found = beside.read(octets, bounds)
+    where = Places(octets)
+    failed = [verifying.shown(each, where) | {"file": file} for each in beside.check(found, definition, known)]
+    return {
+        "sound": not failed,
+        "violations": failed,
+        "examples": {"file": file, "count": len(found), "failed": len(failed)},
+    }
+
+
+def _rejected(answer: dict[str, Any]) -> DialectRejected:
+    """The refusal of a dialect, with everything that was found."""
+    first, *others = answer["violations"]
+    where = f" in {harmless(first['performative'][:60])}" if first["performative"] else ""
+    more = f", and {len(others)} more" if others else ""
+    rules = sorted({each["rule"] for each in answer["violations"]})
+    refusal = DialectRejected(f"{first['rule']}{where}: {first['message']}{more}", rules=rules, **answer)
+    refusal.hint = "mend what is shown, each with its line and column"
+    return refusal
