@@ -111,6 +111,11 @@ def _values(effect: Effect, own: frozenset[str]) -> list[Any]:
     return ["" if name == "text" and value in own else value for name, value in values.items()]
 
 
+def texts(effect: Effect) -> str:
+    """What somebody has said, as far as EFFECT repeats it."""
+    return effect.text if isinstance(effect, Believed | Entered) else ""
+
+
 def read(value: Any) -> Iterator[Effect]:
     """The effects that a line holds, as far as they are any."""
     for each in value[:MOST] if isinstance(value, list) else ():

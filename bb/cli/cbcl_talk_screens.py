@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bb.cli import paint
 from bb.cli.cbcl_screens import verbatim
-from bb.cli.paint import column, flowing, hanging, heading, painted, whole
+from bb.cli.paint import column, counted, flowing, hanging, heading, painted, whole
 from bb.kernel.show import harmless
 
 TYPE_CHECKING = False
@@ -120,7 +120,7 @@ def pending(found: Mapping[str, Any]) -> Iterator[str]:
         yield from (_open(each, whose) for each in rows)
         yield from ([] if rows else ["  nothing"])
     if found["unheard"]:
-        yield f"{found['unheard']} messages not heard yet; {whole('`bb cbcl hear`')} hears them."
+        yield f"{counted(found['unheard'], 'message')} not heard yet; {whole('`bb cbcl hear`')} hears what has come."
 
 
 def _open(each: Mapping[str, Any], whose: str) -> str:
@@ -148,7 +148,8 @@ def conversations(found: Mapping[str, Any]) -> Iterator[str]:
         yield from ([] if found["messages"] else ["Nothing was said there."])
         return
     for each in found["conversations"]:
-        yield f"{harmless(each['at'])}  {flowing(each['thread'])}"
+        said = f": {harmless(each['last']['from'])}: {hanging(flowing(each['last']['text']))}" if each["last"] else ""
+        yield f"{harmless(each['at'])}  {flowing(each['thread'])}, {counted(each['messages'], 'message')}{said}"
     yield from ([] if found["conversations"] else ["No conversations yet: a message with :thread begins one."])
 
 

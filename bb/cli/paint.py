@@ -204,6 +204,11 @@ def _parted(text: str, room: int) -> tuple[str, str]:
     return text[:at], text[at:]
 
 
+def counted(count: int, what: str) -> str:
+    """So many of WHAT."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
 def span(seconds: int) -> str:
     """A length of time, as people say it: 45s, 12m, 3h 5m, 2d 4h."""
     seconds = max(seconds, 0)

@@ -6,6 +6,7 @@ import os
 from itertools import groupby
 
 import bb
+from bb.cli.paint import counted
 from bb.coordination import ci
 from bb.kernel.errors import Conflict
 from bb.kernel.show import harmless
@@ -65,7 +66,7 @@ def _document(answer: dict[str, Any], form: str) -> str:
 
 
 def _text(answer: dict[str, Any]) -> Iterator[str]:
-    yield f"{_counted(answer['commits'], 'commit')}, {_counted(answer['paths'], 'path')}, {_ledger(answer['ledger'])}"
+    yield f"{counted(answer['commits'], 'commit')}, {counted(answer['paths'], 'path')}, {_ledger(answer['ledger'])}"
     if note := answer["ledger"]["note"]:
         yield f"Note: {harmless(note)}"
     for (severity, rule), some in groupby(answer["findings"], key=lambda each: (each["severity"], each["rule"])):
@@ -96,7 +97,3 @@ def _ledger(ledger: dict[str, Any]) -> str:
     ago = f"{age // 60} min" if age < LONG_AGO else f"{age // 3600} h"
     tip = f"{ledger['tip'][:ABBREVIATED]}{generation}, {ago} old"
     return f"judged by the ledger of {harmless(ledger['remote'])} at {tip}"
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"

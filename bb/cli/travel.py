@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bb.cli.paint import counted
 from bb.kernel.show import harmless
 
 TYPE_CHECKING = False
@@ -132,7 +133,7 @@ def _lines(count: int) -> str:
 
 
 def _count(events: int) -> str:
-    return f"{events:,} event{'' if events == 1 else 's'}"
+    return counted(events, "event")
 
 
 FORMS: dict[str, Callable[[Any], Iterable[str]]] = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from bb.cbcl import canonical, dialects, grammar, signing, trusting, verifying
+from bb.cbcl import canonical, dialects, effects, grammar, signing, trusting, verifying
 from bb.cbcl.effects import Expected, Obliged
 from bb.cbcl.installing import Library
 from bb.cbcl.reader import UTMOST
@@ -19,7 +19,7 @@ from bb.messaging import spoken
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     from bb.cbcl.definition import Definition
@@ -129,6 +129,20 @@ def opened(index: Index, what: str, agent: str) -> Iterator[list[Any]]:
     """What AGENT waits for, or owes, oldest first: of or to whom, under which id, in which thread, by which message."""
     for _, state in index.found(spoken.NAME, f"{what} {agent}"):
         yield state["open"][3][1]
+
+
+def repeated_in(store: Store, index: Index, event: str, hearers: Sequence[str]) -> list[str]:
+    """The lines, by their events, on which those who have heard a message repeat what it came to: what a dialect made
+    of it does not stand in the message itself."""
+    states = [index.state(spoken.NAME, f"{spoken.MESSAGE} {agent} {event}") for agent in hearers]
+    heard = [found for state in states if state and (found := spoken.heard_in(state))]
+    return [line for line in heard if _repeats(data_of(store, line) or {})]
+
+
+def _repeats(said: Mapping[str, Any]) -> bool:
+    about = said.get("about")
+    written = about.get("effects") if isinstance(about, dict) else None
+    return any(map(effects.texts, effects.read(written)))
 
 
 class _Taken(Container[tuple[str, str]]):

@@ -99,6 +99,11 @@ def sender_of(state: State) -> str | None:
     return state["sent"][3][1][0] if "sent" in state else None
 
 
+def heard_in(state: State) -> str | None:
+    """The line, by its event, on which a message was heard."""
+    return event(state["heard"][:3]) if "heard" in state else None
+
+
 def opener(state: State) -> str | None:
     """The message by which an answer is owed, or waited for."""
     return state["open"][3][1][3] if "open" in state else None

@@ -132,7 +132,8 @@ def beliefs(
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for ts, (teller, text, event) in views.newest(index, f"{spoken.BELIEF} {who}"):
         said = text or views.content(index, event)
-        found.setdefault((teller, said), {"who": teller, "text": said, "event_id": event, "at": ts})
+        if said:  # else it was taken back
+            found.setdefault((teller, said), {"who": teller, "text": said, "event_id": event, "at": ts})
         if len(found) == limit:
             break
     return {"agent_id": who, "beliefs": list(found.values())}
@@ -153,10 +154,6 @@ def conversations(
     who, index = views.reader(desk, agent)
     if thread is None:
         rows = islice(index.newest_first(spoken.NAME, f"{spoken.CONVERSATION} {who}"), limit)
-        return {"agent_id": who, "conversations": [_thread(*state["last"][3]) for _, _, state in rows]}
+        return {"agent_id": who, "conversations": [views.thread(index, who, *state["last"][3]) for _, _, state in rows]}
     entries = list(islice(views.newest(index, f"{spoken.ENTRY} {who} {thread}"), limit))
     return {"agent_id": who, "thread": thread, "messages": [views.entry(index, *each) for each in reversed(entries)]}
-
-
-def _thread(ts: str, name: str) -> dict[str, str]:
-    return {"thread": name, "at": ts}

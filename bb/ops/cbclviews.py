@@ -135,6 +135,13 @@ def _said(text: str) -> Simple | None:
     return core if isinstance(core, Simple) else None
 
 
+def thread(index: Index, who: str, ts: str, name: str) -> dict[str, Any]:
+    """A conversation: how much was said in it, and what last."""
+    term = f"{spoken.ENTRY} {who} {name}"
+    last = next((entry(index, *each) for each in newest(index, term)), None)
+    return {"thread": name, "at": ts, "messages": index.count(spoken.NAME, term), "last": last}
+
+
 def entry(index: Index, ts: str, said: list[Any]) -> dict[str, Any]:
     """One message of a conversation."""
     _, sender, performative, known, text, event = said

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bb.coordination import redactions
 from bb.kernel import ids
-from bb.ledger import redacting
+from bb.ledger import kinds, redacting
+from bb.messaging.facts import Sent
 from bb.ops import life
 from bb.ops.catalogue import op
 from bb.ops.params import Reason, Someone, Text
@@ -13,7 +14,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from bb.kernel.event import Event
     from bb.ledger.index import Index
+    from bb.ledger.store import Store
     from bb.ops.desk import Desk
 
 
@@ -41,6 +44,7 @@ def redact(desk: Desk, event: EventId, *, reason: Why, agent: Someone | None = N
     from this clone at once, from the published copy with the next sync, from other clones with theirs. Git keeps the
     earlier commits of the branch, and so does whoever fetched them: a password that was published has to be changed.
     Whoever recorded the event may redact it, and the person (`--agent user`) anything. Doing it again changes nothing.
+    What a dialect made of a message stands on the lines of those who heard it: `repeated_in` names them.
     """
     who = life.caller(desk, agent or desk.env.get("BB_AGENT") or ids.PERSON, may_be_person=True)
     store = desk.store
@@ -52,6 +56,24 @@ def redact(desk: Desk, event: EventId, *, reason: Why, agent: Someone | None = N
     def decide(index: Index) -> list[Any]:
         return [] if who in index.hidden().get(event, ()) else [fact]
 
+    repeated = _repeated(store, found)
     store.record(decide, by=who, now=desk.now())
     redacting.blank(store)
-    return {"event_id": event, "kind": found.kind, "by": found.by, "redacted_by": who, "reason": reason}
+    return {
+        "event_id": event,
+        "kind": found.kind,
+        "by": found.by,
+        "redacted_by": who,
+        "reason": reason,
+        "repeated_in": repeated,
+    }
+
+
+def _repeated(store: Store, found: Event) -> list[str]:
+    """The lines, by their events, that go on saying what FOUND says, until they are taken back themselves."""
+    said = kinds.fact_of(found.kind, found.data, found.by)
+    if not isinstance(said, Sent) or said.cbcl is None:
+        return []
+    from bb.ledger import cbcl  # noqa: PLC0415  (the language, for which most redactions have no use)
+
+    return cbcl.repeated_in(store, store.index, found.id, said.to)

@@ -163,6 +163,31 @@ def test_what_was_taken_back_after_it_was_heard_is_shown_nowhere_and_stays_settl
     assert "q" not in pending(repo, COBALT)[1]
 
 
+def test_of_a_message_that_was_taken_back_nothing_is_left_to_believe(repo: Near):
+    event = say(repo, AMBER, f'(tell @{COBALT} "xyzzy")')["event_id"]
+    hear(repo, COBALT)
+    known = len(beliefs(repo, COBALT))
+
+    redacted = repo.json("ledger", "redact", event, "--reason", "a slip", "--agent", AMBER).data
+
+    assert redacted["repeated_in"] == []
+    assert len(beliefs(repo, COBALT)) == known - 1
+
+
+def test_where_a_dialect_made_something_of_a_message_taking_it_back_names_the_lines_that_repeat_it(repo: Near):
+    install(repo, WORK)
+    event = say(repo, AMBER, '(lang work (task "xyzzy" :thread t))')["event_id"]
+    hear(repo, COBALT)
+
+    (repeated,) = repo.json("ledger", "redact", event, "--reason", "a slip", "--agent", AMBER).data["repeated_in"]
+
+    assert log(repo, "x.bb.cbcl.heard")[-1]["id"] == repeated
+    assert repo.bb("ledger", "redact", repeated, "--reason", "a slip", "--agent", "user").status == 0
+    assert not any(b"xyzzy" in each.read_bytes() for each in repo.store.rglob("*.jsonl"))
+    assert "xyzzy" not in repo.bb("cbcl", "conversations", "t", "--agent", COBALT).out
+    assert hear(repo, COBALT) == []
+
+
 def test_a_hearing_that_was_taken_back_lets_the_message_be_heard_again(repo: Near):
     hear(repo, COBALT)
     (line,) = log(repo, "x.bb.cbcl.heard")[-1:]

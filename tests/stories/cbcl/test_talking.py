@@ -253,7 +253,7 @@ def test_a_conversation_is_what_both_have_said(repo: Near):
 
     for agent in (AMBER, COBALT):
         (thread,) = repo.json("cbcl", "conversations", "--agent", agent).data["conversations"]
-        assert thread["thread"] == "the format"
+        assert (thread["thread"], thread["messages"], thread["last"]["performative"]) == ("the format", 3, "cancel")
         said = repo.json("cbcl", "conversations", "the format", "--agent", agent).data["messages"]
         assert [(each["from"], each["performative"]) for each in said] == [
             (AMBER, "ask"),
