@@ -264,7 +264,7 @@ class _Taking:
             case "tell" if said.content is not None:
                 self._happens(Believed(sender, text_of(said.content)))
             case "ask":
-                if sum(1 for each in self._standing.obliged if each.from_ == sender) >= MOST_OPEN:
+                if len(self._standing.obliged.of(sender)) >= MOST_OPEN:
                     raise ResourceLimit(f"@{sender} waits for {MOST_OPEN} answers already", limit="asks")
                 self._happens(Obliged(sender, known, thread))
             case "reply":
@@ -276,7 +276,7 @@ class _Taking:
             case "hello":
                 self._hello()
             case "bye":
-                dropped = [Settled(sender, each.id, DROPPED) for each in self._standing.expected if each.to == sender]
+                dropped = [Settled(sender, each.id, DROPPED) for each in self._standing.expected.of(sender)]
                 self._happens(Parted(sender), *dropped)
 
     def _settle(self, said: Simple, how: str) -> None:

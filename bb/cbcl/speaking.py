@@ -135,7 +135,7 @@ def _meaning(standing: Standing, said: Simple, thread: str | None, known: str) -
         case "tell" if said.content is not None:
             return [Believed(standing.id, text_of(said.content))]
         case "ask":
-            if sum(1 for each in standing.expected if each.to == to) >= MOST_OPEN:
+            if len(standing.expected.of(to)) >= MOST_OPEN:
                 raise ResourceLimit(f"you wait for {MOST_OPEN} answers of @{to} already", limit="asks")
             return [Expected(to, known, thread)]
         case "reply" | "error":
@@ -147,6 +147,6 @@ def _meaning(standing: Standing, said: Simple, thread: str | None, known: str) -
         case "hello":
             return [Greeted(to)]
         case "bye":
-            dropped = [Settled(to, each.id, DROPPED) for each in standing.expected if each.to == to]
+            dropped = [Settled(to, each.id, DROPPED) for each in standing.expected.of(to)]
             return [Parted(to), *dropped]
     return []

@@ -5,13 +5,15 @@ A value; what happens makes another one of it. So a message that fails half-way 
 
 from __future__ import annotations
 
+from itertools import chain
+
 from bb.cbcl.effects import Discharged, Expected, Greeted, Met, Obliged, Parted, Settled
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Sequence
-    from typing import TypeVar
+    from collections.abc import Container, Iterable, Iterator, Sequence
+    from typing import Any, TypeVar
 
     from bb.cbcl.effects import Effect
 
@@ -21,12 +23,42 @@ if TYPE_CHECKING:
 MOST_OPEN = 256  # answers that one agent waits for from another
 
 
+class Answers(Record):
+    """Answers that are open, by who owes them, or by whom they are owed; of each, the oldest stands first. One more
+    costs no more where there are many with others."""
+
+    by_peer: dict[str, tuple[Any, ...]]
+
+    def of(self, peer: str) -> tuple[Any, ...]:
+        return self.by_peer.get(peer, ())
+
+    def changed(self, peer: str, known: str, *more: Any) -> Answers:
+        """These without the one of PEER that is KNOWN by that id, and MORE."""
+        left = (*(each for each in self.of(peer) if each.id != known), *more)
+        others = {other: answers for other, answers in self.by_peer.items() if other != peer}
+        return Answers({**others, peer: left} if left else others)
+
+    @classmethod
+    def by(cls, opened: Iterable[tuple[str, Any]]) -> Answers:
+        """Those that are OPENED with these, the oldest first."""
+        by_peer: dict[str, tuple[Any, ...]] = {}
+        for peer, each in opened:
+            by_peer[peer] = (*by_peer.get(peer, ()), each)
+        return cls(by_peer)
+
+    def __iter__(self) -> Iterator[Any]:
+        return chain.from_iterable(self.by_peer.values())
+
+
+NONE = Answers({})
+
+
 class Standing(Record):
-    """One agent, at one moment. The oldest of what it waits for, and of what it owes, stands first."""
+    """One agent, at one moment: what it waits for from others, and what it owes them."""
 
     id: str
-    expected: tuple[Expected, ...] = ()
-    obliged: tuple[Obliged, ...] = ()
+    expected: Answers = NONE
+    obliged: Answers = NONE
     peers: frozenset[str] = frozenset()
     greeted: frozenset[str] = frozenset()
     taken: Container[tuple[str, str]] = ()  # signed messages, by who signed and what they hash to
@@ -41,13 +73,13 @@ class Standing(Record):
     def _after(self, effect: Effect) -> Standing:
         match effect:
             case Expected(to=to, id=known):
-                return self.but(expected=(*self._expected_but(to, known), effect))
+                return self.but(expected=self.expected.changed(to, known, effect))
             case Settled(to=to, id=known):
-                return self.but(expected=self._expected_but(to, known))
+                return self.but(expected=self.expected.changed(to, known))
             case Obliged(from_=from_, id=known):
-                return self.but(obliged=(*self._obliged_but(from_, known), effect))
+                return self.but(obliged=self.obliged.changed(from_, known, effect))
             case Discharged(from_=from_, id=known):
-                return self.but(obliged=self._obliged_but(from_, known))
+                return self.but(obliged=self.obliged.changed(from_, known))
             case Met(peer=peer):
                 return self.but(peers=self.peers | {peer})
             case Greeted(peer=peer):
@@ -56,20 +88,14 @@ class Standing(Record):
                 return self.but(peers=self.peers - {peer}, greeted=self.greeted - {peer})
         return self
 
-    def _expected_but(self, to: str, known: str) -> tuple[Expected, ...]:
-        return tuple(each for each in self.expected if (each.to, each.id) != (to, known))
-
-    def _obliged_but(self, from_: str, known: str) -> tuple[Obliged, ...]:
-        return tuple(each for each in self.obliged if (each.from_, each.id) != (from_, known))
-
     def awaited(self, to: str, in_reply_to: str | None, thread: str | None) -> Expected | None:
         """Which of the answers that are waited for this one is: by its id, else by its thread, else the oldest that
         belongs to none."""
-        return _first([each for each in self.expected if each.to == to], in_reply_to, thread)
+        return _first(self.expected.of(to), in_reply_to, thread)
 
     def owed(self, to: str, in_reply_to: str | None, thread: str | None) -> Obliged | None:
         """Likewise, which answer of ours somebody waits for."""
-        return _first([each for each in self.obliged if each.from_ == to], in_reply_to, thread)
+        return _first(self.obliged.of(to), in_reply_to, thread)
 
 
 def _first(known: Sequence[Open], in_reply_to: str | None, thread: str | None) -> Open | None:

@@ -12,7 +12,7 @@ from bb.cbcl import canonical, dialects, effects, grammar, signing, trusting, ve
 from bb.cbcl.effects import Expected, Obliged
 from bb.cbcl.installing import Library
 from bb.cbcl.reader import UTMOST
-from bb.cbcl.standing import Standing
+from bb.cbcl.standing import Answers, Standing
 from bb.kernel.errors import BbError
 from bb.ledger.attention import data_of
 from bb.messaging import spoken
@@ -117,8 +117,8 @@ def standing(index: Index, agent: str, *others: str) -> Standing:
     )
     return Standing(
         agent,
-        tuple(Expected(to, known, thread, event) for to, known, thread, event in opened(index, spoken.EXPECTED, agent)),
-        tuple(Obliged(of, known, thread, event) for of, known, thread, event in opened(index, spoken.OBLIGED, agent)),
+        Answers.by((each[0], Expected(*each)) for each in opened(index, spoken.EXPECTED, agent)),
+        Answers.by((each[0], Obliged(*each)) for each in opened(index, spoken.OBLIGED, agent)),
         met,
         greeted,
         _Taken(index, agent),

@@ -310,7 +310,7 @@ def test_bye_ends_the_session_and_what_was_waited_for():
 
     assert found.effects == (Parted("bob"), *(Settled("bob", known, "dropped") for known in "abc"))
     assert (expected(alice), alice.shown()["peers"], found.answers) == (["a"], [], ())
-    assert alice.standing.expected[0].to == "carol"
+    assert next(iter(alice.standing.expected)).to == "carol"
 
 
 def test_after_a_bye_hello_is_answered_again():

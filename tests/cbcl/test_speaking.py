@@ -8,7 +8,7 @@ from bb.cbcl.effects import Believed, Discharged, Entered, Expected, Greeted, Ob
 from bb.cbcl.expansion import ResourceLimit, UnknownDialect
 from bb.cbcl.processing import SenderMismatch
 from bb.cbcl.speaking import NoRecipient, OtherRecipient, speak
-from bb.cbcl.standing import MOST_OPEN, Standing
+from bb.cbcl.standing import MOST_OPEN, NONE, Answers, Standing
 from bb.kernel.errors import BbError
 from tests.cbcl.speakers import LAB, WORK, agent, everything, hear, lesson, rules, signed
 from tests.cbcl.trees import definition, dialect
@@ -193,11 +193,11 @@ def test_an_envelope_names_who_sends_it_or_nobody():
 
 
 def test_saying_something_changes_no_standing_by_itself():
-    standing = Standing("bob", obliged=(Obliged("alice", "a"),))
+    standing = Standing("bob", obliged=Answers({"alice": (Obliged("alice", "a"),)}))
     known = {"work": definition(WORK)}
     found = speak(standing, known, b"(reply @alice (x))", rules())
     assert standing.obliged
-    assert standing.after(found.effects).obliged == ()
+    assert standing.after(found.effects).obliged == NONE
 
 
 def test_what_one_signs_oneself_needs_no_key_here_to_be_sent():
@@ -208,4 +208,4 @@ def test_what_one_signs_oneself_needs_no_key_here_to_be_sent():
 def test_sender_and_hearer_know_a_message_by_the_same_id():
     for text in ("(ask @bob (x))", "(ask @bob (x) :id q)", "(envelope :from @alice (ask @bob (x) :id 7))"):
         said, bob = agent("alice").say(text.encode()), agent()
-        assert hear(bob, text).id == said.id == bob.standing.obliged[0].id
+        assert hear(bob, text).id == said.id == next(iter(bob.standing.obliged)).id

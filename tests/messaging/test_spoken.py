@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from bb.cbcl import effects
 from bb.cbcl.effects import Discharged, Effect, Expected, Greeted, Met, Obliged, Parted, Settled
 from bb.cbcl.facts import Heard, Installed
-from bb.cbcl.standing import Standing
+from bb.cbcl.standing import Answers, Standing
 from bb.ledger import audit, cbcl, folds, kinds
 from bb.ledger.index import Index
 from bb.messaging import spoken, uttered
@@ -167,12 +167,12 @@ def test_the_ledger_says_where_an_agent_stands_as_its_own_life_does(happened: li
     states = folded([(at(place), heard(f"{WRITER}.{place}", ADA, each)) for place, each in enumerate(happened, 1)])
     standing = Standing(ADA).after(happened)
 
-    assert [states[key]["open"][3][1][:3] for key in found(states, f"expected {ADA}")] == [
-        [each.to, each.id, each.thread] for each in standing.expected
-    ]
-    assert [states[key]["open"][3][1][:3] for key in found(states, f"obliged {ADA}")] == [
-        [each.from_, each.id, each.thread] for each in standing.obliged
-    ]
+    for what, kind, answers in (
+        ("expected", Expected, standing.expected),
+        ("obliged", Obliged, standing.obliged),
+    ):
+        opened = [states[key]["open"][3][1] for key in found(states, f"{what} {ADA}")]
+        assert Answers.by((peer, kind(peer, *more[:2])) for peer, *more in opened) == answers
     met = states.get(f"peer {ADA} {BO}")
     assert spoken.is_met(met, "met") is (BO in standing.peers)
     assert spoken.is_met(met, "greeted") is (BO in standing.greeted)
