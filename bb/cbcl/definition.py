@@ -13,7 +13,7 @@ from functools import cached_property
 from bb.cbcl import reader
 from bb.cbcl.dates import is_date_time
 from bb.cbcl.message import ENVELOPE, SIGNED, WRAPPERS
-from bb.cbcl.templates import COND, OR, branches, is_sequence
+from bb.cbcl.templates import COND, branches, is_sequence
 from bb.cbcl.tree import (
     AGENT,
     KEY,
@@ -219,8 +219,6 @@ def _settle_wrappers(template: Node) -> None:
         name = head(node)
         if name == COND:
             left += branches(node)
-        elif name == OR:
-            left += node.value[1:]
         elif is_sequence(node):
             left += node.value
         elif name in WRAPPERS:

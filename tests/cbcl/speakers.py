@@ -25,6 +25,12 @@ WORK = dialect(
     author="@lab",
 )
 OTHER = dialect("(extend note (what) (ask @bob what))", name="work", author="@lab")
+QUESTIONS = (
+    '(ask @bob "1" :id a)',
+    '(ask @bob "2" :id b :thread t)',
+    '(ask @bob "3" :id c)',
+    '(ask @carol "4" :id a :thread t)',
+)
 
 
 def rules(authors: Mapping[str, bytes] | None = None, clock: Callable[[], int] | None = None, **policy: Any) -> Rules:
@@ -75,3 +81,18 @@ def hashed(text: str) -> str:
 def everything(who: Agent) -> dict[str, Any]:
     """All it knows, but for the record of what it refused."""
     return {name: value for name, value in who.shown().items() if name != "audit"}
+
+
+def asked(who: Agent, *texts: str) -> Agent:
+    """WHO, having asked these questions."""
+    for text in texts:
+        who.say(text.encode())
+    return who
+
+
+def expected(who: Agent) -> list[str]:
+    return [each.id for each in who.standing.expected]
+
+
+def obliged(who: Agent) -> list[tuple[str, str]]:
+    return [(each.from_, each.id) for each in who.standing.obliged]
