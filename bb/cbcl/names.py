@@ -8,7 +8,7 @@ an id that is too long for that is none, and a thread that is too long is not re
 from __future__ import annotations
 
 from bb.cbcl import canonical
-from bb.cbcl.message import Message, Simple, core_of
+from bb.cbcl.message import ASK, Message, Simple, core_of
 from bb.cbcl.tree import Node, agent, keyword, listed, string, symbol, text_of
 from bb.kernel.show import harmless
 
@@ -33,6 +33,23 @@ def given_id(said: Simple) -> str | None:
     """The id that a message gives itself."""
     found = said.text(ID)
     return found if found and len(found) <= LONGEST_NAME else None
+
+
+class Within:
+    """What the messages are called that one message comes to: as they say themselves, else as that one is. Of several
+    questions to one agent only the first: each is owed an answer, so the others are called by what they say."""
+
+    def __init__(self, outer: str) -> None:
+        self._outer = outer
+        self._asked: set[tuple[str, str]] = set()
+
+    def known(self, said: Simple) -> str:
+        found = given_id(said) or self._outer
+        if said.performative == ASK:
+            if (said.recipient, found) in self._asked:
+                found = id_of(said)
+            self._asked.add((said.recipient, found))
+        return found
 
 
 def thread_of(message: Message) -> str | None:

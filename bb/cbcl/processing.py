@@ -153,11 +153,11 @@ def _refused(untouched: Outcome, refusal: BbError, sender: str, message: Message
 
 def named(open_to: Callable[[str, str | None, str | None], Open | None], to: str, cancel: Simple) -> Open | None:
     """What is cancelled, of what is OPEN_TO somebody: by its id, which `:in-reply-to` names, or `:id`; else by its
-    thread, for then `:id` is what the cancelling itself is called."""
-    meant, thread = cancel.text(names.IN_REPLY_TO), cancel.text(names.THREAD)
-    if meant is None and (known := cancel.text(names.ID)):
-        return open_to(to, known, None) or (open_to(to, None, thread) if thread else None)
-    return open_to(to, meant, thread)
+    thread, for then `:id` is what the cancelling itself is called. What names nothing cancels nothing."""
+    meant, known, thread = cancel.text(names.IN_REPLY_TO), cancel.text(names.ID), cancel.text(names.THREAD)
+    if meant is None and known and (found := open_to(to, known, None)):
+        return found
+    return None if meant is None and thread is None else open_to(to, meant, thread)
 
 
 class _Taking:
@@ -171,6 +171,7 @@ class _Taking:
         self._dialects = dialects
         self._sender = sender
         self._id = known
+        self._within = names.Within(known)
         self._rules = rules
         self._began = rules.time()
         self._effects: list[Effect] = []
@@ -229,7 +230,7 @@ class _Taking:
             elif isinstance(core, Simple) and core.recipient != self._standing.id:
                 self._pass_on(core.recipient, said, is_made=is_made)
             elif isinstance(core, Simple):
-                self._simple(core, names.given_id(core) or self._id)
+                self._simple(core, self._within.known(core))
             else:
                 self._meta(core, said)
             self._must_be_in_time()

@@ -86,8 +86,9 @@ def speak(
         raise NoRecipient if unknown is None else unknown
     if to and said and (strangers := [each for each in _recipients(message, said) if each not in goes_to]):
         raise OtherRecipient(f"it says that it is for @{strangers[0]}", to=strangers)
+    within = names.Within(known)
     for each in said:
-        effects += _effects(standing.after(effects), each, known)
+        effects += _effects(standing.after(effects), each, within.known(each))
     if isinstance(core, Query):
         effects += [Expected(asked, known) for asked in goes_to]
     return Speech(message, known, names.thread_of(message), goes_to, tuple(effects))
@@ -116,9 +117,8 @@ def _recipients(message: Message, said: Sequence[Simple]) -> list[str]:
 
 
 def _effects(standing: Standing, said: Simple, known: str) -> list[Effect]:
-    """What saying one simple message does; it is KNOWN by that id unless it has one of its own."""
-    thread, known = said.text(names.THREAD), names.given_id(said) or known
-    return [*entered(standing.id, said, known), *_meaning(standing, said, thread, known)]
+    """What saying one simple message does that is KNOWN by that id."""
+    return [*entered(standing.id, said, known), *_meaning(standing, said, said.text(names.THREAD), known)]
 
 
 def entered(who: str, said: Message, known: str) -> list[Entered]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from bb.cbcl import names
 from bb.cbcl.effects import Believed, Discharged, Entered, Expected, Greeted, Obliged, Parted, Settled
 from bb.cbcl.expansion import ResourceLimit, UnknownDialect
 from bb.cbcl.processing import SenderMismatch
 from bb.cbcl.speaking import NoRecipient, OtherRecipient, speak
 from bb.cbcl.standing import MOST_OPEN, NONE, Answers, Standing
 from bb.kernel.errors import BbError
-from tests.cbcl.speakers import LAB, WORK, agent, everything, hear, lesson, rules, signed
-from tests.cbcl.trees import definition, dialect
+from tests.cbcl.speakers import LAB, WORK, agent, everything, expected, hear, lesson, obliged, rules, signed
+from tests.cbcl.trees import definition, dialect, read
 
 QUERY = "(meta (query (speak? work)))"
 
@@ -209,3 +210,21 @@ def test_sender_and_hearer_know_a_message_by_the_same_id():
     for text in ("(ask @bob (x))", "(ask @bob (x) :id q)", "(envelope :from @alice (ask @bob (x) :id 7))"):
         said, bob = agent("alice").say(text.encode()), agent()
         assert hear(bob, text).id == said.id == next(iter(bob.standing.obliged)).id
+
+
+def test_each_of_several_questions_in_one_message_is_owed_an_answer_and_both_know_it_by_the_same_id():
+    both = dialect(
+        "(extend both (a b) ((ask @bob a) (ask @carol a) (ask @bob b) (ask @bob (own) :id own)))", author="@lab"
+    )
+    alice, bob, carol = (agent(name, both) for name in ("alice", "bob", "carol"))
+    said = alice.say(b'(lang d (both "1" "2"))')
+    for each in (bob, carol):
+        hear(each, '(lang d (both "1" "2"))')
+
+    first, second, third = obliged(bob)
+    assert first == ("alice", said.id) == obliged(carol)[0]
+    assert (second[1], third) == (names.id_of(read('(ask @bob "2")')), ("alice", "own"))
+    assert sorted(expected(alice)) == sorted([said.id, *(known for _, known in obliged(bob))])
+
+    hear(alice, f'(reply @alice "yes" :in-reply-to {second[1]})', "bob")
+    assert sorted(expected(alice)) == sorted([said.id, said.id, "own"])
