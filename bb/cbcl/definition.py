@@ -25,6 +25,7 @@ from bb.cbcl.tree import (
     STRING,
     SYMBOL,
     UNSETTLED,
+    WHOLE,
     Node,
     head,
     nodes,
@@ -34,7 +35,7 @@ from bb.kernel.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
     from bb.cbcl.reader import Malformed, Text
 
@@ -173,7 +174,7 @@ class _Definition:
     def _whole(self, node: Node) -> int:
         found = whole(node)
         if found is None:
-            raise self._refuse(node, "a limit is a whole number")
+            raise self._refuse(node, f"a limit is {WHOLE}")
         return found
 
     def _performative(self, node: Node) -> Performative:
@@ -183,11 +184,37 @@ class _Definition:
         if wrong or len(parts) != 4:
             at = wrong or (parts[4] if len(parts) > 4 else node)
             raise self._refuse(at, "an extension is (extend NAME (PARAMETER…) TEMPLATE)")
-        _settle_wrappers(parts[3])
+        params = tuple(self._params(parts[2]))
+        self._settle_wrappers(parts[3], {each.name for each in params})
         for found in nodes(parts[3]):
             if found.tag == UNSETTLED:
                 raise self._text.refuse(reader.LEX, found.at, f"{reader.excerpt(found.value)} means nothing here")
-        return Performative(str(parts[1].value), tuple(self._params(parts[2])), parts[3], node.at)
+        return Performative(str(parts[1].value), params, parts[3], node.at)
+
+    def _settle_wrappers(self, template: Node, params: Container[str]) -> None:
+        """An unquoted date-time or signature is a string where a wrapper has it, in a template as in a message."""
+        left = [template]
+        while left:
+            node = left.pop()
+            name = head(node)
+            if name == COND:
+                left += branches(node)
+            elif is_sequence(node):
+                left += node.value
+            elif name in WRAPPERS:
+                node.value[1:-1] = [
+                    self._settled(name, before, value, params)
+                    for before, value in zip(node.value, node.value[1:-1], strict=False)
+                ]
+                left += node.value[-1:]
+
+    def _settled(self, wrapper: str, before: Node, value: Node, params: Container[str]) -> Node:
+        """VALUE, which stands behind BEFORE in a wrapper: as the string that it is, if it is one there."""
+        if wrapper == SIGNED and before[:2] == (SYMBOL, SIGNED):
+            is_gap = value.tag == SYMBOL and value.value in params
+            return value if is_gap else self._text.unquoted_signature(value) or value
+        is_time = wrapper == ENVELOPE and before[:2] == (KEYWORD, "timestamp") and value.tag == UNSETTLED
+        return Node(STRING, value.value, value.at) if is_time and is_date_time(value.value) else value
 
     def _params(self, node: Node) -> Iterator[Parameter]:
         """Parameters by section. A marker stays in force until the next one; `&rest` takes one name."""
@@ -209,26 +236,3 @@ class _Definition:
     def _must_hold(self, section: str, count: int, node: Node) -> None:
         if section != REQUIRED and not count:
             raise self._refuse(node, f"&{section} stands without a name")
-
-
-def _settle_wrappers(template: Node) -> None:
-    """An unquoted date-time or signature is a string where a wrapper has it, in a template as in a message."""
-    left = [template]
-    while left:
-        node = left.pop()
-        name = head(node)
-        if name == COND:
-            left += branches(node)
-        elif is_sequence(node):
-            left += node.value
-        elif name in WRAPPERS:
-            for place, value in enumerate(node.value):
-                if value.tag == UNSETTLED and _is_settled_by(name, node.value[place - 1], value):
-                    node.value[place] = Node(STRING, value.value, value.at)
-            left += node.value[-1:]
-
-
-def _is_settled_by(wrapper: str, before: Node, value: Node) -> bool:
-    if wrapper == SIGNED:
-        return before[:2] == (SYMBOL, SIGNED) and bool(reader.BASE64.match(value.value))
-    return wrapper == ENVELOPE and before[:2] == (KEYWORD, "timestamp") and is_date_time(value.value)

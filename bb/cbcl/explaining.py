@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bb.cbcl import expansion
 from bb.cbcl.definition import DEPTH, SIZE
-from bb.cbcl.message import CORE, Call, Lang, Limited, core_of, layers
+from bb.cbcl.message import CORE, Call, Lang, Limited, core_of, every_layer
 from bb.cbcl.templates import COND, ELSE, OR, holds
 from bb.cbcl.tree import LIST, SYMBOL, Node, head, is_nil
 from bb.kernel.errors import BbError
@@ -133,7 +133,7 @@ def _bound(call: Call, performative: Performative, values: Mapping[str, Node]) -
 
 def _limits(message: Message, spoken: Sequence[Definition], policy: Room) -> Iterator[Limit]:
     hints: dict[str, int] = {}
-    for layer in _every_layer(message):
+    for layer in every_layer(message):
         for name, value in ((DEPTH, layer.depth), (SIZE, layer.size)) if isinstance(layer, Limited) else ():
             if value is not None:
                 hints[name] = min(value, hints.get(name, value))
@@ -142,17 +142,6 @@ def _limits(message: Message, spoken: Sequence[Definition], policy: Room) -> Ite
         declared = min((value for each in spoken if (value := each.limit(name))), default=None)
         said = {HINT: hints.get(name), DECLARED: declared, POLICY: ours, CEILING: most}
         yield Limit(name, {who: value for who, value in said.items() if value})
-
-
-def _every_layer(message: Message) -> Iterator[Message]:
-    """What a message is wrapped in, through every dialect that it is said in."""
-    said: Message | Call = message
-    while not isinstance(said, Call):
-        yield from layers(said)
-        core = core_of(said)
-        if not isinstance(core, Lang):
-            return
-        said = core.inner
 
 
 # -- which way choices went

@@ -35,12 +35,12 @@ from bb.cbcl.tree import (
     AGENT,
     KEYWORD,
     LIST,
-    NUMBER,
     OPERATOR,
     SPEAKS,
     STRING,
     SYMBOL,
     UNSETTLED,
+    WHOLE,
     Node,
     depth,
     head,
@@ -275,10 +275,9 @@ class Grammar:
             written = node.value[1]
             if written.tag == STRING and written.value:
                 return str(written.value)
-            # A run of base64 may look like a symbol, or like a number, whose spelling then counts.
-            if written.tag in (SYMBOL, NUMBER, UNSETTLED) and reader.BASE64.match(run := self._text.run_at(written.at)):
-                node.value[1] = Node(STRING, run, written.at)
-                return run
+            if settled := self._text.unquoted_signature(written):
+                node.value[1] = settled
+                return str(settled.value)
         at = node.value[1] if len(node.value) > 1 else node.value[0]
         raise self.refuse(reader.WRAPPER, at, "`signed` needs a signature first, in base64")
 
@@ -320,5 +319,5 @@ class Grammar:
                 raise self.refuse(reader.WRAPPER, node.value[place - 1], f"`with-limits` takes {known}")
             said[HINTS[name]] = found = whole(node.value[place])
             if found is None or found <= 0:
-                raise self.refuse(reader.WRAPPER, node.value[place], "a limit is a whole number above 0")
+                raise self.refuse(reader.WRAPPER, node.value[place], f"a limit is {WHOLE}, above 0")
         return said

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 
-from bb.cbcl import canonical, signing, trusting
+from bb.cbcl import canonical, names, signing, trusting
 from bb.cbcl.definition import TIME
 from bb.cbcl.facts import Installed
 from bb.cbcl.tree import text_of
@@ -79,7 +79,8 @@ def install(
     if is_here:
         return []
     if set(before) - {hashed} and not replaces:
-        raise DialectConflict(f"another dialect named {definition.name} is installed", dialect=definition.name)
+        shown = names.brief(definition.name)
+        raise DialectConflict(f"another dialect named {shown} is installed", dialect=shown)
     name, text, author = definition.name, text_of(definition.node), definition.author or ""
     return [Installed(by, name, text, hashed, author, status, source, signature or "", " ".join(before))]
 
@@ -114,7 +115,7 @@ def rejected(violations: Sequence[Violation]) -> DialectRejected:
     """The refusal that names every rule that is broken."""
     rules = sorted({each.rule for each in violations})
     first = violations[0]
-    where = f" in {first.performative}" if first.performative else ""
+    where = f" in {names.brief(first.performative)}" if first.performative else ""
     more = f", and {len(violations) - 1} more" if len(violations) > 1 else ""
     return DialectRejected(
         f"{first.rule}{where}: {first.why}{more}",

@@ -130,6 +130,17 @@ def layers(message: Message) -> Iterator[Message]:
     yield message
 
 
+def every_layer(message: Message) -> Iterator[Message]:
+    """Likewise, through every dialect that it is said in, down to a call or what no dialect is around."""
+    said: Message | Call = message
+    while not isinstance(said, Call):
+        yield from layers(said)
+        core = core_of(said)
+        if not isinstance(core, Lang):
+            return
+        said = core.inner
+
+
 def core_of(message: Message) -> Simple | Meta | Lang:
     """What a message is within all its wrappers."""
     while isinstance(message, Wrapper):

@@ -20,6 +20,7 @@ ID, IN_REPLY_TO, THREAD, CODE, RULE, DIALECTS = "id", "in-reply-to", "thread", "
 PREFIX, DIGITS = "m-", 16
 PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
 LONGEST_NAME, LONGEST_TEXT = 200, 400  # characters of what an answer repeats, and of what an error says
+LONGEST_SHOWN = 60  # of a name, in an error
 
 
 def id_of(message: Message) -> str:
@@ -50,6 +51,11 @@ class Within:
                 found = id_of(said)
             self._asked.add((said.recipient, found))
         return found
+
+
+def brief(name: str) -> str:
+    """NAME, or as much of it as an error repeats."""
+    return name if len(name) <= LONGEST_SHOWN else f"{name[:LONGEST_SHOWN]}…"
 
 
 def thread_of(message: Message) -> str | None:

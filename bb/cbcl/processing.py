@@ -32,7 +32,7 @@ from bb.cbcl.effects import (
 from bb.cbcl.expansion import ResourceLimit, Room, expand, hinted
 from bb.cbcl.installing import install
 from bb.cbcl.message import CORE, ERROR, Call, Envelope, Lang, Limited, Query, Signed, Simple, Teach, core_of, layers
-from bb.cbcl.reader import DEPTH, LIMIT, UTMOST, Bounds, Malformed
+from bb.cbcl.reader import DEPTH, LIMIT, UTMOST, Bounds, Malformed, first_head
 from bb.cbcl.standing import MOST_OPEN
 from bb.cbcl.tree import listed, symbol, text_of
 from bb.cbcl.trusting import UntrustedAuthor, must_fit
@@ -95,9 +95,8 @@ def receive(
     untouched = Outcome(TAKEN, names.id_of(message), names.thread_of(message))
     taking = _Taking(standing, dialects, sender, untouched.id, rules)
     try:
-        if not taking.verified(message):
+        if not taking.take(message, Room(policy.max_depth, policy.max_expansion_size)):
             return untouched.but(status=REPEATED)
-        taking.take(message, Room(policy.max_depth, policy.max_expansion_size))
     except BbError as refusal:
         return _refused(untouched, refusal, sender, message)
     return untouched.but(**taking.result())
@@ -108,7 +107,7 @@ def _unreadable(octets: bytes, error: Malformed, sender: str) -> Outcome:
     code = ResourceLimit.code if is_beyond else error.code
     why = f"{error.details['reason']} at octet {error.details['offset']}: {error.message}"
     refused = Outcome(REFUSED, code=code, why=why)
-    if is_beyond and _is_error(octets):
+    if first_head(octets) == ERROR or (is_beyond and _is_error(octets)):
         return refused
     return refused.but(answers=((sender, names.error(sender, code, why, in_reply_to=None, thread=None)),))
 
@@ -151,6 +150,12 @@ def _refused(untouched: Outcome, refusal: BbError, sender: str, message: Message
     return refused.but(answers=((sender, text),))
 
 
+def must_be_from(sender: str, layer: Message) -> None:
+    """Refuse an envelope that names another than its SENDER."""
+    if isinstance(layer, Envelope) and layer.sender not in (None, sender):
+        raise SenderMismatch(f"the envelope says @{names.brief(layer.sender or '')}, and it is from @{sender}")
+
+
 def named(open_to: Callable[[str, str | None, str | None], Open | None], to: str, cancel: Simple) -> Open | None:
     """What is cancelled, of what is OPEN_TO somebody: by its id, which `:in-reply-to` names, or `:id`; else by its
     thread, for then `:id` is what the cancelling itself is called. What names nothing cancels nothing."""
@@ -190,12 +195,11 @@ class _Taking:
 
     # -- verify
 
-    def verified(self, message: Message) -> bool:
+    def _verified(self, message: Message) -> bool:
         """Whether MESSAGE is from whom it says, and new. Only of a signed one can be told that it came before."""
         is_new = True
         for layer in layers(message):
-            if isinstance(layer, Envelope) and layer.sender not in (None, self._sender):
-                raise SenderMismatch(f"the envelope says @{layer.sender}, and it came from @{self._sender}")
+            must_be_from(self._sender, layer)
             if isinstance(layer, Signed):
                 is_new = self._is_new(layer) and is_new
             if isinstance(layer, Limited) and layer.timeout is not None:
@@ -218,11 +222,14 @@ class _Taking:
 
     # -- interpret and update
 
-    def take(self, message: Message, room: Room) -> None:
-        """Take what MESSAGE says. What a dialect makes of it is taken like it, in order."""
+    def take(self, message: Message, room: Room) -> bool:
+        """Take what MESSAGE says, unless it came before. What a dialect makes of it is verified and taken like it, in
+        order."""
         left = [(message, room, False)]
         while left:
             said, room, is_made = left.pop()
+            if not self._verified(said):
+                return False
             room = hinted(said, room)
             core = core_of(said)
             if isinstance(core, Lang):
@@ -234,6 +241,7 @@ class _Taking:
             else:
                 self._meta(core, said)
             self._must_be_in_time()
+        return True
 
     def _said_in(self, lang: Lang, room: Room) -> list[Message]:
         """What is said in a dialect: what a call comes to, or the message itself."""
@@ -253,7 +261,7 @@ class _Taking:
         """What is for others is passed on where the policy says so, in this agent's name. Else what a dialect makes for
         them stays here, or anybody could let anybody say anything; and all else came to the wrong place."""
         if not (is_made or self._rules.trust.policy.relay):
-            raise NotRecipient(f"it is for @{to}, and this is @{self._standing.id}")
+            raise NotRecipient(f"it is for @{names.brief(to)}, and this is @{self._standing.id}")
         waiting = self._passed_on if self._rules.trust.policy.relay else self._kept_back
         waiting.append((to, text_of(said.node)))
 

@@ -84,7 +84,6 @@ INTEGER = re.compile(r"-?[0-9]+\Z")
 ESCAPE = re.compile(r"\\(.)")
 MEANT = {'"': '"', "\\": "\\", "n": "\n", "r": "\r", "t": "\t"}
 RUN = re.compile(r"[^ \t\r\n()\";]+")
-MARKED = ("keyword", "agent", "quoted", "boolean", "string", "escaped")  # a character stands before these
 CLOSES_NOTHING = "this parenthesis closes nothing"
 BOM = "\xef\xbb\xbf"
 
@@ -94,10 +93,9 @@ class Text:
 
     def __init__(self, octets: bytes, bounds: Bounds = BOUNDS) -> None:
         self.bounds = bounds
-        self.after = 0  # where the list that was read last ended
         self.size = len(octets)
         if self.size > bounds.size:
-            self.characters = ""
+            self.characters = octets[: bounds.size].decode("latin-1")
             raise self.refuse(LIMIT, bounds.size, f"the text has {self.size:,} octets; {bounds.size:,} are read")
         self.characters = octets.decode("latin-1")
         try:
@@ -119,17 +117,11 @@ class Text:
         found = RUN.match(self.characters, at)
         return found[0] if found else ""
 
-    def must_end(self) -> None:
-        """Refuse whatever follows the tree that was read last, told by its first token."""
-        for match in TOKEN.finditer(self.characters, self.after):
-            way = WAYS[match.lastindex or 0]
-            if way == "nothing":
-                raise self._no_token(match.start(way))
-            if way == "close":
-                raise self.refuse(PAREN, match.start(way), CLOSES_NOTHING)
-            if way not in ("comment", "end"):
-                begins = match.start(way) - (way in MARKED)
-                raise self.refuse(STRUCTURE, begins, "something follows the message")
+    def unquoted_signature(self, node: Node) -> Node | None:
+        """The string that NODE is where a signature stands; None where it can be none. A run of base64 may look like a
+        symbol, or like a number, whose spelling then counts."""
+        is_run = node.tag in (SYMBOL, NUMBER, UNSETTLED) and BASE64.match(self.run_at(node.at))
+        return Node(STRING, self.run_at(node.at), node.at) if is_run else None
 
     def trees(self) -> Iterator[Node]:  # noqa: C901  (one loop: half of all time is spent here)
         """The trees that the text holds, one after the other."""
@@ -160,7 +152,6 @@ class Text:
                     raise self.refuse(PAREN, at, CLOSES_NOTHING)
                 elements = open_lists.pop()
                 if not open_lists:
-                    self.after = match.end()
                     yield elements.pop()
                 continue
             elif way == _KEYWORD:
@@ -240,14 +231,21 @@ class Text:
 
 def one(text: Text) -> Node:
     """The tree that a text is, if it is exactly one list."""
-    trees = text.trees()
-    first = next(trees, None)
-    if first is None:
+    trees = list(text.trees())  # all of it: what is no token, or no list, is told before what is one too many
+    if not trees:
         raise text.refuse(STRUCTURE, text.size, "the text holds no message")
-    if first.tag != LIST:
-        raise text.refuse(STRUCTURE, first.at, "a message is a list")
-    text.must_end()
-    return first
+    if trees[0].tag != LIST:
+        raise text.refuse(STRUCTURE, trees[0].at, "a message is a list")
+    if len(trees) > 1:
+        raise text.refuse(STRUCTURE, trees[1].at, "something follows the message")
+    return trees[0]
+
+
+def first_head(octets: bytes) -> str | None:
+    """The symbol that a text begins with behind its first parenthesis, be the rest what it may."""
+    tokens = (match for match in TOKEN.finditer(octets.decode("latin-1")) if match.lastgroup != "comment")
+    first, second = next(tokens, None), next(tokens, None)
+    return second["symbol"] if first and second and first["open"] else None
 
 
 def integer(written: str) -> str:

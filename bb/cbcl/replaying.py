@@ -73,7 +73,7 @@ class _Stage:
         """One step, and all that follows from it."""
         is_sent = isinstance(step, dict) and "sent" in step
         _must_have(step, OF_SENT if is_sent else OF_RECEIVED, path)
-        name = _member(step, "agent", str, path=path)
+        name = _agent(step, "agent", path)
         if name not in self._agents:
             raise InvalidScript(f"{path}.agent is nobody who is there", path=f"{path}.agent")
         agent = self._agents[name]
@@ -81,7 +81,10 @@ class _Stage:
         return shown | ({"delivered": list(self._deliver())} if self._delivers else {})
 
     def _sent(self, agent: Agent, step: Any, path: str) -> dict[str, Any]:
-        text, to = _member(step, "sent", str, path=path), _texts(step, "to", MOST_AGENTS, path)
+        text, to = (
+            _member(step, "sent", str, path=path),
+            [each.removeprefix("@") for each in _texts(step, "to", MOST_AGENTS, path)],
+        )
         about = {"agent": agent.standing.id, "sent": text}
         try:
             said = agent.say(_octets(text), to)
@@ -102,7 +105,7 @@ class _Stage:
         }
 
     def _received(self, agent: Agent, step: Any, path: str) -> dict[str, Any]:
-        text, sender = _member(step, "received", str, path=path), _member(step, "from", str, path=path)
+        text, sender = _member(step, "received", str, path=path), _agent(step, "from", path)
         return self._heard(agent, _valid(trusting.identifier, sender, f"{path}.from"), text)
 
     def _heard(self, agent: Agent, sender: str, text: str) -> dict[str, Any]:
@@ -136,7 +139,7 @@ def _agents(script: Any) -> Iterable[Agent]:
         path = f"$.agents[{place}]"
         about = {"id": given} if isinstance(given, str) else given
         _must_have(about, OF_AGENT, path)
-        name = _valid(trusting.identifier, _member(about, "id", str, path=path), f"{path}.id")
+        name = _valid(trusting.identifier, _agent(about, "id", path), f"{path}.id")
         agent = Agent(name, _rules(script, about, path))
         for text in _texts(about, "dialects", MOST_STEPS, path):
             agent.speaks(_octets(text))
@@ -147,7 +150,8 @@ def _rules(script: Any, about: Any, path: str) -> Rules:
     """What holds for one agent: what the script says for all, and it for itself."""
     policy = {**_member(script, "policy", dict, default={}), **_member(about, "policy", dict, default={}, path=path)}
     authors = {**_member(script, "trust", dict, default={}), **_member(about, "trust", dict, default={}, path=path)}
-    trust = {"v": trusting.VERSION, "authors": authors, "policy": policy}
+    keys = {name.removeprefix("@"): [each] if isinstance(each, str) else each for name, each in authors.items()}
+    trust = {"v": trusting.VERSION, "authors": keys, "policy": policy}
     return Rules(_valid(trusting.trust_of, trust, path))
 
 
@@ -180,6 +184,11 @@ def _member(value: Any, name: str, kind: type[Any], *, default: Any = None, path
     if not isinstance(found, kind):
         raise InvalidScript(f"{path}.{name} is missing, or no {WORDS[kind]}", path=f"{path}.{name}")
     return found
+
+
+def _agent(value: Any, name: str, path: str) -> str:
+    """An agent, as it is named in messages or without the @."""
+    return str(_member(value, name, str, path=path)).removeprefix("@")
 
 
 WORDS = {str: "text", bool: "true or false", dict: "object"}

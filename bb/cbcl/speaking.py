@@ -7,6 +7,8 @@ dialect speaks it from then on, whether somebody is told or not.
 
 from __future__ import annotations
 
+from itertools import chain
+
 from bb.cbcl import grammar, names
 from bb.cbcl.effects import (
     CANCELLED,
@@ -23,8 +25,8 @@ from bb.cbcl.effects import (
 )
 from bb.cbcl.expansion import ResourceLimit, Room, UnknownDialect, expand
 from bb.cbcl.installing import install
-from bb.cbcl.message import Define, Envelope, Query, Simple, Teach, core_of, layers
-from bb.cbcl.processing import SenderMismatch, innermost, named
+from bb.cbcl.message import Define, Envelope, Query, Simple, Teach, core_of, every_layer, layers
+from bb.cbcl.processing import innermost, must_be_from, named
 from bb.cbcl.reader import Bounds
 from bb.cbcl.standing import MOST_OPEN
 from bb.cbcl.tree import text_of
@@ -72,10 +74,10 @@ def speak(
     """What sending OCTETS means; TO whom it goes where it does not say so itself."""
     policy = rules.trust.policy
     message = grammar.message(octets, Bounds(policy.max_depth, policy.max_size))
-    for layer in layers(message):
-        if isinstance(layer, Envelope) and layer.sender not in (None, standing.id):
-            raise SenderMismatch(f"the envelope says @{layer.sender}, and @{standing.id} sends it")
-    said, unknown = _said(message, dialects, Room(policy.max_depth, policy.max_expansion_size))
+    comes_to, unknown = _comes_to(message, dialects, Room(policy.max_depth, policy.max_expansion_size))
+    for layer in chain.from_iterable(map(every_layer, (message, *comes_to))):
+        must_be_from(standing.id, layer)
+    said = [core for each in comes_to if isinstance(core := innermost(each), Simple)]
     goes_to = tuple(to) or _envelope_to(message) or tuple(dict.fromkeys(_recipients(message, said)))
     known, core = names.id_of(message), core_of(message)
     effects: list[Effect] = []
@@ -85,7 +87,8 @@ def speak(
     elif not goes_to:
         raise NoRecipient if unknown is None else unknown
     if to and said and (strangers := [each for each in _recipients(message, said) if each not in goes_to]):
-        raise OtherRecipient(f"it says that it is for @{strangers[0]}", to=strangers)
+        shown = [names.brief(each) for each in strangers]
+        raise OtherRecipient(f"it says that it is for @{shown[0]}", to=shown)
     within = names.Within(known)
     for each in said:
         effects += _effects(standing.after(effects), each, within.known(each))
@@ -94,16 +97,15 @@ def speak(
     return Speech(message, known, names.thread_of(message), goes_to, tuple(effects))
 
 
-def _said(
+def _comes_to(
     message: Message, dialects: Mapping[str, Definition], room: Room
-) -> tuple[list[Simple], UnknownDialect | None]:
-    """What a message comes to in the end: nothing where it is about dialects, or its own is UNKNOWN here."""
+) -> tuple[Sequence[Message], UnknownDialect | None]:
+    """The messages that one comes to in the end: itself where it calls nothing, none where its dialect is UNKNOWN."""
     try:
         found = expand(message, dialects, room)
     except UnknownDialect as unknown:
-        return [], unknown
-    cores = [core_of(each) for each in found.messages] if found else [innermost(message)]
-    return [core for core in cores if isinstance(core, Simple)], None
+        return (), unknown
+    return (message,) if found is None else found.messages, None
 
 
 def _envelope_to(message: Message) -> tuple[str, ...]:
@@ -136,7 +138,7 @@ def _meaning(standing: Standing, said: Simple, thread: str | None, known: str) -
             return [Believed(standing.id, text_of(said.content))]
         case "ask":
             if len(standing.expected.of(to)) >= MOST_OPEN:
-                raise ResourceLimit(f"you wait for {MOST_OPEN} answers of @{to} already", limit="asks")
+                raise ResourceLimit(f"you wait for {MOST_OPEN} answers of @{names.brief(to)} already", limit="asks")
             return [Expected(to, known, thread)]
         case "reply" | "error":
             owed = standing.owed(to, said.text(names.IN_REPLY_TO), thread)

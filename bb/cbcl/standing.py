@@ -89,8 +89,8 @@ class Standing(Record):
         return self
 
     def awaited(self, to: str, in_reply_to: str | None, thread: str | None) -> Expected | None:
-        """Which of the answers that are waited for this one is: by its id, else by its thread, else the oldest that
-        belongs to none."""
+        """Which of the answers that are waited for this one is: the one that is named, else that of the thread; where
+        neither is said, the oldest that belongs to none."""
         return _first(self.expected.of(to), in_reply_to, thread)
 
     def owed(self, to: str, in_reply_to: str | None, thread: str | None) -> Obliged | None:
@@ -100,6 +100,9 @@ class Standing(Record):
 
 def _first(known: Sequence[Open], in_reply_to: str | None, thread: str | None) -> Open | None:
     """The one that is meant, of those that are open, the oldest first."""
-    if in_reply_to is not None:
-        return next((each for each in known if in_reply_to in (each.id, each.event)), None)
+    if in_reply_to:
+        if found := next((each for each in known if in_reply_to in (each.id, each.event)), None):
+            return found
+        if thread is None:
+            return None  # whatever it names, it is none of these
     return next((each for each in known if each.thread == thread), None)

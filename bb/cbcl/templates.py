@@ -99,9 +99,9 @@ def _problems_of_test(test: Node, params: Container[str]) -> Iterator[tuple[Node
         yield parts[2], "`member` looks in a list of values"
 
 
-def smallest(template: Node, params: Container[str]) -> tuple[int, int]:
-    """The least size and depth that a template can come to: every gap an atom of one character, every choice its
-    smallest. A sequence's messages are counted together."""
+def smallest(template: Node, gaps: Mapping[str, tuple[int, int]]) -> tuple[int, int]:
+    """The least size and depth that a template can come to, where each of its GAPS is filled with the least it takes,
+    and every choice comes to its smallest. A sequence's messages are counted together."""
     found: list[list[tuple[int, int]]] = [[]]  # of what stands within each list that is gone into
     within: list[tuple[Node, Iterator[Node], bool]] = []
     following: Node | None = template
@@ -114,8 +114,8 @@ def smallest(template: Node, params: Container[str]) -> tuple[int, int]:
             within.append((following, iter(_parts(following)), may_be_sequence))
             found.append([])
         else:
-            is_gap = following.tag == SYMBOL and following.value in params
-            found[-1].append((1 if is_gap else len(lexeme(following)), 0))
+            gap = gaps.get(following.value) if following.tag == SYMBOL else None
+            found[-1].append(gap or (len(lexeme(following)), 0))
         if not within:
             return found[0][0]
         node, rest, is_among_messages = within[-1]

@@ -26,6 +26,7 @@ MARKS = {SYMBOL: "", QUOTED: "'", KEYWORD: ":", AGENT: "@", NUMBER: "", OPERATOR
 ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 ESCAPED = str.maketrans(ESCAPES)
 LONGEST_NUMBER = 1000  # digits of a number whose value matters
+WHOLE = f"a whole number of at most {LONGEST_NUMBER:,} digits"
 
 
 class Node(NamedTuple):

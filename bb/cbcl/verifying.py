@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 R1, R2, R3, R4, STRUCTURE, PARENT = "R1", "R2", "R3", "R4", "structure", "parent"
 RECOMMENDED = {DEPTH: 32, SIZE: 8192, TIME: 5000}
 CEILINGS = {DEPTH: 64, SIZE: 65_536, TIME: 60_000}
+ATOM, EMPTY_LIST = (1, 0), (2, 1)  # the least size and depth of what fills a gap; a rest is always a list
 TEMPLATE_WORDS = (OR, COND, "else", "member", "list")
 
 
@@ -248,7 +249,8 @@ def _tests(form: Node) -> Iterator[Node]:
 
 def _room(definition: Definition, performative: Performative) -> Iterator[Violation]:
     """Limits that not even the smallest message of a template keeps."""
-    size, depth = smallest(performative.template, performative.names())
+    least_of = {each.name: EMPTY_LIST if each.section == "rest" else ATOM for each in performative.params}
+    size, depth = smallest(performative.template, least_of)
     for name, least in ((DEPTH, depth), (SIZE, size)):
         limit = definition.limit(name)
         if limit is not None and 0 < limit < least:

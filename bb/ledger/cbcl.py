@@ -24,19 +24,20 @@ if TYPE_CHECKING:
 
     from bb.cbcl.definition import Definition
     from bb.cbcl.dialects import Kept
-    from bb.cbcl.trusting import Trust
     from bb.ledger.index import Index
+    from bb.ledger.keyring import Keyring
     from bb.ledger.store import Store
 
 UNSIGNED, UNCHECKED, INVALID, VALID = "unsigned", "unchecked", "invalid", "valid"  # signatures
 
 
 class Spoken(Library):
-    """The dialects of a repository by name, for a user who TRUSTs some of their authors. A definition is read, and
-    judged, when somebody wants it."""
+    """The dialects of a repository by name, for the user whose KEYRING it is. A definition is read, and judged, when
+    somebody wants it."""
 
-    def __init__(self, store: Store, index: Index, trust: Trust) -> None:
-        self._store, self._index, self._trust = store, index, trust
+    def __init__(self, store: Store, index: Index, keyring: Keyring) -> None:
+        self._store, self._index, self._keyring = store, index, keyring
+        self._policy = keyring.trust().policy
         self._read: dict[str, dict[str, Definition]] = {}  # by name, then by hash
 
     def live(self, name: str) -> list[Kept]:
@@ -75,7 +76,10 @@ class Spoken(Library):
         signature, definition = self.line_of(kept).get("signed"), self.sound(kept.name).get(kept.hash)
         if not isinstance(signature, str) or not signature or definition is None:
             return UNSIGNED
-        keys = self._trust.keys_of(definition.author)
+        try:
+            keys = self._keyring.trust_for(definition.author).keys_of(definition.author)
+        except BbError:  # a key of one's own that cannot be read: that is told where it is used
+            keys = ()
         if not keys:
             return UNCHECKED
         try:
@@ -93,7 +97,7 @@ class Spoken(Library):
     def _lets_in(self, signature: str) -> bool:
         """Whether this user speaks what anybody has installed who can write to the repository: yes, unless every
         definition has to be signed by an author who is trusted, or one is not what that author has signed."""
-        return signature == VALID if self._trust.policy.unsigned == trusting.NEVER else signature != INVALID
+        return signature == VALID if self._policy.unsigned == trusting.NEVER else signature != INVALID
 
     def __iter__(self) -> Iterator[str]:
         return (name for name in self.names() if name in self)

@@ -147,6 +147,12 @@ class Keyring:
             where = error.details.get("path", "$")
             raise TrustUnreadable(f"{self._trust}, {where}: {error.message}", path=self._trust) from error
 
+    def trust_for(self, author: str | None) -> Trust:
+        """Whom this user trusts where AUTHOR's signature is judged: nobody has to trust themselves first, so a key of
+        one's own that has the author's name counts besides."""
+        trust = self.trust()
+        return trust.with_author(author, self.public(author)) if author and author in self.names() else trust
+
     def add_author(self, name: str, key: bytes) -> Trust:
         """Trust what KEY signs in NAME's name."""
         return self._change(lambda trust: trust.with_author(name, key))

@@ -2,9 +2,9 @@
 
     {"do": "parse", "text": "(tell @bob \\"hi\\")", "id": 1}
 
-A request says what to `do` and has a `text`, or its `bytes_hex` where they may be no text. What else it may have
-depends on what is to be done; what is not known is refused, with its path. No file, no key and no ledger is looked at:
-all that counts is in the request.
+A request says what to `do` and has a `text`, or its `bytes_hex` where they may be no text. A member that is not known
+is refused, with its path; one that what is to be done has no use for is not looked at. Neither is any file, key or
+ledger: all that counts is in the request.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 MOST_DIALECTS = 1000
 MOST_KEPT = 64  # lists of dialects that are kept, since most requests are about the same ones
 LIMITS = {"max_depth": DEPTH_MOST, "max_size": SIZE_MOST, "max_expansion_size": trusting.MOST["max_expansion_size"]}
-ALWAYS = frozenset(["do", "id", "text", "bytes_hex", "max_depth", "max_size"])
+MEMBERS = frozenset(["do", "id", "text", "bytes_hex", "dialects", "seed", "teach", "signature", "public_key", *LIMITS])
 
 
 class InvalidRequest(Usage):
@@ -53,11 +53,10 @@ class Desk:
         do = request.get("do")
         if type(do) is not str or do not in ANSWERS:
             raise InvalidRequest(f"`do` is one of {', '.join(ANSWERS)}", path="$.do")
-        call, more = ANSWERS[do]
-        if not request.keys() <= more:
-            strange = min(request.keys() - more)[:40]
-            raise InvalidRequest(f"to {do}, a request has no {strange!a}", path=f"$.{ascii(strange)[1:-1]}")
-        return call(self, request, _octets(request))
+        if not request.keys() <= MEMBERS:
+            strange = min(request.keys() - MEMBERS)[:40]
+            raise InvalidRequest(f"a request has no {strange!a}", path=f"$.{ascii(strange)[1:-1]}")
+        return ANSWERS[do](self, request, _octets(request))
 
     def dialects(self, request: Request) -> dict[str, Definition]:
         """The dialects that count as installed, in the order of the request."""
@@ -132,15 +131,15 @@ def _check(_: Desk, request: Request, octets: bytes) -> dict[str, Any]:
     return {"valid": True, "hash": known, "fingerprint": signing.fingerprint(key)}
 
 
-ANSWERS: dict[str, tuple[Callable[[Desk, Request, bytes], dict[str, Any]], frozenset[str]]] = {
-    "parse": (_parse, ALWAYS),
-    "format": (_format, ALWAYS),
-    "canonical": (_canonical, ALWAYS),
-    "hash": (_canonical, ALWAYS),
-    "verify": (_verify, ALWAYS | {"dialects"}),
-    "expand": (_expand, ALWAYS | {"dialects", "max_expansion_size"}),
-    "sign": (_sign, ALWAYS | {"seed", "teach"}),
-    "check": (_check, ALWAYS | {"signature", "public_key"}),
+ANSWERS: dict[str, Callable[[Desk, Request, bytes], dict[str, Any]]] = {
+    "parse": _parse,
+    "format": _format,
+    "canonical": _canonical,
+    "hash": _canonical,
+    "verify": _verify,
+    "expand": _expand,
+    "sign": _sign,
+    "check": _check,
 }
 
 

@@ -104,7 +104,7 @@ def spoken(desk: Desk) -> dict[str, Definition]:
         store = desk.store_or_home
     except Refused:
         return {}
-    return dict(Spoken(store, store.caught_up(), Keyring(desk.env).trust())) if store.exists else {}
+    return dict(Spoken(store, store.caught_up(), Keyring(desk.env))) if store.exists else {}
 
 
 @contextmanager

@@ -179,7 +179,9 @@ def check_signature(
     author = Author(declared) if declared and public_key is None else author
     if (author is None) == (public_key is None):
         raise KeyOrAuthor
-    keys = (signing.key_of(public_key),) if public_key is not None else Keyring(desk.env).trust().keys_of(author)
+    keys = (
+        (signing.key_of(public_key),) if public_key is not None else Keyring(desk.env).trust_for(author).keys_of(author)
+    )
     if not keys:
         raise UntrustedAuthor(f"nobody here has a key of @{author}", author=author)
     known, key = cbcltexts.checked(what, None, keys)

@@ -15,6 +15,7 @@ from bb.ops.talking import Talk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from bb.ledger.index import Index
@@ -72,12 +73,25 @@ def send(
     It is mail as any other: the recipient's inbox shows it. What has come for you is heard first, since an answer is an
     answer to something. A call in a dialect goes to whom it comes to, where the dialect is installed here.
     """
+    return say(desk, given_text(desk, message), agent, to or (), key=key, allow_secret=allow_secret)
+
+
+def say(
+    desk: Desk,
+    text: str,
+    agent: str | None,
+    to: Sequence[str] = (),
+    *,
+    key: str | None = None,
+    allow_secret: str | None = None,
+) -> dict[str, Any]:
+    """Let AGENT say TEXT, once it has heard what has come."""
     talk = Talk(desk, agent)
-    octets = given_text(desk, message).encode("utf-8", "surrogatepass")
+    octets = text.encode("utf-8", "surrogatepass")
     heard = talk.hear_all(None)
 
     def decide(index: Index, _: Any) -> list[Any]:
-        return talk.spoken(index, talk.speech(index, octets, to or ()))
+        return talk.spoken(index, talk.speech(index, octets, to))
 
     recorded = life.act(desk, talk.who, decide, key=key, allow_secret=allow_secret)
     return views.sent(talk.who, octets, recorded) | {"heard": heard}

@@ -10,7 +10,7 @@ from bb.cbcl.definition import Definition
 from bb.cbcl.expansion import WIDEST
 from bb.cbcl.grammar import Grammar
 from bb.cbcl.installing import Rules, must_be_sound
-from bb.cbcl.message import DEFINE, SIGNED, Call, Lang, Signed, Teach, core_of
+from bb.cbcl.message import DEFINE, SIGNED, Call, Lang, Signed, Teach, core_of, layers
 from bb.cbcl.places import Places
 from bb.cbcl.reader import BOUNDS, UTMOST, Bounds, Text
 from bb.cbcl.tree import agent, as_json, extent, head, listed, string, symbol, text_of
@@ -54,8 +54,8 @@ class Said(Record):
     @property
     def unsigned(self) -> Node:
         """What a signature of it is about: what stands in `signed`, else all of it."""
-        if isinstance(self.message, Signed):
-            return self.message.inner.node
+        if self.message is not None and (found := _signed_in(self.message)):
+            return found.inner.node
         return self.definition.node if self.definition else self.node
 
 
@@ -73,7 +73,13 @@ def said_of(text: Text, node: Node) -> Said:
     message = grammar.message_of(text, node)
     if isinstance(message, Teach) and message.signature is not None:
         return Said(node, message, message.definition, message.signature)
-    return Said(node, message, None, message.signature if isinstance(message, Signed) else None)
+    found = _signed_in(message)
+    return Said(node, message, None, found.signature if found else None)
+
+
+def _signed_in(message: Message) -> Signed | None:
+    """What is signed of a message, be it within an envelope: whose fields nobody has signed, then."""
+    return next((layer for layer in layers(message) if isinstance(layer, Signed)), None)
 
 
 def parsed(octets: bytes, bounds: Bounds = BOUNDS) -> dict[str, Any]:
@@ -111,12 +117,14 @@ def defined(octets: bytes, bounds: Bounds = BOUNDS) -> tuple[str | None, Definit
 
 
 def installed(definitions: Iterable[Definition], known: Mapping[str, Definition]) -> dict[str, Definition]:
-    """What is KNOWN with DEFINITIONS besides, one after the other: each is sound, or is refused. One that has the name
-    of another takes its place, for this one question."""
-    found = dict(known)
-    for definition in definitions:
-        must_be_sound(definition, found, Rules())
-        found[definition.name] = definition
+    """What is KNOWN with DEFINITIONS besides, parents before what builds on them: each is sound, or is refused. One
+    that has the name of another takes its place, for this one question."""
+    found, left = dict(known), list(definitions)
+    while left:
+        waiting = {each.name for each in left}
+        following = left.pop(next((place for place, each in enumerate(left) if each.parent not in waiting), 0))
+        must_be_sound(following, found, Rules())
+        found[following.name] = following
     return found
 
 

@@ -45,7 +45,7 @@ def _signature(desk: Desk, definition: Definition, signature: str | None) -> str
     """What is to be said of a signature: it is looked at before anything else, and refused if it is no good."""
     if signature is None:
         return "unsigned"
-    keys = Keyring(desk.env).trust().keys_of(definition.author)
+    keys = Keyring(desk.env).trust_for(definition.author).keys_of(definition.author)
     if not keys:
         return "unchecked"
     trusting.must_fit(signature, canonical.octets(definition.node), keys, signing.check)

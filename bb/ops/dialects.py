@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.cbcl.definition import Definition
-    from bb.cbcl.trusting import Trust
     from bb.kernel.event import Event
     from bb.ledger.index import Index
     from bb.ops.desk import Desk
@@ -95,18 +94,18 @@ def install(
     Examples in a file beside it, NAME.examples.cbcl, must come out as they say. Installing what is installed changes
     nothing. Another definition of the same name is a conflict, unless you say that it replaces the first.
     """
-    who, rules = _user(desk, agent), _rules(desk)
+    who, keyring, rules = _user(desk, agent), Keyring(desk.env), _rules(desk)
     policy = rules.trust.policy
     bounds = Bounds(policy.max_depth, policy.max_size)
     source = cbclgiven.given(desk, file, text, bounds)
     is_file = file is not None and file != sources.STDIN
     must_verify(desk, source, bounds, examples_beside(desk, file) if is_file else None)
     signature, definition = grammar.definition_in(source.octets, bounds)
-    rules = rules.but(trust=_with_own_key(desk, rules.trust, definition.author)) if signature else rules
+    rules = rules.but(trust=keyring.trust_for(definition.author)) if signature else rules
     where = f"file {harmless(os.path.basename(str(file)))}" if is_file else "text"
 
     def decide(index: Index, _: Any) -> list[Any]:
-        known = ledger.Spoken(desk.store, index, rules.trust)
+        known = ledger.Spoken(desk.store, index, keyring)
         return installing.install(
             definition, signature, known, rules, by=who, source=where, is_local=True, replaces=replace
         )
@@ -146,7 +145,7 @@ def remove(desk: Desk, name: Dialect, *, agent: Someone | None = None, key: Key 
     who = _user(desk, agent)
 
     def decide(index: Index, _: Any) -> list[Any]:
-        found = ledger.Spoken(desk.store, index, Keyring(desk.env).trust())
+        found = ledger.Spoken(desk.store, index, Keyring(desk.env))
         _kept(found, name)  # refused where there is none
         above = sorted(each for each, definition in found.items() if definition.extends == name)
         if above:
@@ -179,14 +178,14 @@ def teach(
         signature = signing.sign(Keyring(desk.env).seed(sign_with), canonical.octets(node))
     lesson = listed(symbol("signed"), string(signature), node) if signature else node
     made = listed(symbol("meta"), listed(symbol("teach"), named_agent(to), lesson))
-    return cbcltalk.send(desk, cbcltalk.Said(text_of(made)), agent=agent)
+    return cbcltalk.say(desk, text_of(made), agent)
 
 
 @op("cbcl.dialect.query", examples=("bb cbcl dialect query logistics --to cobalt-harbor",))
 def query(desk: Desk, name: Dialect, *, to: Pupil, agent: Someone | None = None) -> dict[str, Any]:
     """Ask another agent whether it speaks a dialect. It answers when it hears of it."""
     made = listed(symbol("meta"), listed(symbol("query"), listed(Node(OPERATOR, SPEAKS), symbol(name))))
-    return cbcltalk.send(desk, cbcltalk.Said(text_of(made)), agent=agent, to=[cbcltalk.Whom(to)])
+    return cbcltalk.say(desk, text_of(made), agent, [str(to)])
 
 
 def _shown(desk: Desk, found: ledger.Spoken, kept: Kept, definition: Definition) -> dict[str, Any]:
@@ -202,7 +201,7 @@ def _shown(desk: Desk, found: ledger.Spoken, kept: Kept, definition: Definition)
 
 def _spoken(desk: Desk) -> ledger.Spoken:
     """The dialects of the repository we are in."""
-    return ledger.Spoken(desk.store, desk.ledger.caught_up(), Keyring(desk.env).trust())
+    return ledger.Spoken(desk.store, desk.ledger.caught_up(), Keyring(desk.env))
 
 
 def _row(found: ledger.Spoken, kept: Kept) -> dict[str, Any]:
@@ -250,9 +249,3 @@ def _user(desk: Desk, agent: str | None) -> str:
 def _rules(desk: Desk) -> Rules:
     began = desk.now()
     return Rules(Keyring(desk.env).trust(), lambda: desk.now() - began)
-
-
-def _with_own_key(desk: Desk, trust: Trust, author: str | None) -> Trust:
-    """TRUST, and this user's own key where its name is the author's: nobody has to trust themselves first."""
-    keyring = Keyring(desk.env)
-    return trust.with_author(author, keyring.public(author)) if author and author in keyring.names() else trust

@@ -50,10 +50,11 @@ class Talk:
         self.who = life.caller(desk, named, may_be_person=True)
         life.index_of(desk, self.who)
         began = desk.now()
-        self._rules = Rules(Keyring(desk.env).trust(), lambda: desk.now() - began)
+        self._keyring = Keyring(desk.env)
+        self._rules = Rules(self._keyring.trust(), lambda: desk.now() - began)
 
     def _dialects(self, index: Index) -> ledger.Spoken:
-        return ledger.Spoken(self.desk.store, index, self._rules.trust)
+        return ledger.Spoken(self.desk.store, index, self._keyring)
 
     def _is_here(self, index: Index, name: str) -> bool:
         return name == ids.PERSON or bool(roster.in_service([(name, index.state(roster.NAME, name))]))

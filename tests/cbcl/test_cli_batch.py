@@ -78,7 +78,7 @@ def test_octets_may_be_given_that_are_no_text(repo: Near):
         ("(nope)", {"reason": "head", "offset": 1, "line": 1, "column": 2}),
         ("(ok @a\n", {"reason": "paren", "offset": 7, "line": 2, "column": 1}),
         ("(" * 1_000_000, {"reason": "depth", "offset": 32, "line": 1, "column": 33}),
-        (" " * (1 << 20) + " ", {"reason": "limit", "offset": 1 << 20, "line": 1, "column": 1}),
+        (" " * (1 << 20) + " ", {"reason": "limit", "offset": 1 << 20, "line": 1, "column": (1 << 20) + 1}),
     ],
 )
 def test_what_is_no_message_is_refused_with_its_place(repo: Near, text: str, details: dict[str, Any]):
@@ -133,11 +133,24 @@ def test_what_is_signed_is_checked(repo: Near):
     for check in (
         {"text": made["text"], "public_key": PUBLIC},
         {"text": WORK, "signature": made["signature"], "public_key": made["public_key"]},
+        {
+            "text": f"(envelope :from @a {answer(repo, do='sign', text='(ok @b)', seed=SEED)['text']})",
+            "public_key": PUBLIC,
+        },
     ):
         assert answer(repo, do="check", **check)["valid"] is True
     changed = made["text"].replace("assign", "assigm")
     assert error(repo, do="check", text=changed, public_key=PUBLIC)["code"] == "INVALID_SIGNATURE"
     assert error(repo, do="check", text=WORK, public_key=PUBLIC)["code"] == "NOT_SIGNED"
+
+
+def test_dialects_may_come_before_what_they_build_on(repo: Near):
+    parent, child = WORK, "(define child :extends work :author @lab :resources {} (extend x () (ok @bob)))"
+    child = child.format("(:max-depth 9 :max-expansion-size 99 :max-verify-time 9)")
+    call = {"do": "expand", "text": '(lang child (assign @bob "x"))'}
+    for dialects in ([parent, child], [child, parent]):
+        assert answer(repo, **call, dialects=dialects)["dialect"] == "work"
+    assert error(repo, **call, dialects=[child])["code"] == "DIALECT_REJECTED"
 
 
 def test_a_lesson_is_signed_as_its_definition_is(repo: Near):
@@ -173,7 +186,6 @@ def test_a_seed_is_never_repeated(repo: Near):
         ('{"do": "parse", "text": "(ok @a)", "max_depth": 65}', "$.max_depth"),
         ('{"do": "parse", "text": "(ok @a)", "max_depth": true}', "$.max_depth"),
         ('{"do": "parse", "text": "(ok @a)", "max_size": 0}', "$.max_size"),
-        ('{"do": "parse", "text": "(ok @a)", "dialects": []}', "$.dialects"),
         ('{"do": "verify", "text": "(define d)", "dialects": "x"}', "$.dialects"),
         ('{"do": "verify", "text": "(define d)", "dialects": [3]}', "$.dialects"),
         ('{"do": "sign", "text": "(ok @a)"}', "$.seed"),

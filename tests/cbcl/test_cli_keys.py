@@ -74,6 +74,8 @@ def test_verification_looks_at_the_signature_of_authors_one_trusts(repo: Near, p
     repo.bb("cbcl", "keygen", "eve")
     for key in ("ada", "eve"):
         (repo.path / f"{key}.cbcl").write_text(repo.bb("cbcl", "sign", "work.cbcl", "--key", key).out)
+    assert repo.json("cbcl", "verify", "ada.cbcl").data["signature"] == "valid"  # by one's own key of that name
+    repo.settings["XDG_CONFIG_HOME"] = str(repo.path.parent / "elsewhere")
     assert repo.json("cbcl", "verify", "eve.cbcl").data["signature"] == "unchecked"
 
     repo.bb("cbcl", "trust", "add", "@ada", public)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bb.cbcl.effects import Believed, Discharged, Obliged, Parted, Settled
+from bb.cbcl.processing import SenderMismatch
 from bb.cbcl.standing import MOST_OPEN
 from tests.cbcl.speakers import (
     LAB,
@@ -132,7 +133,7 @@ def test_the_same_ask_twice_is_owed_one_answer():
         ("(reply @alice (x) :thread t)", "b"),
         ("(reply @alice (x))", "a"),
         ("(reply @alice (x) :in-reply-to nothing)", None),
-        ("(reply @alice (x) :in-reply-to nothing :thread t)", None),
+        ("(reply @alice (x) :in-reply-to nothing :thread t)", "b"),
         ("(reply @alice (x) :thread other)", None),
         ("(error @alice (x) :in-reply-to c)", "c"),
         ("(error @alice (x) :thread t)", "b"),
@@ -225,7 +226,7 @@ def test_two_that_let_each_other_say_nothing_do_not_complain_for_ever():
         ("(cancel @bob :id mine :thread t)", "b"),
         ("(cancel @bob :id mine)", None),
         ("(cancel @bob :in-reply-to nothing)", None),
-        ("(cancel @bob :in-reply-to nothing :thread t)", None),
+        ("(cancel @bob :in-reply-to nothing :thread t)", "b"),
         ("(cancel @bob :thread nowhere)", None),
     ],
 )
@@ -321,6 +322,31 @@ def test_an_envelope_from_another_than_it_came_from_is_refused():
         assert hear(agent(), text).effects == (Believed("alice", '"x"'),)
 
 
+FORGED = dialect(
+    '(extend forged (who) (envelope :from @carol (tell who "x")))', '(extend bad (who) (signed "zz" (tell who "x")))'
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ('(lang cbcl (envelope :from @carol (tell @bob "x")))', "SENDER_MISMATCH"),
+        ('(envelope :from @alice (lang d (lang cbcl (envelope :from @carol (tell @bob "x")))))', "SENDER_MISMATCH"),
+        ("(lang d (forged @bob))", "SENDER_MISMATCH"),
+        ('(lang cbcl (signed "zz" (tell @bob "x")))', "UNTRUSTED_AUTHOR"),
+        ("(lang d (bad @bob))", "UNTRUSTED_AUTHOR"),
+    ],
+)
+def test_what_is_said_in_a_dialect_is_verified_as_if_it_had_come_by_itself(text: str, code: str):
+    bob = agent("bob", FORGED)
+    before = everything(bob)
+    assert error(hear(bob, text))[0] == code
+    assert everything(bob) == before
+    if code == "SENDER_MISMATCH":
+        with pytest.raises(SenderMismatch):
+            agent("alice", FORGED).say(text.encode())
+
+
 def test_what_is_for_another_is_never_believed():
     bob = agent()
     code, said = error(hear(bob, '(tell @carol "x" :id i :thread t)'))
@@ -347,6 +373,8 @@ def test_a_message_that_its_sender_signed_is_taken_once():
     again = hear(bob, text)
 
     assert (again.status, again.effects, again.answers, obliged(bob)) == ("duplicate", (), (), [])
+    for around in ("(lang cbcl {})", "(lang cbcl (lang cbcl (envelope {})))"):
+        assert hear(bob, around.format(text)).status == "duplicate"
 
 
 def test_a_message_that_was_refused_may_come_again():

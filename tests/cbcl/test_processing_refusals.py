@@ -226,3 +226,16 @@ def test_whatever_comes_is_taken_or_refused_and_every_answer_is_a_message(said: 
             assert to == sender
             assert isinstance(core, Simple)
             assert core.recipient == sender
+
+
+@pytest.mark.parametrize("text", ["(error @bob 5)", "(error bob", "; c\n ( error @bob :k)", "(error @bob 1.)"])
+def test_what_was_to_be_an_error_is_answered_by_none_though_it_is_no_message(text: str):
+    found = hear(agent(), text)
+    assert (found.status, found.code, found.answers) == ("error", "SYNTAX_ERROR", ())
+
+
+def test_no_name_is_repeated_at_length():
+    bob, name = agent("bob", dialect("(extend p () (ok @bob))", name="d" * 3000), given=rules(**LOOSE)), "x" * 3000
+    other = dialect("(extend q () (ok @bob))", name="d" * 3000)
+    for text in (f"(tell @{name} (x))", f"(envelope :from @{name} (tell @bob (x)))", f"(meta {other})"):
+        assert len(hear(bob, text).why) < 200

@@ -495,16 +495,18 @@ def _gone_through(octets: bytes) -> None:
 @pytest.mark.parametrize(
     ("text", "reason", "offset"),
     [
-        ("(hello @b) (", STRUCTURE, 11),
         ("(hello @b)()", STRUCTURE, 10),
         ("(hello @b)\n x", STRUCTURE, 12),
         ("(hello @b) ; c\n :k", STRUCTURE, 16),
         ('(hello @b) "x"', STRUCTURE, 11),
         ("(hello @b) #x", LEX, 11),
-        ("(hello @b) )", PAREN, 11),
+        ("(hello @b) (", PAREN, 12),
+        ("(hello @b) x )", PAREN, 13),
+        ("(hello @b) (x 1.)", LEX, 14),
+        ("x (hello @b 1.)", LEX, 12),
     ],
 )
-def test_what_follows_the_message_is_told_by_its_first_token(text: str, reason: str, offset: int):
+def test_1_what_is_no_token_and_no_list_is_told_before_what_is_one_too_many(text: str, reason: str, offset: int):
     with pytest.raises(Malformed) as refusal:
         reader.one(Text(text.encode()))
     assert (refusal.value.details["reason"], refusal.value.details["offset"]) == (reason, offset)

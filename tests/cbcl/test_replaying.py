@@ -122,7 +122,7 @@ def test_the_policy_of_an_agent_goes_before_the_policy_of_all():
 STEP = {"agent": "bob", "sent": "(hello @bob)"}
 MALFORMED: list[Any] = [
     *(None, 7, "x", [], True, {"actors": []}, {"agents": {}}, {"agents": 7}, {"agents": [7]}, {"agents": [None]}),
-    *({"agents": [{}]}, {"agents": [{"id": 7}]}, {"agents": [{"id": "b", "x": 1}]}, {"agents": ["@bob"]}),
+    *({"agents": [{}]}, {"agents": [{"id": 7}]}, {"agents": [{"id": "b", "x": 1}]}, {"agents": ["@@bob"]}),
     *({"agents": ["a b"]}, {"agents": [""]}, {"agents": ["a", "a"]}, {"agents": ["a"] * 101}, {"agents": ["x" * 65]}),
     *({"agents": [{"id": "b", "dialects": [7]}]}, {"agents": [{"id": "b", "dialects": {}}]}),
     *({"policy": []}, {"policy": {"x": 1}}, {"policy": {"relay": 1}}, {"trust": 7}, {"trust": {"lab": []}}),
@@ -133,7 +133,7 @@ MALFORMED: list[Any] = [
     *({"steps": [STEP | {"to": 7}]}, {"steps": [STEP | {"to": [7]}]}, {"steps": [STEP | {"to": [{}]}]}),
     *({"steps": [{"agent": "bob", "received": "x"}]}, {"steps": [{"agent": "bob", "received": "x", "from": 7}]}),
     *({"steps": [{"agent": "bob", "received": 7, "from": "carol"}]}, {"steps": [STEP] * 10_001}),
-    *({"steps": [{"agent": "bob", "received": "x", "from": "@carol"}]},),
+    *({"steps": [{"agent": "bob", "received": "x", "from": "@@carol"}]},),
     *({"steps": [{"agent": "bob", "received": "x", "from": "carol", "to": ["bob"]}]},),
 ]
 

@@ -366,6 +366,8 @@ def test_r2_limits_are_compared_as_large_as_they_are(name: str, value: int):
         ('(tell @b (x (or "long" ((a)))))', "a", 19, 2),
         ("(tell @b (cond ((= a 1) (x)) (else (y z))))", "a", 13, 2),
         ("(envelope (tell @b a))", "a", 22, 2),
+        ("(tell @b (xyz r))", "&rest r", 18, 3),  # a rest is a list, be it empty
+        ("(tell @b (or a r))", "a &rest r", 11, 1),
         ('(tell @b (x \'a :a @a "a"))', "a", 26, 2),
     ],
 )

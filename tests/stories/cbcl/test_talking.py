@@ -314,7 +314,8 @@ def test_a_query_is_answered_when_it_is_heard(repo: Near):
     install(repo, WORK)
     asked = repo.json("cbcl", "dialect", "query", "work", "--to", COBALT, "--agent", AMBER).data
     assert pending(repo, AMBER)[0] == [asked["id"]]
-    hear(repo, COBALT)
+    (heard,) = hear(repo, COBALT)
+    assert (asked["to"], asked["event_id"]) == ([COBALT], heard["event_id"])
     (found,) = hear(repo, AMBER)
     assert found["text"] == f'(reply @{AMBER} "yes" :dialects (work) :in-reply-to {asked["id"]})'
     assert pending(repo, AMBER) == ([], [], 0)

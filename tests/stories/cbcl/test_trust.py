@@ -179,6 +179,8 @@ def test_a_signed_file_is_installed_as_signed(tmp_path: Path):
     assert repo.json("cbcl", "dialect", "install", "tampered.cbcl").code == "INVALID_SIGNATURE"
     assert repo.json("cbcl", "dialect", "install", "signed.cbcl").data["signature"] == "valid"
     repo.json("cbcl", "trust", "remove", "lab")
+    assert spoken(repo)["work"]["signature"] == "valid"  # by the user's own key of that name
+    repo.settings["XDG_CONFIG_HOME"] = str(tmp_path / "elsewhere")
     assert spoken(repo)["work"]["signature"] == "unchecked"
 
 
