@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 REPLIED, FAILED, CANCELLED, DROPPED = "replied", "failed", "cancelled", "dropped"
 MOST = 10_000  # effects of one message
+OPTIONAL = ("thread", "timeout")
 
 
 class Believed(Record):
@@ -36,11 +37,12 @@ class Entered(Record):
 
 
 class Expected(Record):
-    """An answer of TO is waited for."""
+    """An answer of TO is waited for: for TIMEOUT seconds, where the question says so."""
 
     to: str
     id: str
     thread: str | None = None
+    timeout: str | None = None
     event: str = ""  # by which the ledger knows the message; not written, for the line it stands on says so
 
 
@@ -58,6 +60,7 @@ class Obliged(Record):
     from_: str
     id: str
     thread: str | None = None
+    timeout: str | None = None
     event: str = ""  # likewise
 
 
@@ -122,7 +125,7 @@ def read(value: Any) -> Iterator[Effect]:
         kind = BY_NAME.get(each[0]) if isinstance(each, list) and each and isinstance(each[0], str) else None
         if kind is None or len(each) != len(_names(kind)) + 1:
             continue
-        if all(isinstance(field, str) or (field is None and name == "thread") for name, field in _named(kind, each)):
+        if all(isinstance(field, str) or (field is None and name in OPTIONAL) for name, field in _named(kind, each)):
             yield kind(*each[1:])
 
 

@@ -11,6 +11,7 @@ that is no such thing is a mistake of its own; an example that turns out otherwi
 from __future__ import annotations
 
 from bb.cbcl import expansion, grammar, reader
+from bb.cbcl.library import Beside
 from bb.cbcl.message import LANG, Call, Lang
 from bb.cbcl.reader import BOUNDS, Text
 from bb.cbcl.tree import STRING, SYMBOL, head, same, text_of
@@ -74,7 +75,8 @@ def _example(text: Text, node: Node) -> Example:
 
 def check(examples: Sequence[Example], definition: Definition, known: Mapping[str, Definition]) -> Iterator[Violation]:
     """What turns out otherwise than it is written, where DEFINITION is installed beside those that are KNOWN."""
-    dialects = {**known, definition.name: definition}
+    dialects = Beside(known)
+    dialects.add(definition)
     left = MOST_CHARACTERS
     for example in examples:
         if left <= 0:

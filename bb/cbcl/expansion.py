@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bb.cbcl import grammar
 from bb.cbcl.definition import DEPTH, SIZE
+from bb.cbcl.library import why_not
 from bb.cbcl.message import CORE, Call, Lang, Limited, Meta, core_of, layers
 from bb.cbcl.reader import DEPTH_MOST, UTMOST, Malformed
 from bb.cbcl.templates import ExpansionFailed, chosen, is_sequence
@@ -107,9 +108,11 @@ def hinted(message: Message, room: Room) -> Room:
 
 
 def _installed(name: str, dialects: Mapping[str, Definition]) -> Definition:
-    if name not in dialects:
-        raise UnknownDialect(f"dialect not installed: {harmless(name[:60])}", dialect=name[:60])
-    return dialects[name]
+    found = dialects.get(name)
+    if found is None:
+        unknown = UnknownDialect(f"dialect not installed: {harmless(name[:60])}", dialect=name[:60])
+        raise why_not(dialects, name) or unknown
+    return found
 
 
 def _called(call: Call, name: str, dialects: Mapping[str, Definition], room: Room) -> Expansion:

@@ -20,8 +20,8 @@ def headline(message: Message) -> str:
             return _short(f"teaches the dialect {core.definition.name}")
         case Query():
             return _short(f"asks whether {core.dialect} is spoken")
-        case Lang(inner=Call(name=name)):
-            return _short(f"{core.dialect}: {name}")
+        case Lang(inner=Call(node=node)):
+            return _short(f"{core.dialect}: {_line(text_of(node)[1:-1])}")
     return _short(f"speaks {core.dialect}")
 
 
@@ -29,8 +29,12 @@ def _said(core: Simple) -> str:
     if core.content is None:
         return core.performative
     text = str(core.content.value) if core.content.tag == STRING else text_of(core.content)
-    line = " ".join("".join(each if each.isprintable() else " " for each in text).split())
+    line = _line(text)
     return _short(line if core.performative == TELL and line else f"{core.performative}: {line}".removesuffix(": "))
+
+
+def _line(text: str) -> str:
+    return " ".join("".join(each if each.isprintable() else " " for each in text).split())
 
 
 def _short(line: str) -> str:

@@ -6,21 +6,19 @@ is nothing new, and another one is a conflict that the operator has to settle.
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Mapping
-
 from bb.cbcl import canonical, names, signing, trusting
 from bb.cbcl.definition import TIME
 from bb.cbcl.facts import Installed
+from bb.cbcl.library import hashes
 from bb.cbcl.tree import text_of
-from bb.cbcl.trusting import Trust
+from bb.cbcl.trusting import VALID, Trust
 from bb.cbcl.verifying import R2, Violation, verify
 from bb.kernel.errors import Conflict, Refused
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from bb.cbcl.definition import Definition
 
@@ -76,28 +74,13 @@ def install(
         check=signing.check,
     )
     must_be_sound(definition, known, rules)
-    if is_here:
+    if is_here and not (replaces and status == VALID):  # else its signature, at least, is new
         return []
     if set(before) - {hashed} and not replaces:
         shown = names.brief(definition.name)
         raise DialectConflict(f"another dialect named {shown} is installed", dialect=shown)
     name, text, author = definition.name, text_of(definition.node), definition.author or ""
     return [Installed(by, name, text, hashed, author, status, source, signature or "", " ".join(before))]
-
-
-class Library(Mapping[str, "Definition"]):
-    """Dialects of which there may be more under a name than the one it stands for."""
-
-    @abstractmethod
-    def hashes(self, name: str) -> tuple[str, ...]:
-        """What is installed under NAME, by its hash."""
-
-
-def hashes(known: Mapping[str, Definition], name: str) -> tuple[str, ...]:
-    """What is installed under NAME, by its hash."""
-    if isinstance(known, Library):
-        return known.hashes(name)
-    return (canonical.digest(known[name].node),) if name in known else ()
 
 
 def must_be_sound(definition: Definition, known: Mapping[str, Definition], rules: Rules) -> None:

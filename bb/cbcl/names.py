@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bb.cbcl import canonical
 from bb.cbcl.message import ASK, Message, Simple, core_of
-from bb.cbcl.tree import Node, agent, keyword, listed, string, symbol, text_of
+from bb.cbcl.tree import Node, agent, keyword, listed, string, symbol, text_of, whole
 from bb.kernel.show import harmless
 
 TYPE_CHECKING = False
@@ -20,6 +20,7 @@ ID, IN_REPLY_TO, THREAD, CODE, RULE, DIALECTS = "id", "in-reply-to", "thread", "
 PREFIX, DIGITS = "m-", 16
 PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
 LONGEST_NAME, LONGEST_TEXT = 200, 400  # characters of what an answer repeats, and of what an error says
+LONGEST_WAIT = 10**9  # seconds
 LONGEST_SHOWN = 60  # of a name, in an error
 
 
@@ -51,6 +52,13 @@ class Within:
                 found = id_of(said)
             self._asked.add((said.recipient, found))
         return found
+
+
+def timeout_of(said: Simple) -> str | None:
+    """For how long an answer is waited for. The draft gives the `:timeout` of an ask no unit: here it is seconds."""
+    given = said.param("timeout")
+    seconds = whole(given) if given is not None else None
+    return str(seconds) if seconds and 0 < seconds < LONGEST_WAIT else None
 
 
 def brief(name: str) -> str:

@@ -275,7 +275,7 @@ class _Taking:
             case "ask":
                 if len(self._standing.obliged.of(sender)) >= MOST_OPEN:
                     raise ResourceLimit(f"@{sender} waits for {MOST_OPEN} answers already", limit="asks")
-                self._happens(Obliged(sender, known, thread))
+                self._happens(Obliged(sender, known, thread, names.timeout_of(said)))
             case "reply":
                 self._settle(said, REPLIED)
             case "error":

@@ -78,7 +78,8 @@ def speak(
     for layer in chain.from_iterable(map(every_layer, (message, *comes_to))):
         must_be_from(standing.id, layer)
     said = [core for each in comes_to if isinstance(core := innermost(each), Simple)]
-    goes_to = tuple(to) or _envelope_to(message) or tuple(dict.fromkeys(_recipients(message, said)))
+    recipients = dict.fromkeys(_recipients(message, said))
+    goes_to = tuple(dict.fromkeys(to)) or _envelope_to(message) or tuple(recipients)
     known, core = names.id_of(message), core_of(message)
     effects: list[Effect] = []
     if isinstance(core, Define):
@@ -86,9 +87,9 @@ def speak(
         effects += install(core.definition, None, dialects, rules, by=standing.id, source=source, is_local=True)
     elif not goes_to:
         raise NoRecipient if unknown is None else unknown
-    if to and said and (strangers := [each for each in _recipients(message, said) if each not in goes_to]):
-        shown = [names.brief(each) for each in strangers]
-        raise OtherRecipient(f"it says that it is for @{shown[0]}", to=shown)
+    if to and said and recipients.keys() != set(to):
+        shown = [names.brief(each) for each in recipients]
+        raise OtherRecipient(f"it says that it is for {', '.join(f'@{each}' for each in shown[:3])}", to=shown)
     within = names.Within(known)
     for each in said:
         effects += _effects(standing.after(effects), each, within.known(each))
@@ -139,7 +140,7 @@ def _meaning(standing: Standing, said: Simple, thread: str | None, known: str) -
         case "ask":
             if len(standing.expected.of(to)) >= MOST_OPEN:
                 raise ResourceLimit(f"you wait for {MOST_OPEN} answers of @{names.brief(to)} already", limit="asks")
-            return [Expected(to, known, thread)]
+            return [Expected(to, known, thread, names.timeout_of(said))]
         case "reply" | "error":
             owed = standing.owed(to, said.text(names.IN_REPLY_TO), thread)
             return [Discharged(to, owed.id, REPLIED if said.performative == "reply" else FAILED)] if owed else []

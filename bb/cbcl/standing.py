@@ -91,18 +91,20 @@ class Standing(Record):
     def awaited(self, to: str, in_reply_to: str | None, thread: str | None) -> Expected | None:
         """Which of the answers that are waited for this one is: the one that is named, else that of the thread; where
         neither is said, the oldest that belongs to none."""
-        return _first(self.expected.of(to), in_reply_to, thread)
+        return _first(self.expected.of(to), to, in_reply_to, thread)
 
     def owed(self, to: str, in_reply_to: str | None, thread: str | None) -> Obliged | None:
         """Likewise, which answer of ours somebody waits for."""
-        return _first(self.obliged.of(to), in_reply_to, thread)
+        return _first(self.obliged.of(to), self.id, in_reply_to, thread)
 
 
-def _first(known: Sequence[Open], in_reply_to: str | None, thread: str | None) -> Open | None:
-    """The one that is meant, of those that are open, the oldest first."""
+def _first(known: Sequence[Open], asked: str, in_reply_to: str | None, thread: str | None) -> Open | None:
+    """The one that is meant, of those that are open, the oldest first. Who was ASKED may know it by its own copy, since
+    mail to several has a name for each."""
     if in_reply_to:
-        if found := next((each for each in known if in_reply_to in (each.id, each.event)), None):
-            return found
+        for each in known:
+            if in_reply_to in (each.id, each.event, f"{each.event}_{asked}"):
+                return each
         if thread is None:
             return None  # whatever it names, it is none of these
     return next((each for each in known if each.thread == thread), None)

@@ -35,11 +35,17 @@ def listed(found: Mapping[str, Any]) -> Iterator[str]:
             f"{harmless(row['author'] or 'nobody')}, {harmless(row['signature'])}, by {harmless(row['installed_by'])}"
         )
         yield f"{column(harmless(row['dialect']), wide)}  {about}, {harmless(row['installed_at'])}{odd}"
-        yield from map(_conflict, row["conflicts"])
+        yield f"  adds {flowing(', '.join(row['adds']) or 'nothing')}"
+        yield from _doubts(row)
 
 
-def _conflict(event: str) -> str:
-    return f"  {painted('conflict', 'yellow')}  another of that name came by {whole(event)}: --replace settles it"
+def _doubts(row: Mapping[str, Any]) -> Iterator[str]:
+    """Why a dialect is not spoken here, and what else has its name."""
+    if row["why_not"]:
+        yield f"  {flowing(row['why_not'])}"
+    for event in row["conflicts"]:
+        shown = whole(f"`bb ledger show {event}`")
+        yield f"  {painted('conflict', 'yellow')}  {shown} has another of that name: --replace settles it"
 
 
 def dialect(found: Mapping[str, Any]) -> Iterator[str]:
@@ -49,8 +55,10 @@ def dialect(found: Mapping[str, Any]) -> Iterator[str]:
     yield f"{column('hash', LABEL)}{whole(found['hash'])}"
     for each in found["history"]:
         source = f", from {flowing(each['source'])}" if each.get("source") else ""
-        yield f"{column(harmless(each['action']), LABEL)}{harmless(each['at'])} by {harmless(each['by'])}{source}"
-    yield from map(_conflict, found["conflicts"])
+        action = "replaced" if each.get("replaces") else each["action"]
+        about = f"{harmless(each['at'])} by {harmless(each['by'])}{source}"
+        yield f"{column(harmless(action), LABEL)}{about}  {whole(harmless(each['hash'][:12]))}"
+    yield from _doubts(found)
     yield ""
     yield from verbatim(found["formatted"])
 
@@ -83,6 +91,10 @@ def sent(found: Mapping[str, Any]) -> Iterator[str]:
             yield f"{whole(harmless(each['dialect']))} is spoken here now."
         elif each["effect"] in SETTLED:
             yield f"  {SETTLED[each['effect']]} {whole(harmless(each['id']))}: {harmless(each['how'])}"
+
+    if found["settles_nothing"]:
+        where = whole("`bb cbcl pending`")
+        yield f"  {painted('it settles nothing', 'yellow')}: it names no open question; {where} shows them"
 
 
 SETTLED = {"discharged": "you owe no answer any more to", "settled": "you wait no more for an answer to"}

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from bb.cbcl import canonical, dialects, effects, grammar, signing, trusting, verifying
+from bb.cbcl import canonical, dialects, effects, grammar, names, signing, trusting, verifying
 from bb.cbcl.effects import Expected, Obliged
-from bb.cbcl.installing import Library
+from bb.cbcl.expansion import UnknownDialect
+from bb.cbcl.installing import DialectConflict
+from bb.cbcl.library import Library
 from bb.cbcl.reader import UTMOST
 from bb.cbcl.standing import Answers, Standing
 from bb.kernel.errors import BbError
+from bb.kernel.show import harmless
 from bb.ledger.attention import data_of
 from bb.messaging import spoken
 
@@ -46,6 +49,24 @@ class Spoken(Library):
 
     def hashes(self, name: str) -> tuple[str, ...]:
         return tuple(each.hash for each in self.live(name))
+
+    def excuse(self, name: str) -> BbError | None:
+        if not (live := self.live(name)) or name in self:
+            return None
+        sound = [each for each in live if each.hash in self.sound(name)]
+        shown = harmless(names.brief(name))
+        if len(sound) > 1:
+            why = f"{len(sound)} dialects named {shown} are installed, so the name stands for none of them"
+            hint = "`bb cbcl dialect list` names both; `bb cbcl dialect install FILE --replace` settles it"
+            return DialectConflict(why, hint=hint, dialect=shown)
+        if not sound:
+            why = f"what is installed as {shown} is no sound definition"
+            return UnknownDialect(why, hint=f"`bb cbcl dialect remove {shown}` takes it away", dialect=shown)
+        if self.signature(sound[0]) == INVALID:
+            return signing.InvalidSignature(f"the signature of {shown} is not its author's", dialect=shown)
+        why = f"{shown} is installed, and your policy wants the signature of an author whom you trust"
+        hint = "`bb cbcl trust add AUTHOR KEY`; or `bb cbcl policy --unsigned local`"
+        return trusting.UnsignedDialect(why, hint=hint, dialect=shown)
 
     def names(self) -> list[str]:
         """The names under which something is installed."""

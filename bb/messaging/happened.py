@@ -34,10 +34,10 @@ def parts(agent: str, message: str, written: Any) -> Iterator[tuple[str, Part]]:
 
 def _parts_of(effect: Effect, agent: str, message: str, place: int) -> Iterator[tuple[str, Part]]:
     match effect:
-        case Expected(to=other, id=known, thread=thread):
-            yield f"{EXPECTED} {agent} {other} {known}", ("open", LAST, [other, known, thread, message])
-        case Obliged(from_=other, id=known, thread=thread):
-            yield f"{OBLIGED} {agent} {other} {known}", ("open", LAST, [other, known, thread, message])
+        case Expected(to=other, id=known, thread=thread, timeout=timeout):
+            yield f"{EXPECTED} {agent} {other} {known}", ("open", LAST, [other, known, thread, timeout, message])
+        case Obliged(from_=other, id=known, thread=thread, timeout=timeout):
+            yield f"{OBLIGED} {agent} {other} {known}", ("open", LAST, [other, known, thread, timeout, message])
         case Settled(to=other, id=known, how=how):
             yield f"{EXPECTED} {agent} {other} {known}", ("closed", LAST, how)
         case Discharged(from_=other, id=known, how=how):

@@ -106,7 +106,7 @@ def heard_in(state: State) -> str | None:
 
 def opener(state: State) -> str | None:
     """The message by which an answer is owed, or waited for."""
-    return state["open"][3][1][3] if "open" in state else None
+    return state["open"][3][1][-1] if "open" in state else None
 
 
 def is_met(state: Mapping[str, Any] | None, how: str) -> bool:

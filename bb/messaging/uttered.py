@@ -1,15 +1,16 @@
 """A message in CBCL as mail: what any inbox shows of it, and what a reader of CBCL finds on its line.
 
 tell, reply, error, hello, bye, ok, cancel, and what is about dialects     INFO
-ask                                                                        DECISION, to be accepted
+ask, also by way of a dialect                                              DECISION, to be accepted
 """
 
 from __future__ import annotations
 
 from bb.cbcl import effects, names
+from bb.cbcl.effects import Expected
 from bb.cbcl.expansion import ResourceLimit
 from bb.cbcl.headlines import headline
-from bb.cbcl.message import ASK, CANCEL, ERROR, OK, REPLY, Simple, core_of
+from bb.cbcl.message import ASK, CANCEL, ERROR, OK, REPLY, Lang, Simple, core_of
 from bb.cbcl.tree import text_of
 from bb.kernel.digest import digest
 from bb.messaging import mail
@@ -39,7 +40,8 @@ def letter(
     one of its own."""
     text, core, known = text_of(message.node), core_of(message), names.id_of(message)
     if len(text) > mail.BODY_LENGTH:
-        raise ResourceLimit(f"a message has at most {mail.BODY_LENGTH:,} characters", limit="size")
+        why = f"a message has {len(text):,} characters, and mail at most {mail.BODY_LENGTH:,}"
+        raise ResourceLimit(why, hint="say it in several messages, or hand over a file", limit="size")
     performative = core.performative if isinstance(core, Simple) else type(core).__name__.lower()
     named = names.thread_of(message)
     about = {
@@ -49,7 +51,7 @@ def letter(
         **({"reply_to": answered} if answered else {}),
         "effects": effects.written(happened, own_texts(message)),
     }
-    is_ask = performative == ASK
+    is_ask = performative == ASK or (isinstance(core, Lang) and any(isinstance(each, Expected) for each in happened))
     category = mail.DECISION if is_ask else mail.INFO
     where = _thread(named or thread or f"cbcl:{known}")
     return Sent(sender, tuple(to), category, headline(message), text, _bead(message), where, is_ask, cbcl=about)

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from bb.cbcl import canonical, exchange, grammar, names, signing, trusting
 from bb.cbcl.expansion import WIDEST, Room
+from bb.cbcl.library import Beside
 from bb.cbcl.reader import BOUNDS, DEPTH_MOST, SIZE_MOST, UTMOST, Bounds
 from bb.cbcl.tree import text_of
-from bb.kernel.errors import Usage
+from bb.kernel.errors import BbError, Usage
 from bb.ops import cbcltexts
 
 TYPE_CHECKING = False
@@ -42,7 +43,7 @@ class Desk:
     """Somebody who asks. What was read of dialects for one question is there for the next."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[str, ...], dict[str, Definition]] = {}
+        self._kept: dict[tuple[str, ...], Beside] = {}
 
     def answer(self, request: Any) -> dict[str, Any]:
         """What is answered to REQUEST."""
@@ -58,7 +59,7 @@ class Desk:
             raise InvalidRequest(f"a request has no {strange!a}", path=f"$.{ascii(strange)[1:-1]}")
         return ANSWERS[do](self, request, _octets(request))
 
-    def dialects(self, request: Request) -> dict[str, Definition]:
+    def dialects(self, request: Request) -> Beside:
         """The dialects that count as installed, in the order of the request."""
         texts = request.get("dialects", [])
         is_list = type(texts) is list and len(texts) <= MOST_DIALECTS
@@ -66,11 +67,22 @@ class Desk:
             raise InvalidRequest(f"`dialects` is a list of at most {MOST_DIALECTS} texts", path="$.dialects")
         key = tuple(texts)
         if key not in self._kept:
-            definitions = [cbcltexts.defined(_encoded(each), UTMOST)[1] for each in texts]
+            definitions = [_definition(text, f"$.dialects[{place}]") for place, text in enumerate(texts)]
+            found = Beside({})
+            cbcltexts.install(definitions, found)
             if len(self._kept) == MOST_KEPT:
                 self._kept.clear()
-            self._kept[key] = cbcltexts.installed(definitions, {})
+            self._kept[key] = found
         return self._kept[key]
+
+
+def _definition(text: str, path: str) -> Definition:
+    """The definition that a TEXT of the request holds; a refusal says which of its texts is meant."""
+    try:
+        return cbcltexts.defined(_encoded(text), UTMOST)[1]
+    except BbError as error:
+        error.details["path"] = path
+        raise
 
 
 def _parse(_: Desk, request: Request, octets: bytes) -> dict[str, Any]:

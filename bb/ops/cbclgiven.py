@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 from bb.cbcl import trusting
 from bb.cbcl.expansion import Room
+from bb.cbcl.library import Beside
 from bb.cbcl.reader import BOUNDS, DEPTH_MOST, LIMIT, SIZE_MOST, Bounds, Malformed
 from bb.kernel.errors import BbError, Refused
 from bb.kernel.show import harmless
@@ -86,17 +87,17 @@ def _too_large(most: int) -> Callable[[str, int], BbError]:
     return refusal
 
 
-def known_with(desk: Desk, files: list[DialectFile] | None, bounds: Bounds) -> Mapping[str, Definition]:
+def known_with(desk: Desk, files: list[DialectFile] | None, bounds: Bounds) -> Beside:
     """The dialects that are installed here, and those in FILES."""
-    found = spoken(desk)
+    found = Beside(spoken(desk))
     for file in files or ():
         octets = read(desk, file, bounds).octets
         with about(file):
-            found = cbcltexts.installed([cbcltexts.defined(octets, bounds)[1]], found)
+            cbcltexts.install([cbcltexts.defined(octets, bounds)[1]], found)
     return found
 
 
-def spoken(desk: Desk) -> dict[str, Definition]:
+def spoken(desk: Desk) -> Mapping[str, Definition]:
     """The dialects that are spoken in the repository we are in; none where there is no ledger."""
     from bb.ledger.cbcl import Spoken  # noqa: PLC0415  (for which most questions have no use)
 
@@ -104,7 +105,7 @@ def spoken(desk: Desk) -> dict[str, Definition]:
         store = desk.store_or_home
     except Refused:
         return {}
-    return dict(Spoken(store, store.caught_up(), Keyring(desk.env))) if store.exists else {}
+    return Spoken(store, store.caught_up(), Keyring(desk.env)) if store.exists else {}
 
 
 @contextmanager

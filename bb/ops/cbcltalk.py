@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import islice
 
 from bb.ledger import cbcl as ledger
@@ -88,7 +89,7 @@ def say(
     """Let AGENT say TEXT, once it has heard what has come."""
     talk = Talk(desk, agent)
     octets = text.encode("utf-8", "surrogatepass")
-    heard = talk.hear_all(None)
+    heard = list(talk.hear_all(None))
 
     def decide(index: Index, _: Any) -> list[Any]:
         return talk.spoken(index, talk.speech(index, octets, to))
@@ -113,7 +114,10 @@ def hear(
     its sender's word, an ask as an answer you owe, a reply settles what you have asked.
     """
     talk = Talk(desk, agent)
-    heard = talk.hear_all(limit)
+    heard: list[dict[str, Any]] = []
+    with suppress(KeyboardInterrupt):  # whoever has enough of it is told what was heard until then
+        for each in talk.hear_all(limit):
+            heard.append(each)  # noqa: PERF402  (one by one: it may end at any of them)
     left = desk.store.caught_up().count(spoken.NAME, f"{spoken.UNHEARD} {talk.who}")
     return {"agent_id": talk.who, "heard": heard, "left": left}
 

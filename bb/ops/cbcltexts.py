@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.cbcl.expansion import Room
+    from bb.cbcl.library import Beside
     from bb.cbcl.message import Message
     from bb.cbcl.tree import Node
 
@@ -116,16 +117,15 @@ def defined(octets: bytes, bounds: Bounds = BOUNDS) -> tuple[str | None, Definit
     return grammar.definition_in(octets, bounds)
 
 
-def installed(definitions: Iterable[Definition], known: Mapping[str, Definition]) -> dict[str, Definition]:
-    """What is KNOWN with DEFINITIONS besides, parents before what builds on them: each is sound, or is refused. One
-    that has the name of another takes its place, for this one question."""
-    found, left = dict(known), list(definitions)
+def install(definitions: Iterable[Definition], found: Beside) -> None:
+    """Let DEFINITIONS count as installed beside what is FOUND, parents before what builds on them: each is sound, or is
+    refused. One that has the name of another takes its place."""
+    left = list(definitions)
     while left:
         waiting = {each.name for each in left}
         following = left.pop(next((place for place, each in enumerate(left) if each.parent not in waiting), 0))
         must_be_sound(following, found, Rules())
-        found[following.name] = following
-    return found
+        found.add(following)
 
 
 def verified(octets: bytes, known: Mapping[str, Definition], bounds: Bounds = BOUNDS) -> dict[str, Any]:

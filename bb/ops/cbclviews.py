@@ -5,9 +5,9 @@ from __future__ import annotations
 from bb.cbcl import effects as written
 from bb.cbcl import grammar, names
 from bb.cbcl.facts import Installed
-from bb.cbcl.message import Simple, core_of
+from bb.cbcl.message import CANCEL, ERROR, REPLY, Simple, core_of
 from bb.cbcl.reader import UTMOST
-from bb.cbcl.tree import text_of, whole
+from bb.cbcl.tree import text_of
 from bb.kernel import clock, ids
 from bb.kernel.errors import BbError
 from bb.ledger import kinds
@@ -21,12 +21,13 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.cbcl.effects import Effect
+    from bb.cbcl.message import Message
     from bb.cbcl.processing import Outcome
     from bb.kernel.event import Event
     from bb.ledger.index import Index
     from bb.ops.desk import Desk
 
-LONGEST_WAIT = 10**9  # seconds
+LONGEST = 10  # digits of a number of seconds
 UNSHOWN = ("event", "text", "signed")  # of an effect: the message itself says it
 
 
@@ -45,6 +46,7 @@ def sent(who: str, octets: bytes, recorded: Sequence[Event]) -> dict[str, Any]:
     facts = [(event, kinds.fact_of(event.kind, event.data, event.by)) for event in recorded]
     event, letter = next(((event, fact) for event, fact in facts if isinstance(fact, Sent)), (None, None))
     happened = [fact for _, fact in facts if isinstance(fact, Installed)]
+    effects_of = [*happened, *written.read((letter.cbcl or {}).get("effects") if letter else None)]
     return {
         "event_id": event.id if event else None,
         "id": names.id_of(message),
@@ -52,8 +54,16 @@ def sent(who: str, octets: bytes, recorded: Sequence[Event]) -> dict[str, Any]:
         "to": list(letter.to) if letter else [],
         "thread_id": letter.thread if letter else None,
         "text": text_of(message.node),
-        "effects": effects([*happened, *written.read((letter.cbcl or {}).get("effects") if letter else None)]),
+        "effects": effects(effects_of),
+        "settles_nothing": _settles_nothing(message, effects_of),
     }
+
+
+def _settles_nothing(message: Message, happened: Sequence[Effect]) -> bool:
+    """Whether MESSAGE was to settle a question, and there was none that it could mean."""
+    core = core_of(message)
+    is_to_settle = isinstance(core, Simple) and core.performative in (REPLY, ERROR, CANCEL)
+    return is_to_settle and not any(isinstance(each, written.Discharged | written.Settled) for each in happened)
 
 
 def heard(event: str, said: Sent, found: Outcome, unsent: Sequence[str]) -> dict[str, Any]:
@@ -83,10 +93,10 @@ def effects(happened: Sequence[Effect]) -> list[dict[str, Any]]:
 
 def opened(index: Index, whose: str, entry: list[Any], now: int) -> dict[str, Any]:
     """An answer that is waited for, or owed: WHOSE, for which message, since when and until when."""
-    other, known, thread, event = entry
+    other, known, thread, timeout, event = entry
     state = index.state(letters.NAME, event)
     text, since = (letters.sent(state).body, letters.sent_at(state)) if state else ("", "")
-    due = _due(text, since)
+    due = _due(timeout, since)
     return {
         whose: other,
         "id": known,
@@ -99,13 +109,10 @@ def opened(index: Index, whose: str, entry: list[Any], now: int) -> dict[str, An
     }
 
 
-def _due(text: str, since: str) -> int | None:
-    """Until when an answer is waited for. The draft gives the `:timeout` of an ask no unit: here it is seconds."""
-    said = _said(text)
-    given = said.param("timeout") if said else None
-    seconds = whole(given) if given is not None else None
+def _due(timeout: str | None, since: str) -> int | None:
+    """Until when an answer is waited for."""
     began = clock.parse_or(since, 0)
-    return began + seconds * 1000 if began and seconds and 0 < seconds < LONGEST_WAIT else None
+    return began + int(timeout) * 1000 if began and timeout and timeout.isdecimal() and len(timeout) < LONGEST else None
 
 
 def newest(index: Index, term: str) -> Iterator[tuple[str, list[Any]]]:

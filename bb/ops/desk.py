@@ -66,6 +66,13 @@ class Desk:
         self._place: Place | None = None
         self._store: Store | None = None
 
+    def also_asks(self, octets: bytes) -> None:
+        """What is asked for depends on OCTETS too, which the request only names: those of a file, say."""
+        if self.request:
+            from bb.kernel.digest import digest  # noqa: PLC0415  (which most requests need not pay for)
+
+            self.request = digest(self.request.encode() + octets)
+
     def now(self) -> int:
         """This moment, or the one that BB_NOW stands still at."""
         fixed = self.env.get("BB_NOW")

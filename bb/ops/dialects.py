@@ -26,7 +26,7 @@ from bb.ledger.keyring import Keyring
 from bb.ops import cbclgiven, cbcltalk, life, sources
 from bb.ops.catalogue import op
 from bb.ops.cbclverified import examples_beside, must_verify
-from bb.ops.params import AgentId, Key, Name, Plain, Someone
+from bb.ops.params import AgentId, Key, Name, Plain, Reason, Someone
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,6 +88,7 @@ def install(
     agent: Someone | None = None,
     replace: bool = False,
     key: Key | None = None,
+    allow_secret: Reason | None = None,
 ) -> dict[str, Any]:
     """Let a dialect be spoken in this repository, once it is verified: its signature, if it has one, and every rule.
 
@@ -98,6 +99,7 @@ def install(
     policy = rules.trust.policy
     bounds = Bounds(policy.max_depth, policy.max_size)
     source = cbclgiven.given(desk, file, text, bounds)
+    desk.also_asks(source.octets)
     is_file = file is not None and file != sources.STDIN
     must_verify(desk, source, bounds, examples_beside(desk, file) if is_file else None)
     signature, definition = grammar.definition_in(source.octets, bounds)
@@ -110,7 +112,7 @@ def install(
             definition, signature, known, rules, by=who, source=where, is_local=True, replaces=replace
         )
 
-    recorded = life.act(desk, who, decide, key=key)
+    recorded = life.act(desk, who, decide, key=key, allow_secret=allow_secret)
     found = _spoken(desk)
     brought = next(filter(None, map(_installed_by, recorded)), None)  # also when it has been removed since
     return _shown(desk, found, brought or _kept(found, definition.name), definition) | {"changed": brought is not None}
@@ -205,6 +207,9 @@ def _spoken(desk: Desk) -> ledger.Spoken:
 
 
 def _row(found: ledger.Spoken, kept: Kept) -> dict[str, Any]:
+    is_usable = kept.name in found and kept.hash in found.sound(kept.name)
+    excuse = None if is_usable else found.excuse(kept.name)
+    definition = found.sound(kept.name).get(kept.hash)
     others = [each.event for each in found.live(kept.name) if each != kept and each.hash in found.sound(kept.name)]
     return {
         "dialect": kept.name,
@@ -215,7 +220,9 @@ def _row(found: ledger.Spoken, kept: Kept) -> dict[str, Any]:
         "installed_by": kept.by,
         "installed_at": kept.ts,
         "event_id": kept.event,
-        "usable": kept.name in found and kept.hash in found.sound(kept.name),
+        "adds": [each.name for each in definition.performatives] if definition else [],
+        "usable": is_usable,
+        "why_not": excuse.message if excuse else None,
         "conflicts": others,
     }
 

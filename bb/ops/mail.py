@@ -7,7 +7,6 @@ from itertools import islice
 
 from bb.coordination import roster
 from bb.kernel import ids
-from bb.kernel.digest import digest
 from bb.kernel.errors import Busy
 from bb.ledger import mail as mails
 from bb.ledger.watch import Watch
@@ -232,6 +231,5 @@ def text_of(desk: Desk, body: str) -> str:
     if body != "-" or desk.is_served:
         return body
     octets = sys.stdin.buffer.read(mail.BODY_LENGTH * 4 + 1)
-    if desk.request:
-        desk.request = digest(desk.request.encode() + octets)
+    desk.also_asks(octets)
     return str(Body.from_text(octets.decode("utf-8", "surrogateescape"), "body"))

@@ -27,7 +27,7 @@ from bb.ops import life
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from bb.cbcl.effects import Effect
@@ -76,10 +76,10 @@ class Talk:
             return installed
         answered = self._answered(index, said)
         letter = self._letter(index, said.message, said.to, said.effects, answered)
-        settled = [self._opened_by(index, each) for each in said.effects if isinstance(each, Discharged)]
+        discharged = [each for each in said.effects if isinstance(each, Discharged)]
+        others = {event for each in discharged for event in self._asked_by(index, each)} - {answered}
         accepted = self._accepted(index, said.message, answered) if answered else []
-        others = [fact for each in settled if each and each != answered for fact in self._closed(index, each)]
-        return [*installed, letter, *accepted, *others]
+        return [*installed, letter, *accepted, *(fact for each in sorted(others) for fact in self._closed(index, each))]
 
     def _letter(
         self, index: Index, message: Message, to: Sequence[str], happened: Sequence[Effect], answered: str | None
@@ -108,11 +108,18 @@ class Talk:
         state = index.state(spoken.NAME, f"{spoken.OBLIGED} {self.who} {settled.from_} {settled.id}")
         return spoken.opener(state) if state else None
 
+    def _asked_by(self, index: Index, settled: Discharged) -> list[str]:
+        """The messages, by their events, that wait for what is SETTLED: asking again asks for nothing more."""
+        rows = index.found(spoken.NAME, f"{spoken.NAMED} {self.who} {settled.from_} {settled.id}")
+        opened = self._opened_by(index, settled)
+        return [*(key.rpartition(" ")[2] for key, _ in rows), *([opened] if opened else [])]
+
     def _event_named(self, index: Index, sender: str, name: str) -> str | None:
         """The event of the message that is called so, among those that came to us from SENDER."""
-        state = index.state(spoken.NAME, f"{spoken.MESSAGE} {self.who} {name}")
+        event = name.removesuffix(f"_{self.who}")  # mail to several has an id for each copy
+        state = index.state(spoken.NAME, f"{spoken.MESSAGE} {self.who} {event}")
         if state and spoken.sender_of(state) == sender:
-            return name
+            return event
         return _newest(index, f"{spoken.NAMED} {self.who} {sender} {name}")
 
     def _accepted(self, index: Index, message: Message, answered: str) -> list[Any]:
@@ -138,16 +145,14 @@ class Talk:
 
     # -- hearing
 
-    def hear_all(self, limit: int | None) -> list[dict[str, Any]]:
+    def hear_all(self, limit: int | None) -> Iterator[dict[str, Any]]:
         """Hear what has come, oldest first; what came of each."""
         waiting = self.desk.store.caught_up().found(spoken.NAME, f"{spoken.UNHEARD} {self.who}")[:limit]
-        heard = []
-        for key, _ in waiting:
+        for place, (key, _) in enumerate(waiting, 1):
             if found := self._hear(key):
-                heard.append(found)
+                yield found
             if self.desk.progress:
-                self.desk.progress(len(heard), len(waiting), "messages")
-        return heard
+                self.desk.progress(place, len(waiting), "messages")
 
     def _hear(self, key: str) -> dict[str, Any] | None:
         """Hear one message; None when another process was faster."""
@@ -182,13 +187,13 @@ class Talk:
             "effects": effects.written(found.effects, _own_texts(said.body)),
         }
         cancelled = [each for each in found.effects if isinstance(each, Discharged)]
-        closed = [self._opened_by(index, each) for each in cancelled]
+        closed = sorted({event for each in cancelled for event in self._asked_by(index, each)})
         return [
             *(each for each in found.effects if isinstance(each, Installed)),
             Heard(self.who, event, found.status, about),
             *answers,
             *self._seen(index, event),
-            *(fact for each in closed if each for fact in [self._let_go(each, event), *self._closed(index, each)]),
+            *(fact for each in closed for fact in [self._let_go(each, event), *self._closed(index, each)]),
         ]
 
     def _answer(self, index: Index, to: str, text: str, event: str) -> Sent | None:

@@ -58,7 +58,7 @@ def test_a_dialect_has_a_line_of_its_own():
 
 
 def test_by_which_line_a_message_came_that_line_says():
-    assert effects.written([Obliged("alice", "a", None, "w.7")]) == [["obliged", "alice", "a", None]]
+    assert effects.written([Obliged("alice", "a", None, "60", "w.7")]) == [["obliged", "alice", "a", None, "60"]]
 
 
 def test_what_the_message_says_itself_is_not_said_again():
@@ -78,7 +78,11 @@ def test_only_a_text_is_left_out_and_no_name_that_is_spelt_like_it():
     [
         *(None, 7, "met", {}, {"met": "alice"}, [7], [None], [[]], [[[]]], ["met", "alice"]),
         *([["met"]], [["met", "alice", "x"]], [["met", 7]], [["met", None]], [["Met", "alice"]], [["installed", "x"]]),
-        *([["obliged", "alice", "a", 7]], [["obliged", "alice", None, "t"]], [["obliged", "alice", "a", None, "w.7"]]),
+        *(
+            [["obliged", "alice", "a", 7]],
+            [["obliged", "alice", None, "t"]],
+            [["obliged", "alice", "a", None, None, "w.7"]],
+        ),
         *([["believed", "alice", ["x"]]], [["believed", "alice", None]], [[["met"], "alice"]]),
     ],
 )

@@ -107,6 +107,34 @@ def test_an_installation_that_is_asked_for_again_by_its_key_is_answered_though_i
     assert repo.journal().read_bytes() == before
 
 
+def test_a_key_is_for_what_is_in_the_file_and_not_for_its_name(repo: Near):
+    path = repo.path / "work.cbcl"
+    path.write_text(WORK)
+    assert repo.json("cbcl", "dialect", "install", "work.cbcl", "--key", "once").data["changed"]
+    path.write_text(OTHER)
+    assert refused(repo, "cbcl", "dialect", "install", "work.cbcl", "--key", "once") == (7, "KEY_REUSED")
+
+
+def test_what_is_installed_may_get_its_signature_afterwards(repo: Near):
+    repo.bb("cbcl", "keygen", "lab")
+    (repo.path / "work.cbcl").write_text(WORK)
+    (repo.path / "signed.cbcl").write_text(repo.bb("cbcl", "sign", "work.cbcl", "--key", "lab").out)
+    assert repo.json("cbcl", "dialect", "install", "work.cbcl").data["signature"] == "unsigned"
+    assert not repo.json("cbcl", "dialect", "install", "signed.cbcl").data["changed"]
+
+    made = repo.json("cbcl", "dialect", "install", "signed.cbcl", "--replace").data
+
+    assert (made["changed"], made["signature"]) == (True, "valid")
+    assert (spoken(repo)["work"]["signature"], spoken(repo)["work"]["conflicts"]) == ("valid", [])
+    assert not repo.json("cbcl", "dialect", "install", "work.cbcl", "--replace").data["changed"]
+
+
+def test_a_secret_in_a_dialect_may_be_allowed(repo: Near):
+    text = dialect('(extend p () (tell @b "ghp_0123456789abcdefghijklmnopqrstuvwxyzAB"))', name="work")
+    assert install(repo, text).code == "SECRET_FOUND"
+    assert install(repo, text, "--allow-secret", "an example").data["changed"]
+
+
 def test_what_others_build_on_stays(repo: Near):
     install(repo, WORK)
     install(repo, CHILD)

@@ -292,7 +292,7 @@ def test_what_is_said_in_a_dialect_goes_to_whom_it_comes_to(repo: Near):
     found = say(repo, AMBER, '(lang work (task "x" :thread t))')
 
     assert found["to"] == [COBALT]
-    assert mail(repo, COBALT)[0]["subject"] == "work: task"
+    assert mail(repo, COBALT)[0]["subject"] == 'work: task "x" :thread t'
     hear(repo, COBALT)
     assert (pending(repo, AMBER)[0], pending(repo, COBALT)[1]) == ([found["id"]], [found["id"]])
     say(repo, COBALT, f'(reply @{AMBER} "y" :thread t)')
@@ -468,3 +468,62 @@ def test_who_hears_is_alive(repo: Near):
     later = "2026-01-05T13:00:00.000Z"
     assert repo.bb("cbcl", "hear", "--agent", COBALT, BB_NOW=later).status == 0
     assert len(log(repo, "x.bb.seen")) <= 1
+
+
+# -- what a newcomer stumbled over
+
+
+def test_who_is_named_twice_gets_it_once(repo: Near):
+    said = say(repo, AMBER, f'(tell @{COBALT} "once")', "--to", COBALT, "--to", f"@{COBALT}")
+    assert said["to"] == [COBALT]
+    assert [each["event_id"] for each in hear(repo, COBALT)] == [said["event_id"]]
+
+
+def test_a_question_that_a_dialect_asks_is_a_question_as_any_other(repo: Near):
+    install(
+        repo, dialect(f'(extend review (what) ((tell @{COBALT} "Hello") (ask @{COBALT} what :timeout 60)))', name="r")
+    )
+    say(repo, AMBER, '(lang r (review "a.py"))')
+    (letter,) = mail(repo, COBALT)
+    assert (letter["category"], letter["requires_ack"], letter["subject"]) == ("DECISION", True, 'r: review "a.py"')
+    hear(repo, COBALT)
+
+    for agent, whose in ((AMBER, "expects"), (COBALT, "owes")):
+        (opened,) = repo.json("cbcl", "pending", "--agent", agent).data[whose]
+        assert opened["due_at"] == "2026-01-05T12:01:00.000Z"
+    say(repo, COBALT, f'(reply @{AMBER} "Fine")')
+    assert mail(repo, COBALT)[0]["state"] == "acked"
+
+
+def test_a_question_that_was_asked_twice_is_settled_once_and_for_all(repo: Near):
+    for _ in range(2):
+        say(repo, AMBER, f'(ask @{COBALT} "Q?")')
+    say(repo, COBALT, f'(reply @{AMBER} "A")')
+    assert [each["state"] for each in mail(repo, COBALT)] == ["acked", "acked"]
+
+
+def test_an_answer_that_settles_nothing_is_told_so(repo: Near):
+    say(repo, AMBER, f'(ask @{COBALT} "Q?" :id q)')
+    hear(repo, COBALT)
+    for text, settles_nothing in (
+        (f'(reply @{AMBER} "A" :in-reply-to nothing)', True),
+        (f"(cancel @{AMBER})", True),
+        (f'(tell @{AMBER} "A")', False),
+        (f'(reply @{AMBER} "A" :in-reply-to q)', False),
+        (f'(reply @{AMBER} "A" :in-reply-to q)', True),
+    ):
+        assert say(repo, COBALT, text)["settles_nothing"] is settles_nothing, text
+    assert "it settles nothing" in repo.bb("cbcl", "send", f"(cancel @{AMBER})", "--agent", COBALT).out
+
+
+def test_an_answer_may_name_its_own_copy_of_what_went_to_several(repo: Near):
+    install(repo, dialect(f"(extend all (what) ((ask @{COBALT} what) (ask @{WREN} what)))", name="r"))
+    assert repo.bb("agent", "register", "--name", WREN, "--role", "builder").status == 0
+    said = say(repo, AMBER, '(lang r (all "Q?"))')
+    (letter,) = mail(repo, COBALT)
+    assert letter["message_id"] != said["event_id"]
+    say(repo, COBALT, f'(reply @{AMBER} "A" :in-reply-to "{letter["message_id"]}")')
+    assert pending(repo, COBALT)[1] == []
+    hear(repo, AMBER)
+    expects = repo.json("cbcl", "pending", "--agent", AMBER).data["expects"]
+    assert [each["to"] for each in expects] == [WREN]

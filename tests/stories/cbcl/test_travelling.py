@@ -142,7 +142,7 @@ def test_two_definitions_of_one_name_stand_for_nothing_until_somebody_says_which
     for each in pair:
         assert set(spoken(each)) == {hashed(WORK), hashed(OTHER)}
         assert [row["conflicts"] != [] for row in each.ask("cbcl.dialect.list")["dialects"]] == [True, True]
-        assert each.refused("cbcl.send", message='(lang work (note "x"))', agent=AMBER).code == "UNKNOWN_DIALECT"
+        assert each.refused("cbcl.send", message='(lang work (note "x"))', agent=AMBER).code == "DIALECT_CONFLICT"
         assert each.refused("cbcl.dialect.install", text=OTHER).code == "DIALECT_CONFLICT"
 
     there.ask("cbcl.dialect.install", text=OTHER, replace=True)
@@ -165,7 +165,7 @@ def test_nobody_takes_a_name_over_by_bringing_another_later(pair: list[Clone], t
     settle([*pair, fresh])
 
     for each in (here, there, fresh):
-        assert each.refused_or("cbcl.send", message='(lang work (note "x"))', agent=AMBER) == "UNKNOWN_DIALECT"
+        assert each.refused_or("cbcl.send", message='(lang work (note "x"))', agent=AMBER) == "DIALECT_CONFLICT"
     here.ask("cbcl.dialect.install", text=WORK, replace=True)
     settle([*pair, fresh])
     assert [spoken(each) for each in (here, there, fresh)] == [{hashed(WORK): True}] * 3

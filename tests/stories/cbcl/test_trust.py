@@ -138,7 +138,7 @@ def test_who_lets_in_only_what_is_signed_speaks_nothing_else_that_others_install
 
     assert {name: row["usable"] for name, row in rows(here).items()} == {"own": True, "work": True}
     assert {name: row["usable"] for name, row in rows(there).items()} == {"own": True, "work": False}
-    assert there.refused("cbcl.send", message='(lang work (note "x"))', agent=COBALT).code == "UNKNOWN_DIALECT"
+    assert there.refused("cbcl.send", message='(lang work (note "x"))', agent=COBALT).code == "UNSIGNED_DIALECT"
 
 
 def test_what_was_unsigned_is_spoken_once_it_comes_signed(pair: list[Clone]):
