@@ -6,18 +6,16 @@ Whether they are the same dialect, the hash says, and it alone: order and spelli
 from __future__ import annotations
 
 from bb.cbcl import canonical
-from bb.cbcl.definition import LIMITS, SECTIONS
+from bb.cbcl.definition import LIMITS, written
 from bb.cbcl.tree import LIST, Node, text_of
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from typing import Any
 
-    from bb.cbcl.definition import Definition, Parameter, Performative
-
-MARKERS = {section: marker for marker, section in SECTIONS.items()}
+    from bb.cbcl.definition import Definition, Performative
 
 
 class Clause(Record):
@@ -99,18 +97,6 @@ def _change(name: str, one: Performative, other: Performative) -> Change | None:
     if params[0] == params[1] and first is None:
         return None
     return Change(name, params if params[0] != params[1] else None, first, (one.at, other.at))
-
-
-def written(params: Sequence[Parameter]) -> str:
-    """A list of parameters as it is written, each marker once."""
-    said: list[str] = []
-    section = None
-    for each in params:
-        if each.section != section and each.section in MARKERS:
-            said.append(MARKERS[each.section])
-        section = each.section
-        said.append(each.name)
-    return f"({' '.join(said)})"
 
 
 def first_difference(one: Node, other: Node) -> tuple[Node | None, Node | None] | None:

@@ -35,13 +35,14 @@ from bb.kernel.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
+    from collections.abc import Container, Iterator, Sequence
 
     from bb.cbcl.reader import Malformed, Text
 
 EXTEND = "extend"
 REQUIRED = "req"
 SECTIONS = {OPTIONAL: "optional", REST: "rest", KEY: "key"}
+MARKERS = {section: marker for marker, section in SECTIONS.items()}
 ORDER = (REQUIRED, "optional", "rest", "key")
 DEPTH, SIZE, TIME = "max-depth", "max-expansion-size", "max-verify-time"
 LIMITS = (DEPTH, SIZE, TIME)
@@ -236,3 +237,15 @@ class _Definition:
     def _must_hold(self, section: str, count: int, node: Node) -> None:
         if section != REQUIRED and not count:
             raise self._refuse(node, f"&{section} stands without a name")
+
+
+def written(params: Sequence[Parameter]) -> str:
+    """A list of parameters as it is written, each marker once."""
+    said: list[str] = []
+    section = None
+    for each in params:
+        if each.section != section and each.section in MARKERS:
+            said.append(MARKERS[each.section])
+        section = each.section
+        said.append(each.name)
+    return f"({' '.join(said)})"

@@ -8,7 +8,7 @@ comes out is not expanded once more. Either all of it is well or there is nothin
 from __future__ import annotations
 
 from bb.cbcl import grammar
-from bb.cbcl.definition import DEPTH, SIZE
+from bb.cbcl.definition import DEPTH, SIZE, written
 from bb.cbcl.library import why_not
 from bb.cbcl.message import CORE, Call, Lang, Limited, Meta, core_of, layers
 from bb.cbcl.reader import DEPTH_MOST, UTMOST, Malformed
@@ -20,11 +20,12 @@ from bb.kernel.show import harmless
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from bb.cbcl.definition import Definition, Performative
     from bb.cbcl.message import Message
 
+MOST_NAMED, LONGEST_HINT = 8, 200  # performatives, and characters of parameters, that a hint repeats
 LISTED = "list"  # the one constructor, in the arguments of a call only
 
 
@@ -130,17 +131,24 @@ def _called(call: Call, name: str, dialects: Mapping[str, Definition], room: Roo
 def find(name: str, within: str, dialects: Mapping[str, Definition]) -> tuple[Definition, Performative]:
     """The performative that NAME means WITHIN a dialect: its own, else that of the nearest it builds on."""
     dialect = _installed(within, dialects) if within != CORE else None
-    passed: set[str] = set()
+    passed: dict[str, Definition] = {}
     while dialect is not None and dialect.name not in passed:
-        passed.add(dialect.name)
+        passed[dialect.name] = dialect
         if found := dialect.performative(name):
             return dialect, found
         dialect = dialects.get(dialect.parent)
+    known = [each.name for dialect in passed.values() for each in dialect.performatives]
     raise UnknownPerformative(
         f"{harmless(within[:60])} has no performative {harmless(name[:60])}",
+        hint=f"it has {_few(known)}" if known else "the core has no calls: (tell @bob …), (ask @bob …), …",
         dialect=within[:60],
         performative=name[:60],
     )
+
+
+def _few(known: Sequence[str]) -> str:
+    shown = ", ".join(name[:60] for name in known[:MOST_NAMED])
+    return shown if len(known) <= MOST_NAMED else f"{shown} and {len(known) - MOST_NAMED} more"
 
 
 # -- binding
@@ -151,12 +159,16 @@ def bind(call: Call, performative: Performative) -> dict[str, Node]:
     required, optional = performative.of("req"), performative.of("optional")
     rest, keys = performative.of("rest"), performative.of("key")
     count, called = len(call.args), harmless(performative.name[:60])
+    hint = f"it takes {written(performative.params)[:LONGEST_HINT]}"
     if count < len(required) or (count > len(required) + len(optional) and not rest):
         most = " or more" if rest else f" to {len(required) + len(optional)}" if optional else ""
-        raise InvalidArguments(f"{called} takes {len(required)}{most} arguments in order, not {count}")
+        plural = "" if len(required) == 1 and not most else "s"
+        raise InvalidArguments(
+            f"{called} takes {len(required)}{most} argument{plural} in order, not {count}", hint=hint
+        )
     for name, _ in call.kwargs:
         if name not in keys:
-            raise InvalidArguments(f"{called} takes no :{harmless(name[:60])}")
+            raise InvalidArguments(f"{called} takes no :{harmless(name[:60])}", hint=hint)
     values = [_value(each) for each in call.args]
     by_place = [*required, *optional]
     bound = dict.fromkeys([*by_place, *rest, *keys], NIL)
@@ -214,7 +226,7 @@ class _Count:
     def add(self, size: int) -> None:
         self._size += size
         if self._size > self._room.size:
-            raise ResourceLimit(f"it comes to more than {self._room.size} characters", limit=SIZE)
+            raise ResourceLimit(f"it comes to more than {self._room.size:,} characters", limit=SIZE)
 
     def add_value(self, value: Node, depth: int) -> None:
         """A value that stands DEPTH deep."""

@@ -48,6 +48,7 @@ class Bounds(Record):
 
 
 BOUNDS = Bounds()
+BEYOND = "say less at once; the limit is of the command (--max-depth, --max-size) or of `bb cbcl policy`"
 UTMOST = Bounds(DEPTH_MOST, SIZE_MOST)  # for what we have made ourselves, or judged before
 
 IDENTIFIER = r"[A-Za-z0-9_-]++"  # possessive: a run is never tried in part
@@ -110,7 +111,8 @@ class Text:
         before = self.characters[:at].encode("latin-1").decode("utf-8", "replace")
         line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
         message = f"{why} (line {line}, column {column})"
-        return Malformed(message, reason=reason, offset=at, line=line, column=column)
+        hint = BEYOND if reason in (DEPTH, LIMIT) else None
+        return Malformed(message, hint=hint, reason=reason, offset=at, line=line, column=column)
 
     def run_at(self, at: int) -> str:
         """The run that begins there."""

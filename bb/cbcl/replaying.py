@@ -175,8 +175,9 @@ def _plain(fields: Mapping[str, Any]) -> dict[str, Any]:
 def _must_have(value: Any, members: Sequence[str], path: str) -> None:
     if not isinstance(value, dict):
         raise InvalidScript(f"{path} is no object", path=path)
-    if value.keys() - set(members):
-        raise InvalidScript(f"{path} may have {', '.join(members)}, and has something else", path=path)
+    if strange := sorted(value.keys() - set(members)):
+        why = f"{path} has a member {strange[0][:40]!a}; it may have {', '.join(members)}"
+        raise InvalidScript(why, path=path)
 
 
 def _member(value: Any, name: str, kind: type[Any], *, default: Any = None, path: str = "$") -> Any:

@@ -55,7 +55,7 @@ class AuthorNotFound(NotFound):
     """That author, or that key of theirs, is not trusted here."""
 
     code = "AUTHOR_NOT_FOUND"
-    hint = "look who is trusted, and with which keys"
+    hint = "`bb cbcl trust list` shows who is trusted, and with which keys"
 
 
 class TooManyKeys(Refused):
@@ -69,7 +69,7 @@ class UntrustedAuthor(Refused):
     """Nobody here trusts that author."""
 
     code = "UNTRUSTED_AUTHOR"
-    hint = "ask the author for the public key by another way than this one, then add it to those you trust"
+    hint = "ask the author for the public key by another way than this one, then `bb cbcl trust add AUTHOR KEY`"
 
 
 class UnsignedDialect(Refused):

@@ -127,7 +127,8 @@ def _cycles(definition: Definition) -> Iterator[Violation]:
     for each in definition.performatives:
         if other := back.get(each.name):
             way = "" if other == each.name else f", by way of {excerpt(other)}"
-            yield Violation(R1, each.at, f"it leads back to itself{way}", each.name)
+            why = f"a list in its template leads back to it{way}: give that list another head"
+            yield Violation(R1, each.at, why, each.name)
 
 
 def _components(edges: dict[str, list[str]]) -> Iterator[frozenset[str]]:

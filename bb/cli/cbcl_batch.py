@@ -33,13 +33,13 @@ def run() -> int:
 
 
 def _lines(stream: BinaryIO) -> Iterator[bytes | None]:
-    """The lines of STREAM that have something on them; None for one that is too long to be kept."""
+    """The lines of STREAM; None for one that is too long to be kept."""
     while line := stream.readline(LONGEST):
         if len(line) == LONGEST and not line.endswith(b"\n"):
             while (rest := stream.readline(LONGEST)) and not rest.endswith(b"\n"):
                 pass
             yield None
-        elif not line.isspace():
+        else:
             yield line
 
 

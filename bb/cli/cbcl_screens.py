@@ -9,7 +9,7 @@ from __future__ import annotations
 from bb.cbcl.definition import LIMITS
 from bb.cbcl.tree import Node, lexeme
 from bb.cli import paint
-from bb.cli.paint import column, flowing, hanging, heading, painted, whole
+from bb.cli.paint import column, counted, flowing, hanging, heading, painted, whole
 from bb.kernel.show import harmless
 
 TYPE_CHECKING = False
@@ -133,7 +133,7 @@ def verified(found: Mapping[str, Any]) -> Iterator[str]:
     yield f"{heading(harmless(found['dialect']))} {painted('is sound', 'green')}, {SIGNED[found['signature']]}"
     yield f"hash {found['hash']}"
     if tried := found["examples"]:
-        yield f"{tried['count']} examples in {whole(tried['file'])}, all of them turn out as they are written"
+        yield f"{counted(tried['count'], 'example')} in {whole(tried['file'])}: all as they are written"
     yield from _placed(found["warnings"], "warning ")
 
 
@@ -302,13 +302,19 @@ def trusted(found: Mapping[str, Any]) -> list[str]:
     return [line for each in found["authors"] for line in author(each)] or [nobody]
 
 
+def hashed(found: Mapping[str, Any]) -> Iterator[str]:
+    yield found["hash"]
+    if found["dialect_hash"] not in (None, found["hash"]):
+        yield f"{found['dialect_hash']}  {painted('of the dialect in it', 'dim')}"
+
+
 def policy(found: Mapping[str, Any]) -> Iterator[str]:
     """What is granted, and what each word of it means."""
     for name, value in found["policy"].items():
         said = ("on" if value else "off") if isinstance(value, bool) else f"{value:,}" if type(value) is int else value
         meaning = MEANINGS.get((name, value), UNITS.get(name, ""))
         changed = painted("  changed", "yellow") if name in found["changed"] else ""
-        row = f"{column(name.replace('_', '-'), 20)}{column(harmless(said), 11)}{painted(meaning, 'dim')}{changed}"
+        row = f"{column(name.replace('_', '-'), 19)} {column(harmless(said), 10)} {painted(meaning, 'dim')}{changed}"
         yield row.rstrip()
 
 
@@ -332,7 +338,7 @@ FORMS: dict[str, Callable[[Any], Iterable[str]]] = {
     "cbcl parse": parsed,
     "cbcl format": formatted,
     "cbcl canonical": lambda found: [found["canonical_hex"]],
-    "cbcl hash": lambda found: [found["hash"]],
+    "cbcl hash": hashed,
     "cbcl verify": verified,
     "violations": violations,
     "cbcl expand": expanded,

@@ -15,6 +15,7 @@ MOST_NAMED, MOST_SHOWN = 5, 30
 WORDS = {
     "actor.add": ("registration", "registrations"),
     "actor.remove": ("retirement", "retirements"),
+    "x.bb.cbcl.dialect": ("dialect", "dialects"),
     "chat.message": ("message", "messages"),
     "chat.ack": ("acceptance", "acceptances"),
     "chat.reaction": ("reaction", "reactions"),

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 APP, KEYS, SUFFIX, TRUST, LOCK = "bb", "keys", ".key", "trust.json", "trust.lock"
 SEED_OCTETS = 32
+MOST_NAMED = 8  # keys that a hint names
 MOST = 1 << 18  # octets of the trust file; reading that many keys takes a fraction of a second
 OTHERS_MAY_LOOK, OTHERS_MAY_WRITE = 0o077, 0o022
 READING = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_CLOEXEC", "O_NOFOLLOW", "O_NONBLOCK"))
@@ -73,11 +74,18 @@ class UnsafeFolder(Refused):
     hint = "make it yours alone"
 
 
+class FolderUnusable(Refused):
+    """Nothing can be put into the folder of your configuration."""
+
+    code = "FOLDER_UNUSABLE"
+    hint = "look who owns it, and whether you may write there"
+
+
 class TrustUnreadable(Refused):
     """It cannot be read whom you trust."""
 
     code = "TRUST_UNREADABLE"
-    hint = "mend the file that is named; or move it away, and nobody is trusted until you add them again"
+    hint = "mend the file that is named; or move it away, and whom you trust and your policy are to be said again"
 
 
 class TrustFull(Refused):
@@ -119,7 +127,9 @@ class Keyring:
         # Asked for by its very name, since some file systems would give `ada` to who wants `Ada`.
         octets = _read_own(path, OTHERS_MAY_LOOK, UnsafeKey) if name in self.names() else None
         if octets is None:
-            raise KeyNotFound(f"there is no key {name}")
+            known = ", ".join(self.names()[:MOST_NAMED])
+            hint = f"you have {known}" if known else f"`bb cbcl keygen {name}` makes it"
+            raise KeyNotFound(f"there is no key {name} in {self._keys}", hint=hint)
         try:
             return signing.seed_of(octets.decode("ascii", "replace").strip())
         except signing.InvalidKey:
@@ -225,9 +235,11 @@ def _own(path: str) -> None:
         os.makedirs(path, 0o700, exist_ok=True)
         status = os.stat(path)
     except OSError as error:
-        raise UnsafeFolder(f"{path} cannot be made: {error.strerror}", hint="look who owns it", path=path) from error
+        raise FolderUnusable(f"{path} cannot be made: {error.strerror}", path=path) from error
     if flaw := _not_ours(status, OTHERS_MAY_WRITE):
         raise UnsafeFolder(f"{path} {flaw}", hint=f"chmod 700 {quoted(path)}, as its owner", path=path)
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise FolderUnusable(f"{path} may not be written", path=path)
 
 
 def _put_new(path: str, octets: bytes) -> None:

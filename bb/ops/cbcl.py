@@ -152,9 +152,14 @@ def hash_(
     max_depth: MaxDepth | None = None,
     max_size: MaxSize | None = None,
 ) -> dict[str, Any]:
-    """What a message or a dialect is known by: the SHA-256 of its canonical octets, whatever its layout."""
+    """What a message or a dialect is known by: the SHA-256 of its canonical octets, whatever its layout.
+
+    A dialect that is signed or taught is known by the hash of its definition, which is told besides.
+    """
     bounds = bounds_of(max_depth, max_size)
-    return {"hash": canonical.digest(cbcltexts.said(given(desk, file, text, bounds).octets, bounds).node)}
+    said = cbcltexts.said(given(desk, file, text, bounds).octets, bounds)
+    of_dialect = canonical.digest(said.definition.node) if said.definition else None
+    return {"hash": canonical.digest(said.node), "dialect_hash": of_dialect}
 
 
 @op(
@@ -258,6 +263,9 @@ def replay(desk: Desk, file: Script | None = None, *, script: ScriptItself | Non
     """Play a scripted conversation in memory: who is there, what each says or hears, what becomes of it.
 
     Nothing is recorded, nobody is told, and no key of yours is looked at: whom the agents trust stands in the script.
+    It has agents, each a name or an object with id, dialects, trust (author to keys) and policy; trust and policy for
+    all of them; deliver, so that what is said reaches whom it is for; and steps, each with agent and either sent (and
+    to), or received and from.
     """
     if (file is None) == (script is None):
         raise replaying.InvalidScript("the script comes from a file, or is given itself: one of the two")

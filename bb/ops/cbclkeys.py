@@ -173,6 +173,8 @@ def check_signature(
     """
     bounds = bounds_of(max_depth, max_size)
     what = cbcltexts.said(given(desk, file, text, bounds).octets, bounds)
+    if what.signature is None:
+        raise cbcltexts.NotSigned
     declared = what.definition.author if what.definition and what.signature else None
     if declared and author not in (None, declared):
         raise signing.InvalidSignature(f"the definition names @{declared[:60]} as its author, not @{author}")

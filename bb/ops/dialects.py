@@ -26,7 +26,7 @@ from bb.ledger.keyring import Keyring
 from bb.ops import cbclgiven, cbcltalk, life, sources
 from bb.ops.catalogue import op
 from bb.ops.cbclverified import examples_beside, must_verify
-from bb.ops.params import AgentId, Key, Name, Plain, Reason, Someone
+from bb.ops.params import Key, Name, Plain, Reason, Someone
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,17 +62,13 @@ class Dialect(Name):
 
 
 class KeyName(Name):
-    """The key to sign it with, unless its author's signature came with it."""
+    """Sign it with this key of yours, in the place of the signature it has; the key must be its author's."""
 
     metavar = "KEY-NAME"
 
 
-class Pupil(AgentId):
+class Pupil(cbcltalk.Whom):
     """Whom to send it to."""
-
-    @classmethod
-    def checked(cls, text: str, name: str) -> Any:
-        return super().checked(text.removeprefix("@"), name)
 
 
 @op(
@@ -170,7 +166,7 @@ def teach(
 ) -> dict[str, Any]:
     """Send a dialect to another agent, which installs it if its user trusts the author.
 
-    The author's signature goes with it, where there is one; --sign-with signs it anew.
+    The author's signature goes with it, where there is one. With --sign-with it is signed now.
     """
     found = _spoken(desk)
     kept = _kept(found, name)

@@ -38,7 +38,7 @@ class TextNotRead(NotFound):
     """That file cannot be read."""
 
     code = "FILE_NOT_READ"
-    hint = "name a file that is there and that you may read; --text takes the text itself"
+    hint = "name a file that is there and that you may read"
 
 
 class NoStdin(Usage):

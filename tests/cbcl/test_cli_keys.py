@@ -115,6 +115,9 @@ def test_what_nobody_could_read_any_more_is_not_signed(repo: Near, public: str):
     assert public
 
 
+SIGNED = '(signed "zz" (ok @bob))'
+
+
 @pytest.mark.parametrize(
     ("words", "status", "code"),
     [
@@ -122,10 +125,11 @@ def test_what_nobody_could_read_any_more_is_not_signed(repo: Near, public: str):
         (["sign", "work.cbcl"], 2, "MISSING_OPTION"),
         (["sign", "--key", "ada"], 2, "FILE_OR_TEXT"),
         (["sign", "--text", "(nope)", "--key", "ada"], 2, "SYNTAX_ERROR"),
-        (["check-signature", "work.cbcl"], 2, "KEY_OR_AUTHOR"),
-        (["check-signature", "work.cbcl", "--author", "a", "--public-key", "b"], 2, "KEY_OR_AUTHOR"),
-        (["check-signature", "work.cbcl", "--author", "stranger"], 4, "UNTRUSTED_AUTHOR"),
-        (["check-signature", "work.cbcl", "--public-key", "x"], 2, "INVALID_KEY"),
+        (["check-signature", "--text", SIGNED], 2, "KEY_OR_AUTHOR"),
+        (["check-signature", "--text", SIGNED, "--author", "a", "--public-key", "b"], 2, "KEY_OR_AUTHOR"),
+        (["check-signature", "--text", SIGNED, "--author", "stranger"], 4, "UNTRUSTED_AUTHOR"),
+        (["check-signature", "--text", SIGNED, "--public-key", "x"], 2, "INVALID_KEY"),
+        (["check-signature", "work.cbcl", "--author", "stranger"], 2, "NOT_SIGNED"),
         (["trust", "add", "ada", "x"], 2, "INVALID_KEY"),
         (["trust", "add", "ada", "0" * 64], 2, "INVALID_KEY"),
         (["trust", "add", "ada"], 2, "MISSING_OPTION"),

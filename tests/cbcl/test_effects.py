@@ -79,8 +79,9 @@ def test_only_a_text_is_left_out_and_no_name_that_is_spelt_like_it():
         *(None, 7, "met", {}, {"met": "alice"}, [7], [None], [[]], [[[]]], ["met", "alice"]),
         *([["met"]], [["met", "alice", "x"]], [["met", 7]], [["met", None]], [["Met", "alice"]], [["installed", "x"]]),
         *(
-            [["obliged", "alice", "a", 7]],
-            [["obliged", "alice", None, "t"]],
+            [["obliged", "alice", "a", 7, None]],
+            [["obliged", "alice", None, "t", None]],
+            [["obliged", "alice", "a", None]],
             [["obliged", "alice", "a", None, None, "w.7"]],
         ),
         *([["believed", "alice", ["x"]]], [["believed", "alice", None]], [[["met"], "alice"]]),

@@ -21,6 +21,7 @@ from bb.kernel.errors import BbError
 from bb.ledger import bare, keyring
 from bb.ledger import lock as locks
 from bb.ledger.keyring import (
+    FolderUnusable,
     KeyExists,
     KeyInRepository,
     KeyNotFound,
@@ -293,9 +294,17 @@ def test_a_file_where_the_folder_should_be_is_named(ring: Keyring, where: Path):
     where.parent.mkdir()
     where.write_text("")
 
-    with pytest.raises(UnsafeFolder, match="cannot be made"):
+    with pytest.raises(FolderUnusable, match="cannot be made"):
         ring.make("ada")
-    with pytest.raises(UnsafeFolder, match="cannot be made"):
+    with pytest.raises(FolderUnusable, match="cannot be made"):
+        ring.add_author("ada", KEY)
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="whoever is root may write anywhere")
+def test_a_folder_that_may_not_be_written_is_named(ring: Keyring, where: Path):
+    where.mkdir(parents=True)
+    where.chmod(0o500)
+    with pytest.raises(FolderUnusable, match="may not be written"):
         ring.add_author("ada", KEY)
 
 
