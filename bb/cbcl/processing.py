@@ -77,6 +77,7 @@ class Outcome(Record):
     thread: str | None = None
     effects: tuple[Effect, ...] = ()
     answers: tuple[tuple[str, str], ...] = ()  # to whom, and the text
+    comes_to: tuple[str, ...] = ()  # what a dialect made of it for this agent
     passed_on: tuple[tuple[str, str], ...] = ()
     kept_back: tuple[tuple[str, str], ...] = ()  # what a dialect made for others, who get it from its sender
     code: str = ""
@@ -180,6 +181,7 @@ class _Taking:
         self._rules = rules
         self._began = rules.time()
         self._effects: list[Effect] = []
+        self._comes_to: list[str] = []
         self._answers: list[tuple[str, str]] = []
         self._passed_on: list[tuple[str, str]] = []
         self._kept_back: list[tuple[str, str]] = []
@@ -188,6 +190,7 @@ class _Taking:
     def result(self) -> dict[str, tuple[Any, ...]]:
         return {
             "effects": tuple(self._effects),
+            "comes_to": tuple(self._comes_to),
             "answers": tuple(self._answers),
             "passed_on": tuple(self._passed_on),
             "kept_back": tuple(self._kept_back),
@@ -237,6 +240,7 @@ class _Taking:
             elif isinstance(core, Simple) and core.recipient != self._standing.id:
                 self._pass_on(core.recipient, said, is_made=is_made)
             elif isinstance(core, Simple):
+                self._comes_to += [text_of(said.node)] if is_made else []
                 self._simple(core, self._within.known(core))
             else:
                 self._meta(core, said)

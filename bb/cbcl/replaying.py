@@ -118,6 +118,7 @@ class _Stage:
             "status": found.status,
             "id": found.id,
             **({"code": found.code, "message": found.why} if found.code else {}),
+            "comes_to": list(found.comes_to),
             "replies": [answer for _, answer in found.answers],
             "passed_on": [{"to": to, "text": each} for to, each in found.passed_on],
             "kept_back": [{"to": to, "text": each} for to, each in found.kept_back],

@@ -116,6 +116,7 @@ def _heard(each: Mapping[str, Any]) -> Iterator[str]:
         yield f"  {painted('refused', 'red')}  {harmless(each['code'])}: {hanging(flowing(each['message']))}"
     elif each["status"] == "duplicate":
         yield "  heard before"
+    yield from (f"  which is  {hanging(flowing(text))}" for text in each["comes_to"])
     yield from (f"  answered  {hanging(flowing(text))}" for text in each["replies"])
     yield from (f"  passed on to {harmless(one['to'])}: {flowing(one['text'])}" for one in each["passed_on"])
     yield from (f"  {painted('not sent', 'red')}  to {harmless(one)}: not in service here" for one in each["unsent"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from itertools import islice
 
+from bb.cbcl.expansion import ResourceLimit, UnknownDialect
 from bb.ledger import cbcl as ledger
 from bb.messaging import spoken
 from bb.ops import cbclviews as views
@@ -89,6 +90,9 @@ def say(
     """Let AGENT say TEXT, once it has heard what has come."""
     talk = Talk(desk, agent)
     octets = text.encode("utf-8", "surrogatepass")
+    if key is None:  # else it may have been said already
+        with suppress(UnknownDialect, ResourceLimit):  # what comes may teach the dialect, or settle what is too much
+            talk.speech(desk.store.caught_up(), octets, to)  # refused before anything is heard, and shown to nobody
     heard = list(talk.hear_all(None))
 
     def decide(index: Index, _: Any) -> list[Any]:

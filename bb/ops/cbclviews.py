@@ -75,6 +75,7 @@ def heard(event: str, said: Sent, found: Outcome, unsent: Sequence[str]) -> dict
         "text": said.body,
         "status": found.status,
         **({"code": found.code, "message": found.why} if found.code else {}),
+        "comes_to": list(found.comes_to),
         "replies": [text for _, text in found.answers],
         "passed_on": [{"to": to, "text": text} for to, text in found.passed_on if to not in said.to],
         "unsent": list(dict.fromkeys(unsent)),

@@ -116,6 +116,7 @@ def test_what_is_heard_is_seen_and_remembered(repo: Near):
         "from": AMBER,
         "text": f'(tell @{COBALT} "Done.")',
         "status": "ok",
+        "comes_to": [],
         "replies": [],
         "passed_on": [],
         "unsent": [],
@@ -527,3 +528,18 @@ def test_an_answer_may_name_its_own_copy_of_what_went_to_several(repo: Near):
     hear(repo, AMBER)
     expects = repo.json("cbcl", "pending", "--agent", AMBER).data["expects"]
     assert [each["to"] for each in expects] == [WREN]
+
+
+def test_what_may_not_be_said_makes_nobody_hear(repo: Near):
+    install(repo, WORK)
+    say(repo, AMBER, f'(ask @{COBALT} "Q?" :id q)')
+    for text in ("(reply", "(lang work (nothing))", f"(tell @{WREN} (x))"):
+        assert repo.bb("cbcl", "send", text, "--agent", COBALT).status != 0
+    assert [each["text"] for each in hear(repo, COBALT)] == [f'(ask @{COBALT} "Q?" :id q)']
+
+
+def test_what_a_dialect_made_of_a_message_is_told_to_its_hearer(repo: Near):
+    install(repo, WORK)
+    say(repo, AMBER, '(lang work (task "x" :thread t))')
+    (found,) = hear(repo, COBALT)
+    assert found["comes_to"] == [f'(ask @{COBALT} (done "x") :thread t)']
