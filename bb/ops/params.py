@@ -107,10 +107,10 @@ class Number(int):
 
     @classmethod
     def from_text(cls, text: str, name: str) -> Any:
-        digits = text.removeprefix("-")
-        if not (digits.isascii() and digits.isdigit()):
-            raise invalid(f"{name} must be a whole number, not {harmless(text[:60])!r}", name)
-        return cls.from_json(int(text[:20]), name)  # what is cut off was beyond every bound already
+        if not (text.isascii() and text.isdigit() and len(text) < 16):
+            bounds = f"from {cls.least} to {cls.most:,}"
+            raise invalid(f"{name} must be a whole number {bounds}, not {harmless(text[:60])!r}", name)
+        return cls.from_json(int(text), name)
 
     @classmethod
     def from_json(cls, value: Any, name: str) -> Any:
