@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 OPEN = frozenset("$*?[{")  # what the shell makes something else of
-DEVICES = "/dev/"
+DEVICES, IN_MEMORY = "/dev/", "/dev/shm/"  # which are no files; and which are, for Linux keeps them there
 GIT = ".git"
 
 
@@ -49,8 +49,12 @@ def _written(step: shell.Run) -> Iterator[Write]:
         program, words = f"git {''.join(words[:1])}", words[1:]
     for write in RULES[program](words) if program in RULES else ():
         lies = shell.joined(directory, write.path)
-        if lies and not (OPEN & set(lies) or lies.startswith(DEVICES) or GIT in lies.split("/")):
+        if lies and not (OPEN & set(lies) or _is_device(lies) or GIT in lies.split("/")):
             yield write.but(path=lies)
+
+
+def _is_device(path: str) -> bool:
+    return path.startswith(DEVICES) and not path.startswith(IN_MEMORY)
 
 
 def _all(valued: str = "") -> Callable[[Sequence[str]], list[Write]]:

@@ -119,3 +119,7 @@ def test_what_is_written_and_where(text: str, found: list[Write]):
 @given(st.text(alphabet="cp rm mv git sed -i tee'\"\\$(){}[]`;&|<>#\n=-t dd of cd EOF", max_size=60))
 def test_no_text_is_too_odd_to_be_read(text: str):
     assert all(write.path for write in writes.found(text))
+
+
+def test_a_device_is_no_file_and_what_is_kept_in_memory_is_one():
+    assert paths("cat a.py > /dev/null; rm /dev/shm/repo/a.py /dev/shm") == ["/dev/shm/repo/a.py"]
