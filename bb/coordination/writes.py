@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 OPEN = frozenset("$*?[{")  # what the shell makes something else of
-DEVICES, IN_MEMORY = "/dev/", "/dev/shm/"  # which are no files; and which are, for Linux keeps them there
+DEVICES, IN_MEMORY = "/dev/", "/dev/shm/"  # noqa: S108  (which are no files; and which are, on Linux)
 GIT = ".git"
 
 
