@@ -15,6 +15,7 @@ from bb.cbcl.installing import DialectConflict
 from bb.cbcl.library import Library
 from bb.cbcl.reader import UTMOST
 from bb.cbcl.standing import Answers, Standing
+from bb.cbcl.trusting import UNSIGNED, VALID
 from bb.kernel.errors import BbError
 from bb.kernel.show import harmless
 from bb.ledger.attention import data_of
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from bb.ledger.keyring import Keyring
     from bb.ledger.store import Store
 
-UNSIGNED, UNCHECKED, INVALID, VALID = "unsigned", "unchecked", "invalid", "valid"  # signatures
+UNCHECKED, INVALID = "unchecked", "invalid"  # what else is to be said of a signature that a line brings
 
 
 class Spoken(Library):

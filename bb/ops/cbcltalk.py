@@ -91,8 +91,10 @@ def say(
     talk = Talk(desk, agent)
     octets = text.encode("utf-8", "surrogatepass")
     if key is None:  # else it may have been said already
-        with suppress(UnknownDialect, ResourceLimit):  # what comes may teach the dialect, or settle what is too much
-            talk.speech(desk.store.caught_up(), octets, to)  # refused before anything is heard, and shown to nobody
+        # What cannot be said is refused now: a refusal has no place to show what was heard. Only what comes may teach
+        # the dialect, or settle what is too much.
+        with suppress(UnknownDialect, ResourceLimit):
+            talk.speech(desk.store.caught_up(), octets, to)
     heard = list(talk.hear_all(None))
 
     def decide(index: Index, _: Any) -> list[Any]:

@@ -300,12 +300,12 @@ def test_a_file_where_the_folder_should_be_is_named(ring: Keyring, where: Path):
         ring.add_author("ada", KEY)
 
 
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="whoever is root may write anywhere")
-def test_a_folder_that_may_not_be_written_is_named(ring: Keyring, where: Path):
-    where.mkdir(parents=True)
-    where.chmod(0o500)
+def test_a_folder_that_may_not_be_written_is_named(ring: Keyring, where: Path, monkeypatch: pytest.MonkeyPatch):
+    where.mkdir(parents=True, mode=0o700)
+    monkeypatch.setattr(os, "access", lambda path, _: Path(path) != where)  # as for whoever is not root
     with pytest.raises(FolderUnusable, match="may not be written"):
         ring.add_author("ada", KEY)
+    assert list(where.iterdir()) == []
 
 
 # -- keys that cannot be read
