@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 
-from bb.cli import daemon_log, say
+from bb.cli import daemon_log, faces, say
 from bb.kernel.errors import BbError, Busy, Refused
 from bb.ledger import disk
 from bb.ledger import known as knowns
@@ -135,11 +135,8 @@ _COMMAND = [sys.executable, "-m", "bb.daemon"]
 
 def _environment(env: Mapping[str, str], home: str, idle: int | None) -> dict[str, str]:
     """What the daemon is given, so that it finds bb where this process found it."""
-    import bb  # noqa: PLC0415
-
-    source = os.path.dirname(os.path.dirname(os.path.abspath(bb.__file__)))
     ours = {name: value for name, value in env.items() if name not in NOT_PASSED_ON}
-    ours |= {"CCCC_HOME": home, "PYTHONPATH": os.pathsep.join([source, *filter(None, [env.get("PYTHONPATH")])])}
+    ours = faces.with_source(ours) | {"CCCC_HOME": home}
     return ours | ({} if idle is None else {IDLE: str(idle)})
 
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-from bb.cli import say
+from bb.cli import faces, say
 from bb.cli.demo_steps import CLONE, COBALT, HUB, MESSAGE, PROJECT, STEPS, WORKTREE
 from bb.kernel import jsontext
 from bb.kernel.errors import Refused
@@ -136,10 +136,7 @@ def _arguments(command: str) -> list[str]:
 def _environment() -> dict[str, str]:
     """This environment without what would lead elsewhere, and able to find bb where this process found it."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith(("BB_", "GIT_"))}
-    import bb  # noqa: PLC0415
-
-    source = os.path.dirname(os.path.dirname(os.path.abspath(bb.__file__)))
     ours |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}  # nobody's hooks, keys or colours
     ours |= {"BB_SYNC": "off"}  # nothing goes on behind a step, or after the last
     ours |= {"PYTHONIOENCODING": "utf-8"}  # what the steps say is read back, whatever the terminal's encoding
-    return ours | {"PYTHONPATH": os.pathsep.join([source, *filter(None, [ours.get("PYTHONPATH")])])}
+    return faces.with_source(ours)

@@ -55,6 +55,12 @@ def of(place: Place, env: Mapping[str, str], patience: float = tools.PATIENCE) -
     return _asked(place.work_tree, env, patience)
 
 
+def file_of(place: Place, env: Mapping[str, str]) -> str | None:
+    """The file that says which beads there are, where there is one."""
+    folder = _folder(place, env)[0] if place.work_tree else None
+    return _file(folder) if folder else None
+
+
 def _folder(place: Place, env: Mapping[str, str]) -> tuple[str | None, str | None]:
     """The tracker's folder, its redirects followed."""
     main = os.path.dirname(place.common) if os.path.basename(place.common) == ".git" else None

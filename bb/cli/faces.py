@@ -1,0 +1,49 @@
+"""Faces that are programs of their own, and need more than bb itself does: start one, or say what it takes."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+
+import bb
+from bb.kernel.errors import Refused
+from bb.kernel.show import quoted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import NoReturn
+
+# extra -> what it installs that the face imports
+EXTRAS = {"web": ("starlette", "uvicorn", "jinja2"), "mcp": ("mcp",)}
+
+
+class ExtraMissing(Refused):
+    """That part of bb needs packages that are not installed."""
+
+    code = "EXTRA_MISSING"
+
+
+def need(command: str, extra: str) -> None:
+    """Refuse COMMAND where what its EXTRA installs is not there."""
+    missing = [package for package in EXTRAS[extra] if importlib.util.find_spec(package) is None]
+    if missing:
+        install = f"{quoted(sys.executable)} -m pip install 'beadboard[{extra}]'"
+        raise ExtraMissing(
+            f"`{command}` needs {' and '.join(missing)}, not installed here", hint=install, missing=missing
+        )
+
+
+def become(face: str, words: Sequence[str]) -> NoReturn:
+    """Be that FACE from now on, told WORDS; it finds bb where this process found it."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    command = [sys.executable, "-m", f"bb.{face}", *words]
+    os.execve(sys.executable, command, with_source(os.environ))  # noqa: S606  (ourselves)
+
+
+def with_source(env: Mapping[str, str]) -> dict[str, str]:
+    """ENV for a process that is to find bb where this one did."""
+    source = os.path.dirname(os.path.dirname(os.path.abspath(bb.__file__)))
+    return {**env, "PYTHONPATH": os.pathsep.join([source, *filter(None, [env.get("PYTHONPATH")])])}

@@ -1,0 +1,1 @@
+"""Face: the tools and resources that an MCP host sees."""

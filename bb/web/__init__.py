@@ -1,0 +1,1 @@
+"""Face: pages for people, live in a browser or as one file."""
