@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperArgument, TyperCommand, TyperOption
 
-from bb.cli import offers, run, say
+from bb.cli import offers, page_commands, run, say
 from bb.kernel import jsontext
 from bb.kernel.errors import Usage
 from bb.ops import catalogue
@@ -354,6 +354,7 @@ COMMANDS: dict[str, tuple[Callable[..., Chosen], list[Any], tuple[str, ...]]] = 
         ],
         ("bb daemon logs", "bb daemon logs --follow --lines 5"),
     ),
+    **page_commands.COMMANDS,
 }
 
 

@@ -175,6 +175,12 @@ def changed(work_tree: str) -> bytes:
     return output(["-C", work_tree, "status", "--porcelain=v1", "-z", "--untracked-files=all"])
 
 
+def tracked(work_tree: str) -> list[str]:
+    """The paths that git tracks in a work tree, sorted. A byte that is no text is kept as it is by `os.fsdecode`."""
+    named = output(["-C", work_tree, "ls-files", "-z", "--full-name", "--", ":/"])
+    return sorted({os.fsdecode(path) for path in named.split(b"\0") if path})
+
+
 def forget(git_dir: str, start: str) -> int:
     """Delete the refs whose names begin with START; how many there were."""
     names = run(["for-each-ref", "--format=%(refname)", start], git_dir=git_dir).split()

@@ -37,6 +37,10 @@ class Watched:
         self._tracker = beads.file_of(desk.place, desk.env)
         self.has_changed()
 
+    def is_at(self, desk: Desk) -> bool:
+        """Whether it is that desk's ledger which is looked at."""
+        return self._desk is desk
+
     def has_changed(self) -> bool:
         """Whether something may have changed since this was asked last."""
         marks, now = self._look(), self._desk.now()

@@ -1,0 +1,72 @@
+"""`python -m bb.web serve PORT` and `python -m bb.web report FILE`: what `bb web` and `bb report` become."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from bb.kernel import jsontext
+from bb.kernel.errors import BbError
+from bb.kernel.show import harmless
+from bb.wire import envelope
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+INTERRUPTED = 130
+OPEN, JSON = "--open", "--json"
+
+
+def main(words: list[str]) -> int:
+    """Do what WORDS say; the exit status."""
+    verb, argument, *options = words
+    commands: dict[str, Callable[[], int]] = {
+        "serve": lambda: _serve(argument, options),
+        "report": lambda: _report(argument, options),
+    }
+    name = {"serve": "web", "report": "report"}[verb]
+    try:
+        return commands[verb]()
+    except BbError as refusal:
+        if JSON in options:
+            _print(jsontext.dumps_ascii(envelope.failure(name, refusal)))
+        else:
+            sys.stderr.write(f"Error: [{refusal.code}] {harmless(refusal.message)}\n")
+            sys.stderr.write(f"Hint: {harmless(refusal.hint)}\n" if refusal.hint else "")
+        return refusal.exit_status
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _serve(port: str, options: list[str]) -> int:
+    from bb.web import serving  # noqa: PLC0415  (a report needs no server)
+
+    def begun(address: str, port: int) -> None:
+        if JSON in options:
+            _print(jsontext.dumps_ascii(envelope.success("web", {"url": address, "port": port, "pid": os.getpid()})))
+        else:
+            _print(f"The pages are at {address}\nThis address is for you only. Ctrl-C ends it.")
+
+    serving.serve(os.getcwd(), os.environ, int(port) if port else None, begun, opens=OPEN in options)
+    return 0
+
+
+def _report(path: str, options: list[str]) -> int:
+    from bb.web import report  # noqa: PLC0415
+
+    made = report.written(os.getcwd(), os.environ, path)
+    if JSON in options:
+        _print(jsontext.dumps_ascii(envelope.success("report", made)))
+    elif path != report.STDOUT:
+        _print(f"Wrote {harmless(made['path'])} ({made['bytes']:,} bytes)")
+    return 0
+
+
+def _print(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,162 @@
+"""The pages and the acts, by their addresses. Everything is rendered here; a browser only needs what it is sent."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+import traceback
+from typing import TYPE_CHECKING, Any
+
+from starlette.applications import Starlette
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from bb.kernel import tokens
+from bb.kernel.digest import digest
+from bb.kernel.errors import BbError
+from bb.kernel.show import harmless
+from bb.web import acts, pages, rendering
+from bb.web.live import Live
+from bb.web.workers import Worker
+from bb.wire import envelope
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+
+    from starlette.requests import Request
+
+ASSETS = {"bb.css": "text/css", "bb.js": "text/javascript", "bb.svg": "image/svg+xml"}
+STATUS = {2: 400, 3: 404, 4: 409, 5: 403, 6: 503, 7: 409}  # of a refusal, by its exit status
+LARGEST = 1 << 20  # bytes of a form: what a line of the ledger may hold
+FOR_SCRIPTS = "x-bb-script"  # a header that no form of another site can send
+
+
+class TooLarge(BbError):
+    """That is more than a message may hold."""
+
+    code = "FORM_TOO_LARGE"
+    exit_status = 2
+
+
+class Pages:
+    """One repository's pages."""
+
+    def __init__(self, cwd: str, env: Mapping[str, str]) -> None:
+        self._reader = Worker(cwd, env)
+        self._actor = Worker(cwd, env, is_served=True)
+        self.live = Live(self._reader)
+
+    def application(self) -> Starlette:
+        routes = [
+            Route("/", self._home),
+            Route("/live", self._live),
+            Route("/live/now", self._now),
+            Route("/static/{name}", self._asset),
+            Route("/act/{name}", self._act, methods=["POST"]),
+            *(Route(f"/{name}", self._page, name=name) for name in pages.TITLES),
+        ]
+        return Starlette(routes=routes, lifespan=self._lifespan, exception_handlers={404: self._nowhere})
+
+    @contextlib.asynccontextmanager
+    async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        watching = asyncio.create_task(self.live.watch())
+        yield
+        await self.live.end()
+        await watching
+        self._reader.close()
+        self._actor.close()
+
+    # -- what is looked at
+
+    async def _home(self, _: Request) -> Response:
+        return RedirectResponse("/sessions", 303)
+
+    async def _page(self, request: Request) -> Response:
+        name = request.url.path.strip("/")
+        asked = dict(request.query_params)
+        try:
+            shown = await self._reader.do(lambda desk: rendering.page(name, pages.page(desk, name, asked)))
+        except BbError as refusal:
+            return self._refused(request, refusal)
+        except Exception as error:
+            return self._bug(request, error)
+        mark = f'"{digest(shown.encode())}"'
+        if request.headers.get("if-none-match") == mark:
+            return Response(status_code=304, headers={"etag": mark})
+        return HTMLResponse(shown, headers={"etag": mark, "x-bb-cursor": self.live.cursor})
+
+    async def _asset(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in ASSETS:
+            return await self._nowhere(request, None)
+        kept = {"cache-control": "private, max-age=31536000, immutable"}  # its address changes with it
+        return Response(rendering.asset(name), media_type=ASSETS[name], headers=kept)
+
+    async def _nowhere(self, request: Request, _: Exception | None) -> Response:
+        return self._said(
+            request, 404, "NOT_FOUND", "there is no such page", "the links at the top lead to those there are"
+        )
+
+    # -- what goes on
+
+    async def _live(self, request: Request) -> Response:
+        known = request.headers.get("last-event-id") or request.query_params.get("after", "")
+        return StreamingResponse(self.live.events(known), media_type="text/event-stream")
+
+    async def _now(self, _: Request) -> Response:
+        """For who cannot keep a line open: where the ledger stands."""
+        return JSONResponse({"cursor": await self.live.look()})
+
+    # -- what is done
+
+    async def _act(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        try:
+            given = acts.form(await _body(request))
+            back = _here(given.pop("back", "/"))
+            done = await self._actor.do(lambda desk: acts.do(desk, name, given))
+        except BbError as refusal:
+            return self._refused(request, refusal)
+        except Exception as error:
+            return self._bug(request, error)
+        if FOR_SCRIPTS in request.headers:
+            return JSONResponse(envelope.success(f"act {name}", done))
+        return RedirectResponse(back, 303)
+
+    # -- what went wrong
+
+    def _refused(self, request: Request, refusal: BbError) -> Response:
+        status = 413 if isinstance(refusal, TooLarge) else STATUS.get(refusal.exit_status, 500)
+        if FOR_SCRIPTS in request.headers:
+            return JSONResponse(envelope.failure(request.url.path, refusal), status)
+        return self._said(request, status, refusal.code, refusal.message, refusal.hint)
+
+    def _bug(self, request: Request, error: Exception) -> Response:
+        """A bug of ours: told in full at the terminal, and here as what it is."""
+        text = "".join(traceback.format_exception(error))
+        sys.stderr.write("\n".join(map(harmless, tokens.masked(text).splitlines())) + "\n")
+        code, hint = "INTERNAL_ERROR", "please report it, with what the terminal says; nothing that was done is lost"
+        return self._said(request, 500, code, f"bb ran into a bug: {type(error).__name__}", hint)
+
+    def _said(self, request: Request, status: int, code: str, message: str, hint: str | None) -> Response:
+        about: dict[str, Any] = {"code": code, "message": message, "hint": hint}
+        if FOR_SCRIPTS in request.headers:
+            return JSONResponse({"ok": False, "command": request.url.path, "data": None, "error": about}, status)
+        return HTMLResponse(rendering.page("refused", about | {"titles": pages.TITLES}), status)
+
+
+async def _body(request: Request) -> bytes:
+    """What was sent, if it is no more than a message may hold."""
+    found = bytearray()
+    async for piece in request.stream():
+        found += piece
+        if len(found) > LARGEST:
+            raise TooLarge
+    return bytes(found)
+
+
+def _here(address: str) -> str:
+    """An ADDRESS to go back to, if it is one of ours."""
+    is_ours = address.startswith("/") and not address.startswith(("//", "/\\")) and address.isprintable()
+    return address if is_ours and address.isascii() else "/"

@@ -1,0 +1,172 @@
+"""The timeline as a picture: a lane for each agent, a bar for each thing it held, an arrow for what was passed on.
+
+Only where things stand is worked out here, in units of the picture; the template draws them, and the same is told in
+sentences beneath it, for who cannot see a picture.
+"""
+
+from __future__ import annotations
+
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any
+
+from bb.coordination import holdings, protocol
+from bb.kernel import clock, ids
+from bb.kernel.record import Record
+from bb.ledger import tree
+from bb.ledger.protocol import Events
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from bb.ops.desk import Desk
+
+WIDTH, LEFT, RIGHT = 1000, 130, 8  # of the picture; where time begins and ends in it
+TOP, BAR, GAP, AXIS = 8, 14, 10, 22  # the height of a bar, what is between lanes, and the line of times beneath
+MOST_BARS, MOST_MARKS, MOST_LANES = 600, 300, 40
+TICKS = 6
+MARGIN = 20  # one part of so many, before the first thing
+STEPS = tuple(minutes * clock.MINUTE for minutes in (1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 10080))
+
+
+class Held(Record):
+    """Something that was held: by whom, what, for which bead, from when until when, and how that ended."""
+
+    agent: str
+    scope: str
+    bead: str
+    start: int
+    end: int
+    state: str
+
+
+class Mark(Record):
+    """Something that happened between two agents at one moment."""
+
+    kind: str
+    at: int
+    source: str
+    target: str | None
+    about: str
+
+
+def drawn(desk: Desk, since: int) -> dict[str, Any]:
+    """The picture of what has happened SINCE then."""
+    now = desk.now()
+    index = desk.store.caught_up()
+    held = desk.holdings(index, now)
+    bars = [
+        Held(
+            each.agent,
+            each.scope,
+            each.bead,
+            each.made_at,
+            _end(each, held.seen_at(each.agent), now),
+            each.state,
+        )
+        for each in held.ever()
+    ]
+    events = Events(index, held, tree.root_of(desk.place)).newest_first()
+    recent = takewhile(lambda event: clock.parse_or(event["created_at"], 0) >= since, events)
+    marks = [_mark(event) for event, _ in zip(recent, range(MOST_MARKS), strict=False)]
+    shown = [bar for bar in bars if bar.end >= since]
+    return picture(shown, marks, _beginning(shown, marks, since, now), now)
+
+
+def _beginning(bars: Sequence[Held], marks: Sequence[Mark], since: int, now: int) -> int:
+    """Where the picture begins: a little before the first thing in it, so that there is no empty half."""
+    first = min((*(bar.start for bar in bars), *(mark.at for mark in marks)), default=since)
+    return max(since, first - (now - first) // MARGIN - clock.MINUTE)
+
+
+def _end(reservation: holdings.Reservation, seen_at: int, now: int) -> int:
+    if reservation.ended_at is not None:
+        return reservation.ended_at
+    return min(reservation.expiry(seen_at, now), now)
+
+
+def _mark(event: dict[str, Any]) -> Mark:
+    about = event["payload"].get("subject") or event["scope"] or event["payload"].get("evidence") or ""
+    at = clock.parse_or(event["created_at"], 0)
+    return Mark(event["event_type"], at, event["from_agent"] or "", event["to_agent"], str(about))
+
+
+def picture(bars: Sequence[Held], marks: Sequence[Mark], since: int, now: int) -> dict[str, Any]:
+    """Where everything stands."""
+    bars = sorted(bars, key=lambda bar: bar.start)[-MOST_BARS:]
+    lanes = _lanes(bars, marks, since, now)
+    by_agent = {lane["agent"]: lane for lane in lanes}
+    height = TOP + sum(lane["height"] + GAP for lane in lanes)
+    return {
+        "width": WIDTH,
+        "height": height + AXIS,
+        "left": LEFT,
+        "axis": height,
+        "lanes": lanes,
+        "ticks": list(_ticks(since, now)),
+        "marks": [found for mark in marks if (found := _placed(mark, by_agent, since, now))],
+        "left_out": len({bar.agent for bar in bars} | {mark.source for mark in marks}) - len(lanes),
+    }
+
+
+def _lanes(bars: Sequence[Held], marks: Sequence[Mark], since: int, now: int) -> list[dict[str, Any]]:
+    """A lane for each agent, in the order in which they came; within it, what overlaps stands in rows."""
+    first: dict[str, int] = {}
+    for agent, at in [*((bar.agent, bar.start) for bar in bars), *_named_in(marks)]:
+        first[agent] = min(at, first.get(agent, at))
+    lanes, top = [], TOP
+    for agent in sorted(first, key=lambda name: first[name])[:MOST_LANES]:
+        rows: list[int] = []  # until when each is taken
+        placed = []
+        for bar in bars:
+            if bar.agent != agent:
+                continue
+            row = next((number for number, taken in enumerate(rows) if taken <= bar.start), len(rows))
+            rows[row : row + 1] = [bar.end]
+            x, end = _x(bar.start, since, now), _x(bar.end, since, now)
+            place = {"x": x, "y": top + row * (BAR + 2), "width": round(max(end - x, 2), 1)}
+            placed.append(bar.as_dict() | place | {"from": clock.text(bar.start), "to": clock.text(bar.end)})
+        height = max(len(rows), 1) * (BAR + 2)
+        lanes.append({"agent": agent, "top": top, "height": height, "middle": top + height / 2, "bars": placed})
+        top += height + GAP
+    return lanes
+
+
+def _named_in(marks: Sequence[Mark]) -> Iterator[tuple[str, int]]:
+    for mark in marks:
+        for agent in (mark.source, mark.target):
+            if agent and ids.is_actor_id(agent):
+                yield agent, mark.at
+
+
+def _placed(mark: Mark, lanes: dict[str, dict[str, Any]], since: int, now: int) -> dict[str, Any] | None:
+    """A mark in the lane of its agent; with an arrow to the other's, where there are two."""
+    source, target = lanes.get(mark.source), lanes.get(mark.target or "")
+    if source is None:
+        return None
+    label = protocol.LABELS.get(mark.kind, mark.kind)
+    return {
+        "kind": mark.kind.lower(),
+        "label": label,
+        "about": mark.about,
+        "source": mark.source,
+        "target": mark.target,
+        "at": clock.text(mark.at),
+        "x": _x(mark.at, since, now),
+        "y": source["middle"],
+        "to_y": target["middle"] if target and target is not source else None,
+    }
+
+
+def _x(at: int, since: int, now: int) -> float:
+    part = (min(max(at, since), now) - since) / max(now - since, 1)
+    return round(LEFT + part * (WIDTH - LEFT - RIGHT), 1)
+
+
+def _ticks(since: int, now: int) -> Iterator[dict[str, Any]]:
+    """Round moments, a handful of them."""
+    step = next((step for step in STEPS if (now - since) / step <= TICKS), STEPS[-1])
+    at = since - since % step + step
+    while at < now:
+        text = clock.text(at)
+        yield {"x": _x(at, since, now), "text": text[5:10] if step >= clock.HOUR * 24 else text[11:16], "at": text}
+        at += step

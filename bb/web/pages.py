@@ -1,0 +1,239 @@
+"""What stands on each page: answers of the ops, put together and cut to what one looks at at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import bb
+from bb.coordination import sessions
+from bb.kernel import clock, ids
+from bb.ledger import kinds
+from bb.ops import catalogue, problems
+from bb.ops.sessions import SessionNotFound
+from bb.web import attention, lanes, tree
+from bb.web.asked import Asked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from bb.ops.desk import Desk
+
+# name -> what it is called, in the order in which they stand at the top
+TITLES = {
+    "sessions": "Sessions",
+    "agents": "Agents",
+    "map": "Map",
+    "timeline": "Timeline",
+    "attention": "Attention",
+    "problems": "Problems",
+    "ledger": "Ledger",
+    "cbcl": "CBCL",
+}
+# what some problems are about, and others are not
+ABOUT_A_PROBLEM = ("body", "bead_id", "message_id", "event_id", "category", "from_agent", "scope", "agent_id")
+CARDS, ROWS, SAID, MOST = 60, 100, 60, 1000  # on a page at first, and at most
+SORTS = {
+    "recent": "Most recent",
+    "priority": "What needs somebody",
+    "owner": "By owner",
+    "name": "By name",
+}
+URGENCY = (sessions.NEEDS_INPUT, sessions.EVICTED, sessions.STALE, sessions.DECIDING, sessions.ACTIVE)
+
+
+def answer(desk: Desk, op: str, **given: Any) -> Any:
+    """What an op answers."""
+    found = catalogue.find(op)
+    return found.answer(desk, catalogue.bind(found, given))
+
+
+def page(desk: Desk, name: str, given: Mapping[str, str]) -> dict[str, Any]:
+    """All that the page of that NAME shows, asked for as GIVEN in its address."""
+    desk.store.must_exist()
+    asked = Asked(given)
+    found = [{**dict.fromkeys(ABOUT_A_PROBLEM), **each} for each in problems.found(desk)]
+    return {
+        "name": name,
+        "title": TITLES[name],
+        "titles": TITLES,
+        "is_static": False,
+        "at": clock.text(desk.now()),
+        "person": ids.PERSON,
+        "repository": desk.place.title,
+        "version": bb.__version__,
+        "asked": asked,
+        "problems": found,
+        "is_damaged": any(each["kind"] == "damage" for each in found),
+        **CONTENTS[name](desk, asked),
+    }
+
+
+# -- sessions
+
+
+def _sessions(desk: Desk, asked: Asked) -> dict[str, Any]:
+    shown = answer(desk, "sessions.list")
+    tasks = [task | {"epic": group["epic"]} for group in shown["feed"] for task in group["tasks"]]
+    wanted = [task for task in tasks if _is_asked_for(task, asked)]
+    order = asked.one_of("sort", SORTS, "recent")
+    kept = sorted(sorted(wanted, key=last_activity, reverse=True), key=_ORDERS[order])
+    few = kept[: asked.count("show", CARDS, MOST)]
+    bead = asked.text("bead")
+    return {
+        "epics": _by_epic(few),
+        "all_epics": [group["epic"] for group in shown["feed"]],
+        "counts": {state: sum(task["session_state"] == state for task in tasks) for state in sessions.STATES},
+        "owners": sorted({task["owner"] for task in tasks if task["owner"]}),
+        "sorts": SORTS,
+        "sort": order,
+        "found": len(wanted),
+        "left_out": len(wanted) - len(few),
+        "more": len(few) + CARDS,
+        "agents": shown["agents"],
+        "incursions": shown["incursions"],
+        "beads": shown["beads"],
+        "drawer": _drawer(desk, bead, shown["agents"], asked.count("rows", SAID, MOST)) if bead else None,
+    }
+
+
+def _is_asked_for(task: Mapping[str, Any], asked: Asked) -> bool:
+    if asked.text("state") not in ("", task["session_state"]) or asked.text("owner") not in ("", task["owner"]):
+        return False
+    if asked.text("epic") not in ("", task["epic"]["id"] or "-"):
+        return False
+    talk = task["communication"]
+    words = " ".join(filter(None, [task["id"], task["title"], task["owner"], talk["latest_snippet"], *task["scopes"]]))
+    return asked.text("q").casefold() in words.casefold()
+
+
+def last_activity(task: Mapping[str, Any]) -> str:
+    """When something was last said or done about a bead; sorts."""
+    return str(task["last_activity_at"] or "")
+
+
+_ORDERS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "recent": lambda task: task["session_state"] == sessions.COMPLETED,
+    "priority": lambda task: (*URGENCY, sessions.COMPLETED).index(task["session_state"]),
+    "owner": lambda task: (task["owner"] is None, task["owner"] or ""),
+    "name": lambda task: task["id"],
+}
+
+
+def _by_epic(tasks: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """TASKS under their epics; that of the first comes first, what is in none last."""
+    groups: dict[str, dict[str, Any]] = {}
+    for task in tasks:
+        groups.setdefault(task["epic"]["id"] or "", {"epic": task["epic"], "tasks": []})["tasks"].append(task)
+    return sorted(groups.values(), key=lambda group: group["epic"]["id"] is None)
+
+
+def _drawer(desk: Desk, bead: str, agents: list[dict[str, Any]], most: int) -> dict[str, Any] | None:
+    """The conversation about a bead, or the last of it; None where there is no such bead."""
+    try:
+        shown: dict[str, Any] = answer(desk, "sessions.show", bead=bead)
+    except SessionNotFound:
+        return None
+    spoken = [row[side] for row in shown["conversation"][::-1] for side in ("from", "to") if row.get(side)]
+    known = {agent["agent_id"] for agent in agents}
+    to = [who for who in dict.fromkeys([shown["owner"], *spoken]) if who in known]
+    earlier = max(len(shown["conversation"]) - most, 0)
+    return shown | {
+        "conversation": shown["conversation"][earlier:],
+        "earlier": earlier,
+        "to": [*to, *sorted(known.difference(to))],
+    }
+
+
+# -- the others
+
+
+def _agents(desk: Desk, asked: Asked) -> dict[str, Any]:
+    status = answer(desk, "status")
+    held: dict[str, list[Any]] = {}
+    owed: dict[str, int] = {}
+    for each in status["reservations"]:
+        held.setdefault(each["agent_id"], []).append(each)
+    for message in status["unacked"]:
+        owed[message["to_agent"]] = owed.get(message["to_agent"], 0) + 1
+    groups: dict[str, list[Any]] = {}
+    for agent in status["agents"]:
+        name = agent["agent_id"]
+        groups.setdefault(agent["liveness"], []).append(
+            agent
+            | {
+                "holds": held.get(name, []),
+                "missions": len({each["bead_id"] for each in held.get(name, [])}),
+                "owes": owed.get(name, 0),
+            }
+        )
+    return {
+        "groups": groups,
+        "selected": asked.text("agent"),
+        "agents": status["agents"],
+        "held_by_person": held.get(ids.PERSON, []),
+    }
+
+
+def _map(desk: Desk, asked: Asked) -> dict[str, Any]:
+    return {"tree": tree.grown(desk, asked.text("under"))}
+
+
+def _timeline(desk: Desk, asked: Asked) -> dict[str, Any]:
+    hours = asked.count("hours", 8, 24 * 31)
+    since = desk.now() - hours * clock.HOUR
+    return {
+        "hours": hours,
+        "spans": {1: "1 hour", 8: "8 hours", 24: "1 day", 24 * 7: "1 week"},
+        "picture": lanes.drawn(desk, since),
+        "told": answer(desk, "timeline", limit=str(ROWS), since=clock.text(since))[::-1],
+    }
+
+
+def _attention(desk: Desk, _: Asked) -> dict[str, Any]:
+    return attention.shown(desk)
+
+
+def _problems(desk: Desk, _: Asked) -> dict[str, Any]:  # they are on every page
+    return {"agents": answer(desk, "agent.list")}
+
+
+def _ledger(desk: Desk, asked: Asked) -> dict[str, Any]:
+    count = asked.count("show", ROWS, MOST)
+    given: dict[str, Any] = {"limit": str(count), **asked.those("agent", "since", "until")}
+    if kind := asked.text("kind"):
+        given["kind"] = [kind]
+    found = list(answer(desk, "ledger.log", **given))
+    return {
+        "events": found[::-1],
+        "kinds": sorted(kinds.KINDS),
+        "state": answer(desk, "ledger.status"),
+        "more": count + ROWS if len(found) == count else None,
+    }
+
+
+def _cbcl(desk: Desk, asked: Asked) -> dict[str, Any]:
+    agents = [agent["agent_id"] for agent in answer(desk, "agent.list")]
+    who, thread = asked.text("agent"), asked.text("thread")
+    talks = [
+        {"agent": name} | each
+        for name in [ids.PERSON, *agents]
+        for each in answer(desk, "cbcl.conversations", agent=name, limit=str(ROWS))["conversations"]
+    ]
+    said = answer(desk, "cbcl.conversations", thread=thread, agent=who) if who and thread else None
+    return {
+        "talks": sorted(talks, key=lambda each: each["at"], reverse=True),
+        "conversation": said,
+        "dialects": answer(desk, "cbcl.dialect.list")["dialects"],
+    }
+
+
+CONTENTS: dict[str, Callable[[Desk, Asked], dict[str, Any]]] = {
+    "sessions": _sessions,
+    "agents": _agents,
+    "map": _map,
+    "timeline": _timeline,
+    "attention": _attention,
+    "problems": _problems,
+    "ledger": _ledger,
+    "cbcl": _cbcl,
+}

@@ -1,0 +1,61 @@
+"""The pages as one file that needs nothing: for the artifacts of CI, for a mail, for looking back."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from bb.coordination import sessions
+from bb.ledger import disk
+from bb.ops.desk import Desk
+from bb.web import pages, rendering
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+STDOUT = "-"
+ORDER = ("problems", *(name for name in pages.TITLES if name != "problems"))
+CONVERSATIONS = 100  # that are written out, the latest
+
+
+def written(cwd: str, env: Mapping[str, str], path: str) -> dict[str, Any]:
+    """Write the report of the repository at CWD to PATH: what is there already is replaced whole, or left as it is."""
+    desk = Desk(cwd, env)
+    try:
+        octets = made(desk).encode("utf-8", "backslashreplace")
+    finally:
+        desk.close()
+    if path == STDOUT:
+        sys.stdout.buffer.write(octets)
+        sys.stdout.buffer.flush()
+    else:
+        with disk.Replacement(os.path.join(cwd, path)) as file:
+            file.write(octets)
+    return {"path": path, "bytes": len(octets)}
+
+
+def made(desk: Desk) -> str:
+    """The report: every page, one under the other, as of now."""
+    shown = {name: pages.page(desk, name, {}) | {"is_static": True} for name in ORDER}
+    feed = pages.answer(desk, "sessions.list")["feed"]
+    tasks = [task for group in feed for task in group["tasks"]]
+    latest = sorted(tasks, key=pages.last_activity, reverse=True)
+    in_hand = sorted(latest, key=lambda task: task["session_state"] == sessions.COMPLETED)
+    names = [task["id"] for task in in_hand[:CONVERSATIONS]]
+    about = shown["sessions"]
+    return rendering.page(
+        "report",
+        {
+            "pages": shown,
+            "parts": {name: rendering.part(name, each) for name, each in shown.items()},
+            "conversations": {
+                name: rendering.part("conversation", about | _conversation(desk, name)) for name in names
+            },
+            "left_out": len(tasks) - len(names),
+        },
+    )
+
+
+def _conversation(desk: Desk, bead: str) -> dict[str, Any]:
+    return {"bead": bead, "conversation": pages.answer(desk, "sessions.show", bead=bead)["conversation"]}

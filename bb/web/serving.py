@@ -1,0 +1,99 @@
+"""The server: on loopback and nowhere else, for as long as its terminal wants it."""
+
+from __future__ import annotations
+
+import socket
+import sys
+import threading
+import webbrowser
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from bb.kernel.errors import Busy
+from bb.ops.desk import Desk
+from bb.web.app import Pages
+from bb.web.gate import Gate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+LOOPBACK = "127.0.0.1"
+USUAL = 4780
+LAST_WORDS = 1  # seconds that pages have, to be told that it is over
+
+
+class PortTaken(Busy):
+    """Something else listens on that port."""
+
+    code = "PORT_TAKEN"
+    hint = "leave --port out, and a free one is chosen"
+
+
+def serve(
+    cwd: str, env: Mapping[str, str], port: int | None, begun: Callable[[str, int], None], *, opens: bool
+) -> None:
+    """Serve the pages of the repository at CWD until interrupted; BEGUN is told where, once they can be had."""
+    _must_have_a_ledger(cwd, env)
+    listening = _bound(port)
+    found = int(listening.getsockname()[1])
+    pages = Pages(cwd, env)
+    gate = Gate(pages.application(), found)
+    address = f"http://{LOOPBACK}:{found}/?token={gate.token}"
+    server = _Server(
+        uvicorn.Config(
+            gate,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            date_header=False,
+            lifespan="on",
+            timeout_graceful_shutdown=LAST_WORDS,
+        ),
+        pages,
+    )
+    begun(address, found)
+    if opens:
+        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+    server.run(sockets=[listening])
+
+
+class _Server(uvicorn.Server):
+    """Tells the pages that it is over before it waits for them to go."""
+
+    def __init__(self, config: uvicorn.Config, pages: Pages) -> None:
+        super().__init__(config)
+        self._pages = pages
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await self._pages.live.end()
+        await super().shutdown(sockets)
+
+
+def _must_have_a_ledger(cwd: str, env: Mapping[str, str]) -> None:
+    """Refuse at the terminal what every page would refuse."""
+    desk = Desk(cwd, env)
+    try:
+        desk.store.must_exist()
+        desk.now()
+        _ = desk.stale_after
+    finally:
+        desk.close()
+
+
+def _bound(port: int | None) -> socket.socket:
+    """A socket that listens on loopback: on that PORT, or else the usual one, or else any."""
+    for each in [USUAL, 0] if port is None else [port]:
+        listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        if sys.platform != "win32":  # there it would let two servers have one port
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((LOOPBACK, each))
+            listening.listen(128)
+        except OSError as error:
+            listening.close()
+            if port is not None:
+                raise PortTaken(f"port {port} of this machine cannot be had: {error.strerror}") from error
+        else:
+            return listening
+    raise PortTaken("no port of this machine can be had")

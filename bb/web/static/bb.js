@@ -1,0 +1,283 @@
+// Keeps a page as the server would render it now, without loading it again: asks for it when something has changed, and
+// puts in what differs. What somebody is typing, has opened or has scrolled to stays as it is. Every page works without
+// this script; with it, nobody has to reload.
+"use strict";
+
+const FOR_SCRIPTS = { "X-BB-Script": "1" };
+const POLL = 2000, TRY_AGAIN = 15000, AGES = 10000; // milliseconds
+const TYPED = "input:not([type=hidden]), textarea, select";
+
+let cursor = "", mark = "", line = null, poll = 0, wanted = 0, isAsking = false, isStale = false;
+
+// -- what is shown
+
+function say(text, isBad) {
+  const place = document.getElementById("said"), said = document.createElement("p");
+  said.textContent = text;
+  said.className = isBad ? "bad" : "";
+  place.append(said);
+  setTimeout(() => said.remove(), isBad ? 12000 : 4000);
+}
+
+function linkIs(state, text) {
+  const place = document.getElementById("link");
+  if (place && (place.className !== `link ${state}` || place.textContent !== text)) {
+    place.className = `link ${state}`;
+    place.textContent = text;
+  }
+}
+
+function span(seconds) {
+  const [minutes, hours] = [Math.floor(seconds / 60), Math.floor(seconds / 3600)];
+  if (seconds < 60) return `${Math.floor(seconds)}s`;
+  if (minutes < 60) return `${minutes}m`;
+  if (hours < 24) return `${hours}h ${minutes % 60}m`;
+  return `${Math.floor(hours / 24)}d ${hours % 24}h`;
+}
+
+function tellAges(within) {
+  for (const time of within.querySelectorAll("time[data-ago], time[data-left]")) {
+    const seconds = (Date.parse(time.dateTime) - Date.now()) / 1000;
+    if (Number.isNaN(seconds)) continue;
+    const text = "left" in time.dataset ? `${span(Math.max(seconds, 0))} left` : seconds > -5 ? "just now" : `${span(-seconds)} ago`;
+    if (time.textContent !== text) time.textContent = text;
+    time.title = new Date(time.dateTime).toLocaleString();
+  }
+}
+
+// -- what differs
+
+const keyOf = (node) => node.nodeType === 1 ? node.dataset.key || node.id || "" : "";
+const isTyped = (node) => node.matches(TYPED) && (node.dataset.typed !== undefined || node === document.activeElement);
+const holdsTyped = (node) => node.nodeType === 1 && [node, ...node.querySelectorAll(TYPED)].some((each) => each.matches(TYPED) && each.dataset.typed !== undefined);
+
+function becomes(old, fresh) {
+  if (old.nodeType !== 1) {
+    if (old.data !== fresh.data) old.data = fresh.data;
+    return;
+  }
+  if ("keep" in old.dataset || isTyped(old)) return;
+  for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name) && !(name === "open" && old.tagName === "DETAILS")) old.removeAttribute(name);
+  for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  if (old.tagName === "TIME" && "title" in old) { if (old.textContent !== fresh.textContent) old.textContent = fresh.textContent; return; }
+  childrenBecome(old, fresh);
+}
+
+function childrenBecome(old, fresh) {
+  const known = new Map([...old.childNodes].filter(keyOf).map((node) => [keyOf(node), node]));
+  let at = old.firstChild;
+  for (const next of [...fresh.childNodes]) {
+    const key = keyOf(next);
+    let found = key ? known.get(key) : at;
+    while (!key && found && (keyOf(found) || found.nodeName !== next.nodeName)) found = found.nextSibling;
+    if (!found || found.nodeName !== next.nodeName) {
+      old.insertBefore(document.importNode(next, true), at);
+      continue;
+    }
+    if (found === at) at = at.nextSibling;
+    else old.insertBefore(found, at);
+    known.delete(key);
+    becomes(found, next);
+  }
+  while (at) {
+    const gone = at;
+    at = at.nextSibling;
+    if (!gone.dataset || !("keep" in gone.dataset)) leave(gone);
+  }
+}
+
+function leave(node) { // what somebody is typing in is not taken from under their hands
+  if (holdsTyped(node)) node.classList.add("gone");
+  else node.remove();
+}
+
+// -- the page, as it is now
+
+async function refresh() {
+  if (isAsking) { isStale = true; return; }
+  isAsking = true;
+  const asked = ++wanted, address = location.href;
+  try {
+    const answer = await fetch(address, { headers: mark ? { ...FOR_SCRIPTS, "If-None-Match": mark } : FOR_SCRIPTS, cache: "no-store" });
+    if (answer.status === 304) return;
+    if (answer.status === 401) { linkIs("lost", "bb web was started anew: open the address it printed"); stop(); return; }
+    if (!answer.ok) { say(await reason(answer), true); return; }
+    const text = await answer.text();
+    if (asked === wanted && address === location.href) {
+      mark = answer.headers.get("etag") || "";
+      put(text);
+    }
+  } catch { linkIs("lost", "Connection lost; trying again"); }
+  finally {
+    isAsking = false;
+    if (isStale) { isStale = false; refresh(); }
+  }
+}
+
+function put(text) {
+  const fresh = new DOMParser().parseFromString(text, "text/html"), page = fresh.getElementById("page");
+  if (!page) { location.reload(); return; }
+  const thread = document.querySelector(".drawer .thread");
+  const isAtEnd = thread && thread.scrollHeight - thread.scrollTop - thread.clientHeight < 40;
+  tellAges(page);
+  document.title = fresh.title;
+  becomes(document.getElementById("page"), page);
+  if (isAtEnd) toTheLatest();
+  markRow();
+}
+
+async function reason(answer) {
+  try {
+    const { error } = await answer.json();
+    return error.hint ? `${error.message} — ${error.hint}` : error.message;
+  } catch { return `The server answered with status ${answer.status}`; }
+}
+
+// -- hearing of changes
+
+function listen() {
+  stopPolling();
+  if (line) line.close();
+  line = new EventSource(`/live?after=${encodeURIComponent(cursor)}`);
+  line.addEventListener("open", () => { stopPolling(); linkIs("live", "Live"); });
+  line.addEventListener("changed", (event) => { cursor = event.lastEventId; refresh(); });
+  line.addEventListener("error", () => { // the browser tries again by itself, for as long as it thinks that of use
+    linkIs("lost", "Connection lost; trying again");
+    if (!poll) poll = setTimeout(pollOnce, POLL);
+    if (line && line.readyState === EventSource.CLOSED) { line = null; setTimeout(() => { if (!line && !document.hidden) listen(); }, TRY_AGAIN); }
+  });
+}
+
+async function pollOnce() {
+  poll = setTimeout(pollOnce, POLL);
+  try {
+    const answer = await fetch("/live/now", { headers: FOR_SCRIPTS, cache: "no-store" });
+    if (answer.status === 401) { linkIs("lost", "bb web was started anew: open the address it printed"); stop(); return; }
+    const now = (await answer.json()).cursor;
+    linkIs("polling", "Asking every two seconds");
+    if (now !== cursor) { cursor = now; refresh(); }
+  } catch { linkIs("lost", "Connection lost; trying again"); }
+}
+
+function stopPolling() { clearTimeout(poll); poll = 0; }
+function stop() { stopPolling(); if (line) line.close(); line = null; }
+
+document.addEventListener("visibilitychange", () => { // a page that nobody sees keeps no line open: browsers have only six
+  if (document.hidden) stop();
+  else listen();
+});
+
+function toTheLatest() {
+  const thread = document.querySelector(".drawer .thread");
+  if (thread) thread.scrollTop = thread.scrollHeight;
+}
+
+// -- going somewhere, without loading it anew
+
+async function go(address, isBack) {
+  const opener = document.activeElement, key = opener && opener.closest("[data-key]")?.dataset.key;
+  if (!isBack) history.pushState({ opener: key }, "", address);
+  mark = "";
+  wanted++; // what was asked for until now is not wanted any more
+  isAsking = false;
+  const before = document.getElementById("drawer")?.dataset.key;
+  await refresh();
+  const drawer = document.getElementById("drawer");
+  if (drawer && drawer.dataset.key !== before) { toTheLatest(); document.getElementById("drawer-title").focus(); }
+  else if (!drawer && before) [...document.querySelectorAll("[data-key]")].find((each) => `drawer ${each.dataset.key.slice(5)}` === before)?.querySelector("a")?.focus();
+  else if (document.activeElement === document.body) document.getElementById("content").focus();
+}
+
+window.addEventListener("popstate", () => go(location.href, true));
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[data-soft]");
+  if (!link || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+  event.preventDefault();
+  go(link.href);
+});
+
+// -- doing something
+
+document.addEventListener("input", (event) => { if (event.target.matches(TYPED)) event.target.dataset.typed = ""; });
+
+document.addEventListener("change", (event) => {
+  const form = event.target.form;
+  if (form && form.matches("form[method=get]") && event.target.tagName === "SELECT") form.requestSubmit();
+});
+
+document.addEventListener("submit", async (event) => {
+  const form = event.target;
+  if (form.method === "dialog") return;
+  event.preventDefault();
+  const filled = new FormData(form, event.submitter);
+  if (form.method === "get") {
+    const asked = new URLSearchParams([...filled].filter(([, value]) => value));
+    for (const each of form.querySelectorAll(TYPED)) delete each.dataset.typed;
+    go(`${form.getAttribute("action")}?${asked}`);
+    return;
+  }
+  if (form.dataset.sending !== undefined) return; // twice is once
+  form.dataset.sending = "";
+  // The same words again, after an answer that was lost, are the same message.
+  if (form.querySelector("textarea")) filled.set("key", form.dataset.once ||= crypto.randomUUID());
+  try {
+    const answer = await fetch(form.getAttribute("action"), { method: "POST", headers: FOR_SCRIPTS, body: new URLSearchParams(filled) });
+    if (!answer.ok) { say(await reason(answer), true); return; }
+    say((await answer.json()).data.said);
+    for (const each of form.querySelectorAll(TYPED)) delete each.dataset.typed;
+    delete form.dataset.once;
+    form.reset();
+    form.closest("details")?.removeAttribute("open");
+    mark = "";
+    refresh();
+  } catch { say("That could not be sent: the connection is lost. What you typed is still here.", true); }
+  finally { delete form.dataset.sending; }
+});
+
+// -- keys
+
+let row = "";
+
+function rows() { return [...document.querySelectorAll("[data-row]")].filter((each) => each.offsetParent); }
+
+function markRow() {
+  for (const each of rows()) each.toggleAttribute("data-here", row !== "" && each.closest("[data-key]")?.dataset.key === row);
+}
+
+function step(by) {
+  const all = rows(), at = all.findIndex((each) => each.closest("[data-key]")?.dataset.key === row);
+  const next = all[Math.min(Math.max(at + by, 0), all.length - 1)];
+  if (!next) return;
+  row = next.closest("[data-key]")?.dataset.key || "";
+  next.focus();
+  next.scrollIntoView({ block: "nearest" });
+  markRow();
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.metaKey || event.ctrlKey || event.altKey || event.isComposing) return;
+  if (event.key === "Escape") {
+    const opened = document.querySelector("details.more[open]"), close = document.querySelector("[data-close]");
+    if (event.target.matches?.("textarea, input") && event.target.value) event.target.blur();
+    else if (opened) opened.removeAttribute("open");
+    else if (close && !document.getElementById("keys").open) go(close.href);
+    return;
+  }
+  if (event.target.matches?.(TYPED)) return;
+  const pages = [...document.querySelectorAll(".top nav a")];
+  if (event.key === "?") document.getElementById("keys").showModal();
+  else if (event.key === "/") { const search = document.querySelector("input[type=search]"); if (search) { event.preventDefault(); search.focus(); } }
+  else if (event.key === "j") step(1);
+  else if (event.key === "k") step(-1);
+  else if (pages[event.key - 1]) location.href = pages[event.key - 1].href;
+});
+
+document.addEventListener("toggle", (event) => { // one menu at a time
+  if (event.target.matches?.("details.more[open]")) for (const each of document.querySelectorAll("details.more[open]")) if (each !== event.target) each.removeAttribute("open");
+}, true);
+
+tellAges(document);
+toTheLatest();
+setInterval(() => { if (!document.hidden) tellAges(document); }, AGES);
+if (!document.hidden) listen();

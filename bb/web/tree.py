@@ -1,0 +1,200 @@
+"""The map: the repository's folders, and who holds how much of each.
+
+A folder is opened as far as something is held inside it that does not cover all of it. Whoever holds a folder holds
+all that lies in it, so there is nothing more to see there.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from bisect import bisect_left
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from bb.coordination import scopes
+from bb.kernel.record import Record
+from bb.ledger import git, tree
+from bb.ops.reservations import shown as shown_reservation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from bb.coordination.scopes import Scope
+    from bb.ops.desk import Desk
+
+ROOT = ""
+MOST = 500  # folders and files on a map
+WIDTH = 100  # of the bar that shows the shares
+
+
+class Hold(Record):
+    """Something that is held: where, by whom, and what a page says about it."""
+
+    scope: Scope
+    agent: str
+    about: dict[str, Any]
+
+
+def grown(desk: Desk, under: str) -> dict[str, Any]:
+    """The map of the repository, from the folder UNDER which one looks."""
+    index, now = desk.store.caught_up(), desk.now()
+    held = desk.holdings(index, now)
+    holds = [
+        Hold(each.scope, each.reservation.agent, shown_reservation(held, each.reservation))
+        for each in held.everything()
+        if held.counts(each.reservation)
+    ]
+    files = _files(desk.place.work_tree, _mark(desk.place.git_dir)) if desk.place.work_tree else ()
+    return drawn(files, holds, under.strip("/"), ignore_case=tree.minds_no_case(desk.place))
+
+
+def _mark(git_dir: str) -> tuple[int, int]:
+    """What changes when git comes to track other files."""
+    try:
+        found = os.stat(os.path.join(git_dir, "index"))
+    except OSError:
+        return (0, 0)
+    return (found.st_mtime_ns, found.st_size)
+
+
+@functools.lru_cache(maxsize=1)
+def _files(work_tree: str, _: tuple[int, int]) -> tuple[str, ...]:
+    return tuple(git.tracked(work_tree))
+
+
+def drawn(files: Sequence[str], holds: Sequence[Hold], under: str = ROOT, *, ignore_case: bool) -> dict[str, Any]:
+    """The folder UNDER which one looks, and what is open in it. FILES are sorted."""
+    holders: dict[str, set[str]] = {}
+    anchored: dict[str, list[Hold]] = {}
+    for hold in holds:
+        anchored.setdefault(_anchor(hold.scope), []).append(hold)
+        for path in _covered(files, hold.scope, ignore_case=ignore_case):
+            holders.setdefault(path, set()).add(hold.agent)
+    within = files[slice(*_range(files, under))]
+    totals: Counter[str] = Counter(folder for path in within for folder in _above(path))
+    shares: dict[str, Counter[str]] = {}
+    for path in within:
+        for agent in holders.get(path, ()):
+            for place in (*_above(path), path):
+                shares.setdefault(place, Counter())[agent] += 1
+    opened = {folder for place in anchored for folder in (*_above(place), place)}
+    return _Drawing(totals, shares, anchored, opened).folder(under, within)
+
+
+def _anchor(scope: Scope) -> str:
+    """Where on the map something held stands: its path, or the folder in which a pattern begins."""
+    if scope.path is not None:
+        return ROOT if scope.path == "." else scope.path
+    names = []
+    for part in scope.parts:
+        if not isinstance(part, str):
+            break
+        names.append(part)
+    return "/".join(names)
+
+
+def _covered(files: Sequence[str], scope: Scope, *, ignore_case: bool) -> Iterator[str]:
+    """The FILES that lie within SCOPE."""
+    anchor = _anchor(scope)
+    near = files if ignore_case else files[slice(*_range(files, anchor))]
+    if scope.path is not None and not ignore_case:
+        return iter(near)
+    return (path for path in near if scopes.covers(scope, scopes.existing(path), ignore_case=ignore_case))
+
+
+def _range(files: Sequence[str], place: str) -> tuple[int, int]:
+    """From where to where the FILES lie that are at a PLACE, or beneath it."""
+    if place == ROOT:
+        return 0, len(files)
+    here = bisect_left(files, place)
+    if here < len(files) and files[here] == place:
+        return here, here + 1
+    return bisect_left(files, f"{place}/"), bisect_left(files, f"{place}0")  # 0 is what follows the slash
+
+
+def _above(place: str) -> Iterator[str]:
+    """The folders that a place lies in, from the root on."""
+    if place == ROOT:
+        return
+    yield ROOT
+    for at, letter in enumerate(place):
+        if letter == "/":
+            yield place[:at]
+
+
+class _Drawing:
+    """A map in the making, and how much room is left on it."""
+
+    def __init__(
+        self,
+        totals: Mapping[str, int],
+        shares: Mapping[str, Counter[str]],
+        anchored: Mapping[str, list[Hold]],
+        opened: set[str],
+    ) -> None:
+        self._totals, self._shares, self._anchored, self._opened = totals, shares, anchored, opened
+        self._room = MOST
+
+    def folder(self, path: str, files: Sequence[str]) -> dict[str, Any]:
+        """A folder with what there is to see in it. FILES are those beneath it."""
+        below = self._below(path, files)
+        there = sorted({*below, *self._not_there_yet(path)})
+        shown = [name for name in there if self._is_shown(name, below)][: max(self._room, 0)]
+        self._room -= len(shown)
+        children = [self._place(name, below.get(name, [])) for name in shown]
+        left_out = sum(self._totals.get(name, 1) for name in there if name not in shown)
+        return self._row(path, is_folder=True) | {"children": children, "others": left_out}
+
+    def _below(self, path: str, files: Sequence[str]) -> dict[str, list[str]]:
+        """What lies directly in a folder, and the files of each."""
+        start = len(path) + 1 if path else 0
+        found: dict[str, list[str]] = {}
+        for file in files:
+            end = file.find("/", start)
+            found.setdefault(file if end < 0 else file[:end], []).append(file)
+        return found
+
+    def _not_there_yet(self, path: str) -> Iterator[str]:
+        """What is held directly in a folder, though nothing is there that git tracks."""
+        start = len(path) + 1 if path else 0
+        for place in self._opened:
+            if place.startswith(f"{path}/" if path else "") and place != path and "/" not in place[start:] and place:
+                yield place
+
+    def _is_shown(self, name: str, below: Mapping[str, list[str]]) -> bool:
+        """Folders always are; a file if somebody holds it."""
+        is_folder = below.get(name, [name]) != [name]
+        return is_folder or name in self._opened or name in self._shares
+
+    def _place(self, name: str, files: Sequence[str]) -> dict[str, Any]:
+        if name in self._opened and list(files) != [name] and self._is_worth_opening(name):
+            return self.folder(name, files)
+        return self._row(name, is_folder=list(files) != [name] and bool(files)) | {"children": [], "others": 0}
+
+    def _is_worth_opening(self, name: str) -> bool:
+        """Whether something is held in a folder besides the folder itself."""
+        own = self._anchored.get(name, [])
+        is_beneath = any(place.startswith(f"{name}/") for place in self._anchored)
+        return self._room > 0 and (is_beneath or any(hold.scope.path is None for hold in own))
+
+    def _row(self, path: str, *, is_folder: bool) -> dict[str, Any]:
+        total = self._totals.get(path, 0 if is_folder else 1)
+        return {
+            "path": path,
+            "name": path.rpartition("/")[2],
+            "is_folder": is_folder,
+            "files": total,
+            "is_there": not is_folder or bool(total),
+            "shares": list(_bar(self._shares.get(path, Counter()), total)),
+            "holds": [hold.about for hold in self._anchored.get(path, [])],
+        }
+
+
+def _bar(shares: Counter[str], total: int) -> Iterator[dict[str, Any]]:
+    """The parts of a bar, one for each who holds some of it. Where several share, theirs are laid side by side."""
+    whole, at = max(total, sum(shares.values())), 0.0
+    for agent, count in sorted(shares.items()):
+        width = WIDTH * count / whole
+        yield {"agent": agent, "files": count, "x": round(at, 2), "width": round(width, 2)}
+        at += width
