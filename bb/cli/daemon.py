@@ -130,7 +130,7 @@ def is_held(home: str) -> bool:
         os.close(fd)
 
 
-_COMMAND = [sys.executable, "-m", "bb.daemon"]
+_COMMAND = [sys.executable, "-P", "-m", "bb.daemon"]  # and nothing from the directory we are in
 
 
 def _environment(env: Mapping[str, str], home: str, idle: int | None) -> dict[str, str]:

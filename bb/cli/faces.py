@@ -39,7 +39,8 @@ def become(face: str, words: Sequence[str]) -> NoReturn:
     """Be that FACE from now on, told WORDS; it finds bb where this process found it."""
     sys.stdout.flush()
     sys.stderr.flush()
-    command = [sys.executable, "-m", f"bb.{face}", *words]
+    # Without -P the interpreter would look for what it imports in the directory we are in, which is anybody's.
+    command = [sys.executable, "-P", "-m", f"bb.{face}", *words]
     os.execve(sys.executable, command, with_source(os.environ))  # noqa: S606  (ourselves)
 
 
