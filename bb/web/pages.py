@@ -136,12 +136,23 @@ def _drawer(desk: Desk, bead: str, agents: list[dict[str, Any]], most: int) -> d
     spoken = [row[side] for row in shown["conversation"][::-1] for side in ("from", "to") if row.get(side)]
     known = {agent["agent_id"] for agent in agents}
     to = [who for who in dict.fromkeys([shown["owner"], *spoken]) if who in known]
-    earlier = max(len(shown["conversation"]) - most, 0)
+    rows = together(shown["conversation"])
+    earlier = max(len(rows) - most, 0)
     return shown | {
-        "conversation": shown["conversation"][earlier:],
+        "conversation": rows[earlier:],
         "earlier": earlier,
         "to": [*to, *sorted(known.difference(to))],
     }
+
+
+def together(conversation: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of a CONVERSATION; of a message that went to several, one row for all its copies."""
+    rows: dict[str, dict[str, Any]] = {}
+    for row in conversation:
+        event = str(row["id"]).partition("_")[0]
+        key = event if row["type"] != "activity" else row["id"]
+        rows.setdefault(key, row | {"copies": []})["copies"].append(row)
+    return list(rows.values())
 
 
 # -- the others
@@ -214,14 +225,16 @@ def _ledger(desk: Desk, asked: Asked) -> dict[str, Any]:
 def _cbcl(desk: Desk, asked: Asked) -> dict[str, Any]:
     agents = [agent["agent_id"] for agent in answer(desk, "agent.list")]
     who, thread = asked.text("agent"), asked.text("thread")
-    talks = [
-        {"agent": name} | each
-        for name in [ids.PERSON, *agents]
-        for each in answer(desk, "cbcl.conversations", agent=name, limit=str(ROWS))["conversations"]
-    ]
+    talks: dict[str, dict[str, Any]] = {}
+    for name in [ids.PERSON, *agents]:
+        for each in answer(desk, "cbcl.conversations", agent=name, limit=str(ROWS))["conversations"]:
+            talk = talks.setdefault(each["thread"], {"messages": 0, "who": []})
+            talk["who"].append(name)
+            if each["messages"] > talk["messages"]:  # whoever has heard most of it
+                talk |= each | {"agent": name}
     said = answer(desk, "cbcl.conversations", thread=thread, agent=who) if who and thread else None
     return {
-        "talks": sorted(talks, key=lambda each: each["at"], reverse=True),
+        "talks": sorted(talks.values(), key=lambda each: str(each["at"]), reverse=True),
         "conversation": said,
         "dialects": answer(desk, "cbcl.dialect.list")["dialects"],
     }

@@ -15,7 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from bb.coordination import liveness
-from bb.kernel import clock
+from bb.kernel import clock, jsontext
 from bb.kernel.digest import digest
 from bb.kernel.show import harmless
 
@@ -77,6 +77,7 @@ def _environment() -> Environment:
         "initials": initials,
         "lines": _lines,
         "moment": moment,
+        "plain": plain,
         "segment": functools.partial(quote, safe=""),
         "query": _query,
         "word": lambda state: WORDS.get(state, state.replace("_", " ").capitalize()),
@@ -100,6 +101,11 @@ def _query(wanted: Mapping[str, Any], **changed: Any) -> str:
 
 def _lines(text: str) -> list[str]:
     return text.replace("\r\n", "\n").split("\n")
+
+
+def plain(value: Any) -> str:
+    """A value of an event as text: as it is, or as JSON."""
+    return value if isinstance(value, str) else jsontext.dumps(value)
 
 
 def hue(agent: str | None) -> str:

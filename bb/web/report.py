@@ -58,4 +58,7 @@ def made(desk: Desk) -> str:
 
 
 def _conversation(desk: Desk, bead: str) -> dict[str, Any]:
-    return {"bead": bead, "conversation": pages.answer(desk, "sessions.show", bead=bead)["conversation"]}
+    return {
+        "bead": bead,
+        "conversation": pages.together(pages.answer(desk, "sessions.show", bead=bead)["conversation"]),
+    }

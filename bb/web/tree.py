@@ -29,10 +29,11 @@ WIDTH = 100  # of the bar that shows the shares
 
 
 class Hold(Record):
-    """Something that is held: where, by whom, and what a page says about it."""
+    """Something that is held: where, by whom, whether its time is not over, and what a page says about it."""
 
     scope: Scope
     agent: str
+    is_live: bool
     about: dict[str, Any]
 
 
@@ -41,7 +42,7 @@ def grown(desk: Desk, under: str) -> dict[str, Any]:
     index, now = desk.store.caught_up(), desk.now()
     held = desk.holdings(index, now)
     holds = [
-        Hold(each.scope, each.reservation.agent, shown_reservation(held, each.reservation))
+        Hold(each.scope, each.reservation.agent, not each.is_over, shown_reservation(held, each.reservation))
         for each in held.everything()
         if held.counts(each.reservation)
     ]
@@ -69,7 +70,7 @@ def drawn(files: Sequence[str], holds: Sequence[Hold], under: str = ROOT, *, ign
     anchored: dict[str, list[Hold]] = {}
     for hold in holds:
         anchored.setdefault(_anchor(hold.scope), []).append(hold)
-        for path in _covered(files, hold.scope, ignore_case=ignore_case):
+        for path in _covered(files, hold.scope, ignore_case=ignore_case) if hold.is_live else ():
             holders.setdefault(path, set()).add(hold.agent)
     within = files[slice(*_range(files, under))]
     totals: Counter[str] = Counter(folder for path in within for folder in _above(path))

@@ -11,18 +11,8 @@ import pytest
 
 from tests.faces.faces_support import Forger
 from tests.forks import Call, run_all
+from tests.hostile import BIDI, C1, HOSTILE, LINES, RAW, SEVEN_BIT
 from tests.support import NOON, Scratch, environment, scratch
-
-SEVEN_BIT = "\x1b]8;;http://evil.invalid\x07link\x1b]8;;\x07\x1b[2J\x1b[31m"
-C1 = "\x9b2J\x9d0;title\x9c"
-BIDI = "abc\u202edef\u2066ghi\u2069\u200f\u061c"
-LINES = "one\ntwo\r\nError: [FORGED] not ours\u2028three\u2029four\x85five\x0bsix\x0cseven"
-ODD = "nul\x00del\x7ftab\tbel\x07back\x08soft\u00adzero\u200b\ufeffhigh\ue000tag\U000e0041"
-HOSTILE = {"escapes": SEVEN_BIT, "c1": C1, "bidi": BIDI, "lines": LINES, "odd": ODD}
-RAW = set(
-    "\x00\x07\x08\t\x0b\x0c\r\x1b\x7f\x85\x9b\x9c\x9d\u00ad\u061c\u200b\u200f\u2028\u2029\u202e\u2066\u2069\ufeff"
-)
-RAW.add("\U000e0041")
 
 
 @pytest.fixture
