@@ -36,8 +36,32 @@ EVERYTHING = HOSTILE | MARKUP
 
 # What people and agents write in their own words, wherever it stands in an event.
 PROSE = frozenset(
-    ("subject", "body", "text", "summary", "next_action", "blocker", "requested_action", "role", "title", "bead_id")
-    + ("bead", "note", "reason", "evidence", "hint", "resolution_hint", "label", "thread", "description", "message")
+    (
+        *(
+            "subject",
+            "body",
+            "text",
+            "summary",
+            "next_action",
+            "blocker",
+            "requested_action",
+            "role",
+            "title",
+            "thread",
+        ),
+        *(
+            "bead",
+            "bead_id",
+            "note",
+            "reason",
+            "evidence",
+            "hint",
+            "resolution_hint",
+            "label",
+            "description",
+            "message",
+        ),
+    )
 )
 
 

@@ -103,7 +103,14 @@ def _work(scene: Scene) -> None:
 
 
 def _talk(scene: Scene) -> None:
-    said = ("--subject", "Parser", "--summary", "Reads everything but dates.\nThe tests pass.", "--next-action", "Read dates.")
+    said = (
+        "--subject",
+        "Parser",
+        "--summary",
+        "Reads everything but dates.\nThe tests pass.",
+        "--next-action",
+        "Read dates.",
+    )
     scene.at(145, "protocol", "handoff", "--to", AMBER, "--bead", "bb-1.1", *said, agent=JADE)
     scene.at(
         *(40, "protocol", "blocked", "--to", "user", "--bead", "bb-1.1", "--subject", "Two digits or four?"),

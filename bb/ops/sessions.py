@@ -114,11 +114,12 @@ class _View:
         self.agents = shown_agents(desk, self._index)
 
     def names(self) -> list[str]:
-        """Every bead that the tracker, a reservation, a message or a notice names."""
+        """Every bead that the tracker, a reservation, a message or a notice names. What is said in CBCL names none."""
         spoken_of = [
-            term.removeprefix("bead ")
+            name
             for fold in (holdings.NAME, letters.NAME, notices.NAME)
             for term in self._index.terms(fold, "bead ")
+            if (name := term.removeprefix("bead "))
         ]
         return sorted({*self._beads, *spoken_of})
 

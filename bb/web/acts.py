@@ -60,7 +60,7 @@ ACTS: dict[str, Act] = {
         "protocol.handoff", "from", ("to", "bead", "subject", "summary", "next_action", "key"), "Passed on."
     ),
     "release": Act("agent.release", "agent", ("scope", "key"), "Released.", repeated=("scope",)),
-    "resolve": Act("protocol.resolve", "agent", ("id", "as", "note"), "Settled."),
+    "resolve": Act("protocol.resolve", "agent", ("event", "as", "note"), "Settled."),
 }
 
 

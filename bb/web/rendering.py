@@ -66,7 +66,6 @@ def _environment() -> Environment:
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_shown,
-        trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
     )

@@ -145,7 +145,7 @@ class _Drawing:
         self._room -= len(shown)
         children = [self._place(name, below.get(name, [])) for name in shown]
         left_out = sum(self._totals.get(name, 1) for name in there if name not in shown)
-        return self._row(path, is_folder=True) | {"children": children, "others": left_out}
+        return self._row(path, len(files), is_folder=True) | {"children": children, "others": left_out}
 
     def _below(self, path: str, files: Sequence[str]) -> dict[str, list[str]]:
         """What lies directly in a folder, and the files of each."""
@@ -171,7 +171,8 @@ class _Drawing:
     def _place(self, name: str, files: Sequence[str]) -> dict[str, Any]:
         if name in self._opened and list(files) != [name] and self._is_worth_opening(name):
             return self.folder(name, files)
-        return self._row(name, is_folder=list(files) != [name] and bool(files)) | {"children": [], "others": 0}
+        is_folder = list(files) != [name] and bool(files)
+        return self._row(name, len(files), is_folder=is_folder) | {"children": [], "others": 0}
 
     def _is_worth_opening(self, name: str) -> bool:
         """Whether something is held in a folder besides the folder itself."""
@@ -179,14 +180,13 @@ class _Drawing:
         is_beneath = any(place.startswith(f"{name}/") for place in self._anchored)
         return self._room > 0 and (is_beneath or any(hold.scope.path is None for hold in own))
 
-    def _row(self, path: str, *, is_folder: bool) -> dict[str, Any]:
-        total = self._totals.get(path, 0 if is_folder else 1)
+    def _row(self, path: str, total: int, *, is_folder: bool) -> dict[str, Any]:
         return {
             "path": path,
             "name": path.rpartition("/")[2],
             "is_folder": is_folder,
             "files": total,
-            "is_there": not is_folder or bool(total),
+            "is_there": total > 0,
             "shares": list(_bar(self._shares.get(path, Counter()), total)),
             "holds": [hold.about for hold in self._anchored.get(path, [])],
         }
