@@ -259,7 +259,7 @@ document.addEventListener("keydown", (event) => {
   if (event.metaKey || event.ctrlKey || event.altKey || event.isComposing) return;
   if (event.key === "Escape") {
     const opened = document.querySelector("details.more[open]"), close = document.querySelector("[data-close]");
-    if (event.target.matches?.("textarea, input") && event.target.value) event.target.blur();
+    if (event.target.matches?.(TYPED)) event.target.blur();
     else if (opened) opened.removeAttribute("open");
     else if (close && !document.getElementById("keys").open) go(close.href);
     return;

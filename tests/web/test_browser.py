@@ -1,0 +1,408 @@
+"""The pages in a real Chromium: live, answered, by keys, in two windows, on a phone, without a script."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bb.kernel import clock
+from bb.web import pages
+from tests.near import Near
+from tests.scene import AMBER, COBALT
+from tests.web.served import Served
+
+playwright = pytest.importorskip("playwright.sync_api")
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+QUIET = (
+    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+)
+SOON = 10_000  # milliseconds, after which something is not coming any more; how fast it comes is measured elsewhere
+SHAPES: dict[str, dict[str, Any]] = {
+    "light": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"},
+    "dark": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},
+    "phone": {"viewport": {"width": 390, "height": 844}, "color_scheme": "light", "has_touch": True},
+}
+EVERY = [*pages.TITLES, "sessions?bead=bb-1.1", f"cbcl?agent={AMBER}&thread=dates"]
+
+Window = Callable[..., Any]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """The system's own Chromium."""
+    path = next((found for name in NAMES if (found := shutil.which(name))), None)
+    if path is None:
+        assert not os.environ.get("BB_TESTS_NEED_BROWSER"), "no Chromium is installed, and it was to be tested with"
+        pytest.skip("no Chromium is installed")
+    with playwright.sync_playwright() as driver:
+        found = driver.chromium.launch(executable_path=path, args=QUIET.split())
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def served(day: Near) -> Iterator[Served]:
+    with Served(day) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def still(the_scene: Path) -> Iterator[Served]:
+    """Pages that are only looked at."""
+    with Served(Near(the_scene, {"BB_SYNC": "off"})) as found:
+        yield found
+
+
+@pytest.fixture
+def window(browser: Any) -> Iterator[Window]:
+    """Opens a window at a page; at the end there must have been no error in any of them, and nothing reloaded."""
+    contexts: list[Any] = []
+    wrong: list[str] = []
+
+    def opened(served: Served, page: str = "sessions", **shape: Any) -> Any:
+        context = browser.new_context(**(shape or SHAPES["light"]))
+        contexts.append(context)
+        context.set_default_timeout(SOON)
+        found = context.new_page()
+        found.on("pageerror", lambda error: wrong.append(str(error)))
+        found.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
+        found.goto(served.url)
+        if page != "sessions":
+            found.goto(f"{served.base}/{page}")
+        if shape.get("java_script_enabled", True):
+            found.evaluate("window.stayed = true")
+        return found
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert [text for text in wrong if "Failed to load resource" not in text and "ERR_" not in text] == []
+
+
+def expect(found: Any) -> Any:
+    return playwright.expect(found, "it has not come")
+
+
+def is_live(page: Any) -> None:
+    expect(page.locator("#link")).to_have_text("Live", timeout=SOON)
+
+
+# -- live
+
+
+def test_9_an_event_of_another_process_appears_without_a_reload(served: Served, window: Window):
+    page = window(served)
+    is_live(page)
+    served.repo.bb("agent", "reserve", "--agent", AMBER, "--scope", "lib/new", "--bead", "bb-9.9")
+
+    expect(page.get_by_text("lib/new")).to_be_visible(timeout=SOON)
+    assert page.evaluate("window.stayed")
+
+
+def test_4_3_a_badge_turns_when_its_threshold_passes_though_nothing_is_written(day: Near, window: Window):
+    seen = clock.text(int(time.time() * 1000) - 57 * clock.SECOND)
+    day.bb("agent", "heartbeat", "--agent", AMBER, BB_NOW=seen)
+    with Served(day, BB_AGENT_STALE_MINUTES="1") as served:
+        page = window(served, "agents")
+        card = page.locator(f'[data-key="agent {AMBER}"]')
+        expect(card).to_contain_text("On mission")
+
+        expect(card).to_contain_text("Lease expiring", timeout=SOON)
+        assert page.evaluate("window.stayed")
+
+
+def test_what_is_half_typed_survives_updates(served: Served, window: Window):
+    page = window(served, "sessions?bead=bb-1.1")
+    is_live(page)
+    page.get_by_label("Comment as user").fill("Four digits, bec")
+    page.locator(".composer select[name=to]").select_option(COBALT)
+    served.repo.bb(
+        *("agent", "send", "--from", AMBER, "--to", "user", "--bead", "bb-1.1", "--category", "INFO"),
+        *("--subject", "News from elsewhere", "--body", "x"),
+    )
+
+    expect(page.locator(".thread").get_by_text("News from elsewhere")).to_be_visible(timeout=SOON)
+    assert page.get_by_label("Comment as user").input_value() == "Four digits, bec"
+    assert page.locator(".composer select[name=to]").input_value() == COBALT
+    assert page.evaluate("document.activeElement.name") in ("to", "body")
+
+
+def test_what_is_half_typed_about_something_that_is_settled_meanwhile_is_kept(served: Served, window: Window):
+    page = window(served, "problems")
+    is_live(page)
+    note = page.locator(".problem.incursion input[name=note]")
+    note.fill("They agr")
+    (event,) = served.repo.json("protocol", "incursions", "--state", "open").data
+    served.repo.bb("protocol", "resolve", event["id"], "--agent", "user", "--as", "accepted")
+
+    expect(page.locator(".gone")).to_be_visible(timeout=SOON)
+    assert note.input_value() == "They agr"
+
+
+def test_what_is_opened_stays_open(served: Served, window: Window):
+    page = window(served, "agents")
+    is_live(page)
+    page.get_by_text(f"Write to {AMBER}").click()
+    served.repo.bb("agent", "register", "--name", "dusty-wren", "--role", "builder")
+
+    expect(page.get_by_text("dusty-wren").first).to_be_visible(timeout=SOON)
+    expect(page.get_by_role("button", name="Send as user")).to_be_visible()
+
+
+def test_without_a_line_the_page_asks_now_and_then(served: Served, window: Window):
+    page = window(served)
+    page.route("**/live?*", lambda route: route.abort())
+    page.reload()
+    expect(page.locator("#link")).to_have_text("Asking every two seconds", timeout=SOON)
+    served.repo.bb("agent", "reserve", "--agent", AMBER, "--scope", "lib/new", "--bead", "bb-9.9")
+
+    expect(page.get_by_text("lib/new")).to_be_visible(timeout=SOON)
+
+
+def test_a_connection_that_was_lost_is_shown_and_what_was_missed_is_caught_up_with(served: Served, window: Window):
+    page = window(served)
+    is_live(page)
+    os.kill(served.pid, 19)  # it does not answer any more
+    page.context.set_offline(True)
+    page.evaluate("line.close(); line = null; listen()")
+    expect(page.locator("#link")).to_have_text("Connection lost; trying again", timeout=SOON)
+    os.kill(served.pid, 18)
+    served.repo.bb("agent", "reserve", "--agent", AMBER, "--scope", "lib/new", "--bead", "bb-9.9")
+    page.context.set_offline(False)
+
+    expect(page.get_by_text("lib/new")).to_be_visible(timeout=SOON)
+    assert page.evaluate("window.stayed")
+
+
+def test_a_server_that_was_started_anew_is_told_from_one_that_is_lost(day: Near, window: Window):
+    first = Served(day)
+    page = window(first)
+    is_live(page)
+    assert first.end() == 130
+    with Served(day, "--port", str(first.port)):
+        expect(page.locator("#link")).to_contain_text("started anew", timeout=SOON)
+
+
+# -- what a person does
+
+
+def test_6_3_seen_and_accepted_in_one_window_show_in_the_other(served: Served, window: Window):
+    one, other = window(served, "sessions?bead=bb-1.1"), window(served, "attention")
+    is_live(other)
+    row = other.locator("li.letter.blocked")
+    expect(row).to_be_visible()
+
+    one.get_by_role("button", name="Seen").click()
+    expect(one.locator("#said")).to_contain_text("Marked as seen.")
+    one.get_by_role("button", name="Accepted").click()
+
+    expect(row).to_have_count(0, timeout=SOON)
+    by = [line["by"] for line in served.repo.json("ledger", "log", "--limit", "2").data]
+    assert by == ["user", "user"]
+
+
+def test_a_comment_is_said_as_the_person_and_the_form_is_empty_again(served: Served, window: Window):
+    page = window(served, "sessions?bead=bb-1.1")
+    page.get_by_label("Comment as user").fill("Four digits.\nAlways <b>four</b>.")
+    page.get_by_role("button", name="Send").click()
+
+    expect(page.locator(".thread").get_by_text("Always <b>four</b>.")).to_be_visible(timeout=SOON)
+    assert page.get_by_label("Comment as user").input_value() == ""
+    said = served.repo.json("ledger", "log", "--limit", "1").data[0]
+    assert (said["by"], said["data"]["mail"]["subject"]) == ("user", "Four digits.")
+
+
+def test_a_question_is_answered_from_where_it_waits(served: Served, window: Window):
+    page = window(served, "attention")
+    question = page.locator("li.letter.decision")
+    question.locator("summary").click()
+    question.get_by_label("Text").fill("Yes, do.")
+    question.get_by_role("button", name="Send as user").click()
+    expect(page.locator("#said")).to_contain_text("Said.")
+    question.get_by_role("button", name="Seen").click()
+
+    expect(question).to_have_count(0, timeout=SOON)
+    assert served.repo.json("agent", "inbox", "--agent", COBALT).data[0]["body"] == "Yes, do."
+
+
+def test_a_reservation_is_released_and_a_refusal_is_shown_and_harms_nothing(served: Served, window: Window):
+    page = window(served, "agents")
+    is_live(page)
+    row = page.locator(f'[data-key="agent {AMBER}"] .holds li').first
+    row.locator("summary").click()
+    served.repo.bb("agent", "release", "--agent", AMBER, "--all")
+    page.route("**/agents", lambda route: route.abort())  # it does not hear of it
+    row.get_by_role("button", name="Release it").click()
+    expect(page.locator("#said .bad").first).to_contain_text("nobody holds exactly src/parser")
+    page.unroute("**/agents")
+    served.repo.bb("agent", "heartbeat", "--agent", AMBER)
+
+    expect(page.locator(f'[data-key="agent {AMBER}"]')).to_contain_text("Holds nothing.", timeout=SOON)
+
+
+def test_an_incursion_is_settled_with_a_note(served: Served, window: Window):
+    page = window(served, "problems")
+    problem = page.locator(".problem.incursion")
+    problem.get_by_label("Note").fill("They have agreed.")
+    problem.get_by_role("button", name="It stands").click()
+
+    expect(problem).to_have_count(0, timeout=SOON)
+    event = served.repo.json("protocol", "list", "--type", "INCURSION").data[0]
+    assert (event["state"], event["resolution"]["note"]) == ("accepted", "They have agreed.")
+    assert event["resolution"]["by"] == "user"
+
+
+# -- by keys, in a narrow window, without a script
+
+
+def test_the_drawer_opens_and_closes_by_keys_and_gives_the_focus_back(still: Served, window: Window):
+    page = window(still)
+    page.keyboard.press("j")
+    opener = page.evaluate("document.activeElement.closest('[data-key]').dataset.key")
+    page.keyboard.press("Enter")
+    expect(page.locator("#drawer-title")).to_be_focused(timeout=SOON)
+    assert page.url.endswith(f"bead={opener.removeprefix('card ')}")
+    page.keyboard.press("Escape")
+
+    expect(page.locator("#drawer")).to_have_count(0, timeout=SOON)
+    assert page.evaluate("document.activeElement.closest('[data-key]').dataset.key") == opener
+    page.go_back()
+    expect(page.locator("#drawer")).to_be_visible(timeout=SOON)
+    assert page.evaluate("window.stayed")
+
+
+def test_keys_lead_to_pages_search_and_help(still: Served, window: Window):
+    page = window(still)
+    page.keyboard.press("?")
+    expect(page.locator("#keys")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("#keys")).to_be_hidden()
+    page.keyboard.press("/")
+    page.keyboard.type("newcomers")
+    page.keyboard.press("Enter")
+    expect(page.locator(".card")).to_have_count(1, timeout=SOON)
+    page.keyboard.press("Escape")
+    page.keyboard.press("3")
+
+    page.wait_for_url("**/map")
+
+
+def test_filters_are_in_the_address_and_survive_a_reload(still: Served, window: Window):
+    page = window(still)
+    page.locator("select[name=owner]").select_option(COBALT)
+    expect(page.locator(".card")).to_have_count(1, timeout=SOON)
+    page.reload()
+
+    expect(page.locator(".card")).to_have_count(1)
+    assert page.locator("select[name=owner]").input_value() == COBALT
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_no_page_is_wider_than_a_phone(still: Served, window: Window, name: str):
+    page = window(still, name, **SHAPES["phone"])
+
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= 390
+
+
+def test_on_a_phone_the_drawer_takes_the_whole_screen(still: Served, window: Window):
+    box = window(still, "sessions?bead=bb-1.1", **SHAPES["phone"]).locator("#drawer").bounding_box()
+
+    assert (box["x"], box["width"], box["height"]) == (0, 390, 844)
+
+
+def test_without_a_script_pages_are_shown_and_forms_work(served: Served, window: Window):
+    page = window(served, "sessions?bead=bb-1.1", java_script_enabled=False)
+    page.get_by_role("button", name="Accepted").click()
+
+    assert page.url == f"{served.base}/sessions?bead=bb-1.1"
+    assert page.get_by_role("button", name="Accepted").count() == 0
+    assert "Accepted" in page.locator(".thread").inner_text()
+
+
+# -- for everybody's eyes and ears
+
+# What can be used or seen and has no name that a screen reader could say.
+NAMELESS = """() => [...document.querySelectorAll(
+    "input:not([type=hidden]), select, textarea, button, a, summary, svg[role=img]"
+  )]
+  .filter((each) => !each.labels?.length && !each.getAttribute("aria-label") && !each.textContent.trim())
+  .map((each) => each.outerHTML)"""
+# Text whose contrast to what is behind it is less than WCAG's 4.5.
+FAINT = """() => {
+  const numbers = (colour) => colour.match(/[\\d.]+/g).map(Number);
+  const part = (value) => value <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+  const light = ([red, green, blue]) =>
+    0.2126 * part(red / 255) + 0.7152 * part(green / 255) + 0.0722 * part(blue / 255);
+  const ground = (node) => {
+    for (; node; node = node.parentElement) {
+      const found = numbers(getComputedStyle(node).backgroundColor);
+      if (found.length < 4 || found[3] === 1) return found;
+    }
+    return [255, 255, 255];
+  };
+  const faint = new Set(), walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const said = walker.currentNode.data.trim(), node = walker.currentNode.parentElement;
+    if (!said || !node.checkVisibility() || node.closest("svg, .unseen, .skip, option, dialog")) continue;
+    const both = [light(numbers(getComputedStyle(node).color)), light(ground(node))].sort((one, other) => other - one);
+    const contrast = (both[0] + 0.05) / (both[1] + 0.05);
+    if (contrast < 4.5) faint.add(`${contrast.toFixed(2)} ${node.className} ${said.slice(0, 40)}`);
+  }
+  return [...faint];
+}"""
+
+
+@pytest.mark.parametrize("shape", ["light", "dark"])
+@pytest.mark.parametrize("name", EVERY)
+def test_everything_has_a_name_and_can_be_read(still: Served, window: Window, name: str, shape: str):
+    page = window(still, name, **SHAPES[shape])
+
+    assert page.evaluate(NAMELESS) == []
+    assert page.evaluate(FAINT) == []
+    assert page.locator("h1").count() == 1
+    assert page.locator("[id]").evaluate_all("all => all.length === new Set(all.map((each) => each.id)).size")
+
+
+@pytest.mark.parametrize("name", pages.TITLES)
+def test_a_hostile_ledger_does_nothing_in_a_browser(haunted: Near, window: Window, name: str):
+    with Served(haunted) as served:
+        page = window(served)
+        page.add_init_script("window.haunted = () => { window.isHaunted = true }")
+        page.goto(f"{served.base}/{name}")
+        is_live(page)
+        for opened in page.locator("summary").all()[:30]:
+            opened.evaluate("each => each.click()")
+        served.repo.bb("agent", "heartbeat", "--agent", AMBER)
+        page.wait_for_timeout(600)
+
+        assert page.evaluate("window.isHaunted") is None
+        assert page.title().startswith(pages.TITLES[name])
+        assert re.search(
+            r"<script>haunted|onerror=haunted|</textarea>", page.locator("#page").inner_text()
+        ) or name in (
+            "cbcl",
+            "timeline",
+            "map",
+        )
+
+
+@pytest.mark.skipif(
+    "BB_SCREENSHOTS" not in os.environ, reason="BB_SCREENSHOTS names a folder for pictures of the pages"
+)
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("name", EVERY)
+def test_pictures_for_somebody_to_look_at(still: Served, window: Window, name: str, shape: str):
+    page = window(still, name, **SHAPES[shape])
+    is_live(page)
+    folder = Path(os.environ["BB_SCREENSHOTS"])
+    folder.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=folder / f"{name.replace('?', '-').replace('&', '-')}.{shape}.png")
