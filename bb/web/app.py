@@ -13,10 +13,10 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from bb.kernel import tokens
-from bb.kernel.digest import digest
 from bb.kernel.errors import BbError
 from bb.kernel.show import harmless
 from bb.web import acts, pages, rendering
+from bb.web.kept import Kept
 from bb.web.live import Live
 from bb.web.workers import Worker
 from bb.wire import envelope
@@ -45,6 +45,7 @@ class Pages:
     def __init__(self, cwd: str, env: Mapping[str, str]) -> None:
         self._reader = Worker(cwd, env)
         self._actor = Worker(cwd, env, is_served=True)
+        self._kept = Kept()
         self.live = Live(self._reader)
 
     def application(self) -> Starlette:
@@ -76,15 +77,18 @@ class Pages:
         name = request.url.path.strip("/")
         asked = dict(request.query_params)
         try:
-            shown = await self._reader.do(lambda desk: rendering.page(name, pages.page(desk, name, asked)))
+            shown, mark = await self._kept.page(
+                await self.live.look(),
+                (name, *sorted(asked.items())),
+                lambda: self._reader.do(lambda desk: rendering.page(name, pages.page(desk, name, asked))),
+            )
         except BbError as refusal:
             return self._refused(request, refusal)
         except Exception as error:
             return self._bug(request, error)
-        mark = f'"{digest(shown.encode())}"'
         if request.headers.get("if-none-match") == mark:
             return Response(status_code=304, headers={"etag": mark})
-        return HTMLResponse(shown, headers={"etag": mark, "x-bb-cursor": self.live.cursor})
+        return HTMLResponse(shown, headers={"etag": mark})
 
     async def _asset(self, request: Request) -> Response:
         name = request.path_params["name"]

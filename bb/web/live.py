@@ -44,16 +44,16 @@ class Live:
     async def watch(self) -> None:
         """Look at the ledger for as long as the server runs; not while nobody has a page open."""
         while not self._is_over:
-            if self._listeners and await self._has_changed():
-                self._version += 1
-                async with self._turn:
-                    self._turn.notify_all()
+            if self._listeners:
+                await self.look()
             await asyncio.sleep(GLANCE)
 
     async def look(self) -> str:
-        """Where the ledger stands now."""
-        if not self._listeners and await self._has_changed():
+        """Where the ledger stands now. Whoever finds that it has changed tells everybody."""
+        if await self._has_changed():
             self._version += 1
+            async with self._turn:
+                self._turn.notify_all()
         return self.cursor
 
     async def events(self, known: str) -> AsyncIterator[bytes]:

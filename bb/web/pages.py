@@ -204,8 +204,8 @@ def _attention(desk: Desk, _: Asked) -> dict[str, Any]:
     return attention.shown(desk)
 
 
-def _problems(desk: Desk, _: Asked) -> dict[str, Any]:  # they are on every page
-    return {"agents": answer(desk, "agent.list")}
+def _problems(_: Desk, asked: Asked) -> dict[str, Any]:  # what they are is known on every page
+    return {"show": asked.count("show", ROWS, MOST)}
 
 
 def _ledger(desk: Desk, asked: Asked) -> dict[str, Any]:
