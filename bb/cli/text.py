@@ -214,8 +214,12 @@ def _session(made: dict[str, Any]) -> list[str]:
 
 
 def _init(made: dict[str, Any]) -> list[str]:
-    if "mode" in made:
-        return _session(made)
+    if made.keys() == {"store", "skill"}:
+        return _skill(made["skill"]) or ["There is no skill of bb's here"]
+    return [*(_session(made) if "mode" in made else _ledger_of(made)), *_skill(made.get("skill"))]
+
+
+def _ledger_of(made: dict[str, Any]) -> list[str]:
     store = harmless(made["store"])
     if "would_create" in made:
         return [f"Would make a ledger in {store}" if made["would_create"] else f"There is a ledger in {store} already"]
@@ -230,6 +234,19 @@ def _init(made: dict[str, Any]) -> list[str]:
         following = [f"Next: bb init --register {advice['agent_id']}"] if made["has_work_tree"] and advice else []
         return [f"Made a ledger in {store}", *following]
     return [f"The ledger in {store} is there already"]
+
+
+def _skill(done: dict[str, Any] | None) -> list[str]:
+    """What has become, or would become, of the files of the skill."""
+    if done is None:
+        return []
+    would = "" if done["is_done"] else "would be "
+    lines = []
+    for file in done["files"]:
+        how = file["outcome"] if file["outcome"] in ("unchanged", "left") else would + file["outcome"]
+        why = f": {harmless(file['why'])}" if "why" in file else ""
+        lines.append(f"{how:<{len(would) + 9}}  {harmless(file['path'])}{why}")
+    return lines
 
 
 def _doctor(report: dict[str, Any]) -> list[str]:

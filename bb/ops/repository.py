@@ -6,6 +6,8 @@ from bb.kernel.errors import BbError, Refused, Usage
 from bb.kernel.event import GENESIS
 from bb.ledger import checkup, clone, git, pins, repair, walk
 from bb.ledger import place as places
+from bb.ledger.place import NoWorkTree
+from bb.ops import skill as skills
 from bb.ops import start
 from bb.ops.catalogue import op
 from bb.ops.params import Plain
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.ledger.place import Place
+    from bb.ledger.skill import Piece
     from bb.ops.desk import Desk
 
 
@@ -84,18 +87,21 @@ class ItsRole(Plain):
         "bb init",
         "bb init --register amber-otter --role builder --json",
         "bb init --adopt amber-otter --non-interactive --json",
+        "bb init --skill",
         "bb init --dry-run",
         "bb init --undo",
     ),
+    skill="Also have agents read how to work with bb: in AGENTS.md, .agents/skills and .claude/skills.",
     non_interactive="Never ask; fail when it cannot be told safely what to do.",
     home="Make the ledger for what belongs to no repository.",
     dry_run="Say what would be done, and do nothing.",
-    undo="Take away what `bb init` made.",
+    undo="Take away what `bb init` made; with --skill, only that.",
     delete_history="With --undo: delete all recorded events too, for good.",
 )
 def init(
     desk: Desk,
     *,
+    skill: bool = False,
     home: bool = False,
     dry_run: bool = False,
     undo: bool = False,
@@ -113,18 +119,23 @@ def init(
     in what that agent claimed, or a bead in progress that it owns. Otherwise it is rejected, or, at a terminal, you
     are asked. With --non-interactive one of the two is required. Every answer recommends what to do, and says why.
 
-    The ledger lives in git's own directory, shared by all worktrees and branches of this clone; no work tree, index
-    or branch is touched, and nothing leaves this machine. --undo takes away what init made, and refuses when the
-    ledger has events beyond that unless --delete-history is said as well. --home makes the ledger for what belongs
-    to no repository.
+    The ledger lives in git's own directory, shared by all worktrees and branches of this clone; no index or branch is
+    touched, and nothing leaves this machine. --skill is the only thing that writes into the work tree: the skill for
+    agents, and a section in AGENTS.md between two markers. At a terminal you are asked whether you want it.
+
+    --undo takes away what init made, as far as nobody has changed it since, and refuses when the ledger has events
+    beyond that unless --delete-history is said as well. --home makes the ledger for what belongs to no repository.
     """
     if delete_history and not undo:
         raise NothingToUndo
+    if skill and home:
+        raise NoWorkTree("the skill goes into a work tree, and --home has none")
     idle = {
         "--role": role is not None and register is None,
         "--scope": bool(scope) and adopt is None,
         "--bead": bead is not None and adopt is None,
     }
+    planned = skills.plan(desk) if skill and not undo else None
     if adopt is not None or register is not None or non_interactive or any(idle.values()):
         try:
             _refuse_what_means_nothing(idle, is_alone=undo or dry_run or home)
@@ -140,29 +151,46 @@ def init(
         except BbError as refusal:
             start.advise(desk, refusal, role)
             raise
-        return {"store": desk.store.path, "created": False} | given
+        return {"store": desk.store.path, "created": False} | given | _taught(desk, planned)
     place = places.at_home(desk.env) if home else desk.place
+    if undo and skill and not delete_history:
+        return {"store": place.store, "skill": skills.remove(desk, dry_run=dry_run)}
     if undo:
-        return _undo(desk, place, dry_run=dry_run, delete_history=delete_history)
-    if home and not dry_run:
+        return _undo(desk, place, is_home=home, dry_run=dry_run, delete_history=delete_history)
+    return _make(desk, place, planned, is_home=home, dry_run=dry_run)
+
+
+def _make(desk: Desk, place: Place, planned: list[Piece] | None, *, is_home: bool, dry_run: bool) -> dict[str, Any]:
+    """Make the ledger, and install the skill as it was PLANNED; or only say what that comes to."""
+    if is_home and not dry_run:
         git.init_bare(place.common)
     store = desk.store_at(place)
     try:
         if dry_run:
             is_missing = not (store.exists and store.caught_up().heads())
-            return {"store": store.path, "created": False, "would_create": is_missing}
+            made = {"store": store.path, "created": False, "would_create": is_missing}
+            return made | _taught(desk, planned, dry_run=True)
         created = store.make(place.title, desk.principal(), desk.now())
-        return {
+        made = {
             "store": store.path,
             "created": created,
             "has_work_tree": place.work_tree is not None,
             "writer": store.writer,
             "repo": store.clone.repo,
             "group_id": store.clone.group_id,
-            **({} if home else {"recommendation": start.advice(desk)}),
         }
+        if is_home:
+            return made
+        offered = skills.offered(desk) if planned is None else None
+        taught = {"skill": offered} if offered else _taught(desk, planned)
+        return {**made, "recommendation": start.advice(desk), **taught}
     finally:
         store.close()
+
+
+def _taught(desk: Desk, planned: list[Piece] | None, *, dry_run: bool = False) -> dict[str, Any]:
+    """The skill installed as it was PLANNED, where it was asked for."""
+    return {} if planned is None else {"skill": skills.install(desk, planned, dry_run=dry_run)}
 
 
 def _refuse_what_means_nothing(idle: Mapping[str, bool], *, is_alone: bool) -> None:
@@ -197,7 +225,7 @@ def doctor(desk: Desk, *, fix: bool = False) -> dict[str, Any]:
     return report
 
 
-def _undo(desk: Desk, place: Place, *, dry_run: bool, delete_history: bool) -> dict[str, Any]:
+def _undo(desk: Desk, place: Place, *, is_home: bool, dry_run: bool, delete_history: bool) -> dict[str, Any]:
     """Take away what init made. History only goes when it was asked for by name."""
     events = _events_beyond_genesis(desk, place, is_lost_too=delete_history)
     if events and not delete_history:
@@ -217,6 +245,7 @@ def _undo(desk: Desk, place: Place, *, dry_run: bool, delete_history: bool) -> d
         "events_deleted": 0 if dry_run else events,
         "left": [] if dry_run else repair.files_in(place.store),
         "published_on": published,
+        **({} if is_home else {"skill": skills.remove(desk, dry_run=dry_run)}),
     }
 
 
