@@ -22,11 +22,12 @@ class Unclear(ValueError):
 
 def put(text: str | None, ours: str) -> str:
     """TEXT with OURS in it, in place of what was between the markers or else at the end; None is no text at all."""
-    line_end = _line_end(text or "")
+    found = _find(text or "")
+    line_end = _line_end(text or "", found[0] if found else 0)
     stretch = f"{BEGIN}\n{sealed(ours)}{END}".replace("\n", line_end)
     if text is None:
         return stretch + line_end
-    if found := _find(text):
+    if found:
         return text[: found[0]] + stretch + text[found[1] :]
     if not text:
         return stretch
@@ -39,7 +40,7 @@ def without(text: str) -> str:
     if found is None:
         return text
     before, after = text[: found[0]], text[found[1] :]
-    line_end = "\r\n" if text.startswith("\r\n", found[0] + len(BEGIN)) else "\n"
+    line_end = _line_end(text, found[0])
     shorter = before.removesuffix(line_end)
     if shorter != before and (not after or shorter.endswith("\n")):
         before = shorter if after else shorter.removesuffix(line_end)
@@ -71,9 +72,10 @@ def _seal(text: str) -> str:
     return f"{SEAL}{digest(text.encode())[:DIGITS]}{CLOSE}"
 
 
-def _line_end(text: str) -> str:
-    first = text.find("\n")
-    return "\r\n" if first > 0 and text[first - 1] == "\r" else "\n"
+def _line_end(text: str, start: int) -> str:
+    """The line end that comes first in TEXT from START on."""
+    first = text.find("\n", start)
+    return "\r\n" if first > start and text[first - 1] == "\r" else "\n"
 
 
 def _find(text: str) -> tuple[int, int] | None:
