@@ -51,7 +51,7 @@ class NoEd25519(Refused):
     """Discord's signatures cannot be checked without the package `cryptography`."""
 
     code = "ED25519_UNAVAILABLE"
-    hint = "pip install 'beadboard[discord]'"
+    hint = "it comes with bb; where it is gone: pip install cryptography"
 
 
 def github(headers: Mapping[str, str], body: bytes, secret: str, now: int) -> None:

@@ -1,0 +1,219 @@
+"""What is handed out: a source archive that is whole, a wheel made of it, and a `bb` that works where nothing else is.
+
+Built once, and installed once into an empty environment. It takes a package index, and half a minute.
+"""
+
+from __future__ import annotations
+
+import email
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from email.message import Message
+from functools import cached_property
+from pathlib import Path
+
+import pytest
+
+import bb
+from bb.cli import faces, local
+from bb.ledger.lock import Lock
+from tests.support import ROOT, Ran, environment, scratch
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+EXTRAS = sorted(set(PROJECT["project"]["optional-dependencies"]) - {"dev"})
+PROGRAMS = "Scripts" if os.name == "nt" else "bin"
+PATIENCE = 300.0  # seconds that other workers wait for the one that builds
+NAME = f"beadboard-{bb.__version__}"
+
+
+class Release:
+    """An archive, a wheel, and an environment in which there is the wheel and what it asks for."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.dist = folder / "dist"
+        self.archive = self.dist / f"{NAME}.tar.gz"
+        self.wheel = self.dist / f"{NAME}-py3-none-any.whl"
+        self.programs = folder / "venv" / PROGRAMS
+        self._done = folder / "done"
+
+    @property
+    def is_there(self) -> bool:
+        return self._done.exists()
+
+    def make(self) -> None:
+        tools = self.folder / "tools"
+        self._pip(sys.executable, "--target", str(tools), *PROJECT["build-system"]["requires"])
+        self._build("build_sdist", ROOT, tools)
+        with tarfile.open(self.archive) as packed:
+            packed.extractall(self.folder / "unpacked", filter="data")
+        self._build("build_wheel", self.folder / "unpacked" / NAME, tools)
+        subprocess.run([sys.executable, "-m", "venv", str(self.programs.parent)], check=True, capture_output=True)
+        self._pip(str(self.programs / "python"), str(self.wheel))
+        self._done.touch()
+
+    def _pip(self, python: str, *what: str) -> None:
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *what], check=True, capture_output=True)
+
+    def _build(self, what: str, source: Path, tools: Path) -> None:
+        call = f"from hatchling.build import {what}; {what}({str(self.dist)!r})"
+        env = environment(PYTHONPATH=str(tools))
+        subprocess.run([sys.executable, "-c", call], cwd=source, env=env, check=True, capture_output=True)
+
+    @cached_property
+    def archived(self) -> set[str]:
+        with tarfile.open(self.archive) as packed:
+            return {name.partition("/")[2] for name in packed.getnames()}
+
+    @cached_property
+    def packed(self) -> dict[str, bytes]:
+        with zipfile.ZipFile(self.wheel) as file:
+            return {name: file.read(name) for name in file.namelist()}
+
+    @cached_property
+    def metadata(self) -> Message:
+        return email.message_from_bytes(self.packed[f"{NAME}.dist-info/METADATA"])
+
+    def run(self, program: str, *words: str, cwd: Path | None = None, **settings: str) -> Ran:
+        """Run an installed PROGRAM in an environment that knows nothing of this checkout."""
+        env = environment(**settings)
+        del env["PYTHONPATH"]
+        env["PATH"] = os.pathsep.join([str(self.programs), env["PATH"]])
+        done = subprocess.run(
+            [str(self.programs / program), *words], cwd=cwd or self.folder, env=env, capture_output=True
+        )
+        return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> Release:
+    """One for all workers: the first to come makes it."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "release"
+    folder.mkdir(exist_ok=True)
+    (folder / "lock").touch()
+    with Lock(str(folder / "lock"), patience=PATIENCE):
+        made = Release(folder)
+        if not made.is_there:
+            made.make()
+    return made
+
+
+def tracked(*folders: str) -> set[str]:
+    """The files of the checkout in these FOLDERS, without what is made when they are used."""
+    return {
+        path.relative_to(ROOT).as_posix()
+        for folder in folders
+        for path in (ROOT / folder).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+def test_the_archive_has_all_that_is_needed_to_build_and_test(release: Release):
+    folders = ("bb", "skills", "scripts", "tests", "docs", ".beads-example", ".claude-plugin")
+
+    assert tracked(*folders) - release.archived == set()
+    assert {"README.md", "LICENSE", "CHANGELOG.md", "pyproject.toml", "PKG-INFO"} <= release.archived
+    assert [name for name in release.archived if "__pycache__" in name or name.startswith(".venv")] == []
+
+
+def test_the_wheel_has_every_file_of_the_package_and_the_skill_and_nothing_else(release: Release):
+    inside = {name for name in release.packed if not name.startswith(f"{NAME}.")}
+
+    assert inside == tracked("bb") | {f"bb/{name}" for name in tracked("skills")}
+    assert "bb/py.typed" in inside
+    launchers = {name.rpartition("/")[2] for name in release.packed if "/scripts/" in name and ".data/" in name}
+    assert launchers == {"bb", "beadboard", "bb.cmd", "beadboard.cmd"}
+
+
+def test_the_metadata_says_what_it_is(release: Release):
+    said = release.metadata
+
+    assert (said["Name"], said["Version"]) == ("beadboard", bb.__version__)
+    assert (said["License-Expression"], said["License-File"]) == ("MIT", "LICENSE")
+    assert said["Requires-Python"] == ">=3.11"
+    assert said["Description-Content-Type"] == "text/markdown"
+    assert said.get_payload(decode=True) == (ROOT / "README.md").read_bytes()
+    assert {"Homepage", "Documentation", "Changelog", "Issues"} == {
+        url.partition(",")[0] for url in said.get_all("Project-URL", [])
+    }
+    assert set(EXTRAS) <= set(said.get_all("Provides-Extra", []))
+    assert "Typing :: Typed" in said.get_all("Classifier", [])
+
+
+def test_an_installed_bb_works_where_nothing_else_is(release: Release, tmp_path: Path):
+    repo = scratch(tmp_path / "repo")
+
+    def ok(*words: str, program: str = "bb") -> Ran:
+        ran = release.run(program, *words, "--json", cwd=repo.path)
+        assert ran.status == 0, f"{words}: {ran.out}{ran.err}"
+        return ran
+
+    assert ok("--version").data == ok("--version", program="beadboard").data == {"version": bb.__version__}
+    assert ok("init").data["created"] is True
+    ok("agent", "register", "--name", "amber-otter", "--role", "builder")
+    files = ok("init", "--skill").data["skill"]["files"]
+    assert {file["outcome"] for file in files} == {"created"}
+    assert len(files) == 2 * len(list((ROOT / "skills" / "beadboard-driver").rglob("*.md"))) + 1
+    command = next(check for check in ok("doctor").data["checks"] if check["name"] == "command")
+    assert (command["state"], str(release.programs / "bb") in command["text"]) == ("good", True)
+    assert ok("hooks", "install").data["is_done"] is True
+
+
+FACES = [words for words in local.COMMANDS if words.split()[0] in faces.EXTRAS]
+NEED = """
+import sys
+from bb.cli import faces, run
+sys.exit(run.guarded({0!r}, lambda: faces.need({0!r}, {1!r}) or 0, as_json="--json" in sys.argv))
+"""
+
+
+def test_a_face_that_is_not_installed_names_the_command_that_installs_it_and_that_works(release: Release):
+    asks = {extra: ["-c", NEED.format(f"bb {extra}", extra)] for extra in faces.EXTRAS}
+    hints = {}
+    for extra, words in asks.items():
+        refused = release.run("python", *words, "--json")
+        told = release.run("python", *words)
+        assert (refused.status, refused.code) == (4, "EXTRA_MISSING")
+        assert refused.envelope["error"]["details"]["missing"] == list(faces.EXTRAS[extra])
+        hints[extra] = refused.envelope["error"]["hint"]
+        assert (told.status, told.out) == (4, "")
+        assert f"Hint: {hints[extra]}" in told.err
+    for face in FACES:
+        ran = release.run("bb", *face.split(), "--json")
+        assert (face, ran.status, ran.code) == (face, 4, "EXTRA_MISSING")
+
+    for extra, hint in hints.items():
+        python = str(release.programs / "python")
+        assert shlex.split(hint) == [python, "-m", "pip", "install", f"beadboard[{extra}]"]
+        env = environment(PIP_FIND_LINKS=str(release.dist))
+        done = subprocess.run(shlex.split(hint), env=env, capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr.decode()
+        assert release.run("python", *asks[extra], "--json").status == 0
+
+
+def test_every_extra_that_is_spoken_of_is_there():
+    folders = {"docs": "*.md", "bb": "*.py", "skills": "*.md"}
+    pages = [ROOT / "README.md", *(page for name, kind in folders.items() for page in (ROOT / name).rglob(kind))]
+    named = {
+        name
+        for page in pages
+        for names in re.findall(r"beadboard\[([a-z,]+)\]", page.read_text())
+        for name in names.split(",")
+    }
+
+    assert named <= {*EXTRAS, "dev"}
+    assert set(faces.EXTRAS) <= set(EXTRAS)
+
+
+def test_the_extras_install_what_their_faces_import():
+    for extra, packages in faces.EXTRAS.items():
+        required = {re.split(r"[><=\[]", each)[0] for each in PROJECT["project"]["optional-dependencies"][extra]}
+        assert required == set(packages), json.dumps(extra)
