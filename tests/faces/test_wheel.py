@@ -107,13 +107,10 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Release:
 
 
 def tracked(*folders: str) -> set[str]:
-    """The files of the checkout in these FOLDERS, without what is made when they are used."""
-    return {
-        path.relative_to(ROOT).as_posix()
-        for folder in folders
-        for path in (ROOT / folder).rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
-    }
+    """The files of the checkout in these FOLDERS: what git has, or would have with the next commit."""
+    asked = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *folders]
+    listed = subprocess.run(asked, cwd=ROOT, env=environment(), check=True, capture_output=True).stdout.decode()
+    return {name for name in listed.split("\0") if name and (ROOT / name).is_file()}
 
 
 def test_the_archive_has_all_that_is_needed_to_build_and_test(release: Release):
