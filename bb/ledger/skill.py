@@ -106,6 +106,8 @@ def _homes(work_tree: str) -> list[str]:
 def _present(work_tree: str, home: str) -> Iterator[tuple[str, str | None]]:
     """The files of the skill that are there, each with its text where that is ours and unchanged."""
     start = os.path.join(work_tree, *home.split("/"), NAME)
+    if not _is_within(work_tree, start):
+        return  # what lies elsewhere is not this repository's
     for folder, _, names in os.walk(start):
         for name in sorted(names):
             path = os.path.join(folder, name)
@@ -191,7 +193,6 @@ def _why_unfit(path: str) -> str | None:
 
 def _refuse_odd_folders(work_tree: str, path: str) -> None:
     """Refuse a PATH that leads out of the work tree, through what is no folder, or into one that cannot be written."""
-    root = os.path.realpath(work_tree)
     steps = path.split("/")[:-1]
     for depth in range(len(steps) + 1):
         name = "/".join(steps[:depth])
@@ -200,10 +201,15 @@ def _refuse_odd_folders(work_tree: str, path: str) -> None:
             return
         if not os.path.isdir(folder):
             raise SkillFileUnfit(f"{name} is no folder", path=name)
-        if os.path.commonpath([root, os.path.realpath(folder)]) != root:
+        if not _is_within(work_tree, folder):
             raise SkillFileUnfit(f"{name} leads out of the work tree, to {os.path.realpath(folder)}", path=name)
         if not os.stat(folder).st_mode & 0o222 or not os.access(folder, os.W_OK):
             raise SkillFileUnfit(f"{name or 'the work tree'} is read-only", path=name or ".")
+
+
+def _is_within(work_tree: str, path: str) -> bool:
+    root = os.path.realpath(work_tree)
+    return os.path.realpath(path).startswith(os.path.join(root, "")) or os.path.realpath(path) == root
 
 
 def _remove_empty_folders(work_tree: str, path: str) -> None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from bb.ledger.skill import Piece
     from bb.ops.desk import Desk
 
+PERSON = "user"
 OFFER = (
     "Have agents read how to work with bb: a skill in .agents/skills and .claude/skills, and a section in AGENTS.md?"
 )
@@ -38,8 +39,8 @@ def remove(desk: Desk, *, dry_run: bool) -> dict[str, Any]:
 
 def offered(desk: Desk) -> dict[str, Any] | None:
     """Install it if there is a person to ask, something to do, and the person says yes."""
-    if desk.ask is None or desk.place.work_tree is None:
-        return None
+    if desk.ask is None or desk.place.work_tree is None or desk.principal() != PERSON:
+        return None  # an agent may well have a terminal, and nobody who types
     try:
         planned = skill.to_install(desk.place.work_tree)
     except BbError:

@@ -177,6 +177,18 @@ def test_nothing_is_written_outside_the_work_tree(repo: Scratch, tmp_path: Path)
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
+def test_nothing_is_taken_away_outside_the_work_tree(repo: Scratch, tmp_path: Path):
+    other = near(tmp_path / "other")
+    other.bb("init", "--skill")
+    (repo.path / ".claude").symlink_to(other.path / ".claude")
+    (repo.path / ".agents").mkdir()
+    (repo.path / ".agents" / "skills").symlink_to(other.path / ".agents" / "skills")
+    before = work(other)
+
+    assert outcomes(repo, "--undo", "--skill") == {}
+    assert work(other) == before
+
+
 def test_a_link_from_one_folder_of_skills_to_the_other_is_followed_once(repo: Scratch):
     (repo.path / ".agents" / "skills").mkdir(parents=True)
     (repo.path / ".claude").mkdir()
@@ -317,6 +329,12 @@ def test_a_person_at_a_terminal_is_asked_once_there_is_something_to_do(repo: Scr
 @pytest.mark.parametrize("words", [["--json"], ["--dry-run"], ["--undo"], ["--register", "amber-otter"], ["--skill"]])
 def test_nobody_is_asked_where_they_said_what_they_want(repo: Scratch, words: list[str]):
     assert at_a_terminal(repo, "", *words) == (0, "")
+
+
+def test_an_agent_that_has_a_terminal_is_not_asked(repo: Scratch):
+    repo.settings["BB_AGENT"] = "amber-otter"
+
+    assert at_a_terminal(repo, "") == (0, "")
 
 
 def test_what_cannot_be_done_is_not_offered(repo: Scratch):

@@ -33,6 +33,12 @@ PATIENCE = 300.0  # seconds that other workers wait for the one that builds
 NAME = f"beadboard-{bb.__version__}"
 
 
+def must(command: list[str], cwd: Path = ROOT, **settings: str) -> None:
+    """Run what has to succeed, and say why it did not."""
+    done = subprocess.run(command, cwd=cwd, env=environment(**settings), capture_output=True)
+    assert done.returncode == 0, f"{shlex.join(command)}: {done.stderr.decode()}"
+
+
 class Release:
     """An archive, a wheel, and an environment in which there is the wheel and what it asks for."""
 
@@ -55,17 +61,16 @@ class Release:
         with tarfile.open(self.archive) as packed:
             packed.extractall(self.folder / "unpacked", filter="data")
         self._build("build_wheel", self.folder / "unpacked" / NAME, tools)
-        subprocess.run([sys.executable, "-m", "venv", str(self.programs.parent)], check=True, capture_output=True)
+        must([sys.executable, "-m", "venv", str(self.programs.parent)])
         self._pip(str(self.programs / "python"), str(self.wheel))
         self._done.touch()
 
     def _pip(self, python: str, *what: str) -> None:
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *what], check=True, capture_output=True)
+        must([python, "-m", "pip", "install", "--quiet", *what])
 
     def _build(self, what: str, source: Path, tools: Path) -> None:
         call = f"from hatchling.build import {what}; {what}({str(self.dist)!r})"
-        env = environment(PYTHONPATH=str(tools))
-        subprocess.run([sys.executable, "-c", call], cwd=source, env=env, check=True, capture_output=True)
+        must([sys.executable, "-c", call], cwd=source, PYTHONPATH=str(tools))
 
     @cached_property
     def archived(self) -> set[str]:
@@ -127,7 +132,7 @@ def test_the_wheel_has_every_file_of_the_package_and_the_skill_and_nothing_else(
     assert inside == tracked("bb") | {f"bb/{name}" for name in tracked("skills")}
     assert "bb/py.typed" in inside
     launchers = {name.rpartition("/")[2] for name in release.packed if "/scripts/" in name and ".data/" in name}
-    assert launchers == {"bb", "beadboard", "bb.cmd", "beadboard.cmd"}
+    assert launchers == {"bb", "bb.cmd", "beadboard", "beadboard.cmd", "bb-init", "bb-init.cmd"}
 
 
 def test_the_metadata_says_what_it_is(release: Release):
@@ -162,6 +167,8 @@ def test_an_installed_bb_works_where_nothing_else_is(release: Release, tmp_path:
     command = next(check for check in ok("doctor").data["checks"] if check["name"] == "command")
     assert (command["state"], str(release.programs / "bb") in command["text"]) == ("good", True)
     assert ok("hooks", "install").data["is_done"] is True
+    begun = ok("--non-interactive", "--register", "shy-lynx", program="bb-init").data
+    assert (begun["agent_id"], begun["mode"]) == ("shy-lynx", "register")
 
 
 FACES = [words for words in local.COMMANDS if words.split()[0] in faces.EXTRAS]
@@ -190,9 +197,7 @@ def test_a_face_that_is_not_installed_names_the_command_that_installs_it_and_tha
     for extra, hint in hints.items():
         python = str(release.programs / "python")
         assert shlex.split(hint) == [python, "-m", "pip", "install", f"beadboard[{extra}]"]
-        env = environment(PIP_FIND_LINKS=str(release.dist))
-        done = subprocess.run(shlex.split(hint), env=env, capture_output=True, check=False)
-        assert done.returncode == 0, done.stderr.decode()
+        must(shlex.split(hint), PIP_FIND_LINKS=str(release.dist))
         assert release.run("python", *asks[extra], "--json").status == 0
 
 
