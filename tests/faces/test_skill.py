@@ -141,6 +141,21 @@ def test_every_verb_that_the_skill_speaks_of_is_among_its_commands():
         assert {words for words in spoken if not any(line.startswith(f"bb {words}") for line in run)} == set(), page
 
 
+def test_who_cannot_export_a_name_can_say_it_each_time():
+    """`--agent`, and `--from` with what is sent; the others look, or ask for nobody in particular."""
+    anybodys = {"agent name", "init", "sync", "status", "timeline", "protocol incursions"}
+    sent = {"agent send", "protocol handoff", "protocol blocked"}
+    ops = {op.words: {parameter.option for parameter in op.parameters} for op in catalogue.everything()}
+    used = {
+        next(words for words in (" ".join(step.words[1:3]), step.words[1]) if words in ops)
+        for step in documents.steps(TEXT)
+        if step.words[0] == "bb"
+    }
+
+    assert {words for words in used - anybodys - sent if "--agent" not in ops[words]} == set()
+    assert {words for words in used & sent if "--from" not in ops[words]} == set()
+
+
 def test_links_within_the_skill_lead_somewhere():
     for page, text in PAGES.items():
         for target in re.findall(r"\]\(([^)#:]+)\)", text):
