@@ -6,6 +6,7 @@ Built once, and installed once into an empty environment. It takes a package ind
 from __future__ import annotations
 
 import email
+import inspect
 import json
 import os
 import re
@@ -171,7 +172,12 @@ def test_an_installed_bb_works_where_nothing_else_is(release: Release, tmp_path:
     assert (begun["agent_id"], begun["mode"]) == ("shy-lynx", "register")
 
 
-FACES = [words for words in local.COMMANDS if words.split()[0] in faces.EXTRAS]
+# the words that call it -> the extra without which it is refused
+FACES = {
+    shown[0].removeprefix("bb "): said.group(1)
+    for call, _, shown in local.COMMANDS.values()
+    if (said := re.search(r"It needs the extra `(\w+)`", call.__doc__ or ""))
+}
 NEED = """
 import sys
 from bb.cli import faces, run
@@ -190,15 +196,27 @@ def test_a_face_that_is_not_installed_names_the_command_that_installs_it_and_tha
         hints[extra] = refused.envelope["error"]["hint"]
         assert (told.status, told.out) == (4, "")
         assert f"Hint: {hints[extra]}" in told.err
-    for face in FACES:
+    for face, extra in FACES.items():
         ran = release.run("bb", *face.split(), "--json")
         assert (face, ran.status, ran.code) == (face, 4, "EXTRA_MISSING")
+        assert ran.envelope["error"]["hint"] == hints[extra]
 
     for extra, hint in hints.items():
         python = str(release.programs / "python")
         assert shlex.split(hint) == [python, "-m", "pip", "install", f"beadboard[{extra}]"]
         must(shlex.split(hint), PIP_FIND_LINKS=str(release.dist))
         assert release.run("python", *asks[extra], "--json").status == 0
+    repo = scratch(release.folder / "repo")
+    assert release.run("bb", "init", cwd=repo.path).status == 0
+    assert release.run("bb", "report", "--output", "report.html", cwd=repo.path).status == 0
+    assert "<html" in (repo.path / "report.html").read_text()
+
+
+def test_a_command_that_needs_an_extra_says_so_in_its_help():
+    needy = {words for words, (call, _, _) in local.COMMANDS.items() if "faces.need(" in inspect.getsource(call)}
+
+    assert needy == {words for words, (call, _, _) in local.COMMANDS.items() if "It needs the extra `" in call.__doc__}
+    assert needy
 
 
 def test_every_extra_that_is_spoken_of_is_there():
