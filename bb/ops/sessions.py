@@ -133,6 +133,9 @@ class _View:
         owed = [message for message in messages if message["requires_ack"] and message["state"] != mailbox.ACKED]
         liveness = self._liveness_of(owner)
         last = messages[-1] if messages else None
+        said = [(last["created_at"], last["from_agent"])] if last else []
+        held = [(clock.text(each.reservation.renewed_at), each.reservation.agent) for each in live]
+        at, actor = max([*said, *held], default=(bead.updated_at if bead else None, owner))
         return {
             "id": name,
             "title": bead.title if bead else None,
@@ -145,8 +148,8 @@ class _View:
             "owner_liveness": liveness,
             "scopes": [each.reservation.scope for each in live],
             "contested": [each.reservation.scope for each in contested],
-            "last_actor": last["from_agent"] if last else owner,
-            "last_activity_at": last["created_at"] if last else bead.updated_at if bead else None,
+            "last_actor": actor,
+            "last_activity_at": at,
             "communication": {
                 "unread_count": sum(message["state"] == mailbox.UNREAD for message in messages),
                 "pending_required": len(owed),

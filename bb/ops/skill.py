@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bb.kernel import ids
 from bb.kernel.errors import BbError
 from bb.ledger import skill
 from bb.ledger.place import NoWorkTree
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from bb.ledger.skill import Piece
     from bb.ops.desk import Desk
 
-PERSON = "user"
+
 OFFER = (
     "Have agents read how to work with bb: a skill in .agents/skills and .claude/skills, and a section in AGENTS.md?"
 )
@@ -39,7 +40,7 @@ def remove(desk: Desk, *, dry_run: bool) -> dict[str, Any]:
 
 def offered(desk: Desk) -> dict[str, Any] | None:
     """Install it if there is a person to ask, something to do, and the person says yes."""
-    if desk.ask is None or desk.place.work_tree is None or desk.principal() != PERSON:
+    if desk.ask is None or desk.place.work_tree is None or desk.principal() != ids.PERSON:
         return None  # an agent may well have a terminal, and nobody who types
     try:
         planned = skill.to_install(desk.place.work_tree)
