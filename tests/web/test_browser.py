@@ -221,6 +221,22 @@ def test_a_comment_is_said_as_the_person_and_the_form_is_empty_again(served: Ser
     assert (said["by"], said["data"]["mail"]["subject"]) == ("user", "Four digits.")
 
 
+def test_6_3_work_is_passed_on_from_its_conversation(served: Served, window: Window):
+    page = window(served, "sessions?bead=bb-1.1")
+    is_live(page)
+    page.get_by_text("Pass this work on").click()
+    form = page.locator("form[action='/act/handoff']")
+    form.locator("select[name=to]").select_option(COBALT)
+    for name, text in (("subject", "Dates"), ("summary", "Two tests fail."), ("next_action", "Mend them.")):
+        form.locator(f"[name={name}]").fill(text)
+    form.get_by_role("button", name="Pass on as user").click()
+
+    expect(page.locator(".thread")).to_contain_text("Dates", timeout=SOON)
+    event = served.repo.json("protocol", "list", "--type", "HANDOFF").data[0]
+    assert (event["from_agent"], event["to_agent"]) == ("user", COBALT)
+    assert event["payload"]["next_action"] == "Mend them."
+
+
 def test_a_question_is_answered_from_where_it_waits(served: Served, window: Window):
     page = window(served, "attention")
     question = page.locator("li.letter.decision")

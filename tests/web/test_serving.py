@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 
 from tests.near import Near
 from tests.support import Scratch, scratch
-from tests.web.served import Caller, Served
+from tests.web.served import PATIENCE, Caller, Served
 
 
 @pytest.fixture
@@ -40,6 +41,18 @@ def test_it_says_where_it_is_answers_there_and_ends_when_interrupted(day: Near):
     assert caller.get("/").headers["location"] == "/sessions"
     assert "Read dates" in caller.get("/sessions").text
     assert served.end() == 130
+
+
+def test_a_browser_is_opened_where_that_is_asked_for(day: Near, tmp_path: Path):
+    opener, opened = tmp_path / "opener", tmp_path / "opened"
+    opener.write_text(f'#!/bin/sh\nprintf %s "$1" > "{opened}"\n')
+    opener.chmod(0o755)
+    with Served(day, "--open", BROWSER=str(opener)) as served:
+        deadline = time.monotonic() + PATIENCE
+        while not (opened.exists() and opened.read_text()) and time.monotonic() < deadline:
+            time.sleep(0.05)
+
+        assert opened.read_text() == served.url
 
 
 def test_it_listens_on_loopback_only(served: Served):
