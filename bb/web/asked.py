@@ -1,13 +1,23 @@
-"""What a page was asked for in its address: anybody may have typed it."""
+"""What is asked: of a page, in its address, which anybody may have typed; and by a page, of the ops."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bb.ops import catalogue
+
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
 
+    from bb.ops.desk import Desk
+
 LONGEST = 300  # characters
+
+
+def answer(desk: Desk, op: str, **given: Any) -> Any:
+    """What an op answers."""
+    found = catalogue.find(op)
+    return found.answer(desk, catalogue.bind(found, given))
 
 
 class Asked:

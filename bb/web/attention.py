@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from bb.kernel import ids
 from bb.ledger import mail as mails
 from bb.messaging import mail, mailbox
-from bb.ops import catalogue
+from bb.web.asked import answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,23 +27,18 @@ WHY = {
 def shown(desk: Desk) -> dict[str, Any]:
     """For the person, and for each agent that anything waits for: what, and why."""
     desk.store.must_exist()
-    agents = _answer(desk, "agent.list")
+    agents = answer(desk, "agent.list")
     rows = [_for_an_agent(desk, agent) for agent in agents]
     waiting = [row for row in rows if row["letters"] or row["events"] or row["talk"]["owes"]]
     return {
-        "mine": _for_the_person(desk),
+        "mine": for_the_person(desk),
         "waiting": sorted(waiting, key=lambda row: -len(row["letters"]) - len(row["events"])),
         "why": WHY,
         "agents": agents,
     }
 
 
-def _answer(desk: Desk, op: str, **given: Any) -> Any:
-    found = catalogue.find(op)
-    return found.answer(desk, catalogue.bind(found, given))
-
-
-def _for_the_person(desk: Desk) -> list[dict[str, Any]]:
+def for_the_person(desk: Desk) -> list[dict[str, Any]]:
     """Messages to the person that are not settled: those to be accepted, then those not seen yet; oldest first."""
     index = desk.store.caught_up()
     owed = list(mails.owed(index, ids.PERSON))
@@ -65,13 +60,13 @@ def _for_an_agent(desk: Desk, agent: dict[str, Any]) -> dict[str, Any]:
     owed = [_letter(message) for message in mails.unsettled(desk.store.caught_up(), name)]
     letters = {message["event_id"] for message in owed}
     oldest = sorted(owed, key=_urgency)[:MOST]
-    events = _answer(desk, "chat.list", agent=name, state="open", limit=str(MOST))["events"]
+    events = answer(desk, "chat.list", agent=name, state="open", limit=str(MOST))["events"]
     return {
         "agent": agent,
         "letters": oldest,
         "left_out": len(owed) - len(oldest),
         "events": [event for event in events if event["eventId"] not in letters],
-        "talk": _answer(desk, "cbcl.pending", agent=name),
+        "talk": answer(desk, "cbcl.pending", agent=name),
     }
 
 

@@ -8,10 +8,10 @@ import bb
 from bb.coordination import sessions
 from bb.kernel import clock, ids
 from bb.ledger import kinds
-from bb.ops import catalogue, problems
+from bb.ops import problems
 from bb.ops.sessions import SessionNotFound
 from bb.web import attention, lanes, tree
-from bb.web.asked import Asked
+from bb.web.asked import Asked, answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -41,12 +41,6 @@ SORTS = {
 URGENCY = (sessions.NEEDS_INPUT, sessions.EVICTED, sessions.STALE, sessions.DECIDING, sessions.ACTIVE)
 
 
-def answer(desk: Desk, op: str, **given: Any) -> Any:
-    """What an op answers."""
-    found = catalogue.find(op)
-    return found.answer(desk, catalogue.bind(found, given))
-
-
 def page(desk: Desk, name: str, given: Mapping[str, str]) -> dict[str, Any]:
     """All that the page of that NAME shows, asked for as GIVEN in its address."""
     desk.store.must_exist()
@@ -63,6 +57,7 @@ def page(desk: Desk, name: str, given: Mapping[str, str]) -> dict[str, Any]:
         "version": bb.__version__,
         "asked": asked,
         "problems": found,
+        "waiting_for_person": len(attention.for_the_person(desk)),
         "is_damaged": any(each["kind"] == "damage" for each in found),
         **CONTENTS[name](desk, asked),
     }

@@ -10,6 +10,7 @@ from bb.coordination import sessions
 from bb.ledger import disk
 from bb.ops.desk import Desk
 from bb.web import pages, rendering
+from bb.web.asked import answer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,7 +39,7 @@ def written(cwd: str, env: Mapping[str, str], path: str) -> dict[str, Any]:
 def made(desk: Desk) -> str:
     """The report: every page, one under the other, as of now."""
     shown = {name: pages.page(desk, name, {}) | {"is_static": True} for name in ORDER}
-    feed = pages.answer(desk, "sessions.list")["feed"]
+    feed = answer(desk, "sessions.list")["feed"]
     tasks = [task for group in feed for task in group["tasks"]]
     latest = sorted(tasks, key=pages.last_activity, reverse=True)
     in_hand = sorted(latest, key=lambda task: task["session_state"] == sessions.COMPLETED)
@@ -60,5 +61,5 @@ def made(desk: Desk) -> str:
 def _conversation(desk: Desk, bead: str) -> dict[str, Any]:
     return {
         "bead": bead,
-        "conversation": pages.together(pages.answer(desk, "sessions.show", bead=bead)["conversation"]),
+        "conversation": pages.together(answer(desk, "sessions.show", bead=bead)["conversation"]),
     }

@@ -75,6 +75,7 @@ function childrenBecome(old, fresh) {
       continue;
     }
     if (found === at) at = at.nextSibling;
+    else if (old.moveBefore) old.moveBefore(found, at); // which leaves the focus where it is
     else old.insertBefore(found, at);
     known.delete(key);
     becomes(found, next);
