@@ -14,7 +14,7 @@ from bb.messaging.facts import CBCL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from bb.ledger.holdings import Holdings
@@ -38,14 +38,23 @@ def found(desk: Desk) -> list[dict[str, Any]]:
     return sorted(problems, key=lambda problem: (str(problem["since"]), str(problem["text"])))
 
 
-def _problem(kind: str, since: str, text: str, mend: str, **about: Any) -> dict[str, Any]:
-    return {"kind": kind, "since": since, "text": text, "next_step": mend, **about}
+def compared(
+    before: Mapping[str, dict[str, Any]], now: Mapping[str, dict[str, Any]]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """What there is NOW and was not there BEFORE, and what was there and is settled; both by their ids."""
+    return [now[name] for name in now if name not in before], [before[name] for name in before if name not in now]
+
+
+def _problem(kind: str, name: str, since: str, text: str, mend: str, **about: Any) -> dict[str, Any]:
+    """A problem. Its id stays the same for as long as it is the same problem, whatever its text comes to say: it is
+    made of the NAME of what is wrong (a message, a reservation, an incursion, a line)."""
+    return {"id": f"{kind}:{name}", "kind": kind, "since": since, "text": text, "next_step": mend, **about}
 
 
 def _damage(desk: Desk, now: int) -> Iterator[dict[str, Any]]:
     for damage in desk.store.damages():
         text = f"line {damage.n} of the ledger's journal {damage.writer} is damaged: {damage.reason}"
-        yield _problem("damage", clock.text(now), text, "bb doctor --fix")
+        yield _problem("damage", f"{damage.writer}.{damage.n}", clock.text(now), text, "bb doctor --fix")
 
 
 def _asked_of_the_person(index: Index) -> Iterator[dict[str, Any]]:
@@ -95,7 +104,7 @@ def _about(message: dict[str, Any], kind: str, mend: str, **more: Any) -> dict[s
     what = {protocol.HANDOFF: "hands over to", protocol.BLOCKED: "is blocked and asks"}.get(message["category"], "asks")
     text = f"{message['from_agent']} {what} {message['to_agent']}: {message['subject']}"
     about = {name: message[name] for name in ("message_id", "bead_id", "category", "from_agent", "to_agent")}
-    return _problem(kind, message["created_at"], text, mend, **about, **more)
+    return _problem(kind, message["message_id"], message["created_at"], text, mend, **about, **more)
 
 
 def _gone_holders(held: Holdings) -> Iterator[dict[str, Any]]:
@@ -105,6 +114,7 @@ def _gone_holders(held: Holdings) -> Iterator[dict[str, Any]]:
             name = each.reservation.agent
             yield _problem(
                 "holder_gone",
+                each.reservation.id,
                 clock.text(each.reservation.renewed_at),
                 f"{name} is gone and still holds {each.reservation.scope}",
                 f"take it over with --takeover-stale, or let it go: bb agent retire --agent {name}",
@@ -123,9 +133,12 @@ def _collisions(events: Events) -> Iterator[dict[str, Any]]:
             mend = f"look at it, and say that it is accepted, reverted or transferred: {settle}"
         yield _problem(
             "incursion",
+            event["id"],
             event["created_at"],
             f"{protocol.met(event)}, inside what {event['to_agent']} holds: {event['held']}",
             mend,
             event_id=event["id"],
             bead_id=event["bead_id"],
+            from_agent=event["from_agent"],
+            to_agent=event["to_agent"],
         )

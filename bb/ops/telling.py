@@ -68,20 +68,25 @@ VERBS = {HANDOFF: "passed on to", BLOCKED: "needs input from", mail.DECISION: "a
 
 def latest(store: Store, wanted: Filter, agent: str | None, bead: str | None, limit: int) -> list[dict[str, Any]]:
     """The last LIMIT things that happened, oldest first."""
-    teller = _Teller(store)
+    teller = Teller(store)
     found: list[dict[str, Any]] = []
     for event in store.newest_first(None, wanted.may_admit):
         if not wanted.admits(event):
             continue
         told = teller.told(event)
-        if told and bead in (None, told["bead_id"]) and (agent is None or agent in told["about"]):
+        if told and is_about(told, agent, bead):
             found.append(told)
             if len(found) == limit:
                 break
     return found[::-1]
 
 
-class _Teller:
+def is_about(told: dict[str, Any], agent: str | None, bead: str | None) -> bool:
+    """Whether what was TOLD is about that agent and that bead, where they are given."""
+    return bead in (None, told["bead_id"]) and (agent is None or agent in told["about"])
+
+
+class Teller:
     """Tells events, looking up the reservations and messages they name."""
 
     def __init__(self, store: Store) -> None:

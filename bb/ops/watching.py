@@ -1,9 +1,9 @@
 """Whether anything that a screen or a page shows may have changed: for whoever shows it for as long as somebody looks.
 
 Things change in three ways. Something is recorded, and a journal grows. Somebody gives a sign of life, stands in line,
-or works on the tracker's file, and that file or its folder changes. Or nothing happens for so long that somebody counts
-as stale, or a reservation is over, and that moment can be told beforehand. So looking costs a few `stat`s, and nothing
-need be recorded for a screen to be right.
+syncs, or works on the tracker's file, and that file or its folder changes. Or nothing happens for so long that
+somebody counts as stale, or a reservation is over, and that moment can be told beforehand. So looking costs a few
+`stat`s, and nothing need be recorded for a screen to be right.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 
 from bb.coordination import roster
 from bb.kernel import clock
-from bb.ledger import beads, presence, queue
+from bb.ledger import beads, lastsync, presence, queue
 from bb.ledger import mail as mails
 from bb.ops import life
 
@@ -54,8 +54,11 @@ class Watched:
     def _look(self) -> list[Mark]:
         store = self._desk.store
         grown = [(path, size, 0) for path, size in store.ends()]
-        folders = [presence.folder(store.path), os.path.join(store.path, queue.FOLDER)]
-        return [*grown, *map(_mark, folders), *([_mark(self._tracker)] if self._tracker else [])]
+        others = [
+            presence.folder(store.path),
+            *(os.path.join(store.path, name) for name in (queue.FOLDER, lastsync.NAME)),
+        ]
+        return [*grown, *map(_mark, others), *([_mark(self._tracker)] if self._tracker else [])]
 
     def _thresholds(self, now: int) -> Iterator[int]:
         """The moments at which something changes by itself, those that have passed among them."""
