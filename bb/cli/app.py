@@ -259,6 +259,8 @@ def _command(op: Op) -> TyperCommand:
     """OP as a command: Typer reads its words, and what comes back says what to run."""
 
     def choose(attach: Sequence[str] = (), **given: Any) -> Chosen:
+        if op.name in local.INSTEAD and (other := local.INSTEAD[op.name](given)):
+            return other
         wanted = {name: value for name, value in given.items() if value not in (None, [], ())}
         flags = {parameter.name for parameter in op.parameters if parameter.kind is Flag}
         wanted = {name: value for name, value in wanted.items() if value is not False or name not in flags}
@@ -276,7 +278,7 @@ def _command(op: Op) -> TyperCommand:
 
 
 def _extra(op: Op) -> list[TyperOption]:
-    return [local.EXTRA[op.name]] if op.name in local.EXTRA else []
+    return local.EXTRA.get(op.name, [])
 
 
 def _param(parameter: Parameter) -> Any:

@@ -14,6 +14,7 @@ import sys
 import time
 
 from bb.cli import carry, keys, say
+from bb.cli.rounds import ending
 from bb.cli.switches import Switches
 from bb.kernel.errors import BbError, Busy, Usage
 from bb.kernel.show import harmless
@@ -28,7 +29,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable, Iterator
-    from typing import Any, NoReturn
+    from typing import Any
 
 BLOCK = 1 << 16
 TO_RESIZE = 1.0  # seconds
@@ -136,7 +137,7 @@ def _resizer(home: str, wanted: dict[str, Any]) -> Callable[[], None]:
 
 def _at_terminal(connection: socket.socket, rest: bytes, resize: Callable[[], None] | None, *, read_only: bool) -> bool:
     """Pass on what comes from either side until one ends it; whether it was this one."""
-    with _ending(), _signalled() as bell, _raw() as switches:
+    with ending(), _signalled() as bell, _raw() as switches:
         settled_at = time.monotonic() + SETTLING
         if resize:
             resize()
@@ -221,18 +222,3 @@ def _signalled() -> Iterator[int]:
         signal.signal(signal.SIGWINCH, before)
         os.close(bell)
         os.close(ring)
-
-
-@contextlib.contextmanager
-def _ending() -> Iterator[None]:
-    """Who is ended from outside leaves the terminal in order, too."""
-
-    def leave(number: int, _: object) -> NoReturn:
-        raise SystemExit(128 + number)
-
-    before = [(number, signal.signal(number, leave)) for number in (signal.SIGTERM, signal.SIGHUP)]
-    try:
-        yield
-    finally:
-        for number, handler in before:
-            signal.signal(number, handler)

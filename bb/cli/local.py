@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperArgument, TyperCommand, TyperOption
 
-from bb.cli import offers, page_commands, run, say
+from bb.cli import offers, page_commands, run, say, watch_commands
 from bb.kernel import jsontext
 from bb.kernel.errors import Usage
 from bb.ops import catalogue
@@ -358,6 +358,8 @@ COMMANDS: dict[str, tuple[Callable[..., Chosen], list[Any], tuple[str, ...]]] = 
 }
 
 
+COMMANDS |= watch_commands.COMMANDS
+
 # Options that only the command has, and not the op: the files named here are kept, and the message refers to them.
 ATTACH = TyperOption(
     param_decls=["--attach"],
@@ -366,7 +368,9 @@ ATTACH = TyperOption(
     multiple=True,
     help="A file that goes with it. Repeat it for several.",
 )
-EXTRA = {"send": ATTACH, "reply": ATTACH}
+EXTRA = {"send": [ATTACH], "reply": [ATTACH], "problems": watch_commands.WATCHING}
+# What is run instead of the op where one of those says so; None where none does.
+INSTEAD: dict[str, Callable[[dict[str, Any]], Chosen | None]] = {"problems": watch_commands.instead_of_problems}
 
 
 def in_group(group: str) -> list[str]:

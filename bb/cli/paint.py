@@ -42,16 +42,16 @@ def is_coloured() -> bool:
 
 def width() -> int | None:
     """How many columns there are; None where nobody looks at them."""
-    columns, _ = _size()
+    columns, _ = size()
     return max(columns, NARROWEST) if columns else None
 
 
 def height() -> int | None:
     """How many lines there are; None where nobody looks at them."""
-    return _size()[1] or None
+    return size()[1] or None
 
 
-def _size() -> tuple[int, int]:
+def size() -> tuple[int, int]:
     """Columns and lines of the terminal, 0 where unknown. As everywhere, COLUMNS and LINES know better than it does."""
     try:
         columns, lines = os.get_terminal_size(sys.stdout.fileno())
@@ -166,10 +166,10 @@ def _broken(line: str, columns: int) -> list[str]:
             current, gap = "", " " * hang
         current += gap if current else gap[: max(columns - least, 0)]
         while is_split and occupied(current + word) > columns:
-            start, word = _parted(word, columns - occupied(current))
+            start, word = parted(word, columns - occupied(current))
             done.append(current + start)
             current = " " * hang
-        current += _cut(word, columns - occupied(current) - after) if is_brief else word
+        current += cut(word, columns - occupied(current) - after) if is_brief else word
     return [*done, current]
 
 
@@ -179,19 +179,21 @@ def _hang(line: str) -> int:
     return inset(occupied(before)) if mark else len(line) - len(line.lstrip(" ")) + INDENT
 
 
-def _cut(text: str, room: int) -> str:
+def cut(text: str, room: int) -> str:
     """TEXT within ROOM columns. Half a word could be taken for another, so it goes unless it is most of all."""
     if occupied(text) <= room:
         return text
-    start, rest = _parted(text, room - 1)
+    start, rest = parted(text, room - 1)
     words, space, _ = start.rpartition(" ")
     if space and not rest.startswith(" ") and len(words) > len(start) // 2:
         start = words
     return start.rstrip() + "…" + (PLAIN if ESCAPE in rest else "")
 
 
-def _parted(text: str, room: int) -> tuple[str, str]:
+def parted(text: str, room: int) -> tuple[str, str]:
     """As much of TEXT as ROOM columns take, and the rest of it."""
+    if text.isascii() and ESCAPE not in text:
+        return text[:room], text[room:]
     at = used = 0
     while at < len(text):
         if text[at] == ESCAPE:

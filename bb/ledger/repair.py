@@ -14,7 +14,7 @@ import shutil
 from bb.kernel import ids
 from bb.kernel.errors import Refused
 from bb.kernel.event import MERGED, SALT
-from bb.ledger import clone, disk, origin, presence, writers
+from bb.ledger import clone, disk, origin, presence, told, writers
 from bb.ledger import line as lines
 from bb.ledger.clone import Clone
 from bb.ledger.journal import Journal
@@ -36,6 +36,9 @@ OWN_FILES = frozenset(
         clone.NAME,
         "lock",
         "lock.queue",
+        told.NAME,
+        told.LOCK,
+        told.LOCK + ".queue",
         "pins.json",
         "sync.json",
         "sync.lock",

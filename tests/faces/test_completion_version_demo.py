@@ -56,6 +56,10 @@ def completed(repo: Scratch, typed: str, **settings: str) -> list[str]:
         ("bb agent list --status i", ["idle"]),
         ("bb agent show --agent zzz", []),
         ("bb zzz", []),
+        ("bb watch --view ", ["all", "problems", "agents", "held", "timeline"]),
+        ("bb watch --agent co", ["cobalt-harbor"]),
+        ("bb problems --w", ["--watch"]),
+        ("bb notify --o", ["--once"]),
     ],
 )
 def test_bash_is_offered_what_fits(repo: Scratch, typed: str, offered: list[str]):
@@ -67,7 +71,7 @@ def test_every_option_of_every_op_is_offered(repo: Scratch, op: catalogue.Op):
     offered = completed(repo, f"bb {op.words} --")
 
     options = {parameter.option for parameter in op.parameters if not parameter.is_argument}
-    extra = set(local.EXTRA[op.name].opts) if op.name in local.EXTRA else set()
+    extra = {name for param in local.EXTRA.get(op.name, []) for name in param.opts}
     assert options | extra | {"--json", "--help"} == set(offered)
 
 

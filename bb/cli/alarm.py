@@ -1,0 +1,66 @@
+"""`bb problems --watch`: what needs you, and then each new problem as it comes, with a ring of the bell."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from bb.cli import paint, say, screens
+from bb.cli.rounds import rounds
+from bb.kernel import clock
+from bb.kernel.errors import Usage
+from bb.ops import desk as desks
+from bb.ops.alarms import Alarms
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any, NoReturn
+
+BELL = "\a"
+OPEN, NEW, SETTLED = "open", "new", "settled"
+
+
+class NeedsWatch(Usage):
+    """There is nothing to be quiet about without --watch."""
+
+    code = "NEEDS_WATCH"
+    hint = "pass --watch, or leave --quiet away"
+
+
+def watch(*, as_json: bool, is_quiet: bool) -> NoReturn:
+    """Say which problems there are, which come and which are settled, until interrupted."""
+    at = desks.here()
+    try:
+        alarms = Alarms(at)
+        _say(OPEN, alarms.open.values(), at.now(), as_json=as_json)
+        if not alarms.open and not as_json:
+            say.lines(screens.problems([]))
+        for _ in rounds():
+            come, settled = alarms.changes()
+            _say(NEW, come, at.now(), as_json=as_json)
+            _say(SETTLED, settled, at.now(), as_json=as_json)
+            if come and not is_quiet:
+                _ring()
+            say.flush()
+    finally:
+        at.close()
+    raise AssertionError("rounds have no end")
+
+
+def _say(what: str, problems: Iterable[dict[str, Any]], now: int, *, as_json: bool) -> None:
+    for problem in problems:
+        if as_json:
+            say.document({"what": what, "at": clock.text(now), "problem": problem})
+        elif what == SETTLED:
+            moment = clock.text(now)[:16].replace("T", " ")
+            text = f"{moment}  {paint.hanging(paint.painted('settled: ' + paint.flowing(problem['text']), 'dim'))}"
+            say.lines(paint.laid_out([text]))
+        else:
+            say.lines(paint.laid_out(screens.problems([problem])))
+
+
+def _ring() -> None:
+    """Ring, where there is a bell: in a pipe it would be a letter that nobody asked for."""
+    if sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
+        sys.stdout.write(BELL)

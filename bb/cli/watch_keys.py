@@ -1,0 +1,74 @@
+"""What the bytes from a terminal mean: which keys were pressed, one after the other.
+
+A key is called by its letter, or by a name such as `up`. What comes in may end in the middle of a sequence or of a
+letter; the rest of it comes with the next bytes. A lone ESC is a key, or the beginning of a sequence: that is known
+only after a moment in which nothing followed.
+"""
+
+from __future__ import annotations
+
+import re
+
+ESCAPE = 0x1B
+# What a terminal calls its keys: by itself, and when an application has asked for other names.
+SEQUENCES = {
+    **dict.fromkeys((b"\x1b[A", b"\x1bOA"), "up"),
+    **dict.fromkeys((b"\x1b[B", b"\x1bOB"), "down"),
+    **dict.fromkeys((b"\x1b[H", b"\x1bOH", b"\x1b[1~", b"\x1b[7~"), "home"),
+    **dict.fromkeys((b"\x1b[F", b"\x1bOF", b"\x1b[4~", b"\x1b[8~"), "end"),
+    b"\x1b[5~": "page up",
+    b"\x1b[6~": "page down",
+    b"\x1b[Z": "back tab",
+}
+CONTROLS = {
+    3: "interrupt",
+    4: "end of input",
+    8: "backspace",
+    9: "tab",
+    10: "enter",
+    13: "enter",
+    21: "clear line",
+    23: "clear word",
+    26: "suspend",
+    127: "backspace",
+}
+# Sequences that say something, or nothing here: CSI, a single shifted key, and strings that end with ST or BEL.
+WHOLE = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|O[ -~]|[\]P_^X][^\x07\x1b]*(?:\x07|\x1b\\)|[^\x1b\[O\]P_^X])")
+BEGUN = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*|O|[\]P_^X][^\x07\x1b]*\x1b?)?\Z")
+LONGEST = 4096  # bytes of a sequence; one that goes on for longer is none
+
+
+def pressed(octets: bytes, *, is_all: bool = False) -> tuple[list[str], bytes]:
+    """The keys that OCTETS stand for, and what of them may be the beginning of another; nothing if that IS ALL."""
+    keys: list[str] = []
+    while octets:
+        if octets[0] == ESCAPE:
+            if BEGUN.match(octets) and not is_all:
+                return keys, octets if len(octets) < LONGEST else b""
+            found = WHOLE.match(octets)
+            keys += [name] if (name := _named(found[0] if found else b"")) else []
+            octets = octets[found.end() if found else 1 :]
+            continue
+        size = _letter(octets[0])
+        if len(octets) < size and not is_all:
+            return keys, octets
+        keys += _plain(octets[:size])
+        octets = octets[size:]
+    return keys, b""
+
+
+def _named(sequence: bytes) -> str:
+    """The key that a SEQUENCE stands for; empty where it is none of ours. Nothing behind an ESC is that key itself."""
+    return SEQUENCES.get(sequence, "") if sequence else "escape"
+
+
+def _letter(first: int) -> int:
+    """How many bytes a letter takes that begins so, in UTF-8."""
+    return 1 if first < 0xC0 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4
+
+
+def _plain(octets: bytes) -> list[str]:
+    if octets[0] in CONTROLS:
+        return [CONTROLS[octets[0]]]
+    letter = octets.decode("utf-8", "ignore")
+    return [letter] if letter.isprintable() and letter else []

@@ -1,0 +1,103 @@
+"""What somebody who looks at `bb watch` has chosen: which view, from which line on, what it must be about; and what
+each key changes in that. A key that means nothing changes nothing.
+"""
+
+from __future__ import annotations
+
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ALL, PROBLEMS, AGENTS, HELD, TIMELINE = VIEWS = ("all", "problems", "agents", "held", "timeline")
+LONGEST_FILTER = 200
+
+
+class Chosen(Record):
+    """What is to be shown, and how."""
+
+    view: str = ALL
+    offset: int = 0  # lines of the view that are above the screen
+    filter: str = ""
+    draft: str | None = None  # a filter that is being typed
+    paused_at: int | None = None
+    is_help: bool = False
+    is_over: bool = False
+    is_suspended: bool = False
+    is_stale: bool = False  # whether all of it is to be looked at, and drawn, anew
+
+
+def press(chosen: Chosen, key: str, *, now: int, page: int) -> Chosen:
+    """What is chosen once KEY was pressed; a PAGE has so many lines."""
+    if key == "interrupt":
+        return chosen.but(is_over=True)
+    if key == "suspend":
+        return chosen.but(is_suspended=True)
+    if chosen.draft is not None:
+        return _type(chosen, chosen.draft, key)
+    if key in SCROLLING:
+        return chosen.but(offset=min(max(SCROLLING[key](chosen.offset, page), 0), BOTTOM))
+    if chosen.is_help and key not in ("q", "Q", "end of input"):
+        return chosen.but(is_help=False, offset=0)
+    return _command(chosen, key, now)
+
+
+def _type(chosen: Chosen, draft: str, key: str) -> Chosen:
+    """One more key of a filter that is being typed."""
+    match key:
+        case "enter":
+            return chosen.but(draft=None, filter=draft.strip(), offset=0)
+        case "escape" | "end of input":
+            return chosen.but(draft=None, filter="", offset=0)
+        case "backspace":
+            return chosen.but(draft=draft[:-1])
+        case "clear line":
+            return chosen.but(draft="")
+        case "clear word":
+            return chosen.but(draft=draft.rstrip().rpartition(" ")[0])
+    if len(key) > 1:
+        return chosen
+    return chosen.but(draft=(draft + key)[:LONGEST_FILTER])
+
+
+def _command(chosen: Chosen, key: str, now: int) -> Chosen:
+    match key:
+        case "q" | "Q" | "end of input":
+            return chosen.but(is_over=True)
+        case " " | "p":
+            return chosen.but(paused_at=now) if chosen.paused_at is None else chosen.but(paused_at=None, is_stale=True)
+        case "/":
+            return chosen.but(draft=chosen.filter)
+        case "escape":
+            return chosen.but(filter="", offset=0)
+        case "f" | "tab":
+            return _turned(chosen, 1)
+        case "F" | "back tab":
+            return _turned(chosen, -1)
+        case "1" | "2" | "3" | "4" | "5":
+            return chosen.but(view=VIEWS[int(key) - 1], offset=0)
+        case "?" | "h":
+            return chosen.but(is_help=True, offset=0)
+        case "r":
+            return chosen.but(is_stale=True)
+    return chosen
+
+
+def _turned(chosen: Chosen, by: int) -> Chosen:
+    return chosen.but(view=VIEWS[(VIEWS.index(chosen.view) + by) % len(VIEWS)], offset=0)
+
+
+BOTTOM = 1_000_000  # further down than any view is long; whoever draws it knows how long it is
+SCROLLING: dict[str, Callable[[int, int], int]] = {
+    "up": lambda offset, _: offset - 1,
+    "k": lambda offset, _: offset - 1,
+    "down": lambda offset, _: offset + 1,
+    "j": lambda offset, _: offset + 1,
+    "page up": lambda offset, page: offset - page,
+    "page down": lambda offset, page: offset + page,
+    "home": lambda _, __: 0,
+    "g": lambda _, __: 0,
+    "end": lambda _, __: BOTTOM,
+    "G": lambda _, __: BOTTOM,
+}

@@ -1,0 +1,165 @@
+"""`bb watch` in a pipe: what happens, line by line."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from bb.coordination.facts import Reserved
+from bb.kernel import clock
+from bb.ledger import kinds
+from tests.faces.faces_support import Forger
+from tests.faces.following import Following
+from tests.faces.test_hostile_text import HOSTILE, RAW
+from tests.near import Near, near
+from tests.support import Scratch
+
+AMBER, COBALT = "amber-otter", "cobalt-harbor"
+MEMBERS = ["kind", "at", "by", "text", "bead_id", "about", "event_id"]
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Near:
+    repo = near(tmp_path / "repo")
+    for name in (AMBER, COBALT):
+        assert repo.bb("agent", "register", "--name", name, "--role", "builder").status == 0
+    return repo
+
+
+def reserve(repo: Scratch, agent: str, scope: str, bead: str = "bb-1") -> None:
+    assert repo.bb("agent", "reserve", "--agent", agent, "--scope", scope, "--bead", bead).status == 0
+
+
+def ready(following: Following, repo: Scratch) -> None:
+    """Wait until it follows: what is recorded before that is not said."""
+    while following.is_silent(0.3):
+        reserve(repo, AMBER, f"warm/{time.monotonic_ns()}")
+    while not following.is_silent(0.5):
+        following.line()
+
+
+def test_what_happens_from_now_on_is_said_as_it_happens(here: Near):
+    with Following(here, "watch") as watch:
+        ready(watch, here)
+        started = time.monotonic()
+        reserve(here, COBALT, "docs")
+        line = watch.line()
+        took = time.monotonic() - started
+
+        assert re.fullmatch(
+            r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d  cobalt-harbor  reserved docs for 120 minutes \[bb-1\]", line
+        )
+        assert took < 3
+        assert watch.end() == 130
+
+
+def test_what_happened_before_is_said_once_if_it_is_asked_for(here: Near):
+    reserve(here, COBALT, "docs")
+    with Following(here, "watch", "--since", "1h") as watch:
+        said = [watch.line().partition("  ")[2] for _ in range(3)]
+        reserve(here, COBALT, "web")
+
+        assert said == [
+            "amber-otter  started as builder",
+            "cobalt-harbor  started as builder",
+            "cobalt-harbor  reserved docs for 120 minutes [bb-1]",
+        ]
+        assert watch.line().endswith("reserved web for 120 minutes [bb-1]")
+
+
+def test_with_json_each_thing_is_one_document_of_the_same_form(here: Near):
+    with Following(here, "watch", "--since", "1h", "--json") as watch:
+        first, second = watch.document(), watch.document()
+        reserve(here, COBALT, "docs")
+        third = watch.document()
+
+    assert [list(each) for each in (first, second, third)] == [MEMBERS] * 3
+    assert (third["kind"], third["by"], third["bead_id"], third["about"]) == ("recorded", COBALT, "bb-1", [COBALT])
+    assert here.json("ledger", "show", third["event_id"]).data["kind"] == "x.bb.reserved"
+
+
+def test_who_falls_silent_and_whose_time_is_over_is_said_although_nothing_is_recorded(tmp_path: Path):
+    repo = near(tmp_path / "repo", BB_AGENT_STALE_MINUTES="1")
+    now = time.time_ns() // 1_000_000
+    almost, long_ago = (clock.text(now - seconds * clock.SECOND) for seconds in (57, 297))
+    assert repo.bb("agent", "register", "--name", COBALT, "--role", "builder", BB_NOW=long_ago).status == 0
+    words = ["--agent", COBALT, "--scope", "docs", "--bead", "bb-1", "--ttl", "5"]
+    assert repo.bb("agent", "reserve", *words, BB_NOW=long_ago).status == 0
+    assert repo.bb("agent", "register", "--name", AMBER, "--role", "builder", BB_NOW=almost).status == 0
+
+    with Following(repo, "watch", "--json") as watch:
+        said = sorted((watch.document() for _ in range(2)), key=lambda each: str(each["kind"]))
+
+    assert [(each["kind"], each["by"], each["text"], each["bead_id"]) for each in said] == [
+        ("lapsed", COBALT, "holds docs no longer: its time is over", "bb-1"),
+        ("liveness", AMBER, "is stale now", None),
+    ]
+    assert [(list(each), each["event_id"]) for each in said] == [(MEMBERS, None)] * 2
+
+
+def test_only_what_is_about_an_agent_a_bead_or_some_words(here: Near):
+    for agent, scope, bead in ((AMBER, "src/a", "bb-1"), (COBALT, "src/b", "bb-2"), (COBALT, "docs", "bb-1")):
+        reserve(here, agent, scope, bead)
+
+    def said(*words: str) -> list[str]:
+        with Following(here, "watch", "--since", "1h", "--json", *words) as watch:
+            reserve(here, COBALT, "src/end", "bb-1")
+            found = []
+            while not found or found[-1] != "reserved src/end for 120 minutes":
+                found.append(watch.document()["text"])
+        here.bb("agent", "release", "--agent", COBALT, "--scope", "src/end")
+        return [text.split()[1] for text in found[:-1] if text.startswith("reserved")]
+
+    assert said("--agent", COBALT) == ["src/b", "docs"]
+    assert said("--bead", "bb-1")[:2] == ["src/a", "docs"]
+    assert said("--filter", "SRC")[:2] == ["src/a", "src/b"]
+
+
+def test_it_ends_quietly_when_its_reader_goes_away_although_nothing_happens(here: Near):
+    with Following(here, "watch") as watch:
+        ready(watch, here)
+        watch.stop_reading()
+        assert watch.status() == 141
+        assert watch.complained() == ""
+
+
+def test_being_ended_says_nothing(here: Near):
+    with Following(here, "watch") as watch:
+        ready(watch, here)
+        assert watch.end(signal.SIGTERM) == -signal.SIGTERM
+        assert watch.complained() == ""
+
+
+def test_an_index_that_is_thrown_away_meanwhile_loses_nothing(here: Near):
+    with Following(here, "watch") as watch:
+        ready(watch, here)
+        for path in here.store.glob("index.sqlite*"):
+            path.unlink()
+        reserve(here, COBALT, "docs")
+        assert watch.line().endswith("reserved docs for 120 minutes [bb-1]")
+        reserve(here, COBALT, "web")
+        assert watch.line().endswith("reserved web for 120 minutes [bb-1]")
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_what_somebody_wrote_is_one_harmless_line(here: Near, text: str):
+    kind, data = kinds.written(Reserved("evil", f"src/{text}", text, 120))
+    with Following(here, "watch", "--since", "1h") as watch:
+        watch.line(), watch.line()
+        Forger(here).add(kind, "evil", data)
+        line = watch.line()
+
+    assert not RAW & set(line)
+    assert line.endswith("]")
+
+
+def test_where_there_is_no_ledger_it_is_refused(repo: Scratch):
+    assert repo.json("watch").code == "NOT_INITIALIZED"
+    assert json.loads(repo.json("problems", "--watch").out)["error"]["code"] == "NOT_INITIALIZED"
+    assert os.listdir(repo.path / ".git").count("bb") == 0
