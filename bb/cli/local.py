@@ -355,10 +355,9 @@ COMMANDS: dict[str, tuple[Callable[..., Chosen], list[Any], tuple[str, ...]]] = 
         ("bb daemon logs", "bb daemon logs --follow --lines 5"),
     ),
     **page_commands.COMMANDS,
+    **watch_commands.COMMANDS,
 }
 
-
-COMMANDS |= watch_commands.COMMANDS
 
 # Options that only the command has, and not the op: the files named here are kept, and the message refers to them.
 ATTACH = TyperOption(

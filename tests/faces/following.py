@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from typing import Any, Self
 
 from tests.support import Scratch, environment
@@ -20,9 +21,9 @@ PATIENCE = 20.0
 class Following:
     """`bb WORDS`, read at its other end."""
 
-    def __init__(self, repo: Scratch, *words: str, **settings: str) -> None:
+    def __init__(self, repo: Scratch, *words: str, program: Sequence[str] = ("-m", "bb"), **settings: str) -> None:
         self._child = subprocess.Popen(
-            [sys.executable, "-m", "bb", *words],
+            [sys.executable, *program, *words],
             cwd=repo.path,
             env=environment(**(repo.settings | {"PYTHONIOENCODING": "utf-8"} | settings)),
             stdin=subprocess.DEVNULL,

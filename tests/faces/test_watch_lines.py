@@ -159,6 +159,24 @@ def test_what_somebody_wrote_is_one_harmless_line(here: Near, text: str):
     assert line.endswith("]")
 
 
+# Windows has none of these modules. (It has no fcntl either, but locks of another kind, which are not here.)
+ELSEWHERE = """
+import sys
+sys.modules.update(dict.fromkeys(["termios", "tty", "pty"]))
+from bb.cli.main import main
+main()
+"""
+
+
+@pytest.mark.parametrize("words", [["watch", "--since", "1h"], ["problems", "--watch"]], ids=["watch", "problems"])
+def test_lines_need_no_terminal_as_linux_and_macos_have_them(here: Near, words: list[str]):
+    ask = ["--bead", "bb-1", "--category", "BLOCKED", "--subject", "Which format?", "--body", "ISO?"]
+    assert here.bb("agent", "send", "--from", AMBER, "--to", "user", *ask).status == 0
+    with Following(here, *words, program=("-c", ELSEWHERE)) as watch:
+        while "Which format?" not in watch.line():
+            continue
+
+
 def test_where_there_is_no_ledger_it_is_refused(repo: Scratch):
     assert repo.json("watch").code == "NOT_INITIALIZED"
     assert json.loads(repo.json("problems", "--watch").out)["error"]["code"] == "NOT_INITIALIZED"
