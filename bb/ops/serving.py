@@ -11,9 +11,7 @@ from bb.attention import (
     accepting,
     answering,
     deliveries,
-    delivering,
     envelopes,
-    looking,
     planning,
     session,
     tools,
@@ -28,9 +26,9 @@ from bb.attention.redacting import redacted
 from bb.attention.refusals import CapabilityMissing, NoSuchEvent
 from bb.attention.session import Harness, ResyncRequired
 from bb.attention.ticking import tick
-from bb.kernel import clock, jsontext
-from bb.kernel.errors import Busy, Usage
-from bb.ops import life, surfaces
+from bb.kernel import clock
+from bb.kernel.errors import Busy
+from bb.ops import chattools, life, surfaces
 from bb.ops.attending import Attending
 from bb.ops.surfaces import BRIDGE
 
@@ -48,7 +46,6 @@ if TYPE_CHECKING:
     Answer = tuple[list[AttentionFact], dict[str, Any]]
 
 CLOCK, BY_CLIENT = "BB_CHAT_CLOCK", "client"
-MOST_ANSWER = 250_000  # bytes of what a tool answers, which may stand in a line twice
 PERMANENT = (-32602, -32601)  # a harness that answers so will never take it
 TAKEN, IS_BUSY = ("accepted", "duplicate"), "busy"
 LONGEST_WAIT = 5 * clock.MINUTE
@@ -57,13 +54,6 @@ STEPS = {
     "ended": deliveries.ENDED,
     "failed": deliveries.TURN_FAILED,
 }
-
-
-class UnknownTool(Usage):
-    """There is no such tool."""
-
-    code = "UNKNOWN_TOOL"
-    hint = "tools/list names them all"
 
 
 class Hosting:
@@ -192,33 +182,11 @@ class Hosting:
 
     def call(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """What a tool answers."""
-        tool = tools.BY_ANY_NAME.get(name)
-        if tool is None:
-            raise UnknownTool(f"there is no tool {name[:60]!r}", pointer="/name")
+        tool = chattools.named(name)
         if not self.harness.can.tool(tool.name):
             raise CapabilityMissing(f"{tool.name} was not agreed on", capability=tool.name)
-        if tool.reads_only:
-            facts, answer = self._fitting(tool, self._at.book(), given, self.desk.now())
-            if not facts:
-                return answer
-        answer = self._at.act(lambda book, now: self._fitting(tool, book, given, now))
+        answer = chattools.run(self._at, self.agent, tool, given)
         return answer | {"glyph": self._glyphs.get(answer["signal"], answer["glyph"])} if "glyph" in answer else answer
-
-    def _fitting(self, tool: Tool, book: Book, given: Mapping[str, Any], now: int) -> Answer:
-        """What a tool answers; where that is much, less of it, and where to go on."""
-        while True:
-            facts, answer = tools.call(tool.name, book, self.agent, dict(given), now)
-            if tool.name == "chat.list_events" and given.get("include") == "envelope":
-                for row in answer["events"]:
-                    row["envelope"] = delivering.shown(book, self.agent, find(book, row["eventId"]), now)
-            limit = given.get("limit") or looking.USUAL
-            if (
-                not tool.reads_only
-                or limit == 1
-                or len(jsontext.dumps(answer).encode("utf-8", "replace")) < MOST_ANSWER
-            ):
-                return facts, answer
-            given = {**given, "limit": min(limit, len(answer.get("events") or answer.get("items", ())) or 2) // 2 or 1}
 
     def received(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """It is a host itself, and delivers something for the agent."""
