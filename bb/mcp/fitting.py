@@ -1,0 +1,78 @@
+"""Making an answer fit: a model pays for every character it is told, and hosts cut what is too long wherever they like.
+
+What is too long is cut here instead, so that it stays JSON and says what is missing: long lists first lose their ends,
+and long texts theirs.
+"""
+
+from __future__ import annotations
+
+from bb.kernel import jsontext
+from bb.kernel.errors import Refused
+from bb.kernel.show import harmless
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+MOST = 32_000  # characters of one answer, some 8,000 tokens
+# How many items a list may have, and how many characters a text, until all of it fits.
+STEPS = ((500, 4_000), (100, 2_000), (50, 1_000), (25, 500), (12, 300), (5, 300), (2, 300), (1, 300))
+
+
+class AnswerTooLarge(Refused):
+    """The answer is too large."""
+
+    code = "ANSWER_TOO_LARGE"
+    hint = "ask for less at once"
+
+
+def fitted(answer: dict[str, Any], most: int = MOST) -> dict[str, Any]:
+    """ANSWER in at most so many characters; what had to be left out is counted in `left_out`."""
+    if len(jsontext.dumps(answer)) <= most:
+        return answer
+    for items, characters in STEPS:
+        left_out = {"items": 0, "characters": 0}
+        cut = _cut(answer, items, characters, left_out) | {"left_out": left_out}
+        if len(jsontext.dumps(cut)) <= most:
+            return dict(cut)
+    raise AnswerTooLarge
+
+
+def _cut(value: Any, items: int, characters: int, left_out: dict[str, int]) -> Any:
+    if isinstance(value, str) and len(value) > characters:
+        left_out["characters"] += len(value) - characters
+        return value[:characters] + "…"
+    if isinstance(value, dict):
+        left_out["items"] += max(len(value) - items, 0)
+        return {name: _cut(value[name], items, characters, left_out) for name in list(value)[:items]}
+    if isinstance(value, list | tuple):
+        left_out["items"] += max(len(value) - items, 0)
+        return [_cut(item, items, characters, left_out) for item in value[:items]]
+    return value
+
+
+def as_text(answer: object) -> str:
+    """ANSWER as JSON that a terminal can show: whatever it would obey stands there as an escape of JSON's own.
+
+    JSON itself only escapes what is below a space. What reverses the direction of writing, or starts a command in the
+    upper half of Latin-1, a host would print as it is.
+    """
+    text = jsontext.dumps(answer)
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(each if harmless(each) == each else _escaped(each) for each in text)
+
+
+def _escaped(character: str) -> str:
+    return jsontext.dumps_ascii(character)[1:-1] if character != "\x7f" else "\\u007f"
+
+
+def without_halves(answer: dict[str, Any]) -> dict[str, Any]:
+    """ANSWER without halves of surrogate pairs, which are no text and which nobody can send: of what was asked, say."""
+    text = jsontext.dumps(answer)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        found: dict[str, Any] = jsontext.loads(text.encode("utf-8", "replace").decode())
+        return found
+    return answer

@@ -1,0 +1,133 @@
+"""Streamable HTTP, for hosts that connect instead of starting a server: on this machine alone, and with a token.
+
+Whoever can reach the port is not yet somebody who may act: other users of the machine can, and so can any web page that
+a browser here has open. So every request shows a token that only this user can read, and names the address it was made
+for; a page has neither.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hmac
+import os
+import secrets
+import socket
+import sys
+from typing import TYPE_CHECKING, Any
+
+import uvicorn
+from mcp.server.transport_security import TransportSecuritySettings
+
+from bb.kernel.errors import Busy, NotFound
+from bb.ledger import disk
+from bb.ledger import place as places
+from bb.mcp.server import server
+from bb.mcp.telling import note, say
+from bb.wire import envelope
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+
+    from bb.mcp.toolbox import Toolbox
+
+    Scope = MutableMapping[str, Any]
+    Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+    Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+    App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+LOOPBACK, PATH = "127.0.0.1", "/mcp"
+TOKEN = "mcp-token"  # noqa: S105  (the name of a file)
+OWNER_ONLY = 0o600
+LAST_WORDS = 2  # seconds that those who are connected have when it ends
+MOST_SESSIONS = 256
+
+
+class PortTaken(Busy):
+    """Another program listens on that port."""
+
+    code = "MCP_PORT_TAKEN"
+    hint = "name another one with --port, or 0 for any that is free"
+
+
+def serve(toolbox: Toolbox, env: Mapping[str, str], port: int, *, as_json: bool) -> int:
+    """Serve at PORT until interrupted; the exit status."""
+    path = token_file(toolbox, env)
+    token = made(path)
+    with _listening(port) as listener:
+        at = listener.getsockname()[1]
+        url = f"http://{LOOPBACK}:{at}{PATH}"
+        if as_json:
+            say(envelope.success("mcp", {"url": url, "token_file": path, "pid": os.getpid()}))
+        note(f"MCP is served at {url}", f"the bearer token is in {path}")
+        config = uvicorn.Config(
+            app(toolbox, at, token),
+            log_level="error",
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=LAST_WORDS,
+        )
+        uvicorn.Server(config).run(sockets=[listener])
+    return 0
+
+
+def _listening(port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        if sys.platform != "win32":  # there it would let two programs have one port
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((LOOPBACK, port))
+        listener.listen()
+    except OSError as error:
+        listener.close()
+        raise PortTaken(f"port {port} cannot be had: {error.strerror}", port=port) from error
+    return listener
+
+
+def app(toolbox: Toolbox, port: int, token: str) -> App:
+    """What answers requests that were made for this PORT, and that show the TOKEN."""
+    names = [f"{host}:{port}" for host in (LOOPBACK, "localhost")]
+    checks = TransportSecuritySettings(allowed_hosts=names, allowed_origins=[f"http://{name}" for name in names])
+    inner = server(toolbox).streamable_http_app(
+        streamable_http_path=PATH, transport_security=checks, max_sessions=MOST_SESSIONS
+    )
+    return Guarded(inner, token)
+
+
+class Guarded:
+    """Lets through what shows the token."""
+
+    def __init__(self, inner: App, token: str) -> None:
+        self._inner, self._wanted = inner, f"Bearer {token}".encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan" or self._shows_token(scope):
+            await self._inner(scope, receive, send)
+        elif scope["type"] == "http":
+            headers = [(b"www-authenticate", b"Bearer"), (b"content-type", b"text/plain")]
+            await send({"type": "http.response.start", "status": 401, "headers": headers})
+            await send({"type": "http.response.body", "body": b"a bearer token is wanted\n"})
+        else:
+            await send({"type": "websocket.close"})
+
+    def _shows_token(self, scope: Scope) -> bool:
+        shown = [value for name, value in scope["headers"] if name == b"authorization"]
+        return len(shown) == 1 and hmac.compare_digest(shown[0], self._wanted)
+
+
+def token_file(toolbox: Toolbox, env: Mapping[str, str]) -> str:
+    """Where the token is kept: beside the ledger, which is in no commit; outside any repository, at home."""
+    try:
+        place = toolbox.desk().place
+    except NotFound:
+        place = places.at_home(env)
+    return os.path.join(place.store, TOKEN)
+
+
+def made(path: str) -> str:
+    """The token in the file at PATH, made when there is none. Only its owner can read it."""
+    disk.make_folder(os.path.dirname(path))
+    if not disk.read_small(path):
+        disk.replace(path, f"{secrets.token_urlsafe(32)}\n".encode(), mode=OWNER_ONLY)
+    with contextlib.suppress(OSError):  # of a file system that has no owners
+        os.chmod(path, OWNER_ONLY)
+    return (disk.read_small(path) or b"").decode("ascii", "replace").strip()

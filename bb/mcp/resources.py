@@ -1,0 +1,98 @@
+"""What a host can read: the state of the repository, its sessions, and a single event; each is the answer of an op."""
+
+from __future__ import annotations
+
+from urllib.parse import unquote
+
+from bb.kernel.errors import NotFound
+from bb.kernel.record import Record
+from bb.ops import attention, overview, protocol, sessions
+from bb.ops.attending import Event
+from bb.ops.params import invalid
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from bb.ops.desk import Desk
+
+    Read = Callable[[Desk, str], dict[str, Any]]
+
+SCHEME = "bb://"
+MOST = 200_000  # characters; a host that reads a resource keeps it out of the model's sight until it is wanted
+LONGEST_NAME = 500
+
+
+class ResourceNotThere(NotFound):
+    """There is no such resource."""
+
+    code = "RESOURCE_NOT_FOUND"
+    hint = "resources/list and resources/templates/list name them all"
+
+
+class Resource(Record):
+    """One resource; where its address ends in a NAME, one for each."""
+
+    path: str
+    title: str
+    about: str
+    read: Read
+    name: str = ""
+
+    @property
+    def uri(self) -> str:
+        return SCHEME + self.path + (f"/{{{self.name}}}" if self.name else "")
+
+
+def _event(desk: Desk, event: str) -> dict[str, Any]:
+    """A protocol event; or else a chat event, as far as whoever asks may see it."""
+    try:
+        return protocol.show(desk, protocol.EventId(event))
+    except protocol.EventNotThere:
+        if not desk.env.get("BB_AGENT"):  # who may see a chat event depends on who asks
+            raise
+        return attention.show(desk, Event(event))
+
+
+def _status(desk: Desk, _: str) -> dict[str, Any]:
+    return overview.status(desk)
+
+
+def _sessions(desk: Desk, _: str) -> dict[str, Any]:
+    return sessions.list_sessions(desk)
+
+
+def _session(desk: Desk, bead: str) -> dict[str, Any]:
+    return sessions.show(desk, sessions.BeadId(bead))
+
+
+RESOURCES = (
+    Resource("status", "Status", "Who is here, who holds what, what waits, who collides.", _status),
+    Resource("sessions", "Sessions", "The beads in hand, epic by epic.", _sessions),
+    Resource("sessions", "Session", "One bead, and all that was said about it.", _session, "bead"),
+    Resource("events", "Event", "One protocol event, or one chat event that you may see.", _event, "event_id"),
+)
+
+
+def read(desk: Desk, uri: str) -> dict[str, Any]:
+    """What stands at URI. What other agents wrote is among it."""
+    found, name = find(uri)
+    return {"untrusted": True, **found.read(desk, name)}
+
+
+def find(uri: str) -> tuple[Resource, str]:
+    """The resource at URI, and which of those there are."""
+    path = uri.removeprefix(SCHEME)
+    for each in RESOURCES:
+        folder, _, name = path.partition("/")
+        if uri.startswith(SCHEME) and folder == each.path and bool(name) is bool(each.name):
+            return each, _plain(name)
+    raise ResourceNotThere(f"there is no resource {uri[:200]}")
+
+
+def _plain(name: str) -> str:
+    found = unquote(name)
+    if len(found) > LONGEST_NAME:
+        raise invalid(f"no name has more than {LONGEST_NAME} characters", "uri")
+    return found

@@ -1,0 +1,88 @@
+"""The server as a process: at stdin and stdout for the host that started it, or at a port of this machine."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+from typing import TYPE_CHECKING
+
+from bb.kernel.errors import BbError
+from bb.mcp.telling import note, report, say
+from bb.mcp.toolbox import Toolbox
+from bb.wire import envelope
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+INTERRUPTED = 130
+
+
+def main(words: Sequence[str]) -> int:
+    """Serve as WORDS say; the exit status."""
+    wanted = _parser().parse_args(words)
+    try:
+        return _serve(wanted)
+    except BbError as refusal:
+        _refuse(refusal, as_json=wanted.json)
+        return refusal.exit_status
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _parser() -> argparse.ArgumentParser:
+    """What `bb mcp` passes on. People see its help, not this one's."""
+    parser = argparse.ArgumentParser(prog="python -m bb.mcp", allow_abbrev=False)
+    for flag in ("--http", "--json"):
+        parser.add_argument(flag, action="store_true")
+    for option in ("--agent", "--directory"):
+        parser.add_argument(option)
+    parser.add_argument("--port", type=int, default=0)
+    return parser
+
+
+def _serve(wanted: argparse.Namespace) -> int:
+    directory = os.path.abspath(wanted.directory or _here())
+    env = dict(os.environ) | ({"BB_AGENT": wanted.agent} if wanted.agent else {})
+    if os.path.isdir(directory):
+        os.chdir(directory)  # for what is started beside a call
+    toolbox = Toolbox(directory, env, report)
+    if wanted.http:
+        from bb.mcp import http  # noqa: PLC0415  (whoever is served on stdin needs no web server)
+
+        return http.serve(toolbox, env, wanted.port, as_json=wanted.json)
+    _serve_stdio(toolbox)
+    return 0
+
+
+def _here() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:  # every call is refused then, and says so
+        return os.environ.get("PWD", os.curdir)
+
+
+def _serve_stdio(toolbox: Toolbox) -> None:
+    """Serve whoever started us, until it closes our stdin."""
+    import anyio  # noqa: PLC0415  (after the words are known to be right)
+    from mcp.server.stdio import stdio_server  # noqa: PLC0415
+
+    from bb.mcp.server import server  # noqa: PLC0415
+
+    # Whoever waits for the next line of stdin cannot be interrupted. All that was answered is on the disk.
+    signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
+    serving = server(toolbox)
+
+    async def serve() -> None:
+        async with stdio_server() as (reading, writing):
+            await serving.run(reading, writing, serving.create_initialization_options())
+
+    anyio.run(serve)
+
+
+def _refuse(refusal: BbError, *, as_json: bool) -> None:
+    if as_json:
+        say(envelope.failure("mcp", refusal))
+    else:
+        hint = [f"Hint: {refusal.hint}"] if refusal.hint else []
+        note(f"Error: [{refusal.code}] {refusal.message}", *hint)

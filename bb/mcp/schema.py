@@ -1,0 +1,169 @@
+"""From the kinds of an op's parameters to JSON Schema, in as few words as will do."""
+
+from __future__ import annotations
+
+import re
+
+from bb.attention import tools
+from bb.mcp import menu
+from bb.ops import catalogue
+from bb.ops.params import Flag, Json, Number, Text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from bb.attention.tools import Tool
+    from bb.mcp.menu import Shown
+    from bb.ops.catalogue import Op, Parameter
+    from bb.ops.params import Kind
+
+    Schema = dict[str, Any]
+
+ONLY_TYPED = "; `-` reads it from stdin"  # what is true of a command line alone
+WHO = "Your agent id, such as amber-otter."
+ROLE = "Your role, such as builder: registers you if you are new."
+WORTH_SAYING = 10_000  # characters; a limit beyond that is met by accident only
+NEEDED = "*"
+
+
+def listed(shown: Shown, *, names_caller: bool) -> dict[str, Any]:
+    """A tool as `tools/list` has it. It NAMES its CALLER where the server does not know who that is."""
+    return {
+        "name": shown.name,
+        "description": chat_about() if shown is menu.CHAT else _about(shown),
+        "inputSchema": _chat(names_caller) if shown is menu.CHAT else _input(shown, names_caller),
+        "annotations": shown.annotations,
+    }
+
+
+def _about(shown: Shown) -> str:
+    about = shown.about or said(" ".join(catalogue.find(name).summary for name in shown.ops.values()))
+    return f"{about} {shown.also}".strip()
+
+
+def _input(shown: Shown, names_caller: bool) -> Schema:
+    ops = {choice: catalogue.find(name) for choice, name in shown.ops.items()}
+    properties: Schema = {}
+    if shown.chooses:
+        properties[shown.chooses] = _one_of(ops)
+    for parameter in _parameters(ops.values(), shown):
+        if parameter.name not in menu.CALLERS:
+            properties[parameter.name] = _property(parameter, _only_for(parameter, ops))
+        elif names_caller:
+            properties[parameter.name] = {"type": "string", "description": WHO}
+    if shown is menu.SESSION:
+        properties[menu.ROLE[1]] = {"type": "string", "description": ROLE}
+    needed = [name for name in properties if _is_needed(name, shown, ops.values())]
+    return _object(properties, needed)
+
+
+def _object(properties: Schema, needed: list[str]) -> Schema:
+    return {"type": "object", "properties": properties, **({"required": needed} if needed else {})}
+
+
+def _parameters(ops: Iterable[Op], shown: Shown) -> list[Parameter]:
+    """What the ops take that is listed, each once."""
+    found = {each.name: each for op in ops for each in op.parameters if each.name not in shown.hidden}
+    return list(found.values())
+
+
+def _only_for(parameter: Parameter, ops: dict[str, Op]) -> str:
+    """The choice that alone goes with a parameter; empty where all do."""
+    takes = [choice for choice, op in ops.items() if parameter.name in op.by_name]
+    return "" if len(takes) == len(ops) else takes[0]
+
+
+def _is_needed(name: str, shown: Shown, ops: Iterable[Op]) -> bool:
+    if name == shown.chooses or name in shown.needs:
+        return True
+    if name in menu.CALLERS:  # who asks what everybody may know need not say so, and a new agent has no name yet
+        return shown is not menu.SESSION and shown.name != "check"
+    return all(name in op.by_name and op.by_name[name].is_required for op in ops)
+
+
+def _property(parameter: Parameter, only_for: str) -> Schema:
+    """One argument of a tool."""
+    kind = parameter.kind
+    form = _of_kind(kind)
+    if parameter.is_repeated:
+        form = {"type": "array", "items": form}
+    default = _default(parameter)
+    return {
+        **form,
+        "description": (f"{only_for}: " if only_for else "") + said(parameter.about),
+        **({} if default is None else {"default": default}),
+    }
+
+
+def _of_kind(kind: Kind) -> Schema:
+    if issubclass(kind, Flag):
+        return {"type": "boolean"}
+    if issubclass(kind, Number):
+        return {"type": "integer", "minimum": kind.least, "maximum": kind.most}
+    if issubclass(kind, Text):
+        return _of_text(kind)
+    assert issubclass(kind, Json)  # noqa: S101  (there are four)
+    return {}
+
+
+def _of_text(kind: type[Text]) -> Schema:
+    if kind.takes_numbers:
+        return {"type": "integer"}
+    if choices := kind.choices or kind.offered:
+        return _one_of(choices)
+    return {"type": "string", **({"maxLength": kind.longest} if kind.longest < WORTH_SAYING else {})}
+
+
+def _one_of(words: Iterable[str]) -> Schema:
+    return {"type": "string", "enum": list(words)}  # some models' own interfaces insist on the type
+
+
+def _default(parameter: Parameter) -> Any:
+    if parameter.is_required or parameter.default in (None, False, ()):
+        return None
+    return int(parameter.default) if parameter.kind.__dict__.get("takes_numbers") else parameter.default
+
+
+def said(about: str) -> str:
+    """What a parameter means, as somebody must read it who types no options."""
+    return re.sub(r"--([a-z][a-z-]*)", lambda found: found[1].replace("-", "_"), about.replace(ONLY_TYPED, ""))
+
+
+# -- chat
+
+
+def chat_about() -> str:
+    """The tools of C2A in a line each: what they take, from their own declaration."""
+    lines = [f"{_short(tool)}({_takes(tool)}): {tool.about}" for tool in tools.TOOLS.values()]
+    return "\n".join([f"Chat tools of C2A, by name and arguments ({NEEDED} is needed):", *lines])
+
+
+def _chat(names_caller: bool) -> Schema:
+    properties: Schema = {
+        "tool": _one_of(_short(tool) for tool in tools.TOOLS.values()),
+        "arguments": {"type": "object"},
+    }
+    if names_caller:
+        properties["agent"] = {"type": "string", "description": WHO}
+    return _object(properties, ["tool", *(["agent"] if names_caller else [])])
+
+
+def _short(tool: Tool) -> str:
+    return tool.name.partition(".")[2]
+
+
+def _takes(tool: Tool) -> str:
+    return ", ".join(
+        name + (NEEDED if name in tool.needs else "") + _values(schema) for name, schema in tool.takes.items()
+    )
+
+
+def _values(schema: Schema) -> str:
+    """What an argument may be, where that is not plain text."""
+    if "properties" in schema:
+        return "{" + ", ".join(schema["properties"]) + "}"
+    if schema["type"] == "array":
+        return "[]" + _values(schema["items"])
+    return "=" + "|".join(schema["enum"]) if "enum" in schema else ""
