@@ -190,12 +190,13 @@ class _Root(TyperGroup):
     """The groups and the commands that stand alone, made when they are named."""
 
     def list_commands(self, ctx: Context) -> list[str]:  # noqa: ARG002
-        return [
+        found = [
             *(op.name for op in catalogue.in_group("")),
             *local.in_group(""),
             *local.GROUPS,
             *(name for name in catalogue.GROUPS if name and name not in catalogue.HIDDEN),
         ]
+        return list(dict.fromkeys(found))  # a group may be a command besides
 
     def get_command(self, ctx: Context, cmd_name: str) -> Any:  # noqa: ARG002
         if cmd_name and _is_group(cmd_name):
@@ -206,17 +207,31 @@ class _Root(TyperGroup):
 
 
 class _Group(TyperGroup):
-    """One group, by the words that lead to it; its ops are imported when one of them is asked for."""
+    """One group, by the words that lead to it; its ops are imported when one of them is asked for.
+
+    A group may be a command itself, when none of its own is named: `bb mcp` and `bb mcp install`.
+    """
 
     def __init__(self, words: str) -> None:
         self._words = words
+        alone, params, examples = local.COMMANDS.get(words, (None, [], ()))
         super().__init__(
             name=words.rpartition(" ")[2],
-            help=_about(words),
+            help=(alone and alone.__doc__) or _about(words),
+            short_help=_about(words),
+            epilog=_examples(examples),
             rich_markup_mode=None,
-            no_args_is_help=True,
-            params=[_json_option()],
+            no_args_is_help=alone is None,
+            invoke_without_command=alone is not None,
+            subcommand_metavar="COMMAND [ARGS]..." if alone is None else "[COMMAND [ARGS]...]",
+            callback=alone,
+            params=[*params, _json_option()],
         )
+
+    def invoke(self, ctx: Context) -> Any:
+        if ctx._protected_args and any(ctx.params.values()):  # what it is told as a command, it is told in vain here
+            ctx.fail(f"Name {ctx._protected_args[0]!r} first, and only its own options.")
+        return super().invoke(ctx)
 
     def list_commands(self, ctx: Context) -> list[str]:  # noqa: ARG002
         below = f"{self._words} "

@@ -1,7 +1,8 @@
-"""What guards say, as a person reads it: `bb check`, the hooks of git, the hooks of editors."""
+"""What guards say, as a person reads it: `bb check`, the hooks of git and of editors; and what hosts are told of us."""
 
 from __future__ import annotations
 
+from bb.kernel import jsontext
 from bb.kernel.show import harmless
 
 TYPE_CHECKING = False
@@ -99,6 +100,13 @@ def wirings(found: dict[str, Any]) -> list[str]:
     ]
 
 
+def hosted(found: dict[str, Any]) -> list[str]:
+    """What the configuration of an MCP host has now."""
+    how = ("changed" if found["is_done"] else "would be changed") if found["changed"] else "as it was"
+    entry = [f"  bb  {harmless(jsontext.dumps(found['entry']))}", found["note"]] if found["entry"] else []
+    return [f"{harmless(found['path'])}: {how}", *entry]
+
+
 FORMS: dict[str, Callable[[Any], Iterable[str]]] = {
     "check": checked,
     "hook pre-commit": asked_by_git,
@@ -106,4 +114,5 @@ FORMS: dict[str, Callable[[Any], Iterable[str]]] = {
     "hooks install": hooks,
     "hooks uninstall": hooks,
     "hooks status": hooks,
+    "mcp install": hosted,
 }

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperArgument, TyperCommand, TyperOption
 
-from bb.cli import offers, page_commands, run, say, watch_commands
+from bb.cli import mcp_command, offers, page_commands, run, say, watch_commands
 from bb.kernel import jsontext
 from bb.kernel.errors import Usage
 from bb.ops import catalogue
@@ -338,6 +338,7 @@ COMMANDS: dict[str, tuple[Callable[..., Chosen], list[Any], tuple[str, ...]]] = 
             "bb cbcl batch < requests.jsonl > answers.jsonl",
         ),
     ),
+    "mcp": mcp_command.COMMAND,
     "daemon start": (_start, [IDLE], ("bb daemon start", "bb daemon start --exit-when-idle 600")),
     "daemon stop": (_stop, [], ("bb daemon stop",)),
     "daemon status": (_status, [], ("bb daemon status", "bb daemon status --json")),

@@ -24,7 +24,17 @@ ELSEWHERE = (
     )
     | dict.fromkeys(["sync", "ledger commit", "ledger mirror", "ledger rotate"], "bb.cli.travel")
     | dict.fromkeys(
-        ["check", "hook pre-commit", "hook prepare-commit-msg", "hooks install", "hooks uninstall", "hooks status"],
+        [
+            *(
+                "check",
+                "hook pre-commit",
+                "hook prepare-commit-msg",
+                "hooks install",
+                "hooks uninstall",
+                "hooks status",
+            ),
+            "mcp install",
+        ],
         "bb.cli.guards",
     )
     | dict.fromkeys(

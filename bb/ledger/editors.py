@@ -32,27 +32,30 @@ class SettingsUnreadable(Refused):
 def install(work_tree: str, wanted: Wiring, *, is_local: bool = False, dry_run: bool = False) -> tuple[str, bool]:
     """Put our hooks into an editor's settings; the file, and whether it had, or would have, to be changed."""
     path = file_of(work_tree, wanted.editor, is_local=is_local)
-    before = _read(path)
-    after = _checked(path, lambda: wiring.wired(before if before.strip() else EMPTY, wanted))
-    if after != before and not dry_run:
-        disk.make_folder(os.path.dirname(path))
-        _write(path, after)
-    return path, after != before
+    return path, change(path, lambda text: wiring.wired(text or EMPTY, wanted), dry_run=dry_run)
 
 
 def uninstall(work_tree: str, editor: str, *, is_local: bool = False, dry_run: bool = False) -> tuple[str, bool]:
     """Take our hooks out of an editor's settings; the file, and whether there were any. An emptied file goes too."""
     path = file_of(work_tree, editor, is_local=is_local)
+    return path, change(path, lambda text: wiring.unwired(text) if text else text, dry_run=dry_run)
+
+
+def change(path: str, edit: Callable[[str], str], *, dry_run: bool = False) -> bool:
+    """EDIT the settings at PATH, which is given nothing where nothing stands; whether that changes, or would change,
+    anything. A file in which nothing is left goes, and so does its folder then."""
     before = _read(path)
-    after = _checked(path, lambda: wiring.unwired(before)) if before.strip() else before
-    if after == before or dry_run:
-        return path, after != before
-    if after.strip() == EMPTY.strip():
+    text = before if before.strip() else ""
+    after = _checked(path, lambda: edit(text))
+    if after in (before, text) or dry_run:
+        return after not in (before, text)
+    if after.strip() in ("", EMPTY.strip()):
         disk.remove_if_there(path)
         disk.remove_folder_if_empty(os.path.dirname(path))
     else:
+        disk.make_folder(os.path.dirname(path))
         _write(path, after)
-    return path, True
+    return True
 
 
 def installed(work_tree: str, editor: str, *, is_local: bool = False) -> tuple[str, list[str]]:

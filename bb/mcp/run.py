@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import signal
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 INTERRUPTED = 130
+USUAL_PORT = 7323
 
 
 def main(words: Sequence[str]) -> int:
@@ -37,7 +39,7 @@ def _parser() -> argparse.ArgumentParser:
         parser.add_argument(flag, action="store_true")
     for option in ("--agent", "--directory"):
         parser.add_argument(option)
-    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--port", type=int, default=USUAL_PORT)
     return parser
 
 
@@ -64,11 +66,14 @@ def _here() -> str:
 
 def _serve_stdio(toolbox: Toolbox) -> None:
     """Serve whoever started us, until it closes our stdin."""
+    gc.disable()  # half a second of imports leaves nothing to throw away, and looking for it takes a tenth of that
     import anyio  # noqa: PLC0415  (after the words are known to be right)
     from mcp.server.stdio import stdio_server  # noqa: PLC0415
 
     from bb.mcp.server import server  # noqa: PLC0415
 
+    gc.freeze()
+    gc.enable()
     # Whoever waits for the next line of stdin cannot be interrupted. All that was answered is on the disk.
     signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
     serving = server(toolbox)

@@ -68,6 +68,7 @@ GROUPS: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "ci": (("bb.ops.ci",), "Continuous integration: may this change be merged, as far as others hold what it touches?"),
     "hooks": (("bb.ops.hooks",), "Hooks in git and in editors: install them, take them away, see which are there."),
+    "mcp": (("bb.ops.mcphosts",), "MCP: tools for agents in hosts that speak it, and the hosts' configuration."),
     "hook": (
         ("bb.ops.githook", "bb.ops.hook", "bb.ops.turn", "bb.ops.arrival"),
         "What the hooks call: git before a commit, editors around every edit, prompt and stop.",

@@ -141,6 +141,7 @@ GOOD = {
     "ledger.rotate": ["--reason", "a slip", "--agent", "user"],
     "hooks.install": ["--editor", "claude"],
     "hooks.uninstall": ["--editor", "claude"],
+    "mcp.install": ["--host", "claude"],
     "hook.stop": ["--payload", '{"hook_event_name": "Stop"}'],
 }
 ONCE = {

@@ -97,6 +97,7 @@ def test_a_value_of_the_wrong_type_is_refused_with_the_path_to_it(repo: Scratch,
         "urgency": "low",
         "as": "accepted",
         "editor": "claude",
+        "host": "claude",
     }
     required = [field for field in op.parameters if field.is_required]
     base = {field.name: needed.get(field.name, ["x"] if field.is_repeated else "x") for field in required}

@@ -62,6 +62,7 @@ CALLS: dict[str, dict[str, str]] = {
     "hooks install": {"--editor": "claude"},
     "hooks uninstall": {"--editor": "claude"},
     "hooks status": {},
+    "mcp install": {"--host": "claude"},
     "ledger commit": {},
     "ledger digest": {},
     "ledger mirror": {},
@@ -376,7 +377,7 @@ CODES = {  # what a value is refused with that is not what the option takes
     [
         *("--key", "--allow-secret", "--wait", "--timeout", "--count", "--limit", "--state", "--status", "--liveness"),
         *("--type", "--urgency", "--platform", "--as", "--override", "--fallback", "--token"),
-        *("--editor", "--program", "--reason", "--unreachable", "--format", "--output"),
+        *("--editor", "--host", "--program", "--reason", "--unreachable", "--format", "--output"),
     ],
     "INVALID_VALUE",
 )
@@ -389,6 +390,7 @@ CODES_OF_VERBS = {
     ("protocol resolve", "EVENT"): "INCURSION_NOT_FOUND",
     ("ledger redact", "EVENT"): "INVALID_EVENT_ID",
     ("hooks install", "--agent"): NO_ID,
+    ("mcp install", "--agent"): NO_ID,
     ("hooks install", "--bead"): "INVALID_ARGS",
 }
 WHEN_BLANK = {
@@ -550,6 +552,7 @@ LONGEST = {  # of what may be said: how long at most, the code beyond it
     ("protocol resolve", "--note"): (500, "INVALID_NOTE"),
     ("ledger redact", "--reason"): (500, "INVALID_VALUE"),
     ("hooks install", "--program"): (500, "INVALID_VALUE"),
+    ("mcp install", "--program"): (500, "INVALID_VALUE"),
     ("hooks install", "--bead"): (128, "INVALID_ARGS"),
     ("protocol blocked", "--thread"): (200, "INVALID_MESSAGE"),
     ("check", "PATH"): (4096, "INVALID_SCOPE"),
@@ -658,7 +661,7 @@ def test_a_moment_is_a_time_or_an_age(repo: Near, text: str):
 
 
 TIMELESS = ["agent inbox", "agent name", "scope compare"]  # nothing they say depends on the time
-TIMELESS += ["hooks install", "hooks uninstall", "hooks status", "ledger digest", "ledger mirror"]
+TIMELESS += ["hooks install", "hooks uninstall", "hooks status", "mcp install", "ledger digest", "ledger mirror"]
 
 
 @pytest.mark.parametrize("verb", [verb for verb in CALLS if verb not in TIMELESS])
@@ -858,7 +861,7 @@ def test_a_session_is_not_started_by_mistake(repo: Near, options: list[str], cod
 
 
 NEED_NO_LEDGER = ["agent register", "init", "agent name", "agent list", "check", "scope compare"]
-NEED_NO_LEDGER += ["hooks install", "hooks uninstall", "hooks status"]
+NEED_NO_LEDGER += ["hooks install", "hooks uninstall", "hooks status", "mcp install"]
 
 
 @pytest.mark.parametrize("verb", [verb for verb in CALLS if verb not in NEED_NO_LEDGER])

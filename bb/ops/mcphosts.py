@@ -1,0 +1,73 @@
+"""Having an MCP host start `bb mcp`: its configuration of this project written, put back, looked at."""
+
+from __future__ import annotations
+
+import os
+
+from bb.coordination import mcphosts
+from bb.coordination.mcphosts import HOSTS, Wanted
+from bb.kernel import ids
+from bb.ledger import editors as files
+from bb.ledger.place import NoWorkTree
+from bb.ops.catalogue import op
+from bb.ops.params import AgentId, Text
+from bb.ops.wiring import Program
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.ops.desk import Desk
+
+BY_HAND = "mend the file, or change it by hand: docs/mcp.md shows how"
+
+
+class HostName(Text):
+    """The host: claude, cursor, vscode, gemini, codex or opencode."""
+
+    metavar = "HOST"
+    choices = tuple(HOSTS)
+
+
+@op(
+    "mcp.install",
+    examples=(
+        "bb mcp install --host claude",
+        "bb mcp install --host vscode --dry-run --json",
+        "bb mcp install --host codex --program beadboard",
+        "bb mcp install --host claude --undo",
+    ),
+    undo="Take our entry out again.",
+    dry_run="Say what would be done, and do nothing.",
+)
+def install(
+    desk: Desk,
+    *,
+    host: HostName,
+    agent: AgentId | None = None,
+    program: Program = Program("bb"),  # noqa: B008  (a text)
+    undo: bool = False,
+    dry_run: bool = False,
+) -> dict[str, Any]:
+    """Have an MCP host start `bb mcp` in this project. Running it again changes nothing.
+
+    Writes one entry, `bb`, into the host's configuration of the project (.mcp.json, .cursor/mcp.json,
+    .vscode/mcp.json, .gemini/settings.json, .codex/config.toml or opencode.json), beside what stands there, which stays
+    as it is. There is no secret in it and no path of this machine, so it may be committed. --agent is for a
+    configuration that is one agent's alone: without it the server acts for BB_AGENT, or else each call says who asks.
+    """
+    if desk.place.work_tree is None:
+        raise NoWorkTree
+    wanted = Wanted(host, program, None if agent is None else ids.actor_id(agent))
+    path = os.path.join(desk.place.work_tree, *HOSTS[host].file.split("/"))
+
+    def edit(text: str) -> str:
+        return mcphosts.unwired(text, host) if undo else mcphosts.wired(text, wanted)
+
+    try:
+        is_changed = files.change(path, edit, dry_run=dry_run)
+    except files.SettingsUnreadable as refusal:
+        refusal.hint = BY_HAND
+        raise
+    done = {"host": host, "path": path, "changed": is_changed, "is_done": not dry_run}
+    return done | {"entry": None if undo else mcphosts.entry(wanted), "note": None if undo else HOSTS[host].note}
