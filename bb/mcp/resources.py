@@ -6,7 +6,7 @@ from urllib.parse import unquote
 
 from bb.kernel.errors import NotFound
 from bb.kernel.record import Record
-from bb.ops import attention, overview, protocol, sessions
+from bb.ops import attention, greeting, overview, protocol, sessions
 from bb.ops.attending import Event
 from bb.ops.params import invalid
 
@@ -67,9 +67,14 @@ def _session(desk: Desk, bead: str) -> dict[str, Any]:
     return sessions.show(desk, sessions.BeadId(bead))
 
 
+def _chat(desk: Desk, _: str) -> dict[str, Any]:
+    return greeting.without_session(desk)
+
+
 RESOURCES = (
     Resource("status", "Status", "Who is here, who holds what, what waits, who collides.", _status),
     Resource("sessions", "Sessions", "The beads in hand, epic by epic.", _sessions),
+    Resource("chat", "Chat", "What the chat tools of C2A can do here: capabilities, signals, limits, rules.", _chat),
     Resource("sessions", "Session", "One bead, and all that was said about it.", _session, "bead"),
     Resource("events", "Event", "One protocol event, or one chat event that you may see.", _event, "event_id"),
 )

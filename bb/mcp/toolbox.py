@@ -15,7 +15,7 @@ from bb.kernel.record import Record
 from bb.mcp import menu, schema
 from bb.mcp.fitting import MOST, fitted, without_halves
 from bb.mcp.next_steps import next_steps
-from bb.ops import catalogue, chattools, life
+from bb.ops import catalogue, chattools, greeting, life
 from bb.ops.attending import Attending
 from bb.ops.desk import Desk, NoAgent
 from bb.ops.params import InvalidValue, invalid
@@ -74,10 +74,12 @@ class Toolbox:
 
     def has(self, name: str) -> bool:
         """Whether there is a tool of that name, listed or not."""
-        return name in menu.BY_NAME or name in BY_ANY_NAME
+        return name in menu.BY_NAME or name in BY_ANY_NAME or name == menu.CAPABILITIES
 
     def call(self, name: str, given: Given, has_left: Callable[[], bool] = lambda: False) -> Answer:
         """What the tool of that name answers, or why it does not."""
+        if name == menu.CAPABILITIES:
+            return self.answer(name, greeting.without_session, is_chat=True)
         chat = BY_ANY_NAME.get(name)
         shown = menu.CHAT if chat else menu.BY_NAME[name]
 
@@ -85,8 +87,7 @@ class Toolbox:
             desk.has_left = has_left
             return _labelled(shown, self._chat(desk, chat, given) if chat else self._run(desk, shown, given))
 
-        is_chat = shown is menu.CHAT
-        return self.answer(name, run, is_chat=is_chat)
+        return self.answer(name, run, is_chat=shown is menu.CHAT)
 
     def answer(self, what: str, run: Callable[[Desk], Given], *, is_chat: bool = False, most: int = MOST) -> Answer:
         """What RUN answers at a fresh desk, or why it does not."""
@@ -117,7 +118,7 @@ class Toolbox:
         if shown.chooses:
             given = dict(given)
             choice = given.pop(shown.chooses, None)
-            if choice not in shown.ops:
+            if not isinstance(choice, str) or choice not in shown.ops:
                 raise invalid(f"{shown.chooses} must be one of {', '.join(shown.ops)}", shown.chooses)
             return self._op(desk, shown.ops[choice], given)
         if absent := [name for name in shown.needs if given.get(name) is None]:

@@ -46,7 +46,6 @@ def begin(desk: Desk, params: Mapping[str, Any], agent: str | None) -> tuple[Hos
     if can.takes_deliveries:
         at.act(lambda then, now: (session.begun(then, harness, last, now), {}))
     hosting = Hosting(desk, harness, glyphs)
-    tuned = book.tuning
     return hosting, {
         "protocolVersion": PROTOCOL,
         "serverInfo": {"name": "bb", "version": bb.__version__},
@@ -54,15 +53,34 @@ def begin(desk: Desk, params: Mapping[str, Any], agent: str | None) -> tuple[Hos
         "sessionId": about.text("sessionId", LONGEST_ID) or f"session-{os.urandom(6).hex()}",
         "agent": who,
         "signals": glyphs,
-        "limits": {
-            "composeMs": tuned.compose_ms,
-            "mergeMs": tuned.merge_ms,
-            "claimTtlMs": tuned.claim_ms,
-            "maxBody": LONGEST_TEXT,
-        },
+        "limits": _limits(book),
         "instructions": STANDING_RULES,
         "pendingCount": hosting.left(),
         **({"resyncRequired": True} if last and not is_known(book, last) else {}),
+    }
+
+
+def without_session(desk: Desk) -> dict[str, Any]:
+    """What whoever calls tools without a session is told, as an MCP host does: all tools, and nothing handed over."""
+    book = Attending(desk, None).book()
+    can = capabilities.Capabilities(frozenset(each for needed in capabilities.TOOLS.values() for each in needed))
+    return {
+        "protocolVersion": PROTOCOL,
+        "serverInfo": {"name": "bb", "version": bb.__version__},
+        "capabilities": can.shown(),
+        "signals": {name: tuning.glyph_of(name, book.tuning) for name in SIGNALS},
+        "limits": _limits(book),
+        "instructions": STANDING_RULES,
+    }
+
+
+def _limits(book: Book) -> dict[str, int]:
+    tuned = book.tuning
+    return {
+        "composeMs": tuned.compose_ms,
+        "mergeMs": tuned.merge_ms,
+        "claimTtlMs": tuned.claim_ms,
+        "maxBody": LONGEST_TEXT,
     }
 
 
