@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from contextlib import suppress
 
 from bb.kernel import jsontext
 from bb.kernel.errors import Conflict
@@ -17,6 +18,7 @@ from bb.kernel.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
 NAME = "bb"
@@ -173,15 +175,28 @@ def _with_toml(text: str, wanted: dict[str, Any]) -> str:
 
 
 def _without_toml(text: str) -> str:
-    """TEXT without our table. What is said above the next one belongs to that."""
+    """TEXT without our table, and those within it. A line that looks like its header may stand in a text: so each is
+    tried, the last one first, until what is left says what it should."""
+    lines = text.splitlines(keepends=True)
+    headers = [place for place, line in enumerate(lines) if HEADER.match(line.rstrip("\r\n"))]
+    for chosen in ({place} for place in reversed(headers)):
+        with suppress(NotJson):
+            return _proven(text, _without_tables(lines, chosen), None)
+    return _proven(text, _without_tables(lines, set(headers)), None)
+
+
+def _without_tables(lines: Sequence[str], headers: set[int]) -> str:
+    """LINES without the tables that begin at HEADERS. What is said above the next one belongs to that."""
     kept: list[str] = []
     loose: list[str] = []  # what is ours only if more of ours follows
     is_within = False
-    for line in text.splitlines(keepends=True):
-        if ANY_HEADER.match(line):
-            was_within, is_within = is_within, bool(HEADER.match(line.rstrip("\r\n")))
-            if is_within and not was_within and kept and not kept[-1].strip():
+    for place, line in enumerate(lines):
+        if place in headers:
+            if not is_within and kept and not kept[-1].strip():
                 kept.pop()  # the line that was left free before ours
+            is_within = True
+        elif ANY_HEADER.match(line):
+            is_within = False
         if not is_within:
             kept += [*loose, line]
             loose = []
@@ -189,7 +204,7 @@ def _without_toml(text: str) -> str:
             loose = []
         else:
             loose.append(line)
-    return _proven(text, "".join([*kept, *loose]), None)
+    return "".join([*kept, *loose])
 
 
 def _proven(before: str, after: str, wanted: dict[str, Any] | None) -> str:

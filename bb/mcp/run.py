@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import logging
 import os
 import signal
 from typing import TYPE_CHECKING
@@ -48,6 +49,7 @@ def _serve(wanted: argparse.Namespace) -> int:
     env = dict(os.environ) | ({"BB_AGENT": wanted.agent} if wanted.agent else {})
     if os.path.isdir(directory):
         os.chdir(directory)  # for what is started beside a call
+    logging.getLogger("mcp").setLevel(logging.ERROR)  # what the SDK warns of, it says in the words of whoever asked
     toolbox = Toolbox(directory, env, report)
     if wanted.http:
         from bb.mcp import http  # noqa: PLC0415  (whoever is served on stdin needs no web server)

@@ -7,6 +7,7 @@ turns refusals, and bugs, into answers: no call ends the server.
 from __future__ import annotations
 
 import os
+from contextlib import closing
 
 from bb.attention import looking, tools
 from bb.attention.tools import BY_ANY_NAME
@@ -92,7 +93,7 @@ class Toolbox:
     def answer(self, what: str, run: Callable[[Desk], Given], *, is_chat: bool = False, most: int = MOST) -> Answer:
         """What RUN answers at a fresh desk, or why it does not."""
         try:
-            with _Opened(self.desk()) as desk:
+            with closing(self.desk()) as desk:
                 found = Answer(fitted(run(desk), most))
                 desk.sync_later()
         except BbError as refusal:
@@ -187,19 +188,6 @@ class Toolbox:
         if not tool.reads_only:
             life.alive(desk, who)
         return answer
-
-
-class _Opened:
-    """A desk, and that it is left tidy."""
-
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
-
-    def __enter__(self) -> Desk:
-        return self._desk
-
-    def __exit__(self, *_: object) -> None:
-        self._desk.close()
 
 
 def _labelled(shown: Shown, answer: Given) -> Given:
