@@ -35,10 +35,11 @@ def choose(
     The host starts it and talks to it on stdin and stdout; `bb mcp install --host HOST` has it do so. With --http it
     serves several hosts at a port of this machine, to whoever shows the token in the file that it names. Without
     --agent or BB_AGENT, each call says who is asking. It starts in any directory, and where there is no ledger; calls
-    are refused then. docs/mcp.md has the tools, and what each host is to be told.
+    are refused then. docs/mcp.md has the tools, and what each host is to be told. It needs the extra `mcp`.
     """
 
     def call(as_json: bool) -> int:
+        faces.need("bb mcp", "mcp")
         if as_json and not http:
             raise StdoutIsTaken
         if port is not None and not http:
@@ -50,7 +51,6 @@ def choose(
         }
         words = [f"{option}={value}" for option, value in given.items() if value is not None]
         flags = [flag for flag, is_set in (("--http", http), ("--json", as_json)) if is_set]
-        faces.need("bb mcp", "mcp")
         if not http and sys.stdin is not None and sys.stdin.isatty():
             lines([FOR_HOSTS], sys.stderr)
         faces.become("mcp", [*flags, *words])

@@ -215,7 +215,7 @@ def test_a_port_is_of_no_use_on_stdin(here: Here):
 def test_without_the_extra_it_says_how_to_get_it(here: Here, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(faces.EXTRAS, "mcp", ("mcp", "no_such_package"))
 
-    refused = here.repo.bb("mcp", "--http", "--json")
+    refused = here.repo.bb("mcp", "--json")
 
     assert (refused.status, refused.code) == (4, "EXTRA_MISSING")
     assert "beadboard[mcp]" in refused.envelope["error"]["hint"]
