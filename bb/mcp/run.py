@@ -72,6 +72,7 @@ def _serve_stdio(toolbox: Toolbox) -> None:
     import anyio  # noqa: PLC0415  (after the words are known to be right)
     from mcp.server.stdio import stdio_server  # noqa: PLC0415
 
+    from bb.mcp.lingering import lingering  # noqa: PLC0415
     from bb.mcp.server import server  # noqa: PLC0415
 
     gc.freeze()
@@ -81,8 +82,8 @@ def _serve_stdio(toolbox: Toolbox) -> None:
     serving = server(toolbox)
 
     async def serve() -> None:
-        async with stdio_server() as (reading, writing):
-            await serving.run(reading, writing, serving.create_initialization_options())
+        async with stdio_server() as streams:
+            await serving.run(*lingering(*streams), serving.create_initialization_options())
 
     anyio.run(serve)
 

@@ -22,7 +22,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from bb.cli import faces
 from bb.kernel import jsontext
-from tests.mcp.mcp_support import AMBER, ERAS, INITIALIZE, NEW, OLD, Here
+from tests.mcp.mcp_support import AMBER, COBALT, ERAS, INITIALIZE, NEW, OLD, Here
 from tests.support import environment
 
 BB = [sys.executable, "-m", "bb"]
@@ -86,6 +86,36 @@ def test_where_there_is_nothing_it_starts_and_says_so_and_what_is_no_message_end
     assert (process.returncode, out, err) == (0, b"", b"")
     assert answer["id"] == 2
     assert answer["result"]["structuredContent"]["code"] == "NO_SUCH_DIRECTORY"
+
+
+def test_what_was_asked_before_the_end_of_stdin_is_answered(both: Here):
+    """As a script asks that pipes its requests."""
+    process = started(both, BB_AGENT=AMBER)
+    begun = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    calls = [CALL | {"id": number} for number in range(2, 12)]
+    asked = "".join(json.dumps(each) + "\n" for each in [INITIALIZE, begun, *calls])
+
+    out, err = process.communicate(asked.encode(), timeout=PATIENCE)
+
+    answers = {answer["id"]: answer for answer in map(json.loads, out.splitlines())}
+    assert (process.returncode, err) == (0, b"")
+    assert set(answers) == set(range(1, 12))
+    assert all(not answers[number]["result"]["isError"] for number in range(2, 12))
+
+
+def test_what_waits_when_stdin_ends_is_not_waited_for(both: Here):
+    both.repo.json("agent", "reserve", "--agent", COBALT, "--scope", "src", "--bead", "bb-1")
+    process = started(both, BB_AGENT=AMBER, BB_NOW="")
+    wait = {"name": "reserve", "arguments": {"scope": ["src"], "bead": "bb-2", "wait": 600}}
+    say(process, INITIALIZE, {"jsonrpc": "2.0", "method": "notifications/initialized"}, CALL | {"params": wait})
+    heard(process)
+
+    began = time.monotonic()
+    process.communicate(timeout=PATIENCE)
+
+    assert time.monotonic() - began < 10
+    assert process.returncode == 0
+    assert [each["agent_id"] for each in both.repo.json("agent", "status").data["reservations"]] == [COBALT]
 
 
 def test_an_interruption_ends_it_at_once(both: Here):
