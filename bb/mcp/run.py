@@ -7,9 +7,10 @@ import gc
 import logging
 import os
 import signal
+import sys
 from typing import TYPE_CHECKING
 
-from bb.kernel.errors import BbError
+from bb.kernel.errors import BbError, Usage
 from bb.mcp.telling import note, report, say
 from bb.mcp.toolbox import Toolbox
 from bb.wire import envelope
@@ -17,8 +18,15 @@ from bb.wire import envelope
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-INTERRUPTED = 130
+A_BUG, INTERRUPTED = 1, 130
 USUAL_PORT = 7323
+
+
+class NobodyThere(Usage):
+    """Stdin or stdout is closed, so there is no host to be served."""
+
+    code = "NOBODY_THERE"
+    hint = "have an MCP host start it, or serve with --http"
 
 
 def main(words: Sequence[str]) -> int:
@@ -31,6 +39,9 @@ def main(words: Sequence[str]) -> int:
         return refusal.exit_status
     except KeyboardInterrupt:
         return INTERRUPTED
+    except Exception as error:
+        report("bb mcp", error)
+        return A_BUG
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -68,6 +79,8 @@ def _here() -> str:
 
 def _serve_stdio(toolbox: Toolbox) -> None:
     """Serve whoever started us, until it closes our stdin."""
+    if sys.stdin is None or sys.stdout is None:
+        raise NobodyThere
     gc.disable()  # half a second of imports leaves nothing to throw away, and looking for it takes a tenth of that
     import anyio  # noqa: PLC0415  (after the words are known to be right)
     from mcp.server.stdio import stdio_server  # noqa: PLC0415
@@ -85,7 +98,10 @@ def _serve_stdio(toolbox: Toolbox) -> None:
         async with stdio_server() as streams:
             await serving.run(*lingering(*streams), serving.create_initialization_options())
 
-    anyio.run(serve)
+    try:
+        anyio.run(serve)
+    except* BrokenPipeError:
+        note("the host is gone")
 
 
 def _refuse(refusal: BbError, *, as_json: bool) -> None:

@@ -21,6 +21,8 @@ def report(what: str, error: Exception) -> None:
 
 def note(*lines: str) -> None:
     """Tell whoever looks after the server. That nobody listens is no reason to stop."""
+    if sys.stderr is None:
+        return
     try:
         sys.stderr.write("".join(f"{harmless(line)}\n" for line in lines))
         sys.stderr.flush()

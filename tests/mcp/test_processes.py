@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import signal
 import stat
 import subprocess
@@ -116,6 +117,33 @@ def test_what_waits_when_stdin_ends_is_not_waited_for(both: Here):
     assert time.monotonic() - began < 10
     assert process.returncode == 0
     assert [each["agent_id"] for each in both.repo.json("agent", "status").data["reservations"]] == [COBALT]
+
+
+def test_a_host_that_is_gone_is_no_bug(both: Here):
+    process = started(both)
+    say(process, INITIALIZE)
+    heard(process)
+    assert process.stdout
+    process.stdout.close()
+
+    say(process, {"jsonrpc": "2.0", "method": "notifications/initialized"}, CALL)
+    process.stdout = None
+    _, err = process.communicate(timeout=PATIENCE)
+
+    assert process.returncode == 0
+    assert b"Traceback" not in err
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-"])
+def test_where_there_are_no_streams_nobody_is_served(here: Here, closed: str):
+    command = f"exec {shlex.join(BB)} mcp {closed}"
+
+    ran = subprocess.run(
+        ["sh", "-c", command], cwd=here.repo.path, env=environment(), stdin=-3, capture_output=True, timeout=PATIENCE
+    )
+
+    assert ran.returncode == 2
+    assert b"Error: [NOBODY_THERE]" in ran.stderr
 
 
 def test_an_interruption_ends_it_at_once(both: Here):
