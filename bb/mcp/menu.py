@@ -85,6 +85,7 @@ MENU = (
         {"seen": "agent.read", "accepted": "agent.ack"},
         about="Mark a message as seen, or accept what it asks for: it is your responsibility then.",
         chooses="as",
+        is_others_text=True,
     ),
     Shown("status", {ANY: "status"}, reads_only=True, is_others_text=True),
     CHAT,

@@ -11,6 +11,7 @@ from contextlib import closing
 
 from bb.attention import looking, tools
 from bb.attention.tools import BY_ANY_NAME
+from bb.kernel import ids
 from bb.kernel.errors import BbError, Forbidden, NotFound, Usage
 from bb.kernel.record import Record
 from bb.mcp import menu, schema
@@ -145,6 +146,8 @@ class Toolbox:
 
     def _named(self, given: Given, caller: str) -> Given:
         """What was GIVEN, without the name of whom the server acts for anyway; nobody acts for another through it."""
+        if given.get(caller) == ids.PERSON != self.agent:
+            raise NotYourName("what comes over MCP is an agent's doing, and not the person's", hint="name an agent")
         if self.agent is None or given.get(caller) is None:
             return given
         if given[caller] != self.agent:
@@ -155,7 +158,7 @@ class Toolbox:
         """Who the caller is, what waits for it, and what to do next. Whoever says its role is registered if need be."""
         given = dict(given)
         role = given.pop(menu.ROLE[1], None)
-        who = self._op_caller(desk, given)
+        who = self._who(desk, given)
         if role is not None and not _is_known(desk, who):
             self._op(desk, menu.ROLE[0], {"name": who, "role": role})
         self._op(desk, "agent.heartbeat", {"agent": who})
@@ -165,7 +168,7 @@ class Toolbox:
         asked = [event for event in pending if event["eventId"] not in mail]  # which is told as mail already
         return known | {"chat_owed": len(asked), "next": next_steps(known, asked)}
 
-    def _op_caller(self, desk: Desk, given: Given) -> str:
+    def _who(self, desk: Desk, given: Given) -> str:
         found = self.agent or given.get("agent")
         if isinstance(found, str) and found:
             return found

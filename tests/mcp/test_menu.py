@@ -7,6 +7,7 @@ from typing import Any
 
 import mcp_types as types
 import pytest
+from jsonschema import Draft202012Validator
 
 from bb.attention import tools
 from bb.mcp import menu, schema
@@ -35,6 +36,12 @@ def test_ten_tools_at_most_and_2_500_tokens_of_listing_as_it_goes_over_the_wire(
     assert len(answer.tools) <= 10
     assert len(sent.encode()) <= BUDGET * BYTES_OF_A_TOKEN
     assert [tool.name for tool in answer.tools] == [shown.name for shown in MENU]
+
+
+@pytest.mark.parametrize("names_caller", [True, False])
+def test_what_a_tool_takes_is_told_in_proper_json_schema(names_caller: bool):
+    for tool in listed(names_caller=names_caller).values():
+        Draft202012Validator.check_schema(tool["inputSchema"])
 
 
 def test_names_are_such_as_every_model_takes():

@@ -134,6 +134,18 @@ def test_nobody_acts_for_another_through_a_server_that_acts_for_one(both: Here):
     assert got(box, "reserve", agent=AMBER, scope=["src"], bead="bb-1")["agent_id"] == AMBER
 
 
+def test_no_agent_acts_as_the_person(both: Here):
+    both.repo.json("agent", "reserve", "--agent", AMBER, "--scope", "src", "--bead", "bb-1")
+    letter = {"to": AMBER, "bead": "bb-1", "category": "INFO", "subject": "s", "body": "b"}
+
+    for box in (both.toolbox(), both.toolbox(COBALT)):
+        assert code(box, "release", agent="user", all=True) == "NOT_YOUR_NAME"
+        assert code(box, "send", from_="user", **letter) == "NOT_YOUR_NAME"
+        assert code(box, "inbox", agent="user") == "NOT_YOUR_NAME"
+        assert code(box, "chat_list_events", agent="user") == "not_your_name"
+    assert len(both.repo.json("agent", "status").data["reservations"]) == 1
+
+
 def test_looking_is_no_sign_of_life_and_acting_is(both: Here):
     later = both.toolbox(AMBER, BB_NOW="2026-01-05T12:20:00Z")
 
