@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import unquote
 
-from bb.kernel.errors import NotFound
+from bb.kernel.errors import NotFound, Usage
 from bb.kernel.record import Record
 from bb.ops import attention, greeting, overview, protocol, sessions
 from bb.ops.attending import Event
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 SCHEME = "bb://"
 MOST = 200_000  # characters; a host that reads a resource keeps it out of the model's sight until it is wanted
 LONGEST_NAME = 500
+OURS, PUBLIC = "x.bb.", ("actor.", "group.")
 
 
 class ResourceNotThere(NotFound):
@@ -46,13 +47,25 @@ class Resource(Record):
 
 
 def _event(desk: Desk, event: str) -> dict[str, Any]:
-    """A protocol event; or else a chat event, as far as whoever asks may see it."""
+    """A protocol event; or one of agents and reservations; or a chat event, as far as whoever asks may see it."""
     try:
         return protocol.show(desk, protocol.EventId(event))
     except protocol.EventNotThere:
+        if found := _open_to_all(desk, event):
+            return found
         if not desk.env.get("BB_AGENT"):  # who may see a chat event depends on who asks
             raise
         return attention.show(desk, Event(event))
+
+
+def _open_to_all(desk: Desk, event: str) -> dict[str, Any] | None:
+    """An event that says nothing of what was said."""
+    try:
+        found = desk.ledger.event(event)
+    except (NotFound, Usage):
+        return None
+    is_ours = found.kind.startswith(OURS) and found.kind.count(".") == OURS.count(".")  # not of C2A, nor of CBCL
+    return found.envelope() if is_ours or found.kind.startswith(PUBLIC) else None
 
 
 def _status(desk: Desk, _: str) -> dict[str, Any]:
@@ -76,7 +89,13 @@ RESOURCES = (
     Resource("sessions", "Sessions", "The beads in hand, epic by epic.", _sessions),
     Resource("chat", "Chat", "What the chat tools of C2A can do here: capabilities, signals, limits, rules.", _chat),
     Resource("sessions", "Session", "One bead, and all that was said about it.", _session, "bead"),
-    Resource("events", "Event", "One protocol event, or one chat event that you may see.", _event, "event_id"),
+    Resource(
+        "events",
+        "Event",
+        "One event; of a chat, if you may see it.",
+        _event,
+        "event_id",
+    ),
 )
 
 

@@ -119,14 +119,23 @@ def test_an_event_is_read_by_its_id_and_a_chat_event_only_by_who_may_see_it(both
         *("--blocker", "Two.", "--requested-action", "One.", "--urgency", "low"),
     )
     (blocked,) = both.repo.json("protocol", "list").data
-    private = {"target": {"recipient": COBALT}, "content": "Hi", "idempotencyKey": "k", "visibility": "dm"}
-    sent = both.toolbox(AMBER).call("chat_send_message", private | {"directedness": "to_me"}).data["messageId"]
+    letter = {"target": {"recipient": COBALT}, "content": "Hi", "idempotencyKey": "k", "visibility": "dm"}
+    sent = both.toolbox(AMBER).call("chat_send_message", letter | {"directedness": "to_me"}).data["messageId"]
 
     def read(agent: str | None, event: str) -> Any:
         box = both.toolbox(agent)
         return box.answer("x", lambda desk: resources.read(desk, f"bb://events/{event}"))
 
+    reserved = both.toolbox(AMBER).call("reserve", {"scope": ["src"], "bead": "bb-1"}).data["reservation_id"]
+    lines = [json.loads(line) for line in both.repo.journal().read_text().splitlines()]
+    private = [line["id"] for line in lines if line["kind"].startswith(("chat.", "x.bb.c2a.", "system."))]
+
     assert read(None, blocked["id"]).data["event_type"] == "BLOCKED"
+    assert read(None, reserved).data["kind"] == "x.bb.reserved"
+    assert all(read(None, each).is_error for each in private if each != blocked["id"])
+    assert len(private) > 1
+    for odd in ("", "x", "a.b", f"{reserved}9", "%00", "../x"):
+        assert read(None, odd).data["code"] in ("PROTOCOL_EVENT_NOT_FOUND", "RESOURCE_NOT_FOUND"), odd
     assert read(COBALT, sent).data["eventId"] == sent
     for agent in ("quiet-heron", None):
         assert read(agent, sent).is_error
