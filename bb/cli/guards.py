@@ -28,11 +28,16 @@ def in_the_way(found: dict[str, Any]) -> list[str]:
 
 def owned(path: dict[str, Any], who: str | None) -> str:
     """A path and who holds it."""
-    holders = "; ".join(
-        f"{'you hold' if each['agent_id'] == who else each['agent_id'] + ' holds'} {harmless(each['scope'])}"
-        for each in path["held_by"]
-    )
+    holders = "; ".join(holds(each, who) for each in path["held_by"])
     return f"{path['verdict']:<6}  {harmless(path['path'])}{'  ' + holders if holders else ''}"
+
+
+def holds(each: dict[str, Any], who: str | None) -> str:
+    """Who holds what; of what is frozen, why."""
+    if each.get("frozen"):
+        why = f" ({harmless(each['why'])})" if each["why"] else ""
+        return f"{each['agent_id']} has frozen {harmless(each['scope'])}{why}"
+    return f"{'you hold' if each['agent_id'] == who else each['agent_id'] + ' holds'} {harmless(each['scope'])}"
 
 
 def unjudged(found: dict[str, Any]) -> list[str]:

@@ -22,7 +22,8 @@ LEAST = 24  # columns: less of a text says nothing
 COLOURS = {"red": "31", "green": "32", "yellow": "33", "cyan": "36", "dim": "2", "bold": "1"}
 OF_STATE = {
     **dict.fromkeys(("active", "acked", "released", "completed", "accepted"), "green"),
-    **dict.fromkeys(("stale", "read", "needs_input", "taken_over", "deciding"), "yellow"),
+    **dict.fromkeys(("stale", "read", "needs_input", "taken_over", "deciding", "paused"), "yellow"),
+    **dict.fromkeys(("frozen",), "cyan"),
     **dict.fromkeys(("evicted", "expired", "open", "damaged", "retired"), "red"),
     **dict.fromkeys(("unread",), "bold"),
 }

@@ -26,9 +26,11 @@ def status(shown: dict[str, Any]) -> list[str]:
     head = [paint.heading(f"{flowing(shown['repository'])}, {shown['at']}")]
     if shown["is_damaged"]:
         head.append(paint.painted(f"The ledger is damaged: run {whole('`bb doctor`')}.", "red"))
+    if pause := shown["paused"]:
+        head.append(paint.painted(f"Everybody is {_paused(pause)}.", "yellow"))
     held, unacked = shown["reservations"], shown["unacked"]
     if paint.height():  # what does not fit on the screen should be what is least urgent
-        held = sorted(held, key=lambda each: (_is_well(each), each["seconds_left"]))
+        held = sorted(held, key=lambda each: (_is_well(each), each["seconds_left"] or 0))
         unacked = sorted(unacked, key=lambda each: str(each["created_at"]))
     sections = [
         _section("Agents", [_agent(each, now) for each in shown["agents"]], "bb agent list", "nobody has registered"),
@@ -129,6 +131,8 @@ def session(shown: dict[str, Any]) -> list[str]:
 def resume(shown: dict[str, Any]) -> list[str]:
     """All an agent needs to go on, in few words."""
     lines = [f"You are {shown['agent_id']} ({flowing(shown['role'])}), {shown['liveness']}."]
+    if pause := shown.get("paused"):
+        lines.append(f"You are {_paused(pause)}. Change nothing; you may read, answer, hand over and give back.")
     for each in shown["holds"]:
         over = ", EXPIRED" if each.get("is_expired") else ""
         lines.append(f"You hold {whole(each['scope'])} for {whole(each['bead'])} until {each['expires_at']}{over}.")
@@ -159,7 +163,7 @@ def agents(listed: list[dict[str, Any]]) -> list[str]:
     wide = max(len(agent["agent_id"]) for agent in listed)
     return [
         f"{column(agent['agent_id'], wide)}  {paint.state(agent['liveness'], 7)}"
-        f"  {whole('seen ' + agent['last_seen_at'])}  {brief(_role(agent))}"
+        f"  {whole('seen ' + agent['last_seen_at'])}  {brief(_role(agent))}{_if_paused(agent)}"
         for agent in listed
     ]
 
@@ -176,8 +180,14 @@ def holdings(found: dict[str, Any]) -> list[str]:
         f"  {'until ' + each['expires_at'] if each['state'] == 'active' else paint.state(each['state'])}"
         f"  [{whole(each['bead_id'])}]"
         for each in found["reservations"]
+        if "frozen" not in each
     ]
-    return [first, *held, *(map(_headline, found["unacked_required_messages"]))]
+    frozen = [
+        f"{whole(each['scope'])}  {_frozen(each, each['expires_at'] and 'until ' + each['expires_at'])}"
+        for each in found["reservations"]
+        if "frozen" in each
+    ]
+    return [first, *frozen, *held, *(map(_headline, found["unacked_required_messages"]))]
 
 
 def inbox(messages: list[dict[str, Any]]) -> list[str]:
@@ -295,7 +305,8 @@ def _shared_out(sections: list[list[str]], room: int) -> list[int]:
 
 def _agent(agent: dict[str, Any], now: int) -> str:
     seen = paint.span((now - clock.parse_or(agent["last_seen_at"], now)) // 1000)
-    return f"{column(agent['agent_id'], 24)} {paint.state(agent['liveness'], 8)} seen {seen} ago, {brief(_role(agent))}"
+    line = f"{column(agent['agent_id'], 24)} {paint.state(agent['liveness'], 8)} seen {seen} ago, {brief(_role(agent))}"
+    return line + _if_paused(agent)
 
 
 def _role(agent: dict[str, Any]) -> str:
@@ -304,7 +315,28 @@ def _role(agent: dict[str, Any]) -> str:
     return agent["role"] if name == agent["agent_id"] else f"{agent['role']} ({name})"
 
 
+def _if_paused(agent: dict[str, Any]) -> str:
+    """That the person has paused an agent, where it has."""
+    return f"  {_paused(agent['paused'])}" if agent.get("paused") else ""
+
+
+def _paused(pause: dict[str, Any]) -> str:
+    """Since when somebody is paused, and why."""
+    why = f": {brief(pause['why'])}" if pause["why"] else ""
+    return f"{paint.state('paused')} since {whole(pause['since'][:16].replace('T', ' '))}{why}"
+
+
+def _frozen(each: dict[str, Any], until: str | None) -> str:
+    """Who has frozen something, for how long, and why."""
+    ends = f", {until}" if until else ""
+    why = f": {brief(each['why'])}" if each["why"] else ""
+    return f"{paint.state('frozen')} by {each['agent_id']}{ends}{why}"
+
+
 def _held(each: dict[str, Any]) -> str:
+    if "frozen" in each:
+        left = None if each["seconds_left"] is None else paint.span(each["seconds_left"]) + " left"
+        return f"{column(whole(each['scope']), 30)} {_frozen(each, left)}"
     left = paint.span(each["seconds_left"]) + " left" if each["state"] == "active" else paint.state(each["state"])
     shared = ", shared" if each["shared"] else ""
     who = f"{each['agent_id']} ({paint.state(each['owner_liveness'])})"
@@ -312,8 +344,8 @@ def _held(each: dict[str, Any]) -> str:
 
 
 def _is_well(each: dict[str, Any]) -> bool:
-    """Whether a reservation runs, and its holder is there."""
-    return bool(each["state"] == each["owner_liveness"] == "active")
+    """Whether a reservation runs, and its holder is there. That something is frozen is news to all."""
+    return bool(each["state"] == each["owner_liveness"] == "active") and "frozen" not in each
 
 
 def _unacked(each: dict[str, Any], now: int) -> str:

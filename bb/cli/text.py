@@ -22,6 +22,7 @@ ELSEWHERE = (
         ],
         "bb.cli.screens",
     )
+    | dict.fromkeys(["freeze", "thaw", "agent pause", "agent unpause", "agent transfer"], "bb.cli.order_screens")
     | dict.fromkeys(["sync", "ledger commit", "ledger mirror", "ledger rotate"], "bb.cli.travel")
     | dict.fromkeys(
         [
@@ -144,6 +145,9 @@ def _heartbeat(agent: dict[str, Any]) -> list[str]:
     lines = [f"{agent['agent_id']} is {agent['liveness']}, seen {agent['last_seen_at']}"]
     if lost := agent.get("contested"):
         lines.append(f"You do not hold {', '.join(map(harmless, lost))}: another clone was first. Your mail says more.")
+    if pause := agent.get("paused"):
+        why = f": {harmless(pause['why'])}" if pause["why"] else ""
+        lines.append(f"You are paused by {pause['by']}, since {pause['since']}{why}. Change nothing.")
     return lines
 
 

@@ -5,6 +5,9 @@
     when it was written, and not when committed    a warning                      a warning
     never                                          an error: HELD_THEN            an error: HELD_NOW
 
+What the person had frozen at the time of the commit, or has frozen now, is an error whoever held it besides; and so is
+a commit that an agent made while it was paused, until it is let go on.
+
 It is a warning, too, where the owner has agreed since: the INCURSION was accepted or transferred, or the author has the
 path by now.
 
@@ -16,7 +19,7 @@ Commits and reservations carry time stamps of different machines: no finding say
 
 from __future__ import annotations
 
-from bb.coordination import scopes
+from bb.coordination import pauses, scopes
 from bb.coordination.authorship import author
 from bb.coordination.changes import OURS
 from bb.coordination.facts import ACCEPTED, TOUCHED, TRANSFERRED, Incurred
@@ -26,25 +29,28 @@ from bb.kernel import clock
 from bb.kernel.errors import Conflict
 from bb.kernel.ids import PERSON
 from bb.kernel.record import Record
+from bb.kernel.show import harmless
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from bb.coordination.authorship import Author
     from bb.coordination.leases import Lease
+    from bb.coordination.pauses import Pause
     from bb.coordination.scopes import Scope
     from bb.kernel.order import State
 
     Agreement = tuple[str, str, str]  # who came in, whose it was, and the commit or path that is agreed to
 
 HELD_THEN, HELD_NOW, OUTSIDE = "held-then", "held-now", "outside-declared"
-STALE_TOKEN, UNCLEAR_AUTHOR = "stale-token", "unclear-author"
+STALE_TOKEN, PAUSED, UNCLEAR_AUTHOR = "stale-token", "paused-author", "unclear-author"
 RULES = {
-    HELD_THEN: "A commit changed a path that another agent held at that time.",
-    HELD_NOW: "A commit changed a path that another agent holds now.",
+    HELD_THEN: "A commit changed a path that another agent held at that time, or that was frozen.",
+    HELD_NOW: "A commit changed a path that another agent holds now, or that is frozen.",
     STALE_TOKEN: "A commit was made under a grant that a later one has superseded.",
+    PAUSED: "A commit was made by an agent that the person has paused.",
     OUTSIDE: "A commit changed a path outside of what its author had declared.",
     UNCLEAR_AUTHOR: "A commit does not say clearly which agent made it.",
 }
@@ -52,7 +58,7 @@ ERROR, WARNING = "error", "warning"
 
 
 class CiIncursion(Conflict):
-    """This change touches what another agent holds, or held when it was made."""
+    """This change touches what another agent holds, or held when it was made, or what is or was frozen."""
 
     code = "CI_INCURSION"
     hint = (
@@ -65,6 +71,13 @@ class OutsideDeclared(Conflict):
 
     code = "OUTSIDE_DECLARED"
     hint = "reserve those paths and say why they belong to the work, or leave them out of this change"
+
+
+class PausedAuthor(Conflict):
+    """A commit was made by an agent that the person has paused."""
+
+    code = "PAUSED_AUTHOR"
+    hint = "a person looks at it, and lets the agent go on: `bb agent unpause NAME`"
 
 
 class UnclearAuthor(Conflict):
@@ -112,10 +125,11 @@ class Finding(Record):
 
 
 class Known(Record):
-    """What the ledger says: who held what and how long, and what owners have agreed to."""
+    """What the ledger says: who held what and how long, what owners have agreed to, and who is paused."""
 
     leases: Sequence[Lease]
     agreements: frozenset[Agreement] = frozenset()
+    pauses: Mapping[str, State] = {}
 
 
 class Wanted(Record):
@@ -150,7 +164,9 @@ def refusal(findings: Sequence[Finding]) -> type[Conflict] | None:
     rules = {each.rule for each in findings if each.severity == ERROR}
     if rules & {HELD_THEN, HELD_NOW, STALE_TOKEN}:
         return CiIncursion
-    return OutsideDeclared if OUTSIDE in rules else UnclearAuthor if rules else None
+    if OUTSIDE in rules:
+        return OutsideDeclared
+    return PausedAuthor if PAUSED in rules else UnclearAuthor if rules else None
 
 
 def is_incursion(finding: Finding) -> bool:
@@ -205,6 +221,8 @@ def _judged(commit: Commit, near: Near, known: Known, wanted: Wanted) -> Iterato
     for doubt in by.doubts:
         text = f"commit {commit.id[:12]}: {doubt}"
         yield Finding(UNCLEAR_AUTHOR, ERROR if wanted.is_strict else WARNING, None, by.agent, None, (commit.id,), text)
+    if by.agent and (pause := pauses.pause(known.pauses, by.agent)) and _is_since(commit, pause):
+        yield Finding(PAUSED, ERROR, None, by.agent, None, (commit.id,), pause.told(by.agent))
     for path in commit.paths:
         covering = near.covering(path)
         mine = [each for each in covering if each.reservation.agent == by.agent]
@@ -222,24 +240,35 @@ def _touched(touch: _Touch, agreements: frozenset[Agreement]) -> Iterator[Findin
     for each in touch.others:
         token, owner = each.token, each.reservation.agent
         has_agreed = any((by.agent or PERSON, owner, what) in agreements for what in (touch.commit.id, touch.path))
-        severity = WARNING if touch.wrote_it or touch.has_it or has_agreed else touch.severity
+        is_frozen = each.reservation.is_freeze
+        is_shared = (touch.wrote_it or touch.has_it) and not is_frozen
+        severity = WARNING if is_shared or has_agreed else touch.severity
         if by.token is not None and token is not None and by.token < token:
             text = f"made under token {by.token}; {owner} has {each.reservation.scope} under {token}"
             yield Finding(STALE_TOKEN, touch.severity, touch.path, by.agent, each, (touch.commit.id,), text)
-        elif each.held_at(touch.moment) and not touch.had_it:
+        elif each.held_at(touch.moment) and (is_frozen or not touch.had_it):
             yield _finding(HELD_THEN, severity, touch, each, has_agreed)
-        elif each.is_live and not touch.has_it:
+        elif each.is_live and (is_frozen or not touch.has_it):
             yield _finding(HELD_NOW, severity, touch, each, has_agreed)
 
 
 def _finding(rule: str, severity: str, touch: _Touch, lease: Lease, has_agreed: bool) -> Finding:
     held = lease.reservation
     verb = "has held" if lease.is_live else "held"
-    span = f"since {_minute(held.made_at)}, until {_minute(lease.until)}"
+    until = f", until {_minute(min(lease.until, clock.LAST))}" if not (lease.is_live and held.has_no_end) else ""
+    span = f"since {_minute(held.made_at)}{until}"
     changed = f"{_who(touch.by)} changed this at {_minute(min(touch.commit.committed_at, clock.LAST))}"
     text = f"{held.agent} {verb} {held.scope} for {held.bead} {span}; {changed}"
+    if held.is_freeze:
+        verb, why = "has frozen" if lease.is_live else "had frozen", f" ({harmless(held.why)})" if held.why else ""
+        text = f"{held.agent} {verb} {held.scope} {span}{why}; {changed}"
     text += f"; {held.agent} has agreed" if has_agreed else ""
     return Finding(rule, severity, touch.path, touch.by.agent, lease, (touch.commit.id,), text)
+
+
+def _is_since(commit: Commit, pause: Pause) -> bool:
+    """Whether a commit was made since its author was paused."""
+    return commit.committed_at >= clock.parse_or(pause.since, 0)
 
 
 def _who(by: Author) -> str:

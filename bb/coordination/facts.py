@@ -60,8 +60,23 @@ class Seen(Record):
     after: str
 
 
+class Paused(Record):
+    """AGENT, or everybody, is to change nothing until it is let go on. Only the person's word counts."""
+
+    by: str
+    agent: str
+    why: str | None = None
+
+
+class Unpaused(Record):
+    """AGENT, or everybody, may go on."""
+
+    by: str
+    agent: str
+
+
 class Reserved(Record):
-    """AGENT holds SCOPE from now on, for TTL minutes without a sign of life."""
+    """AGENT holds SCOPE from now on, for TTL minutes without a sign of life. The person's is a freeze, and says WHY."""
 
     agent: str
     scope: str
@@ -71,6 +86,7 @@ class Reserved(Record):
     is_file: bool = False  # SCOPE was a file then, and so has nothing beneath it
     base: str | None = None  # for a global one: the published commit it was checked against
     takes: str | None = None  # and the admitted reservations it takes over, their names with a space between
+    why: str | None = None
 
 
 class Renewed(Record):
@@ -86,6 +102,15 @@ class Released(Record):
 
     agent: str
     reservation: str
+
+
+class Transferred(Record):
+    """A reservation is the agent's from now on that it was given TO, as it is. Its holder's word counts, and the
+    person's."""
+
+    agent: str
+    reservation: str
+    to: str
 
 
 class Expired(Record):
@@ -182,6 +207,7 @@ class Overridden(Record):
 
 
 AgentFact = Registered | Updated | Retired | Started | Stopped | Seen
-HoldingFact = Reserved | Renewed | Released | Expired | TakenOver
+PauseFact = Paused | Unpaused
+HoldingFact = Reserved | Renewed | Released | Transferred | Expired | TakenOver
 NoticeFact = Incurred | Resumed | Resolved
 GuardFact = Overridden

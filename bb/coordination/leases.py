@@ -39,7 +39,7 @@ def lease(reservation: Reservation, scope: Scope, seen_at: int, now: int, token:
     if ended_at is not None and reservation.state == holdings.TAKEN_OVER:
         return Lease(reservation, scope, ended_at, False, token)
     seen_at = max(seen_at, ended_at or 0) if reservation.state == holdings.RELEASED else seen_at
-    lapsed_at = reservation.expiry(seen_at, now) + MARGIN
+    lapsed_at = reservation.expiry(seen_at, now) + (0 if reservation.is_freeze else MARGIN)
     if ended_at is not None:
         return Lease(reservation, scope, min(ended_at, lapsed_at), False, token)
     return Lease(reservation, scope, lapsed_at, lapsed_at > now, token)

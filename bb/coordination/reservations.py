@@ -12,7 +12,7 @@ touches somebody else's active reservation, or ends one, is an INCURSION, record
 
 from __future__ import annotations
 
-from bb.coordination import holdings, liveness, scopes
+from bb.coordination import freezing, holdings, liveness, scopes
 from bb.coordination.facts import (
     OVERLAPPING,
     REFUSED,
@@ -97,6 +97,11 @@ class Held(Record):
     is_over: bool
 
     @property
+    def ends_at(self) -> str | None:
+        """When it ends by itself; None where it does not."""
+        return None if self.reservation.has_no_end else clock.text(self.expires_at)
+
+    @property
     def is_protected(self) -> bool:
         return self.liveness == liveness.ACTIVE and not self.is_over
 
@@ -115,8 +120,9 @@ class Held(Record):
             "bead_id": self.reservation.bead,
             "shared": self.reservation.shared,
             "liveness": self.liveness,
-            "expires_at": clock.text(self.expires_at),
+            "expires_at": self.ends_at,
             "is_expired": self.is_over,
+            **freezing.shown(self.reservation),
         }
 
 
@@ -184,7 +190,8 @@ def reserve(
         elif wanted.shared and held.shared:
             continue
         else:
-            (admitted if wanted.allow_overlap and meeting.kind == scopes.PARTIAL else in_way).append(meeting)
+            is_admitted = wanted.allow_overlap and meeting.kind == scopes.PARTIAL and not held.is_freeze
+            (admitted if is_admitted else in_way).append(meeting)
     if protected := [meeting for meeting in in_way if meeting.held.is_protected]:
         refused = _incursions(wanted, protected, REFUSED)
         raise _conflict(wanted, protected, [fact for fact in refused if not is_recorded(fact.incident)])
@@ -206,13 +213,13 @@ def reserve(
 
 def release(agent: str, scope: Scope, met: Sequence[Overlap]) -> list[HoldingFact]:
     """Decide whether AGENT may give back what is held on exactly this SCOPE, given all it has MET."""
-    live = _mine(agent, scope, met, ReleaseForbidden)
+    live = at_disposal(agent, scope, met, ReleaseForbidden)
     return [Released(agent, other.reservation.id) for other in live]
 
 
 def renew(agent: str, scope: Scope, met: Sequence[Overlap], ttl: int | None) -> list[HoldingFact]:
     """Decide whether AGENT may keep what is held on exactly this SCOPE for longer, counted from now."""
-    live = _mine(agent, scope, met, RenewForbidden)
+    live = at_disposal(agent, scope, met, RenewForbidden)
     return [Renewed(agent, other.reservation.id, ttl or other.reservation.ttl) for other in live]
 
 
@@ -231,9 +238,12 @@ def renew_all(agent: str, held: Sequence[Held], ttl: int | None) -> list[Holding
     ]
 
 
-def _mine(agent: str, scope: Scope, met: Sequence[Overlap], forbidden: type[Forbidden]) -> list[Held]:
-    """What AGENT may do as it likes with. A person may with anybody's. What is over is found no more, but archived."""
-    held = [meeting.held for meeting in met if meeting.kind == scopes.EXACT]
+def at_disposal(agent: str, scope: Scope, met: Sequence[Overlap], forbidden: type[Forbidden]) -> list[Held]:
+    """What AGENT may do as it likes with. A person may with anybody's. What is over is found no more, but archived.
+
+    A freeze is lifted in a way of its own (`freezing`).
+    """
+    held = [each.held for each in met if each.kind == scopes.EXACT and not each.held.reservation.is_freeze]
     mine = [each for each in held if agent in (each.reservation.agent, ids.PERSON)]
     if live := [each for each in mine if not each.is_over]:
         return live
@@ -300,11 +310,13 @@ HINTS = {
 
 
 def _conflict(wanted: Wanted, met: Sequence[Overlap], facts: list[NoticeFact]) -> ReservationConflict:
-    first = met[0].held
-    until = clock.text(first.expires_at)
-    message = f"{first.reservation.agent} holds {first.scope.text} ({met[0].kind} overlap), active, until {until}"
+    first = next((meeting for meeting in met if meeting.held.reservation.is_freeze), met[0])
+    held = first.held.reservation
+    message = f"{held.agent} holds {held.scope} ({first.kind} overlap), active, until {first.held.ends_at}"
     hint = None
-    if wanted.base:
+    if held.is_freeze:
+        message, hint = freezing.told(first.held), freezing.HINT
+    elif wanted.base:
         hint = "narrow the scope, or message the holder: `bb agent send`"
     elif all(meeting.kind == scopes.PARTIAL for meeting in met):
         hint = f"{ReservationConflict.hint}; --allow-overlap goes ahead where the overlap is partial"

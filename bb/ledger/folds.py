@@ -24,6 +24,7 @@ from bb.cbcl.facts import Heard, Installed, Removed
 from bb.coordination.facts import (
     Expired,
     Incurred,
+    Paused,
     Redacted,
     Registered,
     Released,
@@ -36,6 +37,8 @@ from bb.coordination.facts import (
     Started,
     Stopped,
     TakenOver,
+    Transferred,
+    Unpaused,
     Updated,
 )
 from bb.groups.facts import (
@@ -67,7 +70,8 @@ GROUP = (
 # what a fold calls its entries -> its module, and the facts that change them
 FOLDED: dict[str, tuple[str, tuple[type[Any], ...]]] = {
     "agent": ("bb.coordination.roster", (Registered, Updated, Retired, Started, Stopped, Seen)),
-    "reservation": ("bb.coordination.holdings", (Reserved, Renewed, Released, Expired, TakenOver)),
+    "pause": ("bb.coordination.pauses", (Paused, Unpaused)),
+    "reservation": ("bb.coordination.holdings", (Reserved, Renewed, Released, Transferred, Expired, TakenOver)),
     "notice": ("bb.coordination.notices", (Incurred, Resumed, Resolved)),
     "redaction": ("bb.coordination.redactions", (Redacted,)),
     "letter": ("bb.messaging.letters", (Sent,)),

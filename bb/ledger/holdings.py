@@ -9,6 +9,7 @@ from __future__ import annotations
 from bb.coordination import contests, holdings, liveness, notices, roster, scopes
 from bb.coordination.facts import OVERLAPPING
 from bb.coordination.reservations import Held, Overlap
+from bb.kernel import ids
 from bb.ledger import presence
 
 TYPE_CHECKING = False
@@ -52,7 +53,10 @@ class Holdings:
         return sorted(found, key=lambda overlap: overlap.kind != scopes.EXACT)
 
     def counts(self, reservation: Reservation) -> bool:
-        """Whether a reservation keeps anybody out. A global one does when it was admitted, and not before."""
+        """Whether a reservation keeps anybody out. A global one does when it was admitted, and not before. A freeze
+        whose time is over is lifted: nobody has to take it over."""
+        if reservation.is_freeze:
+            return reservation.expiry(self._now, self._now) > self._now
         if reservation.base is None:
             return True
         grant = self.settled.grants.get(reservation.id)
@@ -74,8 +78,9 @@ class Holdings:
         return holdings.CONTESTED if self._is_contested(reservation) else holdings.ACTIVE
 
     def _is_contested(self, reservation: Reservation) -> bool:
-        """Whether another clone's reservation stands before this one, as far as both are known here."""
-        held = self.held(reservation) if self._has_company else None
+        """Whether another clone's reservation stands before this one, as far as both are known here. A freeze stands
+        beside anything."""
+        held = self.held(reservation) if self._has_company and not reservation.is_freeze else None
         return held is not None and self.contested_by(held) is not None
 
     @property
@@ -90,7 +95,7 @@ class Holdings:
         mine = held.reservation
         for overlap in self.met_by([held.scope], in_any_clone=True):
             other = overlap.held.reservation
-            if other.agent == mine.agent or (other.shared and mine.shared) or overlap.held.is_over:
+            if other.is_freeze or other.agent == mine.agent or (other.shared and mine.shared) or overlap.held.is_over:
                 continue
             is_behind = contests.were_made_apart(mine, other) and contests.stands(other, mine, self.settled)
             if is_behind and not self._have_agreed(mine, other):
@@ -127,12 +132,13 @@ class Holdings:
         return self._held(self._index.found(holdings.NAME, f"live of {agent}"))
 
     def everything(self) -> list[Held]:
-        """What anybody holds, oldest first."""
-        return self._held(self._index.found(holdings.NAME, "live"))
+        """What anybody holds, oldest first. A freeze whose time is over is none."""
+        found = self._held(self._index.found(holdings.NAME, "live"))
+        return [each for each in found if not (each.is_over and each.reservation.is_freeze)]
 
     def ever_about(self, bead: str) -> list[Reservation]:
-        """Every reservation there ever was for a bead, oldest first."""
-        return _reservations(self._index.found(holdings.NAME, f"bead {bead}"))
+        """Every reservation there ever was for a bead, oldest first; one that was passed on, once for each holder."""
+        return _tenures(self._index.found(holdings.NAME, f"bead {bead}"))
 
     def count_ended(self, how: str, agent: str | None, bead: str | None) -> int:
         """How many reservations ended so, of one agent and for one bead where they are given."""
@@ -144,14 +150,14 @@ class Holdings:
     def ever_of(self, agent: str) -> list[Reservation]:
         """Every reservation AGENT ever had, newest first."""
         found = ((name, state) for _, name, state in self._index.newest_first(holdings.NAME, f"of {agent}"))
-        return _reservations(found)
+        return [each for each in _tenures(found) if each.agent == agent]
 
     def claimed_by(self, agent: str) -> list[tuple[Scope, str]]:
         """What AGENT holds, and for which beads; if that is nothing, what it held last: all that ended in the same
-        moment."""
+        moment. What it passed on is another one's."""
         if held := self.of(agent):
             return [(each.scope, each.reservation.bead) for each in held]
-        ended = [each for each in self.ever_of(agent) if each.ended_at is not None]
+        ended = [each for each in self.ever_of(agent) if each.state in holdings.ENDED]
         last = max((each.ended_at or 0 for each in ended), default=0)
         return [(scope, each.bead) for each in ended if each.ended_at == last and (scope := scope_of(each))]
 
@@ -166,8 +172,8 @@ class Holdings:
         return scopes.covers(scope, scopes.existing(path), ignore_case=self._ignore_case)
 
     def ever(self) -> list[Reservation]:
-        """Every reservation there ever was."""
-        return _reservations(self._index.states(holdings.NAME))
+        """Every reservation there ever was; one that was passed on, once for each holder."""
+        return _tenures(self._index.states(holdings.NAME))
 
     def seen_at(self, agent: str) -> int:
         """When the agent gave its last sign of life."""
@@ -217,7 +223,10 @@ class Holdings:
         return grant is not None and grant.ended is not None
 
     def _seen_of(self, agent: str) -> tuple[int, str]:
-        """When AGENT was last seen, and what that makes of it. Who is retired holds nothing against anybody."""
+        """When AGENT was last seen, and what that makes of it. Who is retired holds nothing against anybody; what the
+        person says lasts without signs of life."""
+        if agent == ids.PERSON:
+            return self._now, liveness.ACTIVE
         if agent not in self._seen:
             known = roster.agent(agent, self._index.state(roster.NAME, agent))
             last = presence.read(self._store, agent, self._now)
@@ -229,6 +238,10 @@ class Holdings:
 
 def _reservations(entries: Iterable[tuple[str, Any]]) -> list[Reservation]:
     return [found for name, state in entries if (found := holdings.reservation(name, state))]
+
+
+def _tenures(entries: Iterable[tuple[str, Any]]) -> list[Reservation]:
+    return [found for name, state in entries for found in holdings.tenures(name, state)]
 
 
 def scope_of(reservation: Reservation) -> Scope | None:

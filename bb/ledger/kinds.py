@@ -23,7 +23,7 @@ from bb.attention.facts import (
     Typing,
 )
 from bb.cbcl.facts import Heard, Installed, Removed
-from bb.coordination import holdings
+from bb.coordination import holdings, pauses
 from bb.coordination.facts import (
     ACCEPTED,
     REVERTED,
@@ -31,6 +31,7 @@ from bb.coordination.facts import (
     Expired,
     Incurred,
     Overridden,
+    Paused,
     Redacted,
     Registered,
     Released,
@@ -43,6 +44,8 @@ from bb.coordination.facts import (
     Started,
     Stopped,
     TakenOver,
+    Transferred,
+    Unpaused,
     Updated,
 )
 from bb.groups.facts import (
@@ -70,13 +73,14 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.attention.facts import AttentionFact
-    from bb.coordination.facts import AgentFact, GuardFact, HoldingFact, NoticeFact
+    from bb.coordination.facts import AgentFact, GuardFact, HoldingFact, NoticeFact, PauseFact
     from bb.groups.facts import GroupFact
     from bb.messaging.facts import MailFact
 
     Fits = Callable[[object], bool]
     Fact = (
         AgentFact
+        | PauseFact
         | HoldingFact
         | NoticeFact
         | GuardFact
@@ -101,9 +105,12 @@ WRITTEN: tuple[tuple[type[Fact], str, tuple[str, ...]], ...] = (
     (Started, "actor.start", ("actor_id",)),
     (Stopped, "actor.stop", ("actor_id",)),
     (Seen, "x.bb.seen", ("actor_id", "after")),
-    (Reserved, "x.bb.reserved", ("by", "scope", "bead_id", "ttl_minutes", "shared", "is_file", "base", "takes")),
+    (Paused, "x.bb.paused", ("by", "target", "why")),
+    (Unpaused, "x.bb.unpaused", ("by", "target")),
+    (Reserved, "x.bb.reserved", ("by", "scope", "bead_id", "ttl_minutes", "shared", "is_file", "base", "takes", "why")),
     (Renewed, "x.bb.renewed", ("by", "reservation_id", "ttl_minutes")),
     (Released, "x.bb.released", ("by", "reservation_id")),
+    (Transferred, "x.bb.transferred", ("by", "reservation_id", "holder")),
     (Expired, "x.bb.expired", ("by", "reservation_id")),
     (Redacted, "x.bb.redacted", ("by", "event_id", "reason")),
     (TakenOver, "x.bb.taken_over", ("by", "reservation_id", "owner", "liveness", "archived")),
@@ -190,6 +197,8 @@ def _is_ttl(value: object) -> bool:
 FITS: dict[str, Fits] = {
     "actor_id": _is_agent,
     "actor": _is_object,
+    "target": lambda value: value == pauses.EVERYBODY or _is_agent(value),
+    "holder": _is_agent,
     "by": ids.is_principal,
     "owner": ids.is_principal,
     "reservation_id": _is_event,

@@ -34,6 +34,7 @@ class Presence(Record):
     record: dict[str, Any]
     contested: tuple[str, ...] = ()  # its reservations that do not stand, because another clone's do
     is_remote: bool = False  # it was another clone that heard of it, and this is when we learnt of that
+    paused: dict[str, Any] | None = None  # since when the person wants it to change nothing, and why
 
 
 def read(store: str, agent_id: str, now: int | None = None) -> Presence | None:
@@ -50,7 +51,9 @@ def read(store: str, agent_id: str, now: int | None = None) -> Presence | None:
             seen_at = min(seen_at, os.stat(path).st_mtime_ns // 1_000_000)
         if type(beats) is int and type(record) is dict and record["agent_id"] == agent_id and _is_record(record):
             contested = tuple(scope for scope in found.get("contested", ()) if type(scope) is str)
-            return Presence(agent_id, seen_at, beats, record, contested, found.get("remote") is True)
+            paused = found.get("paused")
+            paused = paused if type(paused) is dict and type(paused.get("since")) is str else None
+            return Presence(agent_id, seen_at, beats, record, contested, found.get("remote") is True, paused)
     except (ValueError, TypeError, KeyError, BbError, FileNotFoundError):
         pass
     return None
@@ -70,6 +73,8 @@ def write(store: str, presence: Presence) -> None:
         written["contested"] = list(presence.contested)
     if presence.is_remote:
         written["remote"] = True
+    if presence.paused:
+        written["paused"] = presence.paused
     text = jsontext.dumps(written)
     try:
         disk.replace(_path(store, presence.agent_id), text.encode())

@@ -104,13 +104,8 @@ def list_agents(
     liveness: Liveness | None = None,
 ) -> list[dict[str, Any]]:
     """Who is registered here, by id. Retired identities are left out."""
-    now = desk.now()
-    threshold = desk.stale_after
-    beats = presence.everybody(desk.place.store, now)
-    answers = [
-        life.shown(life.presence_of(agent, beats.get(agent.agent_id), now), now, threshold)
-        for agent in roster.in_service(desk.store.caught_up().states(roster.NAME))
-    ]
+    index = desk.store.caught_up()
+    answers = life.listed(desk, index, roster.in_service(index.states(roster.NAME)))
     wanted = {"role": role, "status": status, "liveness": liveness}
     return [
         answer
@@ -122,11 +117,14 @@ def list_agents(
 @op("agent.show", examples=("bb agent show --agent amber-otter",))
 def show(desk: Desk, *, agent: AgentId | None = None) -> dict[str, Any]:
     """One identity: role, liveness, when it joined and when it was last seen."""
+    from bb.ops import paused  # noqa: PLC0415  (a heartbeat goes by what its presence says)
+
     who = desk.caller(agent)
     now = desk.now()
-    threshold = desk.stale_after
     known = identity.known(_agent(desk, who), who)
-    answer = life.shown(life.presence_of(known, presence.read(desk.place.store, who, now), now), now, threshold)
+    last = life.presence_of(known, presence.read(desk.place.store, who, now), now)
+    last = last.but(paused=paused.shown(desk.store.caught_up(), who))
+    answer = life.shown(last, now, desk.stale_after)
     return answer | ({"status": "retired", "liveness": None} if known.is_retired else {})
 
 
@@ -146,7 +144,10 @@ def _come_back(desk: Desk, who: str, now: int, threshold: int) -> Presence:
     That it is back is a change of state, and those are recorded.
     """
     agent = identity.in_service(_agent(desk, who), who)
+    from bb.ops import paused  # noqa: PLC0415  (most heartbeats go by what their presence says)
+
     last = life.presence_of(agent, presence.read(desk.place.store, who, now), now)
+    last = last.but(paused=paused.shown(desk.store.caught_up(), who))
     state = liveness.liveness(last.seen_at, now, threshold)
     if state != liveness.ACTIVE:
         desk.store.record(

@@ -109,6 +109,9 @@ def _welcome(desk: Desk, who: str) -> str:
         f"Also at work: {_few(present)}." if present else "Nobody else is at work here.",
         f"You hold: {_few(holds)}." if holds else "You hold nothing yet.",
     ]
+    if pause := about.get("paused"):
+        why = f" ({_cut(pause['why'])})" if pause["why"] else ""
+        lines.append(f"You are paused by {pause['by']}{why}: change nothing until you are let go on.")
     if about["unread"] or about["to_accept"]:
         waiting = f"{about['unread']} messages unread, {len(about['to_accept'])} to accept"
         lines.append(f"{waiting}: bb agent inbox --agent {who}")

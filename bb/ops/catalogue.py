@@ -33,9 +33,15 @@ if TYPE_CHECKING:
 
 # group -> (modules, what it is about). The empty group holds the ops that stand alone, such as `bb init`.
 GROUPS: dict[str, tuple[tuple[str, ...], str]] = {
-    "": (("bb.ops.repository", "bb.ops.overview", "bb.ops.check", "bb.ops.sync", "bb.ops.events"), ""),
+    "": (
+        ("bb.ops.repository", "bb.ops.overview", "bb.ops.check", "bb.ops.freezing", "bb.ops.sync", "bb.ops.events"),
+        "",
+    ),
     "agent": (
-        ("bb.ops.agent", "bb.ops.service", "bb.ops.reservations", "bb.ops.inbox", "bb.ops.mail"),
+        (
+            *("bb.ops.agent", "bb.ops.service", "bb.ops.pausing", "bb.ops.reservations", "bb.ops.transferring"),
+            *("bb.ops.inbox", "bb.ops.mail"),
+        ),
         "Agents: who works here, who is alive, who holds what, who has mail.",
     ),
     "protocol": (

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from bb.coordination import freezing
 from bb.kernel import ids
 from bb.kernel.errors import Conflict
 from bb.kernel.show import quoted
 from bb.ledger.journal import LedgerDamaged
-from bb.ops import life
+from bb.ops import life, paused
 from bb.ops.catalogue import MissingOption, op
 from bb.ops.params import Number, Plain, Reason, Someone, invalid
 
@@ -23,7 +24,7 @@ FREE, YOURS, SHARED, OVERLAPPING, HELD = "free", "yours", "shared", "overlapping
 
 
 class PathHeld(Conflict):
-    """Another agent holds some of these paths."""
+    """Another agent holds some of these paths, or the person has frozen them."""
 
     code = "PATH_HELD"
     hint = "leave them alone, or ask the holder: `bb agent send`; `bb agent reserve --wait SECONDS` stands in line"
@@ -73,7 +74,8 @@ def check(
 ) -> dict[str, Any]:
     """Who holds these paths, and may you touch them? Changes nothing.
 
-    PATH_HELD (exit status 7) when another agent holds one of them, even one that has fallen silent: take it over first.
+    PATH_HELD (exit status 7) when another agent holds one of them, even one that has fallen silent: take it over first;
+    or when the person has frozen it. AGENT_PAUSED (exit status 4) when the person has paused the agent.
     Without --agent or BB_AGENT a person is asking; a person is told, and not stopped. The answer is the same from
     every worktree and sub-directory. Without a ledger everything is free.
 
@@ -102,6 +104,7 @@ def check(
     if who:
         who = life.caller(desk, who)
         refuse_damage(desk)
+        paused.refuse(desk.store.caught_up(), who)
     held = desk.holdings(desk.store.caught_up(), desk.now())
     if who and token is not None:
         _refuse_old_token(held, who, token, scopes)
@@ -135,22 +138,30 @@ def _refuse_old_token(held: Holdings, who: str, token: int, scopes: Sequence[Sco
 
 
 def refusal(in_way: Sequence[dict[str, Any]], who: str, answer: dict[str, Any], hint: str | None = None) -> PathHeld:
-    """Why WHO may not touch what is IN_WAY, told by the first of it."""
-    first, more = in_way[0], len(in_way) - 1
+    """Why WHO may not touch what is IN_WAY, told by the first of it; by what is frozen, if anything is."""
+    first, more = next((each for each in in_way if is_frozen(each)), in_way[0]), len(in_way) - 1
     holder = next(each for each in first["held_by"] if each["agent_id"] != who)
+    rest = f" and {more} more" if more else ""
+    if is_frozen(first):
+        why = f": {holder['why']}" if holder["why"] else ""
+        message = f"{holder['agent_id']} has frozen {holder['scope']}, so not {first['path']}{rest}{why}"
+        return PathHeld(message, hint=freezing.HINT, **answer)
     take = f"bb agent reserve --scope {quoted(holder['scope'])} --bead {quoted(holder['bead_id'])} --takeover-stale"
     hint = hint if holder["is_protected"] else f"take it over first: {take}"
-    rest = f" and {more} more" if more else ""
     return PathHeld(f"{holder['agent_id']} holds {holder['scope']}, so not {first['path']}{rest}", hint=hint, **answer)
 
 
 def judged(held: Holdings, path: Scope, who: str | None) -> dict[str, Any]:
-    """Whose a path is, as WHO must see it: one's own reservation counts when it covers the whole of it."""
-    met = [overlap.held for overlap in held.met_by([path])]
+    """Whose a path is, as WHO must see it: one's own reservation counts when it covers the whole of it, and nothing of
+    it is frozen. What is frozen comes first."""
+    met = sorted((overlap.held for overlap in held.met_by([path])), key=lambda each: not each.reservation.is_freeze)
+    is_anything_frozen = bool(met) and met[0].reservation.is_freeze
     mine = [each for each in met if each.reservation.agent == who]
     others = [each for each in met if each.reservation.agent != who]
     # What was reserved in two clones at once is only one's own if it is one's own that stands.
-    is_mine = any(held.covers(each, path) and not (others and held.contested_by(each)) for each in mine)
+    is_mine = not is_anything_frozen and any(
+        held.covers(each, path) and not (others and held.contested_by(each)) for each in mine
+    )
     if is_mine:
         beside = OVERLAPPING if any(not each.reservation.shared for each in [*mine, *others]) else SHARED
         verdict = beside if others else YOURS
@@ -158,3 +169,8 @@ def judged(held: Holdings, path: Scope, who: str | None) -> dict[str, Any]:
         verdict = HELD if others else FREE
     shown = [each.shown() | {"is_protected": each.is_protected} for each in met]
     return {"path": path.text, "verdict": verdict, "held_by": shown}
+
+
+def is_frozen(judged: dict[str, Any]) -> bool:
+    """Whether the person has frozen a path, or a part of it."""
+    return bool(judged["held_by"]) and "frozen" in judged["held_by"][0]

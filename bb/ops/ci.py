@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bb.coordination import ci, ignoring, leases, notices, scopes
+from bb.coordination import ci, ignoring, leases, notices, pauses, scopes
 from bb.coordination.facts import CI
 from bb.coordination.scopes import ScopeOutside
 from bb.kernel import clock, ids
@@ -107,7 +107,8 @@ def check(
 
     The change is judged commit by commit; of a merge, only what differs from all its parents. A commit's author
     is the agent in its BB-Agent trailer; a commit without one is a person's, who is told and not stopped. CI_INCURSION
-    (exit status 7) when another agent held or holds a path, OUTSIDE_DECLARED when an author left what it had declared.
+    (exit status 7) when another agent held or holds a path or the person has frozen it, OUTSIDE_DECLARED when an author
+    left what it had declared, PAUSED_AUTHOR when an agent went on committing although it is paused.
     The ledger is fetched from the remote, read and thrown away; contents of files are not needed, the history between
     the two commits is. Paths that .bbignore names, as it is in the base, are not judged. Nothing is changed without
     --record.
@@ -193,7 +194,8 @@ def _known(desk: Desk, index: Index, store: str) -> ci.Known:
         for each in ever
         if (where := scope_of(each))
     ]
-    return ci.Known(spans, ci.agreed(state for _, state in index.states(notices.NAME)))
+    agreed = ci.agreed(state for _, state in index.states(notices.NAME))
+    return ci.Known(spans, agreed, dict(index.states(pauses.NAME)))
 
 
 def _recorded(desk: Desk, findings: Sequence[ci.Finding]) -> list[str]:

@@ -10,8 +10,8 @@ from bb.coordination.facts import COMMIT, Overridden
 from bb.kernel.errors import BbError
 from bb.ledger import tree
 from bb.ledger.staging import Coming
-from bb.ops import life
-from bb.ops.check import HELD, Override, judged, refusal, refuse_damage
+from bb.ops import life, paused
+from bb.ops.check import HELD, Override, is_frozen, judged, refusal, refuse_damage
 from bb.ops.desk import NoAgent
 
 TYPE_CHECKING = False
@@ -52,7 +52,7 @@ def _for_agent(desk: Desk, who: str, override: str | None) -> dict[str, Any]:
     if answer["may_touch"]:
         return answer
     in_way = [each for each in answer["paths"] if each["verdict"] == HELD]
-    if override is None:
+    if override is None or any(map(is_frozen, in_way)):  # what the person has frozen is no agent's to argue about
         raise refusal(in_way, who, answer, HINT)
     others = [each["reservation_id"] for path in in_way for each in path["held_by"] if each["agent_id"] != who]
     paths = tuple(path["path"] for path in in_way[:RECORDED])
@@ -74,6 +74,8 @@ def _answer(desk: Desk, who: str | None) -> dict[str, Any]:
         who = life.caller(desk, who)
     index = desk.store.caught_up()
     refuse_damage(desk)
+    if who:
+        paused.refuse(index, who)
     coming = Coming(desk.place, desk.env)
     changes = coming.changes()
     held = desk.holdings(index, desk.now())

@@ -11,7 +11,7 @@ from bb.kernel.errors import BbError
 from bb.kernel.show import harmless, quoted
 from bb.ledger.place import NotARepository
 from bb.ops import agent as agents
-from bb.ops import check, life
+from bb.ops import check, life, paused
 from bb.ops.catalogue import op
 from bb.ops.editors import (
     REFUSED,
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.coordination.editors import Heard
+    from bb.coordination.pauses import Pause
     from bb.coordination.scopes import Scope
     from bb.ledger.holdings import Holdings
     from bb.ops.desk import Desk
@@ -70,9 +71,9 @@ def pre_tool(
     """May this tool run? What an editor asks before every edit and every shell command.
 
     Reads what the editor sends on stdin, and answers in its form: nothing when there is no objection, a refusal with
-    its reason when another agent holds the file, be it edited or written by a shell command. What is not understood
-    passes, with a note on stderr; an edit by a known agent whose verdict cannot be had is refused. A person is told,
-    and not stopped.
+    its reason when another agent holds the file or the person has frozen it, be it edited or written by a shell
+    command, and when the person has paused the agent. What is not understood passes, with a note on stderr; an edit by
+    a known agent whose verdict cannot be had is refused. A person is told, and not stopped.
     """
     try:
         heard = listen(desk, editors.PRE_TOOL, host, payload)
@@ -122,7 +123,8 @@ def post_tool(
         return passed(heard)
     first = next(iter(changed.values()))
     them = holder(first, who)["agent_id"]
-    news = f"bb: you have changed what another agent holds: {_whose(first, who)}."
+    whose = "the person has frozen" if check.is_frozen(first) else "another agent holds"
+    news = f"bb: you have changed what {whose}: {_whose(first, who)}."
     ways = f"Undo your change with your editor, or tell {them}: bb agent send --from {who} --to {them}."
     return passed(heard, reply=editors.told(heard, f"{news} {ways}"))
 
@@ -203,6 +205,8 @@ def _judged(desk: Desk, heard: Heard, who: str | None, files: Sequence[File], be
     index = desk.store.caught_up()
     if who:
         life.in_service(index, who)
+        if pause := paused.of(index, who):
+            return refused(heard, harmless(_paused(pause, who)))
     if damages := desk.store.damages():  # what stands behind it is not known, and may be a reservation
         from bb.ledger.journal import LedgerDamaged  # noqa: PLC0415
 
@@ -234,6 +238,8 @@ def _reserved(desk: Desk, heard: Heard, who: str, scopes: Sequence[Scope], bead:
 
 def _why_not(in_way: Sequence[dict[str, Any]], who: str) -> str:
     """The refusal: whose it is, why and until when, and what can be done instead."""
+    if frozen := next((each for each in in_way if check.is_frozen(each)), None):
+        return _why_frozen(frozen, who)
     first = holder(in_way[0], who)
     path = _short(in_way[0]["path"])
     more = f" (and {len(in_way) - 1} more of these files are held)" if len(in_way) > 1 else ""
@@ -250,10 +256,29 @@ def _why_not(in_way: Sequence[dict[str, Any]], who: str) -> str:
     return f"bb: {whose}{more}. Do not edit it. Instead: {way}; {ask}; or work on something else."
 
 
+def _why_frozen(found: dict[str, Any], who: str) -> str:
+    """The refusal of what the person has frozen: nothing goes past that."""
+    subject = quoted(f"I need {_short(found['path'])}")
+    letter = f"--bead BEAD --category BLOCKED --subject {subject} --body 'Why?'"
+    ask = f"ask: bb agent send --from {who} --to user {letter}"
+    return f"bb: {_whose(found, who)}. Do not edit it until the person lifts that. Instead: {ask}; or work elsewhere."
+
+
+def _paused(pause: Pause, who: str) -> str:
+    """The refusal of whatever a paused agent would change."""
+    may = f"read and answer mail, hand over (bb protocol handoff), give back (bb agent release --agent {who} --all)"
+    return f"bb: {_short(pause.told())}. Change nothing until you are let go on. You may still {may}, or stop here."
+
+
 def _whose(found: dict[str, Any], who: str | None) -> str:
     """`src/a.py is reserved by cobalt-harbor for bb-12 (active, until …)`."""
     first = holder(found, who)
     path, scope = _short(found["path"]), _short(first["scope"])
+    if check.is_frozen(found):
+        until = f" until {first['expires_at']}" if first["expires_at"] else ""
+        why = f": {_short(first['why'])}" if first["why"] else ""
+        part = "" if scope == path else f" as part of {scope}" if path.startswith(f"{scope}/") else f" ({scope})"
+        return f"{path} is frozen by {first['agent_id']}{part}{until}{why}"
     over = "its time was over at" if first["is_expired"] else "until"
     part = ""
     if path == "." or scope.startswith(f"{path}/"):

@@ -9,9 +9,10 @@ from __future__ import annotations
 from bb.coordination import identity, liveness, roster
 from bb.coordination.facts import Seen
 from bb.kernel import clock, ids
-from bb.kernel.errors import Busy
+from bb.kernel.errors import Busy, Forbidden
 from bb.ledger import presence
 from bb.ledger.presence import Presence
+from bb.ops.desk import NoAgent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +30,13 @@ if TYPE_CHECKING:
 
 
 ROLL_UP = 5 * clock.MINUTE
+
+
+class PersonOnly(Forbidden):
+    """That is for the person to do, and not for an agent."""
+
+    code = "PERSON_ONLY"
+    hint = "ask the person: `bb agent send --to user`"
 
 
 def act(
@@ -105,6 +113,16 @@ def caller(desk: Desk, named: str | None, *, may_be_person: bool = False) -> str
     return in_service(index_of(desk, who), who).agent_id
 
 
+def person(desk: Desk, named: str | None) -> str:
+    """The person, who is asking. Nobody who says to be an agent is; on a socket, one has to say to be the person."""
+    who = named or desk.env.get("BB_AGENT")
+    if who is None and desk.is_served:
+        raise NoAgent(hint='say who is asking: "agent": "user"')
+    if who not in (None, "", ids.PERSON):
+        raise PersonOnly(f"{who[:60]} is an agent, and this is for the person to do", agent_id=who[:60])
+    return ids.PERSON
+
+
 def index_of(desk: Desk, who: str) -> Index:
     """The index, for WHO to look at; where there is no ledger yet, nobody is registered."""
     if not desk.store.exists and who != ids.PERSON:
@@ -122,9 +140,12 @@ def return_of(desk: Desk, agent: Agent, now: int, threshold: int) -> list[Fact]:
 
 def beat(desk: Desk, agent: Agent, now: int) -> Presence:
     """Record that an agent has just been seen, with its record as the ledger has it."""
+    from bb.ops import paused  # noqa: PLC0415  (a heartbeat goes by what its presence says)
+
     last = presence_of(agent, presence.read(desk.place.store, agent.agent_id, now), now)
     still = contested(desk, agent.agent_id) if last.contested else ()
-    last = last.but(seen_at=now, is_remote=False, contested=still)
+    pause = paused.shown(desk.store.caught_up(), agent.agent_id)
+    last = last.but(seen_at=now, is_remote=False, contested=still, paused=pause)
     presence.write(desk.place.store, last)
     return last
 
@@ -163,7 +184,10 @@ def roll_up(desk: Desk) -> None:
 
 
 def presence_of(agent: Agent, last: Presence | None, now: int) -> Presence:
-    """What is known of an agent: its record from the ledger, its last sign of life from whichever is later."""
+    """What is known of an agent: its record from the ledger, its last sign of life from whichever is later.
+
+    What else a presence tells, it tells as of when it was written.
+    """
     record = {
         "agent_id": agent.agent_id,
         "display_name": agent.title,
@@ -186,4 +210,19 @@ def shown(presence: Presence, now: int, threshold: int) -> dict[str, Any]:
         "version": changes + presence.beats,
         "liveness": liveness.liveness(presence.seen_at, now, threshold),
         **({"contested": list(presence.contested)} if presence.contested else {}),
+        **({"paused": presence.paused} if presence.paused else {}),
     }
+
+
+def listed(desk: Desk, index: Index, agents: Sequence[Agent]) -> list[dict[str, Any]]:
+    """AGENTS as every face shows them, paused or not as the ledger has it."""
+    from bb.coordination import pauses  # noqa: PLC0415  (a heartbeat lists nobody)
+
+    now, threshold = desk.now(), desk.stale_after
+    beats, said = presence.everybody(desk.place.store, now), dict(index.states(pauses.NAME))
+    found = []
+    for agent in agents:
+        pause = pauses.pause(said, agent.agent_id)
+        known = presence_of(agent, beats.get(agent.agent_id), now).but(paused=pause and pause.shown())
+        found.append(shown(known, now, threshold))
+    return found

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from bb.coordination import changes, liveness, roster
+from bb.coordination import changes, liveness, pauses, roster
 from bb.kernel import clock, ids, jsontext
 from bb.kernel.errors import Refused
 from bb.ledger import git, lastsync, pins, presence, publish, queue, tree, walk
 from bb.ledger import mail as mails
 from bb.ledger.protocol import Events
 from bb.messaging import mail
-from bb.ops import life, problems, telling
+from bb.ops import life, paused, problems, telling
 from bb.ops.catalogue import op
 from bb.ops.params import Number, Since, Someone, Text
 from bb.ops.reservations import shown as shown_reservation
@@ -54,9 +54,11 @@ def status(desk: Desk) -> dict[str, Any]:
     return {
         "repository": desk.place.title,
         "at": clock.text(now),
+        "paused": paused.shown(index, pauses.EVERYBODY),
         "agents": shown_agents(desk, index),
         "reservations": [
-            shown_reservation(held, each.reservation) | {"seconds_left": max(each.expires_at - now, 0) // clock.SECOND}
+            shown_reservation(held, each.reservation)
+            | {"seconds_left": max(each.expires_at - now, 0) // clock.SECOND if each.ends_at else None}
             for each in live
         ],
         "unacked": [_brief(message) for message in mails.unsettled(index)],
@@ -142,11 +144,12 @@ def resume(desk: Desk, *, agent: Someone | None = None) -> dict[str, Any]:
         "role": known.role[:40],
         "liveness": "retired" if known.is_retired else held.liveness_of(who),
         "last_seen_at": clock.text(last_seen.seen_at),
+        **({"paused": pause} if (pause := paused.shown(index, who)) else {}),
         "holds": [
             {
                 "scope": each.reservation.scope,
                 "bead": each.reservation.bead,
-                "expires_at": clock.text(each.expires_at),
+                "expires_at": each.ends_at,
                 **({"is_expired": True} if each.is_over else {}),
             }
             for each in mine
@@ -166,7 +169,7 @@ def resume(desk: Desk, *, agent: Someone | None = None) -> dict[str, Any]:
 RESUME_CHARACTERS = 1000
 ESCAPED = 6
 LONGEST = (160, 80, 40, 24)
-TEXTS = ("role", "subject", "summary", "next_action")  # the rest are names: of no use when they are cut
+TEXTS = ("role", "subject", "summary", "next_action", "why")  # the rest are names: of no use when they are cut
 
 
 def _within(answer: dict[str, Any], budget: int) -> dict[str, Any]:
@@ -246,12 +249,7 @@ def _dirty(desk: Desk, held: Holdings, who: str) -> list[str] | None:
 
 def shown_agents(desk: Desk, index: Index) -> list[dict[str, Any]]:
     """Agents in service, the liveliest first."""
-    now, threshold = desk.now(), desk.stale_after
-    beats = presence.everybody(desk.place.store, now)
-    shown = [
-        life.shown(life.presence_of(agent, beats.get(agent.agent_id), now), now, threshold)
-        for agent in roster.in_service(index.states(roster.NAME))
-    ]
+    shown = life.listed(desk, index, roster.in_service(index.states(roster.NAME)))
     order = [liveness.ACTIVE, liveness.STALE, liveness.EVICTED]
     return sorted(shown, key=lambda agent: (order.index(agent["liveness"]), agent["agent_id"]))
 

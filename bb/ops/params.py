@@ -10,7 +10,7 @@ from bb.coordination import identity
 from bb.kernel import ids, jsontext
 from bb.kernel.errors import Usage
 from bb.kernel.jsontext import InvalidText
-from bb.kernel.show import harmless
+from bb.kernel.show import harmless, has_control
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -283,6 +283,18 @@ class Reason(Text):
         if not text.strip():
             raise invalid(f"{name} must say why", name)
         return text.strip()
+
+
+class Why(Reason):
+    """Why, in one line; agents are told."""
+
+    metavar = "TEXT"
+
+    @classmethod
+    def checked(cls, text: str, name: str) -> Any:
+        if has_control(text.strip()):
+            raise invalid(f"{name} must be one line", name)
+        return super().checked(text, name)
 
 
 if TYPE_CHECKING:

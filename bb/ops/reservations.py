@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 
-from bb.coordination import holdings, notices, reservations
+from bb.coordination import freezing, holdings, notices, reservations
 from bb.coordination.facts import Incurred, Released, Reserved, TakenOver
 from bb.coordination.reservations import InvalidArgs, Wanted
 from bb.kernel import clock, ids
 from bb.ledger import kinds, tree
 from bb.ledger import mail as mails
 from bb.messaging import mail
-from bb.ops import life
+from bb.ops import life, paused
 from bb.ops.catalogue import op
 from bb.ops.params import Bead, Key, Plain, Reason, Scope, Seconds, Someone, Text
 
@@ -83,9 +83,10 @@ def reserve(
     Refused with RESERVATION_CONFLICT when another agent that is alive holds any part of them, and with
     RESERVATION_STALE_FOUND when its holder has fallen silent or its time is over. With several scopes you get all
     or nothing. The time is counted from your latest sign of life, so a reservation does not lapse while you work, but
-    it ends 24 hours after it was made or renewed. --wait stands in line, first come first served, and goes on as
-    soon as the way is free. Reserving a scope of your own again renews it. What does not exist yet can be held too; the
-    answer names it, in case it was a slip.
+    it ends 24 hours after it was made or renewed. What the person has frozen is refused, whatever you ask for; so is
+    everything while the person has paused you (AGENT_PAUSED). --wait stands in line, first come first served, and goes
+    on as soon as the way is free. Reserving a scope of your own again renews it. What does not exist yet can be held
+    too; the answer names it, in case it was a slip.
     """
     who = life.caller(desk, agent)
     wanted = Wanted(
@@ -166,7 +167,8 @@ def renew(
     wanted = _these_or_all(desk, scope, all_)
     minutes = None if ttl is None else reservations.minutes(ttl)
 
-    def decide(_: Index, held: Holdings) -> list[Any]:
+    def decide(index: Index, held: Holdings) -> list[Any]:
+        paused.refuse(index, who)
         if wanted is None:
             return reservations.renew_all(who, held.of(who), minutes)
         return [fact for each in wanted for fact in reservations.renew(who, each, held.met_by([each]), minutes)]
@@ -229,6 +231,7 @@ def reserved(
 
 def decided(desk: Desk, wanted: Wanted, index: Index, held: Holdings, number: int | None = None) -> list[Any]:
     """What is to be recorded so that WANTED is reserved; refused when it may not be."""
+    paused.refuse(index, wanted.agent)
     met = held.met_by(wanted.scopes, in_any_clone=wanted.base is not None)
     if os.path.isdir(os.path.join(desk.place.store, "queue")):
         from bb.ops import waiting  # noqa: PLC0415  (where nobody ever waited, nobody is overtaken)
@@ -271,10 +274,11 @@ def _incursion(fact: Incurred) -> dict[str, Any]:
 
 def _scopes(desk: Desk, written: Sequence[str]) -> tuple[scopes.Scope, ...]:
     """The scopes that were written, each once."""
-    return tuple({(found := _scope(desk, text)).text: found for text in written}.values())
+    return tuple({(found := scope_of(desk, text)).text: found for text in written}.values())
 
 
-def _scope(desk: Desk, written: str) -> scopes.Scope:
+def scope_of(desk: Desk, written: str) -> scopes.Scope:
+    """The scope that was WRITTEN; refused when it is blank."""
     if not written.strip():
         raise InvalidArgs("--scope must not be blank", path="$.scope")
     return desk.scope(written)
@@ -307,12 +311,13 @@ def shown(held: Holdings, reservation: Reservation) -> dict[str, Any]:
         "bead_id": reservation.bead,
         "state": held.standing(reservation, is_over=is_over) if is_live else reservation.state,
         "shared": reservation.shared,
-        "ttl_minutes": reservation.ttl,
+        "ttl_minutes": None if reservation.has_no_end else reservation.ttl,
         "created_at": clock.text(reservation.made_at),
         "renewed_at": clock.text(reservation.renewed_at),
-        "expires_at": clock.text(now.expires_at) if is_live and now else None,
+        "expires_at": now.ends_at if is_live and now else None,
         "released_at": clock.text(reservation.ended_at) if reservation.ended_at is not None else None,
         "owner_liveness": held.liveness_of(reservation.agent),
+        **freezing.shown(reservation),
         **({} if reservation.base is None else {"global": held.counts(reservation), "token": held.token(reservation)}),
     }
 

@@ -242,8 +242,11 @@ def _activity_rows(reservation: holdings.Reservation) -> list[tuple[str, dict[st
         "from": reservation.agent,
         "subject": f"reserved {reservation.scope}",
     }
-    if reservation.ended_at is None:
-        return [(reservation.place, began)]
+    if reservation.given_by:
+        subject = f"passed {reservation.scope} on to {reservation.agent}"
+        began |= {"id": f"{reservation.id} {reservation.agent}", "from": reservation.given_by, "subject": subject}
+    if reservation.ended_at is None or reservation.state == holdings.TRANSFERRED:
+        return [(reservation.place, began)]  # who has it next tells how it was passed on
     is_others = reservation.ended_by not in (reservation.agent, ids.PERSON)
     verb = "took over" if is_others else {holdings.EXPIRED: "let lapse"}.get(reservation.state, "released")
     ended = {

@@ -6,7 +6,7 @@ from bb.attention import deliveries
 from bb.attention.claims import EVENT
 from bb.attention.facts import AttentionFact, Claiming, Moved
 from bb.cbcl.facts import Heard, Installed, Removed
-from bb.coordination import holdings, liveness, notices
+from bb.coordination import holdings, liveness, notices, pauses
 from bb.coordination.facts import (
     CONTESTED,
     OVERLAPPING,
@@ -18,6 +18,8 @@ from bb.coordination.facts import (
     Expired,
     Incurred,
     Overridden,
+    Paused,
+    PauseFact,
     Redacted,
     Registered,
     Released,
@@ -30,6 +32,7 @@ from bb.coordination.facts import (
     Started,
     Stopped,
     TakenOver,
+    Transferred,
     Updated,
 )
 from bb.coordination.protocol import BLOCKED, HANDOFF
@@ -45,6 +48,7 @@ from bb.groups.facts import (
     SettingsChanged,
     StateSet,
 )
+from bb.kernel import ids
 from bb.ledger import kinds
 from bb.messaging import letters, mail
 from bb.messaging.facts import Acked, Agreed, Read, Sent
@@ -113,8 +117,8 @@ class Teller:
         match fact:
             case Redacted(_, event):
                 return f"redacted {event}", None, []
-            case Reserved(_, scope, bead, ttl):
-                return f"reserved {scope} for {ttl} minutes", bead, []
+            case Reserved():
+                return _reserved(fact)
             case Incurred():
                 return _incursion(fact, by)
             case Resumed(_, prior, adopted, reason, bead=bead):
@@ -140,7 +144,7 @@ class Teller:
         made = [holdings.reservation(name, state) for name, state in states]
         return list(dict.fromkeys(each.agent for each in made if each))
 
-    def _about_another(self, fact: Any) -> Sentence:
+    def _about_another(self, fact: Any) -> Sentence | None:
         """Facts that name reservations or a message made before."""
         if isinstance(fact, Overridden):
             text = f"went ahead with {_some(fact.paths)} although held: {fact.reason}"
@@ -155,16 +159,28 @@ class Teller:
         state = self._store.index.state(holdings.NAME, fact.reservation)
         made = holdings.reservation(fact.reservation, state)
         scope, bead, others = (made.scope, made.bead, [made.agent]) if made else ("a reservation", None, [])
+        bead = None if made and made.is_freeze else bead
         match fact:
             case Renewed():
                 return f"renewed {scope}", bead, others
             case Released():
-                return f"released {scope}", bead, others
+                return ("thawed" if made and made.is_freeze else "released") + f" {scope}", bead, others
+            case Transferred(by, _, to):
+                given = ((each.given_by, each.agent) for each in holdings.tenures(fact.reservation, state))
+                return (f"passed {scope} on to {to}", bead, [*others, to]) if (by, to) in given else None
             case Expired():
                 return f"found {scope} to have expired", bead, others
             case TakenOver(_, _, owner, liveness):
                 return f"took {scope} over from {owner}, who was {liveness}", bead, [owner]
         return type(fact).__name__, bead, others
+
+
+def _reserved(fact: Reserved) -> Sentence:
+    """That something is held; by the person, that it is frozen."""
+    if fact.agent != ids.PERSON:
+        return f"reserved {fact.scope} for {fact.ttl} minutes", fact.bead, []
+    until = "" if fact.ttl >= holdings.FOREVER else f" for {fact.ttl} minutes"
+    return f"froze {fact.scope}{until}" + (f": {fact.why}" if fact.why else ""), None, []
 
 
 def _of_attention(fact: AttentionFact) -> Sentence | None:
@@ -175,6 +191,17 @@ def _of_attention(fact: AttentionFact) -> Sentence | None:
         case Moved(by, event, agent, to) if to in OUTCOMES and by == agent:
             return f"{OUTCOMES[to]} {event}", None, []
     return None
+
+
+def _of_a_pause(fact: PauseFact) -> Sentence | None:
+    """Whom the person has paused or let go on. What anybody else says of it counts for nothing, and is not told."""
+    if fact.by != ids.PERSON:
+        return None
+    is_about_all = fact.agent == pauses.EVERYBODY
+    whom, others = ("everybody", []) if is_about_all else (fact.agent, [fact.agent])
+    if isinstance(fact, Paused):
+        return f"paused {whom}" + (f": {fact.why}" if fact.why else ""), None, others
+    return f"let {whom} go on", None, others
 
 
 def _of_cbcl(fact: Heard | Installed | Removed) -> Sentence | None:
@@ -237,6 +264,7 @@ def _of_the_group(fact: GroupFact | ContextChanged) -> Sentence | None:
 FAMILIES: tuple[tuple[Any, Callable[[Any], Sentence | None]], ...] = (
     (GroupFact | ContextChanged, _of_the_group),
     (AttentionFact, _of_attention),
+    (PauseFact, _of_a_pause),
     (Heard | Installed | Removed, _of_cbcl),
 )
 

@@ -1,0 +1,70 @@
+"""What a person's orders have come to: freeze and thaw, pause and unpause; and reservations that were passed on."""
+
+from __future__ import annotations
+
+from bb.kernel.show import harmless
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+
+def of(command: str, data: Any) -> Iterable[str]:
+    """The lines that say DATA, the answer of COMMAND."""
+    return FORMS[command](data)
+
+
+def frozen(found: dict[str, Any]) -> list[str]:
+    lines = [
+        f"{harmless(each['scope'])} is frozen{_until(each)}{_because(each)}  [{each['reservation_id']}]"
+        for each in found["reservations"]
+    ]
+    return [*lines, *(f"Note: there is no {harmless(text)} yet" for text in found["not_there"]), *_told(found)]
+
+
+def thawed(found: dict[str, Any]) -> list[str]:
+    lines = [f"{harmless(each['scope'])} is frozen no more" for each in found["reservations"]]
+    return [*(lines or ["Nothing was frozen."]), *_told(found)]
+
+
+def paused(found: dict[str, Any]) -> list[str]:
+    """Whom it is about, and whether they are paused now."""
+    pause = found["paused"]
+    state = f"paused since {pause['since']}{_because(pause)}" if pause else "not paused"
+    names = ["Everybody"] if found["everybody"] else [each["agent_id"] for each in found["agents"]]
+    lines = [f"{name} is {state}" for name in names]
+    if found["everybody"]:
+        others = [each["agent_id"] for each in found["agents"] if bool(each.get("paused")) is not bool(pause)]
+        lines += [f"But not {', '.join(others)}"] if others else []
+    return [*lines, *_told(found)]
+
+
+def transferred(found: dict[str, Any]) -> list[str]:
+    before = f", which {found['transferred_from']} held" if found["transferred_from"] else " already"
+    return [
+        f"{each['agent_id']} holds {harmless(each['scope'])}{before}, until {each['expires_at']}  "
+        f"[{each['reservation_id']}]"
+        for each in found["reservations"]
+    ]
+
+
+def _until(each: dict[str, Any]) -> str:
+    return f" until {each['expires_at']}" if each["expires_at"] else ""
+
+
+def _because(each: dict[str, Any]) -> str:
+    return f": {harmless(each['why'])}" if each["why"] else ""
+
+
+def _told(found: dict[str, Any]) -> list[str]:
+    return [f"Told: {', '.join(found['told'])}"] if found["told"] else []
+
+
+FORMS: dict[str, Callable[[Any], Iterable[str]]] = {
+    "freeze": frozen,
+    "thaw": thawed,
+    "agent pause": paused,
+    "agent unpause": paused,
+    "agent transfer": transferred,
+}
