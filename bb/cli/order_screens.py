@@ -31,12 +31,11 @@ def thawed(found: dict[str, Any]) -> list[str]:
 def paused(found: dict[str, Any]) -> list[str]:
     """Whom it is about, and whether they are paused now."""
     pause = found["paused"]
-    state = f"paused since {pause['since']}{_because(pause)}" if pause else "not paused"
-    names = ["Everybody"] if found["everybody"] else [each["agent_id"] for each in found["agents"]]
-    lines = [f"{name} is {state}" for name in names]
+    since = f"paused since {pause['since']}{_because(pause)}" if pause else ""
     if found["everybody"]:
-        others = [each["agent_id"] for each in found["agents"] if bool(each.get("paused")) is not bool(pause)]
-        lines += [f"But not {', '.join(others)}"] if others else []
+        lines = [f"Everybody is {since}" if pause else "Nobody is paused"]
+    else:
+        lines = [f"{each['agent_id']} is {since or 'not paused'}" for each in found["agents"]]
     return [*lines, *_told(found)]
 
 

@@ -128,7 +128,7 @@ def tenures(name: str, state: State | None) -> Iterator[Reservation]:
         made_at = renewed_at = clock.parse_or(ts, 0)
         since = place if given_by else None
         end = _end(agent, since, words, is_global=base is not None)
-        if renewal := _renewal(state, agent, since):
+        if renewal := _renewal(state, agent, since, end.place if end and end.to else None):
             renewed_at, ttl = max(made_at, clock.parse_or(renewal[0], 0)), renewal[1]
         yield Reservation(
             *(name, agent, scope, bead, ttl, shared, is_file, made_at, renewed_at),
@@ -196,9 +196,13 @@ def _end(holder: str, since: Place | None, words: list[_Word], *, is_global: boo
     return None
 
 
-def _renewal(state: State, holder: str, since: Place | None) -> Any:
-    """The latest renewal that counts, of somebody who has held it SINCE a place, or from the first: when, and for how
-    many minutes."""
+def _renewal(state: State, holder: str, since: Place | None, upto: Place | None) -> Any:
+    """The latest renewal that counts, of somebody who has held it SINCE a place, or from the first, and UPTO another:
+    when, and for how many minutes."""
     said = [state[register] for by in (holder, ids.PERSON) if (register := f"renewed {by}") in state]
-    counting = [register for register in said if since is None or register[:3] > since]
+    counting = [
+        register
+        for register in said
+        if (since is None or register[:3] > since) and (upto is None or register[:3] < upto)
+    ]
     return max(counting)[3] if counting else None

@@ -166,7 +166,7 @@ def transfer(
     given_back = Released(who, given.id)
     if fact.incoming == ids.PERSON:
         return [given_back]
-    others = [meeting for meeting in met if meeting.held.reservation.id != given.id]
+    others = [each for each in met if each.held.reservation.id != given.id and not each.held.reservation.is_freeze]
     wanted = Wanted(fact.incoming, (held.scope,), given.bead, given.ttl, given.shared, allow_overlap=True)
     return [given_back, *reservations.reserve(wanted, others, is_recorded)]
 

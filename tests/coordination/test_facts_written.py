@@ -26,6 +26,7 @@ from bb.cbcl.facts import Heard
 from bb.coordination.facts import (
     Expired,
     Overridden,
+    Paused,
     Redacted,
     Registered,
     Released,
@@ -37,6 +38,8 @@ from bb.coordination.facts import (
     Started,
     Stopped,
     TakenOver,
+    Transferred,
+    Unpaused,
     Updated,
 )
 from bb.groups.facts import (
@@ -274,6 +277,17 @@ ATTENTION = [
     ),
 ]
 RECORDED += ATTENTION
+RECORDED += [
+    (Paused("ada-l", "bo1", "wait"), "x.bb.paused", {"target": "bo1", "why": "wait"}),
+    (Paused("ada-l", "*"), "x.bb.paused", {"target": "*"}),
+    (Unpaused("ada-l", "*"), "x.bb.unpaused", {"target": "*"}),
+    (Transferred("ada-l", HELD, "bo1"), "x.bb.transferred", {"reservation_id": HELD, "holder": "bo1"}),
+    (
+        Reserved("ada-l", "src", "freeze", 60, why="the release"),
+        "x.bb.reserved",
+        {"scope": "src", "bead_id": "freeze", "ttl_minutes": 60, "why": "the release"},
+    ),
+]
 RECORDED.append(
     (
         Heard("ada-l", HELD, "ok", {"id": "m-1", "effects": [["met", "bo1"]]}),
@@ -282,7 +296,7 @@ RECORDED.append(
     )
 )
 EACH_RECORDED = pytest.mark.parametrize(("fact", "kind", "data"), RECORDED)
-OPTIONAL = ("shared", "is_file", "note", "topic", "about", "is_typing", "text")
+OPTIONAL = ("why", "shared", "is_file", "note", "topic", "about", "is_typing", "text")
 NAMES = {"group.update": {"title"}, "group.attach": {"title"}}  # which may be left out there
 FLAGS = ("shared", "is_file", "is_typing")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import Any
 
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bb.coordination import holdings, scopes
-from bb.coordination.facts import Expired, Released, Renewed, Reserved, TakenOver
+from bb.coordination.facts import Expired, Released, Renewed, Reserved, TakenOver, Transferred
 from bb.coordination.holdings import Reservation
 from bb.kernel import clock
 from bb.kernel.order import sortable
@@ -48,6 +49,7 @@ def words(*history: Said) -> set[str]:
 
 MADE = said(Reserved("ada", "src", "bb-1", 120), 1, A, minute=0)
 TAKEN = TakenOver("bo1", NAME, "ada", "stale", "taken_over")
+GIVEN = Transferred("ada", NAME, "bo1")
 
 
 # -- one fact after another
@@ -159,7 +161,7 @@ def test_a_moment_that_is_none_counts_as_long_ago():
 
 def test_every_fact_is_about_the_reservation_that_it_names():
     assert holdings.keys(MADE[0], [1, A, 1]) == [NAME]
-    for fact in (Renewed("ada", NAME, 9), Released("ada", NAME), Expired("ada", NAME), TAKEN):
+    for fact in (Renewed("ada", NAME, 9), Released("ada", NAME), Expired("ada", NAME), TAKEN, GIVEN):
         assert holdings.keys(fact, [5, B, 5]) == [NAME]
         assert type(fact) in holdings.FACTS
 
@@ -267,6 +269,101 @@ def test_a_scope_that_says_nothing_stands_in_nobodys_way(text: str):
     assert words(said(Reserved("ada", text, "bb-1", 120), 1, A)) == EVER
 
 
+# -- passed on
+
+
+def holder(*history: Said) -> tuple[str, str]:
+    """Who has it, and what it is worth."""
+    found = told(*history)
+    return found.agent, found.state
+
+
+@pytest.mark.parametrize("by", ["ada", "user"])
+def test_what_its_holder_or_the_person_passes_on_is_held_as_it_was_from_then_on(by: str):
+    before, after = holdings.tenures(NAME, fold([MADE, said(Transferred(by, NAME, "bo1"), 7)]))
+
+    assert (before.agent, before.state, before.ended_by, before.ended_at) == ("ada", "transferred", by, after.made_at)
+    assert (after.agent, after.state, after.given_by) == ("bo1", "active", by)
+    assert (after.scope, after.bead, after.ttl, after.id) == ("src", "bb-1", 120, NAME)
+    assert after.made_at == after.renewed_at == NOON + 7 * MINUTE
+
+
+@pytest.mark.parametrize("by", ["bo1", "cyd"])
+def test_what_anybody_else_says_of_whose_it_is_counts_for_nothing(by: str):
+    assert told(MADE, said(Transferred(by, NAME, "bo1"), 7)) == told(MADE)
+
+
+def test_its_former_holder_neither_ends_nor_renews_nor_passes_on_what_it_has_passed_on():
+    given = [MADE, said(GIVEN, 7)]
+    for fact in (Released("ada", NAME), Renewed("ada", NAME, 9), Transferred("ada", NAME, "cyd")):
+        assert told(*given, said(fact, 8)) == told(*given)
+    assert holder(*given, said(Released("bo1", NAME), 8)) == ("bo1", "released")
+    assert holder(*given, said(Transferred("bo1", NAME, "cyd"), 8)) == ("cyd", "active")
+
+
+def test_what_came_back_is_its_first_holders_to_end_again():
+    stale = said(Released("ada", NAME), 8)  # by a clone that did not know yet
+    history = [MADE, said(GIVEN, 7), stale, said(Transferred("bo1", NAME, "ada"), 9)]
+    assert holder(*history) == ("ada", "active")
+    assert holder(*history, said(Released("ada", NAME), 10)) == ("ada", "released")
+
+
+def test_what_had_ended_is_passed_on_no_more():
+    assert holder(MADE, said(Released("ada", NAME), 6), said(GIVEN, 7)) == ("ada", "released")
+
+
+def test_a_time_that_was_changed_is_passed_on_too_and_counts_from_then():
+    found = told(MADE, said(Renewed("ada", NAME, 30), 5), said(GIVEN, 7))
+    assert (found.ttl, found.renewed_at) == (30, NOON + 7 * MINUTE)
+
+
+def test_what_is_held_in_every_clone_and_what_is_frozen_are_not_passed_on():
+    fact, place, ts = MADE
+    everywhere, frozen = fact.but(base="f" * 40), fact.but(agent="user")
+    assert holder((everywhere, place, ts), said(GIVEN, 7)) == ("ada", "active")
+    assert holder((frozen, place, ts), said(Transferred("user", NAME, "bo1"), 7)) == ("user", "active")
+
+
+def test_it_is_found_by_each_who_ever_held_it_and_as_live_by_the_last():
+    assert words(MADE, said(GIVEN, 7)) == EVER | {"of bo1", "live", "live of bo1", "at"}
+
+
+# -- frozen
+
+FROZEN = said(Reserved("user", "src", "freeze", holdings.FOREVER, why="release"), 1, A, minute=0)
+
+
+def test_a_freeze_lasts_until_it_is_lifted_whoever_is_at_work():
+    found = told(FROZEN)
+    assert found.is_freeze
+    assert found.has_no_end
+    assert found.expiry(0, NOON) == found.expiry(NOON, NOON + 400 * clock.DAY) > NOON + 1000 * clock.DAY
+    assert holder(FROZEN, said(Released("user", NAME), 7)) == ("user", "released")
+
+
+def test_a_freeze_for_a_while_ends_then_and_does_not_slide():
+    fact, place, ts = FROZEN
+    found = told((fact.but(ttl=3000), place, ts))
+    assert not found.has_no_end
+    assert found.expiry(NOON + 40 * HOUR, NOON + 40 * HOUR) == NOON + 50 * HOUR
+
+
+@pytest.mark.parametrize("by", ["ada", "bo1"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda by: Released(by, NAME),
+        lambda by: Expired(by, NAME),
+        lambda by: TakenOver(by, NAME, "user", "evicted", "expired"),
+        lambda by: Renewed(by, NAME, 5),
+        lambda by: Transferred(by, NAME, by),
+    ],
+)
+def test_nothing_that_an_agent_says_changes_a_freeze(make: Any, by: str):
+    assert told(FROZEN, said(make(by), 7)) == told(FROZEN)
+    assert words(FROZEN, said(make(by), 7)) == words(FROZEN) == {"of user", "live", "live of user", "at"}
+
+
 # -- any order
 
 agents = st.sampled_from(["ada", "bo1", "user"])
@@ -295,6 +392,33 @@ def test_the_same_facts_in_any_order_make_the_same_reservation(history: list[Sai
     random.shuffle(shuffled)
     assert fold(shuffled) == fold(history)
     assert fold(history + shuffled) == fold(history), "a fact that is heard twice counts once"
+
+
+passing = st.one_of(facts, st.builds(Transferred, agents, st.just(NAME), st.sampled_from(["ada", "bo1", "cyd"])))
+passed = st.tuples(
+    st.sampled_from([[], [MADE], [FROZEN]]),
+    st.lists(st.tuples(passing, later.map(lambda said: said[1]), st.just(clock.text(NOON))), unique_by=lambda s: s[1]),
+).map(lambda parts: parts[0] + parts[1])
+
+
+@settings(max_examples=120)
+@given(passed, st.randoms(use_true_random=False))
+def test_who_holds_what_was_passed_on_depends_on_the_order_of_the_ledger_alone(history: list[Said], random: Any):
+    shuffled = list(history)
+    random.shuffle(shuffled)
+    assert fold(history + shuffled) == fold(shuffled) == fold(history)
+
+
+@settings(max_examples=120)
+@given(passed)
+def test_each_holder_has_it_from_whom_the_one_before_or_the_person_gave_it_to(history: list[Said]):
+    tenures = list(holdings.tenures(NAME, fold(history)))
+    for one, other in itertools.pairwise(tenures):
+        assert one.state == "transferred"
+        assert other.given_by in (one.agent, "user")
+        assert one.ended_place == other.place
+    assert [each.state for each in tenures[:-1]].count("transferred") == len(tenures[:-1])
+    assert not tenures or tenures[-1].state != "transferred"
 
 
 @settings(max_examples=80)

@@ -72,6 +72,26 @@ drafts = st.one_of(
     ),
     st.tuples(st.just("actor.remove"), st.fixed_dictionaries({"actor_id": agent})),
     st.tuples(
+        st.sampled_from(["x.bb.paused", "x.bb.unpaused"]),
+        st.fixed_dictionaries({"target": agent | st.just("*")}, optional={"why": short}),
+    ),
+    st.tuples(
+        st.sampled_from(["x.bb.transferred", "x.bb.released"]),
+        st.builds(
+            lambda writer, n, to: {"reservation_id": f"{writer}.{n}", "holder": to},
+            st.sampled_from(WRITERS),
+            st.integers(1, 4),
+            agent,
+        ),
+    ),
+    st.tuples(
+        st.just("x.bb.reserved"),
+        st.fixed_dictionaries(
+            {"scope": st.sampled_from(["src", "src/a"]), "bead_id": st.just("b"), "ttl_minutes": st.integers(5, 9)},
+            optional={"why": short},
+        ),
+    ),
+    st.tuples(
         st.just("x.bb.seen"), st.fixed_dictionaries({"actor_id": agent, "after": st.sampled_from(["stale", "evicted"])})
     ),
     st.tuples(
