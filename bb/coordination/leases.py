@@ -34,11 +34,13 @@ class Lease(Record):
 
 
 def lease(reservation: Reservation, scope: Scope, seen_at: int, now: int, token: int | None = None) -> Lease:
-    """How long RESERVATION was held, its holder having been SEEN last then. To give it back is a sign of life, too."""
+    """How long RESERVATION was held, its holder having been SEEN last then. To give it back or pass it on is a sign of
+    life, too."""
     ended_at = reservation.ended_at
     if ended_at is not None and reservation.state == holdings.TAKEN_OVER:
         return Lease(reservation, scope, ended_at, False, token)
-    seen_at = max(seen_at, ended_at or 0) if reservation.state == holdings.RELEASED else seen_at
+    is_by_word = reservation.state in (holdings.RELEASED, holdings.TRANSFERRED)
+    seen_at = max(seen_at, ended_at or 0) if is_by_word else seen_at
     lapsed_at = reservation.expiry(seen_at, now) + (0 if reservation.is_freeze else MARGIN)
     if ended_at is not None:
         return Lease(reservation, scope, min(ended_at, lapsed_at), False, token)

@@ -10,6 +10,7 @@ from bb.coordination import identity, liveness, roster
 from bb.coordination.facts import Seen
 from bb.kernel import clock, ids
 from bb.kernel.errors import Busy, Forbidden
+from bb.kernel.show import harmless
 from bb.ledger import presence
 from bb.ledger.presence import Presence
 from bb.ops.desk import NoAgent
@@ -119,7 +120,7 @@ def person(desk: Desk, named: str | None) -> str:
     if who is None and desk.is_served:
         raise NoAgent(hint='say who is asking: "agent": "user"')
     if who not in (None, "", ids.PERSON):
-        raise PersonOnly(f"{who[:60]} is an agent, and this is for the person to do", agent_id=who[:60])
+        raise PersonOnly(f"{harmless(who[:60])} is an agent, and this is for the person to do", agent_id=who[:60])
     return ids.PERSON
 
 

@@ -10,7 +10,7 @@ from bb.coordination import identity
 from bb.kernel import ids, jsontext
 from bb.kernel.errors import Usage
 from bb.kernel.jsontext import InvalidText
-from bb.kernel.show import harmless, has_control
+from bb.kernel.show import harmless
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -292,7 +292,7 @@ class Why(Reason):
 
     @classmethod
     def checked(cls, text: str, name: str) -> Any:
-        if has_control(text.strip()):
+        if harmless(text.strip()) != text.strip():
             raise invalid(f"{name} must be one line", name)
         return super().checked(text, name)
 

@@ -57,6 +57,11 @@ GOOD = {
     "agent.reserve": ["--agent", AMBER, "--scope", "src/parser", "--bead", "bb-1"],
     "agent.renew": ["--agent", AMBER, "--all"],
     "agent.release": ["--agent", AMBER, "--all"],
+    "agent.transfer": ["--agent", "user", "--scope", "web", "--to", "quiet-heron", "--from", COBALT],
+    "agent.pause": ["tidy-crane"],
+    "agent.unpause": ["tidy-crane"],
+    "freeze": ["frozen"],
+    "thaw": ["thawed"],
     "agent.inbox": ["--agent", COBALT],
     "agent.send": ["--from", AMBER, "--to", COBALT, *LETTER],
     "agent.read": ["--agent", COBALT, "--message", "MESSAGE"],
@@ -150,6 +155,8 @@ ONCE = {
     "cbcl.dialect.remove": 3,
     "agent.register": 7,
     "agent.retire": 4,
+    "agent.transfer": 3,
+    "thaw": 3,
     "group_create_from_template": 7,
     "group_detach_scope": 3,
     "actor_add": 4,
@@ -167,6 +174,7 @@ def prepare(repo: Scratch) -> None:
     for agent, *scope in ((COBALT, "web"), ("quiet-heron", "web/a", "--allow-overlap")):
         assert repo.bb("agent", "reserve", "--agent", agent, "--bead", "bb-1", "--scope", *scope).status == 0
     assert repo.bb(*good_words(find("protocol.resolve"), repo)).status == 0  # or `bb problems` would find one
+    assert repo.bb("freeze", *GOOD["thaw"]).status == 0
 
 
 def publish(repo: Scratch) -> None:

@@ -37,6 +37,11 @@ CALLS: dict[str, dict[str, str]] = {
     "agent reserve": {"--agent": OTTER, "--scope": "src/lexer", "--bead": "bb-1"},
     "agent renew": {"--agent": OTTER, "--scope": "src/parser"},
     "agent release": {"--agent": OTTER, "--scope": "src/parser"},
+    "agent transfer": {"--agent": OTTER, "--scope": "src/parser", "--to": HARBOR},
+    "agent pause": {"NAME": OTTER},
+    "agent unpause": {"NAME": OTTER},
+    "freeze": {"SCOPE": "docs"},
+    "thaw": {"SCOPE": "locked"},
     "agent status": {"--agent": OTTER},
     "agent inbox": {"--agent": HARBOR},
     "agent send": LETTER | {"--category": "INFO", "--body": "Done."},
@@ -115,6 +120,7 @@ def repo(tmp_path_factory: pytest.TempPathFactory) -> Near:
     _must(made, _named(made, words("protocol resolve")))
     for agent, scope in ((HARBOR, "web"), (OTTER, "web/a")):
         _must(made, words("agent release", {"--agent": agent, "--scope": scope}))
+    _must(made, words("freeze", {"SCOPE": "locked"}))
     _must(made, [*words("sync"), "--publish"])
     return made
 
@@ -212,6 +218,7 @@ WHO = {  # the option that names an agent, and the code for a name that nobody c
     "agent reserve": ("--agent", NOT_FOUND),
     "agent renew": ("--agent", NOT_FOUND),
     "agent release": ("--agent", NOT_FOUND),
+    "agent transfer": ("--agent", NOT_FOUND),
     "agent status": ("--agent", NOT_FOUND),
     "agent inbox": ("--agent", NOT_FOUND),
     "agent read": ("--agent", NOT_FOUND),
@@ -268,6 +275,7 @@ GONE = {
     "agent reserve": "AGENT_RETIRED",
     "agent renew": "AGENT_RETIRED",
     "agent release": "AGENT_RETIRED",
+    "agent transfer": "AGENT_RETIRED",
     "agent wait": "AGENT_RETIRED",
     "check": "AGENT_RETIRED",
     "protocol resolve": "AGENT_RETIRED",
@@ -332,7 +340,20 @@ def test_who_is_asking_is_refused_alike_when_the_environment_says_it(repo: Near,
         assert refusals(repo, [Call(call, {"BB_AGENT": ""}), call]) == ["NO_AGENT"] * 2
 
 
-@pytest.mark.parametrize("verb", [verb for verb in CALLS if verb not in HEED_BB_AGENT])
+ORDERS = ["freeze", "thaw", "agent pause", "agent unpause"]  # which are the person's to give
+
+
+@pytest.mark.parametrize("verb", ORDERS)
+def test_whoever_says_to_be_anybody_else_than_the_person_gives_no_orders(repo: Near, verb: str):
+    names = [OTTER, STRANGER, *MALFORMED, NOT_UTF8, "\x1b[2J", " ", "x" * 100_000]
+
+    told = refusals(repo, [Call(words(verb), {"BB_AGENT": name}) for name in names])
+
+    assert set(told) == {"PERSON_ONLY"}
+    assert refusals(repo, [words(verb, {"--agent": STRANGER})]) == ["PERSON_ONLY"]
+
+
+@pytest.mark.parametrize("verb", [verb for verb in CALLS if verb not in (*HEED_BB_AGENT, *ORDERS)])
 @pytest.mark.parametrize("name", [NOT_UTF8, "\x1b[2J\u202e", "Amber-Otter", ""], ids=ascii)
 def test_who_need_not_say_its_name_is_not_asked_for_it(copy: Near, verb: str, name: str):
     told = copy.bb(*_named(copy, words(verb)), BB_AGENT=name)
@@ -352,6 +373,8 @@ CODES = {  # what a value is refused with that is not what the option takes
     "--display": "INVALID_DISPLAY_NAME",
     "--scope": "INVALID_SCOPE",
     "PATH": "INVALID_SCOPE",
+    "SCOPE": "INVALID_SCOPE",
+    "NAME": NOT_FOUND,
     "A": "INVALID_SCOPE",
     "B": "INVALID_SCOPE",
     "--root": "INVALID_SCOPE",
@@ -378,6 +401,7 @@ CODES = {  # what a value is refused with that is not what the option takes
         *("--key", "--allow-secret", "--wait", "--timeout", "--count", "--limit", "--state", "--status", "--liveness"),
         *("--type", "--urgency", "--platform", "--as", "--override", "--fallback", "--token"),
         *("--editor", "--host", "--program", "--reason", "--unreachable", "--format", "--output"),
+        *("--why", "--minutes"),
     ],
     "INVALID_VALUE",
 )
@@ -385,6 +409,8 @@ CODES_OF_VERBS = {
     ("agent heartbeat", "--agent"): NO_ID,
     ("agent show", "--agent"): NO_ID,
     ("agent reserve", "--bead"): "INVALID_ARGS",
+    ("agent transfer", "--to"): NOT_FOUND,
+    ("agent transfer", "--from"): NOT_FOUND,
     ("agent inbox", "--state"): "INVALID_STATE",
     ("agent inbox", "--limit"): "INVALID_LIMIT",
     ("protocol resolve", "EVENT"): "INCURSION_NOT_FOUND",
@@ -399,6 +425,9 @@ WHEN_BLANK = {
     ("agent reserve", "--scope"): "INVALID_ARGS",
     ("agent renew", "--scope"): "INVALID_ARGS",
     ("agent release", "--scope"): "INVALID_ARGS",
+    ("agent transfer", "--scope"): "INVALID_ARGS",
+    ("freeze", "SCOPE"): "INVALID_ARGS",
+    ("thaw", "SCOPE"): "INVALID_ARGS",
     ("sync", "--remote"): "INVALID_VALUE",
     ("ci check", "--remote"): "INVALID_VALUE",
     ("ledger rotate", "--remote"): "INVALID_VALUE",
@@ -430,7 +459,7 @@ def test_a_blank_is_no_value(repo: Near, verb: str, option: str):
     code = WHEN_BLANK.get((verb, option)) or code_of(verb, option)
 
     assert set(refusals(repo, [words(verb, {option: blank}) for blank in blanks])) == {code}
-    assert refusals(repo, [words(verb, {option: ""})]) == ["NO_AGENT" if option == "--from" else code]
+    assert refusals(repo, [words(verb, {option: ""})]) == ["NO_AGENT" if code == NO_SENDER else code]
 
 
 @pytest.mark.parametrize("verb", ["agent send", "protocol handoff", "protocol blocked"])
@@ -472,7 +501,7 @@ CONTROLS = {
     "next-line": "a\x85b",
 }
 BIDI = {"override": "abc\u202egnp", "isolate": "a\u2066b\u2069", "mark": "a\u200fb", "line-separator": "a\u2028b"}
-MAY_BE_A_NAME = ["--scope", "PATH", "A", "B"]  # a file may be called so; it is shown harmless
+MAY_BE_A_NAME = ["--scope", "PATH", "SCOPE", "A", "B"]  # a file may be called so; it is shown harmless
 REFUSED_RAW = [each for each in STRICT if each[1] not in (*FREE, "--output")]
 
 
@@ -542,6 +571,10 @@ LONGEST = {  # of what may be said: how long at most, the code beyond it
     ("agent reserve", "--scope"): (4096, "INVALID_SCOPE"),
     ("agent reserve", "--key"): (128, "INVALID_VALUE"),
     ("agent reserve", "--allow-secret"): (500, "INVALID_VALUE"),
+    ("agent transfer", "--why"): (500, "INVALID_VALUE"),
+    ("agent pause", "--why"): (500, "INVALID_VALUE"),
+    ("freeze", "--why"): (500, "INVALID_VALUE"),
+    ("freeze", "SCOPE"): (4096, "INVALID_SCOPE"),
     ("agent send", "--bead"): (128, "MISSING_BEAD_ID"),
     ("agent send", "--subject"): (500, "INVALID_MESSAGE"),
     ("agent send", "--thread"): (200, "INVALID_MESSAGE"),
@@ -697,6 +730,24 @@ NOT_THERE = [
     ("agent renew", {"--scope": "docs"}, "RESERVATION_NOT_FOUND"),
     ("agent release", {"--agent": HARBOR}, "RELEASE_FORBIDDEN"),
     ("agent renew", {"--agent": HARBOR}, "RENEW_FORBIDDEN"),
+    ("agent transfer", {"--scope": "docs"}, "RESERVATION_NOT_FOUND"),
+    ("agent transfer", {"--agent": HARBOR}, "TRANSFER_FORBIDDEN"),
+    ("agent transfer", {"--to": RETIRED}, "AGENT_RETIRED"),
+    ("agent transfer", {"--to": STRANGER}, NOT_FOUND),
+    ("agent transfer", {"--to": "user"}, NOT_FOUND),
+    ("agent transfer", {"--from": HARBOR}, "RESERVATION_NOT_FOUND"),
+    ("agent transfer", {"--scope": "locked", "--agent": "user"}, "RESERVATION_NOT_FOUND"),
+    ("agent pause", {"NAME": RETIRED}, "AGENT_RETIRED"),
+    ("agent pause", {"NAME": None}, "INVALID_VALUE"),
+    ("agent unpause", {"NAME": "user"}, NOT_FOUND),
+    ("agent unpause", {"NAME": None}, "INVALID_VALUE"),
+    ("freeze", {"SCOPE": ".."}, "SCOPE_OUTSIDE"),
+    ("freeze", {"SCOPE": None}, "MISSING_OPTION"),
+    ("freeze", {"--minutes": "0"}, "INVALID_VALUE"),
+    ("freeze", {"--minutes": "527041"}, "INVALID_VALUE"),
+    ("thaw", {"SCOPE": "docs"}, "NOT_FROZEN"),
+    ("thaw", {"SCOPE": None}, "INVALID_ARGS"),
+    ("agent release", {"--scope": "locked", "--agent": "user"}, "RESERVATION_NOT_FOUND"),
     ("protocol show", {"EVENT": "abcdefghijkl.1"}, "PROTOCOL_EVENT_NOT_FOUND"),
     ("protocol show", {"EVENT": "MESSAGE"}, "PROTOCOL_EVENT_NOT_FOUND"),
     ("protocol show", {"EVENT": "'; DROP TABLE events; --"}, "PROTOCOL_EVENT_NOT_FOUND"),
@@ -786,7 +837,9 @@ def test_what_a_shell_would_expand_or_nobody_can_judge_is_no_scope_but_may_be_a_
     calls = [words(verb, {option: text}) for text in NO_PATTERNS]
 
     if option == "PATH":
-        assert {ran.status for ran in run_all(repo, [Call(call) for call in calls])} == {0}
+        statuses = {call[1]: ran.status for call, ran in zip(calls, run_all(repo, map(Call, calls)), strict=True)}
+        assert statuses.pop("**/..") == 7, "the whole repository, of which something is frozen"
+        assert set(statuses.values()) == {0}
     else:
         assert set(refusals(repo, calls)) == {"INVALID_SCOPE"}
 

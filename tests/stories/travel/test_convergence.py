@@ -18,7 +18,7 @@ from tests.support import NOON
 AGENTS = ("amber-otter", "cobalt-harbor", "coral-heron", "dusky-falcon")
 SCOPES = ("src", "src/parser", "docs", "docs/guide.md", "src/**/*.py", "web")
 SYNCS: tuple[dict[str, Any], ...] = ({}, {}, {"pull": True}, {"push": True}, {"publish": True})
-HAPPENING = {"actor.add", "chat.message", "x.bb.reserved", "x.bb.released"}
+HAPPENING = {"actor.add", "chat.message", "x.bb.reserved", "x.bb.released", "x.bb.paused", "x.bb.transferred"}
 REFUSALS = (Busy, Conflict, Forbidden, NotFound, Refused)  # whatever stands in somebody's way; never a usage error
 
 
@@ -46,6 +46,7 @@ class World:
         self._now += 3 * clock.MINUTE
         agent = self.chance.choice(list(self.at))
         deeds = (self.hold, self.hold, self.hold_everywhere, self.let_go, self.write, self.read, self.change, self.sync)
+        deeds = (*deeds, self.pass_on, self.order)
         deed = self.chance.choice([*deeds, self.sync, self.sync, self.sync, self.take_back, self.begin_anew])
         try:
             deed(agent, self.at[agent])
@@ -66,6 +67,24 @@ class World:
         here.ask(
             verb, now=self.now, agent=self.chance.choice((agent, agent, "user")), scope=[self.chance.choice(SCOPES)]
         )
+
+    def pass_on(self, agent: str, here: Clone) -> None:
+        held = here.ask("agent.status", now=self.now)["reservations"]
+        scope = self.chance.choice([each["scope"] for each in held] or SCOPES)
+        by, to = self.chance.choice((agent, "user")), self.chance.choice(list(self.at))
+        here.ask("agent.transfer", now=self.now, agent=by, scope=scope, to=to)
+
+    def order(self, agent: str, here: Clone) -> None:
+        """The person freezes or thaws something, pauses somebody or lets them go on."""
+        whom = {"all": True} if self.chance.random() < 0.2 else {"name": agent}
+        what = {"scope": [self.chance.choice(SCOPES)]}
+        verb, given = self.chance.choice(
+            [
+                *[("freeze", what | {"minutes": 9, "why": "wait"}), ("thaw", {"all": True})],
+                *[("agent.pause", whom), ("agent.unpause", whom), ("agent.unpause", {"all": True})],
+            ]
+        )
+        here.ask(verb, now=self.now, **given)
 
     def write(self, agent: str, here: Clone) -> None:
         to = self.chance.choice([other for other in self.at if other != agent])
@@ -129,6 +148,7 @@ class World:
             for each in status["reservations"]
         ]
         return {
+            "paused": {each["agent_id"]: each.get("paused") for each in here.ask("agent.list", now=self.now)},
             "digest": here.digest,
             "held": sorted(held, key=lambda each: str(each["reservation_id"])),
             "owed": status["unacked_required_messages"],
@@ -160,8 +180,8 @@ def compacted_often(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("seed", "clones", "steps"),
     [
-        (3, 3, 50),
-        (2, 4, 50),
+        (8, 3, 60),
+        (5, 4, 60),
         *(pytest.param(seed, 4, 400, marks=pytest.mark.long) for seed in range(10, 40)),
     ],
 )
