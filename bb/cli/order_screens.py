@@ -40,7 +40,7 @@ def paused(found: dict[str, Any]) -> list[str]:
 
 
 def transferred(found: dict[str, Any]) -> list[str]:
-    before = f", which {found['transferred_from']} held" if found["transferred_from"] else " already"
+    before = f", which {', '.join(found['transferred_from'])} held" if found["transferred_from"] else " already"
     return [
         f"{each['agent_id']} holds {harmless(each['scope'])}{before}, until {each['expires_at']}  "
         f"[{each['reservation_id']}]"

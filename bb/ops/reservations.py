@@ -91,7 +91,7 @@ def reserve(
     who = life.caller(desk, agent)
     wanted = Wanted(
         agent=who,
-        scopes=_scopes(desk, scope),
+        scopes=scopes_of(desk, scope),
         bead=reservations.bead(bead),
         ttl=reservations.minutes(ttl),
         shared=shared,
@@ -272,13 +272,12 @@ def _incursion(fact: Incurred) -> dict[str, Any]:
     }
 
 
-def _scopes(desk: Desk, written: Sequence[str]) -> tuple[scopes.Scope, ...]:
+def scopes_of(desk: Desk, written: Sequence[str]) -> tuple[scopes.Scope, ...]:
     """The scopes that were written, each once."""
-    return tuple({(found := scope_of(desk, text)).text: found for text in written}.values())
+    return tuple({(found := _scope(desk, text)).text: found for text in written}.values())
 
 
-def scope_of(desk: Desk, written: str) -> scopes.Scope:
-    """The scope that was WRITTEN; refused when it is blank."""
+def _scope(desk: Desk, written: str) -> scopes.Scope:
     if not written.strip():
         raise InvalidArgs("--scope must not be blank", path="$.scope")
     return desk.scope(written)
@@ -289,7 +288,7 @@ def _these_or_all(desk: Desk, scope: Sequence[str] | None, is_all: bool) -> tupl
     if (scope is None) is not is_all:
         hint = "for example --scope src/parser; `bb agent status` shows what is held"
         raise InvalidArgs("say which scopes with --scope, or --all, and not both", hint=hint, path="$.scope")
-    return None if scope is None else _scopes(desk, scope)
+    return None if scope is None else scopes_of(desk, scope)
 
 
 def answer(desk: Desk, names: Sequence[str]) -> dict[str, Any]:

@@ -8,12 +8,15 @@ from bb.messaging import orders
 from bb.ops import life, paused
 from bb.ops.catalogue import op
 from bb.ops.params import Key, Reason, Scope, Someone, Why
-from bb.ops.reservations import answer, scope_of
+from bb.ops.reservations import answer, scopes_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
+    from bb.coordination import scopes
+    from bb.coordination.reservations import Overlap
     from bb.ledger.holdings import Holdings
     from bb.ledger.index import Index
     from bb.ops.desk import Desk
@@ -38,35 +41,37 @@ def transfer(
     desk: Desk,
     *,
     agent: Someone | None = None,
-    scope: Scope,
+    scope: list[Scope],
     to: Receiver,
     from_: Giver | None = None,
     why: Why | None = None,
     key: Key | None = None,
     allow_secret: Reason | None = None,
 ) -> dict[str, Any]:
-    """Pass on what you hold on exactly this scope: the other agent holds it from now on, for the same bead and time.
+    """Pass on what you hold on exactly these scopes: the other agent holds it from now on, for the same bead and time.
 
-    There is no moment at which a third could come in between. `--agent user` is the person, who may pass on what any
-    agent holds. Both are told. What the work is and where it stands is better said in a hand-off: `bb protocol
-    handoff`. What is held in every clone (--global) cannot be passed on.
+    There is no moment at which a third could come in between; of several scopes all are passed on or none. `--agent
+    user` is the person, who may pass on what any agent holds. Both are told. What the work is and where it stands is
+    better said in a hand-off: `bb protocol handoff`. What is held in every clone (--global) cannot be passed on.
     """
     who = life.caller(desk, agent, may_be_person=True)
-    wanted = scope_of(desk, scope)
-    passed: list[str] = []
+    wanted = scopes_of(desk, scope)
+    before: dict[str, str] = {}
 
     def decide(index: Index, held: Holdings) -> list[Any]:
         life.in_service(index, to)
         if pause := paused.of(index, to):
             raise AgentPaused(pause.told(to), agent_id=to, hint=f"let it go on first: bb agent unpause {to}")
-        met = held.met_by([wanted])
-        given = transfers.given(who, wanted, met, from_)
+        return [fact for each in wanted for fact in passed_on(each, held.met_by([each]))]
+
+    def passed_on(each: scopes.Scope, met: Sequence[Overlap]) -> list[Any]:
+        given = transfers.given(who, each, met, from_)
+        before[each.text] = given.reservation.agent
         facts = transfers.transfer(who, given, to, met)
-        passed[:] = [given.reservation.agent]
-        told = orders.transferred(who, wanted.text, given.reservation.bead, passed[0], to, why) if facts else []
-        return [*facts, *told]
+        told = orders.transferred(who, each.text, given.reservation.bead, given.reservation.agent, to, why)
+        return [*facts, *told] if facts else []
 
     life.act(desk, who, decide, key=key, allow_secret=allow_secret)
     held = desk.holdings(desk.store.index, desk.now())
-    names = [each.reservation.id for each in held.on(wanted) if each.reservation.agent == to]
-    return answer(desk, names) | {"transferred_from": next((each for each in passed if each != to), None)}
+    names = [each.reservation.id for one in wanted for each in held.on(one) if each.reservation.agent == to]
+    return answer(desk, names) | {"transferred_from": sorted({each for each in before.values() if each != to})}

@@ -280,7 +280,7 @@ def test_what_is_passed_on_is_held_on_as_it_was(repo: Near, who: str):
     ).data
 
     assert (given["agent_id"], given["scope"], given["bead_id"], given["ttl_minutes"]) == (HARBOR, "docs", "bb-1", 60)
-    assert given["transferred_from"] == OTTER
+    assert given["transferred_from"] == [OTTER]
     assert check(repo, "docs", HARBOR).data["paths"][0]["verdict"] == "yours"
     assert check(repo, "docs", OTTER).code == "PATH_HELD"
     assert repo.json("agent", "release", "--agent", OTTER, "--scope", "docs").code == "RELEASE_FORBIDDEN"
@@ -312,6 +312,14 @@ def test_nobody_passes_on_what_another_holds_nor_to_somebody_unknown(repo: Near)
             (("--agent", OTTER, "--to", "user"), "AGENT_NOT_FOUND"),
         ):
             assert repo.json("agent", "transfer", "--scope", "src", *words).code == code
+
+
+def test_of_several_scopes_all_are_passed_on_or_none(repo: Near):
+    reserve(repo, OTTER, "docs")
+    words = ("agent", "transfer", "--agent", OTTER, "--scope", "src", "--to", HARBOR, "--scope")
+    with nothing_written(repo):
+        assert repo.json(*words, "web").code == "RESERVATION_NOT_FOUND"
+    assert [each["scope"] for each in repo.json(*words, "docs").data["reservations"]] == ["src", "docs"]
 
 
 def test_a_retry_under_a_key_passes_on_once(repo: Near):

@@ -72,7 +72,7 @@ class World:
         held = here.ask("agent.status", now=self.now)["reservations"]
         scope = self.chance.choice([each["scope"] for each in held] or SCOPES)
         by, to = self.chance.choice((agent, "user")), self.chance.choice(list(self.at))
-        here.ask("agent.transfer", now=self.now, agent=by, scope=scope, to=to)
+        here.ask("agent.transfer", now=self.now, agent=by, scope=[scope], to=to)
 
     def order(self, agent: str, here: Clone) -> None:
         """The person freezes or thaws something, pauses somebody or lets them go on."""

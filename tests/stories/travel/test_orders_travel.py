@@ -61,8 +61,8 @@ def test_two_clones_that_passed_the_same_on_to_different_agents_agree_whose_it_i
         each.ask("agent.register", name=name, role="tester")
     here.ask("agent.reserve", agent=AMBER, scope=["src"], bead="bb-1")
     settle(pair)
-    here.ask("agent.transfer", agent=AMBER, scope="src", to="dusty-wren")
-    there.ask("agent.transfer", agent="user", scope="src", to="tidy-crane")
+    here.ask("agent.transfer", agent=AMBER, scope=["src"], to="dusty-wren")
+    there.ask("agent.transfer", agent="user", scope=["src"], to="tidy-crane")
 
     settle([pair[first], pair[1 - first]])
 
@@ -82,7 +82,7 @@ def test_three_clones_come_to_the_same_in_whatever_order_they_sync(tmp_path: Pat
     two.ask("agent.pause", name=AMBER)
     two.ask("agent.unpause", all=True)
     three.ask("freeze", scope=["docs"], why=WHY)
-    two.ask("agent.transfer", agent="user", scope="docs", to=COBALT)
+    two.ask("agent.transfer", agent="user", scope=["docs"], to=COBALT)
     three.ask("agent.release", agent="user", scope=["docs"])
 
     settle([clones[place] for place in order])
