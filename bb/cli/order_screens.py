@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bb.cli import paint
+from bb.cli.paint import brief, whole
 from bb.kernel.show import harmless
 
 TYPE_CHECKING = False
@@ -31,11 +33,11 @@ def thawed(found: dict[str, Any]) -> list[str]:
 def paused(found: dict[str, Any]) -> list[str]:
     """Whom it is about, and whether they are paused now."""
     pause = found["paused"]
-    since = f"paused since {pause['since']}{_because(pause)}" if pause else ""
+    since_then = f"paused since {pause['since']}{_because(pause)}" if pause else ""
     if found["everybody"]:
-        lines = [f"Everybody is {since}" if pause else "Nobody is paused"]
+        lines = [f"Everybody is {since_then}" if pause else "Nobody is paused"]
     else:
-        lines = [f"{each['agent_id']} is {since or 'not paused'}" for each in found["agents"]]
+        lines = [f"{each['agent_id']} is {since_then or 'not paused'}" for each in found["agents"]]
     return [*lines, *_told(found)]
 
 
@@ -46,6 +48,24 @@ def transferred(found: dict[str, Any]) -> list[str]:
         f"[{each['reservation_id']}]"
         for each in found["reservations"]
     ]
+
+
+def if_paused(agent: dict[str, Any]) -> str:
+    """That the person has paused an agent, where it has."""
+    return f"  {since(agent['paused'])}" if agent.get("paused") else ""
+
+
+def since(pause: dict[str, Any]) -> str:
+    """Since when somebody is paused, and why."""
+    why = f": {brief(pause['why'])}" if pause["why"] else ""
+    return f"{paint.state('paused')} since {whole(pause['since'][:16].replace('T', ' '))}{why}"
+
+
+def frozen_by(each: dict[str, Any], until: str | None) -> str:
+    """Who has frozen something, for how long, and why."""
+    ends = f", {until}" if until else ""
+    why = f": {brief(each['why'])}" if each["why"] else ""
+    return f"{paint.state('frozen')} by {each['agent_id']}{ends}{why}"
 
 
 def _until(each: dict[str, Any]) -> str:

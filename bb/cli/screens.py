@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bb.cli import order_screens as orders
 from bb.cli import paint, text
 from bb.cli.paint import brief, column, flowing, hanging, whole
 from bb.kernel import clock
@@ -27,7 +28,7 @@ def status(shown: dict[str, Any]) -> list[str]:
     if shown["is_damaged"]:
         head.append(paint.painted(f"The ledger is damaged: run {whole('`bb doctor`')}.", "red"))
     if pause := shown["paused"]:
-        head.append(paint.painted(f"Everybody is {_paused(pause)}.", "yellow"))
+        head.append(paint.painted(f"Everybody is {orders.since(pause)}.", "yellow"))
     held, unacked = shown["reservations"], shown["unacked"]
     if paint.height():  # what does not fit on the screen should be what is least urgent
         held = sorted(held, key=lambda each: (_is_well(each), each["seconds_left"] or 0))
@@ -132,7 +133,7 @@ def resume(shown: dict[str, Any]) -> list[str]:
     """All an agent needs to go on, in few words."""
     lines = [f"You are {shown['agent_id']} ({flowing(shown['role'])}), {shown['liveness']}."]
     if pause := shown.get("paused"):
-        lines.append(f"You are {_paused(pause)}. Change nothing; you may read, answer, hand over and give back.")
+        lines.append(f"You are {orders.since(pause)}. Change nothing; you may read, answer, hand over and give back.")
     for each in shown["holds"]:
         over = ", EXPIRED" if each.get("is_expired") else ""
         lines.append(f"You hold {whole(each['scope'])} for {whole(each['bead'])} until {each['expires_at']}{over}.")
@@ -163,7 +164,7 @@ def agents(listed: list[dict[str, Any]]) -> list[str]:
     wide = max(len(agent["agent_id"]) for agent in listed)
     return [
         f"{column(agent['agent_id'], wide)}  {paint.state(agent['liveness'], 7)}"
-        f"  {whole('seen ' + agent['last_seen_at'])}  {brief(_role(agent))}{_if_paused(agent)}"
+        f"  {whole('seen ' + agent['last_seen_at'])}  {brief(_role(agent))}{orders.if_paused(agent)}"
         for agent in listed
     ]
 
@@ -183,7 +184,7 @@ def holdings(found: dict[str, Any]) -> list[str]:
         if "frozen" not in each
     ]
     frozen = [
-        f"{whole(each['scope'])}  {_frozen(each, each['expires_at'] and 'until ' + each['expires_at'])}"
+        f"{whole(each['scope'])}  {orders.frozen_by(each, each['expires_at'] and 'until ' + each['expires_at'])}"
         for each in found["reservations"]
         if "frozen" in each
     ]
@@ -306,7 +307,7 @@ def _shared_out(sections: list[list[str]], room: int) -> list[int]:
 def _agent(agent: dict[str, Any], now: int) -> str:
     seen = paint.span((now - clock.parse_or(agent["last_seen_at"], now)) // 1000)
     line = f"{column(agent['agent_id'], 24)} {paint.state(agent['liveness'], 8)} seen {seen} ago, {brief(_role(agent))}"
-    return line + _if_paused(agent)
+    return line + orders.if_paused(agent)
 
 
 def _role(agent: dict[str, Any]) -> str:
@@ -315,28 +316,10 @@ def _role(agent: dict[str, Any]) -> str:
     return agent["role"] if name == agent["agent_id"] else f"{agent['role']} ({name})"
 
 
-def _if_paused(agent: dict[str, Any]) -> str:
-    """That the person has paused an agent, where it has."""
-    return f"  {_paused(agent['paused'])}" if agent.get("paused") else ""
-
-
-def _paused(pause: dict[str, Any]) -> str:
-    """Since when somebody is paused, and why."""
-    why = f": {brief(pause['why'])}" if pause["why"] else ""
-    return f"{paint.state('paused')} since {whole(pause['since'][:16].replace('T', ' '))}{why}"
-
-
-def _frozen(each: dict[str, Any], until: str | None) -> str:
-    """Who has frozen something, for how long, and why."""
-    ends = f", {until}" if until else ""
-    why = f": {brief(each['why'])}" if each["why"] else ""
-    return f"{paint.state('frozen')} by {each['agent_id']}{ends}{why}"
-
-
 def _held(each: dict[str, Any]) -> str:
     if "frozen" in each:
         left = None if each["seconds_left"] is None else paint.span(each["seconds_left"]) + " left"
-        return f"{column(whole(each['scope']), 30)} {_frozen(each, left)}"
+        return f"{column(whole(each['scope']), 30)} {orders.frozen_by(each, left)}"
     left = paint.span(each["seconds_left"]) + " left" if each["state"] == "active" else paint.state(each["state"])
     shared = ", shared" if each["shared"] else ""
     who = f"{each['agent_id']} ({paint.state(each['owner_liveness'])})"

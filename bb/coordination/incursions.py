@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 MOST_PATHS = 20  # that are named; how many there are is said, too
 NOTE_LENGTH = 500
+THAW = "`bb thaw` lifts it; or settle this with --as accepted"
 HINT = "{owner} says what becomes of it: `bb protocol incursions`, `bb protocol resolve ID`"
 
 
@@ -163,6 +164,8 @@ def transfer(
     if held is None or held.is_over:
         raise NothingToTransfer(f"{fact.owner} no longer holds {fact.held}")
     given = held.reservation
+    if given.is_freeze:
+        raise NothingToTransfer(f"{fact.owner} has frozen {fact.held}, which is lifted and not passed on", hint=THAW)
     given_back = Released(who, given.id)
     if fact.incoming == ids.PERSON:
         return [given_back]

@@ -224,8 +224,8 @@ def renew(agent: str, scope: Scope, met: Sequence[Overlap], ttl: int | None) -> 
 
 
 def release_all(agent: str, held: Sequence[Held]) -> list[HoldingFact]:
-    """Give back all that AGENT has HELD; what is over is archived as that."""
-    return [_given_back(agent, each) for each in held]
+    """Give back all that AGENT has HELD; what is over is archived as that. A freeze is lifted in a way of its own."""
+    return [_given_back(agent, each) for each in held if not each.reservation.is_freeze]
 
 
 def renew_all(agent: str, held: Sequence[Held], ttl: int | None) -> list[HoldingFact]:
@@ -235,6 +235,7 @@ def renew_all(agent: str, held: Sequence[Held], ttl: int | None) -> list[Holding
         if each.is_over
         else Renewed(agent, each.reservation.id, ttl or each.reservation.ttl)
         for each in held
+        if not each.reservation.is_freeze
     ]
 
 

@@ -78,9 +78,8 @@ class Holdings:
         return holdings.CONTESTED if self._is_contested(reservation) else holdings.ACTIVE
 
     def _is_contested(self, reservation: Reservation) -> bool:
-        """Whether another clone's reservation stands before this one, as far as both are known here. A freeze stands
-        beside anything."""
-        held = self.held(reservation) if self._has_company and not reservation.is_freeze else None
+        """Whether another clone's reservation stands before this one, as far as both are known here."""
+        held = self.held(reservation) if self._has_company else None
         return held is not None and self.contested_by(held) is not None
 
     @property
@@ -91,8 +90,11 @@ class Holdings:
         return not self._is_alone
 
     def contested_by(self, held: Held) -> Held | None:
-        """What stands before a reservation, made in another clone without knowing of it; None when nothing does."""
+        """What stands before a reservation, made in another clone without knowing of it; None when nothing does. A
+        freeze stands beside anything."""
         mine = held.reservation
+        if mine.is_freeze:
+            return None
         for overlap in self.met_by([held.scope], in_any_clone=True):
             other = overlap.held.reservation
             if other.is_freeze or other.agent == mine.agent or (other.shared and mine.shared) or overlap.held.is_over:

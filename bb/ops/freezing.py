@@ -10,7 +10,7 @@ from bb.ledger import kinds, tree
 from bb.messaging import orders
 from bb.ops import life
 from bb.ops.catalogue import op
-from bb.ops.params import Key, Number, Reason, Scope, Someone, Why
+from bb.ops.params import AsPerson, Key, Number, Reason, Scope, Why
 from bb.ops.reservations import answer
 
 TYPE_CHECKING = False
@@ -50,7 +50,7 @@ def freeze(
     *,
     why: Why | None = None,
     minutes: Minutes | None = None,
-    agent: Someone | None = None,
+    agent: AsPerson | None = None,
     key: Key | None = None,
     allow_secret: Reason | None = None,
 ) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def thaw(
     scope: list[Place] | None = None,
     *,
     all_: bool = False,
-    agent: Someone | None = None,
+    agent: AsPerson | None = None,
     key: Key | None = None,
 ) -> dict[str, Any]:
     """Lift a freeze: these paths are as free as they were before, or everything with --all.

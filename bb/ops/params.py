@@ -285,6 +285,10 @@ class Reason(Text):
         return text.strip()
 
 
+class AsPerson(Someone):
+    """`user`, to say that it is you who asks, at a shell in which BB_AGENT names an agent."""
+
+
 class Why(Reason):
     """Why, in one line; agents are told."""
 

@@ -8,7 +8,7 @@ from bb.kernel import ids
 from bb.messaging import orders
 from bb.ops import life, paused
 from bb.ops.catalogue import op
-from bb.ops.params import Key, Reason, Someone, Why, invalid
+from bb.ops.params import AsPerson, Key, Reason, Someone, Why, invalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def pause(
     *,
     all_: bool = False,
     why: Why | None = None,
-    agent: Someone | None = None,
+    agent: AsPerson | None = None,
     key: Key | None = None,
     allow_secret: Reason | None = None,
 ) -> dict[str, Any]:
@@ -74,7 +74,7 @@ def pause(
     all_="Everybody, whoever was paused by name among them.",
 )
 def unpause(
-    desk: Desk, name: Whom | None = None, *, all_: bool = False, agent: Someone | None = None, key: Key | None = None
+    desk: Desk, name: Whom | None = None, *, all_: bool = False, agent: AsPerson | None = None, key: Key | None = None
 ) -> dict[str, Any]:
     """Let a paused agent go on. It is told. Nothing happens to one that is not paused."""
     target = _target(desk, name, all_, agent)

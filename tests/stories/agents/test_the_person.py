@@ -146,6 +146,13 @@ def test_releasing_in_the_persons_name_leaves_the_freeze_and_thawing_the_reserva
     assert [each["agent_id"] for each in repo.json("agent", "status").data["reservations"]] == [OTTER]
 
 
+def test_giving_back_everything_in_the_persons_name_lifts_nothing(repo: Near):
+    freeze(repo, "docs")
+    with nothing_written(repo):
+        for verb in ("release", "renew"):
+            assert repo.json("agent", verb, "--all", "--agent", "user").data["reservations"] == []
+
+
 def test_the_whole_repository_can_be_frozen(repo: Near):
     freeze(repo, ".")
     assert check(repo, "anything/at/all", HARBOR).code == "PATH_HELD"

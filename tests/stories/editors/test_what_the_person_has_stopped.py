@@ -67,6 +67,9 @@ def test_who_has_changed_it_all_the_same_is_told_and_the_person_has_an_incursion
     assert "you have changed what the person has frozen" in told
     (found,) = repo.json("protocol", "incursions").data
     assert (found["from_agent"], found["to_agent"], found["outcome"]) == (OTTER, "user", "touched")
+    settle = ("protocol", "resolve", found["id"], "--agent", "user", "--as")
+    assert repo.json(*settle, "transferred").code == "NOTHING_TO_TRANSFER"
+    assert repo.json(*settle, "accepted").data["state"] == "accepted"
 
 
 @pytest.mark.parametrize("name", EDITS)

@@ -46,6 +46,7 @@ def test_a_freeze_that_comes_from_elsewhere_contests_nothing_and_the_reservation
     here.ask("freeze", scope=["src"], why=WHY)
     here.sync()
     assert there.sync()["contested"] == []
+    assert here.sync()["contested"] == []
     assert there.holds() == {(COBALT, "src", "active"), ("user", "src", "active")}
 
     here.ask("thaw", scope=["src"])
