@@ -1,4 +1,4 @@
-"""Before a shell command of an editor runs: would it hurt the work of others in this clone?
+"""Before a shell command of an editor runs: would it hurt the work of others in this clone, or speak for the person?
 
 What is known of the surroundings is looked up only for a command that is a hazard at all, and as far as its rule needs.
 What cannot be told passes: a command line is not an edit, and there is always another way to write it.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from bb.coordination import changes, hazards, liveness, roster, scopes
+from bb.coordination import changes, hazards, liveness, orders, roster, scopes
 from bb.coordination.hazards import Around, Change
 from bb.kernel.errors import BbError
 from bb.kernel.show import harmless
@@ -29,17 +29,20 @@ if TYPE_CHECKING:
 
 MOST_CHANGES = 1000  # whose they are is asked of so many; where more have changed, these speak for the rest
 TOP = (":/", ":(top)")
+PERSONS = "`{order}` here would speak for the person, and you are {who}. Ask: bb agent send --from {who} --to user"
 
 
 def judged(desk: Desk, heard: Heard, named: str | None) -> dict[str, Any]:
     """May this shell command run?"""
-    found = hazards.found(heard.command)
+    found, order = hazards.found(heard.command), orders.found(heard.command)
     try:
-        if not found or not desk.store.exists:
+        if not (found or order) or not desk.store.exists:
             return passed(heard)
         who = worker(desk, heard, named)
         if who is None:
             return passed(heard, "bb: nobody told bb which agent runs this, so it passes as a person's command")
+        if order:
+            return refused(heard, harmless(f"bb: {PERSONS.format(order=order, who=who)}"))
         for hazard in found:
             around = _around(desk, hazard, who)
             if around and (why := hazards.why_not(hazard, around)):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bb.coordination import authorship, ci, facts, holdings, leases, notices
+from bb.coordination import authorship, ci, facts, holdings, leases, notices, pauses
 from bb.coordination.ci import ERROR, HELD_NOW, HELD_THEN, OUTSIDE, STALE_TOKEN, UNCLEAR_AUTHOR, WARNING
 from bb.coordination.holdings import Reservation
 from bb.coordination.leases import MARGIN, Lease
@@ -57,6 +57,53 @@ def verdict(
     known = ci.Known(held, frozenset(agreed))
     found = ci.judge(commits, known, ci.Wanted(now=at(now), **wanted))
     return [(each.severity, each.rule) for each in found]
+
+
+# -- frozen, and paused
+
+
+def frozen(**changes: Any) -> Lease:
+    return lease("user", bead="freeze", **({"ttl": holdings.FOREVER, "why": "release"} | changes))
+
+
+@pytest.mark.parametrize("by", [OTTER, HARBOR])
+def test_what_was_frozen_then_is_nobodys_not_even_its_holders(by: str):
+    held = [lease(OTTER), frozen(made_at=at(5))]
+    rules = verdict(commit("src/parser/lex.py", by=by, minutes=10), held=held, now=30)
+    assert (ERROR, HELD_THEN) in rules
+
+
+def test_what_is_frozen_now_is_an_error_for_who_held_it_before():
+    held = [lease(OTTER), frozen(made_at=at(20), renewed_at=at(20))]
+    assert verdict(commit("src/parser/lex.py", by=OTTER, minutes=10), held=held, now=30) == [(ERROR, HELD_NOW)]
+
+
+def test_a_freeze_has_no_margin_and_outlives_a_day():
+    for minutes, expected in ((9.9, [(ERROR, HELD_THEN)]), (10.1, [])):
+        made = frozen(ttl=10)
+        assert verdict(commit("src/parser/lex.py", minutes=minutes), held=[made], now=600) == expected
+    late = frozen()
+    assert verdict(commit("src/parser/lex.py", minutes=5000), held=[late], now=6000) == [(ERROR, HELD_THEN)]
+
+
+def test_what_the_person_agreed_to_is_a_warning():
+    agreed = [(OTTER, "user", "src/parser/lex.py")]
+    assert verdict(commit("src/parser/lex.py", by=OTTER), held=[frozen()], agreed=agreed) == [(WARNING, HELD_THEN)]
+
+
+@pytest.mark.parametrize(
+    ("minutes", "by", "is_told"),
+    [(10, OTTER, True), (5, OTTER, True), (4.9, OTTER, False), (10, HARBOR, False), (10, None, False)],
+)
+def test_what_a_paused_agent_commits_is_told_from_then_on(minutes: float, by: str | None, is_told: bool):
+    paused = facts.Paused("user", OTTER, "wait")
+    state = pauses.step(None, paused, [1, "a" * 12, 1], clock.text(at(5)))
+    known = ci.Known([], frozenset(), {OTTER: state})
+
+    found = ci.judge([commit("docs/a.md", by=by, minutes=minutes)], known, ci.Wanted(now=at(600)))
+
+    assert [each.rule for each in found] == ([ci.PAUSED] if is_told else [])
+    assert ci.refusal(found) is (ci.PausedAuthor if is_told else None)
 
 
 # -- who held it

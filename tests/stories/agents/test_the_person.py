@@ -11,6 +11,8 @@ from bb.coordination.facts import Paused, Reserved
 from bb.kernel import clock
 from bb.ledger import place
 from bb.ledger.store import Store
+from bb.ops import catalogue
+from bb.ops.desk import Desk, NoAgent
 from tests.near import Near, near
 from tests.stories.agents.agents_support import (
     ESCAPES,
@@ -25,7 +27,7 @@ from tests.stories.agents.agents_support import (
     reserve,
     send,
 )
-from tests.support import NOON, Ran
+from tests.support import NOON, Ran, environment
 
 WHY = "the release is being cut"
 
@@ -374,6 +376,18 @@ def test_an_agents_shell_gives_no_orders(repo: Near, words: tuple[str, ...]):
         assert "--agent" not in repo.bb(*words, BB_AGENT=OTTER).err
     assert repo.json(*words, "--agent", "user", BB_AGENT=OTTER).status == 0
     assert repo.json(*words, BB_AGENT="user").status == 0
+
+
+@pytest.mark.parametrize("words", [("freeze", {"scope": ["docs"]}), ("agent.pause", {"all": True})])
+def test_who_asks_a_daemon_has_to_say_to_be_the_person(repo: Near, words: tuple[str, dict[str, Any]]):
+    name, given = words
+    op = catalogue.find(name)
+    desk = Desk(str(repo.path), environment(**repo.settings))
+    desk.is_served = True
+    with pytest.raises(NoAgent):
+        op.answer(desk, catalogue.bind(op, given, is_typed=True))
+    op.answer(desk, catalogue.bind(op, given | {"agent": "user"}, is_typed=True))
+    desk.close()
 
 
 def test_what_is_done_in_the_persons_name_is_recorded_as_the_persons(repo: Near):

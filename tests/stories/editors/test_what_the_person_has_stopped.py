@@ -115,3 +115,14 @@ def test_a_paused_agent_with_nothing_left_to_do_may_stop(repo: Scratch):
     for message in repo.json("agent", "inbox", "--agent", OTTER).data:
         say(repo, "agent", "read", "--agent", OTTER, "--message", message["message_id"])
     assert reply(hook(repo, "stop", "claude/stop", "--agent", OTTER)) == {}
+
+
+@pytest.mark.parametrize(
+    "command", ["bb thaw --all", "env -u BB_AGENT bb agent unpause --all", "bb agent release --agent user --scope src"]
+)
+def test_an_agent_in_an_editor_does_not_speak_for_the_person(repo: Scratch, command: str):
+    why = refusal(hook(repo, "pre-tool", "claude/bash", "--agent", OTTER, command=command))
+    assert f"would speak for the person, and you are {OTTER}" in why
+    assert "--to user" in why
+    assert refusal(hook(repo, "pre-tool", "claude/bash", command=command)) == "", "as a person's command"
+    assert refusal(hook(repo, "pre-tool", "claude/bash", "--agent", OTTER, command="bb agent inbox --agent user")) == ""
