@@ -18,7 +18,7 @@ from tests.support import NOON
 AGENTS = ("amber-otter", "cobalt-harbor", "coral-heron", "dusky-falcon")
 SCOPES = ("src", "src/parser", "docs", "docs/guide.md", "src/**/*.py", "web")
 SYNCS: tuple[dict[str, Any], ...] = ({}, {}, {"pull": True}, {"push": True}, {"publish": True})
-HAPPENING = {"actor.add", "chat.message", "x.bb.reserved", "x.bb.released", "x.bb.paused", "x.bb.transferred"}
+HAPPENING = {"actor.add", "chat.message", "x.bb.reserved", "x.bb.released"}
 REFUSALS = (Busy, Conflict, Forbidden, NotFound, Refused)  # whatever stands in somebody's way; never a usage error
 
 
@@ -180,8 +180,8 @@ def compacted_often(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("seed", "clones", "steps"),
     [
-        (8, 3, 60),
-        (5, 4, 60),
+        (8, 3, 80),
+        (5, 4, 80),
         *(pytest.param(seed, 4, 400, marks=pytest.mark.long) for seed in range(10, 40)),
     ],
 )
