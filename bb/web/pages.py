@@ -153,7 +153,7 @@ def together(conversation: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 # -- the others
 
 
-def _agents(desk: Desk, asked: Asked) -> dict[str, Any]:
+def _agents(desk: Desk, _: Asked) -> dict[str, Any]:
     status = answer(desk, "status")
     held: dict[str, list[Any]] = {}
     owed: dict[str, int] = {}
@@ -174,14 +174,15 @@ def _agents(desk: Desk, asked: Asked) -> dict[str, Any]:
         )
     return {
         "groups": groups,
-        "selected": asked.text("agent"),
         "agents": status["agents"],
-        "held_by_person": held.get(ids.PERSON, []),
+        "frozen": held.get(ids.PERSON, []),
+        "everybody_is_paused": bool(status["paused"]),
     }
 
 
 def _map(desk: Desk, asked: Asked) -> dict[str, Any]:
-    return {"tree": tree.grown(desk, asked.text("under"))}
+    names = [agent["agent_id"] for agent in answer(desk, "agent.list")]
+    return {"tree": tree.grown(desk, asked.text("under")), "agents": names}
 
 
 def _timeline(desk: Desk, asked: Asked) -> dict[str, Any]:
