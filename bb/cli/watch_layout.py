@@ -266,8 +266,8 @@ def _agents(shown: Shown, now: int, columns: int) -> list[str]:
 
 
 def _held(shown: Shown, now: int, columns: int) -> list[str]:
-    """What is held, what is about to be over first; then whatever waits for somebody, or collides."""
-    held = sorted(shown.held, key=lambda each: str(each["expires_at"]))
+    """What is frozen, what is held, what is about to be over first; then whatever waits for somebody, or collides."""
+    held = sorted(shown.held, key=lambda each: ("frozen" not in each, str(each["expires_at"])))
     lines = [rows.held(each, now, columns) for each in held]
     for title, things, row in _others(shown, now):
         lines += ["", paint.heading(title), *map(row, things)] if things else []

@@ -81,8 +81,8 @@ def agent(each: Thing, now: int, name_wide: int, wide: int) -> str:
     holds = ", ".join(f"{harmless(held['scope'])}{_left(held, now)}" for held in each["holds"])
     role = _role(each)
     if wide >= ROOMY:
-        return f"{head}{cell(role, 20)} {holds}"
-    return head + (holds or paint.painted(role, "dim"))
+        return f"{head}{_paused(each)}{cell(role, 20)} {holds}"
+    return head + _paused(each) + (holds or paint.painted(role, "dim"))
 
 
 def whole_agent(each: Thing, now: int, name_wide: int, wide: int) -> list[str]:
@@ -90,11 +90,21 @@ def whole_agent(each: Thing, now: int, name_wide: int, wide: int) -> list[str]:
     name = cell(harmless(each["agent_id"]), name_wide)
     seen = _age(each["last_seen_at"], now)
     head = f"{MARGIN}{name} {paint.state(each['liveness'], 7)} seen {seen} ago, {_role(each)}"
-    return [head, *(MARGIN * 2 + held(holds, now, wide, is_owned=True) for holds in each["holds"])]
+    pause = [MARGIN * 2 + _paused(each) + harmless(each["paused"]["why"] or "")] if "paused" in each else []
+    return [head, *pause, *(MARGIN * 2 + held(holds, now, wide, is_owned=True) for holds in each["holds"])]
+
+
+def _paused(each: Thing) -> str:
+    """That the person has paused an agent, where it has."""
+    return paint.painted("PAUSED ", "yellow") if "paused" in each else ""
 
 
 def held(each: Thing, now: int, wide: int, *, is_owned: bool = False) -> str:
     """What is held, for how long yet, for which bead, and by whom unless that goes without saying."""
+    if "frozen" in each:
+        order = paint.painted(f"frozen by {harmless(each['agent_id'])}", "yellow")
+        more = [order, _left(each, now).strip(), harmless(each["why"] or "")]
+        return f"{MARGIN}{cell(harmless(each['scope']), max(wide // 3, 12))} {' '.join(filter(None, more))}"
     who = "" if is_owned else f"{harmless(each['agent_id'])} ({paint.state(each['owner_liveness'])})"
     shared = "shared" if each["shared"] else ""
     more = [part for part in (who, _left(each, now).strip(), shared, f"[{harmless(each['bead_id'])}]") if part]
@@ -157,7 +167,9 @@ def _left(each: Thing, now: int) -> str:
     """For how long a reservation runs yet, or what else is the matter with it."""
     if each["state"] != "active":
         return f" {paint.state(each['state'])}"
-    return f" {paint.span((clock.parse_or(each['expires_at'] or '', now) - now) // clock.SECOND)}"
+    if each["expires_at"] is None:
+        return ""
+    return f" {paint.span((clock.parse_or(each['expires_at'], now) - now) // clock.SECOND)}"
 
 
 def _role(each: Thing) -> str:

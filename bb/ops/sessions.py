@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bb.coordination import beads as rules
-from bb.coordination import holdings, notices, protocol, roster, sessions
+from bb.coordination import freezing, holdings, notices, pauses, protocol, roster, sessions
 from bb.coordination.beads import Bead
 from bb.kernel import clock, ids
 from bb.kernel.errors import NotFound
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 NO_EPIC = {"id": None, "title": "Uncategorized", "status": None}
 SNIPPET = 120
+NO_BEADS = ("", freezing.BEAD, pauses.BEAD)  # what stands where there is none: in CBCL, in what a person orders
 
 
 class SessionNotFound(NotFound):
@@ -114,12 +115,12 @@ class _View:
         self.agents = shown_agents(desk, self._index)
 
     def names(self) -> list[str]:
-        """Every bead that the tracker, a reservation, a message or a notice names. What is said in CBCL names none."""
+        """Every bead that the tracker, a reservation, a message or a notice names."""
         spoken_of = [
             name
             for fold in (holdings.NAME, letters.NAME, notices.NAME)
             for term in self._index.terms(fold, "bead ")
-            if (name := term.removeprefix("bead "))
+            if (name := term.removeprefix("bead ")) not in NO_BEADS
         ]
         return sorted({*self._beads, *spoken_of})
 

@@ -60,7 +60,9 @@ ACTS: dict[str, Act] = {
         "protocol.handoff", "from", ("to", "bead", "subject", "summary", "next_action", "key"), "Passed on."
     ),
     "release": Act("agent.release", "agent", ("scope", "key"), "Released.", repeated=("scope",)),
-    "transfer": Act("agent.transfer", "agent", ("scope", "to", "from", "why", "key"), "Passed on.", repeated=("scope",)),
+    "transfer": Act(
+        "agent.transfer", "agent", ("scope", "to", "from", "why", "key"), "Handed over.", repeated=("scope",)
+    ),
     "freeze": Act("freeze", "agent", ("scope", "why", "minutes", "key"), "Frozen.", repeated=("scope",)),
     "thaw": Act("thaw", "agent", ("scope", "key"), "Thawed.", repeated=("scope",)),
     "pause": Act("agent.pause", "agent", ("name", "all", "why", "key"), "Paused.", flags=("all",)),

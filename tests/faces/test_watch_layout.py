@@ -41,6 +41,9 @@ def held(name: str, scope: str, bead: str = "bb-1", left: int = 600) -> dict[str
     }
 
 
+FROZEN = {"agent_id": "user", "bead_id": "freeze", "frozen": True, "why": "the release", "expires_at": None}
+
+
 def message(subject: str, to: str = COBALT, name: str = "w.1", bead: str = "bb-1") -> dict[str, Any]:
     return {
         "message_id": name,
@@ -293,3 +296,16 @@ def test_lines_are_folded_at_spaces_and_within_words_only_where_they_must():
     assert watch_rows.folded("x" * 10, 6, 2) == ["  xxxx", "  xxxx", "  xx"]
     assert watch_rows.folded("会議会議", 5) == ["会議", "会議"]
     assert watch_rows.folded("", 5, 1) == [" "]
+
+
+def test_what_the_person_has_frozen_stands_first_and_has_no_end():
+    frozen = held("user", "src/core") | FROZEN
+
+    assert watch_rows.held(frozen, NOW, 80).split() == ["src/core", "frozen", "by", "user", "the", "release"]
+
+
+def test_who_is_paused_is_told_so_and_why():
+    paused = agent(AMBER) | {"paused": {"why": "wait for the review"}, "holds": [held(AMBER, "src")]}
+
+    assert "PAUSED src" in watch_rows.agent(paused, NOW, 12, 80)
+    assert "PAUSED wait for the review" in watch_rows.whole_agent(paused, NOW, 12, 80)[1]

@@ -14,6 +14,7 @@ from bb.ops.desk import Desk
 from bb.web import acts
 from tests.near import Near
 from tests.scene import AMBER, COBALT
+from tests.web.conftest import desk_at
 
 
 def mine(desk: Desk) -> list[dict[str, Any]]:
@@ -78,6 +79,40 @@ def test_the_person_releases_what_an_agent_holds(desk: Desk, day: Near):
     acts.do(desk, "release", {"scope": "src/parser"})
 
     assert "src/parser" not in {each["scope"] for each in day.json("agent", "status").data["reservations"]}
+    assert last_lines(day)[0]["by"] == "user"
+
+
+def test_the_person_hands_over_what_an_agent_holds(desk: Desk, day: Near):
+    acts.do(desk, "transfer", {"scope": "src/parser", "from": AMBER, "to": COBALT, "why": "amber-otter is ill"})
+
+    held = {each["scope"]: each["agent_id"] for each in day.json("agent", "status").data["reservations"]}
+    assert held["src/parser"] == COBALT
+    assert {line["by"] for line in last_lines(day, 3)} <= {"user", "system"}
+
+
+def test_the_person_freezes_paths_and_thaws_them(desk: Desk, day: Near):
+    acts.do(desk, "freeze", {"scope": "src/parser", "why": "the release", "minutes": "30"})
+
+    assert day.bb("check", "src/parser/dates.py", "--agent", AMBER).status == 7
+    acts.do(desk, "thaw", {"scope": "src/parser"})
+    assert day.bb("check", "src/parser/dates.py", "--agent", AMBER).status == 0
+
+
+@pytest.mark.parametrize("form", [{"name": AMBER}, {"all": "yes"}])
+def test_the_person_pauses_one_agent_or_all_and_lets_them_go_on(desk: Desk, day: Near, form: dict[str, str]):
+    acts.do(desk, "pause", form | {"why": "wait for the review"})
+
+    assert day.json("check", "src/parser/dates.py", "--agent", AMBER).code == "AGENT_PAUSED"
+    acts.do(desk, "unpause", form)
+    assert day.bb("check", "src/parser/dates.py", "--agent", AMBER).status == 0
+
+
+def test_an_agent_s_environment_makes_no_difference_to_who_acts(day: Near):
+    day.settings["BB_AGENT"] = AMBER
+    found = desk_at(day)
+    acts.do(found, "freeze", {"scope": "docs"})
+    found.close()
+
     assert last_lines(day)[0]["by"] == "user"
 
 

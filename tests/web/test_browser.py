@@ -277,6 +277,47 @@ def test_an_incursion_is_settled_with_a_note(served: Served, window: Window):
     assert event["resolution"]["by"] == "user"
 
 
+def test_a_reservation_is_handed_over(served: Served, window: Window):
+    page = window(served, "agents")
+    is_live(page)
+    row = page.locator(f'[data-key="agent {AMBER}"] .holds li').first
+    row.locator("summary").click()
+    row.locator("select[name=to]").select_option(COBALT)
+    row.get_by_role("button", name="Hand over").click()
+
+    expect(page.locator(f'[data-key="agent {COBALT}"] .holds')).to_contain_text("src/parser", timeout=SOON)
+    expect(page.locator(f'[data-key="agent {AMBER}"]')).to_contain_text("Holds nothing.")
+
+
+def test_paths_are_frozen_on_the_map_and_thawed_among_the_agents(served: Served, window: Window):
+    page, other = window(served, "map"), window(served, "agents")
+    is_live(other)
+    page.get_by_label("Freeze docs", exact=True).click()
+    page.locator('[data-key="freeze docs"]').get_by_label("Why").fill("the release")
+    page.get_by_role("button", name="Freeze docs").click()
+
+    expect(page.locator('[data-key="place docs"]').first).to_contain_text(
+        "user has frozen docs (the release)", timeout=SOON
+    )
+    expect(other.locator(".orders")).to_contain_text("docs the release", timeout=SOON)
+    other.get_by_role("button", name="Thaw").click()
+    expect(other.locator(".orders .badge.paused")).to_have_count(0, timeout=SOON)
+
+
+def test_an_agent_is_paused_and_goes_on(served: Served, window: Window):
+    page = window(served, "agents")
+    is_live(page)
+    card = page.locator(f'[data-key="agent {AMBER}"]')
+    card.get_by_text(f"Pause {AMBER}").first.click()
+    card.get_by_label("Why").last.fill("wait for the review")
+    card.get_by_role("button", name=f"Pause {AMBER}").click()
+    expect(card).to_contain_text("wait for the review", timeout=SOON)
+
+    assert served.repo.json("check", "src/parser/dates.py", "--agent", AMBER).code == "AGENT_PAUSED"
+    card.get_by_role("button", name="Let it go on").click()
+    expect(card.locator(".badge.paused")).to_have_count(0, timeout=SOON)
+
+
 # -- by keys, in a narrow window, without a script
 
 
