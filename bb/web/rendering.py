@@ -15,7 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from bb.coordination import liveness
-from bb.kernel import clock, jsontext
+from bb.kernel import clock, ids, jsontext
 from bb.kernel.digest import digest
 from bb.kernel.show import harmless
 
@@ -108,7 +108,9 @@ def plain(value: Any) -> str:
 
 
 def hue(agent: str | None) -> str:
-    """The class that gives an agent its colour, the same on every page and in every clone."""
+    """The class that gives an agent its colour, the same on every page and in every clone. The person has none."""
+    if agent == ids.PERSON:
+        return "person"
     return f"hue-{int(digest((agent or '').encode())[:6], 16) % HUES}"
 
 
