@@ -39,6 +39,13 @@ class InvalidForm(Usage):
     hint = "load the page again, and repeat what you did"
 
 
+class NothingSaid(Usage):
+    """There is nothing to send."""
+
+    code = "NOTHING_SAID"
+    hint = "write something first"
+
+
 class Act(Record):
     """One thing that a person can do: the OP it is, WHO of its parameters is the person, the FIELDS it takes."""
 
@@ -97,6 +104,8 @@ def do(desk: Desk, name: str, given: Mapping[str, str]) -> dict[str, Any]:
     if name == "comment":
         wanted = _commented(wanted)
     answered = op.answer(desk, catalogue.bind(op, wanted))
+    if name == "comment" and "answers" in given:  # whoever has answered a message has seen it
+        do(desk, "seen", {"message": given["answers"]})
     desk.sync_later()
     return {"said": act.said, "answer": answered}
 
@@ -104,5 +113,7 @@ def do(desk: Desk, name: str, given: Mapping[str, str]) -> dict[str, Any]:
 def _commented(wanted: dict[str, Any]) -> dict[str, Any]:
     """A comment is a message whose subject is its first line."""
     first = str(wanted.get("body", "")).strip().partition("\n")[0]
+    if not first:
+        raise NothingSaid
     subject = first if len(first) <= SUBJECT else first[: SUBJECT - 1].rstrip() + "…"
     return {"category": mail.INFO, "subject": subject, **wanted}

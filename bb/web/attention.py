@@ -16,25 +16,34 @@ if TYPE_CHECKING:
 
 MOST = 20  # of each kind, for each agent
 
-# Why a policy asks what it asks, for people (C2A: directedness and response policy).
+# Why a policy asks what it asks, and how far it has come, for people (C2A: response policy, reason, phase).
 WHY = {
     "must_respond": "has to answer",
     "may_respond": "may answer",
     "must_not_respond": "is only to know",
+    "direct_message": "it was written to it alone",
+    "assignment": "it was given the work",
+    "broadcast": "it went to everybody",
+    "buffering": "not put before it yet",
+    "held_for_boundary": "waits until it has finished what it does",
+    "knocked": "it was told that there is something",
+    "offered": "put before it",
+    "delivered": "put before it",
 }
+AGENTS = 60  # whose attention stands on the page
 
 
 def shown(desk: Desk) -> dict[str, Any]:
     """For the person, and for each agent that anything waits for: what, and why."""
     desk.store.must_exist()
-    agents = answer(desk, "agent.list")
-    rows = [_for_an_agent(desk, agent) for agent in agents]
+    agents = answer(desk, "status")["agents"]  # the liveliest first
+    rows = [_for_an_agent(desk, agent) for agent in agents[:AGENTS]]
     waiting = [row for row in rows if row["letters"] or row["events"] or row["talk"]["owes"]]
     return {
         "mine": for_the_person(desk),
         "waiting": sorted(waiting, key=lambda row: -len(row["letters"]) - len(row["events"])),
+        "unseen_agents": max(len(agents) - AGENTS, 0),
         "why": WHY,
-        "agents": agents,
     }
 
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers, MutableHeaders, QueryParams
@@ -90,7 +89,7 @@ class Gate:
         given = QueryParams(scope["query_string"]).get(TOKEN)
         if given is not None and scope["method"] in SAFE:
             return self._let_in(scope) if _is_same(given, self.token) else _refused(401, STRANGER)
-        if not _is_same(self._shown(headers), self._pass):
+        if not any(_is_same(shown, self._pass) for shown in self._shown(headers)):
             return _refused(401, STRANGER)
         return None
 
@@ -113,12 +112,10 @@ class Gate:
         answer.set_cookie(self._cookie, self._pass, httponly=True, samesite="lax")
         return answer
 
-    def _shown(self, headers: Headers) -> str:
-        try:
-            found = SimpleCookie(headers.get("cookie", "")).get(self._cookie)
-        except CookieError:
-            return ""
-        return found.value if found else ""
+    def _shown(self, headers: Headers) -> list[str]:
+        """The cookies of our name. What other servers of this machine have set comes along, in whatever form."""
+        pairs = [pair.partition("=") for line in headers.getlist("cookie") for pair in line.split(";")]
+        return [value.strip() for name, _, value in pairs if name.strip() == self._cookie]
 
 
 def _is_same(given: str, wanted: str) -> bool:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bb.ops.desk import Desk
     from bb.web.workers import Worker
 
-BEAT = 15.0  # seconds, after which even a page to which nothing happens hears something: so it knows the line is good
+BEAT = 10.0  # seconds, after which even a page to which nothing happens hears something: so it knows the line is good
 RETRY = 1000  # milliseconds, after which a browser comes back
 
 
@@ -70,7 +70,7 @@ class Live:
                     async with self._turn, asyncio.timeout(BEAT):
                         await self._turn.wait_for(lambda: self._is_over or known != self.cursor)  # noqa: B023
                 except TimeoutError:
-                    yield b": still here\n\n"
+                    yield b"event: beat\ndata:\n\n"
         finally:
             self._listeners -= 1
 

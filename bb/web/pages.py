@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import bb
@@ -31,7 +32,8 @@ TITLES = {
 }
 # what some problems are about, and others are not
 ABOUT_A_PROBLEM = ("body", "bead_id", "message_id", "event_id", "category", "from_agent", "scope", "agent_id")
-CARDS, ROWS, SAID, MOST = 60, 100, 60, 1000  # on a page at first, and at most
+STATIONS, CARDS, ROWS, SAID, MOST = 40, 60, 100, 60, 1000  # on a page at first, and at most
+RECIPIENTS = 100  # that are offered, those who take part first; the others can be written to from their own cards
 SORTS = {
     "recent": "Most recent",
     "priority": "What needs somebody",
@@ -83,8 +85,10 @@ def _sessions(desk: Desk, asked: Asked) -> dict[str, Any]:
         "sort": order,
         "found": len(wanted),
         "left_out": len(wanted) - len(few),
-        "more": len(few) + CARDS,
-        "agents": shown["agents"],
+        "more": len(few) + CARDS if len(few) < MOST else None,
+        "agents": shown["agents"][:STATIONS],
+        "more_agents": max(len(shown["agents"]) - STATIONS, 0),
+        "at_work": {task["owner"] for task in tasks if task["scopes"]},
         "incursions": shown["incursions"],
         "beads": shown["beads"],
         "drawer": _drawer(desk, bead, shown["agents"], asked.count("rows", SAID, MOST)) if bead else None,
@@ -136,7 +140,8 @@ def _drawer(desk: Desk, bead: str, agents: list[dict[str, Any]], most: int) -> d
     return shown | {
         "conversation": rows[earlier:],
         "earlier": earlier,
-        "to": [*to, *sorted(known.difference(to))],
+        "more": min(len(rows), MOST) if most < MOST else None,
+        "to": [*to, *sorted(known.difference(to))][:RECIPIENTS],
     }
 
 
@@ -153,7 +158,7 @@ def together(conversation: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 # -- the others
 
 
-def _agents(desk: Desk, _: Asked) -> dict[str, Any]:
+def _agents(desk: Desk, asked: Asked) -> dict[str, Any]:
     status = answer(desk, "status")
     held: dict[str, list[Any]] = {}
     owed: dict[str, int] = {}
@@ -161,8 +166,9 @@ def _agents(desk: Desk, _: Asked) -> dict[str, Any]:
         held.setdefault(each["agent_id"], []).append(each)
     for message in status["unacked"]:
         owed[message["to_agent"]] = owed.get(message["to_agent"], 0) + 1
+    count = asked.count("show", CARDS, MOST)
     groups: dict[str, list[Any]] = {}
-    for agent in status["agents"]:
+    for agent in status["agents"][:count]:
         name = agent["agent_id"]
         groups.setdefault(agent["liveness"], []).append(
             agent
@@ -174,15 +180,22 @@ def _agents(desk: Desk, _: Asked) -> dict[str, Any]:
         )
     return {
         "groups": groups,
-        "agents": status["agents"],
+        "counts": Counter(agent["liveness"] for agent in status["agents"]),
+        "names": _receivers(status["agents"]),
+        "more": count + CARDS if len(status["agents"]) > count else None,
+        "left_out": max(len(status["agents"]) - count, 0),
         "frozen": held.get(ids.PERSON, []),
         "everybody_is_paused": bool(status["paused"]),
     }
 
 
 def _map(desk: Desk, asked: Asked) -> dict[str, Any]:
-    names = [agent["agent_id"] for agent in answer(desk, "agent.list")]
-    return {"tree": tree.grown(desk, asked.text("under")), "agents": names}
+    return {"tree": tree.grown(desk, asked.text("under")), "names": _receivers(answer(desk, "status")["agents"])}
+
+
+def _receivers(agents: Iterable[dict[str, Any]]) -> list[str]:
+    """To whom something can be handed over; the liveliest come first."""
+    return [agent["agent_id"] for agent in agents if "paused" not in agent][:RECIPIENTS]
 
 
 def _timeline(desk: Desk, asked: Asked) -> dict[str, Any]:
@@ -214,7 +227,8 @@ def _ledger(desk: Desk, asked: Asked) -> dict[str, Any]:
         "events": found[::-1],
         "kinds": sorted(kinds.KINDS),
         "state": answer(desk, "ledger.status"),
-        "more": count + ROWS if len(found) == count else None,
+        "more": min(count + ROWS, MOST) if len(found) == count < MOST else None,
+        "older": found[0]["ts"] if len(found) == count else None,
     }
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from bb.coordination import liveness
 from bb.kernel import clock, ids, jsontext
@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+FIRST_LETTER = 0xA0  # below are control characters, which HTML cannot name, and which no value of ours can have
 HUES = 12  # colours that tell agents apart
 
 # What states are called on a page (Operative Protocol §6.3 gives the labels of events and of what is done about them).
 WORDS = {
-    liveness.ACTIVE: "On mission",
+    liveness.ACTIVE: "Active",
+    "on_mission": "On mission",
     liveness.STALE: "Lease expiring",
     liveness.EVICTED: "Disconnected",
     "needs_input": "Needs input",
@@ -72,6 +74,7 @@ def _environment() -> Environment:
     found.globals["static"] = address_of
     found.globals["stylesheet"] = _stylesheet
     found.filters |= {
+        "exact": exact,
         "hue": hue,
         "initials": initials,
         "lines": _lines,
@@ -95,11 +98,21 @@ def _stylesheet() -> Markup:
 def _query(wanted: Mapping[str, Any], **changed: Any) -> str:
     """The query that asks for what is WANTED, but for what CHANGED."""
     asked = {name: value for name, value in {**wanted, **changed}.items() if value not in (None, "", False)}
-    return f"?{urlencode(asked)}" if asked else "?"
+    return f"?{urlencode(asked)}" if asked else ""
 
 
 def _lines(text: str) -> list[str]:
     return text.replace("\r\n", "\n").split("\n")
+
+
+def exact(text: str) -> Markup:
+    """TEXT for a field that is sent back as it is: what must not stand in a page is written as its number."""
+    return Markup("".join(map(_exact, text)))  # noqa: S704  (each letter was escaped)
+
+
+def _exact(letter: str) -> str:
+    is_plain = harmless(letter) == letter or ord(letter) < FIRST_LETTER
+    return escape(harmless(letter)) if is_plain else f"&#{ord(letter)};"
 
 
 def plain(value: Any) -> str:
@@ -117,6 +130,8 @@ def hue(agent: str | None) -> str:
 def initials(agent: str) -> str:
     """Two letters that stand for an agent."""
     words = [word for word in agent.replace("_", "-").split("-") if word]
+    if len(words) > 1 and words[-1].isdigit():
+        return (words[0][0] + words[-1][-2:]).upper()
     return harmless("".join(word[0] for word in words[:2]) if len(words) > 1 else agent[:2]).upper()
 
 

@@ -7,6 +7,7 @@ for as long as the server runs. That somebody waits for a lock holds up nobody w
 from __future__ import annotations
 
 import asyncio
+import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
@@ -31,6 +32,8 @@ class Worker:
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._done, what)
 
     def _done(self, what: Callable[[Desk], T]) -> T:
+        if self._desk is not None and not os.path.isdir(self._desk.place.store):
+            self._close()  # what it remembers is there no more
         if self._desk is None:
             self._desk = Desk(self._cwd, self._env)
             self._desk.is_served = self._is_served  # a text of a single hyphen is not to be read from our stdin

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from typing import Any
 from urllib.parse import urlencode
 
@@ -11,7 +13,7 @@ from bb.coordination import incursions, reservations
 from bb.kernel.errors import BbError
 from bb.ops import catalogue
 from bb.ops.desk import Desk
-from bb.web import acts
+from bb.web import acts, pages, rendering
 from tests.near import Near
 from tests.scene import AMBER, COBALT
 from tests.web.conftest import desk_at
@@ -56,6 +58,22 @@ def test_a_comment_is_said_by_the_person_even_if_the_form_names_an_agent(desk: D
     assert done["answer"]["from_agent"] == "user"
     assert [line["by"] for line in last_lines(day)] == ["user"]
     assert (done["answer"]["subject"], done["answer"]["category"]) == ("Four.", "INFO")
+
+
+def test_whoever_answers_a_question_has_seen_it(desk: Desk):
+    question = next(message for message in mine(desk) if message["category"] == "DECISION")
+    form = {"to": COBALT, "bead": "bb-2.2", "body": "Yes.", "answers": question["message_id"]}
+    acts.do(desk, "comment", form)
+
+    assert next(message for message in mine(desk) if message["category"] == "DECISION")["state"] == "read"
+
+
+def test_what_can_be_held_can_be_released_from_a_page(desk: Desk, day: Near):
+    day.bb("agent", "reserve", "--agent", AMBER, "--scope", "lib/\u200erlm <b>.py", "--bead", "bb-1")
+    shown = rendering.page("agents", pages.page(desk, "agents", {}))
+    (sent,) = {value for value in re.findall(r'name="scope" value="([^"]*)"', shown) if "rlm" in value}
+
+    acts.do(desk, "release", {"scope": html.unescape(sent)})
 
 
 def test_a_long_first_line_is_cut_for_the_subject_and_kept_in_the_body(desk: Desk):
@@ -133,7 +151,8 @@ def test_an_incursion_that_cannot_be_settled_is_refused_as_everywhere(desk: Desk
         ("release", {"scope": "nowhere"}, "RESERVATION_NOT_FOUND"),
         ("release", {"scope": "../.."}, "SCOPE_OUTSIDE"),
         ("comment", {"to": "nobody-here", "bead": "bb-1", "body": "x"}, None),
-        ("comment", {"to": AMBER, "bead": "bb-1"}, None),
+        ("comment", {"to": AMBER, "bead": "bb-1"}, "NOTHING_SAID"),
+        ("comment", {"to": AMBER, "bead": "bb-1", "body": " \n "}, "NOTHING_SAID"),
         ("resolve", {"event": "x", "as": "burnt"}, None),
         ("run", {"command": "rm"}, "UNKNOWN_ACT"),
         ("__class__", {}, "UNKNOWN_ACT"),

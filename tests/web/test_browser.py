@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ from bb.kernel import clock
 from bb.web import pages
 from tests.near import Near
 from tests.scene import AMBER, COBALT
+from tests.support import Scratch
 from tests.web.served import Served
 
 playwright = pytest.importorskip("playwright.sync_api")
@@ -114,7 +116,7 @@ def test_4_3_a_badge_turns_when_its_threshold_passes_though_nothing_is_written(d
     with Served(day, BB_AGENT_STALE_MINUTES="1") as served:
         page = window(served, "agents")
         card = page.locator(f'[data-key="agent {AMBER}"]')
-        expect(card).to_contain_text("On mission")
+        expect(card.locator(".badge").first).to_have_text("On mission")
 
         expect(card).to_contain_text("Lease expiring", timeout=SOON)
         assert page.evaluate("window.stayed")
@@ -148,6 +150,80 @@ def test_what_is_half_typed_about_something_that_is_settled_meanwhile_is_kept(se
     assert note.input_value() == "They agr"
 
 
+def test_what_was_typed_waits_for_whoever_goes_elsewhere_and_comes_back(served: Served, window: Window):
+    page = window(served, "sessions?bead=bb-1.1")
+    is_live(page)
+    page.get_by_label("Comment as user").fill("Four digits, bec")
+    page.get_by_label("Close the conversation").click()
+    expect(page.locator("#drawer")).to_have_count(0, timeout=SOON)
+    page.locator('[data-key="card bb-2.2"] a').click()
+    expect(page.locator("#drawer-title")).to_contain_text("bb-2.2", timeout=SOON)
+    assert page.get_by_label("Comment as user").input_value() == ""
+    page.get_by_label("Close the conversation").click()
+    page.locator('[data-key="card bb-1.1"] a').click()
+
+    expect(page.get_by_label("Comment as user")).to_have_value("Four digits, bec", timeout=SOON)
+    assert page.locator(".gone").count() == 0
+
+
+def test_an_answer_that_was_lost_and_asked_for_again_is_said_once(served: Served, window: Window):
+    page = window(served, "sessions?bead=bb-1.1")
+    is_live(page)
+
+    def lose(route: Any) -> None:
+        route.fetch()  # it is done, and nobody hears of it
+        page.unroute("**/act/comment")
+        route.abort()
+
+    page.route("**/act/comment", lose)
+    page.get_by_label("Comment as user").fill("Four digits.")
+    page.get_by_role("button", name="Send", exact=True).click()
+    expect(page.locator("#said .bad")).to_contain_text("What you typed is still here")
+    expect(page.locator(".thread").get_by_text("Four digits.")).to_be_visible(timeout=SOON)
+    page.get_by_role("button", name="Send", exact=True).click()
+    expect(page.get_by_label("Comment as user")).to_have_value("", timeout=SOON)
+
+    said = [line for line in served.repo.json("ledger", "log").data if line["data"].get("text") == "Four digits."]
+    assert len(said) == 1
+
+
+def test_who_was_offline_for_a_moment_is_live_again_without_anything_happening(served: Served, window: Window):
+    page = window(served)
+    is_live(page)
+    page.route("**/sessions?*", lambda route: route.abort())
+    page.locator('[data-key="card bb-1.1"] a').click()
+    expect(page.locator("#link")).to_have_text("Connection lost; trying again", timeout=SOON)
+    page.unroute("**/sessions?*")
+
+    expect(page.locator("#drawer-title")).to_contain_text("bb-1.1", timeout=SOON)
+    is_live(page)
+
+
+def test_a_server_that_hangs_is_not_live(served: Served, window: Window):
+    page = window(served, "agents")
+    page.clock.install()
+    page.reload()
+    is_live(page)
+    os.kill(served.pid, signal.SIGSTOP)
+    page.clock.fast_forward(25_000)
+    expect(page.locator("#link")).to_have_text("Connection lost; trying again", timeout=SOON)
+    os.kill(served.pid, signal.SIGCONT)
+    page.clock.fast_forward(5_000)
+
+    is_live(page)
+
+
+def test_a_ledger_that_is_taken_away_is_no_live_page(day: Near, window: Window):
+    with Served(day) as served:
+        page = window(served, "agents")
+        is_live(page)
+        shutil.rmtree(day.store)
+
+        expect(page.locator("#link")).to_have_text("This page cannot be shown as it was asked for", timeout=SOON)
+        expect(page.locator("#said .bad")).to_have_count(1)
+        expect(page.locator("#said")).to_contain_text("there is no ledger here")
+
+
 def test_what_is_opened_stays_open(served: Served, window: Window):
     page = window(served, "agents")
     is_live(page)
@@ -171,11 +247,11 @@ def test_without_a_line_the_page_asks_now_and_then(served: Served, window: Windo
 def test_a_connection_that_was_lost_is_shown_and_what_was_missed_is_caught_up_with(served: Served, window: Window):
     page = window(served)
     is_live(page)
-    os.kill(served.pid, 19)  # it does not answer any more
+    os.kill(served.pid, signal.SIGSTOP)  # it does not answer any more
     page.context.set_offline(True)
     page.evaluate("line.close(); line = null; listen()")
     expect(page.locator("#link")).to_have_text("Connection lost; trying again", timeout=SOON)
-    os.kill(served.pid, 18)
+    os.kill(served.pid, signal.SIGCONT)
     served.repo.bb("agent", "reserve", "--agent", AMBER, "--scope", "lib/new", "--bead", "bb-9.9")
     page.context.set_offline(False)
 
@@ -213,7 +289,7 @@ def test_6_3_seen_and_accepted_in_one_window_show_in_the_other(served: Served, w
 def test_a_comment_is_said_as_the_person_and_the_form_is_empty_again(served: Served, window: Window):
     page = window(served, "sessions?bead=bb-1.1")
     page.get_by_label("Comment as user").fill("Four digits.\nAlways <b>four</b>.")
-    page.get_by_role("button", name="Send").click()
+    page.get_by_role("button", name="Send", exact=True).click()
 
     expect(page.locator(".thread").get_by_text("Always <b>four</b>.")).to_be_visible(timeout=SOON)
     assert page.get_by_label("Comment as user").input_value() == ""
@@ -263,6 +339,28 @@ def test_a_reservation_is_released_and_a_refusal_is_shown_and_harms_nothing(serv
     served.repo.bb("agent", "heartbeat", "--agent", AMBER)
 
     expect(page.locator(f'[data-key="agent {AMBER}"]')).to_contain_text("Holds nothing.", timeout=SOON)
+
+
+def test_enter_in_a_note_settles_nothing(served: Served, window: Window):
+    page = window(served, "problems")
+    note = page.locator(".problem.incursion input[name=note]")
+    note.fill("They have agreed.")
+    note.press("Enter")
+    served.repo.bb("agent", "register", "--name", "dusty-wren", "--role", "builder")
+
+    assert len(served.repo.json("protocol", "incursions", "--state", "open").data) == 1
+    assert note.input_value() == "They have agreed."
+
+
+def test_the_focus_stays_near_what_is_gone(served: Served, window: Window):
+    page = window(served, "agents")
+    is_live(page)
+    row = page.locator(f'[data-key="agent {AMBER}"] .holds li').first
+    row.locator("summary").press("Enter")
+    row.get_by_role("button", name="Release it").press("Enter")
+    expect(row).to_have_count(0, timeout=SOON)
+
+    assert page.evaluate("document.activeElement.closest('[data-key]').dataset.key").endswith(AMBER)
 
 
 def test_an_incursion_is_settled_with_a_note(served: Served, window: Window):
@@ -361,6 +459,41 @@ def test_filters_are_in_the_address_and_survive_a_reload(still: Served, window: 
 
     expect(page.locator(".card")).to_have_count(1)
     assert page.locator("select[name=owner]").input_value() == COBALT
+
+
+def test_filters_show_what_is_in_force_after_going_back(still: Served, window: Window):
+    page = window(still)
+    page.locator("select[name=state]").select_option("completed")
+    expect(page.locator(".card")).to_have_count(1, timeout=SOON)
+    page.go_back()
+
+    expect(page.locator(".card")).to_have_count(5, timeout=SOON)
+    expect(page.locator("select[name=state]")).to_have_value("")
+
+
+@pytest.mark.parametrize("size", [(640, 450), (390, 664)], ids=str)
+def test_in_a_low_window_everything_in_the_drawer_can_be_reached(still: Served, window: Window, size: tuple[int, int]):
+    shape = {"viewport": {"width": size[0], "height": size[1]}}
+    page = window(still, "sessions?bead=bb-1.1", **shape)
+    page.get_by_text("Pass this work on").click()
+
+    for name in ("Pass on as user", "Send"):
+        button = page.get_by_role("button", name=name, exact=True)
+        button.scroll_into_view_if_needed()
+        box = button.bounding_box()
+        assert 0 <= box["y"] <= box["y"] + box["height"] <= size[1]
+
+
+def test_a_report_opens_the_conversation_that_is_followed(browser: Any, day: Near):
+    far = Scratch(day.path, day.settings)
+    far.bb("report", "--output", "report.html")
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.goto((day.path / "report.html").as_uri())
+    page.locator("#sessions .card a").first.click()
+
+    expect(page.locator(":target")).to_be_visible()
+    assert page.locator(":target").bounding_box()["y"] >= page.locator("header.top").bounding_box()["height"]
+    page.close()
 
 
 @pytest.mark.parametrize("name", EVERY)

@@ -99,6 +99,16 @@ def test_the_cookie_of_another_server_opens_nothing(guest: Visitor):
     assert other.asks("/sessions")[0] == 401
 
 
+@pytest.mark.parametrize(
+    "other", ['zprefs={"a":1}', "name=John Smith", 'q="open', "flag", "a/b=c", "=x", "bb-4780=old", "é=ü"]
+)
+def test_what_other_servers_of_this_machine_have_set_does_not_keep_one_out(guest: Visitor, other: str):
+    ours = guest.cookie
+
+    assert guest.asks("/sessions", cookie=f"{other}; {ours}")[0] == 200
+    assert guest.asks("/sessions", cookie=f"{ours}; {other}")[0] == 200
+
+
 @pytest.mark.parametrize("cookie", ["bb-4780=", "bb-4780=x", "bb-4780=\\", "=;=", "bb-4781=x", '"', "bb-4780=é"])
 def test_a_cookie_that_is_none_of_ours_opens_nothing(stranger: Visitor, cookie: str):
     assert stranger.asks("/sessions", cookie=cookie)[0] == 401

@@ -76,7 +76,7 @@ def test_4_3_who_is_here_is_shown_by_liveness(desk: Desk):
         "stale": [OLIVE],
         "evicted": [JADE, RUSSET],
     }
-    assert "On mission 2" in shown(desk, "agents").text
+    assert "Active 2" in shown(desk, "agents").text
     assert "Lease expiring 1" in shown(desk, "agents").text
     assert "Disconnected 2" in shown(desk, "agents").text
 
@@ -85,9 +85,9 @@ def test_6_3_the_labels_of_the_conversation_are_those_of_the_specification(desk:
     text = shown(desk, "sessions", bead="bb-1.1").text
 
     assert "jade-heron Passed to amber-otter" in text
-    assert "amber-otter Needs input user" in text
-    assert "cobalt-harbor Deciding amber-otter" in text
-    assert "user Update amber-otter cobalt-harbor jade-heron olive-finch russet-pine" in text
+    assert "amber-otter Needs input → user" in text
+    assert "cobalt-harbor Deciding → amber-otter" in text
+    assert "user Update → amber-otter cobalt-harbor jade-heron olive-finch russet-pine" in text
 
 
 def test_6_3_the_actions_are_called_seen_and_accepted_and_are_offered_to_whom_the_message_is(desk: Desk):
@@ -172,10 +172,10 @@ def test_attention_says_what_waits_for_whom_and_why(desk: Desk):
 
     assert "Waits for you 2" in text
     assert "It asks to be accepted: then it is yours to do." in text
-    assert "It is a question: answer it" in text
+    assert "It is a question: an answer settles it" in text
     assert "Passed to from jade-heron: Parser" in text
     assert "cobalt-harbor asked in CBCL:" in text
-    assert "may answer: direct message, to me" in text
+    assert "may answer: it was written to it alone" in text
 
 
 def test_problems_are_on_every_page_and_first(desk: Desk):

@@ -4,10 +4,12 @@
 "use strict";
 
 const FOR_SCRIPTS = { "X-BB-Script": "1" };
-const POLL = 2000, TRY_AGAIN = 15000, AGES = 10000; // milliseconds
+const POLL = 2000, TRY_AGAIN = 15000, AGES = 10000, PATIENCE = 20000; // milliseconds; the server beats every ten seconds
 const TYPED = "input:not([type=hidden]), textarea, select";
 
-let cursor = "", mark = "", line = null, poll = 0, wanted = 0, isAsking = false, isStale = false;
+let cursor = "", mark = "", line = null, poll = 0, watch = 0, wanted = 0, isAsking = false, isStale = false, refused = "";
+const once = new WeakMap(), sending = new WeakSet(); // forms: the key under which one is sent, and those on their way
+const drafts = new Map(); // what was typed and not sent when the person went elsewhere, by form and field
 
 // -- what is shown
 
@@ -48,6 +50,7 @@ function tellAges(within) {
 // -- what differs
 
 const keyOf = (node) => node.nodeType === 1 ? node.dataset.key || node.id || "" : "";
+const formOf = (field) => field.form?.dataset.key || "";
 const isTyped = (node) => node.matches(TYPED) && (node.dataset.typed !== undefined || node === document.activeElement);
 const holdsTyped = (node) => node.nodeType === 1 && [node, ...node.querySelectorAll(TYPED)].some((each) => each.matches(TYPED) && each.dataset.typed !== undefined);
 
@@ -59,8 +62,8 @@ function becomes(old, fresh) {
   if ("keep" in old.dataset || isTyped(old)) return;
   for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name) && !(name === "open" && old.tagName === "DETAILS")) old.removeAttribute(name);
   for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
-  if (old.tagName === "TIME" && "title" in old) { if (old.textContent !== fresh.textContent) old.textContent = fresh.textContent; return; }
   childrenBecome(old, fresh);
+  if (old.matches("input, textarea, select") && old.value !== fresh.value) old.value = fresh.value; // attributes do not reach it
 }
 
 function childrenBecome(old, fresh) {
@@ -94,25 +97,40 @@ function leave(node) { // what somebody is typing in is not taken from under the
 
 // -- the page, as it is now
 
+function ask(address, headers) {
+  return fetch(address, { headers: { ...FOR_SCRIPTS, ...headers }, cache: "no-store", signal: AbortSignal.timeout(PATIENCE) });
+}
+
 async function refresh() {
   if (isAsking) { isStale = true; return; }
   isAsking = true;
   const asked = ++wanted, address = location.href;
   try {
-    const answer = await fetch(address, { headers: mark ? { ...FOR_SCRIPTS, "If-None-Match": mark } : FOR_SCRIPTS, cache: "no-store" });
+    const answer = await ask(address, mark ? { "If-None-Match": mark } : {});
+    if (asked !== wanted || address !== location.href) return;
+    if (answer.status === 401) { startedAnew(); return; }
+    if (!answer.ok && answer.status !== 304) { refuse(await reason(answer)); return; }
+    refused = "";
+    if (line && line.readyState === EventSource.OPEN) linkIs("live", "Live");
     if (answer.status === 304) return;
-    if (answer.status === 401) { linkIs("lost", "bb web was started anew: open the address it printed"); stop(); return; }
-    if (!answer.ok) { say(await reason(answer), true); return; }
     const text = await answer.text();
     if (asked === wanted && address === location.href) {
       mark = answer.headers.get("etag") || "";
       put(text);
     }
-  } catch { linkIs("lost", "Connection lost; trying again"); }
+  } catch {
+    if (asked === wanted) lost();
+  }
   finally {
-    isAsking = false;
+    if (asked === wanted) isAsking = false;
     if (isStale) { isStale = false; refresh(); }
   }
+}
+
+function refuse(why) { // once, however often it is asked for again
+  linkIs("lost", "This page cannot be shown as it was asked for");
+  if (refused !== why) say(why, true);
+  refused = why;
 }
 
 function put(text) {
@@ -120,11 +138,44 @@ function put(text) {
   if (!page) { location.reload(); return; }
   const thread = document.querySelector(".drawer .thread");
   const isAtEnd = thread && thread.scrollHeight - thread.scrollTop - thread.clientHeight < 40;
+  const focused = document.activeElement, around = focused && focused !== document.body ? placesOf(focused) : [];
   tellAges(page);
   document.title = fresh.title;
   becomes(document.getElementById("page"), page);
+  bringBackDrafts();
   if (isAtEnd) toTheLatest();
+  if (around.length && document.activeElement === document.body) focusNear(around);
   markRow();
+}
+
+function placesOf(node) { // the keys of all that a node stands in, the nearest first
+  const keys = [];
+  for (let each = node.closest("[data-key]"); each; each = each.parentElement.closest("[data-key]")) keys.push(each.dataset.key);
+  return keys;
+}
+
+function focusNear(keys) { // what had the focus is gone: whoever uses the keyboard goes on where it was
+  const all = [...document.querySelectorAll("[data-key]")];
+  const near = keys.map((key) => all.find((each) => each.dataset.key === key)).find(Boolean);
+  (near?.querySelector("summary, a[href], button:not([hidden])") || document.getElementById("content")).focus();
+}
+
+function keepDrafts() { // the person goes elsewhere: what was typed waits in case they come back
+  for (const each of document.querySelectorAll("[data-typed]")) {
+    if (formOf(each) && each.form.method === "post") drafts.set(`${formOf(each)} ${each.name}`, each.value);
+    delete each.dataset.typed;
+  }
+}
+
+function bringBackDrafts() {
+  for (const each of drafts.size ? document.querySelectorAll(`form[method=post] :is(${TYPED})`) : []) {
+    const key = `${formOf(each)} ${each.name}`;
+    if (!drafts.has(key) || each.dataset.typed !== undefined) continue;
+    each.value = drafts.get(key);
+    each.dataset.typed = "";
+    each.closest("details")?.setAttribute("open", "");
+    drafts.delete(key);
+  }
 }
 
 async function reason(answer) {
@@ -140,28 +191,49 @@ function listen() {
   stopPolling();
   if (line) line.close();
   line = new EventSource(`/live?after=${encodeURIComponent(cursor)}`);
-  line.addEventListener("open", () => { stopPolling(); linkIs("live", "Live"); });
-  line.addEventListener("changed", (event) => { cursor = event.lastEventId; refresh(); });
+  line.addEventListener("open", () => { stopPolling(); heard(); linkIs("live", "Live"); });
+  line.addEventListener("changed", (event) => { heard(); cursor = event.lastEventId; refresh(); });
+  line.addEventListener("beat", heard);
   line.addEventListener("error", () => { // the browser tries again by itself, for as long as it thinks that of use
-    linkIs("lost", "Connection lost; trying again");
-    if (!poll) poll = setTimeout(pollOnce, POLL);
-    if (line && line.readyState === EventSource.CLOSED) { line = null; setTimeout(() => { if (!line && !document.hidden) listen(); }, TRY_AGAIN); }
+    lost();
+    if (line && line.readyState === EventSource.CLOSED) { line = null; soon(); }
   });
+}
+
+function heard() { // a server that hangs keeps its lines open, and says nothing
+  clearTimeout(watch);
+  watch = setTimeout(() => { lost(); listen(); }, PATIENCE);
+}
+
+function lost() {
+  linkIs("lost", "Connection lost; trying again");
+  if (!poll) poll = setTimeout(pollOnce, POLL);
+}
+
+function soon() { setTimeout(() => { if (!line && !document.hidden) listen(); }, TRY_AGAIN); }
+
+function startedAnew() { // its address may have been opened in another window by the next time
+  stop();
+  linkIs("lost", "bb web was started anew: open the address it printed");
+  soon();
 }
 
 async function pollOnce() {
   poll = setTimeout(pollOnce, POLL);
   try {
-    const answer = await fetch("/live/now", { headers: FOR_SCRIPTS, cache: "no-store" });
-    if (answer.status === 401) { linkIs("lost", "bb web was started anew: open the address it printed"); stop(); return; }
+    const answer = await ask("/live/now");
+    if (answer.status === 401) { startedAnew(); return; }
     const now = (await answer.json()).cursor;
-    linkIs("polling", "Asking every two seconds");
-    if (now !== cursor) { cursor = now; refresh(); }
+    const isBack = line && line.readyState === EventSource.OPEN;
+    if (isBack) stopPolling();
+    linkIs(isBack ? "live" : "polling", isBack ? "Live" : "Asking every two seconds");
+    cursor = now;
+    refresh(); // which costs nothing where nothing has changed
   } catch { linkIs("lost", "Connection lost; trying again"); }
 }
 
 function stopPolling() { clearTimeout(poll); poll = 0; }
-function stop() { stopPolling(); if (line) line.close(); line = null; }
+function stop() { stopPolling(); clearTimeout(watch); if (line) line.close(); line = null; }
 
 document.addEventListener("visibilitychange", () => { // a page that nobody sees keeps no line open: browsers have only six
   if (document.hidden) stop();
@@ -177,8 +249,9 @@ function toTheLatest() {
 
 async function go(address, isBack) {
   const opener = document.activeElement, key = opener && opener.closest("[data-key]")?.dataset.key;
+  keepDrafts();
   if (!isBack) history.pushState({ opener: key }, "", address);
-  mark = "";
+  mark = refused = "";
   wanted++; // what was asked for until now is not wanted any more
   isAsking = false;
   const before = document.getElementById("drawer")?.dataset.key;
@@ -186,6 +259,7 @@ async function go(address, isBack) {
   const drawer = document.getElementById("drawer");
   if (drawer && drawer.dataset.key !== before) { toTheLatest(); document.getElementById("drawer-title").focus(); }
   else if (!drawer && before) [...document.querySelectorAll("[data-key]")].find((each) => `drawer ${each.dataset.key.slice(5)}` === before)?.querySelector("a")?.focus();
+  else if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
   else if (document.activeElement === document.body) document.getElementById("content").focus();
 }
 
@@ -200,7 +274,11 @@ document.addEventListener("click", (event) => {
 
 // -- doing something
 
-document.addEventListener("input", (event) => { if (event.target.matches(TYPED)) event.target.dataset.typed = ""; });
+document.addEventListener("input", ({ target }) => {
+  if (!target.matches(TYPED)) return;
+  if (target.matches("input, textarea") && target.value === target.defaultValue) delete target.dataset.typed;
+  else target.dataset.typed = "";
+});
 
 document.addEventListener("change", (event) => {
   const form = event.target.form;
@@ -218,22 +296,24 @@ document.addEventListener("submit", async (event) => {
     go(`${form.getAttribute("action")}?${asked}`);
     return;
   }
-  if (form.dataset.sending !== undefined) return; // twice is once
-  form.dataset.sending = "";
+  if (sending.has(form)) return; // twice is once
+  sending.add(form);
   // The same words again, after an answer that was lost, are the same message.
-  if (form.querySelector("textarea")) filled.set("key", form.dataset.once ||= crypto.randomUUID());
+  const words = new URLSearchParams(filled).toString();
+  if (once.get(form)?.words !== words) once.set(form, { words, key: crypto.randomUUID() });
+  if (form.querySelector("textarea")) filled.set("key", once.get(form).key);
   try {
-    const answer = await fetch(form.getAttribute("action"), { method: "POST", headers: FOR_SCRIPTS, body: new URLSearchParams(filled) });
+    const answer = await fetch(form.getAttribute("action"), { method: "POST", headers: FOR_SCRIPTS, body: new URLSearchParams(filled), signal: AbortSignal.timeout(PATIENCE) });
     if (!answer.ok) { say(await reason(answer), true); return; }
     say((await answer.json()).data.said);
     for (const each of form.querySelectorAll(TYPED)) delete each.dataset.typed;
-    delete form.dataset.once;
+    once.delete(form);
     form.reset();
     form.closest("details")?.removeAttribute("open");
     mark = "";
     refresh();
   } catch { say("That could not be sent: the connection is lost. What you typed is still here.", true); }
-  finally { delete form.dataset.sending; }
+  finally { sending.delete(form); }
 });
 
 // -- keys
@@ -266,6 +346,7 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   if (event.target.matches?.(TYPED)) return;
+  if (event.key === "Enter" && event.target.matches?.("[data-row]:not(a)")) event.target.querySelector("summary, a, button:not([hidden])")?.focus();
   const pages = [...document.querySelectorAll(".top nav a")];
   if (event.key === "?") document.getElementById("keys").showModal();
   else if (event.key === "/") { const search = document.querySelector("input[type=search]"); if (search) { event.preventDefault(); search.focus(); } }
