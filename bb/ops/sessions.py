@@ -5,6 +5,7 @@ from __future__ import annotations
 from bb.coordination import beads as rules
 from bb.coordination import freezing, holdings, notices, pauses, protocol, roster, sessions
 from bb.coordination.beads import Bead
+from bb.coordination.scopes import EXACT
 from bb.kernel import clock, ids
 from bb.kernel.errors import NotFound
 from bb.ledger import beads, tree
@@ -17,6 +18,7 @@ from bb.ops.params import Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from bb.coordination.reservations import Held
@@ -113,6 +115,7 @@ class _View:
             if not each.is_over:
                 self._live.setdefault(each.reservation.bead, []).append(each)
         self.agents = shown_agents(desk, self._index)
+        self._conflicts = dict(self._in_each_others_way())
 
     def names(self) -> list[str]:
         """Every bead that the tracker, a reservation, a message or a notice names."""
@@ -149,6 +152,7 @@ class _View:
             "owner_liveness": liveness,
             "scopes": [each.reservation.scope for each in live],
             "contested": [each.reservation.scope for each in contested],
+            "conflict": self._conflicts.get(name),
             "last_actor": actor,
             "last_activity_at": at,
             "communication": {
@@ -181,6 +185,16 @@ class _View:
 
     def open_incursions(self) -> list[dict[str, Any]]:
         return self._events.open_incursions()
+
+    def _in_each_others_way(self) -> Iterator[tuple[str, str]]:
+        """The beads of both sides of every open INCURSION, and its kind; of several the last, exact ones."""
+        for event in sorted(self.open_incursions(), key=lambda event: event["payload"]["incursion_kind"] == EXACT):
+            kind = event["payload"]["incursion_kind"]
+            yield event["bead_id"], kind
+            yield from ((held.reservation.bead, kind) for held in self._held_by(event["to_agent"], event["held"]))
+
+    def _held_by(self, agent: str, scope: str) -> list[Held]:
+        return [held for held in self._held.of(agent) if held.reservation.scope == scope]
 
     def conversation(self, name: str) -> list[dict[str, Any]]:
         """Messages, protocol events and what was held, in the ledger's order."""

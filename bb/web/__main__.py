@@ -7,12 +7,20 @@ import sys
 from typing import TYPE_CHECKING
 
 from bb.kernel import jsontext
-from bb.kernel.errors import BbError
+from bb.kernel.errors import BbError, Usage
 from bb.kernel.show import harmless
 from bb.wire import envelope
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+class TwoDocuments(Usage):
+    """Standard output can take the report, or what is said about it, but not both."""
+
+    code = "TWO_DOCUMENTS"
+    hint = "leave --json out, or name a file with --output"
+
 
 INTERRUPTED = 130
 OPEN, JSON = "--open", "--json"
@@ -55,6 +63,8 @@ def _serve(port: str, options: list[str]) -> int:
 def _report(path: str, options: list[str]) -> int:
     from bb.web import report  # noqa: PLC0415
 
+    if JSON in options and path == report.STDOUT:
+        raise TwoDocuments
     made = report.written(os.getcwd(), os.environ, path)
     if JSON in options:
         _print(jsontext.dumps_ascii(envelope.success("report", made)))

@@ -55,7 +55,6 @@ class Act(Record):
     said: str
     repeated: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
-    fixed: Mapping[str, Any] | None = None
 
 
 ACTS: dict[str, Act] = {
@@ -100,7 +99,7 @@ def do(desk: Desk, name: str, given: Mapping[str, str]) -> dict[str, Any]:
     wanted: dict[str, Any] = {field: given[field] for field in act.fields if field in given}
     wanted |= {field: [wanted[field]] for field in act.repeated if field in wanted}
     wanted |= {field: True for field in act.flags if field in wanted}
-    wanted |= {**(act.fixed or {}), act.who: ids.PERSON}
+    wanted[act.who] = ids.PERSON
     if name == "comment":
         wanted = _commented(wanted)
     answered = op.answer(desk, catalogue.bind(op, wanted))

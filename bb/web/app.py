@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from bb.kernel import tokens
-from bb.kernel.errors import BbError
+from bb.kernel.errors import BbError, Usage
 from bb.kernel.show import harmless
 from bb.web import acts, pages, rendering
 from bb.web.kept import Kept
@@ -32,11 +32,11 @@ LARGEST = 1 << 20  # bytes of a form: what a line of the ledger may hold
 FOR_SCRIPTS = "x-bb-script"  # a header that no form of another site can send
 
 
-class TooLarge(BbError):
+class TooLarge(Usage):
     """That is more than a message may hold."""
 
     code = "FORM_TOO_LARGE"
-    exit_status = 2
+    hint = "put it into a file of the repository, and say where it is"
 
 
 class Pages:

@@ -35,7 +35,6 @@ AGENTS = 60  # whose attention stands on the page
 
 def shown(desk: Desk) -> dict[str, Any]:
     """For the person, and for each agent that anything waits for: what, and why."""
-    desk.store.must_exist()
     agents = answer(desk, "status")["agents"]  # the liveliest first
     rows = [_for_an_agent(desk, agent) for agent in agents[:AGENTS]]
     waiting = [row for row in rows if row["letters"] or row["events"] or row["talk"]["owes"]]

@@ -184,6 +184,7 @@ def _agents(desk: Desk, asked: Asked) -> dict[str, Any]:
         "names": _receivers(status["agents"]),
         "more": count + CARDS if len(status["agents"]) > count else None,
         "left_out": max(len(status["agents"]) - count, 0),
+        "colliding": {event[side] for event in status["incursions"] for side in ("from_agent", "to_agent")},
         "frozen": held.get(ids.PERSON, []),
         "everybody_is_paused": bool(status["paused"]),
     }

@@ -170,9 +170,13 @@ def test_an_answer_that_was_lost_and_asked_for_again_is_said_once(served: Served
     page = window(served, "sessions?bead=bb-1.1")
     is_live(page)
 
+    lost: list[Any] = []
+
     def lose(route: Any) -> None:
-        route.fetch()  # it is done, and nobody hears of it
-        page.unroute("**/act/comment")
+        if lost:
+            route.continue_()
+            return
+        lost.append(route.fetch())  # it is done, and nobody hears of it
         route.abort()
 
     page.route("**/act/comment", lose)
@@ -230,7 +234,7 @@ def test_what_is_opened_stays_open(served: Served, window: Window):
     page.get_by_text(f"Write to {AMBER}").click()
     served.repo.bb("agent", "register", "--name", "dusty-wren", "--role", "builder")
 
-    expect(page.get_by_text("dusty-wren").first).to_be_visible(timeout=SOON)
+    expect(page.locator('[data-key="agent dusty-wren"]')).to_be_visible(timeout=SOON)
     expect(page.get_by_role("button", name="Send as user")).to_be_visible()
 
 
@@ -522,7 +526,7 @@ def test_without_a_script_pages_are_shown_and_forms_work(served: Served, window:
 
 # What can be used or seen and has no name that a screen reader could say.
 NAMELESS = """() => [...document.querySelectorAll(
-    "input:not([type=hidden]), select, textarea, button, a, summary, svg[role=img]"
+    "input:not([type=hidden]), select, textarea, button:not([hidden]), a, summary, svg[role=img]"
   )]
   .filter((each) => !each.labels?.length && !each.getAttribute("aria-label") && !each.textContent.trim())
   .map((each) => each.outerHTML)"""

@@ -63,8 +63,11 @@ def test_6_3_sessions_are_cards_by_bead_and_epic_with_state_owner_and_talk(desk:
     assert "Parser for the new format bb-1 3 missions" in text
     assert "amber-otter pulled bb-1.1" in text
     assert "Read dates as the standard says “Freeze at five”" in text
-    assert "Needs input 2 to accept 9 unread in_progress" in text
+    assert "Needs input On mission 2 to accept 9 unread in_progress" in text
     assert "Unassigned bb-1.2" in text
+    assert "Needs input On mission Conflict" in text
+    assert "A page for newcomers" in text
+    assert text.count("Conflict ") == 3  # at the top, and on the cards of both sides
     assert "Conflict detected: cobalt-harbor is in docs/parser.md, held by olive-finch" in text
 
 
@@ -127,7 +130,7 @@ def test_a_flood_is_shown_from_its_end_with_a_way_to_the_rest(desk: Desk):
 
     assert len(drawer["conversation"]) == 2
     assert drawer["conversation"][-1]["subject"] == "Freeze at five"
-    assert "Show all" in shown(desk, "sessions", bead="bb-1.1", rows="2").text
+    assert "Show more" in shown(desk, "sessions", bead="bb-1.1", rows="2").text
 
 
 @pytest.mark.parametrize(

@@ -202,3 +202,4 @@ def test_bb_report_writes_one_file_and_says_how_large_it_is(day: Near):
     assert far.bb("report", "--output", "-").out.startswith("<!doctype html>")
     assert far.bb("report", "--output", "no/such/folder/x.html", "--json").code == "OUTPUT_NOT_WRITTEN"
     assert far.bb("report", "--json").code == "MISSING_OPTION"
+    assert far.bb("report", "--output", "-", "--json").code == "TWO_DOCUMENTS"

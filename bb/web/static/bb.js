@@ -309,7 +309,9 @@ document.addEventListener("submit", async (event) => {
     for (const each of form.querySelectorAll(TYPED)) delete each.dataset.typed;
     once.delete(form);
     form.reset();
-    form.closest("details")?.removeAttribute("open");
+    const menu = form.closest("details");
+    menu?.removeAttribute("open");
+    menu?.querySelector("summary").focus(); // or closing it would leave the focus nowhere
     mark = "";
     refresh();
   } catch { say("That could not be sent: the connection is lost. What you typed is still here.", true); }
