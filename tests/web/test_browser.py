@@ -25,7 +25,7 @@ playwright = pytest.importorskip("playwright.sync_api")
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 QUIET = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
+    "--disable-component-update --disable-sync --disable-dev-shm-usage"
 )
 SOON = 10_000  # milliseconds, after which something is not coming any more; how fast it comes is measured elsewhere
 SHAPES: dict[str, dict[str, Any]] = {
@@ -335,8 +335,8 @@ def test_a_reservation_is_released_and_a_refusal_is_shown_and_harms_nothing(serv
     is_live(page)
     row = page.locator(f'[data-key="agent {AMBER}"] .holds li').first
     row.locator("summary").click()
+    page.route("**/agents", lambda route: route.abort())  # so it does not hear of what happens
     served.repo.bb("agent", "release", "--agent", AMBER, "--all")
-    page.route("**/agents", lambda route: route.abort())  # it does not hear of it
     row.get_by_role("button", name="Release it").click()
     expect(page.locator("#said .bad").first).to_contain_text("nobody holds exactly src/parser")
     page.unroute("**/agents")
