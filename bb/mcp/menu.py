@@ -90,7 +90,7 @@ MENU = (
     Shown("status", {ANY: "status"}, reads_only=True, is_others_text=True),
     CHAT,
 )
-CAPABILITIES = "chat_capabilities"  # not listed: C2A's negotiation, of which MCP has none
+CAPABILITIES = ("chat_capabilities", "chat.capabilities")  # not listed: C2A's negotiation, of which MCP has none
 BY_NAME = {shown.name: shown for shown in MENU}
 
 # By what an op is told who acts. Where the server knows that, nobody is asked.

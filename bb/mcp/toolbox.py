@@ -17,6 +17,7 @@ from bb.kernel.record import Record
 from bb.mcp import menu, schema
 from bb.mcp.fitting import MOST, fitted, without_halves
 from bb.mcp.next_steps import next_steps
+from bb.mcp.telling import note
 from bb.ops import catalogue, chattools, greeting, life
 from bb.ops.attending import Attending
 from bb.ops.desk import Desk, NoAgent
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     Given = dict[str, Any]
 
+AGENT = "BB_AGENT"
 CHAT_PREFIX = "chat."
 LISTED = "tools/list says what it takes"
 NO_AGENT = 'say who you are with "{}", or have the server started with --agent ID or BB_AGENT set'
@@ -71,16 +73,17 @@ class Toolbox:
     """The tools of one server. AGENT is for whom it acts; where it does not know that, whoever calls says so."""
 
     def __init__(self, directory: str, env: Mapping[str, str], report: Callable[[str, Exception], None]) -> None:
-        self._directory, self._env, self._report = directory, env, report
-        self.agent = env.get("BB_AGENT") or None
+        self.agent = _agent_of(env)
+        self._env = {name: value for name, value in env.items() if name != AGENT or self.agent}
+        self._directory, self._report = directory, report
 
     def has(self, name: str) -> bool:
         """Whether there is a tool of that name, listed or not."""
-        return name in menu.BY_NAME or name in BY_ANY_NAME or name == menu.CAPABILITIES
+        return name in menu.BY_NAME or name in BY_ANY_NAME or name in menu.CAPABILITIES
 
     def call(self, name: str, given: Given, has_left: Callable[[], bool] = lambda: False) -> Answer:
         """What the tool of that name answers, or why it does not."""
-        if name == menu.CAPABILITIES:
+        if name in menu.CAPABILITIES:
             return self.answer(name, greeting.without_session, is_chat=True)
         chat = BY_ANY_NAME.get(name)
         shown = menu.CHAT if chat else menu.BY_NAME[name]
@@ -146,7 +149,7 @@ class Toolbox:
 
     def _named(self, given: Given, caller: str) -> Given:
         """What was GIVEN, without the name of whom the server acts for anyway; nobody acts for another through it."""
-        if given.get(caller) == ids.PERSON != self.agent:
+        if given.get(caller) == ids.PERSON:
             raise NotYourName("what comes over MCP is an agent's doing, and not the person's", hint="name an agent")
         if self.agent is None or given.get(caller) is None:
             return given
@@ -191,6 +194,21 @@ class Toolbox:
         if not tool.reads_only:
             life.alive(desk, who)
         return answer
+
+
+def _agent_of(env: Mapping[str, str]) -> str | None:
+    """The agent that the environment names. One that can be no agent's name is nobody's: it may well come from the
+    shell of the person, in which they act as `user`, and what comes over MCP is never the person's doing."""
+    named = env.get(AGENT)
+    if not named:
+        return None
+    try:
+        return ids.actor_id(named)
+    except Usage as refusal:
+        note(
+            f"{AGENT} names no agent ({refusal.message[:200]}), so this server acts for nobody: each call says who asks"
+        )
+        return None
 
 
 def _labelled(shown: Shown, answer: Given) -> Given:

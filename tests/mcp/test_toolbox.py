@@ -146,6 +146,42 @@ def test_no_agent_acts_as_the_person(both: Here):
     assert len(both.repo.json("agent", "status").data["reservations"]) == 1
 
 
+@pytest.mark.parametrize("named", ["user", "not an id", "system"])
+def test_a_server_that_is_told_to_act_for_no_agent_acts_for_nobody_and_says_so(
+    both: Here, named: str, capsys: pytest.CaptureFixture[str]
+):
+    both.repo.json("agent", "reserve", "--agent", AMBER, "--scope", "src", "--bead", "bb-1")
+    letter = {"to": AMBER, "bead": "bb-1", "category": "INFO", "subject": "s", "body": "b"}
+    before = [event["by"] for event in both.repo.json("ledger", "log").data].count("user")
+
+    box = both.toolbox(named)
+
+    assert box.agent is None
+    assert "BB_AGENT names no agent" in capsys.readouterr().err
+    for name, given in {
+        "session": {},
+        "inbox": {},
+        "release": {"all": True},
+        "reserve": {"scope": ["x"], "bead": "bb-1"},
+        "send": letter,
+        "acknowledge": {"message": "a.1", "as": "seen"},
+        "chat": {"tool": "list_events"},
+        "chat_list_events": {},
+    }.items():
+        caller = "from" if name == "send" else "agent"
+        assert code(box, name, **given).upper() == "NO_AGENT", name
+        assert code(box, name, **given, **{caller: "user"}).upper() == "NOT_YOUR_NAME", name
+    assert got(box, "send", from_=COBALT, **letter)["from_agent"] == COBALT
+    assert [event["by"] for event in both.repo.json("ledger", "log").data].count("user") == before
+
+
+def test_what_c2a_can_do_is_told_under_either_name(both: Here):
+    told = [got(both.toolbox(AMBER), name) for name in ("chat_capabilities", "chat.capabilities")]
+
+    assert told[0] == told[1]
+    assert both.toolbox(AMBER).has("chat.capabilities")
+
+
 def test_looking_is_no_sign_of_life_and_acting_is(both: Here):
     later = both.toolbox(AMBER, BB_NOW="2026-01-05T12:20:00Z")
 
