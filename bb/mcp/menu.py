@@ -27,6 +27,7 @@ class Shown(Record):
     chooses: str = ""
     chosen_about: str = ""
     hidden: frozenset[str] = RARE
+    covers: tuple[str, ...] = ()  # ops besides that it stands for where a hint names them
     needs: tuple[str, ...] = ()  # what the op can do without, and a call of the tool cannot
     reads_only: bool = False
     is_idempotent: bool = True
@@ -48,6 +49,7 @@ SESSION = Shown(
     {ANY: "resume"},
     about="Who am I and what next: identity, what you hold, unread mail, what you owe, uncommitted files, next steps. "
     "Call it first, and after a compaction. It is a sign of life.",
+    covers=("agent.register", "agent.heartbeat"),
     is_others_text=True,
 )
 CHAT = Shown("chat", {}, is_open=True, is_others_text=True)  # what is answered there may go out through a bridge
@@ -87,7 +89,7 @@ MENU = (
         chooses="as",
         is_others_text=True,
     ),
-    Shown("status", {ANY: "status"}, reads_only=True, is_others_text=True),
+    Shown("status", {ANY: "status"}, covers=("agent.status", "agent.list"), reads_only=True, is_others_text=True),
     CHAT,
 )
 CAPABILITIES = ("chat_capabilities", "chat.capabilities")  # not listed: C2A's negotiation, of which MCP has none

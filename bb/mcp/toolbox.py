@@ -14,7 +14,7 @@ from bb.attention.tools import BY_ANY_NAME
 from bb.kernel import ids
 from bb.kernel.errors import BbError, Forbidden, NotFound, Usage
 from bb.kernel.record import Record
-from bb.mcp import menu, schema
+from bb.mcp import hints, menu
 from bb.mcp.fitting import MOST, fitted, without_halves
 from bb.mcp.next_steps import next_steps
 from bb.mcp.telling import note
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 AGENT = "BB_AGENT"
 CHAT_PREFIX = "chat."
 LISTED = "tools/list says what it takes"
-NO_AGENT = 'say who you are with "{}", or have the server started with --agent ID or BB_AGENT set'
+NO_AGENT = 'say who you are with "{}", or have the server started as `bb mcp --agent ID`, or with BB_AGENT set'
 
 
 class NoSuchDirectory(NotFound):
@@ -126,6 +126,7 @@ class Toolbox:
             if not isinstance(choice, str) or choice not in shown.ops:
                 raise invalid(f"{shown.chooses} must be one of {', '.join(shown.ops)}", shown.chooses)
             return self._op(desk, shown.ops[choice], given)
+        catalogue.refuse_unknown(catalogue.find(shown.ops[menu.ANY]), given)
         if absent := [name for name in shown.needs if given.get(name) is None]:
             raise catalogue.MissingOption(f"{absent[0]} is needed", option=absent[0])
         return self._op(desk, shown.ops[menu.ANY], given)
@@ -135,6 +136,7 @@ class Toolbox:
         op = catalogue.find(name)
         caller = next(each for each in (*menu.CALLERS, "") if each in op.by_name or not each)
         given = given if not caller else self._named(given, caller)
+        catalogue.refuse_unknown(op, given)
         if absent := [each.name for each in op.parameters if each.is_required and given.get(each.name) is None]:
             raise catalogue.MissingOption(f"{absent[0]} is needed", option=absent[0])
         arguments = catalogue.bind(op, given, is_typed=True)
@@ -228,8 +230,8 @@ def _told(refusal: BbError, *, is_chat: bool) -> Given:
     """A refusal as every face has it; of a tool of C2A, with the code that C2A has for it."""
     if refusal.hint == InvalidValue.hint:
         refusal.hint = LISTED
-    elif refusal.hint and "bb " not in refusal.hint:  # a command that is quoted keeps its options
-        refusal.hint = schema.said(refusal.hint)
+    elif refusal.hint:
+        refusal.hint = hints.told(refusal.hint)
     told: Given = envelope.failure("", refusal)["error"]
     if is_chat:
         data = c2a.data_of(refusal)

@@ -282,8 +282,8 @@ def bind(op: Op, given: Mapping[str, Any], *, is_typed: bool = False, ignores_un
     Clients of CCCC send what other versions of their daemon know, which is to be ignored.
     """
     known = op.by_name
-    if not ignores_unknown and (unknown := given.keys() - known.keys()):
-        raise UnknownField(f"{op.name} takes no {min(unknown)!r}", path=f"$.{min(unknown)}")
+    if not ignores_unknown:
+        refuse_unknown(op, given)
     missing = [p for p in op.parameters if p.is_required and given.get(p.name) is None]
     if missing:
         what = missing[0].name.upper() if missing[0].is_argument else missing[0].option
@@ -293,6 +293,12 @@ def bind(op: Op, given: Mapping[str, Any], *, is_typed: bool = False, ignores_un
         for name, value in given.items()
         if name in known and value is not None
     }
+
+
+def refuse_unknown(op: Op, given: Mapping[str, Any]) -> None:
+    """Refuse what OP takes nothing by the name of."""
+    if unknown := given.keys() - op.by_name.keys():
+        raise UnknownField(f"{op.name} takes no {min(unknown)!r}", path=f"$.{min(unknown)}")
 
 
 def _read(parameter: Parameter, value: Any, is_typed: bool) -> Any:

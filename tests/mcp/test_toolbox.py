@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bb.mcp import menu, toolbox
+from bb.mcp import hints, menu, toolbox
 from bb.mcp.toolbox import Toolbox
 from bb.ops import catalogue
 from tests.mcp.mcp_support import AMBER, COBALT, Here, call, code, got
@@ -70,7 +70,7 @@ def test_a_refusal_has_the_code_the_message_and_the_details_of_the_command(both:
     typed = both.repo.bb("check", "src/a", "--agent", COBALT, "--json").envelope["error"]
 
     assert told.is_error
-    assert told.data == typed
+    assert told.data | {"hint": typed["hint"]} == typed  # which names tools instead of commands
 
 
 def test_what_is_not_listed_is_taken_all_the_same(both: Here):
@@ -249,6 +249,8 @@ def test_a_wrong_value_is_refused_and_nothing_breaks(both: Here, name: str, valu
     ("name", "given", "refused"),
     [
         ("check", {}, "MISSING_OPTION"),
+        ("check", {"paths": ["x"]}, "UNKNOWN_FIELD"),
+        ("reserve", {"scopes": ["x"]}, "UNKNOWN_FIELD"),
         ("reserve", {"scope": ["x"]}, "MISSING_OPTION"),
         ("hand_over", {}, "INVALID_VALUE"),
         ("hand_over", {"kind": "HANDOFF", "blocker": "x", **HANDOFF}, "UNKNOWN_FIELD"),
@@ -281,6 +283,40 @@ def test_hints_name_arguments_where_they_would_name_options(both: Here):
     assert "allow_overlap" in conflict["hint"]
     assert "--" not in conflict["hint"]
     assert call(both.toolbox(AMBER), "release", all="x").data["hint"] == toolbox.LISTED
+
+
+def test_hints_name_tools_where_they_would_name_commands(both: Here):
+    both.repo.json("agent", "reserve", "--agent", AMBER, "--scope", "src", "--bead", "bb-1")
+    box, stranger = both.toolbox(COBALT), both.toolbox("dusty-wren")
+
+    assert call(stranger, "reserve", scope=["a"], bead="bb-1").data["hint"] == (
+        "`status` shows who is; `session` with role ROLE adds one"
+    )
+    assert call(box, "release", scope=["src"]).data["hint"] == (
+        "only its holder may give it back; a silent holder's can be taken over: `reserve` with takeover_stale"
+    )
+    assert call(box, "acknowledge", message="a.1", as_="seen").data["hint"] == "`inbox` shows the ids"
+    assert "`reserve` with wait SECONDS stands in line" in call(box, "check", path=["src/a"]).data["hint"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ("`bb protocol handoff --to AGENT` does", "`hand_over` with kind HANDOFF, to AGENT does"),
+        ("run `bb chat claim EVENT`, then answer", "run `chat` with tool claim, then answer"),
+        ("`bb agent ack`, or `bb agent read`", "`acknowledge` with as accepted, or `acknowledge` with as seen"),
+        ("`bb check --help` shows how", "`tools/list` shows how"),
+        ("run `bb doctor --fix`, with --wait", "run `bb doctor --fix`, with wait"),
+        ("`bb agent statuses`", "`bb agent statuses`"),
+    ],
+)
+def test_a_quoted_command_becomes_the_tool_that_stands_for_it_if_there_is_one(typed: str, told: str):
+    assert hints.told(typed) == told
+
+
+def test_every_op_that_a_tool_covers_is_one():
+    for shown in menu.MENU:
+        assert all(catalogue.find(name).name == name for name in shown.covers)
 
 
 def test_a_bug_is_told_and_the_next_call_is_answered(both: Here, monkeypatch: pytest.MonkeyPatch):

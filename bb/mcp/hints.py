@@ -1,0 +1,66 @@
+"""Hints for who has tools and perhaps no shell: where a refusal names a command that one of the tools stands for, that
+tool is named. Which one that is, the menu says; a command that no tool stands for stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+
+from bb.attention import tools
+from bb.mcp import menu, schema
+from bb.ops import catalogue
+from bb.ops.params import Flag
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from bb.mcp.menu import Shown
+
+QUOTED = re.compile(r"(`bb [^`]*`)")
+LIST = "tools/list"  # what says of tools what `--help` says of commands
+
+
+def told(hint: str) -> str:
+    """HINT with arguments for options, and with tools for the commands that are quoted in it."""
+    return "".join(_instead(part) if QUOTED.fullmatch(part) else schema.said(part) for part in QUOTED.split(hint))
+
+
+def _instead(quoted: str) -> str:
+    """The tool to be called instead of a QUOTED command, and with what; the command itself where there is none."""
+    _, *words = quoted.strip("`").split()
+    for verb, shown, choice in _stood_for():
+        if words[: len(verb)] == verb:
+            rest = words[len(verb) :]
+            given = [*choice, *_given(rest, shown)]
+            name = LIST if "--help" in rest else shown.name
+            return f"`{name}`" + (f" with {', '.join(given)}" if given and name != LIST else "")
+    return quoted
+
+
+def _stood_for() -> Iterator[tuple[list[str], Shown, list[str]]]:
+    """Each command that a tool stands for, by its words; the tool; and the choice that makes it do just that."""
+    for shown in menu.MENU:
+        for choice, op in shown.ops.items():
+            yield catalogue.find(op).words.split(), shown, [f"{shown.chooses} {choice}"] if choice else []
+        for op in shown.covers:
+            yield catalogue.find(op).words.split(), shown, []
+    for tool in tools.TOOLS.values():
+        group, name = tool.name.split(".")
+        yield [group, name], menu.CHAT, [f"tool {name}"]
+
+
+def _given(words: Sequence[str], shown: Shown) -> Iterator[str]:
+    """What the WORDS behind a verb give, as far as the tool takes it."""
+    takes = {
+        parameter.option: parameter
+        for op in shown.ops.values()
+        for parameter in catalogue.find(op).parameters
+        if parameter.name not in menu.CALLERS
+    }
+    for place, word in enumerate(words):
+        if parameter := takes.get(word):
+            is_alone = parameter.kind is Flag
+            yield " ".join([parameter.name, *(() if is_alone else words[place + 1 : place + 2])])
+        elif word == f"--{menu.ROLE[1]}" and shown is menu.SESSION:
+            yield " ".join([menu.ROLE[1], *words[place + 1 : place + 2]])
