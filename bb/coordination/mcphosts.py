@@ -77,6 +77,15 @@ def entry(wanted: Wanted) -> dict[str, Any]:
     return kind | {"command": wanted.program, "args": args} | ({"env_vars": PASSED_ON} if host.is_toml else {})
 
 
+def by_hand(wanted: Wanted) -> str:
+    """Our entry as somebody is told it, on one line, who writes it into the configuration of a host."""
+    host, ours = HOSTS[wanted.host], entry(wanted)
+    if host.is_toml:
+        header, *lines = _toml_lines(ours)
+        return f"the table {header} with {', '.join(lines)}"
+    return f"{jsontext.dumps(NAME)}: {jsontext.dumps(ours)}, in its {host.servers}"
+
+
 def is_ours(found: object) -> bool:
     """Whether an entry starts us, by whatever name."""
     if not isinstance(found, dict):
@@ -118,11 +127,28 @@ def _found(text: str, host: Host) -> Any:
 def _read(text: str, host: Host) -> dict[str, Any]:
     if host.is_toml:
         return _read_toml(text)
-    found: dict[str, Any] = jsontext.loads(text[root(text) :]) if text else {}
+    try:
+        found: dict[str, Any] = jsontext.loads(text[root(text) :]) if text else {}
+    except NotJson as error:
+        if _is_relaxed(text):
+            raise NotJson("it seems to have comments, or commas at the ends of lists") from error
+        raise
     return found
 
 
 # -- JSON
+
+# JSON as people write it for VS Code: what is no text in quotes and is a comment, or a comma before what closes.
+COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\r\n]*|/\*.*?\*/', re.DOTALL)
+LAST_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])')
+
+
+def _is_relaxed(text: str) -> bool:
+    """Whether TEXT, which is no JSON, is an object in JSON once comments and needless commas are taken out of it."""
+    plain = LAST_COMMA.sub(lambda found: found[1] or "", COMMENT.sub(lambda found: found[1] or " ", text))
+    with suppress(NotJson):
+        return isinstance(jsontext.loads(plain), dict)
+    return False
 
 
 def _with_json(text: str, host: Host, wanted: dict[str, Any]) -> str:
@@ -168,10 +194,14 @@ def _with_toml(text: str, wanted: dict[str, Any]) -> str:
     if any(isinstance(value, dict) for value in wanted.values()):
         raise NotJson(f"somebody has added a table to mcp_servers.{NAME}, which is not ours to write")
     line_end = "\r\n" if "\r\n" in text else "\n"
-    lines = [f"[mcp_servers.{NAME}]", *(f"{key} = {jsontext.dumps(value)}" for key, value in wanted.items()), ""]
+    lines = [*_toml_lines(wanted), ""]
     before = text if not text or text.endswith("\n") else text + line_end
     after = before + (line_end if before else "") + line_end.join(lines)
     return _proven(text, after, wanted)
+
+
+def _toml_lines(ours: dict[str, Any]) -> list[str]:
+    return [f"[mcp_servers.{NAME}]", *(f"{key} = {jsontext.dumps(value)}" for key, value in ours.items())]
 
 
 def _without_toml(text: str) -> str:

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from bb.ops.desk import Desk
 
-BY_HAND = "mend the file, or change it by hand: docs/mcp.md shows how"
-
 
 class HostName(Text):
     """The host: claude, cursor, vscode, gemini, codex or opencode."""
@@ -67,7 +65,17 @@ def install(
     try:
         is_changed = files.change(path, edit, dry_run=dry_run)
     except files.SettingsUnreadable as refusal:
-        refusal.hint = BY_HAND
+        refusal.hint = _by_hand(wanted, undo=undo)
+        refusal.details |= {"servers": HOSTS[host].servers, "entry": mcphosts.entry(wanted)}
         raise
     done = {"host": host, "path": path, "changed": is_changed, "is_done": not dry_run}
     return done | {"entry": None if undo else mcphosts.entry(wanted), "note": None if undo else HOSTS[host].note}
+
+
+def _by_hand(wanted: Wanted, *, undo: bool) -> str:
+    """What to do where the file is not ours to change."""
+    if undo:
+        return (
+            f"mend the file, or take {mcphosts.NAME} out of its {HOSTS[wanted.host].servers} by hand: see docs/mcp.md"
+        )
+    return f"mend the file, or have it say by hand, as docs/mcp.md shows: {mcphosts.by_hand(wanted)}"

@@ -193,6 +193,55 @@ def test_a_file_that_cannot_be_understood_is_left_as_it_is(here: Here, host: str
     assert list(path.parent.glob("*.tmp")) == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '// mine\n{"servers": {}}',
+        '{"servers": {/* none\nyet */}}',
+        '{"servers": {"a": {"url": "http://a.invalid/,}"},},}',
+        '{"a": "\\"//", // why\n "servers": {"x": {"args": ["/*", ",]",],}}}',
+    ],
+)
+def test_a_file_with_comments_is_left_alone_and_what_to_add_is_named(here: Here, text: str):
+    path = config(here, "vscode", text)
+
+    refused = install(here, "vscode").envelope["error"]
+    undone = install(here, "vscode", "--undo").envelope["error"]
+
+    assert "it seems to have comments, or commas" in refused["message"]
+    assert refused["details"]["servers"] == "servers"
+    assert refused["details"]["entry"] == {
+        "type": "stdio",
+        "command": "bb",
+        "args": ["mcp", "--directory", "${workspaceFolder}"],
+    }
+    assert refused["hint"].endswith(f': "bb": {entry_text(refused)}, in its servers')
+    assert "take bb out of its servers" in undone["hint"]
+    assert path.read_text() == text
+
+
+def entry_text(refused: dict[str, Any]) -> str:
+    return json.dumps(refused["details"]["entry"], separators=(",", ":"))
+
+
+@pytest.mark.parametrize("text", ["{", "[// a list\n]", '{"a": "// no comment"} x', "{/* never closed", '{"a": ,}'])
+def test_what_is_broken_otherwise_is_not_called_commented(here: Here, text: str):
+    config(here, "vscode", text)
+
+    refused = install(here, "vscode").envelope["error"]
+
+    assert refused["code"] == "SETTINGS_UNREADABLE"
+    assert "comments" not in refused["message"]
+
+
+def test_where_the_file_is_toml_the_table_to_add_is_named(here: Here):
+    config(here, "codex", "model = ")
+
+    hint = install(here, "codex").envelope["error"]["hint"]
+
+    assert 'the table [mcp_servers.bb] with command = "bb", args = ["mcp"], env_vars = ["BB_AGENT"]' in hint
+
+
 def test_what_is_no_text_is_left_as_it_is(here: Here):
     path = here.repo.path / ".mcp.json"
     path.write_bytes(b'{"a": "\xff"}')
