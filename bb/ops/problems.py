@@ -68,7 +68,7 @@ def _asked_of_the_person(index: Index) -> Iterator[dict[str, Any]]:
 
 def _asked(message: dict[str, Any], settle: str) -> dict[str, Any]:
     """What the person is asked, word for word, and how to answer it."""
-    about = f"--to {message['from_agent']} --bead {quoted(message['bead_id'])}"
+    about = f"--to {message['from_agent']} --bead {_bead(message)}"
     answer = f"bb agent send --from user {about} --category DECISION --subject … --body …"
     if message.get("content_type") == CBCL:
         said = f'(reply @{message["from_agent"]} "…" :in-reply-to "{message["message_id"]}")'
@@ -95,9 +95,14 @@ def _not_accepted(index: Index, held: Holdings, now: int, threshold: int) -> Ite
 def _another(message: dict[str, Any], state: str) -> str:
     """How to settle what an agent does not answer."""
     verb = "blocked" if message["category"] == protocol.BLOCKED else "handoff"
-    instead = f"bb protocol {verb} --from user --to AGENT --bead {quoted(message['bead_id'])} …"
+    instead = f"bb protocol {verb} --from user --to AGENT --bead {_bead(message)} …"
     is_there = state != liveness.EVICTED
     return f"ask {message['to_agent']}, or somebody else: {instead}" if is_there else f"ask somebody else: {instead}"
+
+
+def _bead(message: dict[str, Any]) -> str:
+    """The bead of a message as a word of a command; where it is about none, what stands for the one to be named."""
+    return quoted(message["bead_id"]) if message["bead_id"] else "BEAD"
 
 
 def _about(message: dict[str, Any], kind: str, mend: str, **more: Any) -> dict[str, Any]:

@@ -85,6 +85,17 @@ def test_what_the_person_is_asked_is_a_problem_until_it_is_answered(repo: Near):
     assert "may" not in pending(repo, AMBER)[0]
 
 
+def test_a_question_about_no_bead_that_nobody_answers_leaves_the_bead_to_be_named(repo: Near):
+    say(repo, AMBER, f'(ask @{COBALT} "Which zone?" :thread zone)')
+
+    late = repo.json("problems", BB_NOW="2026-01-05T14:00:00Z").envelope["error"]["details"]["problems"]
+    steps = {each["text"]: each["next_step"] for each in late if each["kind"] == "not_accepted"}
+
+    assert any(step.endswith("--to AGENT --bead bb-7 …") for step in steps.values())
+    assert any(step.endswith("--to AGENT --bead BEAD …") for text, step in steps.items() if "zone" in text)
+    assert not [step for step in steps.values() if "--bead ''" in step]
+
+
 def test_what_is_owed_is_in_the_status_until_it_is_answered(repo: Near):
     assert any("Which format?" in str(each) for each in repo.json("agent", "status").data["unacked_required_messages"])
     say(repo, COBALT, f'(reply @{AMBER} "JSON" :thread format)')
