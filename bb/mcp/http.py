@@ -11,19 +11,18 @@ import contextlib
 import hmac
 import os
 import secrets
-import socket
-import sys
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 
-from bb.kernel.errors import Busy, NotFound
+from bb.kernel.errors import NotFound
 from bb.ledger import disk
 from bb.ledger import place as places
 from bb.mcp.server import server
 from bb.mcp.telling import note, say
 from bb.wire import envelope
+from bb.wire.loopback import LOOPBACK, listening
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, MutableMapping
@@ -35,25 +34,18 @@ if TYPE_CHECKING:
     Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
     App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-LOOPBACK, PATH = "127.0.0.1", "/mcp"
+PATH = "/mcp"
 TOKEN = "mcp-token"  # noqa: S105  (the name of a file)
 OWNER_ONLY = 0o600
 LAST_WORDS = 2  # seconds that those who are connected have when it ends
 MOST_SESSIONS = 256
 
 
-class PortTaken(Busy):
-    """Another program listens on that port."""
-
-    code = "MCP_PORT_TAKEN"
-    hint = "name another one with --port, or 0 for any that is free"
-
-
 def serve(toolbox: Toolbox, env: Mapping[str, str], port: int, *, as_json: bool) -> int:
     """Serve at PORT until interrupted; the exit status."""
     path = token_file(toolbox, env)
     token = made(path)
-    with _listening(port) as listener:
+    with listening(port) as listener:
         at = listener.getsockname()[1]
         url = f"http://{LOOPBACK}:{at}{PATH}"
         if as_json:
@@ -68,19 +60,6 @@ def serve(toolbox: Toolbox, env: Mapping[str, str], port: int, *, as_json: bool)
         )
         uvicorn.Server(config).run(sockets=[listener])
     return 0
-
-
-def _listening(port: int) -> socket.socket:
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    try:
-        if sys.platform != "win32":  # there it would let two programs have one port
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((LOOPBACK, port))
-        listener.listen()
-    except OSError as error:
-        listener.close()
-        raise PortTaken(f"port {port} cannot be had: {error.strerror}", port=port) from error
-    return listener
 
 
 def app(toolbox: Toolbox, port: int, token: str) -> App:

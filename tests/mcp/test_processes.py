@@ -215,7 +215,7 @@ def test_over_http_both_eras_work_for_whoever_shows_the_token_and_nobody_else(
         capture_output=True,
         timeout=PATIENCE,
     )
-    assert (taken.returncode, json.loads(taken.stdout)["error"]["code"]) == (6, "MCP_PORT_TAKEN")
+    assert (taken.returncode, json.loads(taken.stdout)["error"]["code"]) == (6, "PORT_TAKEN")
 
     process.send_signal(signal.SIGINT)
     began = time.monotonic()

@@ -333,5 +333,5 @@ def test_a_bug_is_told_and_the_next_call_is_answered(both: Here, monkeypatch: py
 def test_every_code_that_is_ours_alone_is_documented():
     page = (ROOT / "docs" / "errors.md").read_text()
 
-    for name in ("NOT_YOUR_NAME", "NO_SUCH_DIRECTORY", "MCP_PORT_TAKEN", "MCP_NAME_TAKEN", "STDOUT_IS_TAKEN"):
+    for name in ("NOT_YOUR_NAME", "NO_SUCH_DIRECTORY", "PORT_TAKEN", "MCP_NAME_TAKEN", "STDOUT_IS_TAKEN"):
         assert f"`{name}`" in page
