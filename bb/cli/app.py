@@ -45,8 +45,8 @@ JSON = "--json"
 ABOUT = """Lets coding agents, and the people who steer them, work in one repository without stepping on each other.
 
 Every command takes --json, before or after the verb, and then prints exactly one JSON document:
-{"ok", "command", "data", "error"}. Exit status: 0 ok, 1 bug, 2 usage, 3 not found, 4 refused by a rule,
-5 not yours, 6 busy, 7 conflict.
+{"ok", "command", "data", "error"}. What goes on until interrupted prints one for each thing. Exit status: 0 ok, 1 bug,
+2 usage, 3 not found, 4 refused by a rule, 5 not yours, 6 busy, 7 conflict.
 
 The caller is --agent or BB_AGENT. BB_AGENT_STALE_MINUTES (15) sets when a silent agent counts as stale; BB_NOW
 replaces the clock; BB_HOME (~/.bb) is where what belongs to no repository is kept. The daemon's home is CCCC_HOME,
@@ -202,7 +202,7 @@ class _Root(TyperGroup):
         if cmd_name and _is_group(cmd_name):
             return _Group(cmd_name)
         if cmd_name in local.in_group(""):
-            return local.command(cmd_name, _json_option(), _examples)
+            return local.command(cmd_name, _json_option(cmd_name), _examples)
         return next((_command(op) for op in catalogue.in_group("") if op.words == cmd_name), None)
 
 
@@ -243,7 +243,7 @@ class _Group(TyperGroup):
         if words in catalogue.SUBGROUPS:
             return _Group(words)
         if words in local.COMMANDS:
-            return local.command(words, _json_option(), _examples)
+            return local.command(words, _json_option(words), _examples)
         return next((_command(op) for op in self._ops() if op.words == words), None)
 
     def _ops(self) -> list[Op]:
@@ -288,7 +288,7 @@ def _command(op: Op) -> TyperCommand:
         short_help=op.summary,
         epilog=_examples(op.examples),
         rich_markup_mode=None,
-        params=[*(_param(parameter) for parameter in op.parameters), *_extra(op), _json_option()],
+        params=[*(_param(parameter) for parameter in op.parameters), *_extra(op), _json_option(op.words)],
     )
 
 
@@ -323,13 +323,14 @@ def _param(parameter: Parameter) -> Any:
     )
 
 
-def _json_option() -> TyperOption:
+def _json_option(words: str = "") -> TyperOption:
+    """--json, as it is explained to who asks about the command that is typed as WORDS."""
     return TyperOption(
         param_decls=[JSON, "_json"],
         is_flag=True,
         default=False,
         expose_value=False,
-        help="Answer with one JSON document.",
+        help=local.IN_JSON.get(words, "Answer with one JSON document."),
     )
 
 

@@ -369,6 +369,10 @@ ATTACH = TyperOption(
     help="A file that goes with it. Repeat it for several.",
 )
 EXTRA = {"send": [ATTACH], "reply": [ATTACH], "problems": watch_commands.WATCHING}
+# What --json does for commands that go on, or may.
+IN_JSON = watch_commands.IN_JSON | dict.fromkeys(
+    ("daemon logs", "ledger log", "events"), "Answer with one JSON document; with --follow, one for each thing."
+)
 # What is run instead of the op where one of those says so; None where none does.
 INSTEAD: dict[str, Callable[[dict[str, Any]], Chosen | None]] = {"problems": watch_commands.instead_of_problems}
 

@@ -6,7 +6,7 @@ import os
 import sys
 
 from bb.cli import progress, say, watch_filter
-from bb.cli.watch_model import ALL, LONGEST_FILTER, VIEWS, Chosen
+from bb.cli.watch_model import ALL, LONGEST_FILTER, Chosen, View
 from bb.kernel import clock, ids
 from bb.kernel.errors import Usage
 from bb.ops import desk as desks
@@ -23,13 +23,6 @@ class NoScreen(Usage):
 
     code = "NO_SCREEN"
     hint = "leave --view away, and what happens is said line by line"
-
-
-class View(Text):
-    """Which view to begin with: all, problems, agents, held or timeline."""
-
-    metavar = "VIEW"
-    choices = VIEWS
 
 
 class Words(Text):

@@ -9,19 +9,13 @@ from typing import TYPE_CHECKING, Any
 from typer.core import TyperArgument, TyperOption
 
 from bb.cli import offers, run
-from bb.cli.watch_model import VIEWS
-from bb.ops.params import AgentId, Seconds, Text
+from bb.cli.watch_model import View
+from bb.ops.params import AgentId, Seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     Chosen = Callable[[bool], int]
-
-
-class _View(Text):
-    """What completion offers for --view."""
-
-    choices = VIEWS
 
 
 def _watch(
@@ -109,7 +103,7 @@ COMMANDS: dict[str, tuple[Callable[..., Chosen], list[TyperArgument | TyperOptio
             _value("--agent", "ID", "Only what is about this agent.", kind=AgentId),
             _value("--bead", "BEAD", "Only what is about this bead."),
             _value("--filter", "TEXT", "Only what has all of these words: an agent, a bead, a path.", "filter_"),
-            _value("--view", "VIEW", "Begin with this view: all, problems, agents, held or timeline.", kind=_View),
+            _value("--view", "VIEW", "Begin with this view: all, problems, agents, held or timeline.", kind=View),
             _value("--since", "TIME", "What happened from this moment on, too: 2026-11-21T03:40:35Z, or 15m, 2h, 7d."),
         ],
         ("bb watch", "bb watch --filter src/parser --view timeline", "bb watch --since 1h --json | jq .text"),
@@ -136,3 +130,8 @@ WATCHING = [
     _flag("--watch", "Go on: say each new problem as it comes, and when one is settled; ring at a terminal."),
     _flag("--quiet", "With --watch: do not ring."),
 ]
+IN_JSON = {
+    "watch": "One JSON document for each thing.",
+    "notify": "One JSON document for each thing; with --once or --test, one in all.",
+    "problems": "Answer with one JSON document; with --watch, one for each thing.",
+}

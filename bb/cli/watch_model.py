@@ -5,6 +5,7 @@ each key changes in that. A key that means nothing changes nothing.
 from __future__ import annotations
 
 from bb.kernel.record import Record
+from bb.ops.params import Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,6 +13,13 @@ if TYPE_CHECKING:
 
 ALL, PROBLEMS, AGENTS, HELD, TIMELINE = VIEWS = ("all", "problems", "agents", "held", "timeline")
 LONGEST_FILTER = 200
+
+
+class View(Text):
+    """Which view to begin with: all, problems, agents, held or timeline."""
+
+    metavar = "VIEW"
+    choices = VIEWS
 
 
 class Chosen(Record):

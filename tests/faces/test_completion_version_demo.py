@@ -318,3 +318,11 @@ def test_without_git_there_is_no_demo_and_that_is_said(tmp_path: Path, user: dic
 
     assert (asked.code, asked.status) == ("GIT_NOT_FOUND", 3)
     assert everything_in(tmp_path / "temporary") == {}
+
+
+@pytest.mark.parametrize("words", ["watch", "notify", "problems", "daemon logs", "ledger log", "events"])
+def test_a_command_that_goes_on_promises_no_single_document(repo: Scratch, words: str):
+    told = " ".join(repo.bb(*words.split(), "--help").out.split())
+
+    assert local.IN_JSON[words] in told
+    assert "for each thing" in local.IN_JSON[words]
