@@ -6,7 +6,7 @@ import os
 import sys
 
 from bb.cli import paint, say, screens
-from bb.cli.rounds import rounds
+from bb.cli.rounds import rest
 from bb.kernel import clock
 from bb.kernel.errors import Usage
 from bb.ops import desk as desks
@@ -36,16 +36,16 @@ def watch(*, as_json: bool, is_quiet: bool) -> NoReturn:
         _say(OPEN, alarms.open.values(), at.now(), as_json=as_json)
         if not alarms.open and not as_json:
             say.lines(screens.problems([]))
-        for _ in rounds():
+        while True:
             come, settled = alarms.changes()
             _say(NEW, come, at.now(), as_json=as_json)
             _say(SETTLED, settled, at.now(), as_json=as_json)
             if come and not is_quiet:
                 _ring()
             say.flush()
+            rest()
     finally:
         at.close()
-    raise AssertionError("rounds have no end")
 
 
 def _say(what: str, problems: Iterable[dict[str, Any]], now: int, *, as_json: bool) -> None:

@@ -6,16 +6,14 @@ the words that are run are those that the person gave, and nothing is filled int
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shlex
-import signal
-import subprocess
 import sys
 import time
 
 from bb.cli import say
-from bb.cli.rounds import ending, rounds
+from bb.cli.notify_run import run
+from bb.cli.rounds import ending, rest
 from bb.kernel import clock, jsontext
 from bb.kernel.errors import Refused, Usage
 from bb.kernel.record import Record
@@ -29,16 +27,13 @@ from bb.ops.params import Number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, NoReturn
 
     from bb.ops.desk import Desk
 
 SHELL = "/bin/sh"
 USUAL_TIMEOUT = 30
-GRACE = 2.0  # seconds to end in, for a command that took too long
-LONGEST = 500  # characters of a text; what is cut is on stdin in full
 AGAIN = (10, 60, 300)  # seconds after which a command that failed is run again, as long as the problem is there
-ERRORS = 2  # what a command prints is no answer of ours
 MADE_UP = {
     "id": "test:1",
     "kind": "test",
@@ -139,7 +134,7 @@ def notify(what: Wanted, *, as_json: bool) -> int:
             at.store.must_exist()
             if what.is_once:
                 return _once(at, what, as_json=as_json)
-            return _follow(at, what, as_json=as_json)
+            _follow(at, what, as_json=as_json)
     finally:
         at.close()
 
@@ -147,8 +142,8 @@ def notify(what: Wanted, *, as_json: bool) -> int:
 def _try(what: Wanted, now: int, *, as_json: bool) -> int:
     """Run it for a problem that is made up."""
     started = time.monotonic()
-    if why := _run(what, {**MADE_UP, "since": clock.text(now)}, "example", now):
-        raise NotifyFailed(f"the command {why}", hint="what it has printed itself stands above")
+    if failure := run(what.words, {**MADE_UP, "since": clock.text(now)}, "example", now, what.timeout):
+        raise NotifyFailed(f"the command {failure.why}", hint=failure.hint)
     took = round(time.monotonic() - started, 3)
     if as_json:
         say.success("notify", {"words": list(what.words), "seconds": took}, as_json=True)
@@ -167,9 +162,9 @@ def _once(at: Desk, what: Wanted, *, as_json: bool) -> int:
         for each in found:
             if each["id"] in known and not what.is_existing:
                 continue
-            if why := _run(what, each, at.place.title, at.now()):
-                failed.append({"id": each["id"], "why": why})
-                _complain(each, why)
+            if failure := run(what.words, each, at.place.title, at.now(), what.timeout):
+                failed.append({"id": each["id"], "why": failure.why})
+                _complain(each, failure.why)
                 continue
             told.append(each["id"])
             known.add(each["id"])
@@ -187,36 +182,36 @@ def _once(at: Desk, what: Wanted, *, as_json: bool) -> int:
     return 0
 
 
-def _follow(at: Desk, what: Wanted, *, as_json: bool) -> int:
+def _follow(at: Desk, what: Wanted, *, as_json: bool) -> NoReturn:
     """Tell what comes, until interrupted."""
     alarms = Alarms(at)
     queue = [Due(each, 0.0, 0) for each in alarms.open.values()] if what.is_existing else []
-    for _ in rounds():
+    while True:
         come, _ = alarms.changes()
         queue = [due for due in queue if due.problem["id"] in alarms.open]
         queue += [Due(each, 0.0, 0) for each in come]
         due = next((each for each in queue if each.at <= time.monotonic()), None)
-        if due is None:
-            continue
-        queue.remove(due)
-        if again := _tell(at, what, due, as_json=as_json):
-            queue.append(again)
-    raise AssertionError("rounds have no end")
+        if due is not None:
+            queue.remove(due)
+            if again := _tell(at, what, due, as_json=as_json):
+                queue.append(again)
+        rest()
 
 
 def _tell(at: Desk, what: Wanted, due: Due, *, as_json: bool) -> Due | None:
     """Tell of a problem; if that fails, when it is to be tried again."""
-    why = _run(what, due.problem, at.place.title, at.now())
+    failure = run(what.words, due.problem, at.place.title, at.now(), what.timeout)
     if as_json:
-        say.document({"at": clock.text(at.now()), "told": why is None, "why": why, "problem": due.problem})
-    elif why is None:
+        why = failure.why if failure else None
+        say.document({"at": clock.text(at.now()), "told": failure is None, "why": why, "problem": due.problem})
+    elif failure is None:
         _say(due.problem)
     say.flush()
-    if why is None:
+    if failure is None:
         return None
     is_last = due.failures >= len(AGAIN)
     again = "; it is not run again for this one" if is_last else f"; again in {AGAIN[due.failures]} s"
-    _complain(due.problem, why + again)
+    _complain(due.problem, failure.why + again)
     return None if is_last else Due(due.problem, time.monotonic() + AGAIN[due.failures], due.failures + 1)
 
 
@@ -227,63 +222,3 @@ def _say(problem: dict[str, Any]) -> None:
 def _complain(problem: dict[str, Any], why: str) -> None:
     say.lines([f"Error: [{NotifyFailed.code}] {harmless(problem['text'])}: the command {why}"], sys.stderr)
     sys.stderr.flush()
-
-
-# -- the command
-
-
-def _run(what: Wanted, problem: dict[str, Any], repository: str, now: int) -> str | None:
-    """Run the command for PROBLEM; why it failed, or None."""
-    document = {"what": "new", "at": clock.text(now), "repository": repository, "problem": problem}
-    say.flush()
-    try:
-        child = subprocess.Popen(  # noqa: S603  (the person's own words, and nothing else)
-            what.words,
-            stdin=subprocess.PIPE,
-            stdout=ERRORS,
-            env=_environment(variables(problem, repository)),
-            start_new_session=True,
-        )
-    except (OSError, ValueError) as error:
-        return f"cannot be started: {getattr(error, 'strerror', None) or error}: {what.words[0]}"
-    try:
-        child.communicate((jsontext.dumps_ascii(document) + "\n").encode(), timeout=what.timeout)
-    except subprocess.TimeoutExpired:
-        return f"took longer than {what.timeout} s and was ended"
-    finally:
-        _end(child)
-    if child.returncode < 0:
-        return f"was ended by signal {-child.returncode}"
-    return f"ended with status {child.returncode}" if child.returncode else None
-
-
-def variables(problem: dict[str, Any], repository: str) -> dict[str, str]:
-    """What the command finds in its environment: each a harmless line, and not too long for anything."""
-    told = {name: problem[name] for name in ("id", "kind", "text", "next_step", "since")}
-    named = {f"BB_PROBLEM_{name.upper()}": value for name, value in told.items()} | {"BB_REPOSITORY": repository}
-    return {name: _short(harmless(str(value))) for name, value in named.items()}
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
-
-
-def _environment(ours: dict[str, str]) -> Any:
-    """Our environment and these: as UTF-8, whatever this system's encoding is."""
-    if os.name == "nt":
-        return {**os.environ, **ours}
-    return {**os.environb, **{name.encode(): value.encode() for name, value in ours.items()}}
-
-
-def _end(child: subprocess.Popen[bytes]) -> None:
-    """See that it has ended, and whatever it started and waits for. What it left running is its own affair."""
-    for number in (signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)):
-        if child.poll() is not None:
-            return
-        with contextlib.suppress(OSError):
-            if os.name == "nt":
-                child.kill()
-            else:
-                os.killpg(child.pid, number)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            child.wait(GRACE)

@@ -17,13 +17,11 @@ if TYPE_CHECKING:
 OUTPUT = 1
 
 
-def rounds() -> Iterator[None]:
-    """A turn now, and then one every moment. That a reader has gone away is noticed even with nothing to say."""
-    while True:
-        yield
-        if is_unread():
-            raise BrokenPipeError
-        time.sleep(GLANCE)
+def rest() -> None:
+    """A moment's rest between two looks. That a reader has gone away is noticed here, even with nothing to say."""
+    if is_unread():
+        raise BrokenPipeError
+    time.sleep(GLANCE)
 
 
 def is_unread() -> bool:

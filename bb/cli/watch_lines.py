@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bb.cli import paint, say
-from bb.cli.rounds import rounds
+from bb.cli.rounds import rest
 from bb.kernel import clock
 from bb.kernel.errors import Busy
 from bb.kernel.show import harmless
@@ -26,15 +26,15 @@ def follow(desk: Desk, wanted: Filter, since: int | None, *, as_json: bool) -> N
     if since is not None:
         _say(happenings.before(since), wanted, as_json=as_json)
     is_due = True  # something may have happened since that was asked for
-    for _ in rounds():
+    while True:
         try:
             is_due = watched.has_changed() or is_due
             if is_due:
                 _say(happenings.new(), wanted, as_json=as_json)
                 is_due = False
         except Busy:
-            continue  # somebody makes the index anew; nothing is lost by waiting
-    raise AssertionError("rounds have no end")
+            pass  # somebody makes the index anew; nothing is lost by waiting
+        rest()
 
 
 def _say(told: Iterable[dict[str, Any]], wanted: Filter, *, as_json: bool) -> None:

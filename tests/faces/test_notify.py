@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bb.cli import notify
+from bb.cli import notify, notify_run
 from bb.ledger.lock import Lock
 from tests.faces.following import Following
 from tests.faces.test_hostile_text import HOSTILE, RAW
@@ -194,7 +194,7 @@ def test_a_command_that_fails_is_said_and_is_no_end(here: Near, tell: Told, comm
 
 def test_a_failure_is_tried_again_later_and_later_and_then_no_more(here: Near, monkeypatch: pytest.MonkeyPatch):
     """A minute is a long time in a test, so only the rule is looked at here."""
-    monkeypatch.setattr(notify, "_run", lambda *_: "failed")
+    monkeypatch.setattr(notify, "run", lambda *_: notify_run.Failure("failed", "mend it"))
     monkeypatch.setattr(time, "monotonic", lambda: 1000.0)
     from bb.ops import desk
 
@@ -206,6 +206,21 @@ def test_a_failure_is_tried_again_later_and_later_and_then_no_more(here: Near, m
         moments.append(due.at - 1000)
 
     assert moments == [10, 60, 300]
+
+
+@pytest.mark.parametrize(
+    ("command", "hint"),
+    [
+        ("/nowhere/at-all", notify_run.NOT_STARTED),
+        ("sleep 60", notify_run.TOO_LONG),
+        ("sh -c 'echo why; exit 3'", notify_run.FAILED),
+        ("sh -c 'kill -9 $$'", notify_run.FAILED),
+    ],
+)
+def test_a_test_that_fails_says_what_can_be_done_about_that_failure(here: Near, command: str, hint: str):
+    failed = here.json("notify", "--test", "--timeout", "1", "--command", command)
+
+    assert (failed.code, failed.envelope["error"]["hint"]) == ("NOTIFY_FAILED", hint)
 
 
 def test_a_command_that_takes_too_long_is_ended_with_all_it_has_started(here: Near, tmp_path: Path):
@@ -269,7 +284,7 @@ def test_what_an_agent_wrote_is_told_as_a_value_and_never_run(here: Near, tell: 
 
 
 def test_a_text_is_one_harmless_line_of_bounded_length():
-    told = notify.variables(
+    told = notify_run.variables(
         {"id": "a", "kind": "asked", "text": "\x1b[2J\nx" * 500, "next_step": "bb", "since": "now"}, "a\0b"
     )
 
