@@ -6,9 +6,13 @@ another. RAW are the characters that no face may ever let through.
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
 from typing import Any
 
 from tests.faces.faces_support import Forger
+from tests.near import Near
+from tests.scene import set_scene
 from tests.support import Scratch
 
 SEVEN_BIT = "\x1b]8;;http://evil.invalid\x07link\x1b]8;;\x07\x1b[2J\x1b[31m"
@@ -79,6 +83,14 @@ def haunt(repo: Scratch) -> int:
         forger.add("actor.add", "user", {"actor_id": f"evil-{number}", "role": text, "title": text})
         forger.add(text, text, {text: text, "list": [text, {text: [text]}]}, ts=text, group_id=text, scope_key=text)
     return len(events)
+
+
+def haunted_scene(folder: Path) -> Near:
+    """A day's work in which every text is hostile."""
+    made = set_scene(folder / "quiet" / "scene").repo.path
+    repo = Near(Path(shutil.copytree(made, folder / "haunted" / "scene")), {"BB_SYNC": "off"})
+    assert haunt(repo) > 20
+    return repo
 
 
 def _hostile(value: Any, text: str, name: str = "") -> Any:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
-from pathlib import Path
-
 import pytest
 
-from tests.hostile import has_raw, haunt
+from tests.hostile import has_raw, haunted_scene
 from tests.near import Near
-from tests.scene import AMBER, COBALT, set_scene
+from tests.scene import AMBER, COBALT
 
 SHOWN = [
     "status",
@@ -47,10 +44,7 @@ SHOWN = [
 
 @pytest.fixture(scope="module")
 def haunted(tmp_path_factory: pytest.TempPathFactory) -> Near:
-    made = set_scene(tmp_path_factory.mktemp("scene") / "scene").repo.path
-    repo = Near(Path(shutil.copytree(made, tmp_path_factory.mktemp("haunted") / "scene")), {"BB_SYNC": "off"})
-    assert haunt(repo) > 20
-    return repo
+    return haunted_scene(tmp_path_factory.mktemp("scene"))
 
 
 @pytest.mark.parametrize("command", SHOWN)

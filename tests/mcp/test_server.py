@@ -12,12 +12,13 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
+from bb.kernel.show import has_control
 from bb.mcp import resources
 from bb.mcp.server import INSTRUCTIONS
+from tests.hostile import EVERYTHING, has_raw
 from tests.mcp.mcp_support import AMBER, COBALT, ERAS, NEW, OLD, Here, over_mcp
 
-HOSTILE = "\x1b]8;;http://evil.invalid\x07link\x1b[2J \x9b31m \x7f abc\u202edef\u2066 <script>alert(1)</script>\u2028"
-SHOWN = set(" ") | set(map(chr, range(0x21, 0x7F)))
+HOSTILE = " ".join(EVERYTHING.values())
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -157,7 +158,8 @@ def test_what_others_wrote_is_marked_as_such_and_does_nothing_to_a_terminal(both
     assert result.structured_content["untrusted"] is True
     assert result.structured_content["items"][0]["body"] == HOSTILE
     assert json.loads(block.text)["items"][0]["body"] == HOSTILE
-    assert set(block.text) <= SHOWN
+    assert not has_raw(block.text)
+    assert not has_control(block.text)
     wire = result.model_dump_json(by_alias=True)
     assert not set(map(chr, range(0x20))) & set(wire)
 
@@ -173,7 +175,7 @@ def test_what_is_asked_is_not_said_raw_either(both: Here):
 
     for result in over_mcp(both.toolbox(AMBER), NEW, talk):
         assert result.is_error
-        assert set(result.content[0].text) <= SHOWN
+        assert not has_control(result.content[0].text)
 
 
 def test_calls_are_answered_while_another_one_waits(both: Here):
