@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 class Port(Number):
-    """A port: 1 to 65535."""
+    """A port: 1 to 65535, or 0 for any that is free."""
 
-    most = 65535
+    least, most = 0, 65535
 
 
 def _web(port: str | None = None, open_: bool = False, **_: Any) -> Chosen:
@@ -64,7 +64,7 @@ COMMANDS: dict[str, tuple[Callable[..., Chosen], list[Any], tuple[str, ...]]] = 
                 param_decls=["--port"],
                 type=str,
                 metavar="PORT",
-                help="Listen on this port of 127.0.0.1. [default: 4780, or any that is free]",
+                help="Listen on this port of 127.0.0.1, 0 for any that is free. [default: 4780, or any]",
             ),
             TyperOption(
                 param_decls=["--open", "open_"], is_flag=True, default=False, help="Open a browser there, too."

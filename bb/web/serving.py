@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-import socket
-import sys
 import threading
 import webbrowser
 from typing import TYPE_CHECKING
 
 import uvicorn
 
-from bb.kernel.errors import Busy
 from bb.ops.desk import Desk
 from bb.web.app import Pages
 from bb.web.gate import Gate
+from bb.wire import loopback
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable, Mapping
 
-LOOPBACK = "127.0.0.1"
 USUAL = 4780
 LAST_WORDS = 1  # seconds that pages have, to be told that it is over
-
-
-class PortTaken(Busy):
-    """Something else listens on that port."""
-
-    code = "PORT_TAKEN"
-    hint = "leave --port out, and a free one is chosen"
 
 
 def serve(
@@ -35,11 +26,11 @@ def serve(
 ) -> None:
     """Serve the pages of the repository at CWD until interrupted; BEGUN is told where, once they can be had."""
     _must_have_a_ledger(cwd, env)
-    listening = _bound(port)
-    found = int(listening.getsockname()[1])
+    door = loopback.listening(port, USUAL)
+    found = int(door.getsockname()[1])
     pages = Pages(cwd, env)
     gate = Gate(pages.application(), found)
-    address = f"http://{LOOPBACK}:{found}/?token={gate.token}"
+    address = f"http://{loopback.LOOPBACK}:{found}/?token={gate.token}"
     server = _Server(
         uvicorn.Config(
             gate,
@@ -55,7 +46,7 @@ def serve(
     begun(address, found)
     if opens:
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
-    server.run(sockets=[listening])
+    server.run(sockets=[door])
 
 
 class _Server(uvicorn.Server):
@@ -79,21 +70,3 @@ def _must_have_a_ledger(cwd: str, env: Mapping[str, str]) -> None:
         _ = desk.stale_after
     finally:
         desk.close()
-
-
-def _bound(port: int | None) -> socket.socket:
-    """A socket that listens on loopback: on that PORT, or else the usual one, or else any."""
-    for each in [USUAL, 0] if port is None else [port]:
-        listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        if sys.platform != "win32":  # there it would let two servers have one port
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listening.bind((LOOPBACK, each))
-            listening.listen(128)
-        except OSError as error:
-            listening.close()
-            if port is not None:
-                raise PortTaken(f"port {port} of this machine cannot be had: {error.strerror}") from error
-        else:
-            return listening
-    raise PortTaken("no port of this machine can be had")

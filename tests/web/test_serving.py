@@ -66,7 +66,7 @@ def test_a_port_that_is_taken_is_refused_if_it_was_asked_for_and_else_another_is
 
     assert taken.refusal["code"] == "PORT_TAKEN"
     assert taken.end() == 6
-    with Served(day) as one, Served(day) as other:
+    with Served(day) as one, Served(day, "--port", "0") as other:
         assert one.port != other.port
 
 
