@@ -59,8 +59,9 @@ class Release:
         tools = self.folder / "tools"
         self._pip(sys.executable, "--target", str(tools), *PROJECT["build-system"]["requires"])
         self._build("build_sdist", ROOT, tools)
+        safely = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # not in the first 3.11
         with tarfile.open(self.archive) as packed:
-            packed.extractall(self.folder / "unpacked", filter="data")
+            packed.extractall(self.folder / "unpacked", **safely)
         self._build("build_wheel", self.folder / "unpacked" / NAME, tools)
         must([sys.executable, "-m", "venv", str(self.programs.parent)])
         self._pip(str(self.programs / "python"), str(self.wheel))
