@@ -21,6 +21,8 @@ from tests.web.served import Served
 
 playwright = pytest.importorskip("playwright.sync_api")
 
+PICTURES = os.environ.get("BB_SCREENSHOTS", "")
+IS_NEEDED = bool(os.environ.get("BB_TESTS_NEED_BROWSER"))  # as in CI, which installs one
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 QUIET = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
@@ -42,7 +44,7 @@ def browser() -> Iterator[Any]:
     """The system's own Chromium."""
     path = next((found for name in NAMES if (found := shutil.which(name))), None)
     if path is None:
-        assert not os.environ.get("BB_TESTS_NEED_BROWSER"), "no Chromium is installed, and it was to be tested with"
+        assert not IS_NEEDED, "no Chromium is installed, and it was to be tested with"
         pytest.skip("no Chromium is installed")
     with playwright.sync_playwright() as driver:
         found = driver.chromium.launch(executable_path=path, args=QUIET.split())
@@ -585,11 +587,9 @@ def _looked_at(page: Any, served: Served, name: str) -> None:
     assert page.title().startswith(pages.TITLES[name])
 
 
-@pytest.mark.skipif(
-    "BB_SCREENSHOTS" not in os.environ, reason="BB_SCREENSHOTS names a folder for pictures of the pages"
-)
+@pytest.mark.skipif(not PICTURES, reason="BB_SCREENSHOTS names a folder for pictures of the pages")
 def test_pictures_for_somebody_to_look_at(still: Served, window: Window):
-    folder = Path(os.environ["BB_SCREENSHOTS"])
+    folder = Path(PICTURES)
     folder.mkdir(parents=True, exist_ok=True)
     for shape in SHAPES:
         page = window(still, **SHAPES[shape])
