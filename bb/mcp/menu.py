@@ -25,7 +25,6 @@ class Shown(Record):
     also: str = ""  # what to say besides the op's own summary
     about: str = ""  # what to say instead of it
     chooses: str = ""
-    chosen_about: str = ""
     hidden: frozenset[str] = RARE
     covers: tuple[str, ...] = ()  # ops besides that it stands for where a hint names them
     needs: tuple[str, ...] = ()  # what the op can do without, and a call of the tool cannot

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 MOST_FIELDS = 32
 SUBJECT = 80  # characters of a comment's first line
-HANDED_OVER, BLOCKED = "HANDOFF", "BLOCKED"
 
 
 class UnknownAct(NotFound):

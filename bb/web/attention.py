@@ -34,12 +34,11 @@ AGENTS = 60  # whose attention stands on the page
 
 
 def shown(desk: Desk) -> dict[str, Any]:
-    """For the person, and for each agent that anything waits for: what, and why."""
+    """For each agent that anything waits for: what, and why."""
     agents = answer(desk, "status")["agents"]  # the liveliest first
     rows = [_for_an_agent(desk, agent) for agent in agents[:AGENTS]]
     waiting = [row for row in rows if row["letters"] or row["events"] or row["talk"]["owes"]]
     return {
-        "mine": for_the_person(desk),
         "waiting": sorted(waiting, key=lambda row: -len(row["letters"]) - len(row["events"])),
         "unseen_agents": max(len(agents) - AGENTS, 0),
         "why": WHY,

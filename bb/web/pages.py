@@ -59,7 +59,7 @@ def page(desk: Desk, name: str, given: Mapping[str, str]) -> dict[str, Any]:
         "version": bb.__version__,
         "asked": asked,
         "problems": found,
-        "waiting_for_person": len(attention.for_the_person(desk)),
+        "mine": attention.for_the_person(desk),
         "is_damaged": any(each["kind"] == "damage" for each in found),
         **CONTENTS[name](desk, asked),
     }
