@@ -137,6 +137,16 @@ def test_the_wheel_has_every_file_of_the_package_and_the_skill_and_nothing_else(
     assert launchers == {"bb", "bb.cmd", "beadboard", "beadboard.cmd", "bb-init", "bb-init.cmd"}
 
 
+def test_the_wheel_carries_the_list_of_its_parts(release: Release):
+    carried = json.loads(release.packed[f"{NAME}.dist-info/sboms/beadboard.cdx.json"])
+
+    assert (carried["bomFormat"], carried["specVersion"]) == ("CycloneDX", "1.6")
+    assert carried["metadata"]["component"]["version"] == bb.__version__
+    required = {each["name"] for each in carried["components"] if each["scope"] == "required"}
+    asked = {re.split(r"[><=\[;]", each)[0] for each in PROJECT["project"]["dependencies"]}
+    assert asked <= required
+
+
 def test_the_metadata_says_what_it_is(release: Release):
     said = release.metadata
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import stat
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+import bb
 from bb.ops import catalogue
 from tests.support import ROOT, environment
 
@@ -75,3 +78,69 @@ def test_what_the_action_is_told_is_never_a_command(tmp_path: Path):
     assert "--agent=$(touch made)`touch made`; touch made" in words
     assert "--scope=--strict" in words
     assert not os.path.exists("made")
+
+
+# -- what the action installs
+
+
+def installed(action: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    """What the action's step comes to that installs bb, where the action lies in that folder."""
+    env = environment(RUNNER_TEMP=str(folder), GITHUB_ACTION_PATH=str(action))
+    del env["PYTHONPATH"]
+    return subprocess.run(["bash", "-e", "-c", script("Install bb")], env=env, capture_output=True, text=True)
+
+
+def copied(folder: Path) -> Path:
+    """What a runner checks out of bb for the action: the files that git has."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        env=environment(),
+        capture_output=True,
+        check=True,
+    )
+    for name in listed.stdout.decode().split("\0"):
+        if name and not name.startswith("tests/") and (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, folder / name)
+    return folder / ACTION.parent.relative_to(ROOT)
+
+
+def test_the_action_installs_what_is_pinned_by_hash_and_refuses_what_differs(tmp_path: Path):
+    action = copied(tmp_path / "bb-of-the-action")
+
+    done = installed(action, tmp_path / "sound")
+    assert done.returncode == 0, done.stderr
+    program = tmp_path / "sound" / "bb" / "bin"
+    said = subprocess.run([program / "bb", "--version"], capture_output=True, text=True, env=environment())
+    assert bb.__version__ in said.stdout
+    has = subprocess.run([program / "python", "-m", "pip", "freeze"], capture_output=True, text=True, env=environment())
+    there = dict(line.lower().replace("_", "-").split("==") for line in has.stdout.splitlines() if "==" in line)
+    pinned = dict(re.findall(r"^([a-z0-9-]+)==(\S+)", (action / "requirements.txt").read_text(), re.MULTILINE))
+    assert there.items() <= pinned.items()
+    assert "typer" in there
+
+    pins = action / "requirements.txt"
+    pins.write_text(re.sub(r"sha256:[0-9a-f]{4}", "sha256:0000", pins.read_text()))
+    done = installed(action, tmp_path / "forged")
+    assert done.returncode != 0
+    assert "HASHES" in done.stderr
+
+
+def test_the_lock_and_the_list_of_parts_fit_the_project(tmp_path: Path):
+    copied(tmp_path)
+    check = [sys.executable, str(tmp_path / "scripts" / "lock"), "--check"]
+    pins = tmp_path / ".github" / "actions" / "check" / "requirements.txt"
+    sound = pins.read_text()
+
+    assert subprocess.run(check).returncode == 0
+    for harmed in (
+        re.sub(r"^typer==0\.28", "typer==0.29", sound, flags=re.MULTILINE),
+        re.sub(r"^orjson==.*?(?=^[a-z])", "", sound, flags=re.MULTILINE | re.DOTALL),
+        re.sub(r"^(rich==\S+ \\\n)(    --hash\S+(?: \\)?\n)+", r"\1", sound, flags=re.MULTILINE),
+        re.sub(r"^rich==15", "rich==14", sound, flags=re.MULTILINE),
+    ):
+        assert harmed != sound
+        pins.write_text(harmed)
+        done = subprocess.run(check, capture_output=True, text=True)
+        assert (done.returncode, done.stderr.endswith("run scripts/lock\n")) == (1, True)
