@@ -26,6 +26,7 @@ class Events:
         self._index = index
         self._held = held
         self._root = root
+        self._met: dict[str, frozenset[str]] = {}
 
     def newest_first(self, event_type: str | None = None, bead: str | None = None) -> Iterator[dict[str, Any]]:
         """Every event of a type, or of all, about one bead or any; read as they are wanted."""
@@ -169,8 +170,13 @@ class Events:
         stays so until somebody has settled it."""
         if fact.outcome not in (OVERLAPPING, CONTESTED):
             return fact.outcome == TOUCHED
-        held = self._held.live(fact.reservation)
-        if held is None or held.is_over:
-            return False
-        met = (overlap.held for overlap in self._held.met_by([held.scope]))
-        return any(each.reservation.agent == fact.incoming and not each.is_over for each in met)
+        return fact.incoming in self._beside(fact.reservation)
+
+    def _beside(self, reservation: str) -> frozenset[str]:
+        """Who holds something that overlaps a RESERVATION that runs. Asked once for each: a hundred incidents may be
+        about one reservation."""
+        if reservation not in self._met:
+            held = self._held.live(reservation)
+            met = () if held is None or held.is_over else self._held.met_by([held.scope])
+            self._met[reservation] = frozenset(each.held.reservation.agent for each in met if not each.held.is_over)
+        return self._met[reservation]

@@ -230,7 +230,7 @@ def haunted_desk(haunted: Near) -> Iterator[Desk]:
 def test_a_hostile_ledger_is_shown_harmless_on_every_page(haunted_desk: Desk, name: str, asked: dict[str, str]):
     text = rendering.page(name, pages.page(haunted_desk, name, asked))
 
-    _must_be_harmless(text)
+    must_be_harmless(text)
 
 
 @pytest.mark.parametrize("text", EVERYTHING.values(), ids=EVERYTHING)
@@ -239,7 +239,7 @@ def test_an_address_that_was_made_to_do_harm_does_none(desk: Desk, name: str, te
     fields = ("q", "bead", "state", "owner", "epic", "sort", "under", "thread", "show", "hours", "rows")
     asked = dict.fromkeys(fields, text)
 
-    _must_be_harmless(rendering.page(name, pages.page(desk, name, asked)))
+    must_be_harmless(rendering.page(name, pages.page(desk, name, asked)))
 
 
 def test_what_a_page_shows_of_hostile_text_is_what_was_said(haunted_desk: Desk):
@@ -253,7 +253,7 @@ def test_what_a_page_shows_of_hostile_text_is_what_was_said(haunted_desk: Desk):
 def test_a_report_of_a_hostile_ledger_is_harmless_too(haunted_desk: Desk):
     text = report.made(haunted_desk)
 
-    _must_be_harmless(text, is_report=True)
+    must_be_harmless(text, is_report=True)
 
 
 def test_a_report_is_one_file_that_loads_nothing(desk: Desk):
@@ -268,7 +268,7 @@ def test_a_report_is_one_file_that_loads_nothing(desk: Desk):
     assert "jade-heron Passed to amber-otter" in page.text
 
 
-def _must_be_harmless(text: str, *, is_report: bool = False) -> None:
+def must_be_harmless(text: str, *, is_report: bool = False) -> None:
     assert not has_raw(text)
     page = Read(text)
     assert [each.get("src", "").startswith("/static/bb.js") for each in page.every("script")] == [True] * (
