@@ -11,7 +11,7 @@ from bb.coordination import liveness, roster
 from bb.kernel import clock, ids
 from bb.kernel.errors import BbError
 from bb.kernel.record import Record
-from bb.ledger import audit, clone, disk, git, presence, repair, restore, writers
+from bb.ledger import audit, clone, disk, git, ownership, presence, repair, restore, writers
 from bb.ledger import place as places
 from bb.ledger.store import Store
 
@@ -45,7 +45,11 @@ def check(cwd: str, env: Mapping[str, str], now: int | None, progress: Progress 
         home = places.at_home(env)
         at_home = _store(home, env, now, progress) if os.path.isdir(home.store) else ()
         return [*findings, Finding("repository", ODD, error.message, "git init"), *at_home]
-    findings.append(Finding("repository", GOOD, place.work_tree or place.common))
+    try:
+        ownership.refuse_foreign(place, env)
+        findings.append(Finding("repository", GOOD, place.work_tree or place.common))
+    except ownership.UnsafeRepository as error:
+        findings.append(Finding("repository", ODD, error.message, (error.hint or "").rpartition(": ")[2]))
     return [*findings, *_store(place, env, now, progress)]
 
 
@@ -57,6 +61,7 @@ def mend(cwd: str, env: Mapping[str, str], now: int | None) -> list[str]:
         return []
     if not os.path.isdir(place.store):
         return []
+    ownership.refuse_foreign(place, env)
     done = []
     try:
         found = clone.read(place.store)

@@ -5,11 +5,12 @@ What the guard of a commit asks is asked without `subprocess`, whose import take
 
 from __future__ import annotations
 
+import _thread
 import os
 
 from bb.kernel.errors import NotFound, Refused
 from bb.kernel.record import Record
-from bb.ledger import child, ownership
+from bb.ledger import child, disk, ownership
 from bb.ledger import place as places
 
 TYPE_CHECKING = False
@@ -58,6 +59,8 @@ HARMLESS = (
     *("-c", "gc.auto=0"),
     *("-c", "maintenance.auto=false"),
 )
+# The umask is the whole process's. One thread at a time changes it, and only ever to something stricter.
+UMASK, PLAIN_UMASK, OTHERS_WRITE = _thread.allocate_lock(), 0o022, 0o002
 # Neither the user's nor the system's.
 NO_SETTINGS = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_COUNT": "0"}
 # The commands that need no repository and look around for none.
@@ -197,9 +200,19 @@ def _environment(env: Mapping[str, str] | None) -> Mapping[str, str]:
 
 
 def _spawned(command: Sequence[str], env: Mapping[str, str]) -> child.Child:
-    """A git that was started. Its errors are ours where it could not be."""
+    """A git that was started. Its errors are ours where it could not be.
+
+    Whatever git writes for us, nobody else may write. Whether a group may is between git, the umask and
+    `core.sharedRepository`.
+    """
     try:
-        return child.start(command, env)
+        with UMASK:
+            before = os.umask(PLAIN_UMASK)
+            os.umask(before if before & OTHERS_WRITE else before | PLAIN_UMASK)
+            try:
+                return child.start(command, env)
+            finally:
+                os.umask(before)
     except FileNotFoundError as error:
         raise GitNotFound from error
     except OSError as error:
@@ -230,7 +243,8 @@ def version() -> str:
 
 
 def init_bare(path: str) -> None:
-    """Make a bare repository at PATH, if there is none."""
+    """Make a bare repository at PATH, if there is none. It is for this user alone."""
+    disk.make_private_folder(path)
     run(["init", "--quiet", "--bare", path])
 
 

@@ -200,11 +200,13 @@ class Store:
 
     def make_folder(self) -> None:
         """The folder that a ledger would be in."""
+        from bb.ledger import sharing  # noqa: PLC0415  (once in the life of a ledger)
+
         ownership.refuse_foreign(self.place)
-        disk.make_folder(self.path)
+        sharing.make_store(self.place)
 
     def _make_folders(self) -> None:
-        ownership.refuse_foreign(self.place)
+        self.make_folder()
         disk.make_folder(self._journals_path)
         disk.make_folder(os.path.join(self.path, "presence"))
 
@@ -224,7 +226,7 @@ class Store:
         """Held while the store itself changes: it is made, or gets another writer."""
         path = os.path.join(self.path, STORE_LOCK)
         try:
-            os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o666))
+            os.close(disk.create(path, os.O_WRONLY))
         except OSError as error:
             raise disk.refusal(error) from error
         return Lock(path)

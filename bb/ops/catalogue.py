@@ -116,7 +116,7 @@ FOR_EDITORS = frozenset(["hook.pre-tool", "hook.post-tool", "hook.session-start"
 
 
 # Ops that change nothing in a repository, so they also answer in that of another user (`ledger/ownership.py`). Every other
-# op is refused there at once. The editors' hooks are here because a repository that has no ledger is none of their
+# op is refused there at once. Hooks are here because a repository that has no ledger is none of their
 # business; whatever they would write is refused where it is written.
 READS = frozenset(
     [
@@ -125,13 +125,13 @@ READS = frozenset(
         *("protocol.list", "protocol.show", "protocol.incursions", "scope.compare"),
         *("groups", "group_show", "group_template_export", "group_template_preview", "actor_list"),
         *("inbox_list", "inbox_peek", "message_history", "context_get", "task_list", "presence_get", "blob.get"),
-        *("chat.list", "chat.read", "chat.show", "chat.explain", "chat.pending", "chat.knocks", "chat.audit"),
+        *("chat.list", "chat.show", "chat.explain", "chat.pending", "chat.knocks", "chat.audit"),
         *("chat.signals", "chat.replay", "sessions.list", "sessions.show"),
         *("ledger.status", "ledger.log", "ledger.show", "ledger.verify", "ledger.digest", "ledger.export"),
         *("cbcl.parse", "cbcl.format", "cbcl.canonical", "cbcl.hash", "cbcl.verify", "cbcl.expand", "cbcl.explain"),
         *("cbcl.diff", "cbcl.replay", "cbcl.check-signature", "cbcl.trust.list", "cbcl.dialect.list"),
         *("cbcl.dialect.show", "cbcl.pending", "cbcl.beliefs", "cbcl.conversations"),
-        *("ci.check", "hooks.status", *FOR_EDITORS),
+        *("ci.check", "hooks.status", "hook.pre-commit", *FOR_EDITORS),
     ]
 )
 
