@@ -11,7 +11,7 @@ from bb.coordination import liveness, roster
 from bb.kernel import clock, ids
 from bb.kernel.errors import BbError
 from bb.kernel.record import Record
-from bb.ledger import audit, clone, disk, git, ownership, presence, repair, restore, writers
+from bb.ledger import audit, clone, disk, git, ownership, presence, repair, restore, sharing, writers
 from bb.ledger import place as places
 from bb.ledger.store import Store
 
@@ -84,6 +84,8 @@ def mend(cwd: str, env: Mapping[str, str], now: int | None) -> list[str]:
             done.append("rebuilt the index")
         if swept := repair.sweep(place.store):
             done.append(f"removed {swept} left-over temporary files")
+        if os.name != "nt" and (sharing.too_wide(place) or sharing.is_too_narrow(place)):
+            done.append(f"corrected the permissions of {sharing.mend(place)} files and folders")
     finally:
         store.close()
     return done
@@ -176,6 +178,7 @@ def _store(
         return
     try:
         yield _writable(store)
+        yield from _permissions(store)
         yield from _journals(store)
         yield _index(store)
         yield from _caller(store, env.get("BB_AGENT", ""))
@@ -199,6 +202,20 @@ def _writable(store: Store) -> Finding:
     if kind in disk.NETWORK_FILE_SYSTEMS:
         return Finding("ledger", ODD, f"{store.path} is on {kind}: locks of other machines may not be seen", None)
     return Finding("ledger", GOOD, store.path)
+
+
+def _permissions(store: Store) -> Iterator[Finding]:
+    """Who may write the ledger besides its owner, against what `core.sharedRepository` asks for."""
+    if os.name == "nt":
+        return
+    if wide := sharing.too_wide(store.place):
+        text = f"others may write {len(wide)} files or folders of the ledger, {wide[0]} first"
+        yield Finding("permissions", ODD, text, "bb doctor --fix")
+    elif sharing.is_too_narrow(store.place):
+        text = "core.sharedRepository lets others write the repository, and they cannot write its ledger"
+        yield Finding("permissions", ODD, text, "bb doctor --fix")
+    else:
+        yield Finding("permissions", GOOD, "nobody may write the ledger who should not")
 
 
 def _journals(store: Store) -> Iterator[Finding]:

@@ -27,6 +27,7 @@ NAMES = {
 }
 OLD_NUMBERS = {0: NOBODY, 1: GROUP, 2: EVERYBODY_READS}
 OWNER = 0o600
+PRIVATE = ("mcp-token",)  # what is its owner's alone, in a shared ledger too
 
 
 def make_store(place: Place) -> None:
@@ -89,10 +90,8 @@ def mend(place: Place) -> int:
     for path, mode in [*_everything(place.store)]:
         is_folder = os.path.isdir(path)
         right = mode & ~0o022
-        if wanted is not None and mode & 0o044:  # what was made for its owner alone stays so
+        if wanted is not None and os.path.basename(path) not in PRIVATE:
             right = wanted if is_folder else wanted & disk.SHARED
-        elif wanted is not None and path == place.store:
-            right = wanted
         if right != mode:
             with suppress(OSError, BbError):
                 os.chmod(path, right)
