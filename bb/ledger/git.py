@@ -221,7 +221,9 @@ def _spawned(command: Sequence[str], env: Mapping[str, str]) -> child.Child:
 
 def changed(work_tree: str) -> bytes:
     """What differs from HEAD in a work tree, file by file, as `git status --porcelain=v1 -z -uall` says it."""
-    return output(["status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignore-submodules=dirty"], at=work_tree)
+    return output(
+        ["status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignore-submodules=dirty"], at=work_tree
+    )
 
 
 def tracked(work_tree: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 The configuration of a repository can start programs, so obeying it means trusting its owner. The rule is git's own: the
 user owns the work tree, the `.git` in it and the git directory, or has named the repository in `safe.directory`. bb
-always passes `--git-dir`, which tells git not to ask, so bb has to ask itself. Ordinarily that costs a few `stat` calls;
+always passes `--git-dir`, which tells git not to ask, so bb asks itself. Ordinarily that costs a few `stat` calls.
 git's settings are looked up only where something belongs to another user (`ledger/safe_directory.py`).
 """
 

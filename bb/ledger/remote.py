@@ -165,9 +165,7 @@ def _refuse_two_places(place: Place, name: str, patience: float) -> None:
 
 def _branch_at(place: Place, address: str, patience: float) -> str | None:
     """Where the ledger's branch is at an ADDRESS, nothing if there is none; None when that cannot be asked."""
-    done = git.ask(
-        ["ls-remote", "--", address, BRANCH], git_dir=place.common, at=_from(place), patience=patience
-    )
+    done = git.ask(["ls-remote", "--", address, BRANCH], git_dir=place.common, at=_from(place), patience=patience)
     return done.out.decode("ascii", "replace").partition("\t")[0] if done.status == 0 else None
 
 

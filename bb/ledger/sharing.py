@@ -46,7 +46,7 @@ def make_store(place: Place) -> None:
 
 
 def asked(place: Place) -> int | None:
-    """The mode that the ledger's folder is to have by `core.sharedRepository`; None when that leaves it to the umask."""
+    """The mode that `core.sharedRepository` asks for the ledger's folder; None when it leaves that to the umask."""
     if os.name == "nt":
         return None
     try:

@@ -1,7 +1,7 @@
-"""The one door for files that bb writes into a work tree by itself: settings of editors and hosts, the skill, the mirror.
+"""The one door for files that bb writes into a work tree: settings of editors and hosts, the skill, the mirror.
 
-A repository can bring symbolic links, and a link may lead anywhere. So a file is never written through one, and neither
-is a folder that lies outside the work tree, or in `.git`. A folder that is a link to another place in the same work tree
+A repository can bring symbolic links, and a link may lead anywhere. So a file is never written through one, nor through
+a folder that leads out of the work tree or into `.git`. A folder that is a link to another place in the same work tree
 is followed: whoever commits such a link could have committed the file. The path is resolved first and then walked from
 the top without following anything, so a link that appears meanwhile is refused, too.
 

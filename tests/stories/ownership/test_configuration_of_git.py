@@ -81,25 +81,67 @@ def moved(repo: Scratch, _: Path) -> None:
     """Another clone has published meanwhile, so that something has to be fetched."""
     other = Scratch(repo.path.parent / "other", dict(repo.settings))
     repo.git("clone", "--quiet", str(repo.path.parent / "hub.git"), str(other.path))
-    assert other.bb("sync").status == 0
+    assert other.bb("sync", "--pull").status == 0
     assert other.bb("agent", "register", "--name", "quiet-heron", "--role", "x").status == 0
-    assert other.bb("sync").status == 0
+    assert other.bb("sync", "--publish").status == 0
 
 
 STATUS, LOOK = ("git", "status"), ("git", "ls-remote", "origin")
 ROWS = [
     Row("`core.fsmonitor`", (("core.fsmonitor", PROGRAM),), control=STATUS),
-    Row("`core.hooksPath`, hooks", (("core.hooksPath", FOLDER),), (), ("git", "update-ref", "refs/x", "HEAD"), hooks, FETCHING),
-    Row("`filter.*.clean`, `.process`", (("filter.planted.clean", PROGRAM),), ("status",), STATUS, attributes("* filter=planted")),
+    Row(
+        "`core.hooksPath`, hooks",
+        (("core.hooksPath", FOLDER),),
+        (),
+        ("git", "update-ref", "refs/x", "HEAD"),
+        hooks,
+        FETCHING,
+    ),
+    Row(
+        "`filter.*.clean`, `.process`",
+        (("filter.planted.clean", PROGRAM),),
+        ("status",),
+        STATUS,
+        attributes("* filter=planted"),
+    ),
     Row("`merge.*.driver`", (("merge.planted.driver", PROGRAM),), ("staged",), (), merging),
     Row("`diff.external`", (("diff.external", PROGRAM),), (), ("git", "diff", "HEAD")),
-    Row("`diff.*.command`", (("diff.planted.command", PROGRAM),), (), ("git", "diff", "HEAD"), attributes("* diff=planted")),
-    Row("`diff.*.textconv`", (("diff.planted.textconv", PROGRAM),), (), ("git", "diff", "HEAD"), attributes("* diff=planted")),
-    Row("`trailer.*.command`, `.cmd`", (("trailer.sign.command", PROGRAM),), (), ("git", "interpret-trailers", "a.txt")),
-    Row("`core.sshCommand`", (("core.sshCommand", PROGRAM), ("remote.origin.url", "ssh://nowhere.invalid/x")), FETCHING, LOOK),
-    Row("`core.gitProxy`", (("core.gitProxy", PROGRAM), ("remote.origin.url", "git://nowhere.invalid/x")), FETCHING, LOOK),
+    Row(
+        "`diff.*.command`",
+        (("diff.planted.command", PROGRAM),),
+        (),
+        ("git", "diff", "HEAD"),
+        attributes("* diff=planted"),
+    ),
+    Row(
+        "`diff.*.textconv`",
+        (("diff.planted.textconv", PROGRAM),),
+        (),
+        ("git", "diff", "HEAD"),
+        attributes("* diff=planted"),
+    ),
+    Row(
+        "`trailer.*.command`, `.cmd`", (("trailer.sign.command", PROGRAM),), (), ("git", "interpret-trailers", "a.txt")
+    ),
+    Row(
+        "`core.sshCommand`",
+        (("core.sshCommand", PROGRAM), ("remote.origin.url", "ssh://nowhere.invalid/x")),
+        FETCHING,
+        LOOK,
+    ),
+    Row(
+        "`core.gitProxy`",
+        (("core.gitProxy", PROGRAM), ("remote.origin.url", "git://nowhere.invalid/x")),
+        FETCHING,
+        LOOK,
+    ),
     Row("`remote.*.uploadpack`", (("remote.origin.uploadpack", PROGRAM),), FETCHING, LOOK, moved),
-    Row("`remote.*.receivepack`", (("remote.origin.receivepack", PROGRAM),), ("sync",), ("git", "push", "origin", "HEAD:x")),
+    Row(
+        "`remote.*.receivepack`",
+        (("remote.origin.receivepack", PROGRAM),),
+        ("sync",),
+        ("git", "push", "origin", "HEAD:x"),
+    ),
     Row("`credential.helper`", (("credential.helper", PROGRAM), ("remote.origin.url", WEB)), FETCHING, LOOK),
     Row("`core.askPass`", (("core.askPass", PROGRAM), ("remote.origin.url", WEB)), (), LOOK),
     Row("`ext::` addresses", (("remote.origin.url", f"ext::{PROGRAM}"), ("protocol.ext.allow", "always")), (), LOOK),
@@ -109,13 +151,31 @@ ROWS = [
         control=LOOK,
         also=("insteadOf",),
     ),
-    Row("`ext::` addresses", (("remote.origin.vcs", "ext"), ("remote.origin.url", PROGRAM), ("protocol.ext.allow", "always")), (), LOOK, also=("vcs",)),
-    Row("`core.alternateRefsCommand`", (("core.alternateRefsCommand", PROGRAM),), (), ("git", "fetch", "origin", "main"), alternates, FETCHING),
+    Row(
+        "`ext::` addresses",
+        (("remote.origin.vcs", "ext"), ("remote.origin.url", PROGRAM), ("protocol.ext.allow", "always")),
+        (),
+        LOOK,
+        also=("vcs",),
+    ),
+    Row(
+        "`core.alternateRefsCommand`",
+        (("core.alternateRefsCommand", PROGRAM),),
+        (),
+        ("git", "fetch", "origin", "main"),
+        alternates,
+        FETCHING,
+    ),
     Row("`core.editor`, `sequence.editor`", (("core.editor", PROGRAM),), (), ("git", "commit", "--amend")),
     Row("`core.pager`, `pager.*`", (("core.pager", PROGRAM), ("pager.log", "true"), ("pager.config", PROGRAM))),
     Row(
         "`gpg.program`, signing",
-        (("gpg.program", PROGRAM), ("commit.gpgSign", "true"), ("push.gpgSign", "if-asked"), ("log.showSignature", "true")),
+        (
+            ("gpg.program", PROGRAM),
+            ("commit.gpgSign", "true"),
+            ("push.gpgSign", "if-asked"),
+            ("log.showSignature", "true"),
+        ),
         control=("git", "commit", "--amend", "--no-edit"),
     ),
     Row("`submodule.*.update`", (("submodule.x.update", f"!{PROGRAM}"), ("submodule.recurse", "true"))),
@@ -261,7 +321,9 @@ def test_of_another_user_s_repository_nothing_is_obeyed(repo: Scratch, tmp_path:
 def test_the_table_in_the_documentation_has_these_rows_and_says_the_same():
     text = (ROOT / "docs" / "security.md").read_text()
     section = text.partition("## What configuration of git is obeyed")[2].partition("\n## ")[0]
-    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in section.splitlines() if line.startswith("| `")]
+    cells = [
+        [cell.strip() for cell in line.split("|")[1:-1]] for line in section.splitlines() if line.startswith("| `")
+    ]
     documented = {cell[0]: cell[1] for cell in cells}
 
     assert list(documented) == list(dict.fromkeys(row.about for row in ROWS))

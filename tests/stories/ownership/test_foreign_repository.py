@@ -6,7 +6,6 @@ import os
 import shlex
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -81,14 +80,14 @@ def test_the_refusal_names_the_command_that_git_itself_names(tmp_path: Path):
 
 
 @pytest.fixture(scope="module")
-def theirs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Scratch, dict[str, list[str]]]]:
+def theirs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scratch, dict[str, list[str]]]:
     """A repository in which every op has something to be about, and a right call of each. Then it is given away."""
     repo = quick(tmp_path_factory.mktemp("all") / "theirs")
     repo.settings["BB_SYNC"] = "off"
     prepare(repo)
     calls = {op.name: good_words(op, repo) for op in commands().values() if op.name != "ledger.rotate"}
     (repo.path / "message").write_text("Change the parser\n")
-    yield give_away(repo, "assumed"), calls
+    return give_away(repo, "assumed"), calls
 
 
 OURS_TO_RUN = sorted(op.name for op in commands().values() if op.name in catalogue.READS)

@@ -104,13 +104,11 @@ def test_the_refusal_says_what_to_do(repo: Scratch, tmp_path: Path):
     assert "Hint: replace the link" in ran.err
 
 
-def test_a_link_that_appears_after_the_path_was_looked_at_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_link_that_appears_after_the_path_was_looked_at_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     root, elsewhere = tmp_path / "root", tmp_path / "elsewhere"
     (root / "a").mkdir(parents=True)
     elsewhere.mkdir()
-    looked: Callable[[str, str], list[str]] = worktree_files._steps  # noqa: SLF001  (the moment between two looks)
+    looked: Callable[[str, str], list[str]] = worktree_files._steps
 
     def and_then_swapped(top: str, path: str) -> list[str]:
         steps = looked(top, path)

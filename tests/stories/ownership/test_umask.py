@@ -53,7 +53,17 @@ def everything(repo: Scratch, umask: str) -> None:
     bb(repo, umask, "init", "--skill")
     start = '{"hook_event_name": "SessionStart", "session_id": "s1", "source": "startup"}'
     env_file = repo.path.parent / f"{repo.path.name}.env"
-    bb(repo, umask, "hook", "session-start", "--agent", "amber-otter", "--payload", start, CLAUDE_ENV_FILE=str(env_file))
+    bb(
+        repo,
+        umask,
+        "hook",
+        "session-start",
+        "--agent",
+        "amber-otter",
+        "--payload",
+        start,
+        CLAUDE_ENV_FILE=str(env_file),
+    )
     assert mode(env_file) == 0o600
     (repo.path / "file").write_text("x")
     bb(repo, umask, "blob", "put", "file")
