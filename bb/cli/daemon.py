@@ -142,7 +142,7 @@ def _environment(env: Mapping[str, str], home: str, idle: int | None) -> dict[st
 
 def _spawned(home: str, env: dict[str, str]) -> subprocess.Popen[bytes]:
     folder = os.path.join(home, "daemon")
-    disk.make_folder(folder)
+    disk.make_private_folder(folder)
     try:
         os.chmod(folder, 0o700)
         log = os.open(daemon_log.path(home), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)

@@ -65,15 +65,16 @@ def _prepare(scratch: str) -> None:
     """A project with one commit, another worktree of it, a hub, and a second clone."""
     project, hub = os.path.join(scratch, PROJECT), os.path.join(scratch, HUB)
     identity = ["-c", "user.name=Demo", "-c", "user.email=demo@example.invalid"]
-    for words in (
-        ["init", "--quiet", project],
-        ["-C", project, *identity, "commit", "--quiet", "--allow-empty", "-m", "Start"],
-        ["clone", "--quiet", "--bare", project, hub],
-        ["clone", "--quiet", hub, os.path.join(scratch, CLONE)],
-        ["-C", project, "remote", "add", "origin", hub],
-        ["-C", project, "worktree", "add", "--quiet", "-b", "review", os.path.join(scratch, WORKTREE)],
-    ):
-        git.run(words, env=_environment())
+    steps: tuple[tuple[str | None, list[str]], ...] = (
+        (None, ["init", "--quiet", project]),
+        (project, [*identity, "commit", "--quiet", "--allow-empty", "-m", "Start"]),
+        (None, ["clone", "--quiet", "--bare", project, hub]),
+        (None, ["clone", "--quiet", hub, os.path.join(scratch, CLONE)]),
+        (project, ["remote", "add", "origin", hub]),
+        (project, ["worktree", "add", "--quiet", "-b", "review", os.path.join(scratch, WORKTREE)]),
+    )
+    for at, words in steps:
+        git.run(words, at=at, env=_environment())
 
 
 def _played(scratch: str, as_json: bool) -> list[dict[str, Any]]:

@@ -40,6 +40,7 @@ def perform(
         arguments = catalogue.bind(op, given, is_typed=is_typed)
         ask = None if as_json or not _is_somebody_there() else _ask
         at: Desk = desk.here(progress.shown(), ask, _tell if progress.is_watched() else None, _hear)
+        at.only_reads = op.only_reads
         try:
             if files:
                 arguments["attachments"] = _blobs().attached(at, arguments, files)

@@ -47,6 +47,7 @@ def watch(
         sys.stderr.flush()
     _read_once()
     at = desks.here()
+    at.only_reads = True
     try:
         start = clock.before(Since.from_text(since, "since"), at.now()) if since is not None else None
         if agent is not None and agent != ids.PERSON:
@@ -70,6 +71,7 @@ def _on_screen(at: Desk, agent: str | None, bead: str | None, since: int | None,
 def _read_once() -> None:
     """Read what the index does not know yet while there is still a line to show how far that is."""
     at = desks.here(progress.shown())
+    at.only_reads = True
     try:
         at.store.must_exist()
         at.store.caught_up()

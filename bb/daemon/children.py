@@ -70,7 +70,7 @@ class Children:
 
     def _write(self) -> None:
         listed = [child.as_dict() for child in self._children.values()]
-        disk.replace(self._path, jsontext.dumps_ascii({"v": 1, "children": listed}).encode() + b"\n")
+        disk.replace(self._path, jsontext.dumps_ascii({"v": 1, "children": listed}).encode() + b"\n", mode=0o600)
 
 
 def is_running(child: Child) -> bool:

@@ -168,7 +168,7 @@ class Endpoint:
 
 def _make_own(path: str) -> None:
     """Make a folder that nobody else may enter, unless there is one."""
-    disk.make_folder(os.path.dirname(path))
+    disk.make_private_folder(os.path.dirname(path))
     try:
         os.mkdir(path, 0o700)
     except FileExistsError:

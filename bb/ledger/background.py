@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 import sys
 
-from bb.ledger import lastsync
+from bb.ledger import lastsync, ownership
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from bb.ledger.place import Place
 
 MARK = "BB_BACKGROUND"  # tells the child that nobody waits for it
 SETTING = "BB_SYNC"  # `off`: never start one
@@ -21,13 +23,15 @@ SOON = 10.0  # seconds since the last attempt, when a hook finds it a good momen
 PATIENCE = 20
 
 
-def start_if_due(store: str, cwd: str, env: Mapping[str, str], after: float) -> bool:
+def start_if_due(place: Place, cwd: str, env: Mapping[str, str], after: float) -> bool:
     """Start a sync if the last attempt was so many seconds ago; whether one was started."""
-    age = lastsync.age(store)
+    age = lastsync.age(place.store)
     if age is None or age < after or env.get(SETTING) == "off" or MARK in env or not hasattr(os, "posix_spawn"):
         return False
+    if not ownership.is_ours(place, env):  # the remote's settings there may start programs
+        return False
     try:
-        os.utime(os.path.join(store, lastsync.NAME))
+        os.utime(os.path.join(place.store, lastsync.NAME))
         nothing = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)]
         command = [sys.executable, "-m", "bb", "sync", "--timeout", str(PATIENCE), "--json"]
         ours = {"PWD": cwd, MARK: "1"}

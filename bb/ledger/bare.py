@@ -14,6 +14,7 @@ def make(path: str) -> None:
     """A bare repository at PATH, unless there is one."""
     if os.path.exists(os.path.join(path, "HEAD")):
         return
+    disk.make_private_folder(path)
     for folder in FOLDERS:
         disk.make_folder(os.path.join(path, folder))
     disk.replace(os.path.join(path, "config"), CONFIG)

@@ -13,7 +13,7 @@ from bb.coordination.beads import Bead, bead, is_something_else
 from bb.kernel import clock, jsontext
 from bb.kernel.errors import BbError
 from bb.kernel.record import Record
-from bb.ledger import disk, tools
+from bb.ledger import disk, ownership, tools
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ def of(place: Place, env: Mapping[str, str], patience: float = tools.PATIENCE) -
         return _read(path, folder)
     if folder is None:
         return Found("none", note=note)
+    if not ownership.is_ours(place, env):  # a tracker may run what its configuration there says
+        return Found("none", note="the repository belongs to another user, so no tracker is asked")
     return _asked(place.work_tree, env, patience)
 
 

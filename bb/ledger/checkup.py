@@ -11,7 +11,7 @@ from bb.coordination import liveness, roster
 from bb.kernel import clock, ids
 from bb.kernel.errors import BbError
 from bb.kernel.record import Record
-from bb.ledger import audit, clone, disk, git, presence, repair, restore, writers
+from bb.ledger import audit, clone, disk, git, ownership, presence, repair, restore, sharing, writers
 from bb.ledger import place as places
 from bb.ledger.store import Store
 
@@ -45,7 +45,11 @@ def check(cwd: str, env: Mapping[str, str], now: int | None, progress: Progress 
         home = places.at_home(env)
         at_home = _store(home, env, now, progress) if os.path.isdir(home.store) else ()
         return [*findings, Finding("repository", ODD, error.message, "git init"), *at_home]
-    findings.append(Finding("repository", GOOD, place.work_tree or place.common))
+    try:
+        ownership.refuse_foreign(place, env)
+        findings.append(Finding("repository", GOOD, place.work_tree or place.common))
+    except ownership.UnsafeRepository as error:
+        findings.append(Finding("repository", ODD, error.message, (error.hint or "").rpartition(": ")[2]))
     return [*findings, *_store(place, env, now, progress)]
 
 
@@ -57,6 +61,7 @@ def mend(cwd: str, env: Mapping[str, str], now: int | None) -> list[str]:
         return []
     if not os.path.isdir(place.store):
         return []
+    ownership.refuse_foreign(place, env)
     done = []
     try:
         found = clone.read(place.store)
@@ -79,6 +84,8 @@ def mend(cwd: str, env: Mapping[str, str], now: int | None) -> list[str]:
             done.append("rebuilt the index")
         if swept := repair.sweep(place.store):
             done.append(f"removed {swept} left-over temporary files")
+        if os.name != "nt" and (sharing.too_wide(place) or sharing.is_too_narrow(place)):
+            done.append(f"corrected the permissions of {sharing.mend(place)} files and folders")
     finally:
         store.close()
     return done
@@ -171,6 +178,7 @@ def _store(
         return
     try:
         yield _writable(store)
+        yield from _permissions(store)
         yield from _journals(store)
         yield _index(store)
         yield from _caller(store, env.get("BB_AGENT", ""))
@@ -194,6 +202,20 @@ def _writable(store: Store) -> Finding:
     if kind in disk.NETWORK_FILE_SYSTEMS:
         return Finding("ledger", ODD, f"{store.path} is on {kind}: locks of other machines may not be seen", None)
     return Finding("ledger", GOOD, store.path)
+
+
+def _permissions(store: Store) -> Iterator[Finding]:
+    """Who may write the ledger besides its owner, against what `core.sharedRepository` asks for."""
+    if os.name == "nt":
+        return
+    if wide := sharing.too_wide(store.place):
+        text = f"others may write {len(wide)} files or folders of the ledger, {wide[0]} first"
+        yield Finding("permissions", ODD, text, "bb doctor --fix")
+    elif sharing.is_too_narrow(store.place):
+        text = "core.sharedRepository lets others write the repository, and they cannot write its ledger"
+        yield Finding("permissions", ODD, text, "bb doctor --fix")
+    else:
+        yield Finding("permissions", GOOD, "nobody may write the ledger who should not")
 
 
 def _journals(store: Store) -> Iterator[Finding]:

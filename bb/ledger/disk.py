@@ -98,12 +98,42 @@ def read_small(path: str, most: int = SMALL) -> bytes | None:
         os.close(fd)
 
 
-def replace(path: str, octets: bytes, *, durable: bool = False, mode: int = 0o666) -> None:
+# Nobody else writes what we make, whatever the umask. A folder that its group writes and hands on (setgid) was made so
+# because `core.sharedRepository` asks for it (`ledger/sharing.py`): what is made in it is for the group, too.
+PLAIN, PLAIN_FOLDER = 0o644, 0o755
+SETGID, GROUP_WRITES = 0o2000, 0o0020
+SHARED, SHARED_FOLDER = 0o664, 0o2775  # the most that sharing gives; what anybody may write is no ledger
+
+
+def create(path: str, flags: int, mode: int = PLAIN) -> int:
+    """Open a file that is made if there is none, with permissions that follow from MODE and its folder."""
+    folder = _mode_of(os.path.dirname(path))
+    fd = os.open(path, flags | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), mode & (folder | 0o600))
+    if mode == PLAIN and _is_shared(folder):
+        found = os.fstat(fd)
+        if found.st_mode & 0o777 != folder & SHARED and found.st_uid == os.geteuid():
+            os.fchmod(fd, folder & SHARED)
+    return fd
+
+
+def _mode_of(folder: str) -> int:
+    try:
+        return os.stat(folder or ".").st_mode
+    except OSError:
+        return 0o777  # whoever opens the file says what is wrong
+
+
+def _is_shared(mode: int) -> bool:
+    """Whether a folder of this MODE shares what is in it with a group."""
+    return bool(mode & SETGID and mode & GROUP_WRITES) and os.name != "nt"
+
+
+def replace(path: str, octets: bytes, *, durable: bool = False, mode: int = PLAIN) -> None:
     """Put OCTETS at PATH in one step: a reader sees the old file or the new one, never half of either."""
     folder, name = os.path.split(path)
     temporary = os.path.join(folder, f".{name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
     try:
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), mode)
+        fd = create(temporary, os.O_WRONLY | os.O_EXCL, mode)
         try:
             write_all(fd, octets)
             if durable:
@@ -136,11 +166,12 @@ class Replacement:
             raise OutputNotWritten("no file has such a name")
         self._path = os.path.realpath(path)
         self._is_direct = os.path.exists(self._path) and not os.path.isfile(self._path)
-        self._temporary = self._path if self._is_direct else f"{self._path}.{os.getpid()}.tmp"
+        self._temporary = self._path if self._is_direct else f"{self._path}.{os.urandom(8).hex()}.tmp"
 
     def __enter__(self) -> IO[bytes]:
         try:
-            self._file = open(self._temporary, "wb")
+            how = os.O_WRONLY | (0 if self._is_direct else os.O_CREAT | os.O_EXCL) | getattr(os, "O_BINARY", 0)
+            self._file = open(os.open(self._temporary, how, PLAIN), "wb")
             if not self._is_direct and os.path.exists(self._path):
                 os.chmod(self._temporary, os.stat(self._path).st_mode & 0o7777)
         except OSError as error:
@@ -197,12 +228,26 @@ def remove_folder_if_empty(path: str) -> None:
         return
 
 
-def make_folder(path: str) -> None:
+def make_folder(path: str, mode: int = PLAIN_FOLDER) -> None:
     """Make a folder and what leads to it; one that is there is fine."""
+    if os.path.isdir(path):
+        return
+    above = os.path.dirname(path.rstrip(os.sep))
+    if above and above != path:
+        make_folder(above, mode)
     try:
-        os.makedirs(path, exist_ok=True)
+        around = _mode_of(above)
+        os.mkdir(path, mode & (around | 0o700))
+        if mode == PLAIN_FOLDER and _is_shared(around):
+            os.chmod(path, around & SHARED_FOLDER)
     except OSError as error:
-        raise refusal(error) from error
+        if not os.path.isdir(path):  # else another process was faster
+            raise refusal(error) from error
+
+
+def make_private_folder(path: str) -> None:
+    """The same for nobody else to enter. One that is there stays as its owner made it."""
+    make_folder(path, 0o700)
 
 
 def temporary_folder(prefix: str) -> str:

@@ -64,7 +64,8 @@ def everybody(store: str) -> list[Session]:
 def export(env_file: str, agent: str) -> None:
     """Let the shell of a session know its AGENT, by the file that Claude Code reads settings from."""
     try:
-        with open(env_file, "a", encoding="utf-8") as file:
+        fd = os.open(env_file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0), 0o600)
+        with open(fd, "a", encoding="utf-8") as file:
             file.write(f"export BB_AGENT={agent}\n")
     except OSError as error:
         raise disk.refusal(error) from error

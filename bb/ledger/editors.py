@@ -7,7 +7,7 @@ import os
 from bb.coordination import wiring
 from bb.kernel.errors import Refused
 from bb.kernel.jsontext import NotJson
-from bb.ledger import disk
+from bb.ledger import disk, worktree_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,44 +31,53 @@ class SettingsUnreadable(Refused):
 
 def install(work_tree: str, wanted: Wiring, *, is_local: bool = False, dry_run: bool = False) -> tuple[str, bool]:
     """Put our hooks into an editor's settings; the file, and whether it had, or would have, to be changed."""
-    path = file_of(work_tree, wanted.editor, is_local=is_local)
-    return path, change(path, lambda text: wiring.wired(text or EMPTY, wanted), dry_run=dry_run)
+    name = name_of(wanted.editor, is_local=is_local)
+    is_changed = change(work_tree, name, lambda text: wiring.wired(text or EMPTY, wanted), dry_run=dry_run)
+    return whole(work_tree, name), is_changed
 
 
 def uninstall(work_tree: str, editor: str, *, is_local: bool = False, dry_run: bool = False) -> tuple[str, bool]:
     """Take our hooks out of an editor's settings; the file, and whether there were any. An emptied file goes too."""
-    path = file_of(work_tree, editor, is_local=is_local)
-    return path, change(path, lambda text: wiring.unwired(text) if text else text, dry_run=dry_run)
+    name = name_of(editor, is_local=is_local)
+    is_changed = change(work_tree, name, lambda text: wiring.unwired(text) if text else text, dry_run=dry_run)
+    return whole(work_tree, name), is_changed
 
 
-def change(path: str, edit: Callable[[str], str], *, dry_run: bool = False) -> bool:
-    """EDIT the settings at PATH, which is given nothing where nothing stands; whether that changes, or would change,
-    anything. A file in which nothing is left goes, and so does its folder then."""
-    before = _read(path)
+def change(work_tree: str, name: str, edit: Callable[[str], str], *, dry_run: bool = False) -> bool:
+    """EDIT the settings of that NAME, which is given nothing where nothing stands; whether that changes, or would
+    change, anything. A file in which nothing is left goes, and so does its folder then."""
+    path = whole(work_tree, name)
+    before = _text(path, worktree_files.read(work_tree, name, LARGEST))
     text = before if before.strip() else ""
     after = _checked(path, lambda: edit(text))
     if after in (before, text) or dry_run:
         return after not in (before, text)
     if after.strip() in ("", EMPTY.strip()):
-        disk.remove_if_there(path)
-        disk.remove_folder_if_empty(os.path.dirname(path))
+        worktree_files.remove(work_tree, name)
     else:
-        disk.make_folder(os.path.dirname(path))
-        _write(path, after)
+        worktree_files.write(work_tree, name, after.encode())
     return True
 
 
 def installed(work_tree: str, editor: str, *, is_local: bool = False) -> tuple[str, list[str]]:
     """An editor's settings file, and the moments for which it calls our hooks."""
     path = file_of(work_tree, editor, is_local=is_local)
-    text = _read(path)
+    text = _text(path, disk.read_small(path, LARGEST))
     return path, _checked(path, lambda: wiring.moments(text)) if text.strip() else []
 
 
 def file_of(work_tree: str, editor: str, *, is_local: bool) -> str:
     """Where an editor keeps the settings of a project, or those of one person in it where it has any."""
-    files = wiring.FILES | (wiring.LOCAL_FILES if is_local else {})
-    return os.path.join(work_tree, *files[editor].split("/"))
+    return whole(work_tree, name_of(editor, is_local=is_local))
+
+
+def name_of(editor: str, *, is_local: bool) -> str:
+    """The same, as seen from the top of the work tree."""
+    return (wiring.FILES | (wiring.LOCAL_FILES if is_local else {}))[editor]
+
+
+def whole(work_tree: str, name: str) -> str:
+    return os.path.join(work_tree, *name.split("/"))
 
 
 def _checked(path: str, read: Callable[[], T]) -> T:
@@ -78,14 +87,8 @@ def _checked(path: str, read: Callable[[], T]) -> T:
         raise SettingsUnreadable(f"{path} cannot be understood: {error}", path=path) from error
 
 
-def _read(path: str) -> str:
-    octets = disk.read_small(path, LARGEST) or b""
+def _text(path: str, octets: bytes | None) -> str:
     try:
-        return octets.decode()
+        return (octets or b"").decode()
     except UnicodeDecodeError as error:
         raise SettingsUnreadable(f"{path} is not valid UTF-8", path=path) from error
-
-
-def _write(path: str, text: str) -> None:
-    with disk.Replacement(path) as file:
-        file.write(text.encode())

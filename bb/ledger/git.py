@@ -5,11 +5,13 @@ What the guard of a commit asks is asked without `subprocess`, whose import take
 
 from __future__ import annotations
 
+import _thread
 import os
 
 from bb.kernel.errors import NotFound, Refused
 from bb.kernel.record import Record
-from bb.ledger import child
+from bb.ledger import child, disk, ownership
+from bb.ledger import place as places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,17 +50,21 @@ QUIET = {
 }
 # What a hook is told about the commit it is asked about: `git commit -a` and `git commit FILE` have their own index.
 OF_THE_COMMIT = ("GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES")
-# A repository's own settings must not start programs on our behalf.
+# No setting that bb does not need may start a program on our behalf: docs/security.md has the whole table.
 HARMLESS = (
-    "-c",
-    "core.hooksPath=/dev/null",
-    "-c",
-    "core.fsmonitor=false",
-    "-c",
-    "gc.auto=0",
-    "-c",
-    "maintenance.auto=false",
+    *("-c", "core.hooksPath=/dev/null"),
+    *("-c", "core.fsmonitor=false"),
+    *("-c", "core.alternateRefsCommand=true"),  # the program of that name: alternates announce nothing
+    *("-c", "protocol.ext.allow=never"),
+    *("-c", "gc.auto=0"),
+    *("-c", "maintenance.auto=false"),
 )
+# The umask is the whole process's. One thread at a time changes it, and only ever to something stricter.
+UMASK, PLAIN_UMASK, OTHERS_WRITE = _thread.allocate_lock(), 0o022, 0o002
+# Neither the user's nor the system's.
+NO_SETTINGS = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_COUNT": "0"}
+# The commands that need no repository and look around for none.
+OUTSIDE = ("--version", "init", "clone")
 
 
 class GitNotFound(NotFound):
@@ -82,21 +88,24 @@ class Done(Record):
     err: str
 
 
-def run(arguments: list[str], *, git_dir: str | None = None, env: Mapping[str, str] | None = None) -> str:
-    """What `git ARGUMENTS` prints."""
-    return output(arguments, git_dir=git_dir, env=env).decode("utf-8", "replace")
+def run(
+    arguments: list[str], *, git_dir: str | None = None, at: str | None = None, env: Mapping[str, str] | None = None
+) -> str:
+    """What `git ARGUMENTS` prints, for the repository at GIT_DIR, or in the directory AT."""
+    return output(arguments, git_dir=git_dir, at=at, env=env).decode("utf-8", "replace")
 
 
 def output(
     arguments: Sequence[str],
     *,
     git_dir: str | None = None,
+    at: str | None = None,
     env: Mapping[str, str] | None = None,
     given: bytes = b"",
     patience: float = PATIENCE,
 ) -> bytes:
     """What `git ARGUMENTS` prints, byte for byte, being GIVEN that on its standard input."""
-    done = ask(arguments, git_dir=git_dir, env=env, given=given, patience=patience)
+    done = ask(arguments, git_dir=git_dir, at=at, env=env, given=given, patience=patience)
     if done.status is None:
         raise GitFailed(f"git {arguments[0]} took longer than {patience:.0f} s")
     if done.status:
@@ -109,12 +118,21 @@ def ask(
     arguments: Sequence[str],
     *,
     git_dir: str | None = None,
+    at: str | None = None,
     env: Mapping[str, str] | None = None,
     given: bytes = b"",
     patience: float = PATIENCE,
 ) -> Done:
     """Run `git ARGUMENTS` to its end, for at most PATIENCE seconds, and say how it ended."""
-    status, out, err = _started(arguments, git_dir, env).finish(given, patience)
+    status, out, err = _started(arguments, git_dir, at, env).finish(given, patience)
+    return Done(status, out, err.decode("utf-8", "replace"))
+
+
+def ask_outside(arguments: Sequence[str], *, env: Mapping[str, str] | None = None) -> Done:
+    """Ask git about what belongs to no repository: it stands in the root directory. If that should be in a repository,
+    its configuration may still be among the answers."""
+    command = ["git", *HARMLESS, "-C", os.path.abspath(os.sep), *arguments]
+    status, out, err = _spawned(command, _environment(env)).finish(b"", PATIENCE)
     return Done(status, out, err.decode("utf-8", "replace"))
 
 
@@ -122,7 +140,7 @@ class Conversation:
     """`with Conversation(arguments, git_dir=…) as git:` talks with a git process that answers line by line."""
 
     def __init__(self, arguments: Sequence[str], *, git_dir: str) -> None:
-        self._child = _started(arguments, git_dir, None)
+        self._child = _started(arguments, git_dir, None, None)
 
     def __enter__(self) -> Self:
         return self
@@ -154,16 +172,47 @@ class Conversation:
         return self._child.end()
 
 
-def _started(arguments: Sequence[str], git_dir: str | None, env: Mapping[str, str] | None) -> child.Child:
-    where = ["--git-dir", git_dir] if git_dir else []
-    clean = {name: value for name, value in (env or os.environ).items() if name not in SCRUBBED}
-    return _spawned(["git", *HARMLESS, *where, *arguments], clean | QUIET)
+def _started(
+    arguments: Sequence[str], git_dir: str | None, at: str | None, env: Mapping[str, str] | None
+) -> child.Child:
+    """git, for a repository that we may start it for: everything that starts git for one comes through here."""
+    for path in (at, git_dir):
+        if path is not None:
+            _refuse_foreign(path)
+    if at is None and git_dir is None and arguments[0] not in OUTSIDE:
+        raise ValueError(f"git {arguments[0]} without a repository")  # it would look around for one by itself
+    where = [*(["-C", at] if at is not None else []), *(["--git-dir", git_dir] if git_dir is not None else [])]
+    return _spawned(["git", *HARMLESS, *where, *arguments], _environment(env))
+
+
+def _refuse_foreign(path: str) -> None:
+    """Refuse to start git for the repository of another user. Where there is none, git says so itself."""
+    if ownership.is_trusted(path):
+        return
+    try:
+        ownership.refuse_another_users(places.around(path))
+    except places.NotARepository:
+        return
+
+
+def _environment(env: Mapping[str, str] | None) -> Mapping[str, str]:
+    return {name: value for name, value in (env or os.environ).items() if name not in SCRUBBED} | QUIET
 
 
 def _spawned(command: Sequence[str], env: Mapping[str, str]) -> child.Child:
-    """A git that was started. Its errors are ours where it could not be."""
+    """A git that was started. Its errors are ours where it could not be.
+
+    Whatever git writes for us, nobody else may write. Whether a group may is between git, the umask and
+    `core.sharedRepository`.
+    """
     try:
-        return child.start(command, env)
+        with UMASK:
+            before = os.umask(PLAIN_UMASK)
+            os.umask(before if before & OTHERS_WRITE else before | PLAIN_UMASK)
+            try:
+                return child.start(command, env)
+            finally:
+                os.umask(before)
     except FileNotFoundError as error:
         raise GitNotFound from error
     except OSError as error:
@@ -172,12 +221,14 @@ def _spawned(command: Sequence[str], env: Mapping[str, str]) -> child.Child:
 
 def changed(work_tree: str) -> bytes:
     """What differs from HEAD in a work tree, file by file, as `git status --porcelain=v1 -z -uall` says it."""
-    return output(["-C", work_tree, "status", "--porcelain=v1", "-z", "--untracked-files=all"])
+    return output(
+        ["status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignore-submodules=dirty"], at=work_tree
+    )
 
 
 def tracked(work_tree: str) -> list[str]:
     """The paths that git tracks in a work tree, sorted. A byte that is no text is kept as it is by `os.fsdecode`."""
-    named = output(["-C", work_tree, "ls-files", "-z", "--full-name", "--", ":/"])
+    named = output(["ls-files", "-z", "--full-name", "--", ":/"], at=work_tree)
     return sorted({os.fsdecode(path) for path in named.split(b"\0") if path})
 
 
@@ -194,7 +245,8 @@ def version() -> str:
 
 
 def init_bare(path: str) -> None:
-    """Make a bare repository at PATH, if there is none."""
+    """Make a bare repository at PATH, if there is none. It is for this user alone."""
+    disk.make_private_folder(path)
     run(["init", "--quiet", "--bare", path])
 
 
@@ -209,7 +261,7 @@ def root_commit(git_dir: str) -> str | None:
 
 def hooks_path(top: str) -> tuple[str, str] | None:
     """Where `core.hooksPath` is set and what it is, past the setting by which we switch hooks off for ourselves."""
-    said = run(["-C", top, "config", "--show-scope", "-z", "--type=path", "--get-all", "core.hooksPath"])
+    said = run(["config", "--show-scope", "-z", "--type=path", "--get-all", "core.hooksPath"], at=top)
     words = said.split("\0")[:-1]
     found = [(scope, path) for scope, path in zip(words[::2], words[1::2], strict=True) if scope != "command"]
     return found[-1] if found else None
@@ -218,7 +270,7 @@ def hooks_path(top: str) -> tuple[str, str] | None:
 def is_ignored(top: str, path: str) -> bool:
     """Whether an ignore file keeps PATH out of the repository."""
     try:
-        run(["-C", top, "check-ignore", "--quiet", path])
+        run(["check-ignore", "--quiet", path], at=top)
     except GitFailed:
         return False
     return True
@@ -231,7 +283,7 @@ class Coming:
     """A commit that is about to be made from an index, which a hook may find elsewhere than where it usually is."""
 
     def __init__(self, git_dir: str, env: Mapping[str, str]) -> None:
-        self._git = ["git", *HARMLESS, "--git-dir", git_dir]
+        self._git_dir = git_dir
         kept = {name: value for name, value in env.items() if name not in SCRUBBED or name in OF_THE_COMMIT}
         self._env = kept | QUIET
 
@@ -262,8 +314,16 @@ class Coming:
 
     def sign(self, path: str, trailer: str) -> None:
         """Add a TRAILER to the message in a file, unless one of that name is there."""
+        # `git commit` runs no program for this, but interpret-trailers would, by any trailer.*.command that is set. So
+        # it stands outside the repository, hears of no settings, and is told the only one that matters.
+        _, out, _ = self._status(["config", "-z", "--get-regexp", "^core[.]comment(char|string)$"])
+        rows = [row.partition("\n") for row in out.decode("utf-8", "surrogateescape").split("\0") if row]
+        known = [word for name, _, value in rows[-1:] for word in ("-c", f"{name}={value}")]
         how = ["--in-place", "--no-divider", "--if-exists", "doNothing", "--trailer", trailer]
-        self._said(["interpret-trailers", *how, "--", path])
+        done = ask_outside([*known, "interpret-trailers", *how, "--", path], env=dict(os.environ) | NO_SETTINGS)
+        if done.status:
+            said = done.err.strip().splitlines()
+            raise GitFailed(f"git interpret-trailers failed: {said[-1] if said else done.status}")
 
     def _said(self, arguments: list[str]) -> bytes:
         status, out, err = self._status(arguments)
@@ -273,7 +333,9 @@ class Coming:
         return out
 
     def _status(self, arguments: list[str]) -> tuple[int, bytes, bytes]:
-        status, out, err = _spawned([*self._git, *arguments], self._env).finish(b"", PATIENCE)
+        _refuse_foreign(self._git_dir)
+        command = ["git", *HARMLESS, "--git-dir", self._git_dir, *arguments]
+        status, out, err = _spawned(command, self._env).finish(b"", PATIENCE)
         if status is None:
             raise GitFailed(f"git {arguments[0]} took longer than {PATIENCE:.0f} s")
         return status, out, err

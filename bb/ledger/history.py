@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bb.ledger.place import Place
 
 MOST_COMMITS, MOST_CHANGES = 10_000, 500_000
+AS_IT_IS = "--no-replace-objects"
 LARGEST_LIST = 1 << 24  # of the commits where a history is cut off
 SEPARATOR = "\x1e"
 TRAILERS = "%(trailers:key=BB-Agent,key=BB-Token,unfold=true,separator=%x1e)"
@@ -92,17 +93,17 @@ def between(place: Place, base: str, head: str) -> Change:
 
 def file_at(place: Place, commit: str, path: str, most: int) -> bytes | None:
     """What PATH held in COMMIT; None when it was no file, is too large, or its contents are not in this clone."""
-    found = git.ask([*_where(place), "cat-file", "blob", f"{commit}:{path}"])
+    found = git.ask([AS_IT_IS, "cat-file", "blob", f"{commit}:{path}"], at=_where(place))
     return found.out if found.status == 0 and len(found.out) <= most else None
 
 
-def _where(place: Place) -> list[str]:
-    return ["--no-replace-objects", "-C", place.work_tree or place.common]
+def _where(place: Place) -> str:
+    return place.work_tree or place.common
 
 
-def _said(where: list[str], words: list[str], given: bytes = b"", or_status: int = 0) -> bytes:
+def _said(where: str, words: list[str], given: bytes = b"", or_status: int = 0) -> bytes:
     """What git answers. What it does not find here it is not to fetch: trees have to be there."""
-    done = git.ask([*where, *words], given=given)
+    done = git.ask([AS_IT_IS, *words], at=where, given=given)
     if done.status not in (0, or_status):
         why = next((line for line in done.err.splitlines() if line.startswith(("fatal:", "error:"))), "no reason given")
         hint = next((hint for sign, hint in HINTS.items() if sign in why), None)
@@ -116,7 +117,7 @@ def _cuts(place: Place) -> frozenset[str]:
     return frozenset((written or b"").decode("ascii", "replace").split())
 
 
-def _resolved(where: list[str], named: dict[str, str], *, is_cut: bool) -> list[str]:
+def _resolved(where: str, named: dict[str, str], *, is_cut: bool) -> list[str]:
     """The commits that are NAMED. What git is asked for goes through its input, where nothing is an option."""
     for option, name in named.items():
         if not name.strip() or not name.isprintable() or len(name) > 1000:
@@ -131,7 +132,7 @@ def _resolved(where: list[str], named: dict[str, str], *, is_cut: bool) -> list[
     return [answer.split(" ")[0] for answer in found]
 
 
-def _refuse_cut(where: list[str], base: str, head: str, cuts: frozenset[str]) -> None:
+def _refuse_cut(where: str, base: str, head: str, cuts: frozenset[str]) -> None:
     """Refuse when a commit that only one of the two leads to has lost its parents: they may lead to anything."""
     listed = _said(where, ["rev-list", f"--max-count={10 * MOST_COMMITS}", f"{base}...{head}"])
     for commit in listed.decode("ascii", "replace").split():
@@ -143,7 +144,7 @@ def _cut(why: str) -> HistoryCut:
     return HistoryCut(f"this clone does not have enough of the history to tell what was changed: {why}")
 
 
-def _commits(where: list[str], base: str, head: str) -> tuple[Commit, ...]:
+def _commits(where: str, base: str, head: str) -> tuple[Commit, ...]:
     form = f"--format=%at %ct%n{TRAILERS}"
     wanted = ["--topo-order", "--reverse", f"--max-count={MOST_COMMITS + 1}", "--encoding=UTF-8", form]
     listed = _said(where, ["rev-list", *wanted, f"{base}..{head}"])
@@ -170,7 +171,7 @@ def _trailers(said: str) -> tuple[tuple[str, str], ...]:
     return tuple((name.strip(), value.strip()) for name, _, value in pairs)
 
 
-def _paths(where: list[str], commits: list[str]) -> dict[str, list[str]]:
+def _paths(where: str, commits: list[str]) -> dict[str, list[str]]:
     """What each of the commits changed: of a merge, only what differs from every parent."""
     words = ["diff-tree", "--stdin", "-r", "-c", "--raw", "-z", "--root", "--no-renames", "--ignore-submodules=none"]
     listed = _said(where, words, "".join(f"{name}\n" for name in commits).encode())

@@ -170,9 +170,9 @@ def _take_away(hook: Hook, how: str) -> None:
 
 
 def _write(hook: Hook, octets: bytes) -> None:
-    temporary = f"{hook.path}.{os.getpid()}.tmp"
+    temporary = f"{hook.path}.{os.getpid()}.{os.urandom(4).hex()}.tmp"
     try:
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0), 0o777)
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o755)
         try:
             disk.write_all(fd, octets)
         finally:

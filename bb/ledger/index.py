@@ -8,6 +8,7 @@ that is corrupt, of another version, or does not fit its journals is thrown away
 from __future__ import annotations
 
 import itertools
+import os
 import time
 
 from bb.coordination import redactions
@@ -425,6 +426,7 @@ class Index:
             self._connection = self._open()
 
     def _opened(self, path: str) -> sqlite3.Connection:
+        _make_file(path)
         connection = sqlite3.connect(path, timeout=self._patience, isolation_level=None)
         self.cursors.forget()
         self._found_ours_in, self._opening = None, next(OPENINGS)
@@ -499,6 +501,17 @@ class Index:
     def _refuse_to_wait(self, error: sqlite3.DatabaseError) -> None:
         if "locked" in str(error) or "busy" in str(error):
             raise IndexBusy from error
+
+
+def _make_file(path: str) -> None:
+    """Make an empty file for an index: SQLite gives the files beside it the same permissions. Whether it can be made is
+    SQLite's to say."""
+    if path == ":memory:" or os.path.exists(path):
+        return
+    try:
+        os.close(disk.create(path, os.O_RDWR))
+    except OSError:
+        return
 
 
 def _reader(

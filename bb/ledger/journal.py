@@ -409,7 +409,7 @@ class Journal:
                 fd, _ = self._unsynced[path]
                 before = os.fstat(fd)
             else:
-                fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | NO_FOLLOW, 0o666)
+                fd = disk.create(path, os.O_RDWR | os.O_APPEND | NO_FOLLOW)
                 before = os.fstat(fd)
                 self._unsynced[path] = fd, before.st_size
             try:

@@ -138,7 +138,7 @@ def stamp(path: str) -> tuple[int, int] | None:
 def write(home: str, known: Known) -> None:
     """Remember KNOWN. Nobody else may read it: what actors are given in their environment is often secret."""
     path = folder(home, known.group_id)
-    disk.make_folder(path)
+    disk.make_private_folder(path)
     written = {"common": known.common, "scopes": known.scopes, "env": known.env}
     disk.replace(file(home, known.group_id), jsontext.dumps(written).encode() + b"\n", durable=True, mode=0o600)
     _lead_to_blobs(path, known)
@@ -147,7 +147,7 @@ def write(home: str, known: Known) -> None:
 def _lead_to_blobs(path: str, known: Known) -> None:
     """Clients of CCCC put attachments into the group's `state/blobs` by themselves; they lie beside the ledger."""
     link, folder = os.path.join(path, "state", "blobs"), os.path.join(known.store, "blobs")
-    disk.make_folder(os.path.dirname(link))
+    disk.make_private_folder(os.path.dirname(link))
     disk.make_folder(folder)
     try:
         if os.path.islink(link):
@@ -196,7 +196,7 @@ def of_directory(home: str, path: str) -> Known | None:
 
 def lock(home: str) -> Lock:
     """Held while it is decided which group a directory belongs to."""
-    disk.make_folder(os.path.join(home, GROUPS))
+    disk.make_private_folder(os.path.join(home, GROUPS))
     path = os.path.join(home, LOCK)
     try:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))

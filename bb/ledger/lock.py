@@ -117,7 +117,8 @@ class NoLock:
 
 def _opened(path: str, flags: int = 0) -> int:
     try:
-        return os.open(path, os.O_RDWR | flags | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0), 0o666)
+        how = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
+        return disk.create(path, how) if flags & os.O_CREAT else os.open(path, how)
     except OSError as error:
         raise disk.refusal(error) from error
 

@@ -13,7 +13,7 @@ import os
 
 from bb.kernel import ids
 from bb.kernel.record import Record
-from bb.ledger import disk, intake, redacting
+from bb.ledger import disk, intake, redacting, worktree_files
 from bb.ledger.charter import NotALedger
 from bb.ledger.tip import Commit
 
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from bb.ledger.store import Store
 
-FOLDER = os.path.join(".bb", "ledger")
+NAME = ".bb/ledger"
+FOLDER = os.path.join(*NAME.split("/"))
 ATTRIBUTES = b"* -text linguist-generated\n"
 LARGEST = 1 << 26
 SUFFIX = ".jsonl"
@@ -81,14 +82,11 @@ def write(store: Store, root: str, writers: list[str]) -> list[Sealed]:
         first, last = mirrored.get(writer, 0) + 1, heads.get(writer, 0)
         if first > last:
             continue
-        folder = os.path.join(root, FOLDER, writer)
-        disk.make_folder(folder)
-        path = os.path.join(folder, f"{first:012}-{last:012}{SUFFIX}")
-        disk.replace(path, store.octets(writer, first, last))
-        written.append(Sealed(writer, first, last, path))
-    attributes = os.path.join(root, FOLDER, ".gitattributes")
-    if written and not os.path.exists(attributes):
-        disk.replace(attributes, ATTRIBUTES)
+        name = f"{first:012}-{last:012}{SUFFIX}"
+        worktree_files.write(root, f"{NAME}/{writer}/{name}", store.octets(writer, first, last))
+        written.append(Sealed(writer, first, last, os.path.join(root, FOLDER, writer, name)))
+    if written and not os.path.lexists(os.path.join(root, FOLDER, ".gitattributes")):
+        worktree_files.write(root, f"{NAME}/.gitattributes", ATTRIBUTES)
     return written
 
 

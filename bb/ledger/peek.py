@@ -118,8 +118,9 @@ def _remote(known: list[str], named: str | None) -> str:
 
 def _settings(place: Place) -> list[tuple[str, str]]:
     """The repository's own configuration, included files too; what is set for the user or the system applies anyway."""
-    asked = ["-C", place.work_tree or place.common, "config", "--local", "--includes", "--null", "--list"]
-    pairs = (each.partition("\n") for each in git.run(asked).split("\0") if each)
+    asked = ["config", "--local", "--includes", "--null", "--list"]
+    said = git.run(asked, at=place.work_tree or place.common)
+    pairs = (each.partition("\n") for each in said.split("\0") if each)
     return [(name, value) for name, _, value in pairs]
 
 
@@ -159,8 +160,9 @@ def _fetch(place: Place, repository: str, remote: str, settings: list[tuple[str,
     root = place.work_tree or place.common
     words = ["fetch", "--quiet", how_far, "--no-tags", "--no-recurse-submodules", "--refmap="]
     done = git.ask(
-        ["-C", root, "-c", "fetch.fsckObjects=true", *words, remote, f"+{layout.BRANCH}:{FETCHED}"],
+        ["-c", "fetch.fsckObjects=true", *words, remote, f"+{layout.BRANCH}:{FETCHED}"],
         git_dir=repository,
+        at=root,
         env=_environment(settings, remote),
         patience=PATIENCE,
     )

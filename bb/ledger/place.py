@@ -40,6 +40,7 @@ class Place(Record):
     common: str
     work_tree: str | None
     git_dir: str = ""  # of this work tree: the common directory itself, or what a linked worktree has there
+    is_named: bool = False  # the user, or the git that started us, said where it is; nobody looked around for it
 
     @property
     def store(self) -> str:
@@ -57,7 +58,7 @@ def find(cwd: str, env: Mapping[str, str]) -> Place:
     if named and (git_dir := _git_dir(os.path.join(cwd, named))):
         work_tree = env.get("GIT_WORK_TREE")
         root = os.path.join(cwd, work_tree) if work_tree else _work_tree_of(git_dir, cwd)
-        return Place(_common(git_dir, env), root, os.path.abspath(git_dir))
+        return Place(_common(git_dir, env), root, os.path.abspath(git_dir), is_named=True)
     # A hook's GIT_DIR is relative to where git started it. A tool that went elsewhere since finds nothing there,
     # and is better served by where it is than by a refusal.
     ceilings = [os.path.realpath(path) for path in env.get("GIT_CEILING_DIRECTORIES", "").split(os.pathsep) if path]
@@ -88,7 +89,15 @@ def home(env: Mapping[str, str]) -> str:
 
 def at_home(env: Mapping[str, str]) -> Place:
     """The home ledger as a place, whether or not it is there yet."""
-    return Place(home_ledger(env), None)
+    return Place(home_ledger(env), None, is_named=True)
+
+
+def around(path: str) -> Place:
+    """The repository that PATH is in, or is the git directory of; for what knows no more than a path."""
+    found = find(path, {})
+    if found.work_tree is None and os.path.basename(found.git_dir) == ".git":
+        return found.but(work_tree=os.path.dirname(found.git_dir))
+    return found
 
 
 def _git_dir(path: str) -> str | None:

@@ -45,7 +45,7 @@ class Standing:
         disk.make_folder(self.folder)
         lock = os.path.join(self.folder, LOCK)
         try:
-            os.close(os.open(lock, os.O_WRONLY | os.O_CREAT, 0o666))
+            os.close(disk.create(lock, os.O_WRONLY))
             with Lock(lock):
                 _clear(self.folder)
                 self.number = 1 + max((number for number, _ in _files(self.folder)), default=0)
@@ -64,7 +64,7 @@ class Standing:
         """The file is locked before it has the name by which others find it."""
         self._path = os.path.join(self.folder, f"{me.number:012}{SUFFIX}")
         fresh = f"{self._path}.{os.getpid()}"
-        self._fd = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0), 0o666)
+        self._fd = disk.create(fresh, os.O_RDWR | os.O_TRUNC)
         try_lock(self._fd)
         written = {
             "agent": me.agent,

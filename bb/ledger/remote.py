@@ -110,7 +110,7 @@ def fetch(place: Place, name: str, patience: float, *, whole: bool = False) -> s
     if whole and os.path.exists(os.path.join(place.common, "shallow")):
         flags += [f"--depth={DEEPEST}"]
     words = [*SOUND, "fetch", "--quiet", *flags, "--", name, f"+{BRANCH}:{incoming}"]
-    done = git.ask([*_from(place), *words], git_dir=place.common, patience=patience)
+    done = git.ask(words, git_dir=place.common, at=_from(place), patience=patience)
     if done.status == 0:
         return git.run(["rev-parse", "--verify", "--quiet", incoming], git_dir=place.common).strip()
     if _says(done.err, NO_BRANCH):
@@ -133,7 +133,7 @@ def push(place: Place, name: str, commit: str, expected: str | None, patience: f
     flags = ["--porcelain", "--no-verify", "--no-signed", "--recurse-submodules=no", "--no-follow-tags"]
     settings = ["-c", f"remote.{name}.mirror=false", "-c", "push.pushOption="]
     words = [*settings, "push", *flags, lease, "--", name, f"{commit}:{BRANCH}"]
-    done = git.ask([*_from(place), *words], git_dir=place.common, patience=patience)
+    done = git.ask(words, git_dir=place.common, at=_from(place), patience=patience)
     if done.status == 0:
         return
     said = done.out.decode("utf-8", "replace") + done.err
@@ -165,13 +165,13 @@ def _refuse_two_places(place: Place, name: str, patience: float) -> None:
 
 def _branch_at(place: Place, address: str, patience: float) -> str | None:
     """Where the ledger's branch is at an ADDRESS, nothing if there is none; None when that cannot be asked."""
-    done = git.ask([*_from(place), "ls-remote", "--", address, BRANCH], git_dir=place.common, patience=patience)
+    done = git.ask(["ls-remote", "--", address, BRANCH], git_dir=place.common, at=_from(place), patience=patience)
     return done.out.decode("ascii", "replace").partition("\t")[0] if done.status == 0 else None
 
 
-def _from(place: Place) -> list[str]:
+def _from(place: Place) -> str:
     """Where git stands: a remote that is named by a relative path is looked for from the top of the work tree."""
-    return ["-C", place.work_tree or place.common]
+    return place.work_tree or place.common
 
 
 def _refusal(name: str, done: git.Done) -> Exception:

@@ -10,7 +10,7 @@ import os
 from bb.coordination import marked
 from bb.kernel.errors import Refused
 from bb.kernel.record import Record
-from bb.ledger import disk
+from bb.ledger import disk, worktree_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,14 +68,10 @@ def to_remove(work_tree: str) -> list[Piece]:
 def carry_out(work_tree: str, pieces: list[Piece]) -> None:
     """Have the files in WORK_TREE become what PIECES say."""
     for piece in pieces:
-        path = os.path.join(work_tree, *piece.path.split("/"))
         if piece.outcome == REMOVED:
-            disk.remove_if_there(path)
-            _remove_empty_folders(work_tree, piece.path)
+            worktree_files.remove(work_tree, piece.path)
         elif piece.text is not None:
-            disk.make_folder(os.path.dirname(path))
-            with disk.Replacement(path) as file:
-                file.write(piece.text.encode())
+            worktree_files.write(work_tree, piece.path, piece.text.encode())
 
 
 def _source() -> Traversable:
@@ -172,6 +168,10 @@ def _read(work_tree: str, path: str) -> str | None:
     _refuse_odd_folders(work_tree, path)
     if not os.path.lexists(whole):
         return None
+    try:
+        worktree_files.refuse_links(work_tree, path)
+    except worktree_files.LinkInTheWay as error:
+        raise SkillFileUnfit(error.message, path=path) from error
     if why := _why_unfit(whole):
         raise SkillFileUnfit(f"{path} {why}", path=path)
     try:
@@ -181,8 +181,6 @@ def _read(work_tree: str, path: str) -> str | None:
 
 
 def _why_unfit(path: str) -> str | None:
-    if os.path.islink(path):
-        return f"is a symbolic link to {os.readlink(path)}"
     if not os.path.isfile(path):
         return "is a folder" if os.path.isdir(path) else "is no ordinary file"
     found = os.stat(path)
@@ -210,8 +208,3 @@ def _refuse_odd_folders(work_tree: str, path: str) -> None:
 def _is_within(work_tree: str, path: str) -> bool:
     root = os.path.realpath(work_tree)
     return os.path.realpath(path).startswith(os.path.join(root, "")) or os.path.realpath(path) == root
-
-
-def _remove_empty_folders(work_tree: str, path: str) -> None:
-    for steps in range(path.count("/"), 0, -1):
-        disk.remove_folder_if_empty(os.path.join(work_tree, *path.split("/")[:steps]))

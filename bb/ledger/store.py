@@ -14,7 +14,7 @@ from bb.kernel import clock, ids, jsontext, tokens
 from bb.kernel.digest import digest
 from bb.kernel.errors import BbError, Conflict, NotFound, Refused
 from bb.kernel.event import GENESIS, MERGED, REQUEST, Event
-from bb.ledger import clone, disk, origin, writers
+from bb.ledger import clone, disk, origin, ownership, writers
 from bb.ledger import line as lines
 from bb.ledger.batch import Alone, Batch, Within
 from bb.ledger.index import Index
@@ -92,6 +92,7 @@ class Store:
         self._read_journals: dict[str, Journal] = {}
         self._is_sure: str | None = None  # by which files we know that our writer is ours
         self.has_recorded = False
+        self._is_ours = False  # whether that has been asked
 
     @property
     def exists(self) -> bool:
@@ -113,7 +114,9 @@ class Store:
     @property
     def index(self) -> Index:
         if self._index is None:
-            path = os.path.join(self.path, INDEX) if self.exists else ":memory:"
+            # A database that another user has made is not opened: its ledger is read into memory.
+            is_file = self.exists and ownership.is_ours(self.place)
+            path = os.path.join(self.path, INDEX) if is_file else ":memory:"
             how = {} if self._patience is None else {"patience": self._patience}
             self._index = Index(path, self.writer, **how)
         return self._index
@@ -197,9 +200,13 @@ class Store:
 
     def make_folder(self) -> None:
         """The folder that a ledger would be in."""
-        disk.make_folder(self.path)
+        from bb.ledger import sharing  # noqa: PLC0415  (once in the life of a ledger)
+
+        ownership.refuse_foreign(self.place)
+        sharing.make_store(self.place)
 
     def _make_folders(self) -> None:
+        self.make_folder()
         disk.make_folder(self._journals_path)
         disk.make_folder(os.path.join(self.path, "presence"))
 
@@ -219,7 +226,7 @@ class Store:
         """Held while the store itself changes: it is made, or gets another writer."""
         path = os.path.join(self.path, STORE_LOCK)
         try:
-            os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o666))
+            os.close(disk.create(path, os.O_WRONLY))
         except OSError as error:
             raise disk.refusal(error) from error
         return Lock(path)
@@ -282,6 +289,7 @@ class Store:
         is_account: bool = False,
     ) -> list[Event]:
         self.clone.may_write()
+        self._refuse_foreign()
         self._ensure_writer()
         # What has come lately is folded under the lock, one process at a time; a long way is gone before it.
         if (self._batch is None or not self._batch.is_current) and self.index.behind(self.journals()) > FAR_BEHIND:
@@ -396,6 +404,12 @@ class Store:
         self._let_go_of_own()
         if self.writer != before:
             self.close()
+
+    def _refuse_foreign(self) -> None:
+        """Refuse to write into the ledger of another user; asked once."""
+        if not self._is_ours:
+            ownership.refuse_foreign(self.place)
+            self._is_ours = True
 
     def refuse_damage(self) -> None:
         """Refuse while the journal that we write is damaged."""

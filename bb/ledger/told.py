@@ -42,7 +42,7 @@ class Told:
 
     def __enter__(self) -> Self:
         try:
-            os.close(os.open(self._lock.path, os.O_WRONLY | os.O_CREAT, 0o666))
+            os.close(disk.create(self._lock.path, os.O_WRONLY))
         except OSError as error:
             raise disk.refusal(error) from error
         try:

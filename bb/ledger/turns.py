@@ -40,7 +40,7 @@ class Turn:
 
     def __enter__(self) -> Self:
         try:
-            self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o666)
+            self._fd = disk.create(self._path, os.O_RDWR)
         except OSError as error:
             raise disk.refusal(error) from error
         deadline = time.monotonic() + self._patience

@@ -67,7 +67,7 @@ def mint(journals: str, writer: str) -> str:
     folder = os.path.join(journals, writer)
     disk.make_folder(folder)
     try:
-        os.close(os.open(os.path.join(folder, LOCK), os.O_WRONLY | os.O_CREAT, 0o666))
+        os.close(disk.create(os.path.join(folder, LOCK), os.O_WRONLY))
     except OSError as error:
         raise disk.refusal(error) from error
     _write_owner(folder, _here(folder))

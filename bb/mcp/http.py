@@ -104,7 +104,7 @@ def token_file(toolbox: Toolbox, env: Mapping[str, str]) -> str:
 
 def made(path: str) -> str:
     """The token in the file at PATH, made when there is none. Only its owner can read it."""
-    disk.make_folder(os.path.dirname(path))
+    disk.make_private_folder(os.path.dirname(path))
     if not disk.read_small(path):
         disk.replace(path, f"{secrets.token_urlsafe(32)}\n".encode(), mode=OWNER_ONLY)
     with contextlib.suppress(OSError):  # of a file system that has no owners

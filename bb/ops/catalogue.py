@@ -115,6 +115,27 @@ HOT = {
 FOR_EDITORS = frozenset(["hook.pre-tool", "hook.post-tool", "hook.session-start", "hook.prompt", "hook.stop"])
 
 
+# Ops that change nothing in a repository, so they also answer in that of another user (`ledger/ownership.py`). Every
+# other op is refused there at once. Hooks are here because a repository without a ledger is none of their business;
+# whatever they would write is refused where it is written.
+READS = frozenset(
+    [
+        *("status", "problems", "timeline", "resume", "check", "events", "doctor"),
+        *("agent.list", "agent.show", "agent.name", "agent.status", "agent.inbox"),
+        *("protocol.list", "protocol.show", "protocol.incursions", "scope.compare"),
+        *("groups", "group_show", "group_template_export", "group_template_preview", "actor_list"),
+        *("inbox_list", "inbox_peek", "message_history", "context_get", "task_list", "presence_get", "blob.get"),
+        *("chat.list", "chat.show", "chat.explain", "chat.pending", "chat.knocks", "chat.audit"),
+        *("chat.signals", "chat.replay", "sessions.list", "sessions.show"),
+        *("ledger.status", "ledger.log", "ledger.show", "ledger.verify", "ledger.digest", "ledger.export"),
+        *("cbcl.parse", "cbcl.format", "cbcl.canonical", "cbcl.hash", "cbcl.verify", "cbcl.expand", "cbcl.explain"),
+        *("cbcl.diff", "cbcl.replay", "cbcl.check-signature", "cbcl.trust.list", "cbcl.dialect.list"),
+        *("cbcl.dialect.show", "cbcl.pending", "cbcl.beliefs", "cbcl.conversations"),
+        *("ci.check", "hooks.status", "hook.pre-commit", *FOR_EDITORS),
+    ]
+)
+
+
 # How something is asked for, which is no part of what is.
 NOT_ASKED_FOR = frozenset(["key", "wait", "allow_secret"])
 
@@ -185,8 +206,14 @@ class Op(Record):
         """Whether it is one of CCCC's catalogue, and keeps to CCCC's customs."""
         return "." not in self.name and any(self.module in GROUPS[group][0] for group in FLAT)
 
+    @property
+    def only_reads(self) -> bool:
+        """Whether it changes nothing in a repository."""
+        return self.name in READS
+
     def answer(self, desk: Desk, arguments: Mapping[str, Any]) -> Any:
         """What the op answers. Under an idempotency key, what was asked for is noted down with what it records."""
+        desk.only_reads = self.only_reads
         if "key" in arguments:
             desk.request = self._request(desk, arguments)
         return self.call(desk, **arguments)

@@ -12,7 +12,7 @@ from bb.coordination import liveness
 from bb.kernel import clock, ids
 from bb.kernel.errors import Usage
 from bb.ledger import clone as clones
-from bb.ledger import lastsync
+from bb.ledger import lastsync, ownership
 from bb.ledger import place as places
 
 TYPE_CHECKING = False
@@ -61,9 +61,11 @@ class Desk:
         self.hear = hear  # another program that has sent us something, as far as so many bytes; None when none has
         self.has_left: Callable[[], bool] = lambda: False  # whether whoever asked has gone, and waits for no answer
         self.is_served = False  # whether it is a daemon that asks, for whoever is on its socket
+        self.only_reads = False  # whether what is asked for changes nothing, so that a foreign ledger may be looked at
         self.groups: dict[str, GroupDesk] = {}  # those that are open
         self.live: Live | None = None  # what runs; only a daemon has any
         self._place: Place | None = None
+        self._is_ours = False
         self._store: Store | None = None
 
     def also_asks(self, octets: bytes) -> None:
@@ -98,13 +100,16 @@ class Desk:
     def go(self, cwd: str, place: Place | None) -> None:
         """Work in that directory from now on, for the repository at that PLACE, or else the one that CWD lies in."""
         self.close()
-        self.cwd, self._place, self._store = cwd, place, None
+        self.cwd, self._place, self._store, self._is_ours = cwd, place, None, False
 
     @property
     def place(self) -> Place:
-        """The repository we are in."""
+        """The repository we are in. One of another user can be looked at, and no more."""
         if self._place is None:
             self._place = places.find(self.cwd, self.env)
+        if not self.only_reads and not self._is_ours:
+            ownership.refuse_foreign(self._place, self.env)
+            self._is_ours = True
         return self._place
 
     @property
@@ -117,10 +122,15 @@ class Desk:
     def store_at(self, place: Place) -> Store:
         from bb.ledger.store import Store  # noqa: PLC0415  (SQLite and git: not for a heartbeat)
 
+        if not self.only_reads:
+            ownership.refuse_foreign(place, self.env)
         return Store(place, self.progress, SERVED_PATIENCE if self.is_served else None)
 
     def may_write(self) -> None:
-        """Refuse when the ledger here is in a format that this bb must not write."""
+        """Refuse when the ledger here is another user's, or in a format that this bb must not write."""
+        if not self._is_ours:
+            ownership.refuse_foreign(self.place, self.env)
+            self._is_ours = True
         if found := clones.read(self.place.store):
             found.may_write()
 
@@ -177,7 +187,7 @@ class Desk:
         if age is not None and age >= RARELY:
             from bb.ledger import background  # noqa: PLC0415  (now and then)
 
-            background.start_if_due(self.place.store, self.cwd, self.env, RARELY)
+            background.start_if_due(self.place, self.cwd, self.env, RARELY)
 
     def close(self) -> None:
         """Let go of what was opened."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+
 from bb.kernel.errors import Usage
-from bb.ledger import hooks
+from bb.ledger import hooks, worktree_files
 from bb.ops import wiring
 from bb.ops.catalogue import op
 from bb.ops.hook import AutoBead
@@ -123,6 +125,11 @@ def _folder(desk: Desk, *, anywhere: bool) -> Folder:
     at = hooks.folder(desk.place)
     if at.why_not and not anywhere:
         raise hooks.HooksShared(f"hooks are looked for in {at.path}, which {at.why_not}", folder=at.path)
+    work_tree = desk.place.work_tree
+    if work_tree and os.path.join(at.path, "").startswith(os.path.join(work_tree, "")):
+        inside = os.path.relpath(at.path, work_tree).replace(os.sep, "/")
+        if not inside.startswith(".git/"):  # a folder that the repository brings must not lead elsewhere
+            worktree_files.refuse_links(work_tree, f"{inside}/pre-commit-of-bb")
     return at
 
 

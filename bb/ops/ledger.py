@@ -86,7 +86,7 @@ def status(desk: Desk) -> dict[str, Any]:
         "events": sum(heads.values()),
         "bytes": sum(segment.size() for journal in store.journals() for segment in journal.segments()),
         "writers": [{"writer": writer, "events": n, "is_ours": writer == store.writer} for writer, n in heads.items()],
-        "index": "memory" if index.is_in_memory else index.path,
+        "index": "memory" if index.is_in_memory or index.path == ":memory:" else index.path,
         "is_damaged": bool(store.damages()),
     }
 

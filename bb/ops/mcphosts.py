@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from bb.coordination import mcphosts
 from bb.coordination.mcphosts import HOSTS, Wanted
 from bb.kernel import ids
@@ -57,13 +55,13 @@ def install(
     if desk.place.work_tree is None:
         raise NoWorkTree
     wanted = Wanted(host, program, None if agent is None else ids.actor_id(agent))
-    path = os.path.join(desk.place.work_tree, *HOSTS[host].file.split("/"))
+    path = files.whole(desk.place.work_tree, HOSTS[host].file)
 
     def edit(text: str) -> str:
         return mcphosts.unwired(text, host) if undo else mcphosts.wired(text, wanted)
 
     try:
-        is_changed = files.change(path, edit, dry_run=dry_run)
+        is_changed = files.change(desk.place.work_tree, HOSTS[host].file, edit, dry_run=dry_run)
     except files.SettingsUnreadable as refusal:
         refusal.hint = _by_hand(wanted, undo=undo)
         refusal.details |= {"servers": HOSTS[host].servers, "entry": mcphosts.entry(wanted)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bb.coordination import changes, liveness, pauses, roster
 from bb.kernel import clock, ids, jsontext
-from bb.kernel.errors import Refused
+from bb.kernel.errors import Forbidden, Refused
 from bb.ledger import git, lastsync, pins, presence, publish, queue, tree, walk
 from bb.ledger import mail as mails
 from bb.ledger.protocol import Events
@@ -242,7 +242,7 @@ def _dirty(desk: Desk, held: Holdings, who: str) -> list[str] | None:
         return []
     try:
         changed = changes.changed_paths(git.changed(desk.place.work_tree))
-    except Refused:
+    except (Refused, Forbidden):  # Forbidden: git is not started for the repository of another user
         return None
     return [path for path in changed if any(held.lies_in(path, scope) for scope in scopes)]
 

@@ -246,7 +246,7 @@ def background_sync(desk: Desk) -> bool:
     """Start a sync that nobody waits for; whether one was started."""
     if pins.read(desk.place.store).publishes_to is None:
         return False
-    return in_background.start_if_due(desk.place.store, desk.cwd, desk.env, in_background.SOON)
+    return in_background.start_if_due(desk.place, desk.cwd, desk.env, in_background.SOON)
 
 
 def _would_show(desk: Desk, known: Pins, name: str) -> dict[str, Any]:

@@ -23,6 +23,7 @@ CONVERSATIONS = 100  # that are written out, the latest
 def written(cwd: str, env: Mapping[str, str], path: str) -> dict[str, Any]:
     """Write the report of the repository at CWD to PATH: what is there already is replaced whole, or left as it is."""
     desk = Desk(cwd, env)
+    desk.only_reads = True
     try:
         octets = made(desk).encode("utf-8", "backslashreplace")
     finally:

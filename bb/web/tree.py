@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from bb.coordination import scopes
 from bb.kernel.record import Record
-from bb.ledger import git, tree
+from bb.ledger import git, ownership, tree
 from bb.ops.reservations import shown as shown_reservation
 
 if TYPE_CHECKING:
@@ -46,7 +46,9 @@ def grown(desk: Desk, under: str) -> dict[str, Any]:
         for each in held.everything()
         if held.counts(each.reservation)
     ]
-    files = _files(desk.place.work_tree, _mark(desk.place.git_dir)) if desk.place.work_tree else ()
+    work_tree = desk.place.work_tree
+    is_ours = work_tree is not None and ownership.is_ours(desk.place, desk.env)  # git is not asked about another user's
+    files = _files(work_tree, _mark(desk.place.git_dir)) if work_tree and is_ours else ()
     return drawn(files, holds, under.strip("/"), ignore_case=tree.minds_no_case(desk.place))
 
 

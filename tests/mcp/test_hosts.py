@@ -250,17 +250,24 @@ def test_what_is_no_text_is_left_as_it_is(here: Here):
     assert path.read_bytes() == b'{"a": "\xff"}'
 
 
-def test_permissions_of_the_file_and_the_link_that_leads_to_it_stay(here: Here, tmp_path: Path):
-    real = tmp_path / "real.json"
+def test_permissions_of_the_file_stay(here: Here):
+    real = here.repo.path / ".mcp.json"
     real.write_text("{}\n")
     real.chmod(0o640)
-    (here.repo.path / ".mcp.json").symlink_to(real)
 
     install(here, "claude")
 
-    assert (here.repo.path / ".mcp.json").is_symlink()
     assert real.stat().st_mode & 0o777 == 0o640
     assert "bb" in json.loads(real.read_text())["mcpServers"]
+
+
+def test_a_link_in_the_place_of_the_file_is_not_written_through(here: Here, tmp_path: Path):
+    real = tmp_path / "real.json"
+    real.write_text("{}\n")
+    (here.repo.path / ".mcp.json").symlink_to(real)
+
+    assert install(here, "claude").code == "LINK_IN_THE_WAY"
+    assert real.read_text() == "{}\n"
 
 
 def test_from_a_folder_below_it_is_the_project_s_file_that_is_written(here: Here):
