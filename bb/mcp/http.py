@@ -105,8 +105,13 @@ def token_file(toolbox: Toolbox, env: Mapping[str, str]) -> str:
 def made(path: str) -> str:
     """The token in the file at PATH, made when there is none. Only its owner can read it."""
     disk.make_folder(os.path.dirname(path))
-    if not disk.read_small(path):
+    if not disk.read_small(path) or not _is_own(path):  # another user would know what is in it
         disk.replace(path, f"{secrets.token_urlsafe(32)}\n".encode(), mode=OWNER_ONLY)
     with contextlib.suppress(OSError):  # of a file system that has no owners
         os.chmod(path, OWNER_ONLY)
     return (disk.read_small(path) or b"").decode("ascii", "replace").strip()
+
+
+def _is_own(path: str) -> bool:
+    """Whether a file is this user's."""
+    return not hasattr(os, "geteuid") or os.lstat(path).st_uid == os.geteuid()
