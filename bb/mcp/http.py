@@ -22,6 +22,7 @@ from bb.ledger import place as places
 from bb.mcp.server import server
 from bb.mcp.telling import note, say
 from bb.wire import envelope
+from bb.wire.http_limits import Limited
 from bb.wire.loopback import LOOPBACK, listening
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def serve(toolbox: Toolbox, env: Mapping[str, str], port: int, *, as_json: bool)
         note(f"MCP is served at {url}", f"the bearer token is in {path}")
         config = uvicorn.Config(
             app(toolbox, at, token),
+            http=Limited,
             log_level="error",
             access_log=False,
             server_header=False,
