@@ -80,6 +80,8 @@ class Daemon:
         client = socket.socket(socket.AF_UNIX if is_unix else socket.AF_INET, socket.SOCK_STREAM)
         client.settimeout(PATIENCE)
         client.connect(where["path"] if is_unix else (where["host"], where["port"]))
+        if "token" in where:
+            client.sendall(json.dumps({"v": 1, "auth": where["token"]}).encode() + b"\n")
         return client
 
     def call(self, op: str, **args: Any) -> dict[str, Any]:

@@ -11,12 +11,11 @@ import time
 
 from bb.cli import daemon_log, faces, say
 from bb.kernel.errors import BbError, Busy, Refused
-from bb.ledger import disk
+from bb.ledger import descriptor, disk
 from bb.ledger import known as knowns
 from bb.ledger.git import SCRUBBED
-from bb.ledger.lock import try_lock
 from bb.ops.live import DaemonUnavailable
-from bb.wire import client, discovery
+from bb.wire import client
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 TO_START, TO_STOP, TO_PING = 10.0, 20.0, 2.0  # seconds
 PAUSE = 0.01
 IDLE = "BB_DAEMON_EXIT_WHEN_IDLE"
+ALLOW_ANONYMOUS = "BB_DAEMON_ALLOW_ANONYMOUS_TCP"
 # Whose the daemon is, and where it works, is no matter of who starts it or where.
 NOT_PASSED_ON = frozenset(["BB_AGENT", "CCCC_ACTOR_ID", "CCCC_GROUP_ID", "PWD", "OLDPWD", *SCRUBBED])
 LAST_WORDS = 10  # lines of its log in an error
@@ -45,13 +45,19 @@ class DaemonNotStopped(Busy):
     hint = "`bb daemon status` names its process; `bb daemon logs` may say what it does"
 
 
-def start(env: Mapping[str, str], idle: int | None) -> dict[str, Any]:
+def start(env: Mapping[str, str], idle: int | None, *, anonymous: bool = False) -> dict[str, Any]:
     """Start the daemon, unless it runs, and wait until it answers."""
     home = knowns.home(env)
     if found := _ping(home):
+        if anonymous and descriptor.address(home).token:
+            raise descriptor.AlreadyRunning(
+                "a daemon is running for this home directory, and it asks clients for its token",
+                hint="`bb daemon stop`, then start it with --allow-anonymous-tcp; its actors go on under the next one",
+                home=home,
+            )
         return {"started": False, **found}
     begun_at = daemon_log.size(home)
-    child = _spawned(home, _environment(env, home, idle))
+    child = _spawned(home, _environment(env, home, idle, anonymous=anonymous))
     deadline = time.monotonic() + TO_START
     while time.monotonic() < deadline:
         if found := _ping(home):
@@ -59,7 +65,7 @@ def start(env: Mapping[str, str], idle: int | None) -> dict[str, Any]:
                 child.kill()
                 child.wait()
             return {"started": found["pid"] == child.pid, **found}
-        if child.poll() is not None and not is_held(home):  # held: somebody else was faster
+        if child.poll() is not None and not descriptor.is_held(home):  # held: somebody else was faster
             raise _not_started(home, begun_at, f"the daemon ended at once, with status {child.returncode}")
         time.sleep(PAUSE)
     raise _not_started(home, begun_at, f"the daemon does not answer after {TO_START:.0f} seconds")
@@ -68,7 +74,7 @@ def start(env: Mapping[str, str], idle: int | None) -> dict[str, Any]:
 def stop(env: Mapping[str, str]) -> dict[str, Any]:
     """Let the daemon end, and wait until it has; what was stopped."""
     home = knowns.home(env)
-    if not is_held(home):
+    if not descriptor.is_held(home):
         return {"stopped": False, "home": home, "pid": None, "version": None, "actors": []}
     found = status(env)
     try:
@@ -76,7 +82,7 @@ def stop(env: Mapping[str, str]) -> dict[str, Any]:
     except (DaemonUnavailable, client.OutcomeUnknown):
         _terminate(home, found["pid"])
     deadline = time.monotonic() + TO_STOP
-    while is_held(home):
+    while descriptor.is_held(home):
         if time.monotonic() > deadline:
             raise DaemonNotStopped(f"process {found['pid']} still runs after {TO_STOP:.0f} seconds", pid=found["pid"])
         time.sleep(PAUSE)
@@ -87,15 +93,16 @@ def status(env: Mapping[str, str]) -> dict[str, Any]:
     """Whether a daemon runs, which it is, and what runs in it."""
     home = knowns.home(env)
     found = _ping(home)
-    where = discovery.address(home)
+    where = descriptor.address(home)
     pid = found["pid"] if found else where.pid or None
-    runs = found is not None or is_held(home)
+    runs = found is not None or descriptor.is_held(home)
     answer: dict[str, Any] = {
         "running": runs,
         "responding": found is not None,
         "pid": pid if runs else None,
         "version": found["version"] if found else None,
         "endpoint": str(where) if runs else None,
+        "warning": where.warning if runs else None,
         "home": home,
         "log": daemon_log.path(home),
         "groups": [],
@@ -104,39 +111,26 @@ def status(env: Mapping[str, str]) -> dict[str, Any]:
     return answer | (_at_work(home) if found else {})
 
 
-def run(env: Mapping[str, str], idle: int | None, *, as_json: bool) -> int:
+def run(env: Mapping[str, str], idle: int | None, *, anonymous: bool, as_json: bool) -> int:
     """Become the daemon, in the foreground. In JSON, the one document says that it begins."""
     home = knowns.home(env)
-    if is_held(home):
-        raise discovery.AlreadyRunning(home=home)
+    if descriptor.is_held(home):
+        raise descriptor.AlreadyRunning(home=home)
     begins = {"pid": os.getpid(), "home": home}
     if as_json:
         say.success("daemon run", begins, as_json=True)
         say.flush()
-    os.execve(sys.executable, _COMMAND, _environment(env, home, idle))  # noqa: S606  (ourselves)
-
-
-def is_held(home: str) -> bool:
-    """Whether somebody is the daemon of that home directory."""
-    try:
-        fd = os.open(os.path.join(home, "daemon", discovery.LOCK), os.O_RDWR)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError as error:
-        raise disk.refusal(error) from error
-    try:
-        return not try_lock(fd)
-    finally:
-        os.close(fd)
+    os.execve(sys.executable, _COMMAND, _environment(env, home, idle, anonymous=anonymous))  # noqa: S606  (ourselves)
 
 
 _COMMAND = [sys.executable, "-P", "-m", "bb.daemon"]  # and nothing from the directory we are in
 
 
-def _environment(env: Mapping[str, str], home: str, idle: int | None) -> dict[str, str]:
+def _environment(env: Mapping[str, str], home: str, idle: int | None, *, anonymous: bool) -> dict[str, str]:
     """What the daemon is given, so that it finds bb where this process found it."""
     ours = {name: value for name, value in env.items() if name not in NOT_PASSED_ON}
     ours = faces.with_source(ours) | {"CCCC_HOME": home}
+    ours |= {ALLOW_ANONYMOUS: "1"} if anonymous else {}
     return ours | ({} if idle is None else {IDLE: str(idle)})
 
 
@@ -179,12 +173,13 @@ def _ping(home: str) -> dict[str, Any] | None:
         about = client.ask(home, "ping", {}, patience=TO_PING)
     except (DaemonUnavailable, client.OutcomeUnknown):
         return None
-    where = discovery.address(home)
+    where = descriptor.address(home)
     return {
         "running": True,
         "pid": about.get("pid"),
         "version": about.get("version"),
         "endpoint": str(where),
+        "warning": where.warning,
         "home": home,
         "log": daemon_log.path(home),
     }
@@ -214,9 +209,9 @@ def _actors(home: str, group_id: str) -> list[dict[str, Any]]:
 
 def _terminate(home: str, pid: int | None) -> None:
     """End the process that is the daemon, if it is known which one that is."""
-    if not is_held(home):
+    if not descriptor.is_held(home):
         return
-    lock = os.path.join(home, "daemon", discovery.LOCK)
+    lock = os.path.join(home, "daemon", descriptor.LOCK)
     if pid is None or not _has_open(pid, lock):
         raise DaemonNotStopped("the daemon does not answer, and its process is not known", pid=pid)
     import signal  # noqa: PLC0415

@@ -6,8 +6,7 @@ import os
 import time
 
 from bb.kernel.show import harmless
-from bb.ledger import disk
-from bb.wire import discovery
+from bb.ledger import descriptor, disk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ LONGEST_LINE = 1000
 
 
 def path(home: str) -> str:
-    return os.path.join(home, "daemon", discovery.LOG)
+    return os.path.join(home, "daemon", descriptor.LOG)
 
 
 def size(home: str) -> int:

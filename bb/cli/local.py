@@ -92,7 +92,7 @@ def _demo(keep: bool = False, **_: Any) -> Chosen:
 # -- the daemon
 
 
-def _start(exit_when_idle: str | None = None, **_: Any) -> Chosen:
+def _start(exit_when_idle: str | None = None, allow_anonymous_tcp: bool = False, **_: Any) -> Chosen:
     """Start the daemon in the background, and return once it answers.
 
     There is one for each home directory: CCCC_HOME, else BB_HOME, else ~/.cccc. One that is running already is left
@@ -102,7 +102,11 @@ def _start(exit_when_idle: str | None = None, **_: Any) -> Chosen:
     def call(as_json: bool) -> int:
         from bb.cli import daemon  # noqa: PLC0415
 
-        say.success("daemon start", daemon.start(os.environ, _seconds(exit_when_idle)), as_json=as_json)
+        say.success(
+            "daemon start",
+            daemon.start(os.environ, _seconds(exit_when_idle), anonymous=allow_anonymous_tcp),
+            as_json=as_json,
+        )
         return 0
 
     return _guarded("daemon start", call)
@@ -139,7 +143,7 @@ def _status(**_: Any) -> Chosen:
     return _guarded("daemon status", call)
 
 
-def _run_daemon(exit_when_idle: str | None = None, **_: Any) -> Chosen:
+def _run_daemon(exit_when_idle: str | None = None, allow_anonymous_tcp: bool = False, **_: Any) -> Chosen:
     """Be the daemon, in the foreground, until interrupted.
 
     With --json, one document says that it begins.
@@ -148,7 +152,7 @@ def _run_daemon(exit_when_idle: str | None = None, **_: Any) -> Chosen:
     def call(as_json: bool) -> int:
         from bb.cli import daemon  # noqa: PLC0415
 
-        return daemon.run(os.environ, _seconds(exit_when_idle), as_json=as_json)
+        return daemon.run(os.environ, _seconds(exit_when_idle), anonymous=allow_anonymous_tcp, as_json=as_json)
 
     return _guarded("daemon run", call)
 
@@ -268,6 +272,12 @@ IDLE = TyperOption(
     metavar="SECONDS",
     help="End by itself once nobody is connected and no actor has run for so long.",
 )
+ANONYMOUS = TyperOption(
+    param_decls=["--allow-anonymous-tcp"],
+    is_flag=True,
+    default=False,
+    help="Over TCP, ask no client for the token, for those that cannot show it: every user of the machine is served.",
+)
 # group -> what it is about
 GROUPS = {"daemon": "The daemon, which runs actors and answers clients on a socket: start it, stop it, look at it."}
 COMMANDS: dict[str, tuple[Callable[..., Chosen], list[Any], tuple[str, ...]]] = {
@@ -339,10 +349,10 @@ COMMANDS: dict[str, tuple[Callable[..., Chosen], list[Any], tuple[str, ...]]] = 
         ),
     ),
     "mcp": mcp_command.COMMAND,
-    "daemon start": (_start, [IDLE], ("bb daemon start", "bb daemon start --exit-when-idle 600")),
+    "daemon start": (_start, [IDLE, ANONYMOUS], ("bb daemon start", "bb daemon start --exit-when-idle 600")),
     "daemon stop": (_stop, [], ("bb daemon stop",)),
     "daemon status": (_status, [], ("bb daemon status", "bb daemon status --json")),
-    "daemon run": (_run_daemon, [IDLE], ("bb daemon run",)),
+    "daemon run": (_run_daemon, [IDLE, ANONYMOUS], ("bb daemon run",)),
     "daemon logs": (
         _logs,
         [

@@ -293,7 +293,7 @@ def daemon(found: dict[str, Any]) -> list[str]:
             f"A daemon is running for {home}, but it does not answer (process {found['pid'] or 'unknown'}).",
             f"-> {whole('bb daemon logs')}",
         ]
-    lines = [_running(found), *_where(found)]
+    lines = [_running(found), *_where(found), *_warning(found)]
     rows = [f"  {whole(row['group_id'])}  {_state(row)}  {_title(row)}" for row in found["groups"]]
     lines += ["", heading("Groups"), *(rows or ["  none"])]
     at_work = [f"  {harmless(row['actor_id'])}  {row['runner']}, in {row['group_id']}" for row in found["actors"]]
@@ -313,7 +313,16 @@ WHERE = (("listens at", "endpoint"), ("home", "home"), ("log", "log"))
 
 def daemon_started(found: dict[str, Any]) -> list[str]:
     before = "" if found["started"] else "It was running already. "
-    return [before + _running(found), *_where(found)]
+    return [before + _running(found), *_where(found), *_warning(found)]
+
+
+def _warning(found: dict[str, Any]) -> list[str]:
+    if not found["warning"]:
+        return []
+    return [
+        f"WARNING: {harmless(found['warning'])}",
+        f"-> {whole('bb daemon stop')}, and start it without {whole('--allow-anonymous-tcp')}",
+    ]
 
 
 def daemon_stopped(found: dict[str, Any]) -> list[str]:

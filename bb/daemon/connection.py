@@ -15,14 +15,16 @@ import socket
 import time
 
 from bb.daemon.loop import READ, WRITE
-from bb.wire import cccc, ndjson
+from bb.wire import access, cccc, ndjson
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bb.daemon.loop import Loop
+    from bb.kernel.errors import BbError
 
+TO_SHOW = 5.0  # seconds for a client to show that it may ask
 PATIENCE = 15.0  # seconds for a whole request to come, and for an answer to be taken
 LINGER = 3.0  # seconds that a client may take to notice that all is said
 LOCAL = getattr(socket, "AF_UNIX", None)  # of a client that is local: what was sent to it has arrived
@@ -42,12 +44,17 @@ class Connection:
         gone: Callable[[Connection], None],
         *,
         is_local: bool,
+        token: str | None = None,
+        known: Callable[[Connection], None] | None = None,
     ) -> None:
         self._socket = sock
         self._loop = loop
         self._asked = asked
         self._gone = gone
         self._framer: ndjson.Framer | None = ndjson.Framer()
+        self._token = token  # what the client is to show before anything else; None once it has
+        self._known = known  # who wants to know that it has
+        self._shown = bytearray()
         self._unsent = bytearray()
         self._is_last = False  # once all is sent, the connection ends
         self.typed: Callable[[bytes], None] | None = None  # who gets what comes after an upgrade
@@ -101,12 +108,31 @@ class Connection:
                 self.close()
         elif self.is_upgraded:
             self._stream_came(octets)
+        elif self._token is not None and self._framer is not None:
+            self._token_came(octets, self._token)
         elif not octets:
             self._half_closed()
         elif self._framer is not None:
             self._request_came(octets)
         else:
             self._may_say_more = True  # behind its request, which is being seen to
+
+    def _token_came(self, octets: bytes, token: str) -> None:
+        """The first line, which is to show the TOKEN. Behind it comes the request, unless of a stranger."""
+        line, feed, rest = octets.partition(b"\n")
+        self._shown += line
+        if not octets and not self._shown:
+            self.close()
+        elif octets and not feed and len(self._shown) <= access.MOST_SHOWN:
+            return
+        elif feed and len(self._shown) <= access.MOST_SHOWN and access.shows(bytes(self._shown), token):
+            self._token = None
+            if self._known:
+                self._known(self)
+            self._request_came(rest)
+        else:
+            self._framer = None
+            self.refuse(access.Unauthorized())
 
     def _request_came(self, octets: bytes) -> None:
         try:
@@ -157,7 +183,7 @@ class Connection:
         self._is_last, self.since = True, time.monotonic()
         self._push(octets)
 
-    def refuse(self, error: cccc.BadRequest) -> None:
+    def refuse(self, error: BbError) -> None:
         self.answer(cccc.failure(error))
 
     def upgrade(self, octets: bytes) -> None:
@@ -247,12 +273,17 @@ class Connection:
             else:
                 self._watch(READ)
 
+    @property
+    def is_stranger(self) -> bool:
+        """Whether it is open, and has not shown yet that it may ask."""
+        return self.is_open and self._token is not None
+
     def is_overdue(self, now: float) -> bool:
         """Whether the client has been waited for, for too long."""
         if self._is_ignored:
             return now - self.since > LINGER
         is_waiting = (self._is_last or not self.is_upgraded) and (not self._is_asked or bool(self._unsent))
-        return is_waiting and now - self.since > PATIENCE
+        return is_waiting and now - self.since > (PATIENCE if self._token is None else TO_SHOW)
 
     def close(self) -> None:
         if not self.is_open:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import socket
+import stat
 import sys
 import time
 
@@ -15,10 +16,9 @@ import bb
 from bb.kernel import clock, jsontext
 from bb.kernel.digest import digest
 from bb.kernel.errors import Refused, Usage
-from bb.ledger import disk
+from bb.ledger import descriptor, disk
+from bb.ledger.descriptor import LOCK, PID, AlreadyRunning
 from bb.ledger.lock import try_lock
-from bb.wire import discovery
-from bb.wire.discovery import LOCK, PID, AlreadyRunning
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 BACKLOG = 1024
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 TO_BE_REACHED_AT = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  (who listens everywhere, listens here too)
+ALLOW_ANONYMOUS = "BB_DAEMON_ALLOW_ANONYMOUS_TCP"
+TOKEN_BYTES = 32
 TRUE = ("1", "true", "yes", "on")
 GLANCES, GLANCE = 20, 0.005
 LONGEST_PATH = 100  # bytes; systems allow 104 to 108 for the name of a socket
@@ -40,10 +42,10 @@ class InvalidEndpoint(Usage):
 
 
 class RemoteRefused(Refused):
-    """The daemon asks nobody who they are, so it only listens to this machine."""
+    """The daemon runs programs, and nothing that is said to it is encrypted, so it only listens to this machine."""
 
     code = "REMOTE_REFUSED"
-    hint = "CCCC_DAEMON_ALLOW_REMOTE=1 lets it, and with it everybody who can reach that address"
+    hint = "CCCC_DAEMON_ALLOW_REMOTE=1 lets it; whoever can read what goes over that network can then use it"
 
 
 class Endpoint:
@@ -54,13 +56,15 @@ class Endpoint:
         self._env = env
         self._lock = -1
         self._socket_path = ""
-        self.warning: str | None = None
+        self.warnings: list[str] = []
+        self.token: str | None = None  # what a client has to show, where one has to
 
     def claim(self) -> None:
         """Be the daemon of this home directory, or refuse."""
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
         try:
             _make_own(os.path.dirname(self.folder))
+            _keep_from_others(os.path.dirname(self.folder))
             _make_own(self.folder)
             os.chmod(self.folder, 0o700)
             self._lock = os.open(os.path.join(self.folder, LOCK), flags, 0o600)
@@ -99,13 +103,25 @@ class Endpoint:
             "version": bb.__version__,
             "ts": clock.text(now),
         }
-        self._write(discovery.DESCRIPTOR, jsontext.dumps(described))
+        if transport == "tcp":
+            described |= self._token()
+        self._write(descriptor.DESCRIPTOR, jsontext.dumps(described))
         self._write(PID, str(os.getpid()))
         return listener
 
+    def _token(self) -> dict[str, str]:
+        """What stands in the descriptor for clients to show: made anew at each start, and known nowhere else."""
+        if self._env.get(ALLOW_ANONYMOUS, "").strip().lower() in TRUE:
+            self.warnings.append(
+                "every user of this machine can run programs as you: the daemon asks no client for its token"
+            )
+            return {}
+        self.token = os.urandom(TOKEN_BYTES).hex()
+        return {"token": self.token}
+
     def leave(self) -> None:
         """Be found no longer, and let the next one be the daemon."""
-        for name in (discovery.DESCRIPTOR, PID):
+        for name in (descriptor.DESCRIPTOR, PID):
             disk.remove_if_there(os.path.join(self.folder, name))
         if self._socket_path:
             disk.remove_if_there(self._socket_path)
@@ -128,7 +144,7 @@ class Endpoint:
 
     def _free_path(self) -> str:
         """Where the socket goes: beside its descriptor, or, where that name is too long, where there are short ones."""
-        path = os.path.join(self.folder, discovery.SOCKET)
+        path = os.path.join(self.folder, descriptor.SOCKET)
         if len(os.fsencode(path)) > LONGEST_PATH:
             short = f"bb-{os.getuid()}-{digest(os.fsencode(path))[:12]}"
             runtime = self._env.get("XDG_RUNTIME_DIR", "")
@@ -140,7 +156,7 @@ class Endpoint:
                 about = os.lstat(folder)
                 if about.st_uid != os.getuid() or about.st_mode & 0o077 or os.path.islink(folder):
                     raise disk.NoPermission(f"{folder} is not ours alone", path=folder) from None
-            path = os.path.join(folder, discovery.SOCKET)
+            path = os.path.join(folder, descriptor.SOCKET)
         disk.remove_if_there(path)  # we have the lock: whoever listened there is gone
         return path
 
@@ -149,13 +165,19 @@ class Endpoint:
         if host not in LOOPBACK:
             if self._env.get("CCCC_DAEMON_ALLOW_REMOTE", "").strip().lower() not in TRUE:
                 raise RemoteRefused(f"{host} is not this machine alone", host=host)
-            self.warning = f"everybody who can reach {host} can run programs as you: the daemon asks for no password"
+            self.warnings.append(
+                f"everybody who can reach {host} can speak to this daemon, and nothing said to it is encrypted: "
+                "whoever reads a client's token on its way can run programs as you"
+            )
         written = self._env.get("CCCC_DAEMON_PORT", "").strip() or "0"
         if not (written.isascii() and written.isdigit() and int(written) <= 65535):
             raise InvalidEndpoint(f"{written[:40]!r} is no port")
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listener = socket.socket(family, socket.SOCK_STREAM)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if sys.platform == "win32":  # there the other option would let a second program have the same port
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
+        else:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((host, int(written)))
         except OSError as error:
@@ -173,3 +195,12 @@ def _make_own(path: str) -> None:
         os.mkdir(path, 0o700)
     except FileExistsError:
         return
+
+
+def _keep_from_others(path: str) -> None:
+    """Take from all other users the right to put another folder in the place of ours; where one's own is set up so
+    that each may only remove what is their own, they have no such right."""
+    about = os.stat(path)
+    is_open = about.st_mode & stat.S_IWOTH and not about.st_mode & stat.S_ISVTX
+    if hasattr(os, "geteuid") and is_open and about.st_uid == os.geteuid():
+        os.chmod(path, stat.S_IMODE(about.st_mode) & ~stat.S_IWOTH)

@@ -17,8 +17,8 @@ from bb.daemon.server import Server
 from bb.daemon.streams import HEARTBEAT, Streams
 from bb.kernel import clock
 from bb.ledger import known as knowns
+from bb.ledger.descriptor import LOG
 from bb.ops.desk import Desk
-from bb.wire.discovery import LOG
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,10 +62,10 @@ class Daemon:
         log.level = str(house.observability()["log_level"])
         self._heed_signals()  # whoever finds us may want us to end
         listener = self.endpoint.listen(desk.now())
-        self._server = Server(loop, listener, desk, streams, log, self._upgrade)
-        if self.endpoint.warning:
-            log.warning(self.endpoint.warning)
-            sys.stderr.write(f"WARNING: {self.endpoint.warning}\n")
+        self._server = Server(loop, listener, desk, streams, log, self._upgrade, self.endpoint.token)
+        for warning in self.endpoint.warnings:
+            log.warning(warning)
+            sys.stderr.write(f"WARNING: {warning}\n")
         log.info(f"listening, process {os.getpid()}")
         loop.later(0, house.begin)
         loop.later(HEARTBEAT, self._heartbeat)

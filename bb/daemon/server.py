@@ -23,7 +23,7 @@ from bb.ledger.store import Store
 from bb.ledger.talk import Talk
 from bb.ops import catalogue, core, groupdesk
 from bb.ops.desk import Desk
-from bb.wire import cccc
+from bb.wire import access, cccc
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ AT_ONCE = 64  # requests decided in one turn
 LAST_ANSWERS = 2.0  # seconds that those have when the daemon ends
 SPARE_FILES = 5 * groupdesk.MOST_OPEN + 100  # file handles for everything but clients: indexes, locks, terminals
 MOST_CLIENTS = 8000
+MOST_STRANGERS = 512  # clients that have not shown yet that they may ask
 TIDY = 0.1  # seconds after something was recorded
 SWEEP = 2.0  # seconds between two looks for clients that have been silent for too long
 LARGE = 4 << 20  # bytes of journals, from which on an index may take a while to be made
@@ -86,6 +87,7 @@ class Server:
         streams: Streams,
         log: Log,
         upgrade: Callable[[str, Connection, dict[str, Any]], None],
+        token: str | None = None,
     ) -> None:
         self._loop = loop
         self._listener = listener
@@ -96,7 +98,9 @@ class Server:
         self._log = log
         self._upgrade = upgrade
         self._asked: list[Asked] = []
+        self._token = token  # what clients have to show, where they have to
         self._clients: set[Connection] = set()
+        self._strangers: dict[Connection, None] = {}  # those who have not, in the order in which they came
         self._beside = Beside(loop, desk, log)
         self._warm: set[str] = set()  # groups whose index is known to be there
         self._warming: dict[str, list[Asked]] = {}  # those whose index is being made, and who waits for it
@@ -130,12 +134,37 @@ class Server:
                 self._loop.later(0.1, lambda: self._loop.watch(self._listener.fileno(), READ, self._accept))
                 return
             sock.setblocking(False)
-            connection = Connection(sock, self._loop, self._came, self._clients.discard, is_local=self._is_local)
+            connection = Connection(
+                sock,
+                self._loop,
+                self._came,
+                self._forget,
+                is_local=self._is_local,
+                token=self._token,
+                known=self._knows,
+            )
             self._clients.add(connection)
-            if len(self._clients) > self._most:
-                connection.answer(cccc.failure(TooManyClients()))
+            if self._is_local and not access.is_own(sock):
+                connection.refuse(access.AnotherUser())
+            elif len(self._clients) > self._most:
+                connection.refuse(TooManyClients())
             else:
                 self._loop.attempt(connection.start)
+                self._note_stranger(connection)
+
+    def _note_stranger(self, connection: Connection) -> None:
+        """Of those who have not shown yet that they may ask, the last ones are waited for."""
+        if connection.is_stranger:
+            self._strangers[connection] = None
+        if len(self._strangers) > MOST_STRANGERS:
+            next(iter(self._strangers)).close()
+
+    def _knows(self, connection: Connection) -> None:
+        self._strangers.pop(connection, None)
+
+    def _forget(self, connection: Connection) -> None:
+        self._clients.discard(connection)
+        self._strangers.pop(connection, None)
 
     def _is_anybody_waiting(self) -> bool:
         """Whether there is another client, as far as the system tells at less cost than a try to accept one."""

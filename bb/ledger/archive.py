@@ -10,7 +10,7 @@ from __future__ import annotations
 from bb.kernel import jsontext
 from bb.kernel.digest import whole_digest
 from bb.kernel.record import Record
-from bb.ledger import git, layout, snapshot
+from bb.ledger import bounds, git, layout, snapshot
 from bb.ledger import line as lines
 from bb.ledger.charter import LedgerRewritten, NotALedger
 from bb.ledger.line import BadLine
@@ -64,9 +64,9 @@ def written(entries: Iterable[Archived]) -> bytes:
 
 def read(octets: bytes) -> list[Archived]:
     """What a manifest says."""
+    bounds.must_be_lines(octets, "a manifest of archived files")
     try:
-        found = [jsontext.read(row) for row in octets.split(b"\n")[:-1]]
-        entries = [Archived(**row) for row in found]
+        entries = [Archived(**jsontext.read(row)) for row in octets.split(b"\n")[:-1]]
     except (ValueError, TypeError) as error:
         raise NotALedger("a manifest of archived files cannot be read") from error
     if written(entries) != octets:

@@ -18,13 +18,13 @@ from bb.ledger import disk, ownership, tools
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
+    from typing import IO, Any
 
     from bb.ledger.place import Place
 
 FOLDER, REDIRECT = ".beads", "redirect"
 FILES = ("issues.jsonl", "beads.jsonl")  # of today, and of old installations
-LARGEST = 256 << 20
+LARGEST, MOST = 256 << 20, 500_000  # bytes and lines of the file
 MOST_REDIRECTS = 3
 
 
@@ -113,14 +113,31 @@ def _read(path: str, folder: str) -> Found:
             status = os.fstat(file.fileno())
             if status.st_size > LARGEST:
                 return Found("none", path, note=f"{path} is too large to be read")
-            octets = file.read(LARGEST)
+            known, skipped = _beads(file)
     except OSError as error:
         return Found("none", path, note=f"{path} cannot be read: {error.strerror}")
-    records = [_record(line) for line in octets.split(b"\n") if line.strip()]
-    meant = [bead(record) for record in records if not is_something_else(record)]
-    known = tuple(each for each in meant if each)
+    if len(known) + skipped > MOST:
+        return Found("none", path, note=f"{path} has more than {MOST:,} lines")
     as_of = _exported_at(folder) or status.st_mtime_ns // 1_000_000
-    return Found("jsonl", path, as_of, len(meant) - len(known), known)
+    return Found("jsonl", path, as_of, skipped, tuple(known))
+
+
+def _beads(file: IO[bytes]) -> tuple[list[Bead], int]:
+    """The beads in a FILE, and how many lines say nothing; no more than there may be, and one."""
+    known: list[Bead] = []
+    skipped = 0
+    for line in file:
+        if len(known) + skipped > MOST:
+            break
+        record = _record(line) if line.strip() else None
+        if not line.strip() or is_something_else(record):
+            continue
+        found = bead(record)
+        if found:
+            known.append(found)
+        else:
+            skipped += 1
+    return known, skipped
 
 
 def _record(line: bytes) -> object:

@@ -11,7 +11,20 @@ from bb.coordination import liveness, roster
 from bb.kernel import clock, ids
 from bb.kernel.errors import BbError
 from bb.kernel.record import Record
-from bb.ledger import audit, clone, disk, git, ownership, presence, repair, restore, sharing, writers
+from bb.ledger import (
+    audit,
+    clone,
+    descriptor,
+    disk,
+    git,
+    known,
+    ownership,
+    presence,
+    repair,
+    restore,
+    sharing,
+    writers,
+)
 from bb.ledger import place as places
 from bb.ledger.store import Store
 
@@ -38,7 +51,7 @@ class Finding(Record):
 
 def check(cwd: str, env: Mapping[str, str], now: int | None, progress: Progress | None = None) -> list[Finding]:
     """Everything bb stands on, from the interpreter to the last line of the ledger."""
-    findings = [_python(), _program(env), _git(), *_settings(env)]
+    findings = [_python(), _program(env), _git(), *_settings(env), *_daemon(env)]
     try:
         place = places.find(cwd, env)
     except BbError as error:
@@ -163,6 +176,18 @@ def _settings(env: Mapping[str, str]) -> Iterator[Finding]:
             is_odd = name == "BB_NOW"
             text = f"{value}: every command takes this for the present" if is_odd else value
             yield Finding(name, ODD if is_odd else GOOD, text, f"unset {name}" if is_odd else None)
+
+
+def _daemon(env: Mapping[str, str]) -> Iterator[Finding]:
+    """Whether the daemon that runs serves others than its user."""
+    home = known.home(env)
+    try:
+        where = descriptor.address(home)
+        if where.warning and descriptor.is_held(home):
+            mend = "bb daemon stop, and start it without --allow-anonymous-tcp"
+            yield Finding("daemon", ODD, where.warning, mend)
+    except BbError as error:
+        yield Finding("daemon", ODD, error.message, error.hint)
 
 
 def _store(

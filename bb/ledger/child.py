@@ -22,6 +22,10 @@ SILENCE = 0.2  # seconds to hear nothing before asking whether it is still there
 SIGINT, SIGKILL, SIGPIPE, SIGTERM = 2, 9, 13, 15
 
 
+class TooMuch(Exception):
+    """A program says more than whoever listens wants to hear; it was stopped."""
+
+
 def start(command: Sequence[str], env: Mapping[str, str]) -> Child:
     """Start COMMAND. FileNotFoundError when there is no such program."""
     if os.name == "posix":
@@ -55,12 +59,13 @@ class Child:
         self._rest = b""
         self._status: int | None = None
 
-    def finish(self, given: bytes, patience: float) -> tuple[int | None, bytes, bytes]:
+    def finish(self, given: bytes, patience: float, most: int | None = None) -> tuple[int | None, bytes, bytes]:
         """Tell it what is GIVEN, and hear it to the end: its exit status and what it said on both streams. No status
-        when it had to be stopped."""
+        when it had to be stopped. TooMuch when it says more than so many bytes on one of them."""
         deadline = time.monotonic() + patience
         out, err = self._out, self._err
         said: dict[int, list[bytes]] = {out: [], err: []}
+        heard = {out: 0, err: 0}
         listening, has_ended = [out, err], False
         os.set_blocking(self._in, False)
         telling = [self._in]
@@ -82,9 +87,12 @@ class Child:
                         telling = []
                         self._close(self._in)
                         self._in = -1
+                if most is not None and max(heard.values()) > most:
+                    raise TooMuch
                 for stream in readable:
                     if octets := os.read(stream, BLOCK):
                         said[stream].append(octets)
+                        heard[stream] += len(octets)
                     else:
                         listening.remove(stream)
             return self._wait(), b"".join(said[out]), b"".join(said[err])

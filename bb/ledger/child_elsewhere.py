@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import subprocess
+import threading
 from contextlib import suppress
 
-from bb.ledger.child import GRACE, Child
+from bb.ledger.child import GRACE, Child, TooMuch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import IO
 
 
 class PlainChild(Child):
@@ -19,7 +21,9 @@ class PlainChild(Child):
         pipe = subprocess.PIPE
         self._child = subprocess.Popen(list(command), env=dict(env), stdin=pipe, stdout=pipe, stderr=pipe)  # noqa: S603
 
-    def finish(self, given: bytes, patience: float) -> tuple[int | None, bytes, bytes]:
+    def finish(self, given: bytes, patience: float, most: int | None = None) -> tuple[int | None, bytes, bytes]:
+        if most is not None:
+            return self._finish_within(given, patience, most)
         try:
             out, err = self._child.communicate(given, timeout=max(patience, 0.01))
         except subprocess.TimeoutExpired:
@@ -29,6 +33,50 @@ class PlainChild(Child):
             self.stop()
             raise
         return self._child.returncode, out, err
+
+    def _finish_within(self, given: bytes, patience: float, most: int) -> tuple[int | None, bytes, bytes]:
+        """As `finish`, but no more than so many bytes are kept: each stream has somebody of its own who listens."""
+        said: dict[str, bytes] = {}
+        is_too_slow = threading.Event()
+
+        def hear(name: str, stream: IO[bytes]) -> None:
+            with suppress(OSError, ValueError):
+                said[name] = stream.read(most + 1)
+                if len(said[name]) > most:
+                    self._child.kill()
+
+        def tell(stream: IO[bytes]) -> None:
+            with suppress(OSError, ValueError):
+                stream.write(given)
+                stream.close()
+
+        def give_up() -> None:
+            is_too_slow.set()
+            self._child.kill()
+
+        child = self._child
+        assert child.stdin  # noqa: S101  (pipes)
+        assert child.stdout  # noqa: S101
+        assert child.stderr  # noqa: S101
+        work = [
+            threading.Thread(target=hear, args=("out", child.stdout), daemon=True),
+            threading.Thread(target=hear, args=("err", child.stderr), daemon=True),
+            threading.Thread(target=tell, args=(child.stdin,), daemon=True),
+        ]
+        clock = threading.Timer(max(patience, 0.01), give_up)
+        try:
+            for thread in [clock, *work]:
+                thread.start()
+            for thread in work:
+                thread.join()
+            status = child.wait()
+        finally:
+            clock.cancel()
+            self.stop()
+        out, err = said.get("out", b""), said.get("err", b"")
+        if max(len(out), len(err)) > most:
+            raise TooMuch
+        return None if is_too_slow.is_set() else status, out, err
 
     def say(self, octets: bytes) -> None:
         assert self._child.stdin  # noqa: S101  (a pipe)

@@ -80,6 +80,13 @@ class GitFailed(Refused):
     code = "GIT_FAILED"
 
 
+class SaidTooMuch(GitFailed):
+    """git says more than there can be a reason for."""
+
+    code = "GIT_SAID_TOO_MUCH"
+    hint = "the repository holds something that is much larger than it looks; `git log --stat` may tell what"
+
+
 class Done(Record):
     """What a git process left: its exit status, None when it was stopped for taking too long, and what it said."""
 
@@ -103,9 +110,11 @@ def output(
     env: Mapping[str, str] | None = None,
     given: bytes = b"",
     patience: float = PATIENCE,
+    most: int | None = None,
 ) -> bytes:
-    """What `git ARGUMENTS` prints, byte for byte, being GIVEN that on its standard input."""
-    done = ask(arguments, git_dir=git_dir, at=at, env=env, given=given, patience=patience)
+    """What `git ARGUMENTS` prints, byte for byte, being GIVEN that on its standard input; SaidTooMuch where that is
+    more than so many bytes."""
+    done = ask(arguments, git_dir=git_dir, at=at, env=env, given=given, patience=patience, most=most)
     if done.status is None:
         raise GitFailed(f"git {arguments[0]} took longer than {patience:.0f} s")
     if done.status:
@@ -122,9 +131,13 @@ def ask(
     env: Mapping[str, str] | None = None,
     given: bytes = b"",
     patience: float = PATIENCE,
+    most: int | None = None,
 ) -> Done:
-    """Run `git ARGUMENTS` to its end, for at most PATIENCE seconds, and say how it ended."""
-    status, out, err = _started(arguments, git_dir, at, env).finish(given, patience)
+    """Run `git ARGUMENTS` to its end, for at most PATIENCE seconds and MOST bytes, and say how it ended."""
+    try:
+        status, out, err = _started(arguments, git_dir, at, env).finish(given, patience, most)
+    except child.TooMuch:
+        raise SaidTooMuch(f"git {arguments[0]} says more than {most:,} bytes") from None
     return Done(status, out, err.decode("utf-8", "replace"))
 
 
@@ -140,7 +153,7 @@ class Conversation:
     """`with Conversation(arguments, git_dir=…) as git:` talks with a git process that answers line by line."""
 
     def __init__(self, arguments: Sequence[str], *, git_dir: str) -> None:
-        self._child = _started(arguments, git_dir, None, None)
+        self._child = _started([*IN_PIECES, *arguments], git_dir, None, {**os.environ, **FOR_STRANGERS})
 
     def __enter__(self) -> Self:
         return self
@@ -170,6 +183,14 @@ class Conversation:
     def end(self) -> int:
         """Say no more, and wait for git to finish; its exit status."""
         return self._child.end()
+
+
+# What somebody else has pushed may be a small object that becomes a huge one. git gives up where one piece of memory
+# would be larger than this, and passes on a large file without keeping all of it.
+FOR_STRANGERS = {"GIT_ALLOC_LIMIT": "96m"}
+WHEN_FETCHING = {"GIT_ALLOC_LIMIT": "192m"}  # with room for a table of two million objects
+TOO_LARGE = "attempting to allocate "  # what git says then
+IN_PIECES = ("-c", "core.bigFileThreshold=16m")
 
 
 def _started(
@@ -308,8 +329,10 @@ class Coming:
         status, out, _ = self._status(["merge-tree", "--write-tree", "--no-messages", "-z", ours, theirs])
         return out.partition(b"\0")[0].decode("ascii", "replace") if status in (0, 1) and out else None
 
-    def blob(self, name: str) -> bytes:
-        """A file's contents."""
+    def blob(self, name: str, most: int) -> bytes | None:
+        """A file's contents, unless there are too many."""
+        if int(self._said(["cat-file", "-s", name])) > most:
+            return None
         return self._said(["cat-file", "blob", name])
 
     def sign(self, path: str, trailer: str) -> None:

@@ -8,13 +8,14 @@ refused where it matters: a commit without its parents looks as if it had change
 from __future__ import annotations
 
 import os
+from functools import partial
 
 from bb.coordination.ci import Commit
 from bb.kernel import clock
 from bb.kernel.errors import NotFound, Refused, Usage
 from bb.kernel.record import Record
 from bb.kernel.show import harmless
-from bb.ledger import disk, git
+from bb.ledger import differences, disk, git
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 MOST_COMMITS, MOST_CHANGES = 10_000, 500_000
 AS_IT_IS = "--no-replace-objects"
+MOST_SAID = 128 << 20  # bytes that git may say about it
 LARGEST_LIST = 1 << 24  # of the commits where a history is cut off
 SEPARATOR = "\x1e"
 TRAILERS = "%(trailers:key=BB-Agent,key=BB-Token,unfold=true,separator=%x1e)"
@@ -93,8 +95,11 @@ def between(place: Place, base: str, head: str) -> Change:
 
 def file_at(place: Place, commit: str, path: str, most: int) -> bytes | None:
     """What PATH held in COMMIT; None when it was no file, is too large, or its contents are not in this clone."""
-    found = git.ask([AS_IT_IS, "cat-file", "blob", f"{commit}:{path}"], at=_where(place))
-    return found.out if found.status == 0 and len(found.out) <= most else None
+    try:
+        found = git.ask([AS_IT_IS, *git.IN_PIECES, "cat-file", "blob", f"{commit}:{path}"], at=_where(place), most=most)
+    except git.SaidTooMuch:
+        return None
+    return found.out if found.status == 0 else None
 
 
 def _where(place: Place) -> str:
@@ -103,7 +108,10 @@ def _where(place: Place) -> str:
 
 def _said(where: str, words: list[str], given: bytes = b"", or_status: int = 0) -> bytes:
     """What git answers. What it does not find here it is not to fetch: trees have to be there."""
-    done = git.ask([AS_IT_IS, *words], at=where, given=given)
+    try:
+        done = git.ask([AS_IT_IS, *words], at=where, given=given, most=MOST_SAID)
+    except git.SaidTooMuch as error:
+        raise ChangeTooLarge("git says more about the change than can be judged") from error
     if done.status not in (0, or_status):
         why = next((line for line in done.err.splitlines() if line.startswith(("fatal:", "error:"))), "no reason given")
         hint = next((hint for sign, hint in HINTS.items() if sign in why), None)
@@ -173,18 +181,16 @@ def _trailers(said: str) -> tuple[tuple[str, str], ...]:
 
 def _paths(where: str, commits: list[str]) -> dict[str, list[str]]:
     """What each of the commits changed: of a merge, only what differs from every parent."""
+    if differences.many(partial(_said, where), commits, MOST_CHANGES):
+        raise ChangeTooLarge(f"the change touches more than {MOST_CHANGES:,} paths")
     words = ["diff-tree", "--stdin", "-r", "-c", "--raw", "-z", "--root", "--no-renames", "--ignore-submodules=none"]
     listed = _said(where, words, "".join(f"{name}\n" for name in commits).encode())
     found: dict[str, list[str]] = {}
     entries = iter(listed.decode("utf-8", "surrogateescape").split("\0"))
     current: list[str] = []
-    count = 0
     for entry in entries:
         if entry.startswith(":"):
             current.append(next(entries, ""))
-            count += 1
         elif entry:
             current = found.setdefault(entry, [])
-    if count > MOST_CHANGES:
-        raise ChangeTooLarge(f"the change touches more than {MOST_CHANGES:,} paths")
     return found

@@ -20,6 +20,7 @@ SETTLED = "settled.json"
 MOST_LINES, FULL = 256, 64 << 10  # a file is full with so many lines, or so many bytes
 LARGEST = FULL + lines.MAX_LINE  # so no file of ours is larger
 SMALL = 64 << 10
+LONGEST_PATH = 1000  # bytes that are looked at; no path of a ledger has so many
 DIGITS = 12  # of the number that a file is called by
 NO_BLOB = frozenset("0")
 PLAIN_FILE, NO_FILE = b"100644", b"000000"
@@ -68,7 +69,7 @@ def is_number(text: str, digits: int) -> bool:
 def change_of(entry: bytes, path: bytes) -> Change:
     """One entry of `diff-tree`; refused unless it is about a plain file."""
     old_mode, mode, old, new, status = entry[1:].split(b" ")
-    change = Change(path.decode("utf-8", "backslashreplace"), old.decode(), new.decode())
+    change = Change(path[:LONGEST_PATH].decode("utf-8", "backslashreplace"), old.decode(), new.decode())
     is_plain = {old_mode, mode} <= {PLAIN_FILE, NO_FILE} and status in (b"A", b"M", b"D")
     if status == b"D" and not change.path.startswith(("w/", "snap/")):
         raise LedgerRewritten(f"{change.path[:200]!r} is gone from the published ledger")

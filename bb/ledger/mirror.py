@@ -13,7 +13,7 @@ import os
 
 from bb.kernel import ids
 from bb.kernel.record import Record
-from bb.ledger import disk, intake, redacting, worktree_files
+from bb.ledger import bounds, disk, intake, redacting, worktree_files
 from bb.ledger.charter import NotALedger
 from bb.ledger.tip import Commit
 
@@ -61,6 +61,7 @@ def take_in(store: Store, root: str) -> int:
         octets = disk.read_small(file.path, LARGEST) or b""
         if octets.count(b"\n") != file.last - file.first + 1 or not octets.endswith(b"\n"):
             raise NotALedger(f"{os.path.relpath(file.path, root)} does not hold the lines that its name says")
+        bounds.must_be_lines(octets, os.path.relpath(file.path, root))
         head = store.caught_up().heads().get(file.writer, 0)
         if head < file.first - 1 or file.last <= head:
             continue  # what lies between may come with another branch; what is known is known

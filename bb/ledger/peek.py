@@ -20,7 +20,7 @@ from bb.kernel import clock
 from bb.kernel.errors import NotFound, Refused
 from bb.kernel.record import Record
 from bb.kernel.show import harmless
-from bb.ledger import archive, disk, git, layout, published, snapshot
+from bb.ledger import archive, bounds, disk, git, layout, published, snapshot
 from bb.ledger.charter import CHARTER, NotALedger, charter_of
 from bb.ledger.index import Index
 from bb.ledger.journal import Journal
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from bb.ledger.snapshot import Snapshot
 
 PATIENCE = 60.0
-MOST_FILES, MOST_BYTES = 200_000, 1 << 30
+MOST_BYTES = 1 << 30
+MOST_ABOUT = 1 << 20  # bytes of a commit, its message included
 FETCHED = "refs/heads/ledger"
 ABSENT = "couldn't find remote ref"  # git says so in English, since we ask it to
 # What a configuration says about reaching a remote; everything else in it is about the repository itself.
@@ -147,7 +148,7 @@ def _environment(settings: list[tuple[str, str]], remote: str) -> Mapping[str, s
     env = dict(os.environ)
     for place, (name, value) in enumerate(told, start):
         env |= {f"GIT_CONFIG_KEY_{place}": name, f"GIT_CONFIG_VALUE_{place}": value}
-    return env | {"GIT_CONFIG_COUNT": str(start + len(told))}
+    return env | {"GIT_CONFIG_COUNT": str(start + len(told))} | git.WHEN_FETCHING
 
 
 def _make(repository: str, form: str) -> None:
@@ -160,7 +161,7 @@ def _fetch(place: Place, repository: str, remote: str, settings: list[tuple[str,
     root = place.work_tree or place.common
     words = ["fetch", "--quiet", how_far, "--no-tags", "--no-recurse-submodules", "--refmap="]
     done = git.ask(
-        ["-c", "fetch.fsckObjects=true", *words, remote, f"+{layout.BRANCH}:{FETCHED}"],
+        [*git.IN_PIECES, "-c", "fetch.fsckObjects=true", *words, remote, f"+{layout.BRANCH}:{FETCHED}"],
         git_dir=repository,
         at=root,
         env=_environment(settings, remote),
@@ -170,6 +171,8 @@ def _fetch(place: Place, repository: str, remote: str, settings: list[tuple[str,
         return
     if done.status is None:
         raise LedgerUnreachable(f"the ledger could not be fetched within {PATIENCE:.0f} s", remote=_shown(remote))
+    if git.TOO_LARGE in done.err:
+        raise bounds.LedgerTooLarge("an object on that branch is larger than any of a ledger")
     if ABSENT in done.err:
         raise LedgerUnpublished(f"{_shown(remote)} has no branch {layout.BRANCH.removeprefix('refs/heads/')}")
     said = [line for line in done.err.splitlines() if line.startswith(("fatal:", "error:"))]
@@ -195,6 +198,8 @@ def _without_password(text: str) -> str:
 def _tip(repository: str) -> tuple[str, int, int | None]:
     """The commit, when it was made, and its place in the line of commits."""
     form = "--format=%H %ct %(trailers:key=Bb-Generation,valueonly=true,separator=%x20)"
+    if int(git.run(["cat-file", "-s", FETCHED], git_dir=repository)) > MOST_ABOUT:
+        raise bounds.LedgerTooLarge("the message of the last commit is longer than that of a ledger's")
     said = git.run(["log", "-1", "--no-show-signature", form, FETCHED], git_dir=repository).split()
     commit, moment, generation = (*said, "", "")[:3]
     return commit, (_number(moment) or 0) * clock.SECOND, _number(generation)
@@ -228,6 +233,7 @@ def _read_tip(repository: str, commit: str, store: str) -> Index | None:
         if charter is None:
             raise NotALedger(f"commit {commit[:12]} has no {CHARTER}")
         charter_of(layout.blob(objects, charter, layout.SMALL))
+        allowance = bounds.Allowance()
         segments = {layout.segment_of(path): blob for path, blob in files.items() if _holds_lines(path)}
         is_archived = any(path.startswith(archive.FOLDER) for path in files)
         newest = _snapshot(repository, files) if is_archived else None
@@ -238,6 +244,7 @@ def _read_tip(repository: str, commit: str, store: str) -> Index | None:
         for (writer, first), blob in segments.items():
             known = heads[writer].n if writer in heads else 0
             octets = _whole(layout.path_of(writer, first), layout.blob(objects, blob, layout.LARGEST))
+            allowance.take(octets)
             has_global = has_global or GLOBAL in octets
             raws = octets.split(b"\n")[max(known - first + 1, 0) :]
             if len(raws) > 1:
@@ -281,6 +288,8 @@ def _snapshot(repository: str, files: Mapping[str, str]) -> Snapshot | None:
     for path, blob in files.items():
         if path.startswith("snap/") and (name := snapshot.name_in(path)):
             blobs.setdefault(name, []).append(blob)
+    if len(blobs) > snapshot.KEPT:
+        raise NotALedger("there are more snapshots than a ledger has")
     found = []
     for name, each in blobs.items():
         parts = snapshot.load(repository, each)
@@ -308,6 +317,7 @@ def _whole(path: str, octets: bytes) -> bytes:
     """OCTETS, which must be whole lines. A journal being written may end in half of one, a published file not."""
     if not octets.endswith(b"\n"):
         raise NotALedger(f"{harmless(path)} does not end with a whole line")
+    bounds.must_be_lines(octets, harmless(path))
     return octets
 
 
@@ -315,7 +325,14 @@ def _listed(repository: str, commit: str) -> dict[str, str]:
     """The files of a commit, each with its blob; refused when there is anything but plain files, or too much."""
     found: dict[str, str] = {}
     total = 0
-    for entry in git.output(["ls-tree", "-r", "-l", "-z", "--full-tree", commit], git_dir=repository).split(b"\0"):
+    try:
+        words = ["ls-tree", "-r", "-l", "-z", "--full-tree", commit]
+        listed = git.output(words, git_dir=repository, most=bounds.MOST_SAID)
+    except git.SaidTooMuch as error:
+        raise bounds.LedgerTooLarge from error
+    if listed.count(b"\0") > bounds.MOST_FILES:
+        raise bounds.LedgerTooLarge
+    for entry in listed.split(b"\0"):
         if not entry:
             continue
         about, _, path = entry.decode("utf-8", "backslashreplace").partition("\t")
@@ -324,6 +341,6 @@ def _listed(repository: str, commit: str) -> dict[str, str]:
             raise NotALedger(f"{harmless(path[:200])} is no plain file")
         total += int(size)
         found[path] = blob
-        if total > MOST_BYTES or len(found) > MOST_FILES:
-            raise NotALedger("there is more on that branch than a ledger has")
+        if total > MOST_BYTES:
+            raise bounds.LedgerTooLarge
     return found

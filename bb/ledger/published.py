@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bb.coordination.admission import Admitted
 from bb.kernel import ids
-from bb.ledger import archive, git, layout, settled
+from bb.ledger import archive, bounds, differences, git, settled
 from bb.ledger import line as lines
 from bb.ledger.archive import Compaction
 from bb.ledger.charter import CHARTER, Charter, LedgerRewritten, NotALedger, charter_of
@@ -36,6 +36,7 @@ class History:
         self._blanked = set(known.blanked) if known else set()
         self._compacted = known.compacted if known else Compacted()
         self._files: dict[str, bytes] = {}  # the last file of each writer seen so far, as it is
+        self._allowance = bounds.Allowance()
         self.settled = Admitted()  # what earlier epochs had settled, when this is the first look at this one
 
     @property
@@ -50,7 +51,8 @@ class History:
         """Every commit behind the known tip, oldest first, up to COMMIT. Refused at the first that is not right."""
         chain = self._chain(commit)
         with git.Conversation(["cat-file", "--batch"], git_dir=self._git_dir) as objects:
-            for place, (name, parent, changes) in enumerate(self._changes(chain), 1):
+            changed = differences.of(self._git_dir, [name for name, _ in chain])
+            for place, ((name, changes), (_, parent)) in enumerate(zip(changed, chain, strict=True), 1):
                 yield self._verified(name, parent, changes, objects)
                 if progress:
                     progress(place, len(chain), "Verifying what is published")
@@ -58,7 +60,11 @@ class History:
     def _chain(self, commit: str) -> list[tuple[str, str | None]]:
         """The commits to go through, each with its parent. There is one line of them, and it goes on from the tip."""
         behind = [f"^{self._known.commit}"] if self._known else []
-        done = git.ask(["rev-list", "--reverse", "--parents", commit, *behind], git_dir=self._git_dir)
+        try:
+            listing = ["rev-list", "--reverse", "--parents", commit, *behind]
+            done = git.ask(listing, git_dir=self._git_dir, most=bounds.MOST_HISTORY)
+        except git.SaidTooMuch as error:
+            raise bounds.LedgerTooLarge("the branch has more commits than a ledger has") from error
         if done.status and self._known and not self._is_here(self._known.commit):
             # It was never fetched again, nor was anything that stands on it.
             raise LedgerRewritten("the published ledger does not go on from where it was")
@@ -82,24 +88,6 @@ class History:
     def _is_here(self, commit: str) -> bool:
         return git.ask(["cat-file", "-e", commit], git_dir=self._git_dir).status == 0
 
-    def _changes(self, chain: list[tuple[str, str | None]]) -> Iterator[tuple[str, str | None, list[Change]]]:
-        listed = git.output(
-            ["diff-tree", "--stdin", "-r", "-z", "--root", "--no-renames", "--always"],
-            git_dir=self._git_dir,
-            given="".join(f"{name}\n" for name, _ in chain).encode(),
-        )
-        entries = iter(listed.split(b"\0"))
-        changes: list[Change] = []
-        commits = iter(chain)
-        current: tuple[str, str | None] | None = None
-        for entry in entries:
-            if entry.startswith(b":"):
-                changes.append(layout.change_of(entry, next(entries, b"")))
-                continue
-            if current:
-                yield (*current, changes)
-            changes, current = [], next(commits, None)
-
     def _verified(self, name: str, parent: str | None, changes: list[Change], objects: git.Conversation) -> Commit:
         added: list[tuple[str, int, bytes]] = []
         blanked: list[str] = []
@@ -112,7 +100,9 @@ class History:
                 compaction.removed(change, self._before(change, objects))
                 self._files.pop(change.path, None)
             elif folder == "archive":
-                compaction.manifest(change, blob(objects, change.new, archive.LARGEST_MANIFEST))
+                manifest = blob(objects, change.new, archive.LARGEST_MANIFEST)
+                self._allowance.take(manifest)
+                compaction.manifest(change, manifest)
             elif folder == "snap":
                 compaction.snapshot(change)
             else:
@@ -135,6 +125,7 @@ class History:
         """A file of lines that has come or grown: what is ADDED, and what is BLANKED of what was there."""
         writer, first = segment_of(change.path)
         now = blob(objects, change.new, LARGEST)
+        bounds.must_be_lines(now, change.path)
         before = self._before(change, objects)
         if len(now) < len(before):
             raise LedgerRewritten(f"{change.path} has lost lines")
@@ -145,6 +136,7 @@ class History:
             blanked += _blanked(change.path, writer, first, before, kept)
             self._files.pop(change.path, None)
         if more := now[len(before) :]:
+            self._allowance.take(more)
             added.append((writer, self._grown(writer, first, bool(before), more, now), more))
 
     def _before(self, change: Change, objects: git.Conversation) -> bytes:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bb.ledger.place import Place
 
 INCOMING, VERIFIED = "refs/bb/incoming/", "refs/bb/remote/"  # what came last, and what was found to be right
+MOST_REFS = 1 << 20  # bytes in which a remote names the branches that are asked for
 DEEPEST = (1 << 31) - 2  # commits; one more means those of every branch to git
 NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/")
 
@@ -109,8 +110,9 @@ def fetch(place: Place, name: str, patience: float, *, whole: bool = False) -> s
         flags += ["--refetch"]  # what git believes to have may be without what it holds
     if whole and os.path.exists(os.path.join(place.common, "shallow")):
         flags += [f"--depth={DEEPEST}"]
-    words = [*SOUND, "fetch", "--quiet", *flags, "--", name, f"+{BRANCH}:{incoming}"]
-    done = git.ask(words, git_dir=place.common, at=_from(place), patience=patience)
+    words = [*git.IN_PIECES, *SOUND, "fetch", "--quiet", *flags, "--", name, f"+{BRANCH}:{incoming}"]
+    env = {**os.environ, **git.WHEN_FETCHING}
+    done = git.ask(words, git_dir=place.common, at=_from(place), env=env, patience=patience)
     if done.status == 0:
         return git.run(["rev-parse", "--verify", "--quiet", incoming], git_dir=place.common).strip()
     if _says(done.err, NO_BRANCH):
@@ -165,7 +167,8 @@ def _refuse_two_places(place: Place, name: str, patience: float) -> None:
 
 def _branch_at(place: Place, address: str, patience: float) -> str | None:
     """Where the ledger's branch is at an ADDRESS, nothing if there is none; None when that cannot be asked."""
-    done = git.ask(["ls-remote", "--", address, BRANCH], git_dir=place.common, at=_from(place), patience=patience)
+    asked = ["ls-remote", "--", address, BRANCH]
+    done = git.ask(asked, git_dir=place.common, at=_from(place), patience=patience, most=MOST_REFS)
     return done.out.decode("ascii", "replace").partition("\t")[0] if done.status == 0 else None
 
 
@@ -177,6 +180,10 @@ def _from(place: Place) -> str:
 def _refusal(name: str, done: git.Done) -> Exception:
     said = done.err + done.out.decode("utf-8", "replace")
     about = {"remote": name, "said": _last_words(said)}
+    if git.TOO_LARGE in said:
+        from bb.ledger.bounds import LedgerTooLarge  # noqa: PLC0415
+
+        return LedgerTooLarge(f"{name} has an object on that branch that is larger than any of a ledger", **about)
     if done.status is None:
         return Offline(f"{name} did not answer in time", **about)
     if f"'{name}' does not appear to be a git repository" in said or _says(said, NO_REMOTE):

@@ -14,7 +14,7 @@ from bb.coordination import holdings
 from bb.kernel import ids, jsontext
 from bb.kernel.digest import HEX_LENGTH, digest
 from bb.kernel.record import Record
-from bb.ledger import folds, git, layout
+from bb.ledger import bounds, folds, git, layout
 from bb.ledger import index as indexes
 from bb.ledger.charter import NotALedger
 from bb.ledger.index import Index
@@ -112,11 +112,12 @@ def _parts(rows: Iterator[bytes]) -> Iterator[bytes]:
 def load(git_dir: str, blobs: Iterable[str]) -> list[bytes] | None:
     """The parts that are published as BLOBS; None when there is more than a snapshot has."""
     parts: list[bytes] = []
-    left = LARGEST
+    left, allowance = LARGEST, bounds.Allowance()
     with git.Conversation(["cat-file", "--batch"], git_dir=git_dir) as objects:
         for blob in blobs:
             try:
                 parts.append(layout.blob(objects, blob, min(LARGEST_PART, left)))
+                allowance.take(parts[-1])
             except NotALedger:
                 return None
             left -= len(parts[-1])
@@ -128,9 +129,11 @@ def read(octets: bytes) -> Snapshot | None:
     from bb.ledger import bulk  # noqa: PLC0415
 
     try:
-        header, *rows = map(bulk.decode, octets.split(b"\n")[:-1])
-        if (header["format"], header["state"], header["rows"]) != (FORMAT, indexes.VERSION, len(rows)):
+        first, _, rest = octets.partition(b"\n")
+        header = bulk.decode(first)
+        if (header["format"], header["state"], header["rows"]) != (FORMAT, indexes.VERSION, rest.count(b"\n")):
             return None
+        rows = (bulk.decode(row) for row in rest.split(b"\n")[:-1])  # the first that is none ends it
         heads = {writer: _link(writer, *values) for writer, values in header["heads"].items()}
         return Snapshot(heads, [_row(*row) for row in rows])
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):

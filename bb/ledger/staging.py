@@ -12,7 +12,7 @@ import os
 from bb.coordination import changes
 from bb.ledger import disk, git
 from bb.ledger.place import NoWorkTree
-from bb.ledger.tree import IGNORE_FILE
+from bb.ledger.tree import IGNORE_FILE, LARGEST_IGNORE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,7 +57,8 @@ class Coming:
         from bb.coordination import ignoring  # noqa: PLC0415  (only once something is in the way)
 
         name = f"{HEAD if self._git.has(HEAD) else ''}:{IGNORE_FILE}"
-        return ignoring.read(self._git.blob(name) if self._git.has(name) else b"", ignore_case=ignore_case)
+        written = self._git.blob(name, LARGEST_IGNORE) if self._git.has(name) else None
+        return ignoring.read(written or b"", ignore_case=ignore_case)
 
     def sign(self, message: str, trailer: str) -> bool:
         """Add a TRAILER to a MESSAGE, unless that is empty, or of a commit that is made again; whether we did."""

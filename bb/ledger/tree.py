@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 PLATFORM = "windows" if os.name == "nt" else "posix"
 SPECIAL = frozenset("*?[")
 IGNORE_FILE = ".bbignore"  # at the root: what may be changed whoever holds it
+LARGEST_IGNORE = 1 << 20  # bytes; a larger one lets nothing be changed
 
 
 def scope_of(place: Place, cwd: str, written: str, *, is_path: bool = False) -> Scope:

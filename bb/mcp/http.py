@@ -22,6 +22,7 @@ from bb.ledger import place as places
 from bb.mcp.server import server
 from bb.mcp.telling import note, say
 from bb.wire import envelope
+from bb.wire.http_limits import Limited
 from bb.wire.loopback import LOOPBACK, listening
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def serve(toolbox: Toolbox, env: Mapping[str, str], port: int, *, as_json: bool)
         note(f"MCP is served at {url}", f"the bearer token is in {path}")
         config = uvicorn.Config(
             app(toolbox, at, token),
+            http=Limited,
             log_level="error",
             access_log=False,
             server_header=False,
@@ -105,8 +107,13 @@ def token_file(toolbox: Toolbox, env: Mapping[str, str]) -> str:
 def made(path: str) -> str:
     """The token in the file at PATH, made when there is none. Only its owner can read it."""
     disk.make_private_folder(os.path.dirname(path))
-    if not disk.read_small(path):
+    if not disk.read_small(path) or not _is_own(path):  # another user would know what is in it
         disk.replace(path, f"{secrets.token_urlsafe(32)}\n".encode(), mode=OWNER_ONLY)
     with contextlib.suppress(OSError):  # of a file system that has no owners
         os.chmod(path, OWNER_ONLY)
     return (disk.read_small(path) or b"").decode("ascii", "replace").strip()
+
+
+def _is_own(path: str) -> bool:
+    """Whether a file is this user's."""
+    return not hasattr(os, "geteuid") or os.lstat(path).st_uid == os.geteuid()

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from bb.ledger.index import Index
     from bb.ops.desk import Desk
 
-LARGEST_IGNORE = 1 << 20
 SHOWN = 1000  # findings in an answer, which tells how many there are
 PASS, FAIL = "pass", "fail"
 IGNORE_CASE = True  # in the clone where something was reserved, case may count for nothing
@@ -215,7 +214,7 @@ def _recorded(desk: Desk, findings: Sequence[ci.Finding]) -> list[str]:
 
 def _without_ignored(desk: Desk, change: Change) -> tuple[list[ci.Commit], int]:
     """The commits without the paths that the base's ignore file names, and how many paths those are."""
-    written = history.file_at(desk.place, change.base, tree.IGNORE_FILE, LARGEST_IGNORE)
+    written = history.file_at(desk.place, change.base, tree.IGNORE_FILE, tree.LARGEST_IGNORE)
     if not written:
         return list(change.commits), 0
     rules = ignoring.read(written, ignore_case=tree.minds_no_case(desk.place))

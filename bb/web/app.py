@@ -9,6 +9,7 @@ import traceback
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
@@ -122,6 +123,8 @@ class Pages:
             done = await self._actor.do(lambda desk: acts.do(desk, name, given))
         except BbError as refusal:
             return self._refused(request, refusal)
+        except ClientDisconnect:  # or it has taken too long to say what it wants: nobody waits for an answer
+            return Response(status_code=408)
         except Exception as error:
             return self._bug(request, error)
         if FOR_SCRIPTS in request.headers:

@@ -12,6 +12,7 @@ from bb.ops.desk import Desk
 from bb.web.app import Pages
 from bb.web.gate import Gate
 from bb.wire import loopback
+from bb.wire.http_limits import Limited
 
 if TYPE_CHECKING:
     import socket
@@ -34,6 +35,7 @@ def serve(
     server = _Server(
         uvicorn.Config(
             gate,
+            http=Limited,
             log_config=None,
             access_log=False,
             server_header=False,

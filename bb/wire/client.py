@@ -11,8 +11,9 @@ import time
 
 from bb.kernel import jsontext
 from bb.kernel.errors import BbError, Busy
+from bb.ledger import descriptor
 from bb.ops.live import DaemonUnavailable
-from bb.wire import cccc, discovery
+from bb.wire import access, cccc
 from bb.wire.ndjson import MOST_ANSWER, MOST_REQUEST
 
 TYPE_CHECKING = False
@@ -49,7 +50,10 @@ def upgrade(
     if len(line) > MOST_REQUEST:
         raise cccc.BadRequest(f"a request has at most {MOST_REQUEST:,} bytes, this one {len(line):,}")
     with contextlib.ExitStack() as stack:
-        connection = stack.enter_context(_connected(home))
+        where = _address(home)
+        connection = stack.enter_context(_connected(home, where))
+        if where.token:
+            line = access.shown(where.token) + line
         said, rest = _asked(connection, line, time.monotonic() + patience)
         result = _result(said)
         stack.pop_all()
@@ -57,8 +61,15 @@ def upgrade(
     return connection, result, rest
 
 
-def _connected(home: str) -> socket.socket:
-    where = discovery.address(home)
+def _address(home: str) -> descriptor.Address:
+    """Where to ask. A port that a daemon has left may be anybody's by now, so no token is shown where none runs."""
+    where = descriptor.address(home)
+    if where.token and not descriptor.is_held(home):
+        raise DaemonUnavailable(home=home)
+    return where
+
+
+def _connected(home: str, where: descriptor.Address) -> socket.socket:
     try:
         if where.transport == "tcp":
             return socket.create_connection((where.host, where.port), TO_CONNECT)

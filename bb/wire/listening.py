@@ -13,6 +13,7 @@ import stat
 from bb.kernel.errors import Busy, Refused
 from bb.ledger import disk
 from bb.ledger.lock import try_lock
+from bb.wire import access
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,11 +75,15 @@ class Listener:
         os.close(self._lock)
 
     def accept(self) -> socket.socket | None:
-        """Whoever has connected; nobody where it has left again."""
+        """Whoever has connected; nobody where it has left again, or is another user."""
         try:
-            return self.socket.accept()[0]
+            found = self.socket.accept()[0]
         except OSError:
             return None
+        if access.is_own(found):
+            return found
+        found.close()
+        return None
 
     def _claim(self) -> None:
         if not try_lock(self._lock):

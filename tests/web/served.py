@@ -90,9 +90,9 @@ class Caller:
 
     def __init__(self, served: Served) -> None:
         self.served = served
-        self._cookie = ""
+        self.cookie = ""
         answer = self.get(f"/?{urlsplit(served.url).query}")
-        self._cookie = answer.headers["set-cookie"].partition(";")[0]
+        self.cookie = answer.headers["set-cookie"].partition(";")[0]
 
     def get(self, path: str, **headers: str) -> Answer:
         return _read(self._asked("GET", path, headers))
@@ -109,7 +109,7 @@ class Caller:
     ) -> http.client.HTTPConnection:
         connection = http.client.HTTPConnection("127.0.0.1", self.served.port, timeout=PATIENCE)
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        connection.request(method, path, body, {"Cookie": self._cookie, **named})
+        connection.request(method, path, body, {"Cookie": self.cookie, **named})
         return connection
 
 

@@ -130,7 +130,14 @@ class Daemon:
     # -- what is said to it
 
     def connect(self, seconds: float = PATIENCE) -> socket.socket:
-        """A connection, by the descriptor."""
+        """A connection, by the descriptor; its token, where there is one, is shown already."""
+        client = self.connect_as_a_stranger(seconds)
+        if token := self.descriptor.get("token"):
+            client.sendall(json.dumps({"v": 1, "auth": token}).encode() + b"\n")
+        return client
+
+    def connect_as_a_stranger(self, seconds: float = PATIENCE) -> socket.socket:
+        """A connection, as anybody has who knows where the daemon listens."""
         found = self.descriptor
         if found["transport"] == "unix":
             client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from bb.kernel.errors import BbError, Refused
+from bb.ledger import descriptor
 from bb.ops.live import DaemonUnavailable
-from bb.wire import cccc, client, discovery
+from bb.wire import cccc, client
 from bb.wire.ndjson import MOST_ANSWER, MOST_REQUEST
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Unix sockets")
@@ -58,7 +59,7 @@ def daemon(tmp_path: Path) -> Iterator[Fake]:
 
 def describe(home: Path, **described: Any) -> None:
     (home / "daemon").mkdir(exist_ok=True)
-    (home / "daemon" / discovery.DESCRIPTOR).write_text(json.dumps({"v": 1, "pid": 1, **described}))
+    (home / "daemon" / descriptor.DESCRIPTOR).write_text(json.dumps({"v": 1, "pid": 1, **described}))
 
 
 def ok(**result: Any) -> bytes:
@@ -246,10 +247,10 @@ def test_a_path_that_no_socket_can_have_is_no_daemon_and_no_bug(tmp_path: Path, 
 def test_a_descriptor_that_makes_no_sense_leads_to_the_usual_place(tmp_path: Path, described: dict[str, Any]):
     describe(tmp_path, **described)
 
-    assert discovery.address(str(tmp_path)).path == str(tmp_path / "daemon" / discovery.SOCKET)
+    assert descriptor.address(str(tmp_path)).path == str(tmp_path / "daemon" / descriptor.SOCKET)
 
 
 def test_an_address_is_written_as_people_write_it():
-    assert str(discovery.Address("unix", path="/x")) == "unix:/x"
-    assert str(discovery.Address("tcp", host="127.0.0.1", port=7)) == "tcp://127.0.0.1:7"
-    assert str(discovery.Address("tcp", host="::1", port=7)) == "tcp://[::1]:7"
+    assert str(descriptor.Address("unix", path="/x")) == "unix:/x"
+    assert str(descriptor.Address("tcp", host="127.0.0.1", port=7)) == "tcp://127.0.0.1:7"
+    assert str(descriptor.Address("tcp", host="::1", port=7)) == "tcp://[::1]:7"

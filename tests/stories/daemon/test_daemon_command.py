@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from bb.cli import daemon as daemons
+from bb.ledger import descriptor
 from bb.ops import catalogue
 from tests.forks import Quick
 from tests.stories.daemon.cli_support import (
@@ -162,7 +162,7 @@ def test_who_stops_a_daemon_learns_what_has_ended(repo: Quick):
 
     assert (found["stopped"], found["pid"]) == (True, pid)
     assert [each["actor_id"] for each in found["actors"]] == ["peer-1"]
-    assert not daemons.is_held(str(home(repo)))
+    assert not descriptor.is_held(str(home(repo)))
     eventually(lambda: not is_alive(pid), "its end")
     assert repo.json("daemon", "start").data["started"] is True  # at once
     assert [each["actor_id"] for each in repo.json("daemon", "status").data["actors"]] == ["peer-1"]

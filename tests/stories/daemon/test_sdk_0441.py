@@ -95,7 +95,7 @@ def test_the_client_looks_anew_for_a_daemon_that_has_moved(tmp_path: Path) -> No
         with Client(VERSION, daemon.home) as client:
             first = client.ping()["pid"]
             daemon.stop()
-            daemon.start(CCCC_DAEMON_TRANSPORT="tcp")
+            daemon.start(CCCC_DAEMON_TRANSPORT="tcp", BB_DAEMON_ALLOW_ANONYMOUS_TCP="1")
 
             assert client.ping()["pid"] == daemon.pid != first
             assert client.groups()["groups"] == []

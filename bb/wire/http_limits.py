@@ -1,0 +1,106 @@
+"""A web server that waits for nobody for ever: what uvicorn leaves out, for the pages and for MCP over HTTP.
+
+    the head of a request    must be there soon after the connection, or after its first byte
+    the body                 must be there soon after its head, however slowly it comes
+    an answer                is given up when the client has not read any of it for a while
+    connections              are counted; when there are too many, the one that has asked for nothing for longest goes
+
+An answer that goes on, as the stream of a live page does, may go on: only a client that has asked for nothing yet, or
+that does not read, is sent away. Whoever asks at once is served whatever others do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FOR_A_HEAD, FOR_A_BODY, FOR_READING = 5.0, 10.0, 30.0  # seconds
+MOST_OPEN = 256  # connections
+TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+
+
+class Limited(H11Protocol):
+    """One connection of a client whose patience is not taken for granted, nor ours."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._waits_for: object = None  # for which part of a request a time is set
+        self._deadline: asyncio.TimerHandle | None = None
+        self._unread: asyncio.TimerHandle | None = None
+        self.since = self.loop.time()
+
+    @property
+    def asks_nothing(self) -> bool:
+        """Whether no request of it is being answered, and none is known yet."""
+        return self.conn.their_state is h11.IDLE and (self.cycle is None or self.cycle.response_complete)
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._heed()
+        if len(self.connections) > MOST_OPEN:
+            self._make_room()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._forget()
+        self._stop_waiting_to_be_read()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._heed()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._heed()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._unread = self._unread or self._later(FOR_READING, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._stop_waiting_to_be_read()
+
+    def _stop_waiting_to_be_read(self) -> None:
+        if self._unread:
+            self._unread.cancel()
+            self._unread = None
+
+    def _make_room(self) -> None:
+        idle = [each for each in self.connections if isinstance(each, Limited) and each.asks_nothing]
+        oldest = min((each for each in idle if each is not self), key=lambda each: each.since, default=self)
+        oldest.transport.abort()
+        self.connections.discard(oldest)  # what is aborted is only told of it later
+
+    def _heed(self) -> None:
+        """Set the time for what is waited for now. More of the same is no reason to wait longer."""
+        state = self.conn.their_state
+        if state is self._waits_for:
+            return
+        self._forget()
+        if state is h11.IDLE:
+            self.since = self.loop.time()
+            self._deadline = self._later(FOR_A_HEAD, self._no_head)
+        elif state is h11.SEND_BODY:
+            self._deadline = self._later(FOR_A_BODY, self.transport.close)
+        self._waits_for = state
+
+    def _no_head(self) -> None:
+        if self.asks_nothing and self.conn.trailing_data[0] and not self.transport.is_closing():
+            self.transport.write(TOO_SLOW)
+        self.transport.close()
+
+    def _later(self, seconds: float, do: Callable[[], object]) -> asyncio.TimerHandle:
+        return self.loop.call_later(seconds, do)
+
+    def _forget(self) -> None:
+        if self._deadline:
+            self._deadline.cancel()
+            self._deadline = None
+        self._waits_for = None
