@@ -136,7 +136,7 @@ class _Attempts:
     def _tell(self) -> None:
         """Publish what the others should know; if that is not possible now, the next sync does it."""
         try:
-            self._at_work.push(publish.unpublished(self._at_work.store, self._at_work.pin.tip))
+            self._at_work.push(self._at_work.wanted())
         except (remote.Moved, BbError):
             return
 
@@ -161,7 +161,7 @@ class _Attempts:
         """Publish on the commit that was looked at; whether the reservations of those names are admitted."""
         at_work = self._at_work
         try:
-            at_work.push(publish.unpublished(at_work.store, at_work.pin.tip))
+            at_work.push(at_work.wanted())
         except remote.Moved:
             return False
         except remote.Offline as offline:
