@@ -20,7 +20,7 @@ from bb.kernel import clock
 from bb.kernel.errors import NotFound, Refused
 from bb.kernel.record import Record
 from bb.kernel.show import harmless
-from bb.ledger import archive, disk, git, layout, published, snapshot
+from bb.ledger import archive, disk, git, layout, published, rotating, snapshot
 from bb.ledger.charter import CHARTER, NotALedger, charter_of
 from bb.ledger.index import Index
 from bb.ledger.journal import Journal
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from bb.ledger.line import Link
     from bb.ledger.place import Place
     from bb.ledger.snapshot import Snapshot
+    from bb.ledger.verdicts import Law
 
 PATIENCE = 60.0
 MOST_FILES, MOST_BYTES = 200_000, 1 << 30
@@ -73,10 +74,11 @@ class Peek(Record):
 
 
 @contextmanager
-def at(place: Place, named: str | None) -> Iterator[Peek]:
+def at(place: Place, named: str | None, law: Law | None = None) -> Iterator[Peek]:
     """The ledger that a remote publishes: the NAMED one, by its name, a URL or a path; else origin, or the only one.
 
-    What was fetched is gone at the end.
+    What was fetched is gone at the end. Where a LAW says which lines count, no snapshot is used: it says what all lines
+    add up to, whoever signed them.
     """
     settings = _settings(place)
     remote = _remote(_remotes(settings), named)
@@ -87,11 +89,13 @@ def at(place: Place, named: str | None) -> Iterator[Peek]:
         _fetch(place, repository, remote, settings, THE_TIP)
         commit, committed_at, generation = _tip(repository)
         store = os.path.join(folder, "bb")
-        index = _read_tip(repository, commit, store)
+        index = _read_tip(repository, commit, store, is_read_whole=law is not None)
         if index is None:
             _fetch(place, repository, remote, settings, EVERYTHING)
             generation = _read_everything(repository, commit, store)
             index = Index(":memory:", None)
+        if law and (charter := rotating.charter_at(repository, commit)):
+            index.law = law.but(repo=charter.repo)
         try:
             index.catch_up([Journal(store, writer) for writer in {*index.heads(), *disk.names(_journals(store))}])
             if damages := index.damages():
@@ -217,7 +221,7 @@ def _read_everything(repository: str, commit: str, store: str) -> int:
     return history.tip.generation
 
 
-def _read_tip(repository: str, commit: str, store: str) -> Index | None:
+def _read_tip(repository: str, commit: str, store: str, *, is_read_whole: bool) -> Index | None:
     """Write down the lines of the last commit as journals, behind what a snapshot says: an index that knows what that
     says. None where that is not all there is to know."""
     files = _listed(repository, commit)
@@ -228,7 +232,7 @@ def _read_tip(repository: str, commit: str, store: str) -> Index | None:
         charter_of(layout.blob(objects, charter, layout.SMALL))
         segments = {layout.segment_of(path): blob for path, blob in files.items() if _holds_lines(path)}
         is_archived = any(path.startswith(archive.FOLDER) for path in files)
-        newest = _snapshot(repository, files) if is_archived else None
+        newest = _snapshot(repository, files) if is_archived and not is_read_whole else None
         if is_archived and newest is None:
             return None
         heads = newest.heads if newest else {}

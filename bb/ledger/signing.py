@@ -13,7 +13,7 @@ import os
 
 from bb.kernel.errors import Refused
 from bb.kernel.record import Record
-from bb.ledger import child, disk, git, sshsig
+from bb.ledger import child, disk, git, sshsig, writers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,13 +89,9 @@ class Key(Record):
 
 def key_of(store: str, writer: str, git_dir: str, *, makes: bool = False) -> Key | None:
     """The key that signs what WRITER publishes; None where there is none yet and this call does not MAKE one."""
-    return None if uses_own(store) and not makes and own(store, writer) is None else _key_of(store, writer, git_dir, makes)
-
-
-def _key_of(store: str, writer: str, git_dir: str, makes: bool) -> Key | None:
     if not uses_own(store) and (found := _of_git(git_dir)):
         return found
-    return own(store, writer) or (make(store, writer) if makes else None)
+    return own(store, writer) or _inherited(store, writer) or (make(store, writer) if makes else None)
 
 
 # -- a key of bb's own
@@ -131,6 +127,18 @@ def own(store: str, writer: str) -> Key | None:
         hint = "make another: `bb ledger key --rotate`"
         raise SigningFailed(f"{path} holds no key that can be used: {error}", hint=hint) from None
     return Key(public, BY_BB, path, seed=seed)
+
+
+def _inherited(store: str, writer: str) -> Key | None:
+    """The key of the writer before, where this very store had to go on under another one: it need not be listed anew."""
+    for before in writers.were_ours(os.path.join(store, "j")):
+        path = os.path.join(store, FOLDER, before)
+        if before != writer and os.path.exists(path):
+            os.replace(path, os.path.join(store, FOLDER, writer))
+            if os.path.exists(path + PUBLIC):
+                os.replace(path + PUBLIC, os.path.join(store, FOLDER, writer + PUBLIC))
+            return own(store, writer)
+    return None
 
 
 def make(store: str, writer: str) -> Key:

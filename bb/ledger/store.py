@@ -287,8 +287,8 @@ class Store:
         """
         tokens.refuse_secrets(key or "")
         refusals: list[BbError] = []
-        law = self.law
-        if law and law.mode == "require" and not law.is_allowed:
+        law = self._law_for_us(now)
+        if law and law.is_shut:
             raise WriterNotAllowed
 
         def drafts() -> list[Draft]:
@@ -372,6 +372,18 @@ class Store:
             if self._batch is None or heads:
                 self._fold(journal)
         return [event for event in recorded if event.kind != MERGED]
+
+    def _law_for_us(self, now: int) -> Law | None:
+        """By which lines count here, once it is known what our key may: a copied store has another writer and key."""
+        law = self.law
+        if law and self._clone:
+            self._ensure_writer()
+            if law.own != self.writer:
+                from bb.ledger import policy  # noqa: PLC0415
+
+                policy.look(self, now)
+                law = self.law
+        return law
 
     def sign(self, signed: Callable[[str, Link], str], now: int) -> None:
         """Record a signature over all lines of our own. SIGNED makes it, given the writer and the last line.

@@ -260,7 +260,7 @@ class Sync:
 
                 journals = os.path.join(self.store.path, JOURNALS)
                 writers.retire(journals, each.writer, "lines were published under its id from elsewhere", None)
-                self._left_to = each.writer
+                self._left_to, self._known = each.writer, None
 
     def _has(self, tip: Tip) -> bool:
         """Whether all that was published up to TIP is still here."""

@@ -42,6 +42,11 @@ class Law(Record):
         """Whether any line might not count."""
         return self.mode == signers.REQUIRE or (self.mode == signers.WARN and self.policy.names_the_person)
 
+    @property
+    def is_shut(self) -> bool:
+        """Whether what we record would count for nobody."""
+        return self.mode == signers.REQUIRE and not self.is_allowed
+
     def reach(self, writer: str, found: Signatures) -> Reach:
         """How far the lines of WRITER count."""
         is_ours = writer == self.own and self.is_allowed

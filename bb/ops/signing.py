@@ -107,8 +107,7 @@ def signing(desk: Desk, mode: Mode | None = None, *, agent: AsPerson | None = No
     person's orders count only from those, under warn too. The mode is a line of that file, so it counts once the change
     has been reviewed and merged: it is written into the work tree, and nothing is committed for you.
     """
-    store = desk.store
-    store.must_exist()
+    store = desk.ledger
     written = None
     if mode is not None:
         life.person(desk, agent)
