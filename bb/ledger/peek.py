@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 
+from bb.coordination.admission import Admitted
 from bb.kernel import clock
 from bb.kernel.errors import NotFound, Refused
 from bb.kernel.record import Record
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from bb.ledger.line import Link
     from bb.ledger.place import Place
     from bb.ledger.snapshot import Snapshot
+    from bb.ledger.tip import Commit
     from bb.ledger.verdicts import Law
 
 PATIENCE = 60.0
@@ -89,10 +91,11 @@ def at(place: Place, named: str | None, law: Law | None = None) -> Iterator[Peek
         _fetch(place, repository, remote, settings, THE_TIP)
         commit, committed_at, generation = _tip(repository)
         store = os.path.join(folder, "bb")
+        commits, before = [], Admitted()
         index = _read_tip(repository, commit, store, is_read_whole=law is not None)
         if index is None:
             _fetch(place, repository, remote, settings, EVERYTHING)
-            generation = _read_everything(repository, commit, store)
+            generation, commits, before = _read_everything(repository, commit, store)
             index = Index(":memory:", None)
         if law and (charter := rotating.charter_at(repository, commit)):
             index.law = law.but(repo=charter.repo)
@@ -101,6 +104,8 @@ def at(place: Place, named: str | None, law: Law | None = None) -> Iterator[Peek
             if damages := index.damages():
                 first = damages[0]
                 raise NotALedger(f"line {first.n} of writer {first.writer} cannot be right: {first.reason}")
+            if index.law and commits:
+                _settle(store, index, index.law, commits, before)
             yield Peek(_shown(remote), commit, committed_at, generation, index, store)
         finally:
             index.close()
@@ -206,8 +211,18 @@ def _number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 12 else None
 
 
-def _read_everything(repository: str, commit: str, store: str) -> int:
-    """Verify every commit, write down all their lines as journals and what they have settled; how many there are."""
+def _settle(store: str, index: Index, law: Law, commits: list[Commit], before: Admitted) -> None:
+    """Write down what the lines that count have settled."""
+    from bb.ledger import pins, sync  # noqa: PLC0415
+
+    counts = law.counting(index.signatures(law.repo))
+    lawful = sync.settled(sync.of_those_that_count(before, commits, counts), commits, counts)
+    pins.write(store, pins.read(store).but(lawful=lawful, law=law.basis))
+
+
+def _read_everything(repository: str, commit: str, store: str) -> tuple[int, list[Commit], Admitted]:
+    """Verify every commit, write down all their lines as journals and what they have settled; how many there are, and
+    what was settled before them."""
     from bb.ledger import pins, sync  # noqa: PLC0415  (the last commit is enough for most)
 
     if disk.read_small(os.path.join(repository, "shallow")):
@@ -218,7 +233,7 @@ def _read_everything(repository: str, commit: str, store: str) -> int:
     for writer, first, octets in (added for each in commits for added in each.added):
         _write_lines(store, writer, first, octets)
     pins.write(store, pins.Pins({}, admitted=sync.settled(history.settled, commits)))
-    return history.tip.generation
+    return history.tip.generation, commits, history.settled
 
 
 def _read_tip(repository: str, commit: str, store: str, *, is_read_whole: bool) -> Index | None:

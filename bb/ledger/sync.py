@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from bb.ledger.published import History
     from bb.ledger.signing import Key
     from bb.ledger.store import Store
+    from bb.ledger.verdicts import Counting
 
 SIGNATURE = b'"kind":"%s"' % SIGNED.encode()
 REMEMBERED = 1000  # reservations; beyond that, those that have ended are forgotten
@@ -490,12 +491,32 @@ class Sync:
     def _pin(self, pin: Pin, commits: Iterable[Commit] = ()) -> None:
         after: Pins = self.pins.with_remote(self.name, pin)
         if after.arbiter == self.name:
+            commits = list(commits)
             known = settled(after.admitted, commits)
             if len(known.generations) > REMEMBERED:
                 known = known.keeping([name for name, _ in self.store.caught_up().found(holdings.NAME, "live")])
-            after = after.but(admitted=known)
+            after = self._lawful(after.but(admitted=known), pin, list(commits))
         self.pins = after
         pins.write(self.store.path, after)
+
+    def _lawful(self, after: Pins, pin: Pin, commits: list[Commit]) -> Pins:
+        """The same with what is settled of the lines that count, where not all do. It is settled from the first commit
+        on where other lines count than before."""
+        law = self.store.law
+        if law is None or pin.tip is None:
+            return after.but(lawful=None, law="")
+        index = self.store.caught_up()
+        counts = law.counting(index.signatures(law.repo))
+        if after.lawful is None or after.law != law.basis or any(each.parent is None for each in commits):
+            from bb.ledger.published import History  # noqa: PLC0415
+
+            history = History(self.store.place.common, None)
+            commits = list(history.upto(pin.tip.commit))
+            after = after.but(lawful=of_those_that_count(history.settled, commits, counts))
+        known = settled(after.in_force, commits, counts)
+        if len(known.generations) > REMEMBERED:
+            known = known.keeping([name for name, _ in index.found(holdings.NAME, "live")])
+        return after.but(lawful=known, law=law.basis)
 
     def _left(self) -> float:
         return self._deadline - time.monotonic()
@@ -506,22 +527,38 @@ def _told(charter: Charter | None) -> dict[str, object] | None:
     return {"epoch": charter.epoch, **previous.as_dict()} if charter and previous else None
 
 
-def settled(known: Admitted, commits: Iterable[Commit]) -> Admitted:
-    """What publication has settled after some more commits."""
+def of_those_that_count(known: Admitted, commits: Sequence[Commit], counts: Counting) -> Admitted:
+    """What an epoch says was settled before it, without what is said on lines that do not count."""
+    root = next(iter(commits), None)
+    lasts = {writer: first + octets.count(b"\n") - 1 for writer, first, octets in root.added} if root else {}
+    out = set()
+    for name in (*known.grants, *known.generations):
+        writer, n = ids.split_event_id(name)
+        by = known.grants[name].agent if name in known.grants else ""
+        if not counts(writer, n, lasts.get(writer, 0), by):
+            out.add(name)
+    return known.without(out)
+
+
+def settled(known: Admitted, commits: Iterable[Commit], counts: Counting | None = None) -> Admitted:
+    """What publication has settled after some more commits; only of the lines that count, where not all do."""
     for commit in commits:
         if commit.is_carried:
             continue
-        facts = [fact for writer, first, octets in commit.added for fact in _holding_facts(writer, first, octets)]
+        facts = [fact for added in commit.added for fact in _holding_facts(*added, counts)]
         known = admission.admit(known, commit.parent, commit.generation, facts)
     return known
 
 
-def _holding_facts(writer: str, first: int, octets: bytes) -> Iterator[tuple[str, HoldingFact]]:
+def _holding_facts(
+    writer: str, first: int, octets: bytes, counts: Counting | None
+) -> Iterator[tuple[str, HoldingFact]]:
+    last = first + octets.count(b"\n") - 1
     for n, raw in enumerate(octets.split(b"\n")[:-1], first):
         try:
             if lines.clock_and_kind(raw)[1] in HOLDING_KINDS:
                 fact = kinds.fact_on(raw)
-                if isinstance(fact, holdings.FACTS):
+                if isinstance(fact, holdings.FACTS) and (counts is None or counts(writer, n, last, fact.agent)):
                     yield ids.event_id(writer, n), fact
         except lines.BadLine:
             continue

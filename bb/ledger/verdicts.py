@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bb.coordination import signers, vouching
 from bb.coordination.vouching import ENDLESS, Reach, Signed, Standing
+from bb.kernel import ids
 from bb.kernel.digest import digest
 from bb.kernel.record import Record
 from bb.ledger import sshsig
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from bb.coordination.signers import Policy
 
     Ask = Callable[..., list[Any]]
+    Counting = Callable[[str, int, int, str], bool]
 
 FITS = ""  # what stands in the index of a signature that was checked and is right
 NOT_BY_THAT_KEY = "the signature is not over these lines, or was made by another key"
@@ -58,6 +60,23 @@ class Law(Record):
         return Reach(signed.upto if needs_lines else ENDLESS, signed.orders if needs_orders else ENDLESS)
 
 
+    def counting(self, found: Signatures) -> Counting:
+        """Whether line N of a writer counts, by whomever, as of a commit that it was published with up to the LAST.
+
+        It depends on nothing but the policy and what is published, so that all clones settle alike who was admitted.
+        """
+        known: dict[tuple[str, int], Reach] = {}
+
+        def counts(writer: str, n: int, last: int, by: str) -> bool:
+            if (writer, last) not in known:
+                known[writer, last] = found.reach(self.policy, writer, last)
+            reach = known[writer, last]
+            needs_order = by == ids.PERSON and self.policy.names_the_person
+            return (n <= reach.upto or self.mode != signers.REQUIRE) and (n <= reach.orders or not needs_order)
+
+        return counts
+
+
 def basis(repo: str, text: str, mode: str, own: tuple[str | None, bool, bool]) -> str:
     """What is another whenever other lines may count."""
     return digest("\0".join([repo, mode, text, *map(str, own)]).encode())
@@ -79,8 +98,10 @@ class Signatures:
             self._rows[writer] = {n: (ts, head, said, flaw) for n, ts, head, said, flaw in self._ask(query, writer)}
         return [Signed(n, ts, _claimed(said)) for n, (ts, _, said, _) in self._rows[writer].items()]
 
-    def reach(self, policy: Policy, writer: str) -> Reach:
-        return vouching.reach(policy, writer, self.of(writer), self._flaw(writer))
+    def reach(self, policy: Policy, writer: str, last: int = ENDLESS) -> Reach:
+        """How far the lines of WRITER up to the LAST are signed."""
+        found = (each for each in self.of(writer) if each.n <= last)
+        return vouching.reach(policy, writer, found, self._flaw(writer))
 
     def standing(self, policy: Policy, writer: str, lines: int) -> Standing:
         return vouching.standing(policy, writer, lines, self.of(writer), self._flaw(writer))

@@ -146,7 +146,7 @@ class _Attempts:
         What was given back here, by whoever may, is in nobody's way: that comes out in the same commit, and counts
         first.
         """
-        grants = self._at_work.pins.admitted.grants
+        grants = self._at_work.pins.in_force.grants
         for fact in asked:
             grant = Grant(fact.agent, fact.scope, fact.is_file, fact.shared, 0)
             blockers = set(admission.in_way(grant, grants)) - set((fact.takes or "").split())
@@ -170,7 +170,7 @@ class _Attempts:
             except remote.Offline:
                 self._void = []  # it may have been admitted, so it is not ours to say that it was not
                 raise GrantPending(f"it may have been published: {offline.message}", reservation_ids=names) from None
-        return all(name in at_work.pins.admitted.grants for name in names)
+        return all(name in at_work.pins.in_force.grants for name in names)
 
 
 def _was_given_back(reservation: Reservation | None) -> bool:

@@ -435,3 +435,40 @@ def test_a_signature_cannot_be_redacted(two: list[Clone]) -> None:
     one, _ = two
     n = one_row(one)[0]
     assert one.refused_or("ledger.redact", event=f"{writer_of(one)}.{n}", reason="tidy", agent="user") == "NOT_REDACTABLE"
+
+
+def test_a_forged_global_reservation_admits_nobody_and_stands_in_nobodys_way(two: list[Clone]) -> None:
+    one, other = two
+    review(two, listed(one, "laptop"), listed(other, "desk"), "#bb mode require")
+    one.sync()
+    other.sync()
+    path, octets = published(other, writer_of(one))
+    tip = other.git("rev-parse", "refs/forged").strip()
+    data = {"scope": "src", "bead_id": "bb-9", "ttl_minutes": 60, "base": tip}
+    pushed(other, path, octets + made_up(octets, writer_of(one), "x.bb.reserved", "quiet-falcon", data))
+
+    other.ask("agent.reserve", scope=["src"], bead="bb-2", agent=COBALT, **{"global": True})
+    one.sync()
+    assert one.holds() == other.holds() == {(COBALT, "src", "active")}
+
+
+def test_ci_counts_only_what_the_signers_of_the_base_have_signed(two: list[Clone]) -> None:
+    one, other = two
+    one.ask("agent.reserve", scope=["src"], bead="bb-1", agent=AMBER)
+    one.sync()
+    base = other.git("rev-parse", "HEAD").strip()
+    (other.path / "src").mkdir()
+    (other.path / "src" / "a.py").write_text("")
+    other.git("add", "--force", "src")
+    other.git("commit", "--quiet", "-m", f"Change\n\nBB-Agent: {COBALT}")
+    assert other.refused_or("ci.check", base=base) == "CI_INCURSION"
+
+    other.git("reset", "--quiet", "--hard", base)
+    review([other], listed(other, "desk"), "#bb mode require")
+    base = other.git("rev-parse", "HEAD").strip()
+    other.git("cherry-pick", "ORIG_HEAD")
+    review([other], listed(one, "laptop"), "#bb mode require")
+    found = other.ask("ci.check", base=base)
+    assert [each["rule"] for each in found["findings"]] == ["unverified-lines"]
+    assert found["ledger"]["signatures"]["mode"] == "require"
+    assert found["errors"] == 0
