@@ -130,7 +130,9 @@ def signing(found: dict[str, Any]) -> list[str]:
 def key(found: dict[str, Any]) -> list[str]:
     """Our key, and the line that lists it."""
     whose = "git's set-up names it" if found["source"] == "git" else harmless(str(found["path"]))
-    listed = "It is listed already." if found["is_allowed"] else f"Add this line to {found['file']}, and have it reviewed:"
+    listed = (
+        "It is listed already." if found["is_allowed"] else f"Add this line to {found['file']}, and have it reviewed:"
+    )
     return [f"{found['fingerprint']} ({whose}) signs for writer {found['writer']}.", listed, found["line"]]
 
 

@@ -16,7 +16,7 @@ from binascii import Error as NoBase64
 from binascii import a2b_base64, b2a_base64
 
 from bb.kernel import clock, ids
-from bb.kernel.digest import sha256
+from bb.kernel.digest import whole_digest
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
@@ -91,19 +91,23 @@ def read(text: str) -> Policy:
         line = row.strip()
         try:
             if line == DIRECTIVE or line.startswith((DIRECTIVE + " ", DIRECTIVE + "\t")):
-                words = line.split()[1:]
-                if words[:1] == ["mode"]:
-                    mode = _mode(words[1:])
-                elif words[:1] == ["revoked"]:
-                    fingerprint, still = _revoked(words[1:])
-                    revoked.setdefault(fingerprint, {}).update(still)
+                what, words = _directive(line.split()[1:])
+                if what == "mode":
+                    mode = _mode(words)
                 else:
-                    raise Unusable("it is neither `#bb mode` nor `#bb revoked`")
+                    fingerprint, still = _revoked(words)
+                    revoked.setdefault(fingerprint, {}).update(still)
             elif line and not line.startswith("#"):
                 found.append(_signer(line, number))
         except Unusable as why:
             problems.append(f"line {number} of {PATH} counts for nothing: {why}")
     return Policy(mode, tuple(found), revoked, tuple(problems))
+
+
+def _directive(words: list[str]) -> tuple[str, list[str]]:
+    if not words or words[0] not in ("mode", "revoked"):
+        raise Unusable("it is neither `#bb mode` nor `#bb revoked`")
+    return words[0], words[1:]
 
 
 def _mode(words: list[str]) -> str:
@@ -218,7 +222,7 @@ def _is_key(text: str) -> bool:
 
 def fingerprint(key: str) -> str:
     """The name of a key that is written in base64, as `ssh-keygen -l` prints it."""
-    return "SHA256:" + b2a_base64(sha256(a2b_base64(key)).digest(), newline=False).decode().rstrip("=")
+    return "SHA256:" + b2a_base64(bytes.fromhex(whole_digest(a2b_base64(key))), newline=False).decode().rstrip("=")
 
 
 def matches(name: str, patterns: str) -> bool:

@@ -44,9 +44,7 @@ def _is_right(store: Store, tip: Tip, name: str) -> bool:
     return is_named_so and (not is_ours or parts == snapshot.made(store, heads, store.progress))
 
 
-def commit(
-    store: Store, tip: Tip, now: int, *, keeps: bool, key: Key | None = None
-) -> tuple[Tip, Judged, int]:
+def commit(store: Store, tip: Tip, now: int, *, keeps: bool, key: Key | None = None) -> tuple[Tip, Judged, int]:
     """A commit on TIP with a snapshot of it, that archives what is full; and how many lines left the tree.
 
     It KEEPS the snapshot before, unless that was wrong.

@@ -91,7 +91,8 @@ def at(place: Place, named: str | None, law: Law | None = None) -> Iterator[Peek
         _fetch(place, repository, remote, settings, THE_TIP)
         commit, committed_at, generation = _tip(repository)
         store = os.path.join(folder, "bb")
-        commits, before = [], Admitted()
+        commits: list[Commit] = []
+        before = Admitted()
         index = _read_tip(repository, commit, store, is_read_whole=law is not None)
         if index is None:
             _fetch(place, repository, remote, settings, EVERYTHING)

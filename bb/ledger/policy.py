@@ -45,6 +45,12 @@ class Known(Record):
     def mode(self) -> str:
         return self.policy.mode or signers.WARN
 
+    def must_have_key(self) -> Key:
+        """Our key; refused where it cannot be used."""
+        if self.key is None:
+            raise signing.SigningFailed(self.trouble)
+        return self.key
+
     @property
     def is_allowed(self) -> bool:
         """Whether our key is listed."""

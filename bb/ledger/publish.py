@@ -187,7 +187,6 @@ class Importer(git.Conversation):
             raise git.GitFailed("git fast-import could not make the commit")
         return name
 
-
     def _signed(self, key: Key) -> str:
         """The same commit once more, signed as `git commit -S` would; its name. The local ref is at it then."""
         self.say(b'ls :1 ""\n')

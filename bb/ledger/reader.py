@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.coordination.redactions import Hidden
-    from bb.kernel.order import Place
     from bb.coordination.vouching import Reach
+    from bb.kernel.order import Place
     from bb.ledger.journal import Journal
     from bb.ledger.segments import Block, Segment
-    from bb.ledger.verdicts import Law
+    from bb.ledger.verdicts import Law, Signatures
 
     Progress = Callable[..., None]  # how much is done, of how much, and what, if not reading: then it is bytes
 
@@ -111,16 +111,20 @@ class Reader:
         """How far the lines of WRITER were found to count."""
         row = self._connection.execute("select upto, orders from counted where writer = ?", (writer,)).fetchone()
         if row or self._law is None:
-            return _vouching().Reach(*(row or (0, 0)))
+            found: Reach = _vouching().Reach(*(row or (0, 0)))
+            return found
         return self._law.reach(writer, self._signatures(self._law))
 
-    def _signatures(self, law: Law) -> Any:
-        from bb.ledger.verdicts import Signatures  # noqa: PLC0415
+    def _signatures(self, law: Law) -> Signatures:
+        from bb.ledger.verdicts import Signatures  # noqa: PLC0415  (only where there is a law)
 
         def ask(query: str, *values: str) -> list[Any]:
             return self._connection.execute(query, values).fetchall()
 
-        return Signatures(law.repo, ask, lambda query, *values: self._connection.execute(query, values))
+        def tell(query: str, *values: str | int) -> None:
+            self._connection.execute(query, values)
+
+        return Signatures(law.repo, ask, tell)
 
     def _count(self, law: Law, journal: Journal, last: int) -> None:
         """Find out how far the lines count now, and fold those that did not count when they were read."""
@@ -144,9 +148,9 @@ class Reader:
         self._fold_known(writer, first, raws, said, has_keys=True)
 
     def _counts(self, n: int, kind: str, by: str) -> bool:
-        """Whether a line counts by the law, and has not been folded before."""
-        if self._reach is None or self._is_order is None:
-            return True
+        """Whether a line counts by the law, and has not been folded before. Markers always do."""
+        if kind == MERGED or self._is_order is None:
+            return self._before is None
         is_order = self._is_order(kind, by)
         counts, counted = (
             reach is not None and n <= reach.upto and (n <= reach.orders or not is_order)
@@ -198,16 +202,15 @@ class Reader:
             if said[place] == SIGNED_KIND:
                 self._signed(writer, first + place, found, raws[place])
                 continue
-            self._fold(writer, first + place, said[place].decode("utf-8", "replace"), found)
+            kind = said[place].decode("utf-8", "replace")
+            if self._reach is None or self._counts(first + place, kind, found["by"]):
+                self._fold(writer, first + place, kind, found)
         if self._told:
             self._step()
 
     def _fold(self, writer: str, n: int, kind: str, found: dict[str, Any]) -> None:
         if kind == MERGED:
-            if self._before is None:
-                self._account(writer, n, found["data"])
-            return
-        if not self._counts(n, kind, found["by"]):
+            self._account(writer, n, found["data"])
             return
         if found.get("k"):
             self._keys.append((found["by"], found["k"], writer, n))

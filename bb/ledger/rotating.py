@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 LEAP = 1 << 32  # generations
 
 
-def begin(
-    store: Store, tip: Tip, carried: Admitted, by: str, reason: str, now: int, key: Key | None = None
-) -> Tip:
+def begin(store: Store, tip: Tip, carried: Admitted, by: str, reason: str, now: int, key: Key | None = None) -> Tip:
     """The first commit of the epoch after that of TIP, at the local ref."""
     previous = Previous(tip.commit, tip.generation, by, reason, clock.text(now))
     charter = tip.charter.but(epoch=tip.charter.epoch + 1, previous=previous)

@@ -130,7 +130,7 @@ def own(store: str, writer: str) -> Key | None:
 
 
 def _inherited(store: str, writer: str) -> Key | None:
-    """The key of the writer before, where this very store had to go on under another one: it need not be listed anew."""
+    """The key of the writer before, where this very store had to go on under another: it need not be listed anew."""
     for before in writers.were_ours(os.path.join(store, "j")):
         path = os.path.join(store, FOLDER, before)
         if before != writer and os.path.exists(path):
@@ -211,7 +211,12 @@ def configured(git_dir: str) -> dict[str, str]:
     done = git.ask(["config", "--show-scope", "-z", "--get-regexp", ASKED], git_dir=git_dir)
     words = done.out.decode("utf-8", "replace").split("\0")
     pairs = zip(words[::2], words[1::2], strict=False)
-    return {name.lower(): value for scope, pair in pairs if scope in OF_THE_USER for name, _, value in [pair.partition("\n")]}
+    return {
+        name.lower(): value
+        for scope, pair in pairs
+        if scope in OF_THE_USER
+        for name, _, value in [pair.partition("\n")]
+    }
 
 
 def _may_use_ssh(env: Mapping[str, str]) -> bool:

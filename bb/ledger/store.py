@@ -378,7 +378,7 @@ class Store:
         law = self.law
         if law and self._clone:
             self._ensure_writer()
-            if law.own != self.writer:
+            if law.own != self.writer or law.is_shut:  # perhaps our key has been listed since
                 from bb.ledger import policy  # noqa: PLC0415
 
                 policy.look(self, now)
@@ -404,7 +404,7 @@ class Store:
                 lamport = min(max(last.lamport, index.lamport()), last.lamport + lines.LEAP - 1) + 1
                 group, name = self.clone.group_id, ids.event_id(journal.writer, last.n + 1)
                 event = Event(name, lamport, clock.text(now), SIGNED, "system", data, group)
-                journal.append(lambda link: [event] if link == last else [], lambda: lines.salt(os.urandom(5)))
+                journal.append(_only(event, last), lambda: lines.salt(os.urandom(5)))
                 self._fold(journal)
                 return
 
@@ -569,6 +569,11 @@ def _written(fact: Fact, allow_secret: str | None) -> tuple[str, dict[str, Any],
         tokens.refuse_secrets(allow_secret or "")
         data["secret_allowed"] = allow_secret
     return kind, data, kinds.scope_of(fact)
+
+
+def _only(event: Event, behind: Link) -> Callable[[Link], list[Event]]:
+    """The one EVENT, if it is to follow the line it was made BEHIND."""
+    return lambda link: [event] if link == behind else []
 
 
 def _refuse_orders(law: Law, written: Sequence[tuple[str, tuple[str, dict[str, Any], str]]]) -> None:

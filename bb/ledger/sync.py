@@ -303,8 +303,7 @@ class Sync:
         try:
             if self.known.key is None and self.known.trouble is None:
                 self._known = policy.look(store, self._now, makes=True, remote=self.pins.arbiter)
-            if (key := self.known.key) is None:
-                raise signing.SigningFailed(self.known.trouble)
+            key = self.known.must_have_key()
 
             def signed(writer: str, link: Link) -> str:
                 text = verdicts.statement(store.clone.repo, writer, link.n, link.head_digest)

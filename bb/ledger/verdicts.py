@@ -59,7 +59,6 @@ class Law(Record):
         signed = found.reach(self.policy, writer)
         return Reach(signed.upto if needs_lines else ENDLESS, signed.orders if needs_orders else ENDLESS)
 
-
     def counting(self, found: Signatures) -> Counting:
         """Whether line N of a writer counts, by whomever, as of a commit that it was published with up to the LAST.
 

@@ -180,7 +180,11 @@ def _law(desk: Desk, base: str) -> Law | None:
     text = written.decode("utf-8", "replace")
     policy = signers.read(text)
     mode = policy.mode or signers.WARN
-    return None if mode == signers.OFF else verdicts.Law("", policy, mode, basis=verdicts.basis("", text, mode, (None, False, False)))
+    return (
+        None
+        if mode == signers.OFF
+        else verdicts.Law("", policy, mode, basis=verdicts.basis("", text, mode, (None, False, False)))
+    )
 
 
 def _published(desk: Desk, found: peek.Peek, law: Law | None) -> tuple[ci.Known, dict[str, Any]]:

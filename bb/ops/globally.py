@@ -18,7 +18,7 @@ from bb.coordination.facts import Released, Reserved, TakenOver
 from bb.coordination.reservations import InvalidArgs, ReservationConflict
 from bb.kernel import ids
 from bb.kernel.errors import BbError, Busy
-from bb.ledger import kinds, pins, publish, remote
+from bb.ledger import kinds, pins, remote
 from bb.ledger.sync import Sync
 from bb.ledger.turns import FIRST_PAUSE, Turn, wait
 from bb.messaging import mail

@@ -100,7 +100,7 @@ def key(desk: Desk, *, for_: For | None = None, rotate: bool = False, own: bool 
     examples=("bb ledger signing", "bb ledger signing require", "bb ledger signing warn --json"),
 )
 def signing(desk: Desk, mode: Mode | None = None, *, agent: AsPerson | None = None) -> dict[str, Any]:
-    """Which signatures the ledger needs, and whose lines have them. With a MODE, change that: yours to do, as the person.
+    """Which signatures the ledger needs, and whose lines have them. With a MODE, change that, as the person.
 
     off: nothing is signed or checked. warn: lines are signed and checked, and all of them count. require: lines count
     only when a key that is listed in `.bb/allowed_signers` has signed them. Where keys are listed for `user`, the
@@ -148,10 +148,10 @@ def signatures(desk: Desk, *, writer: Writer | None = None, output: Folder | Non
     folder = os.path.join(desk.cwd, output) if output else None
     if folder:
         disk.make_folder(folder)
-        for each in found:
-            path = os.path.join(folder, f"{each['writer']}-{each['upto']}.txt")
-            disk.replace(path, each["statement"].encode())
-            disk.replace(path + ".sig", each["signature"].encode())
+        for row in found:
+            path = os.path.join(folder, f"{row['writer']}-{row['upto']}.txt")
+            disk.replace(path, row["statement"].encode())
+            disk.replace(path + ".sig", row["signature"].encode())
     return {"signatures": found, "output": folder}
 
 
@@ -165,7 +165,10 @@ def _armored(said: str) -> str:
 def _sign_once_more(store: Store, known: Known, now: int) -> None:
     """Sign what is here with the key that is about to go, so that it stays covered by it."""
     key = known.key
-    if key is None or store.caught_up().heads().get(store.writer or "", 0) == store.index.signed_upto(store.writer or "")[0]:
+    if (
+        key is None
+        or store.caught_up().heads().get(store.writer or "", 0) == store.index.signed_upto(store.writer or "")[0]
+    ):
         return
 
     def signed(writer: str, link: Any) -> str:

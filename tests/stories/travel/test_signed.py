@@ -60,7 +60,9 @@ def pushed(forger: Clone, path: str, octets: bytes) -> None:
     def git(*words: str) -> str:
         named = ["git", "-c", "user.name=F", "-c", "user.email=f@example.invalid", *words]
         env = environment() | index
-        return subprocess.run(named, cwd=forger.path, env=env, check=True, capture_output=True, text=True).stdout.strip()
+        return subprocess.run(
+            named, cwd=forger.path, env=env, check=True, capture_output=True, text=True
+        ).stdout.strip()
 
     git("read-tree", "refs/forged")
     git("update-index", "--add", "--cacheinfo", f"100644,{blob},{path}")
@@ -252,7 +254,13 @@ def test_a_revoked_key_counts_up_to_the_line_that_was_named(two: list[Clone]) ->
     one.ask("agent.reserve", scope=["docs"], bead="bb-1", agent=AMBER)
     one.sync()
     key = one.ask("ledger.key")["fingerprint"]
-    review([other], listed(one, "laptop"), listed(other, "desk"), f"#bb revoked {key} {writer_of(one)}:{kept}", "#bb mode require")
+    review(
+        [other],
+        listed(one, "laptop"),
+        listed(other, "desk"),
+        f"#bb revoked {key} {writer_of(one)}:{kept}",
+        "#bb mode require",
+    )
     other.sync()
 
     assert {scope for _, scope, _ in other.holds()} == {"src"}
@@ -331,7 +339,9 @@ def test_a_key_is_for_its_owner_alone_whatever_the_umask(tmp_path: Path, umask: 
 
     assert Path(made.path).stat().st_mode & 0o777 == 0o600
     assert folder.stat().st_mode & 0o777 == 0o700
-    assert (found := signing.own(str(tmp_path), "abcdefghijkl")) and found.public == made.public
+    found = signing.own(str(tmp_path), "abcdefghijkl")
+    assert found is not None
+    assert found.public == made.public
 
 
 @NEEDS_SSH
@@ -356,7 +366,9 @@ def test_ssh_keygen_and_git_find_the_signatures_good(two: list[Clone], tmp_path:
 
 
 @NEEDS_SSH
-def test_the_key_that_git_signs_with_signs_the_ledger_and_a_repository_cannot_name_one(two: list[Clone], tmp_path: Path) -> None:
+def test_the_key_that_git_signs_with_signs_the_ledger_and_a_repository_cannot_name_one(
+    two: list[Clone], tmp_path: Path
+) -> None:
     one, _ = two
     key = tmp_path / "id"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
@@ -383,7 +395,9 @@ def test_the_key_that_git_signs_with_signs_the_ledger_and_a_repository_cannot_na
 
 
 @NEEDS_SSH
-def test_a_key_with_a_passphrase_that_nobody_can_give_is_named_and_the_sync_goes_on(two: list[Clone], tmp_path: Path) -> None:
+def test_a_key_with_a_passphrase_that_nobody_can_give_is_named_and_the_sync_goes_on(
+    two: list[Clone], tmp_path: Path
+) -> None:
     one, _ = two
     key = tmp_path / "id"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "secret words", "-f", str(key)], check=True)
@@ -434,7 +448,9 @@ def test_a_removed_signature_is_found_out_by_whoever_had_it(two: list[Clone]) ->
 def test_a_signature_cannot_be_redacted(two: list[Clone]) -> None:
     one, _ = two
     n = one_row(one)[0]
-    assert one.refused_or("ledger.redact", event=f"{writer_of(one)}.{n}", reason="tidy", agent="user") == "NOT_REDACTABLE"
+    assert (
+        one.refused_or("ledger.redact", event=f"{writer_of(one)}.{n}", reason="tidy", agent="user") == "NOT_REDACTABLE"
+    )
 
 
 def test_a_forged_global_reservation_admits_nobody_and_stands_in_nobodys_way(two: list[Clone]) -> None:
