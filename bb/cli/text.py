@@ -23,7 +23,13 @@ ELSEWHERE = (
         "bb.cli.screens",
     )
     | dict.fromkeys(["freeze", "thaw", "agent pause", "agent unpause", "agent transfer"], "bb.cli.order_screens")
-    | dict.fromkeys(["sync", "ledger commit", "ledger mirror", "ledger rotate"], "bb.cli.travel")
+    | dict.fromkeys(
+        [
+            *("sync", "ledger commit", "ledger mirror", "ledger rotate"),
+            *("ledger key", "ledger signing", "ledger signatures"),
+        ],
+        "bb.cli.travel",
+    )
     | dict.fromkeys(
         [
             *(
@@ -286,7 +292,10 @@ def _verified(found: dict[str, Any]) -> list[str]:
         for chain in found["chains"]
     ]
     known = f"{found['events']:,} events, every chain in use holds; state {found['state']}"
-    return [*chains, known, *map(_published, found.get("published", ()))]
+    from bb.cli import travel  # noqa: PLC0415
+
+    signed = travel.signatures_known(found["signatures"])
+    return [*chains, known, *signed, *map(_published, found.get("published", ()))]
 
 
 def _published(found: dict[str, Any]) -> str:

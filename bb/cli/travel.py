@@ -50,6 +50,7 @@ def synced(found: dict[str, Any]) -> list[str]:
     if found["generation"]:
         lines.append(f"The ledger on {name} is at generation {found['generation']} ({found['tip'][:12]})")
     lines += _of_the_branch(found)
+    lines += _of_signatures(found.get("signatures") or {})
     lines += [
         f"Put aside: {_lines(fork['lines'])} of writer {fork['writer']}, in {harmless(fork['path'])}"
         for fork in found["forks"]
@@ -74,6 +75,74 @@ def _of_the_branch(found: dict[str, Any]) -> Iterator[str]:
         yield f"{harmless(anew['by'])} began the ledger anew: {harmless(anew['reason'])} (epoch {anew['epoch']})"
     if found["joined"]:
         yield f"This clone is part of that ledger now ({found['joined']})"
+
+
+def _of_signatures(found: dict[str, Any]) -> Iterator[str]:
+    """What the signatures say of what came, and of ours. Nothing where nobody has said who may write."""
+    if unsigned := found.get("unsigned"):
+        yield f"Nothing was signed: {harmless(unsigned)}"
+    if left := found.get("left_writer"):
+        yield f"Lines were published under our writer {left} by somebody else; this clone goes on under another"
+    if not found.get("listed"):
+        return
+    if came := found.get("came"):
+        yield f"Of the lines that came: {', '.join(f'{n:,} {verdict}' for verdict, n in sorted(came.items()))}"
+    not_counting = " and count for nothing" if found["mode"] == "require" else ""
+    for each in (found.get("doubted") or [])[:MOST_NAMED]:
+        what = "forged" if each["forged"] else "unverified"
+        count = each["forged"] or each["unverified"]
+        yield f"{_lines(count)} of writer {each['writer']} are {what}{not_counting}: {harmless(str(each['why']))}"
+    if found["mode"] == "require" and not found["is_allowed"]:
+        yield "What this clone records counts for nobody: its key is not listed. `bb ledger key` prints the line to add"
+
+
+def signatures_known(found: dict[str, Any]) -> list[str]:
+    """Who may write, in a few lines."""
+    lines = found["lines"]
+    if not found["listed"]:
+        nobody = "signatures: nobody is listed in .bb/allowed_signers, so all lines are unverified"
+        return [nobody + (f"; {lines['forged']:,} are forged" if lines["forged"] else "")]
+    counts = ", ".join(f"{lines[verdict]:,} {verdict}" for verdict in ("verified", "unverified", "forged"))
+    rows = [f"signatures: {found['mode']}, by {harmless(found['where'])}: {counts}"]
+    for each in found["writers"]:
+        if each["verified"] < each["lines"]:
+            forged = f", {each['forged']:,} forged" if each["forged"] else ""
+            rows.append(
+                f"  writer {each['writer']}: {each['verified']:,} of {each['lines']:,} lines verified{forged}: "
+                f"{harmless(str(each['why']))}"
+            )
+    return [*rows, *(f"  {harmless(problem)}" for problem in found["problems"])]
+
+
+def signing(found: dict[str, Any]) -> list[str]:
+    """Which signatures are needed."""
+    rows = signatures_known(found)
+    if found["key"]:
+        listed = "listed" if found["is_allowed"] else "not listed"
+        rows.append(f"our key {found['key']} is {listed}{', for the person too' if found['is_persons'] else ''}")
+    if found["trouble"]:
+        rows.append(f"our key cannot be used: {harmless(found['trouble'])}")
+    if found["written"]:
+        rows.append(f"Wrote {harmless(found['written'])}. It counts once it has been committed, reviewed and merged.")
+    return rows
+
+
+def key(found: dict[str, Any]) -> list[str]:
+    """Our key, and the line that lists it."""
+    whose = "git's set-up names it" if found["source"] == "git" else harmless(str(found["path"]))
+    listed = (
+        "It is listed already." if found["is_allowed"] else f"Add this line to {found['file']}, and have it reviewed:"
+    )
+    return [f"{found['fingerprint']} ({whose}) signs for writer {found['writer']}.", listed, found["line"]]
+
+
+def signatures(found: dict[str, Any]) -> list[str]:
+    """The last signature of each writer."""
+    rows = ["Nothing is signed yet."] if not found["signatures"] else []
+    for each in found["signatures"]:
+        why = f" ({harmless(str(each['why']))})" if each["why"] else ""
+        rows.append(f"writer {each['writer']}, up to line {each['upto']:,}: {each['verdict']}{why}")
+    return [*rows, *([f"Written to {harmless(found['output'])}"] if found["output"] else [])]
 
 
 def committed(found: dict[str, Any]) -> list[str]:
@@ -142,4 +211,7 @@ FORMS: dict[str, Callable[[Any], Iterable[str]]] = {
     "ledger commit": committed,
     "ledger mirror": mirrored,
     "ledger rotate": rotated,
+    "ledger key": key,
+    "ledger signing": signing,
+    "ledger signatures": signatures,
 }

@@ -40,12 +40,14 @@ if TYPE_CHECKING:
     from bb.coordination.leases import Lease
     from bb.coordination.pauses import Pause
     from bb.coordination.scopes import Scope
+    from bb.coordination.vouching import Standing
     from bb.kernel.order import State
 
     Agreement = tuple[str, str, str]  # who came in, whose it was, and the commit or path that is agreed to
 
 HELD_THEN, HELD_NOW, OUTSIDE = "held-then", "held-now", "outside-declared"
 STALE_TOKEN, PAUSED, UNCLEAR_AUTHOR = "stale-token", "paused-author", "unclear-author"
+FORGED_LINES, UNVERIFIED_LINES = "forged-lines", "unverified-lines"
 RULES = {
     HELD_THEN: "A commit changed a path that another agent held at that time, or that was frozen.",
     HELD_NOW: "A commit changed a path that another agent holds now, or that is frozen.",
@@ -53,8 +55,11 @@ RULES = {
     PAUSED: "A commit was made by an agent that the person has paused.",
     OUTSIDE: "A commit changed a path outside of what its author had declared.",
     UNCLEAR_AUTHOR: "A commit does not say clearly which agent made it.",
+    FORGED_LINES: "A signature in the ledger does not fit the lines it stands behind.",
+    UNVERIFIED_LINES: "Lines of the ledger are not signed by a key that is listed.",
 }
 ERROR, WARNING = "error", "warning"
+MOST_WRITERS = 3  # that a finding names
 
 
 class CiIncursion(Conflict):
@@ -167,6 +172,22 @@ def refusal(findings: Sequence[Finding]) -> type[Conflict] | None:
     if OUTSIDE in rules:
         return OutsideDeclared
     return PausedAuthor if PAUSED in rules else UnclearAuthor if rules else None
+
+
+def of_signatures(standings: Iterable[Standing], *, is_required: bool) -> list[Finding]:
+    """What there is to say about lines that are not verified: warnings, or whoever may push could stop every change."""
+    found = list(standings)
+    kinds = ((FORGED_LINES, "forged", "forged"), (UNVERIFIED_LINES, "unverified", "not verified"))
+    findings = []
+    for rule, name, what in kinds:
+        some = [(each, count) for each in found if (count := getattr(each, name))]
+        if some:
+            writers = ", ".join(f"{each.writer} ({each.why})" for each, _ in some[:MOST_WRITERS])
+            more = f" and {len(some) - MOST_WRITERS} more" if len(some) > MOST_WRITERS else ""
+            effect = "; they count for nothing" if is_required else ""
+            text = f"{sum(count for _, count in some):,} lines are {what}{effect}: writer {writers}{more}"
+            findings.append(Finding(rule, WARNING, None, None, None, (), text))
+    return findings
 
 
 def is_incursion(finding: Finding) -> bool:

@@ -27,7 +27,7 @@ LASTING = frozenset(
     [
         *("group.create", "actor.remove", "x.bb.merged", "x.bb.redacted", "x.bb.resolved"),
         *("x.bb.released", "x.bb.expired", "x.bb.taken_over", "x.bb.renewed", "x.bb.seen"),
-        *("x.bb.transferred", "x.bb.unpaused"),
+        *("x.bb.transferred", "x.bb.unpaused", "x.bb.signed"),
     ]
 )
 

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 # Members of `data` that are never shown: what makes a small payload unguessable from its hash, and, under an
 # idempotency key, a digest of what was asked for.
 SALT, REQUEST = "_", "_q"
-# What is no fact of anybody's: the line that a ledger begins with, and one that accounts for lines of others.
-GENESIS, MERGED = "group.create", "x.bb.merged"
+# What is no fact of anybody's: the line that a ledger begins with, one that accounts for lines of others, and one that
+# signs all lines before it in its writer's chain.
+GENESIS, MERGED, SIGNED = "group.create", "x.bb.merged", "x.bb.signed"
 
 
 class Event(Record):

@@ -19,10 +19,12 @@ from bb.ledger import (
     git,
     known,
     ownership,
+    policy,
     presence,
     repair,
     restore,
     sharing,
+    standing,
     writers,
 )
 from bb.ledger import place as places
@@ -208,6 +210,7 @@ def _store(
         yield _index(store)
         yield from _caller(store, env.get("BB_AGENT", ""))
         yield from _leftovers(store)
+        yield from _signatures(store, now)
         if now is not None:
             yield _clock(store, now)
     except BbError as error:
@@ -267,6 +270,24 @@ def _index(store: Store) -> Finding:
         text = f"{store.path} cannot be written, so every command reads the whole ledger"
         return Finding("index", ODD, text, "let your user write there")
     return Finding("index", GOOD, f"{store.index.path} is up to date")
+
+
+def _signatures(store: Store, now: int | None) -> Iterator[Finding]:
+    """Who may write, and whether our key is one of theirs. Nothing where nobody has said."""
+    known = policy.look(store, now or 0)
+    if known.text is None:
+        return
+    for problem in known.policy.problems:
+        yield Finding("signers", ODD, problem, "mend the line, and have it reviewed")
+    if known.trouble:
+        yield Finding("signing", ODD, known.trouble, "bb ledger key --own")
+    elif known.mode != "off" and not known.is_allowed:
+        state = BROKEN if known.mode == "require" else ODD
+        yield Finding("signing", state, "the key of this clone is not listed in .bb/allowed_signers", "bb ledger key")
+    found = standing.shown(store, known)
+    forged, doubted = found["lines"]["forged"], found["lines"]["unverified"]
+    text = f"{known.mode}: {found['lines']['verified']:,} lines verified, {doubted:,} unverified, {forged:,} forged"
+    yield Finding("signatures", BROKEN if forged else GOOD, text, "bb ledger verify" if forged else None)
 
 
 def _caller(store: Store, agent: str) -> Iterator[Finding]:

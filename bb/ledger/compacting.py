@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bb.ledger.archive import Archived
+    from bb.ledger.signing import Key
     from bb.ledger.store import Store
     from bb.ledger.tip import Tip
 
@@ -43,7 +44,7 @@ def _is_right(store: Store, tip: Tip, name: str) -> bool:
     return is_named_so and (not is_ours or parts == snapshot.made(store, heads, store.progress))
 
 
-def commit(store: Store, tip: Tip, now: int, *, keeps: bool) -> tuple[Tip, Judged, int]:
+def commit(store: Store, tip: Tip, now: int, *, keeps: bool, key: Key | None = None) -> tuple[Tip, Judged, int]:
     """A commit on TIP with a snapshot of it, that archives what is full; and how many lines left the tree.
 
     It KEEPS the snapshot before, unless that was wrong.
@@ -54,7 +55,7 @@ def commit(store: Store, tip: Tip, now: int, *, keeps: bool) -> tuple[Tip, Judge
     entries = list(islice(_sealed(store, tip), MOST_ARCHIVED))
     generation = tip.generation + 1
     message = f"bb: a snapshot, {len(entries)} files archived [skip ci]\n\nBb-Generation: {generation}\n".encode()
-    with publish.Importer(store.place.common, message, tip.commit, now) as importer:
+    with publish.Importer(store.place.common, message, tip.commit, now, key) as importer:
         kept = [each for each in before.snapshots if keeps and each != name][-(snapshot.KEPT - 1) :]
         for path in layout.listed(store.place.common, tip.commit, "snap/"):
             if snapshot.name_in(path) not in kept:

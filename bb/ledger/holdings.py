@@ -118,7 +118,7 @@ class Holdings:
         if self._settled is None:
             from bb.ledger import pins  # noqa: PLC0415  (most reservations are local)
 
-            self._settled = pins.read(self._store).admitted
+            self._settled = pins.read(self._store).in_force
         return self._settled
 
     def covers(self, held: Held, path: Scope) -> bool:

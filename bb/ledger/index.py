@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from bb.ledger.journal import Journal, Position
     from bb.ledger.line import Link
     from bb.ledger.reader import Progress, Reader
+    from bb.ledger.verdicts import Law, Signatures
 
-VERSION = 17
+VERSION = 18
 FEW, MANY = 12, 200  # rows that are read at once
 MOST_AT_ONCE = 500  # of SQLite's 999 values in one question
 PAUSE = 0.01
@@ -45,6 +46,11 @@ create table state (fold text, key text, value text, primary key (fold, key)) wi
 create table term (fold text, term text, place text, key text, primary key (fold, term, place, key)) without rowid;
 create table idempotency (by text, key text, writer text, n integer, primary key (by, key, writer, n)) without rowid;
 create table merged (writer text, n integer, foreign_before integer, heads text, primary key (writer, n));
+create table signature (
+    writer text, n integer, ts text, head text, said text, flaw text, primary key (writer, n)
+) without rowid;
+create table counted (writer text primary key, upto integer, orders integer) without rowid;
+create table law (basis text);
 create table talk (spot text);
 create table talk_post (
     seq integer primary key, writer text, n integer, segment integer, offset integer, by text, flags integer, at integer
@@ -63,7 +69,7 @@ create table talk_floor (actor text primary key, tokens text, seq integer) witho
 """
 TALK = ("talk", "talk_post", "talk_to", "talk_of", "talk_read", "talk_seen", "talk_floor", "talk_floating")
 PLACED = ("talk_post", "talk_to", "talk_of")
-TABLES = ("cursor", "state", "term", "idempotency", "merged", *TALK)
+TABLES = ("cursor", "state", "term", "idempotency", "merged", "signature", "counted", "law", *TALK)
 BEYOND = chr(0x10FFFF)  # sorts behind every character of a place
 
 
@@ -94,9 +100,11 @@ class Index:
         self._found_hidden: dict[str, frozenset[str]] = {}
         self._journals: Sequence[Journal] = ()
         self.cursors = Cursors(self.ask)
-        self._found_ours_in: int | None = None  # the version of the file in which we saw that it is still ours
+        # The version of the file, and the law, with which we saw that it is still ours.
+        self._found_ours_in: tuple[int, str] | None = None
         self._changes: dict[str, int] = {}  # by fold, how often we have changed something
         self.rebuilt = 0  # how often it had to be made anew meanwhile
+        self.law: Law | None = None  # by which lines count; None where all do
         self._connection = self._open()
 
     def close(self) -> None:
@@ -295,7 +303,7 @@ class Index:
             with _Transaction(self, self._connection):
                 self._refuse_another_version()
                 size = len(journal.written.octets) if journal.written else 0
-                reader = _reader(self._connection, size, None, self.hidden())
+                reader = _reader(self._connection, size, None, self.hidden(), self.law)
                 with reader:
                     reader.read(journal)
             self.folded(reader)
@@ -374,7 +382,7 @@ class Index:
         unread = self._unread(journals)
         total = sum(size for _, size in unread)
         known = self.hidden()
-        reader = _reader(self._connection, total, progress, known)
+        reader = _reader(self._connection, total, progress, known, self.law)
         with reader:
             for journal, _ in unread:
                 reader.read(journal)
@@ -471,10 +479,38 @@ class Index:
         """Which version of its file the index is in; refused once another version of bb has made it anew. That it has
         not is asked again only when somebody has changed the file since."""
         version = self.cursors.version()
-        if version != self._found_ours_in:
+        if (version, self._basis) != self._found_ours_in:
             self._refuse_another_version()
-            self._found_ours_in = version
+            if self._connection.execute("select basis from law").fetchone() != (self._basis,):
+                raise Unusable("the index was made by another law")
+            self._found_ours_in = version, self._basis
         return version
+
+    @property
+    def _basis(self) -> str:
+        return self.law.basis if self.law else ""
+
+    def signatures(self, repo: str) -> Signatures:
+        """The signatures that were met in the chains here, as those of a REPO."""
+        from bb.ledger.verdicts import Signatures  # noqa: PLC0415  (only where somebody asks whose lines they are)
+
+        def tell(query: str, *values: str | int) -> None:
+            try:
+                self._connection.execute(query, values)
+            except sqlite3.OperationalError:  # it is written down another time
+                return
+
+        return Signatures(repo, self.ask, tell)
+
+    def signed_upto(self, writer: str) -> tuple[int, str]:
+        """The last line of WRITER that is a signature, and what it says; 0 when there is none."""
+        rows = self.ask("select n, said from signature where writer = ? order by n desc limit 1", writer)
+        return rows[0] if rows else (0, "")
+
+    def signatures_behind(self, heads: Mapping[str, int], out: Mapping[str, int]) -> int:
+        """How many lines of these writers, behind those that are OUT, are signatures."""
+        query = "select count(*) from signature where writer = ? and n > ?"
+        return sum(self.ask(query, writer, out.get(writer, 0))[0][0] for writer in heads)
 
     def _version(self) -> int:
         return int(self._connection.execute("pragma user_version").fetchone()[0])
@@ -485,6 +521,7 @@ class Index:
             self._connection.execute(f"drop table if exists {table}")
         for statement in SCHEMA.split(";"):
             self._connection.execute(statement)
+        self._connection.execute("insert into law values (?)", (self._basis,))
         self._connection.execute(f"pragma user_version = {VERSION}")
 
     def start_over(self, error: sqlite3.DatabaseError) -> None:
@@ -515,12 +552,16 @@ def _make_file(path: str) -> None:
 
 
 def _reader(
-    connection: sqlite3.Connection, total: int, progress: Progress | None, hidden: redactions.Hidden | None
+    connection: sqlite3.Connection,
+    total: int,
+    progress: Progress | None,
+    hidden: redactions.Hidden | None,
+    law: Law | None,
 ) -> Reader:
     """What reads journals on. It knows every fact there is, so who finds all read already does without it."""
     from bb.ledger.reader import Reader  # noqa: PLC0415
 
-    return Reader(connection, total, progress, hidden)
+    return Reader(connection, total, progress, hidden, law)
 
 
 def _is_readable(journals: Sequence[Journal], event: str) -> bool:

@@ -16,11 +16,12 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 
+from bb.coordination.admission import Admitted
 from bb.kernel import clock
 from bb.kernel.errors import NotFound, Refused
 from bb.kernel.record import Record
 from bb.kernel.show import harmless
-from bb.ledger import archive, bounds, disk, git, layout, published, snapshot
+from bb.ledger import archive, bounds, disk, git, layout, published, rotating, snapshot
 from bb.ledger.charter import CHARTER, NotALedger, charter_of
 from bb.ledger.index import Index
 from bb.ledger.journal import Journal
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from bb.ledger.line import Link
     from bb.ledger.place import Place
     from bb.ledger.snapshot import Snapshot
+    from bb.ledger.tip import Commit
+    from bb.ledger.verdicts import Law
 
 PATIENCE = 60.0
 MOST_BYTES = 1 << 30
@@ -74,10 +77,11 @@ class Peek(Record):
 
 
 @contextmanager
-def at(place: Place, named: str | None) -> Iterator[Peek]:
+def at(place: Place, named: str | None, law: Law | None = None) -> Iterator[Peek]:
     """The ledger that a remote publishes: the NAMED one, by its name, a URL or a path; else origin, or the only one.
 
-    What was fetched is gone at the end.
+    What was fetched is gone at the end. Where a LAW says which lines count, no snapshot is used: it says what all lines
+    add up to, whoever signed them.
     """
     settings = _settings(place)
     remote = _remote(_remotes(settings), named)
@@ -88,16 +92,22 @@ def at(place: Place, named: str | None) -> Iterator[Peek]:
         _fetch(place, repository, remote, settings, THE_TIP)
         commit, committed_at, generation = _tip(repository)
         store = os.path.join(folder, "bb")
-        index = _read_tip(repository, commit, store)
+        commits: list[Commit] = []
+        before = Admitted()
+        index = _read_tip(repository, commit, store, is_read_whole=law is not None)
         if index is None:
             _fetch(place, repository, remote, settings, EVERYTHING)
-            generation = _read_everything(repository, commit, store)
+            generation, commits, before = _read_everything(repository, commit, store)
             index = Index(":memory:", None)
+        if law and (charter := rotating.charter_at(repository, commit)):
+            index.law = law.but(repo=charter.repo)
         try:
             index.catch_up([Journal(store, writer) for writer in {*index.heads(), *disk.names(_journals(store))}])
             if damages := index.damages():
                 first = damages[0]
                 raise NotALedger(f"line {first.n} of writer {first.writer} cannot be right: {first.reason}")
+            if index.law and commits:
+                _settle(store, index, index.law, commits, before)
             yield Peek(_shown(remote), commit, committed_at, generation, index, store)
         finally:
             index.close()
@@ -209,8 +219,18 @@ def _number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 12 else None
 
 
-def _read_everything(repository: str, commit: str, store: str) -> int:
-    """Verify every commit, write down all their lines as journals and what they have settled; how many there are."""
+def _settle(store: str, index: Index, law: Law, commits: list[Commit], before: Admitted) -> None:
+    """Write down what the lines that count have settled."""
+    from bb.ledger import pins, sync  # noqa: PLC0415
+
+    counts = law.counting(index.signatures(law.repo))
+    lawful = sync.settled(sync.of_those_that_count(before, commits, counts), commits, counts)
+    pins.write(store, pins.read(store).but(lawful=lawful, law=law.basis))
+
+
+def _read_everything(repository: str, commit: str, store: str) -> tuple[int, list[Commit], Admitted]:
+    """Verify every commit, write down all their lines as journals and what they have settled; how many there are, and
+    what was settled before them."""
     from bb.ledger import pins, sync  # noqa: PLC0415  (the last commit is enough for most)
 
     if disk.read_small(os.path.join(repository, "shallow")):
@@ -221,10 +241,10 @@ def _read_everything(repository: str, commit: str, store: str) -> int:
     for writer, first, octets in (added for each in commits for added in each.added):
         _write_lines(store, writer, first, octets)
     pins.write(store, pins.Pins({}, admitted=sync.settled(history.settled, commits)))
-    return history.tip.generation
+    return history.tip.generation, commits, history.settled
 
 
-def _read_tip(repository: str, commit: str, store: str) -> Index | None:
+def _read_tip(repository: str, commit: str, store: str, *, is_read_whole: bool) -> Index | None:
     """Write down the lines of the last commit as journals, behind what a snapshot says: an index that knows what that
     says. None where that is not all there is to know."""
     files = _listed(repository, commit)
@@ -236,7 +256,7 @@ def _read_tip(repository: str, commit: str, store: str) -> Index | None:
         allowance = bounds.Allowance()
         segments = {layout.segment_of(path): blob for path, blob in files.items() if _holds_lines(path)}
         is_archived = any(path.startswith(archive.FOLDER) for path in files)
-        newest = _snapshot(repository, files) if is_archived else None
+        newest = _snapshot(repository, files) if is_archived and not is_read_whole else None
         if is_archived and newest is None:
             return None
         heads = newest.heads if newest else {}

@@ -47,6 +47,13 @@ class Pins(Record):
     arbiter: str | None = None  # the remote whose order of publication counts: the first that was synced with
     local: Tip | None = None  # the commit we made last, at `refs/bb/ledger`
     admitted: Admitted = Admitted()
+    lawful: Admitted | None = None  # the same of the lines that count, where not all do
+    law: str = ""  # by which that was settled
+
+    @property
+    def in_force(self) -> Admitted:
+        """What publication has settled, of the lines that count here."""
+        return self.admitted if self.lawful is None else self.lawful
 
     def remote(self, name: str) -> Pin:
         return self.remotes.get(name, Pin())
@@ -67,7 +74,9 @@ def read(store: str) -> Pins:
         found: Any = jsontext.read(written or b"")
         remotes = {name: _pin(pin) for name, pin in found["remotes"].items()}
         arbiter, admitted = found["arbiter"], Admitted.from_dict(found["admitted"])
-        return Pins(remotes, arbiter if arbiter in remotes else None, _tip(found["local"]), admitted)
+        lawful = Admitted.from_dict(found["lawful"]) if found.get("lawful") else None
+        arbiter = arbiter if arbiter in remotes else None
+        return Pins(remotes, arbiter, _tip(found["local"]), admitted, lawful, str(found.get("law", "")))
     except (ValueError, TypeError, KeyError, AttributeError):
         return Pins({})
 
@@ -78,6 +87,7 @@ def write(store: str, pins: Pins) -> None:
         "arbiter": pins.arbiter,
         "local": _written(pins.local),
         "admitted": pins.admitted.as_plain(),
+        **({"lawful": pins.lawful.as_plain(), "law": pins.law} if pins.lawful is not None else {}),
     }
     disk.replace(os.path.join(store, NAME), (jsontext.dumps(written) + "\n").encode(), durable=True)
 

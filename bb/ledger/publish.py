@@ -11,7 +11,7 @@ from itertools import islice
 
 from bb.kernel import ids
 from bb.kernel.record import Record
-from bb.ledger import disk, git, redacting
+from bb.ledger import disk, git, redacting, sshsig
 from bb.ledger.charter import CHARTER, Charter
 from bb.ledger.journal import Journal
 from bb.ledger.layout import LOCAL, README, SETTLED, is_full, path_of
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from bb.ledger.pins import Pins
+    from bb.ledger.signing import Key
     from bb.ledger.store import Store
 
 IMPORT = ("fast-import", "--quiet", "--force", "--done")
@@ -32,6 +33,7 @@ IMPORT = ("fast-import", "--quiet", "--force", "--done")
 AS_A_PACK, MOST_PACKS = ("-c", "fastimport.unpackLimit=1"), 20
 IDENTITY = "bb <bb@localhost>"
 NAMED = 3  # writers in a subject
+SHA1 = 40  # digits in the name of an object, unless the repository uses SHA-256
 ABOUT = b"""# The ledger of this repository
 
 This branch is written by `bb`, which lets coding agents and people work here without stepping on each other. It holds
@@ -53,19 +55,20 @@ class Unpublished(Record):
     """What is here and not yet on a tip: how far each writer's lines go, of those that go further."""
 
     heads: Mapping[str, int]
-    count: int
+    count: int  # of events; signatures are none
     blanks: tuple[str, ...] = ()  # published events that have been taken back since
 
     def __bool__(self) -> bool:
-        return bool(self.count or self.blanks)
+        return bool(self.heads or self.blanks)
 
 
 def unpublished(store: Store, tip: Tip | None) -> Unpublished:
     """What TIP lacks of the sound lines here."""
-    out = tip.last_lines if tip else {}
-    more = {writer: n for writer, n in store.caught_up().heads().items() if n > out.get(writer, 0)}
+    out, index = tip.last_lines if tip else {}, store.caught_up()
+    more = {writer: n for writer, n in index.heads().items() if n > out.get(writer, 0)}
     blanks = tuple(redacting.redacted(store, lambda event: _is_to_blank(event, tip))) if tip else ()
-    return Unpublished(more, sum(n - out.get(writer, 0) for writer, n in more.items()), blanks)
+    count = sum(n - out.get(writer, 0) for writer, n in more.items()) - index.signatures_behind(more, out)
+    return Unpublished(more, count, blanks)
 
 
 def _is_to_blank(event: str, tip: Tip) -> bool:
@@ -75,14 +78,17 @@ def _is_to_blank(event: str, tip: Tip) -> bool:
     return is_out and event not in tip.blanked and not tip.has_archived(writer, n)
 
 
-def commit(store: Store, tip: Tip | None, wanted: Unpublished, now: int, begins: Epoch | None = None) -> Tip:
-    """Put what is WANTED into a commit on TIP, or one that BEGINS an epoch, and leave it at the local ref."""
+def commit(
+    store: Store, tip: Tip | None, wanted: Unpublished, now: int, key: Key | None = None, begins: Epoch | None = None
+) -> Tip:
+    """Put what is WANTED into a commit on TIP, or one that BEGINS an epoch, and leave it at the local ref. It is signed
+    where there is a KEY."""
     charter = tip.charter if tip else begins.charter if begins else Charter(store.clone.repo)
     charter.may_write()
     generation = 1 + (tip.generation if tip else charter.previous.generation if charter.previous else 0)
     heads = dict(tip.heads) if tip else {}
     message = _message(heads, wanted, generation).encode()
-    with Importer(store.place.common, message, tip.commit if tip else None, now) as importer:
+    with Importer(store.place.common, message, tip.commit if tip else None, now, key) as importer:
         if tip is None:
             importer.file(CHARTER, charter.text().encode())
             importer.file(README, ABOUT)
@@ -145,12 +151,14 @@ def commit_here(store: Store, known: Pins, now: int) -> tuple[Tip, int]:
 class Importer(git.Conversation):
     """`git fast-import` making one commit at the local ref: files are put and taken away, and `finish` names it."""
 
-    def __init__(self, git_dir: str, message: bytes, parent: str | None, now: int) -> None:
+    def __init__(self, git_dir: str, message: bytes, parent: str | None, now: int, key: Key | None = None) -> None:
         packs = disk.names(os.path.join(git_dir, "objects", "pack"))
         are_few = sum(name.endswith(".pack") for name in packs) < MOST_PACKS
         super().__init__([*(AS_A_PACK if are_few else ()), *IMPORT], git_dir=git_dir)
+        self._git_dir, self._key, self._parent, self._message = git_dir, key, parent, message
+        self._who = b"%s %d +0000" % (IDENTITY.encode(), max(now // 1000, 0))
         self._start = (
-            b"commit %s\nmark :1\ncommitter %s %d +0000\n" % (LOCAL.encode(), IDENTITY.encode(), max(now // 1000, 0))
+            b"commit %s\nmark :1\ncommitter %s\n" % (LOCAL.encode(), self._who)
             + _data(message)
             + (b"from %s\n" % parent.encode() if parent else b"")
         )
@@ -172,10 +180,30 @@ class Importer(git.Conversation):
         """Make the commit; its name."""
         self.say(b"\nget-mark :1\n")
         name = self.line().strip().decode("ascii", "replace")
+        if self._key:
+            name = self._signed(self._key)
         self.say(b"done\n")
         if self.end() or not name:
             raise git.GitFailed("git fast-import could not make the commit")
         return name
+
+    def _signed(self, key: Key) -> str:
+        """The same commit once more, signed as `git commit -S` would; its name. The local ref is at it then."""
+        self.say(b'ls :1 ""\n')
+        tree = self.line().split()[2]
+        head = b"tree %s\n" % tree + (b"parent %s\n" % self._parent.encode() if self._parent else b"")
+        head += b"author %s\ncommitter %s\n" % (self._who, self._who)
+        signature = sshsig.armored(key.sign(head + b"\n" + self._message, sshsig.GIT)).strip()
+        signed = b"gpgsig " + signature.replace("\n", "\n ").encode() + b"\n"
+        if len(tree) > SHA1:
+            signed = signed.replace(b"gpgsig", b"gpgsig-sha256", 1)
+        made = git.output(
+            ["hash-object", "-t", "commit", "-w", "--stdin"],
+            git_dir=self._git_dir,
+            given=head + signed + b"\n" + self._message,
+        )
+        self.say(b"reset %s\nfrom %s\n\n" % (LOCAL.encode(), made.strip()))
+        return made.strip().decode("ascii", "replace")
 
 
 def _published(importer: git.Conversation, tip: Tip, path: str) -> bytes:

@@ -6,10 +6,12 @@ is a damage; nothing behind it is read, and the index remembers where it is.
 
 from __future__ import annotations
 
+from itertools import islice
+
 from bb.coordination import redactions
 from bb.coordination.facts import Redacted
 from bb.kernel import ids, jsontext
-from bb.kernel.event import MERGED
+from bb.kernel.event import MERGED, SIGNED
 from bb.kernel.undisturbed import Undisturbed
 from bb.ledger import folds, kinds
 from bb.ledger import line as lines
@@ -25,16 +27,20 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.coordination.redactions import Hidden
+    from bb.coordination.vouching import Reach
     from bb.kernel.order import Place
     from bb.ledger.journal import Journal
     from bb.ledger.segments import Block, Segment
+    from bb.ledger.verdicts import Law, Signatures
 
     Progress = Callable[..., None]  # how much is done, of how much, and what, if not reading: then it is bytes
 
 BULK = 1 << 20  # from so many bytes on, the fast decoder repays its import
 MARKS = kinds.MARKS
-ALWAYS = frozenset(kind.encode() for kind in [*kinds.KINDS, MERGED]) - MARKS.keys()
+ALWAYS = frozenset(kind.encode() for kind in [*kinds.KINDS, MERGED, SIGNED]) - MARKS.keys()
+SIGNED_KIND = SIGNED.encode()
 KEY_MARK = b',"k":"'
+PORTION = 1000  # lines that are folded at once when they come to count
 SHORTEST_HEAD = 200  # no head of a line of ours is shorter, so no mark stands before that
 MOST_AT_ONCE = 500  # of SQLite's 999 values in one question
 LONGEST = 10**12  # no chain is longer; a marker that claims more cannot make sums overflow
@@ -44,9 +50,18 @@ class Reader:
     """Reads journals on from their cursors and folds what they say, within one transaction."""
 
     def __init__(
-        self, connection: sqlite3.Connection, total: int, progress: Progress | None, hidden: Hidden | None = None
+        self,
+        connection: sqlite3.Connection,
+        total: int,
+        progress: Progress | None,
+        hidden: Hidden | None = None,
+        law: Law | None = None,
     ) -> None:
         self._connection = connection
+        self._law = law if law and law.is_felt else None
+        self._is_order = _vouching().is_order if self._law else None
+        self._reach: Reach | None = None  # how far lines of the journal that is being read count
+        self._before: Reach | None = None  # how far they counted when they were read for the first time
         self._is_first = connection.execute("select 1 from state limit 1").fetchone() is None
         self._hidden = hidden or {}
         self.redacted: list[Redacted] = []  # what was found to be taken back
@@ -65,6 +80,8 @@ class Reader:
         cursor = self._cursor(journal.writer)
         position, inode = cursor.position, cursor.inode
         damage: Damage | None = None
+        if self._law:
+            self._reach, self._before = self._counted(journal.writer), None
         sizes = journal.sizes(position.segment)
         for segment, offset, block in journal.read(position):
             position, damage = self._read_block(journal.writer, segment, offset, block, position)
@@ -87,6 +104,66 @@ class Reader:
                 *(inode, written, seen),
             ),
         )
+        if self._law:
+            self._count(self._law, journal, link.n)
+
+    def _counted(self, writer: str) -> Reach:
+        """How far the lines of WRITER were found to count."""
+        row = self._connection.execute("select upto, orders from counted where writer = ?", (writer,)).fetchone()
+        if row or self._law is None:
+            found: Reach = _vouching().Reach(*(row or (0, 0)))
+            return found
+        return self._law.reach(writer, self._signatures(self._law))
+
+    def _signatures(self, law: Law) -> Signatures:
+        from bb.ledger.verdicts import Signatures  # noqa: PLC0415  (only where there is a law)
+
+        def ask(query: str, *values: str) -> list[Any]:
+            return self._connection.execute(query, values).fetchall()
+
+        def tell(query: str, *values: str | int) -> None:
+            self._connection.execute(query, values)
+
+        return Signatures(law.repo, ask, tell)
+
+    def _count(self, law: Law, journal: Journal, last: int) -> None:
+        """Find out how far the lines count now, and fold those that did not count when they were read."""
+        before, now = self._reach, law.reach(journal.writer, self._signatures(law))
+        query = "insert or replace into counted values (?, ?, ?)"
+        self._connection.execute(query, (journal.writer, now.upto, now.orders))
+        if before is None or now == before:
+            return
+        self._before, self._reach = before, now
+        first = min(before.upto, before.orders) + 1
+        raws: list[bytes] = []
+        for raw in islice(journal.lines_from(first), max(min(last, max(now.upto, now.orders)) - first + 1, 0)):
+            raws.append(raw)
+            if len(raws) == PORTION:
+                self._fold_again(journal.writer, first, raws)
+                first, raws = first + len(raws), []
+        self._fold_again(journal.writer, first, raws)
+
+    def _fold_again(self, writer: str, first: int, raws: list[bytes]) -> None:
+        said = [lines.clock_and_kind(raw)[1] for raw in raws]
+        self._fold_known(writer, first, raws, said, has_keys=True)
+
+    def _counts(self, n: int, kind: str, by: str) -> bool:
+        """Whether a line counts by the law, and has not been folded before. Markers always do."""
+        if kind == MERGED or self._is_order is None:
+            return self._before is None
+        is_order = self._is_order(kind, by)
+        counts, counted = (
+            reach is not None and n <= reach.upto and (n <= reach.orders or not is_order)
+            for reach in (self._reach, self._before)
+        )
+        return counts and not counted
+
+    def _signed(self, writer: str, n: int, found: dict[str, Any], raw: bytes) -> None:
+        """A signature over all lines before it: kept, and looked at when somebody needs to know."""
+        said = found["data"].get("signature")
+        head = raw.partition(lines.DATA)[0][lines.P_START : lines.P_END].decode("ascii", "replace")
+        row = (writer, n, found["ts"], head, said if type(said) is str else "", None)
+        self._connection.execute("insert or ignore into signature values (?, ?, ?, ?, ?, ?)", row)
 
     def _cursor(self, writer: str) -> Cursor:
         row = self._connection.execute("select * from cursor where writer = ?", (writer,)).fetchone()
@@ -122,16 +199,21 @@ class Reader:
                 found = lines.members(raws[place], self._decode)
             except Unreadable:
                 continue
-            self._fold(writer, first + place, said[place].decode("utf-8", "replace"), found)
+            if said[place] == SIGNED_KIND:
+                self._signed(writer, first + place, found, raws[place])
+                continue
+            kind = said[place].decode("utf-8", "replace")
+            if self._reach is None or self._counts(first + place, kind, found["by"]):
+                self._fold(writer, first + place, kind, found)
         if self._told:
             self._step()
 
     def _fold(self, writer: str, n: int, kind: str, found: dict[str, Any]) -> None:
-        if found.get("k"):
-            self._keys.append((found["by"], found["k"], writer, n))
         if kind == MERGED:
             self._account(writer, n, found["data"])
             return
+        if found.get("k"):
+            self._keys.append((found["by"], found["k"], writer, n))
         fact = kinds.fact_of(kind, found["data"], found["by"])
         if fact is None:
             return
@@ -263,6 +345,13 @@ def _known(raws: list[bytes], said: list[bytes]) -> list[int]:
             and (raws[place].find(marks[0], SHORTEST_HEAD) > 0 or raws[place].find(marks[-1], SHORTEST_HEAD) > 0)
         )
     ]
+
+
+def _vouching() -> ModuleType:
+    """The rule by which lines count, where there is a law."""
+    from bb.coordination import vouching as rule  # noqa: PLC0415
+
+    return rule
 
 
 def _bulk() -> ModuleType:

@@ -21,18 +21,19 @@ if TYPE_CHECKING:
 
     from bb.coordination.admission import Admitted
     from bb.ledger.charter import Charter
+    from bb.ledger.signing import Key
     from bb.ledger.store import Store
     from bb.ledger.tip import Commit, Tip
 
 LEAP = 1 << 32  # generations
 
 
-def begin(store: Store, tip: Tip, carried: Admitted, by: str, reason: str, now: int) -> Tip:
+def begin(store: Store, tip: Tip, carried: Admitted, by: str, reason: str, now: int, key: Key | None = None) -> Tip:
     """The first commit of the epoch after that of TIP, at the local ref."""
     previous = Previous(tip.commit, tip.generation, by, reason, clock.text(now))
     charter = tip.charter.but(epoch=tip.charter.epoch + 1, previous=previous)
     wanted = Unpublished(tip.last_lines, tip.events)
-    return publish.commit(store, None, wanted, now, Epoch(charter, settled.written(carried)))
+    return publish.commit(store, None, wanted, now, key, Epoch(charter, settled.written(carried)))
 
 
 def must_be_followed(store: Store, tip: Tip, before: Tip, carried: Admitted) -> None:

@@ -12,8 +12,8 @@ from itertools import islice
 
 from bb.kernel import clock, ids, jsontext, tokens
 from bb.kernel.digest import digest
-from bb.kernel.errors import BbError, Conflict, NotFound, Refused
-from bb.kernel.event import GENESIS, MERGED, REQUEST, Event
+from bb.kernel.errors import BbError, Conflict, Forbidden, NotFound, Refused
+from bb.kernel.event import GENESIS, MERGED, REQUEST, SIGNED, Event
 from bb.ledger import clone, disk, origin, ownership, writers
 from bb.ledger import line as lines
 from bb.ledger.batch import Alone, Batch, Within
@@ -34,13 +34,16 @@ if TYPE_CHECKING:
     from bb.ledger.line import Link
     from bb.ledger.place import Place
     from bb.ledger.reader import Progress
+    from bb.ledger.verdicts import Law
 
     # by whom, of what kind, with which data, under which key, and about which directory of the group
     Draft = tuple[str, str, dict[str, Any], str | None, str]
 
 FAR_BEHIND = 1 << 20  # bytes of journal
+MOST_SIGNED = 5  # times that a signature is made, while others go on recording
 ORIGIN = "salvaged_lamport"  # where an event stood that is recorded again: what comes now stands behind that
 INDEX, JOURNALS, STORE_LOCK = "index.sqlite", "j", "lock"
+SIGNERS = "signers.json"  # where there is such a file, not every line counts (`ledger/policy.py`)
 
 
 class NotInitialized(NotFound):
@@ -71,6 +74,20 @@ class KeyReused(Conflict):
     hint = "use a fresh key for a new request"
 
 
+class WriterNotAllowed(Forbidden):
+    """What is recorded here counts for nobody, because the key of this clone is not listed."""
+
+    code = "WRITER_NOT_ALLOWED"
+    hint = "`bb ledger key` prints the line to add to .bb/allowed_signers; once that is reviewed and merged, `bb sync`"
+
+
+class OrderNotAllowed(Forbidden):
+    """The person's orders count only from a key that is listed for `user`, and the key of this clone is not."""
+
+    code = "ORDER_NOT_ALLOWED"
+    hint = "give it where the person's key is, or have this key listed for user: `bb ledger key` prints the line"
+
+
 class Store:
     """The ledger in one place. It may not exist yet: then it reads as empty, and recording makes it."""
 
@@ -85,6 +102,8 @@ class Store:
             self._clone.may_read()
         self.writer = writers.ours(self._journals_path, self._clone.writer) if self._clone else None
         self._index: Index | None = None
+        self._law: Law | None = None
+        self._law_of: tuple[int, int, int] | None = None  # the file in which it stood
         self._batch: Batch | None = None
         self._own_journal: Journal | None = None
         self._names = disk.Names(self._journals_path)
@@ -121,6 +140,21 @@ class Store:
             self._index = Index(path, self.writer, **how)
         return self._index
 
+    @property
+    def law(self) -> Law | None:
+        """By which lines count here; None where all do, as they do wherever nobody has said who may write."""
+        try:
+            status = os.stat(os.path.join(self.path, SIGNERS))
+        except OSError:
+            self._law = self._law_of = None
+            return None
+        stamp = (status.st_ino, status.st_mtime_ns, status.st_size)
+        if stamp != self._law_of and self._clone:
+            from bb.ledger import policy  # noqa: PLC0415  (only where somebody has said who may write)
+
+            self._law, self._law_of = policy.law(self.path, self._clone.repo), stamp
+        return self._law
+
     def journals(self) -> list[Journal]:
         """The journals of all writers, ours among them."""
         names, known = self._names.now(), self._read_journals
@@ -136,6 +170,7 @@ class Store:
         if self._batch is None or not self._batch.is_current:
             self.index.return_if_possible()
             self.index.cursors.is_still = False
+            self.index.law = self.law
             self.index.catch_up(self.journals(), self.progress)
             if self._batch:
                 self._batch.is_current, self._batch.is_behind = True, False
@@ -197,6 +232,7 @@ class Store:
             if self.clone.repo != repo:
                 self._clone = self.clone.but(repo=repo)
                 clone.write(self.path, self._clone)
+        self._law_of = None
 
     def make_folder(self) -> None:
         """The folder that a ledger would be in."""
@@ -258,11 +294,16 @@ class Store:
         """
         tokens.refuse_secrets(key or "")
         refusals: list[BbError] = []
+        law = self._law_for_us(now)
+        if law and law.is_shut:
+            raise WriterNotAllowed
 
         def drafts() -> list[Draft]:
             try:
                 facts = decide(self.index)
                 written = [(author(fact) if author else by, _written(fact, allow_secret)) for fact in facts]
+                if law:
+                    _refuse_orders(law, written)
             except BbError as refusal:
                 if not refusal.leaving:
                     raise
@@ -339,6 +380,41 @@ class Store:
             if self._batch is None or heads:
                 self._fold(journal)
         return [event for event in recorded if event.kind != MERGED]
+
+    def _law_for_us(self, now: int) -> Law | None:
+        """By which lines count here, once it is known what our key may: a copied store has another writer and key."""
+        law = self.law
+        if law and self._clone:
+            self._ensure_writer()
+            if law.own != self.writer or law.is_shut:  # perhaps our key has been listed since
+                from bb.ledger import policy  # noqa: PLC0415
+
+                policy.look(self, now)
+                law = self.law
+        return law
+
+    def sign(self, signed: Callable[[str, Link], str], now: int) -> None:
+        """Record a signature over all lines of our own. SIGNED makes it, given the writer and the last line.
+
+        No lock is held meanwhile, for a key may be elsewhere; if something was recorded in between it is done again.
+        """
+        self.clone.may_write()
+        self._ensure_writer()
+        for _ in range(MOST_SIGNED):
+            own, before = self._own(), self.caught_up().position(self.writer or "").link
+            data = {"signature": signed(own.writer, before)}
+            with Alone(own) as journal:
+                index = self.caught_up()
+                self.refuse_damage()
+                last = index.position(journal.writer).link
+                if last != before:
+                    continue
+                lamport = min(max(last.lamport, index.lamport()), last.lamport + lines.LEAP - 1) + 1
+                group, name = self.clone.group_id, ids.event_id(journal.writer, last.n + 1)
+                event = Event(name, lamport, clock.text(now), SIGNED, "system", data, group)
+                journal.append(_only(event, last), lambda: lines.salt(os.urandom(5)))
+                self._fold(journal)
+                return
 
     def account(self, now: int) -> None:
         """Account for what others have said, so that it has its place in this clone's order.
@@ -507,6 +583,20 @@ def _written(fact: Fact, allow_secret: str | None) -> tuple[str, dict[str, Any],
         tokens.refuse_secrets(allow_secret or "")
         data["secret_allowed"] = allow_secret
     return kind, data, kinds.scope_of(fact)
+
+
+def _only(event: Event, behind: Link) -> Callable[[Link], list[Event]]:
+    """The one EVENT, if it is to follow the line it was made BEHIND."""
+    return lambda link: [event] if link == behind else []
+
+
+def _refuse_orders(law: Law, written: Sequence[tuple[str, tuple[str, dict[str, Any], str]]]) -> None:
+    """Refuse the person's orders where they would count for nobody."""
+    if law.policy.names_the_person and not law.is_persons:
+        from bb.coordination import vouching  # noqa: PLC0415  (only where orders are signed)
+
+        if any(vouching.is_order(kind, by) for by, (kind, _, _) in written):
+            raise OrderNotAllowed
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -10,14 +10,16 @@ doubt the next look tells. What only looking and compacting need is imported the
 
 from __future__ import annotations
 
+import os
 import time
 
-from bb.coordination import admission, holdings
+from bb.coordination import admission, holdings, signers
 from bb.coordination.facts import Reserved
 from bb.kernel import clock, ids
 from bb.kernel.errors import BbError, Conflict
+from bb.kernel.event import SIGNED
 from bb.kernel.record import Record
-from bb.ledger import git, kinds, pins, publish, redacting, remote
+from bb.ledger import git, kinds, pins, policy, publish, redacting, remote, signing, sshsig, verdicts
 from bb.ledger import line as lines
 from bb.ledger.charter import LedgerRewritten
 from bb.ledger.layout import LOCAL
@@ -27,16 +29,21 @@ from bb.ledger.turns import FIRST_PAUSE, wait
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from bb.coordination.admission import Admitted
     from bb.coordination.facts import HoldingFact
     from bb.ledger.charter import Charter
-    from bb.ledger.intake import Fork
+    from bb.ledger.intake import Fork, Incoming
+    from bb.ledger.line import Link
     from bb.ledger.pins import Pins
+    from bb.ledger.policy import Known
     from bb.ledger.published import History
+    from bb.ledger.signing import Key
     from bb.ledger.store import Store
+    from bb.ledger.verdicts import Counting
 
+SIGNATURE = b'"kind":"%s"' % SIGNED.encode()
 REMEMBERED = 1000  # reservations; beyond that, those that have ended are forgotten
 RESERVED = kinds.BY_FACT[Reserved][0]
 HOLDING_KINDS = frozenset(kinds.BY_FACT[fact][0].encode() for fact in holdings.FACTS)
@@ -70,6 +77,7 @@ class Outcome(Record):
     archived: int | None  # lines that left the branch's tree with a snapshot, if one was made
     not_compacted: str | None  # why there is none, though one was due
     begun_anew: dict[str, object] | None  # the epoch that has begun, and who began it, why and when
+    signatures: dict[str, object] | None  # what was found of those on what came, and of our key
 
 
 class Sync:
@@ -91,6 +99,11 @@ class Sync:
         self._not_compacted: str | None = None
         self._anew: Charter | None = None  # of the epoch that was found to have begun
         self._is_gone = False  # the branch, from a remote that had it
+        self._known: Known | None = None  # who may write, and our key
+        self._unsigned: BbError | None = None  # why we could not sign
+        self._judged: dict[str, int] = {}  # how many of the lines that came are verified, unverified, forged
+        self._doubted: dict[str, dict[str, object]] = {}  # writers some of whose lines are not verified
+        self._left_to: str | None = None  # our writer, when somebody else has published under its id
 
     @property
     def pin(self) -> Pin:
@@ -131,6 +144,7 @@ class Sync:
             archived=self._archived,
             not_compacted=self._not_compacted,
             begun_anew=_told(self._anew),
+            signatures=self._told_of_signatures(),
         )
 
     # -- looking
@@ -208,10 +222,13 @@ class Sync:
             self.store.join(after.charter.repo)
             self._joined = after.charter.repo
         self._forks += intake.write(self.store, incoming)
+        self._leave_to_others(incoming)
         redacting.blank(self.store)
-        self._came += sum(self.store.caught_up().heads().values()) - before
+        signatures = sum(each.more.count(SIGNATURE) for each in incoming)
+        self._came += sum(self.store.caught_up().heads().values()) - before - signatures
         for each in incoming:
             self._hear(each.more)
+        self._judge(incoming)
         self._pin(self.pin.but(tip=after), commits)
         remote.keep(self.store.place.common, self.name, after.commit)
         if self._anew:  # nothing here is to hold on to the earlier commits
@@ -225,6 +242,8 @@ class Sync:
                 found = lines.members(raw)
             except lines.Unreadable:
                 continue
+            if found["kind"] == SIGNED:
+                continue
             self._kinds[found["kind"]] = self._kinds.get(found["kind"], 0) + 1
             if found["kind"] == RESERVED:
                 self._reserved.append(found["id"])
@@ -232,6 +251,17 @@ class Sync:
         last = max(said.values(), default=0)
         for who, at in said.items():
             self._heard[who] = min(last - at, self._heard.get(who, last - at))
+
+    def _leave_to_others(self, incoming: Sequence[Incoming]) -> None:
+        """Go on under another writer where lines of ours came from outside: we never sign what we did not record."""
+        for each in incoming:
+            if each.more and each.cut is None and each.writer == self.store.writer:
+                from bb.ledger import writers  # noqa: PLC0415  (hardly ever)
+                from bb.ledger.store import JOURNALS  # noqa: PLC0415
+
+                journals = os.path.join(self.store.path, JOURNALS)
+                writers.retire(journals, each.writer, "lines were published under its id from elsewhere", None)
+                self._left_to, self._known = each.writer, None
 
     def _has(self, tip: Tip) -> bool:
         """Whether all that was published up to TIP is still here."""
@@ -247,6 +277,82 @@ class Sync:
                 found[writer] = max(found.get(writer, 0), n)
         return found
 
+    # -- signing
+
+    @property
+    def known(self) -> Known:
+        """Who may write, and the key that we sign with."""
+        if self._known is None:
+            self._known = policy.look(self.store, self._now, remote=self.pins.arbiter)
+        return self._known
+
+    def wanted(self) -> publish.Unpublished:
+        """What is to be published, the lines of ours signed."""
+        self._sign()
+        return publish.unpublished(self.store, self.pin.tip)
+
+    def _sign(self) -> None:
+        """Sign our lines, unless the last of them is a signature by our key already."""
+        store = self.store
+        if self.known.mode == signers.OFF or self._unsigned or not store.writer:
+            return
+        last = store.caught_up().heads().get(store.writer, 0)
+        n, said = store.index.signed_upto(store.writer)
+        if not last or (n == last and self._is_ours(said)):
+            return
+        try:
+            if self.known.key is None and self.known.trouble is None:
+                self._known = policy.look(store, self._now, makes=True, remote=self.pins.arbiter)
+            key = self.known.must_have_key()
+
+            def signed(writer: str, link: Link) -> str:
+                text = verdicts.statement(store.clone.repo, writer, link.n, link.head_digest)
+                return sshsig.base64(key.sign(text.encode(), sshsig.LEDGER))
+
+            store.sign(signed, self._now)
+        except signing.SigningFailed as refusal:
+            if self.known.mode == signers.REQUIRE:
+                raise
+            self._unsigned = refusal
+
+    def _is_ours(self, said: str) -> bool:
+        """Whether a signature says that our key has made it."""
+        try:
+            return self.known.key is None or sshsig.read(sshsig.decoded(said)).key == self.known.key.public
+        except sshsig.Malformed:
+            return False
+
+    @property
+    def _key(self) -> Key | None:
+        """What commits are signed with."""
+        is_off = self.known.mode == signers.OFF or self._unsigned is not None
+        return None if is_off else self.known.key
+
+    def _judge(self, incoming: Sequence[Incoming]) -> None:
+        """Find out how much of what came is signed by keys that are listed."""
+        if self.known.text is None or self.known.mode == signers.OFF:
+            return
+        index, repo = self.store.caught_up(), self.store.clone.repo
+        found, heads = index.signatures(repo), index.heads()
+        for each in incoming:
+            if not (count := each.more.count(b"\n")):
+                continue
+            last = heads.get(each.writer, 0)
+            standing = found.standing(self.known.policy, each.writer, last)
+            for n in range(last - count + 1, last + 1):
+                verdict = standing.verdict(n)
+                self._judged[verdict] = self._judged.get(verdict, 0) + 1
+            if standing.verified < last:
+                self._doubted[each.writer] = standing.shown()
+
+    def _told_of_signatures(self) -> dict[str, object] | None:
+        if not self.store.exists:
+            return None
+        unsigned = {"unsigned": f"{self._unsigned.code}: {self._unsigned.message}"} if self._unsigned else {}
+        came = {"came": self._judged, "doubted": list(self._doubted.values())} if self.known.text is not None else {}
+        left = {"left_writer": self._left_to} if self._left_to else {}
+        return self.known.shown() | came | unsigned | left
+
     # -- publishing
 
     def _may_push_at_once(self) -> bool:
@@ -259,7 +365,7 @@ class Sync:
             remote.push(self.store.place, self.name, self.pin.tip.commit, None, self._left())
             self._is_gone = False
         pause, known = FIRST_PAUSE, self.pin.tip
-        while wanted := publish.unpublished(self.store, self.pin.tip):
+        while wanted := self.wanted():
             self._attempts += 1
             try:
                 self.push(wanted)
@@ -285,7 +391,7 @@ class Sync:
         """Publish what is WANTED in one commit on the tip we know. Moved when that is the tip no more."""
         before = self.pin.tip
         expected = before.commit if before else None
-        tip = publish.commit(self.store, before, wanted, self._now)
+        tip = publish.commit(self.store, before, wanted, self._now, self._key)
         remote.push(self.store.place, self.name, tip.commit, expected, self._left())
         commit = Commit(tip.commit, expected, tip.generation, tuple(self._added(before, wanted)), ())
         self._went += wanted.count
@@ -325,7 +431,7 @@ class Sync:
             self._pin(self.pin.but(judged=compacting.judge(self.store, before)))
             if self._is_right and not before.is_due:
                 return
-        tip, judged, lines = compacting.commit(self.store, before, self._now, keeps=self._is_right)
+        tip, judged, lines = compacting.commit(self.store, before, self._now, keeps=self._is_right, key=self._key)
         patience = max(self._left(), LEAST_FOR_PUSHING)  # else a large ledger would be folded in vain each time
         remote.push(self.store.place, self.name, tip.commit, before.commit, patience)
         carried = [Commit(tip.commit, before.commit, tip.generation, (), ())]
@@ -361,8 +467,8 @@ class Sync:
         commits = list(history.upto(before.commit, self.store.progress))
         known = settled(history.settled, commits).keeping(rotating.live(self.store))
         carried = known.without(frozenset(redacting.redacted(self.store)))
-        root = rotating.begin(self.store, before, carried, by, reason, self._now)
-        tip, judged, self._archived = compacting.commit(self.store, root, self._now, keeps=True)
+        root = rotating.begin(self.store, before, carried, by, reason, self._now, self._key)
+        tip, judged, self._archived = compacting.commit(self.store, root, self._now, keeps=True, key=self._key)
         rotating.must_be_followed(self.store, tip, before, carried)
         try:
             remote.push(self.store.place, self.name, tip.commit, before.commit, self._left())
@@ -384,12 +490,32 @@ class Sync:
     def _pin(self, pin: Pin, commits: Iterable[Commit] = ()) -> None:
         after: Pins = self.pins.with_remote(self.name, pin)
         if after.arbiter == self.name:
+            commits = list(commits)
             known = settled(after.admitted, commits)
             if len(known.generations) > REMEMBERED:
                 known = known.keeping([name for name, _ in self.store.caught_up().found(holdings.NAME, "live")])
-            after = after.but(admitted=known)
+            after = self._lawful(after.but(admitted=known), pin, list(commits))
         self.pins = after
         pins.write(self.store.path, after)
+
+    def _lawful(self, after: Pins, pin: Pin, commits: list[Commit]) -> Pins:
+        """The same with what is settled of the lines that count, where not all do. It is settled from the first commit
+        on where other lines count than before."""
+        law = self.store.law
+        if law is None or pin.tip is None:
+            return after.but(lawful=None, law="")
+        index = self.store.caught_up()
+        counts = law.counting(index.signatures(law.repo))
+        if after.lawful is None or after.law != law.basis or any(each.parent is None for each in commits):
+            from bb.ledger.published import History  # noqa: PLC0415
+
+            history = History(self.store.place.common, None)
+            commits = list(history.upto(pin.tip.commit))
+            after = after.but(lawful=of_those_that_count(history.settled, commits, counts))
+        known = settled(after.in_force, commits, counts)
+        if len(known.generations) > REMEMBERED:
+            known = known.keeping([name for name, _ in index.found(holdings.NAME, "live")])
+        return after.but(lawful=known, law=law.basis)
 
     def _left(self) -> float:
         return self._deadline - time.monotonic()
@@ -400,22 +526,38 @@ def _told(charter: Charter | None) -> dict[str, object] | None:
     return {"epoch": charter.epoch, **previous.as_dict()} if charter and previous else None
 
 
-def settled(known: Admitted, commits: Iterable[Commit]) -> Admitted:
-    """What publication has settled after some more commits."""
+def of_those_that_count(known: Admitted, commits: Sequence[Commit], counts: Counting) -> Admitted:
+    """What an epoch says was settled before it, without what is said on lines that do not count."""
+    root = next(iter(commits), None)
+    lasts = {writer: first + octets.count(b"\n") - 1 for writer, first, octets in root.added} if root else {}
+    out = set()
+    for name in (*known.grants, *known.generations):
+        writer, n = ids.split_event_id(name)
+        by = known.grants[name].agent if name in known.grants else ""
+        if not counts(writer, n, lasts.get(writer, 0), by):
+            out.add(name)
+    return known.without(out)
+
+
+def settled(known: Admitted, commits: Iterable[Commit], counts: Counting | None = None) -> Admitted:
+    """What publication has settled after some more commits; only of the lines that count, where not all do."""
     for commit in commits:
         if commit.is_carried:
             continue
-        facts = [fact for writer, first, octets in commit.added for fact in _holding_facts(writer, first, octets)]
+        facts = [fact for added in commit.added for fact in _holding_facts(*added, counts)]
         known = admission.admit(known, commit.parent, commit.generation, facts)
     return known
 
 
-def _holding_facts(writer: str, first: int, octets: bytes) -> Iterator[tuple[str, HoldingFact]]:
+def _holding_facts(
+    writer: str, first: int, octets: bytes, counts: Counting | None
+) -> Iterator[tuple[str, HoldingFact]]:
+    last = first + octets.count(b"\n") - 1
     for n, raw in enumerate(octets.split(b"\n")[:-1], first):
         try:
             if lines.clock_and_kind(raw)[1] in HOLDING_KINDS:
                 fact = kinds.fact_on(raw)
-                if isinstance(fact, holdings.FACTS):
+                if isinstance(fact, holdings.FACTS) and (counts is None or counts(writer, n, last, fact.agent)):
                     yield ids.event_id(writer, n), fact
         except lines.BadLine:
             continue

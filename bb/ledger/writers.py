@@ -80,6 +80,15 @@ def retire(journals: str, writer: str, reason: str, owed: str | None) -> None:
     _write_owner(os.path.join(journals, writer), owner.but(retired=reason, owed=owed))
 
 
+def were_ours(journals: str) -> list[str]:
+    """The writers of this very store and machine that were retired."""
+    return [
+        writer
+        for writer, owner in retired(journals).items()
+        if owner.but(retired=None).is_us(_here(os.path.join(journals, writer)))
+    ]
+
+
 def retired(journals: str) -> dict[str, Owner]:
     """The writers that are not written to any more."""
     owners = {writer: read_owner(journals, writer) for writer in all_in(journals)}

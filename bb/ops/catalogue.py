@@ -65,7 +65,7 @@ GROUPS: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "sessions": (("bb.ops.sessions",), "Sessions: the work in hand, bead by bead, and what was said about it."),
     "ledger": (
-        ("bb.ops.ledger", "bb.ops.sync", "bb.ops.redaction", "bb.ops.rotation"),
+        ("bb.ops.ledger", "bb.ops.sync", "bb.ops.signing", "bb.ops.redaction", "bb.ops.rotation"),
         "The ledger itself: look at it, check it, carry it away.",
     ),
     "cbcl": (

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from bb.coordination import ci, ignoring, leases, notices, pauses, scopes
+from bb.coordination import ci, ignoring, leases, notices, pauses, scopes, signers
 from bb.coordination.facts import CI
 from bb.coordination.scopes import ScopeOutside
 from bb.kernel import clock, ids
 from bb.kernel.show import harmless
-from bb.ledger import history, peek, tree
+from bb.ledger import history, peek, tree, verdicts
 from bb.ledger.holdings import Holdings, scope_of
 from bb.ops.catalogue import op
 from bb.ops.params import Name, Plain, Scope, Someone, Text
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bb.coordination.reservations import Held
     from bb.ledger.history import Change
     from bb.ledger.index import Index
+    from bb.ledger.verdicts import Law
     from bb.ops.desk import Desk
 
 SHOWN = 1000  # findings in an answer, which tells how many there are
@@ -124,8 +125,10 @@ def check(
         is_strict=strict,
         ignore_case=IGNORE_CASE,
     )
-    known, source = _ledger(desk, remote, is_local=local, may_pass=unreachable == PASS, is_strict=strict)
+    law = _law(desk, change.base)
+    known, source = _ledger(desk, remote, law, is_local=local, may_pass=unreachable == PASS, is_strict=strict)
     findings = [] if known is None else ci.judge(judged, known, wanted)
+    findings += ci.of_signatures(source.pop("standings", ()), is_required=law is not None and law.mode == "require")
     answer = _answer(change, findings, source) | {"ignored_paths": ignored, "format": _shown_as(desk, format_, output)}
     if record:
         answer["recorded"] = _recorded(desk, findings)
@@ -142,15 +145,15 @@ def _shown_as(desk: Desk, form: str, output: str | None) -> str:
 
 
 def _ledger(
-    desk: Desk, remote: str | None, *, is_local: bool, may_pass: bool, is_strict: bool
+    desk: Desk, remote: str | None, law: Law | None, *, is_local: bool, may_pass: bool, is_strict: bool
 ) -> tuple[ci.Known | None, dict[str, Any]]:
     """What the published ledger says, else the one of this clone; None where there is none to go by; and which."""
     if is_local:
         desk.store.must_exist()
         return _own(desk, None)
     try:
-        with peek.at(desk.place, remote) as found:
-            return _published(desk, found)
+        with peek.at(desk.place, remote, law) as found:
+            return _published(desk, found, law)
     except peek.LedgerUnreachable as failed:
         if not may_pass:
             raise
@@ -168,8 +171,28 @@ def _own(desk: Desk, note: str | None) -> tuple[ci.Known, dict[str, Any]]:
     return _known(desk, desk.store.caught_up(), desk.place.store), {"kind": "local", "note": note}
 
 
-def _published(desk: Desk, found: peek.Peek) -> tuple[ci.Known, dict[str, Any]]:
+def _law(desk: Desk, base: str) -> Law | None:
+    """Which lines count, by what the base of the change says: the change itself has no say in it."""
+    written = history.file_at(desk.place, base, signers.PATH, signers.LARGEST)
+    if written is None:
+        return None
+    text = written.decode("utf-8", "replace")
+    policy = signers.read(text)
+    mode = policy.mode or signers.WARN
+    return (
+        None
+        if mode == signers.OFF
+        else verdicts.Law("", policy, mode, basis=verdicts.basis("", text, mode, (None, False, False)))
+    )
+
+
+def _published(desk: Desk, found: peek.Peek, law: Law | None) -> tuple[ci.Known, dict[str, Any]]:
     age = max(desk.now() - found.committed_at, 0) // clock.SECOND
+    signed = {}
+    if law and found.index.law:
+        of = found.index.signatures(found.index.law.repo)
+        standings = [of.standing(law.policy, writer, n) for writer, n in found.index.heads().items()]
+        signed = {"signatures": {"mode": law.mode, "lines": verdicts.totals(standings)}, "standings": standings}
     return _known(desk, found.index, found.store), {
         "kind": "published",
         "note": None,
@@ -178,6 +201,7 @@ def _published(desk: Desk, found: peek.Peek) -> tuple[ci.Known, dict[str, Any]]:
         "generation": found.generation,
         "committed_at": clock.text(found.committed_at),
         "age_seconds": age,
+        **signed,
     }
 
 

@@ -18,7 +18,7 @@ from bb.coordination.facts import Released, Reserved, TakenOver
 from bb.coordination.reservations import InvalidArgs, ReservationConflict
 from bb.kernel import ids
 from bb.kernel.errors import BbError, Busy
-from bb.ledger import kinds, pins, publish, remote
+from bb.ledger import kinds, pins, remote
 from bb.ledger.sync import Sync
 from bb.ledger.turns import FIRST_PAUSE, Turn, wait
 from bb.messaging import mail
@@ -136,7 +136,7 @@ class _Attempts:
     def _tell(self) -> None:
         """Publish what the others should know; if that is not possible now, the next sync does it."""
         try:
-            self._at_work.push(publish.unpublished(self._at_work.store, self._at_work.pin.tip))
+            self._at_work.push(self._at_work.wanted())
         except (remote.Moved, BbError):
             return
 
@@ -146,7 +146,7 @@ class _Attempts:
         What was given back here, by whoever may, is in nobody's way: that comes out in the same commit, and counts
         first.
         """
-        grants = self._at_work.pins.admitted.grants
+        grants = self._at_work.pins.in_force.grants
         for fact in asked:
             grant = Grant(fact.agent, fact.scope, fact.is_file, fact.shared, 0)
             blockers = set(admission.in_way(grant, grants)) - set((fact.takes or "").split())
@@ -161,7 +161,7 @@ class _Attempts:
         """Publish on the commit that was looked at; whether the reservations of those names are admitted."""
         at_work = self._at_work
         try:
-            at_work.push(publish.unpublished(at_work.store, at_work.pin.tip))
+            at_work.push(at_work.wanted())
         except remote.Moved:
             return False
         except remote.Offline as offline:
@@ -170,7 +170,7 @@ class _Attempts:
             except remote.Offline:
                 self._void = []  # it may have been admitted, so it is not ours to say that it was not
                 raise GrantPending(f"it may have been published: {offline.message}", reservation_ids=names) from None
-        return all(name in at_work.pins.admitted.grants for name in names)
+        return all(name in at_work.pins.in_force.grants for name in names)
 
 
 def _was_given_back(reservation: Reservation | None) -> bool:

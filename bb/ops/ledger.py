@@ -7,7 +7,7 @@ import os
 from bb.kernel import clock, jsontext
 from bb.kernel.digest import digest
 from bb.kernel.errors import Usage
-from bb.ledger import audit, disk, writers
+from bb.ledger import audit, disk, policy, standing, writers
 from bb.ledger import walk as walks
 from bb.ledger.journal import LedgerDamaged
 from bb.ops.catalogue import op
@@ -115,8 +115,9 @@ def log(
     wanted = _filter(desk, kind, agent, since, until)
     store = desk.ledger
     following = walks.Follower(store, wanted) if follow else None
-    for event in walks.latest(store, wanted, limit):
-        yield event.envelope()
+    latest = [event.envelope() for event in walks.latest(store, wanted, limit)]
+    known = policy.remembered(store)
+    yield from standing.marked(store, known, latest) if known else latest
     if following:
         for event in following.forever():
             yield event.envelope()
@@ -128,7 +129,9 @@ def show(desk: Desk, event: EventId) -> dict[str, Any]:
     store = desk.ledger
     found = store.event(event)
     raw = store.line(event)
-    return found.envelope() | {"chain": {"lamport": found.lamport, "key": found.key, "line_bytes": len(raw) + 1}}
+    known = policy.remembered(store)
+    envelope = next(iter(standing.marked(store, known, [found.envelope()]))) if known else found.envelope()
+    return envelope | {"chain": {"lamport": found.lamport, "key": found.key, "line_bytes": len(raw) + 1}}
 
 
 @op(
@@ -161,6 +164,8 @@ def verify(desk: Desk, *, published: bool = False) -> dict[str, Any]:
             raise LedgerDamaged(f"line {bad.n} in {bad.path} at byte {bad.offset}: {bad.reason}", **answer)
     if not found.is_index_right:
         raise LedgerDamaged("the index does not say what the journals say", hint="bb ledger rebuild", **answer)
+    known = policy.look(store, desk.now())
+    answer["signatures"] = standing.shown(store, known)
     if published:
         answer["published"] = [each.as_dict() for each in audit.published(store, desk.progress)]
     return answer

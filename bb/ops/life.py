@@ -98,7 +98,12 @@ def alive(desk: Desk, who: str) -> None:
 
 def in_service(index: Index, who: str) -> Agent:
     """WHO, as the ledger has it; refused when it is unknown or retired."""
-    return identity.in_service(roster.agent(who, index.state(roster.NAME, who)), who)
+    state = index.state(roster.NAME, who)
+    if state is None and index.law and index.law.is_shut:  # perhaps it is registered here, where nothing counts
+        from bb.ledger.store import WriterNotAllowed  # noqa: PLC0415  (whoever looks has opened a store)
+
+        raise WriterNotAllowed
+    return identity.in_service(roster.agent(who, state), who)
 
 
 def registered(index: Index, who: str) -> Agent:
@@ -174,6 +179,8 @@ def heard(desk: Desk, ages: Mapping[str, int]) -> None:
 def roll_up(desk: Desk) -> None:
     """Record for other clones which agents are at work in this one, each once in a while."""
     store, now = desk.store, desk.now()
+    if store.law and store.law.is_shut:
+        return
     beats = presence.everybody(store.path, now)
     for agent in roster.in_service(store.caught_up().states(roster.NAME)):
         last = beats.get(agent.agent_id)

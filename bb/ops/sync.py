@@ -229,7 +229,7 @@ def heard(desk: Desk, outcome: Outcome) -> list[dict[str, str]]:
     all."""
     life.heard(desk, outcome.heard)
     paused.mark(desk)
-    if not outcome.reserved:
+    if not outcome.reserved or (desk.store.law and desk.store.law.is_shut):
         return []
     from bb.ops import contests  # noqa: PLC0415  (only where reservations came)
 

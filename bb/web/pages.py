@@ -228,6 +228,7 @@ def _ledger(desk: Desk, asked: Asked) -> dict[str, Any]:
         "events": found[::-1],
         "kinds": sorted(kinds.KINDS),
         "state": answer(desk, "ledger.status"),
+        "signing": answer(desk, "ledger.signing"),
         "more": min(count + ROWS, MOST) if len(found) == count < MOST else None,
         "older": found[0]["ts"] if len(found) == count else None,
     }

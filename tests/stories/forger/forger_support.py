@@ -85,7 +85,7 @@ HEAD = ("kind", "by", "ts", "group_id", "scope_key")
 
 
 def forgeries(events: list[dict[str, Any]], texts: dict[str, str]) -> Iterator[dict[str, Any]]:
-    """EVENTS, each again for every string in it that is unlike those before; with each of TEXTS, in its place or behind it."""
+    """EVENTS, each again for every string in it that is unlike those before, with each of TEXTS in or behind it."""
     seen = set()
     for event in events:
         for path in [*((name,) for name in HEAD), *(("data", *path) for path in strings(event["data"]))]:

@@ -1,0 +1,271 @@
+"""Who may write the ledger: `.bb/allowed_signers`, a reviewed file in OpenSSH's format.
+
+    laptop,ada@example.org namespaces="bb-ledger,git" ssh-ed25519 AAAA… ada's laptop
+    user namespaces="bb-ledger,git" ssh-ed25519 AAAA… the person's own key
+    #bb mode require
+    #bb revoked SHA256:… k7q2mzp4x3ab:399
+
+A key that is listed for the principal `user` may give the person's orders; any other listed key may record lines. What
+OpenSSH takes for a comment and begins with `#bb` is for us. What cannot be used is passed over and named, so that a
+mistake in one line does not lock everybody out, and never lets anybody in.
+"""
+
+from __future__ import annotations
+
+from binascii import Error as NoBase64
+from binascii import a2b_base64, b2a_base64
+
+from bb.kernel import clock, ids
+from bb.kernel.digest import whole_digest
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+PATH = ".bb/allowed_signers"
+OFF, WARN, REQUIRE = "off", "warn", "require"
+MODES = (OFF, WARN, REQUIRE)
+NAMESPACE, KIND = "bb-ledger", "ssh-ed25519"
+KEY_START = b"\0\0\0\x0bssh-ed25519\0\0\0 "
+KEY_LENGTH = len(KEY_START) + 32
+DIRECTIVE = "#bb"
+CERTIFICATE = "cert-authority"
+TIMED = ("valid-after", "valid-before")
+LARGEST, MOST_LINES, LONGEST = 1 << 20, 20_000, 8192
+
+
+class Unusable(Exception):
+    """This line of the file counts for nothing; the message says why."""
+
+
+class Signer(Record):
+    """One line of the file: a key, and for whom it signs."""
+
+    principals: str
+    key: str  # in base64, as it stands there
+    namespaces: str | None = None
+    after: int | None = None  # a signature before that moment counts for nothing
+    before: int | None = None  # nor does one from that moment on
+    line: int = 0
+
+    def may_sign(self, at: int) -> bool:
+        """Whether the key is listed for the ledger, and was at that moment."""
+        is_for_us = self.namespaces is None or matches(NAMESPACE, self.namespaces)
+        return is_for_us and (self.after is None or at >= self.after) and (self.before is None or at < self.before)
+
+    @property
+    def is_persons(self) -> bool:
+        """Whether what the key signs counts as the person's word."""
+        return matches(ids.PERSON, self.principals)
+
+
+class Policy(Record):
+    """What the file says. `mode` is None where it does not say."""
+
+    mode: str | None = None
+    signers: tuple[Signer, ...] = ()
+    revoked: Mapping[str, Mapping[str, int]] = {}  # by fingerprint: up to which line of which writer it still counts
+    problems: tuple[str, ...] = ()
+
+    def listed(self, key: str, at: int) -> tuple[Signer, ...]:
+        """The lines that let a KEY sign at that moment."""
+        return tuple(each for each in self.signers if each.key == key and each.may_sign(at))
+
+    @property
+    def names_the_person(self) -> bool:
+        """Whether any key is listed for the person, so that orders are to be signed by one."""
+        return any(each.is_persons for each in self.signers)
+
+
+def read(text: str) -> Policy:
+    """The policy that a file says."""
+    found: list[Signer] = []
+    revoked: dict[str, dict[str, int]] = {}
+    mode: str | None = None
+    problems: list[str] = []
+    rows = text.split("\n")
+    if len(text) > LARGEST or len(rows) > MOST_LINES:
+        return Policy(problems=(f"{PATH} is too large",))
+    for number, row in enumerate(rows, 1):
+        line = row.strip()
+        try:
+            if line == DIRECTIVE or line.startswith((DIRECTIVE + " ", DIRECTIVE + "\t")):
+                what, words = _directive(line.split()[1:])
+                if what == "mode":
+                    mode = _mode(words)
+                else:
+                    fingerprint, still = _revoked(words)
+                    revoked.setdefault(fingerprint, {}).update(still)
+            elif line and not line.startswith("#"):
+                found.append(_signer(line, number))
+        except Unusable as why:
+            problems.append(f"line {number} of {PATH} counts for nothing: {why}")
+    return Policy(mode, tuple(found), revoked, tuple(problems))
+
+
+def _directive(words: list[str]) -> tuple[str, list[str]]:
+    if not words or words[0] not in ("mode", "revoked"):
+        raise Unusable("it is neither `#bb mode` nor `#bb revoked`")
+    return words[0], words[1:]
+
+
+def _mode(words: list[str]) -> str:
+    if len(words) != 1 or words[0] not in MODES:
+        raise Unusable(f"the mode is one of {', '.join(MODES)}")
+    return words[0]
+
+
+def _revoked(words: list[str]) -> tuple[str, dict[str, int]]:
+    """A fingerprint, and up to which line of which writer its signatures still count."""
+    if not words or not words[0].startswith("SHA256:"):
+        raise Unusable("`#bb revoked` is followed by a fingerprint, SHA256:…")
+    still: dict[str, int] = {}
+    for word in words[1:]:
+        writer, colon, n = word.partition(":")
+        if not (colon and ids.is_writer_id(writer) and n.isascii() and n.isdigit() and len(n) < 16):
+            # A key that is to be revoked is revoked, whatever else is wrong with the line.
+            return words[0], {}
+        still[writer] = int(n)
+    return words[0], still
+
+
+def _signer(line: str, number: int) -> Signer:
+    if len(line) > LONGEST or not line.isprintable():
+        raise Unusable("it is too long, or not printable")
+    principals, rest = _word(line)
+    namespaces: str | None = None
+    moments: dict[str, int] = {}
+    word, after = _word(rest)
+    if not word.startswith(("ssh-", "ecdsa-", "sk-", "rsa-")):
+        for name, value in _options(rest[: len(rest) - len(after)].strip()):
+            if name == CERTIFICATE:
+                raise Unusable("certificates are not supported; list each key")
+            if name == "namespaces" and value:
+                namespaces = value
+            elif name in TIMED and value:
+                moments[name] = _moment(value)
+            else:
+                raise Unusable(f"{name[:40]!r} is no option that bb knows")
+        word, after = _word(after)
+    if word != KIND:
+        raise Unusable(f"only keys of the kind {KIND} sign a ledger, not {word[:40]!r}")
+    key = after.split(None, 1)[0] if after.strip() else ""
+    if not _is_key(key):
+        raise Unusable(f"there is no {KIND} key in it")
+    if not principals:
+        raise Unusable("it names nobody")
+    return Signer(principals, key, namespaces, moments.get(TIMED[0]), moments.get(TIMED[1]), number)
+
+
+def _word(text: str) -> tuple[str, str]:
+    """The first word, in which quotes hold together what stands between them; and the rest."""
+    text = text.lstrip()
+    is_quoted, place = False, 0
+    while place < len(text) and (is_quoted or not text[place].isspace()):
+        if text[place] == "\\" and text[place + 1 : place + 2] == '"':
+            place += 1
+        elif text[place] == '"':
+            is_quoted = not is_quoted
+        place += 1
+    if is_quoted:
+        raise Unusable("a quote is not closed")
+    word = text[:place]
+    plain = word[1:-1] if len(word) > 1 and word[0] == word[-1] == '"' else word
+    return plain, text[place:].lstrip()
+
+
+def _options(text: str) -> list[tuple[str, str | None]]:
+    """`a="x",b` as names and values."""
+    parts: list[str] = [""]
+    is_quoted = False
+    for character in text:
+        if character == '"':
+            is_quoted = not is_quoted
+        if character == "," and not is_quoted:
+            parts.append("")
+        else:
+            parts[-1] += character
+    found: list[tuple[str, str | None]] = []
+    for part in parts:
+        name, equals, value = part.partition("=")
+        if equals and not (len(value) > 1 and value[0] == value[-1] == '"'):
+            raise Unusable(f"the value of {name[:40]!r} must stand in quotes")
+        found.append((name.lower(), value[1:-1] if equals else None))
+    return found
+
+
+def _moment(text: str) -> int:
+    """A time as OpenSSH writes it: YYYYMMDD[HHMM[SS]], in UTC, with or without the Z that says so.
+
+    Without it OpenSSH means the local time of whoever checks; then two clones could judge the same file differently.
+    """
+    digits = text.removesuffix("Z")
+    if not (digits.isascii() and digits.isdigit() and len(digits) in (8, 12, 14)):
+        raise Unusable(f"{text[:40]!r} is no time of the form YYYYMMDD[HHMM[SS]]Z")
+    full = digits.ljust(14, "0")
+    written = f"{full[:4]}-{full[4:6]}-{full[6:8]}T{full[8:10]}:{full[10:12]}:{full[12:14]}Z"
+    moment = clock.parse_or(written, -1)
+    if moment < 0:
+        raise Unusable(f"{text[:40]!r} is no time")
+    return moment
+
+
+def _is_key(text: str) -> bool:
+    try:
+        octets = a2b_base64(text.encode("ascii"))
+    except (NoBase64, UnicodeEncodeError):
+        return False
+    is_right = len(octets) == KEY_LENGTH and octets.startswith(KEY_START)
+    return is_right and b2a_base64(octets, newline=False) == text.encode()
+
+
+def fingerprint(key: str) -> str:
+    """The name of a key that is written in base64, as `ssh-keygen -l` prints it."""
+    return "SHA256:" + b2a_base64(bytes.fromhex(whole_digest(a2b_base64(key))), newline=False).decode().rstrip("=")
+
+
+def matches(name: str, patterns: str) -> bool:
+    """Whether NAME is meant by a list of patterns with * and ?, as OpenSSH reads it: one with ! in front takes away."""
+    is_meant = False
+    for pattern in patterns.split(","):
+        if _fits(name, pattern.removeprefix("!")):
+            if pattern.startswith("!"):
+                return False
+            is_meant = True
+    return is_meant
+
+
+def _fits(text: str, pattern: str) -> bool:
+    reached = {0}  # the places in the pattern that may come next
+    for character in (*text, None):
+        for place in sorted(reached):
+            while pattern[place : place + 1] == "*":
+                place += 1
+                reached.add(place)
+        if character is None:
+            return len(pattern) in reached
+        reached = {
+            place if pattern[place] == "*" else place + 1
+            for place in reached
+            if place < len(pattern) and pattern[place] in ("*", "?", character)
+        }
+    return False
+
+
+def line(principals: str, key: str, comment: str) -> str:
+    """The line that lists a KEY. It is for the ledger's commits, too."""
+    return f'{principals} namespaces="{NAMESPACE},git" {KIND} {key} {comment}'.strip()
+
+
+def with_mode(text: str, mode: str) -> str:
+    """The file's TEXT with another mode in it."""
+    rows = [row for row in text.split("\n") if row.split()[:2] != [DIRECTIVE, "mode"]]
+    while rows and not rows[-1].strip():
+        rows.pop()
+    return "\n".join([*rows, f"{DIRECTIVE} mode {mode}"]) + "\n"
+
+
+def names(found: Sequence[Signer]) -> str:
+    """For whom some lines are, for people."""
+    return ", ".join(dict.fromkeys(each.principals for each in found))

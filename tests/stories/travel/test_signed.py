@@ -1,0 +1,490 @@
+"""Who may write the published ledger: verified, unverified and forged lines, in two clones and with a forger."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bb.coordination import signers
+from bb.ledger import line as lines
+from bb.ledger import sshsig, verdicts
+from tests.stories.travel.travel_support import AMBER, COBALT, Clone, agents_at_work, clone, hub
+from tests.support import NOON, Scratch, environment
+
+NEEDS_SSH = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="there is no ssh-keygen")
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> list[Clone]:
+    """Two clones that publish, each with an agent."""
+    return agents_at_work(hub(tmp_path / "hub.git"), AMBER, COBALT)
+
+
+def listed(each: Clone, name: str) -> str:
+    """The line that lists the key of a clone for NAME."""
+    return str(each.ask("ledger.key", **{"for": name})["line"])
+
+
+def review(clones: list[Clone], *rows: str) -> None:
+    """Let every clone have a reviewed file with these ROWS."""
+    for each in clones:
+        path = each.path / signers.PATH
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("\n".join(rows) + "\n")
+        each.git("add", "--force", signers.PATH)
+        each.git("commit", "--quiet", "--allow-empty", "-m", "Signers")
+
+
+def standing(each: Clone, writer: str) -> dict[str, Any]:
+    """What a clone finds of a writer's lines."""
+    found = each.ask("ledger.verify")["signatures"]["writers"]
+    return next(row for row in found if row["writer"] == writer)
+
+
+def writer_of(each: Clone) -> str:
+    return str(each.ask("ledger.status")["writer"])
+
+
+def pushed(forger: Clone, path: str, octets: bytes) -> None:
+    """Push a commit that puts OCTETS into a file on the ledger's branch, as anybody who may push can."""
+    forger.git("fetch", "--quiet", "origin", "+refs/heads/bb-ledger:refs/forged")
+    (forger.path / "forged").write_bytes(octets)
+    blob = forger.git("hash-object", "-w", "forged").strip()
+    index = {"GIT_INDEX_FILE": str(forger.path / ".git" / "forged-index")}
+
+    def git(*words: str) -> str:
+        named = ["git", "-c", "user.name=F", "-c", "user.email=f@example.invalid", *words]
+        env = environment() | index
+        return subprocess.run(
+            named, cwd=forger.path, env=env, check=True, capture_output=True, text=True
+        ).stdout.strip()
+
+    git("read-tree", "refs/forged")
+    git("update-index", "--add", "--cacheinfo", f"100644,{blob},{path}")
+    commit = git("commit-tree", git("write-tree"), "-p", "refs/forged", "-m", "bb: [skip ci]")
+    git("push", "--quiet", "origin", f"{commit}:refs/heads/bb-ledger")
+
+
+def published(each: Clone, writer: str) -> tuple[str, bytes]:
+    """The only published file of a writer, and what it holds."""
+    each.git("fetch", "--quiet", "origin", "+refs/heads/bb-ledger:refs/forged")
+    path = f"w/{writer[:2]}/{writer}/000000000001.jsonl"
+    shown = subprocess.run(["git", "show", f"refs/forged:{path}"], cwd=each.path, check=True, capture_output=True)
+    return path, shown.stdout
+
+
+def made_up(octets: bytes, writer: str, kind: str, by: str, data: dict[str, Any]) -> bytes:
+    """A line that rightly follows the last of OCTETS, and says whatever a forger wants."""
+    last = lines.link_alone(octets.splitlines()[-1], writer)
+    group = lines.event(octets.splitlines()[-1]).group_id
+    event = lines.Event(f"{writer}.{last.n + 1}", last.lamport + 1, NOON, kind, by, data, group)
+    return lines.write(event, last, "aaaaaaaa")[0]
+
+
+FROZEN = {"scope": "src", "bead_id": "freeze", "ttl_minutes": 60}
+
+
+def test_without_a_file_of_signers_everything_counts_and_one_short_line_says_that_nothing_is_verified(
+    two: list[Clone],
+) -> None:
+    one, other = two
+    one.ask("agent.reserve", scope=["src"], bead="bb-1", agent=AMBER)
+    one.sync()
+    came = other.sync()
+
+    assert ("amber-otter", "src", "active") in other.holds()
+    assert "came" not in came["signatures"]
+    assert other.ask("ledger.verify")["signatures"]["lines"]["verified"] == 0
+    said = Scratch(other.path).bb("ledger", "verify").out
+    assert said.count("signatures") == 1
+
+
+def test_lines_of_a_listed_key_are_verified_in_every_clone(two: list[Clone]) -> None:
+    one, other = two
+    review(two, listed(one, "laptop"), listed(other, "desk"), "#bb mode require")
+    one.sync()
+    one.ask("agent.reserve", scope=["src"], bead="bb-1", agent=AMBER)
+    one.sync()
+    came = other.sync()
+
+    assert set(came["signatures"]["came"]) == {"verified"}
+    assert ("amber-otter", "src", "active") in other.holds()
+    assert standing(other, writer_of(one))["by"] == "laptop"
+    one.sync()
+    assert one.digest == other.digest
+
+
+def test_under_require_the_lines_of_an_unlisted_key_fold_into_nothing_until_it_is_listed(two: list[Clone]) -> None:
+    one, other = two
+    one.ask("agent.reserve", scope=["src"], bead="bb-1", agent=AMBER)
+    one.sync()
+    review([other], listed(other, "desk"), "#bb mode require")
+    came = other.sync()
+
+    assert set(came["signatures"]["came"]) == {"unverified"}
+    assert "is not listed" in came["signatures"]["doubted"][0]["why"]
+    assert other.holds() == set()
+    assert any(event["signature"]["verdict"] == "unverified" for event in other.ask("ledger.log"))
+    other.ask("agent.reserve", scope=["src"], bead="bb-2", agent=COBALT)
+    other.ask("agent.release", scope=["src"], agent=COBALT)
+
+    review([other], listed(one, "laptop"), listed(other, "desk"), "#bb mode require")
+    other.sync()
+    assert ("amber-otter", "src", "active") in other.holds()
+    assert other.ask("ledger.verify")["is_index_right"]
+
+
+def test_a_clone_whose_key_is_not_listed_is_told_so_at_its_first_act(two: list[Clone]) -> None:
+    one, other = two
+    review([other], listed(one, "laptop"), "#bb mode require")
+    other.sync()
+
+    refusal = other.refused("agent.reserve", scope=["src"], bead="bb-2", agent=COBALT)
+    assert refusal.code == "WRITER_NOT_ALLOWED"
+    assert "bb ledger key" in (refusal.hint or "")
+    assert not other.sync()["signatures"]["is_allowed"]
+
+
+def test_a_line_that_somebody_else_puts_behind_a_writers_last_is_not_verified(two: list[Clone]) -> None:
+    one, other = two
+    review(two, listed(one, "laptop"), listed(other, "desk"), "#bb mode require")
+    path, octets = published(other, writer_of(one))
+    pushed(other, path, octets + made_up(octets, writer_of(one), "x.bb.reserved", AMBER, FROZEN | {"scope": "docs"}))
+    other.sync()
+
+    found = standing(other, writer_of(one))
+    assert (found["unverified"], found["forged"]) == (1, 0)
+    assert found["why"] == "no signature follows them"
+    assert other.holds() == set()
+
+
+def test_a_writer_never_signs_what_came_under_its_id_from_elsewhere(two: list[Clone]) -> None:
+    one, other = two
+    review(two, listed(one, "user"), listed(other, "desk"), "#bb mode require")
+    one.sync()
+    before = writer_of(one)
+    path, octets = published(other, before)
+    pushed(other, path, octets + made_up(octets, before, "x.bb.reserved", "user", FROZEN))
+    came = one.sync()
+
+    assert came["signatures"]["left_writer"] == before
+    one.ask("agent.reserve", scope=["docs"], bead="bb-1", agent=AMBER)
+    one.sync()
+    other.sync()
+    assert writer_of(one) != before
+    assert {scope for _, scope, _ in other.holds()} == {"docs"}, "nobody has frozen anything"
+
+
+@pytest.mark.parametrize("how", ["copied", "broken", "other key", "no signature"])
+def test_a_signature_that_does_not_fit_is_forged(two: list[Clone], how: str) -> None:
+    one, other = two
+    review(two, listed(one, "laptop"), listed(other, "desk"), "#bb mode require")
+    one.sync()
+    other.sync()
+    writer = writer_of(one)
+    path, octets = published(other, writer)
+    signed = lines.event([raw for raw in octets.splitlines() if b"x.bb.signed" in raw][-1]).data["signature"]
+    if how == "broken":
+        signed = sshsig.base64(sshsig.decoded(signed)[:-1] + b"\0")
+    elif how == "no signature":
+        signed = "nonsense"
+    elif how == "other key":
+        mine = sshsig.read(sshsig.decoded(signed))
+        key = other.path / ".git" / "bb" / "keys" / writer_of(other)
+        _, public = sshsig.private_key(key.read_text())
+        signed = sshsig.base64(sshsig.blob(public, sshsig.LEDGER, mine.octets))
+    pushed(other, path, octets + made_up(octets, writer, "x.bb.signed", "system", {"signature": signed}))
+    other.sync()
+
+    found = standing(other, writer)
+    assert (found["forged"], found["unverified"]) == (1, 0)
+    assert found["verified"] == octets.count(b"\n")
+
+
+def test_a_signature_from_another_repository_does_not_count(two: list[Clone]) -> None:
+    one, _ = two
+    n, head, said = one_row(one)
+    here = verdicts.statement(str(one.ask("ledger.status")["repo"]), writer_of(one), n - 1, head)
+    there = verdicts.statement("anotherrepo1", writer_of(one), n - 1, head)
+
+    assert verdicts.check(here, said) is None
+    assert verdicts.check(there, said) == verdicts.NOT_BY_THAT_KEY
+
+
+def one_row(each: Clone) -> tuple[int, str, str]:
+    """The last signature in a clone: its line's number, the head it follows, and what it says."""
+    (journal,) = each.store.glob(f"j/{writer_of(each)}/*.jsonl")
+    raw = [row for row in journal.read_bytes().splitlines() if b"x.bb.signed" in row][-1]
+    found = lines.members(raw)
+    return int(found["id"].partition(".")[2]), found["p"], found["data"]["signature"]
+
+
+def test_the_persons_orders_count_only_from_a_key_that_is_listed_for_user(two: list[Clone]) -> None:
+    one, other = two
+    other.ask("freeze", scope=["src"])
+    other.sync()
+    one.sync()
+    assert one.refused_or("agent.reserve", scope=["src"], bead="bb-1", agent=AMBER) == "RESERVATION_CONFLICT"
+
+    review(two, listed(one, "user"), listed(other, "desk"))
+    one.sync()
+    other.sync()
+    one.ask("agent.reserve", scope=["src"], bead="bb-1", agent=AMBER)
+    assert other.refused_or("freeze", scope=["docs"]) == "ORDER_NOT_ALLOWED"
+
+    one.ask("freeze", scope=["docs"])
+    one.sync()
+    other.sync()
+    assert ("user", "docs", "active") in other.holds()
+    assert ("user", "src", "active") not in other.holds()
+    one.sync()
+    assert one.digest == other.digest
+
+
+def test_a_revoked_key_counts_up_to_the_line_that_was_named(two: list[Clone]) -> None:
+    one, other = two
+    one.ask("agent.reserve", scope=["src"], bead="bb-1", agent=AMBER)
+    one.sync()
+    kept = standing(one, writer_of(one))["lines"]
+    one.ask("agent.reserve", scope=["docs"], bead="bb-1", agent=AMBER)
+    one.sync()
+    key = one.ask("ledger.key")["fingerprint"]
+    review(
+        [other],
+        listed(one, "laptop"),
+        listed(other, "desk"),
+        f"#bb revoked {key} {writer_of(one)}:{kept}",
+        "#bb mode require",
+    )
+    other.sync()
+
+    assert {scope for _, scope, _ in other.holds()} == {"src"}
+    assert "revoked" in standing(other, writer_of(one))["why"]
+    review([other], listed(one, "laptop"), listed(other, "desk"), f"#bb revoked {key}", "#bb mode require")
+    other.sync()
+    assert other.holds() == set()
+
+
+def test_a_key_that_takes_over_covers_all_that_was_signed_before(two: list[Clone]) -> None:
+    one, other = two
+    old = listed(one, "laptop")
+    one.ask("agent.reserve", scope=["src"], bead="bb-1", agent=AMBER)
+    new = str(one.ask("ledger.key", rotate=True, **{"for": "laptop"})["line"])
+    assert new != old
+    one.sync()
+    review([other], new, listed(other, "desk"), "#bb mode require")
+    other.sync()
+
+    assert ("amber-otter", "src", "active") in other.holds()
+    assert standing(other, writer_of(one))["unverified"] == 0
+
+
+def test_signatures_survive_a_new_epoch(two: list[Clone]) -> None:
+    one, other = two
+    review(two, listed(one, "laptop"), listed(other, "desk"), "#bb mode require")
+    one.sync()
+    one.ask("ledger.rotate", reason="the history is long")
+    other.sync()
+    third = clone(other.path.parent / "hub.git", "third")
+    review([third], listed(one, "laptop"), listed(other, "desk"), "#bb mode require")
+    third.sync(pull=True)
+
+    assert other.ask("ledger.verify", published=True)["signatures"]["lines"]["unverified"] == 0
+    assert third.ask("ledger.verify")["signatures"]["lines"]["unverified"] == 0
+
+
+def test_where_signing_is_off_nothing_is_signed(two: list[Clone]) -> None:
+    one, _ = two
+    review([one], "#bb mode off")
+    before = one_row(one)
+    one.ask("agent.reserve", scope=["src"], bead="bb-1", agent=AMBER)
+    one.sync()
+
+    assert one_row(one) == before
+    assert "gpgsig" not in one.git("cat-file", "-p", "refs/bb/ledger")
+
+
+def test_a_copied_directory_signs_with_a_key_of_its_own(two: list[Clone]) -> None:
+    one, _ = two
+    first = one.ask("ledger.key")
+    copy = Clone(one.path.parent / "copied")
+    shutil.copytree(one.path, copy.path)
+    copy.ask("agent.reserve", scope=["src"], bead="bb-1", agent=AMBER)
+    second = copy.ask("ledger.key")
+
+    assert first["writer"] != second["writer"]
+    assert first["fingerprint"] != second["fingerprint"]
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o077, 0o777])
+def test_a_key_is_for_its_owner_alone_whatever_the_umask(tmp_path: Path, umask: int) -> None:
+    from bb.ledger import signing  # here: the umask is this process's
+
+    before = os.umask(umask)
+    try:
+        made = signing.make(str(tmp_path), "abcdefghijkl") if umask != 0o777 else None
+        folder = tmp_path / "keys"
+        if made is None:
+            os.umask(before)
+            folder.mkdir()
+            os.umask(umask)
+            made = signing.make(str(tmp_path), "abcdefghijkl")
+    finally:
+        os.umask(before)
+
+    assert Path(made.path).stat().st_mode & 0o777 == 0o600
+    assert folder.stat().st_mode & 0o777 == 0o700
+    found = signing.own(str(tmp_path), "abcdefghijkl")
+    assert found is not None
+    assert found.public == made.public
+
+
+@NEEDS_SSH
+def test_ssh_keygen_and_git_find_the_signatures_good(two: list[Clone], tmp_path: Path) -> None:
+    one, other = two
+    review(two, listed(one, "laptop"), listed(other, "desk"))
+    one.ask("agent.reserve", scope=["src"], bead="bb-1", agent=AMBER)
+    one.sync()
+    other.sync()
+    other.ask("ledger.signatures", writer=writer_of(one), output=str(tmp_path / "out"))
+    (statement,) = (tmp_path / "out").glob("*.txt")
+    allowed = str(other.path / signers.PATH)
+
+    def verify(given: bytes, name: str = "laptop") -> int:
+        words = ["ssh-keygen", "-Y", "verify", "-f", allowed, "-I", name, "-n", "bb-ledger", "-s", f"{statement}.sig"]
+        return subprocess.run(words, input=given, capture_output=True).returncode
+
+    assert verify(statement.read_bytes()) == 0
+    assert verify(statement.read_bytes() + b" ") != 0
+    assert verify(statement.read_bytes(), "desk") != 0
+    other.git("-c", f"gpg.ssh.allowedSignersFile={allowed}", "verify-commit", "refs/bb/remote/origin")
+
+
+@NEEDS_SSH
+def test_the_key_that_git_signs_with_signs_the_ledger_and_a_repository_cannot_name_one(
+    two: list[Clone], tmp_path: Path
+) -> None:
+    one, _ = two
+    key = tmp_path / "id"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
+    config = tmp_path / "gitconfig"
+    config.write_text(f"[gpg]\n\tformat = ssh\n[user]\n\tsigningKey = {key}.pub\n")
+    mine = Scratch(one.path, {"GIT_CONFIG_GLOBAL": str(config), "BB_NOW": NOON})
+
+    shown = mine.json("ledger", "key").data
+    assert shown["source"] == "git"
+    assert shown["public_key"].split()[1] == key.with_suffix(".pub").read_text().split()[1]
+    mine.json("agent", "reserve", "--agent", AMBER, "--scope", "src", "--bead", "bb-1")
+    assert "unsigned" not in mine.json("sync").data["signatures"]
+    row = one_row(one)
+    text = verdicts.statement(str(one.ask("ledger.status")["repo"]), writer_of(one), row[0] - 1, row[1])
+    assert verdicts.check(text, row[2]) is None
+    assert sshsig.public_line(sshsig.read(sshsig.decoded(row[2])).key).split()[1] == shown["public_key"].split()[1]
+
+    mark = tmp_path / "started"
+    one.git("config", "gpg.format", "ssh")
+    one.git("config", "gpg.ssh.program", f"touch {mark};")
+    one.git("config", "user.signingKey", f"{key}.pub")
+    assert one.ask("ledger.key")["source"] == "bb"
+    assert not mark.exists()
+
+
+@NEEDS_SSH
+def test_a_key_with_a_passphrase_that_nobody_can_give_is_named_and_the_sync_goes_on(
+    two: list[Clone], tmp_path: Path
+) -> None:
+    one, _ = two
+    key = tmp_path / "id"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "secret words", "-f", str(key)], check=True)
+    config = tmp_path / "gitconfig"
+    config.write_text(f"[gpg]\n\tformat = ssh\n[user]\n\tsigningKey = {key}\n")
+    mine = Scratch(one.path, {"GIT_CONFIG_GLOBAL": str(config), "BB_NOW": NOON, "SSH_AUTH_SOCK": ""})
+    mine.json("agent", "reserve", "--agent", AMBER, "--scope", "src", "--bead", "bb-1")
+    found = mine.json("sync").data
+
+    assert found["went"] > 0
+    assert found["signatures"]["unsigned"].startswith("SIGNING_FAILED")
+    assert "gpgsig" not in one.git("cat-file", "-p", "refs/bb/ledger")
+    assert mine.json("ledger", "key", "--own").data["source"] == "bb"
+    assert "unsigned" not in mine.json("sync").data["signatures"]
+
+
+def test_the_file_counts_as_it_was_reviewed_and_not_as_it_lies_in_the_work_tree(two: list[Clone]) -> None:
+    one, other = two
+    review([one], listed(one, "laptop"), "#bb mode require")
+    one.git("update-ref", "refs/remotes/origin/main", "HEAD")
+    one.git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/main")
+    (one.path / signers.PATH).write_text("#bb mode off\n")
+    assert one.ask("ledger.signing")["mode"] == "require"
+    review([one], listed(other, "attacker"), "#bb mode warn")
+
+    found = one.ask("ledger.signing")
+    assert (found["mode"], found["where"]) == ("require", "origin/HEAD")
+
+
+def test_the_mode_is_written_for_review_and_only_the_person_may_ask_for_it(two: list[Clone]) -> None:
+    one, _ = two
+    assert one.ask("ledger.signing", mode="require")["mode"] == "warn"
+    assert (one.path / signers.PATH).read_text() == "#bb mode require\n"
+    one.settings["BB_AGENT"] = AMBER
+    assert one.refused_or("ledger.signing", mode="off") == "PERSON_ONLY"
+
+
+def test_a_removed_signature_is_found_out_by_whoever_had_it(two: list[Clone]) -> None:
+    one, other = two
+    path, octets = published(other, writer_of(one))
+    without = b"".join(raw + b"\n" for raw in octets.splitlines() if b"x.bb.signed" not in raw)
+    pushed(other, path, without)
+
+    assert one.refused_or("sync") == "LEDGER_REWRITTEN"
+    assert other.refused_or("sync") == "LEDGER_REWRITTEN"
+
+
+def test_a_signature_cannot_be_redacted(two: list[Clone]) -> None:
+    one, _ = two
+    n = one_row(one)[0]
+    assert (
+        one.refused_or("ledger.redact", event=f"{writer_of(one)}.{n}", reason="tidy", agent="user") == "NOT_REDACTABLE"
+    )
+
+
+def test_a_forged_global_reservation_admits_nobody_and_stands_in_nobodys_way(two: list[Clone]) -> None:
+    one, other = two
+    review(two, listed(one, "laptop"), listed(other, "desk"), "#bb mode require")
+    one.sync()
+    other.sync()
+    path, octets = published(other, writer_of(one))
+    tip = other.git("rev-parse", "refs/forged").strip()
+    data = {"scope": "src", "bead_id": "bb-9", "ttl_minutes": 60, "base": tip}
+    pushed(other, path, octets + made_up(octets, writer_of(one), "x.bb.reserved", "quiet-falcon", data))
+
+    other.ask("agent.reserve", scope=["src"], bead="bb-2", agent=COBALT, **{"global": True})
+    one.sync()
+    assert one.holds() == other.holds() == {(COBALT, "src", "active")}
+
+
+def test_ci_counts_only_what_the_signers_of_the_base_have_signed(two: list[Clone]) -> None:
+    one, other = two
+    one.ask("agent.reserve", scope=["src"], bead="bb-1", agent=AMBER)
+    one.sync()
+    base = other.git("rev-parse", "HEAD").strip()
+    (other.path / "src").mkdir()
+    (other.path / "src" / "a.py").write_text("")
+    other.git("add", "--force", "src")
+    other.git("commit", "--quiet", "-m", f"Change\n\nBB-Agent: {COBALT}")
+    assert other.refused_or("ci.check", base=base) == "CI_INCURSION"
+
+    other.git("reset", "--quiet", "--hard", base)
+    review([other], listed(other, "desk"), "#bb mode require")
+    base = other.git("rev-parse", "HEAD").strip()
+    other.git("cherry-pick", "ORIG_HEAD")
+    review([other], listed(one, "laptop"), "#bb mode require")
+    found = other.ask("ci.check", base=base)
+    assert [each["rule"] for each in found["findings"]] == ["unverified-lines"]
+    assert found["ledger"]["signatures"]["mode"] == "require"
+    assert found["errors"] == 0
