@@ -5,7 +5,7 @@ forge a line or open a link; a bidirectional override could make a path read as 
 carry words that only a model reads. All of these are shown escaped. That alone does not tell where somebody's words
 end and ours go on, so there are four forms, and each way out of bb uses one of them:
 
-- `name`: an id, a category, a path, inside a sentence of ours. One word stands as it is, anything else in quotation marks.
+- `name`: an id, a category, a path, inside a sentence of ours. One word stands as it is, else in quotation marks.
 - `quotation`: somebody's own words inside a sentence of ours, in quotation marks that they cannot close.
 - `block`: somebody's own words on lines of their own. Each line is marked.
 - `fenced`: a block for an agent, between two lines that nobody could know when the words were written.
