@@ -28,7 +28,7 @@ UNSEEN = frozenset(
 VARIATIONS = ("\U000e0100", "\U000e01ef")
 MARKS = dict.fromkeys(map(ord, '"“”„‟«»＂〝〞〟'), "'")  # what could be taken for the end of a quotation
 LONGEST_NAME = 200  # characters
-LONGEST_QUOTATION = 300
+LONGEST_QUOTATION = 500
 LONGEST_SENTENCE = 2000
 SET_OFF = "| "
 
