@@ -161,7 +161,7 @@ def _knock(each: Outside) -> str:
     count = f", {knock['count']} of them" if knock.get("count") else ""
     where = whole(str(knock["where"]).replace(":", " ", 1))
     mark = SIGNALS["seen"].glyph if knock["policy"] == ACK_ONLY else knock["policy"].among(MARKS, "?")
-    topic = f"{flowing(knock['topic'])}{count}"
+    topic = f"{flowing(sentence(knock['topic']))}{count}"
     line = f"{column(mark, 2)} {topic}, from {knock['from']} in {where}  [{whole(each['eventId'])}]"
     return painted(line, "dim") if knock["policy"] == ACK_ONLY else line
 

@@ -131,7 +131,7 @@ def session(shown: Outside) -> list[str]:
 
 def resume(shown: Outside) -> list[str]:
     """All an agent needs to go on, in few words."""
-    lines = [f"You are {shown['agent_id']} ({shown['role']}), {shown['liveness']}."]
+    lines = [f"You are {shown['agent_id']} ({flowing(str(shown['role']))}), {shown['liveness']}."]
     if pause := shown.get("paused"):
         lines.append(f"You are {orders.since(pause)}. Change nothing; you may read, answer, hand over and give back.")
     for each in shown["holds"]:

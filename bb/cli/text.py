@@ -129,14 +129,14 @@ def findings(error: BbError) -> Iterable[str]:
 
 
 def plain(data: Outside) -> list[str]:
-    """An answer that has no form of its own. A text of several lines, or a long one, stands below its name."""
+    """An answer that has no form of its own. A long text stands below its name."""
     if not data.is_mapping:
         return [str(item) for item in data] if data.is_list else [str(data)]
     rows = [(str(name), value) for name, value in data.items()]
     width = max((len(name) for name, _ in rows), default=0)
     lines = []
     for name, value in rows:
-        is_long = value.is_text and (len(value) > LONGEST_NAME or len(value.lines()) > 1)
+        is_long = value.is_text and len(value) > LONGEST_NAME
         lines += [name, *block(value, "  | ")] if is_long else [f"{name:<{width}}  {value}"]
     return lines
 

@@ -89,8 +89,9 @@ def name(text: str, longest: int = LONGEST_NAME) -> str:
 
 
 def quotation(text: str, longest: int = LONGEST_QUOTATION) -> str:
-    """TEXT in quotation marks that it cannot close, on one line, in LONGEST characters at most between them."""
-    folded = " ".join(text[: 4 * longest].split()).translate(MARKS)
+    """TEXT in quotation marks that it cannot close, on one line, in LONGEST characters at most between them. Many
+    spaces are one: they could push what follows to where a line of ours would begin."""
+    folded = " ".join(word for word in text[: 4 * longest].split(" ") if word).translate(MARKS)
     whole = folded if len(text) <= 4 * longest or len(folded) > longest else f"{folded}…"
     return f'"{clipped(whole, longest)}"'
 
