@@ -11,6 +11,7 @@ from bb.cbcl.tree import Node, lexeme
 from bb.cli import paint
 from bb.cli.paint import column, counted, expression, flowing, hanging, heading, painted, whole
 from bb.kernel.outside import Outside, page, sentence, shell_word
+from bb.kernel.show import Exact
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def of(command: str, data: Outside) -> Iterable[str]:
 
 def verbatim(text: Outside) -> Iterator[str]:
     """TEXT for a file or a pipe, as it is; for a terminal, harmless."""
-    yield from str(text.raw()).split("\n") if paint.width() is None else page(text)
+    yield from map(Exact, str(text.raw()).split("\n")) if paint.width() is None else page(text)
 
 
 # -- what a text says

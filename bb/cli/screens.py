@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from bb.cli import endings, paint
 from bb.cli import order_screens as orders
-from bb.cli import paint
 from bb.cli.paint import block, brief, column, flowing, hanging, whole
 from bb.kernel import clock
 from bb.kernel.outside import Outside, names, sentence
@@ -354,17 +354,10 @@ def _incursion(each: Outside) -> str:
 
 
 def problem(each: Outside) -> str:
-    """What is the matter. Somebody's own words follow the colon; before it, and where there are none, are names."""
-    told, has_words, said = each["text"].parted(": ")
-    if "message_id" in each and has_words:
-        return f"{_with_scope(each, told)}: {flowing(said)}"
-    return _with_scope(each, each["text"])
-
-
-def _with_scope(each: Outside, told: Outside) -> str:
-    """A sentence in which a scope is not broken."""
-    plain = sentence(told)
-    return plain.replace(sentence(each["scope"]), whole(sentence(each["scope"]))) if each.get("scope") else plain
+    """What is the matter, with its scope unbroken, and what somebody says about it."""
+    told, said = endings.problem(each)
+    scope = sentence(each["scope"]) if each.get("scope") else ""
+    return (told.replace(scope, whole(scope)) if scope else told) + (flowing(said) if said else "")
 
 
 def _next_step(step: Outside) -> str:
@@ -373,17 +366,10 @@ def _next_step(step: Outside) -> str:
     return f"{advice}{colon}{whole(command)}" if command.startswith("bb ") else sentence(step)
 
 
-# Sentences of the timeline that end in somebody's own words: how they begin, and what those words follow.
-ENDINGS = (("started as ", "started as "), ("", ": "))
-
-
 def _told(told: Outside) -> str:
     """A sentence, with the words that somebody chose cut to one line."""
-    for beginning, mark in ENDINGS:
-        before, is_there, said = told.parted(mark)
-        if sentence(told).startswith(beginning) and is_there:
-            return f"{sentence(before)}{mark}{brief(said)}"
-    return sentence(told)
+    ours, said = endings.happening(told)
+    return ours + (brief(said) if said else "")
 
 
 def _activity(subject: Outside) -> str:

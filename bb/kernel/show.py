@@ -121,6 +121,34 @@ def sentence(text: str) -> str:
     return clipped(text, LONGEST_SENTENCE)
 
 
+class Exact(str):
+    """A line that goes into a file or a pipe as it is, for what is signed would not fit any other."""
+
+    __slots__ = ()
+
+
+def on_screen(line: str) -> str:
+    """LINE as it may be written to a terminal, whoever made it: of control sequences, only colours pass.
+
+    This is the last look at what was made harmless long before. What it changes was forgotten there."""
+    if (line.isascii() and line.isprintable()) or type(line) is Exact:
+        return line
+    first, *rest = line.split("\x1b")
+    return "".join([_with_tabs(first), *map(_coloured, rest)])
+
+
+def _coloured(piece: str) -> str:
+    """What follows an ESC."""
+    numbers, is_colour, text = piece[1:].partition("m")
+    if piece[:1] == "[" and is_colour and not numbers.strip("0123456789;"):
+        return f"\x1b[{numbers}m{_with_tabs(text)}"
+    return f"\\x1b{_with_tabs(piece)}"
+
+
+def _with_tabs(text: str) -> str:
+    return "\t".join(map(harmless, text.split("\t")))
+
+
 def quoted(text: str) -> str:
     """TEXT as one word of a shell's command line, for commands that are shown to be copied."""
     is_plain = text and text.isascii() and not text.strip(WORD)
