@@ -106,7 +106,11 @@ def drawn(shown: Picture, columns: int = 80, height: int = 24, chosen: Chosen | 
     chosen = chosen or Chosen()
     status = shown.status
     framed = Framed(
-        Outside(status["repository"]), Outside(status["sync"]), status["is_damaged"], frame.pop("is_narrowed", False), **frame
+        Outside(status["repository"]),
+        Outside(status["sync"]),
+        status["is_damaged"],
+        frame.pop("is_narrowed", False),
+        **frame,
     )
     wanted = watch_filter.of(None, None, chosen.filter)
     return Layout().drawn(watch_filter.applied(shown, wanted), framed, chosen, columns, height, NOW)
@@ -168,7 +172,7 @@ def test_problems_come_first_then_agents_with_what_they_hold_then_the_rest():
     assert "  3m      amber-otter asks user: Which?" in screen
     assert "  amber-otter   active  5s      src/parser 10m" in screen
     assert "  cobalt-harbor stale   16m     builder" in screen
-    assert "  1m      amber-otter -> cobalt-harbor  Passed to: \"Parser is done\" [bb-1]" in screen
+    assert '  1m      amber-otter -> cobalt-harbor  Passed to: "Parser is done" [bb-1]' in screen
     assert "  10s     cobalt-harbor changed src/a and 2 more, held by amber-otter (src)" in screen
     assert "  11:59:00 amber-otter reserved src/parser for 120 minutes [bb-1]" in screen
     assert screen[-1] == "q quit   space pause   / filter   f view: all   ? help"
