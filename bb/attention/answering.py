@@ -13,7 +13,6 @@ from bb.attention.posting import PENDING
 from bb.attention.receiving import reacted, withdrawn
 from bb.attention.redacting import redacted
 from bb.attention.refusals import InvalidSignal, MissingMember, NotDeferrable, PermissionDenied, Superseded
-from bb.attention.rendering import clean
 from bb.attention.sending import settled
 from bb.attention.standing import due_at
 from bb.attention.words import (
@@ -29,7 +28,7 @@ from bb.attention.words import (
     SUPERSEDED,
 )
 from bb.kernel import clock
-from bb.kernel.show import harmless
+from bb.kernel.show import harmless, stripped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -261,4 +260,4 @@ def resolve(
 
 def _line(text: str) -> str:
     """What an agent adds, on one line, without secrets and without what is obeyed instead of shown."""
-    return redacted(" ".join(clean(line) for line in text.split()))[:LONGEST_NOTE]
+    return redacted(" ".join(stripped(line) for line in text.split()))[:LONGEST_NOTE]

@@ -9,7 +9,7 @@ from bb.attention.facts import Digested
 from bb.attention.message import HERE
 from bb.attention.offering import CONTENT, KNOCK, Offer, Waiting
 from bb.attention.words import AMBIENT, BUFFERED, DIGEST, DM, NORMAL, NOTIFY, SIGNALS, SYSTEM, TO_ME
-from bb.kernel import clock, jsontext
+from bb.kernel import clock, jsontext, show
 from bb.kernel.digest import digest
 from bb.kernel.record import Record
 
@@ -87,9 +87,7 @@ def envelope(book: Book, agent: str, given: Parcel, seed: str) -> dict[str, Any]
     before = turns.context(book, agent, said[0], offer) if given.decision.reason in turns.WITH_CONTEXT else []
     if before:
         found["injection"]["context"] = "thread_window"
-    text = rendering.event(
-        said, given.decision, boundary=rendering.boundary(seed), context=before, is_stale=given.is_stale
-    )
+    text = rendering.event(said, given.decision, boundary=show.boundary(seed), context=before, is_stale=given.is_stale)
     merged = [each.event for each in said[:-1]]
     content = [part for each in said for part in _content(each)]
     told = {**found, **({"mergedFrom": merged} if merged else {}), "content": content, "rendered": text}

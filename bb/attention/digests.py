@@ -12,9 +12,10 @@ from bb.attention.facts import Digested
 from bb.attention.messages import EVERY
 from bb.attention.messages import NAME as MESSAGES
 from bb.attention.messages import kept as message_kept
-from bb.attention.rendering import clean, value
+from bb.attention.rendering import value
 from bb.attention.words import ASSIGNMENT, DIGEST, DIRECT_MENTION, MUST, MUST_NOT, SILENT
 from bb.kernel import clock
+from bb.kernel.show import stripped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def _add(book: Book, sections: dict[str, dict[str, Any]], calls: list[str], know
         section["authors"].append(who)
     if decision.mode == DIGEST and len(section["reports"]) < MOST_REPORTS:
         text = " ".join(said_in(known, book.data(known.line)).text.split())
-        section["reports"].append({"eventId": known.event, "from": who, "text": clean(text)[:REPORT_LENGTH]})
+        section["reports"].append({"eventId": known.event, "from": who, "text": stripped(text)[:REPORT_LENGTH]})
     if decision.policy == MUST and delivery.is_open and decision.reason in (DIRECT_MENTION, ASSIGNMENT):
         calls.append(known.event)
 
@@ -100,7 +101,7 @@ def rendered(found: dict[str, Any]) -> str:
         lines += [f"  {value(each['from'])}: “{each['text']}”" for each in section["reports"]]
     for each in found["progress"]:
         total = f" of {each['total']}" if each.get("total") is not None else ""
-        note = f": “{clean(str(each['message']))[:REPORT_LENGTH]}”" if each.get("message") else ""
+        note = f": “{stripped(str(each['message']))[:REPORT_LENGTH]}”" if each.get("message") else ""
         lines.append(f"- {value(str(each['from']))} {value(each['token'])}: {each.get('progress')}{total}{note}")
     lines += [f"- you are named in {value(event)}" for event in found["mentions"]]
     return "\n".join(lines)

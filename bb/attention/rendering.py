@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from bb.attention import knocks
 from bb.attention.words import MUST_NOT, SIGNALS, signal_in
-from bb.kernel.digest import digest
-from bb.kernel.show import BIDI, JOINERS
+from bb.kernel.show import SET_OFF, is_shown, stripped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,9 +38,7 @@ FORGED_HEADERS = frozenset(each.replace("_", "") for each in HEADERS)
 LONGEST_VALUE = 120
 MOST_BODY = 8000  # characters of one message in a turn
 PLAIN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@#+,%~=!* "
-INVISIBLE = frozenset("\u200b\u200c\u200d\u2060\ufeff\u00ad\u180e\u034f")
 BLANK = frozenset("\u115f\u1160\u3164\uffa0")  # letters that look like a space
-SET_OFF = "| "
 
 
 def event(
@@ -117,20 +114,13 @@ def _quoted(said: Message, who: str) -> Iterable[str]:
     """What was said before, as a quotation: each line set off, so that none is taken for the message."""
     yield f"context: {value(who)} said before, in {value(said.event)}"
     for line in _body(said):
-        yield f"{SET_OFF}{clean(line)}"
+        yield f"{SET_OFF}{stripped(line)}"
 
 
 def set_off(body: str) -> list[str]:
     """The lines of BODY. If one of them looks like something of ours, all of them are set off."""
-    lines = [clean(line) for line in body.split("\n")]
+    lines = [stripped(line) for line in body.split("\n")]
     return [SET_OFF + line for line in lines] if any(_looks_ours(line) for line in lines) else lines
-
-
-def clean(line: str) -> str:
-    """LINE without what is obeyed instead of shown, or makes it read as something else."""
-    return "".join(
-        each for each in line if (each.isprintable() or each in JOINERS or each == "\t") and each not in BIDI
-    )
 
 
 def _looks_ours(line: str) -> bool:
@@ -162,7 +152,7 @@ def _letters(text: str) -> str:
 def value(text: str) -> str:
     """A header's value: on one line, short, and in quotation marks where there is anything odd about it."""
     text = _normal("NFKC", text)
-    kept = "".join(each for each in text if each.isprintable() and each not in BIDI and each not in INVISIBLE)
+    kept = "".join(each for each in text if each.isprintable() and is_shown(each))
     kept = " ".join(kept.split())
     if len(kept) > LONGEST_VALUE:
         kept = kept[: LONGEST_VALUE - 1] + "…"
@@ -177,11 +167,6 @@ def _json(text: str) -> str:
     from bb.kernel import jsontext  # noqa: PLC0415  (hardly ever)
 
     return jsontext.dumps(text)
-
-
-def boundary(seed: str) -> str:
-    """A mark that nobody can write into a message beforehand; the SEED is random."""
-    return digest(seed.encode())[:12]
 
 
 def knock_of(book: Book, said: Sequence[Message], decision: Decision) -> str:

@@ -10,6 +10,7 @@ from bb.attention.messages import NAME as MESSAGES
 from bb.attention.messages import kept as message_kept
 from bb.attention.offering import CONTENT, KNOCK, Offer, Session, offered, offers, waiting
 from bb.attention.words import DIRECT_MENTION, NOTIFY, OFFERED, THREAD_QUESTION, signal_shown
+from bb.kernel import show
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def block(book: Book, agent: str, offer: Offer, seed: str, quoted: set[str] | No
     text = rendering.event(
         said,
         decision,
-        boundary=rendering.boundary(seed) if seed else "",
+        boundary=show.boundary(seed) if seed else "",
         context=before,
         is_stale=offer.last.standing.is_stale,
     )
