@@ -9,13 +9,14 @@ from bb.cli import paint, say, screens
 from bb.cli.rounds import rest
 from bb.kernel import clock
 from bb.kernel.errors import Usage
+from bb.kernel.outside import Outside
 from bb.ops import desk as desks
 from bb.ops.alarms import Alarms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any, NoReturn
+    from typing import NoReturn
 
 BELL = "\a"
 OPEN, NEW, SETTLED = "open", "new", "settled"
@@ -35,7 +36,7 @@ def watch(*, as_json: bool, is_quiet: bool) -> NoReturn:
         alarms = Alarms(at)
         _say(OPEN, alarms.open.values(), at.now(), as_json=as_json)
         if not alarms.open and not as_json:
-            say.lines(screens.problems([]))
+            say.lines(screens.problems(Outside([])))
         while True:
             come, settled = alarms.changes()
             _say(NEW, come, at.now(), as_json=as_json)
@@ -48,16 +49,16 @@ def watch(*, as_json: bool, is_quiet: bool) -> NoReturn:
         at.close()
 
 
-def _say(what: str, problems: Iterable[dict[str, Any]], now: int, *, as_json: bool) -> None:
+def _say(what: str, problems: Iterable[object], now: int, *, as_json: bool) -> None:
     for problem in problems:
         if as_json:
             say.document({"what": what, "at": clock.text(now), "problem": problem})
         elif what == SETTLED:
             moment = clock.text(now)[:16].replace("T", " ")
-            text = f"{moment}  {paint.hanging(paint.painted('settled: ' + paint.flowing(problem['text']), 'dim'))}"
-            say.lines(paint.laid_out([text]))
+            told = f"settled: {screens.problem(Outside(problem))}"
+            say.lines(paint.laid_out([f"{moment}  {paint.hanging(paint.painted(told, 'dim'))}"]))
         else:
-            say.lines(paint.laid_out(screens.problems([problem])))
+            say.lines(paint.laid_out(screens.problems(Outside([problem]))))
 
 
 def _ring() -> None:

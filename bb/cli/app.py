@@ -113,7 +113,10 @@ def answer(words: list[str]) -> int:
         if any("\ud800" <= character <= "\udfff" for word in plain for character in word):
             raise InvalidText("the command line is not valid UTF-8")
         if plain == ["--version"]:
-            say.success("version", {"version": bb.__version__} if as_json else f"bb {bb.__version__}", as_json=as_json)
+            if as_json:
+                say.success("version", {"version": bb.__version__}, as_json=True)
+            else:
+                say.lines([f"bb {bb.__version__}"])
             return 0
         chosen, printed = _parsed(plain, command, as_json)
         if callable(chosen):

@@ -17,7 +17,7 @@ from bb.cli import carry, keys, say
 from bb.cli.rounds import ending
 from bb.cli.switches import Switches
 from bb.kernel.errors import BbError, Busy, Usage
-from bb.kernel.show import harmless
+from bb.kernel.outside import Outside
 from bb.ledger import known as knowns
 from bb.ops import catalogue
 from bb.ops import desk as desks
@@ -69,7 +69,7 @@ def attach(actor: str | None, group: str | None, *, read_only: bool) -> int:
             _refuse_if_lost(home)
             return 0
         is_writer = not read_only and found.get("writer") is not False
-        name = harmless(str(wanted["actor_id"]))
+        name = str(Outside(wanted["actor_id"]))
         say.lines([_greeting(name, is_writer=is_writer, read_only=read_only)], sys.stderr)
         sys.stderr.flush()
         resize = _resizer(home, wanted) if is_writer else None

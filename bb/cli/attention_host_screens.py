@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from bb.attention.tuning import Tuning
 from bb.attention.words import MUST
-from bb.cli import paint, text
-from bb.cli.attention_act_screens import STATES, effects
+from bb.cli import paint
+from bb.cli.attention_act_screens import STATES, effects, thread
 from bb.cli.attention_screens import MARKS, WORD, moment, spoken, told_about
 from bb.cli.paint import column, flowing, hanging, heading, painted, whole
 from bb.kernel import clock
-from bb.kernel.show import harmless
+from bb.kernel.outside import Outside, names, sentence, shell_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from typing import Any
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 
-def of(command: str, data: Any) -> Iterable[str]:
+def of(command: str, data: Outside) -> Iterable[str]:
     """The lines that say DATA, the answer of COMMAND, as wide as the terminal allows."""
     return paint.laid_out(FORMS[command](data))
 
@@ -25,12 +24,13 @@ def of(command: str, data: Any) -> Iterable[str]:
 # -- looking after it
 
 
-def audit(found: dict[str, Any]) -> list[str]:
+def audit(found: Outside) -> list[str]:
     """How often too little or too much was said, what is left lying, and the last records, newest first."""
-    counters = dict(found["counters"])
-    too_little, too_much = counters.pop("overSilence", 0), counters.pop("overTalk", 0)
-    total = counters.pop("deliveries", 0)
-    rest = ", ".join(f"{count} {harmless(name)}" for name, count in counters.items())
+    counters = found["counters"]
+    too_little, too_much = counters.get("overSilence", 0), counters.get("overTalk", 0)
+    total = counters.get("deliveries", 0)
+    others = counters.without("overSilence", "overTalk", "deliveries")
+    rest = ", ".join(f"{count} {name}" for name, count in others.items())
     lines = [f"{total} deliveries{': ' + rest if rest else ''}; silent too long {too_little}, refused {too_much}"]
     if "verified" in found:
         is_sound = found["verified"]["sound"]
@@ -48,42 +48,43 @@ def audit(found: dict[str, Any]) -> list[str]:
     day = ""
     for each in found["records"]:
         if each["at"][:10] != day:
-            day = each["at"][:10]
-            lines.append(heading(harmless(day)))
+            day = str(each["at"][:10])
+            lines.append(heading(day))
         lines.append(f"  {each['at'][11:19]}  {_record(each)}")
     return lines
 
 
-def _record(each: dict[str, Any]) -> str:
-    who = flowing(str(each.get("agent") or each.get("by") or ""))
+def _record(each: Outside) -> str:
+    who = str(each.get("agent") or each.get("by") or "")
     event = f"  [{whole(each['eventId'])}]" if each.get("eventId") else ""
     if each["what"] == "refused":
-        about = {name: value for name, value in each.items() if name not in ("at", "what", "by", "code", "eventId")}
+        details = told_about(each.without("at", "what", "by", "code", "eventId"))
         refused = painted("refused", "yellow")
-        return f"{refused}     {who}  {whole(each['code'])}  {told_about(about)}".rstrip() + event
-    about = {"decision": each["decision"]} if "decision" in each else each.get("about") or {}
-    told = _weighed(about["decision"]) if "decision" in about else told_about(about)
-    return f"{column(harmless(each['what']), 10)}  {who}  {told}".rstrip() + event
+        return f"{refused}     {who}  {whole(each['code'])}  {details}".rstrip() + event
+    about = each.get("about") or Outside({})
+    decision = each["decision"] if "decision" in each else about.get("decision")
+    told = told_about(about) if decision.is_none else _weighed(decision)
+    return f"{column(str(each['what']), 10)}  {who}  {told}".rstrip() + event
 
 
-def _weighed(decision: Any) -> str:
+def _weighed(decision: Outside) -> str:
     """What was decided, in short."""
-    if isinstance(decision, dict):
+    if decision.is_mapping:
         return whole(f"{decision['policy']}: {decision['reason']}")
-    return whole(f"{decision[1]}: {decision[3]}") if isinstance(decision, list) and len(decision) > 3 else ""
+    return whole(f"{decision[1]}: {decision[3]}") if decision.is_list and len(decision) > 3 else ""
 
 
 # -- where it comes from and goes to
 
 
-def ingested(found: dict[str, Any]) -> list[str]:
+def ingested(found: Outside) -> list[str]:
     """How much came in, and whom it concerns."""
     if not found["counts"]:
         return [f"Nothing came in. {whole('`bb chat ingest --help`')} says what it reads from its input."]
     lines = [_counts(found["counts"])]
     concerned = [each for each in found["events"] if each.get("decisions")]
     for each in concerned:
-        lines.append(f"{whole(str(each['eventId']))}  {harmless(each['type'])} {harmless(each['status'])}")
+        lines.append(f"{whole(each['eventId'])}  {each['type']} {each['status']}")
         lines += effects(each["decisions"])
     if not concerned and found["counts"].get("recorded"):
         bind = whole("`bb chat bind AGENT --handle PLATFORM:ID`")
@@ -91,15 +92,17 @@ def ingested(found: dict[str, Any]) -> list[str]:
     return lines
 
 
-def refused(details: Mapping[str, Any]) -> list[str]:
+def refused(details: Outside) -> list[str]:
     """Which lines could not be understood, and what became of the others."""
-    counts = details.get("counts") or {}
-    lines = [f"line {each['line']}: [{each['code']}] {flowing(str(each['message']))}" for each in details["refused"]]
+    counts = details.get("counts")
+    lines = [
+        f"line {each['line']}: [{each['code']}] {flowing(sentence(each['message']))}" for each in details["refused"]
+    ]
     return [*([f"The others: {_counts(counts)}"] if counts else []), *(lines if len(lines) > 1 else [])]
 
 
-def _counts(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count:,} {harmless(status).replace('_', ' ')}" for status, count in counts.items())
+def _counts(counts: Outside) -> str:
+    return ", ".join(f"{count:,} {str(status).replace('_', ' ')}" for status, count in counts.items())
 
 
 NAMES = {
@@ -111,7 +114,7 @@ NAMES = {
 }
 
 
-def bound(found: dict[str, Any]) -> list[str]:
+def bound(found: Outside) -> list[str]:
     """Under which names agents are known, and what they own."""
     if "bindings" not in found:
         return _binding(found)
@@ -119,19 +122,19 @@ def bound(found: dict[str, Any]) -> list[str]:
     return [line for each in found["bindings"] for line in _binding(each)] or [nobody]
 
 
-def _binding(each: dict[str, Any]) -> list[str]:
+def _binding(each: Outside) -> list[str]:
     given = {name: listed for name in NAMES if (listed := each.get(name))}
     if not given:
-        command = whole(f"`bb chat bind {each['agent']} --handle PLATFORM:ID`")
-        return [f"{heading(each['agent'])}  is known on no platform; {command}"]
+        command = whole(f"`bb chat bind {shell_word(each['agent'])} --handle PLATFORM:ID`")
+        return [f"{heading(str(each['agent']))}  is known on no platform; {command}"]
     rows = []
     for name, listed in given.items():
-        shown = ["/".join(one.rsplit(" ", 1)) for one in listed] if name == "threads" else listed
-        rows.append(f"  {column(NAMES[name], WORD)}  {hanging(', '.join(map(whole, shown)))}")
-    return [heading(each["agent"]), *rows]
+        shown = [thread(one) if name == "threads" else whole(one) for one in listed]
+        rows.append(f"  {column(NAMES[name], WORD)}  {hanging(', '.join(shown))}")
+    return [heading(str(each["agent"])), *rows]
 
 
-def arranged(found: dict[str, Any]) -> list[str]:
+def arranged(found: Outside) -> list[str]:
     """What holds in a conversation."""
     points = [f"lives on {whole(found['platform'])}"] if found["platform"] else []
     points += ["agents' messages are posted by a bridge"] if found["is_external"] else []
@@ -140,28 +143,32 @@ def arranged(found: dict[str, Any]) -> list[str]:
     if found.get("kind") == "dm":
         seen = "only who is in it sees it"
     named = ("members", "lead", "owner", "stream", "workspace")
-    rows = [(name, text.short(found[name])) for name in named if found.get(name)]
+    rows = [(name, str(found[name])) for name in named if found.get(name)]
     return [
-        f"{heading(whole(found['id']))}  {'; '.join([harmless(found['kind']), seen, *points])}",
+        f"{heading(whole(found['id']))}  {'; '.join([str(found['kind']), seen, *points])}",
         *(f"  {column(name, 9)}  {hanging(flowing(value))}" for name, value in rows),
     ]
 
 
-def policy(found: dict[str, Any]) -> list[str]:
+def policy(found: Outside) -> list[str]:
     """What was set here, the matrix, and all that is as it is everywhere."""
     usual = _plain(Tuning().as_dict())
-    own = {name: value for name, value in found["settings"].items() if value != usual.get(name)}
+    own = [(name, value) for name, value in found["settings"].items() if value != usual.get(str(name))]
     lines = [heading("Set here"), *(_settings(own) or [painted("  nothing; all is as it comes", "dim")])]
     if "matrix" not in found:
         return lines
-    rest = {name: value for name, value in found["settings"].items() if name not in own}
+    named = [name for name, _ in own]
+    rest = [(name, value) for name, value in found["settings"].items() if name not in named]
     rows = [
-        _cells(each["directedness"], each["policy"], each["injection"], ", ".join(each["for"]) or "anything else")
+        _cells(str(each["directedness"]), str(each["policy"]), str(each["injection"]), names(each["for"]) or OTHERS)
         for each in found["matrix"]
     ]
     change = whole("""bb chat policy --set '{"compose_ms": 2000}'""")
     lines += ["", heading("The matrix"), painted(_cells("it is", "answer", "seen", "for"), "dim"), *rows]
     return [*lines, "", heading("As it comes"), *_settings(rest), f"-> {change}"]
+
+
+OTHERS = "anything else"
 
 
 def _cells(*cells: str) -> str:
@@ -170,52 +177,53 @@ def _cells(*cells: str) -> str:
     return f"  {column(aimed, 10)} {column(answer, 16)} {column(seen, 12)} {hanging(what)}"
 
 
-def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
+def _plain(settings: Mapping[str, object]) -> dict[str, object]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()}
 
 
-def _settings(settings: Mapping[str, Any]) -> list[str]:
+def _settings(settings: Sequence[tuple[Outside, Outside]]) -> list[str]:
     """One line for each setting; a time also as people say it."""
     lines = []
-    for name, value in settings.items():
+    for name, value in settings:
         if name == "rules" and value:
             lines += [f"  {column('rule', WORD)}  {hanging(_rule(each))}" for each in value]
             continue
-        is_time = name.endswith("_ms") and value % clock.SECOND == 0
-        about = f"  ({paint.span(value // 1000).removesuffix(' 0h').removesuffix(' 0m')})" if is_time else ""
-        said = text.short(value) if value or isinstance(value, bool | int) else "none"
-        lines.append(f"  {column(name, WORD)}  {hanging(flowing(said))}{about}")
+        is_time = str(name).endswith("_ms") and int(value) % clock.SECOND == 0
+        about = f"  ({paint.span(int(value) // 1000).removesuffix(' 0h').removesuffix(' 0m')})" if is_time else ""
+        said = str(value) if value or value.is_truth or value.is_number else "none"
+        lines.append(f"  {column(str(name), WORD)}  {hanging(flowing(said))}{about}")
     return lines
 
 
-def _rule(rule: Mapping[str, Any]) -> str:
-    match = ", ".join(f"{harmless(name)} {text.short(value)}" for name, value in rule["match"].items())
-    chosen = ", ".join(f"{harmless(name)} {text.short(value)}" for name, value in rule["set"].items())
+def _rule(rule: Outside) -> str:
+    match = ", ".join(f"{name} {value}" for name, value in rule["match"].items())
+    chosen = ", ".join(f"{name} {value}" for name, value in rule["set"].items())
     return flowing(f"{match or 'everything'}: {chosen}")
 
 
-def signals(found: dict[str, Any]) -> list[str]:
+def signals(found: Outside) -> list[str]:
     """The signals, how they look here, and what each makes of an event."""
     rows = [
-        f"{column(harmless(each['glyph']), 4)}{column(harmless(name), 10)}  {each['disposition'] or 'leaves it open'}"
+        f"{column(str(each['glyph']), 4)}{column(str(name), 10)}  {each['disposition'] or 'leaves it open'}"
         for name, each in found["signals"].items()
     ]
-    return rows + [f"    {whole(name)}  counts as {harmless(one)}" for name, one in found["own"].items()]
+    return rows + [f"    {whole(name)}  counts as {one}" for name, one in found["own"].items()]
 
 
-def outbox(found: dict[str, Any]) -> list[str]:
+def outbox(found: Outside) -> list[str]:
     """One thing that is to be posted; or, acknowledged, what became of it."""
     if "type" not in found:
         return _confirmed(found)
     is_unknown = found["state"] == "unknown"
-    state = painted("perhaps posted, so look first", "yellow") if is_unknown else harmless(str(found["state"]))
-    head, event = f"{state}  {harmless(str(found.get('agent')))}", f"[{whole(str(found['id']))}]"
-    if found["type"] != "message" or not isinstance(target := found.get("target"), dict):
+    state = painted("perhaps posted, so look first", "yellow") if is_unknown else str(found["state"])
+    head, event = f"{state}  {found.get('agent')}", f"[{whole(found['id'])}]"
+    target = found.get("target")
+    if found["type"] != "message" or not target.is_mapping:
         if found["type"] == "delete":
-            return [f"{head} takes down {whole(str(found.get('onMessage')))}  {event}"]
+            return [f"{head} takes down {whole(found.get('onMessage'))}  {event}"]
         verb = "takes back" if found.get("remove") else "reacts with"
-        sign = harmless(f"{found.get('glyph')} {found.get('signal')}")
-        return [f"{head} {verb} {sign} to {whole(str(found.get('onMessage')))}  {event}"]
+        sign = f"{found.get('glyph')} {found.get('signal')}"
+        return [f"{head} {verb} {sign} to {whole(found.get('onMessage'))}  {event}"]
     thread = f"/{target['thread']}" if target["thread"] else ""
     to = f", to {whole(target['recipient'])}" if target["recipient"] else ""
     answers = f", answers {whole(found['inReplyTo'])}" if found["inReplyTo"] else ""
@@ -223,35 +231,39 @@ def outbox(found: dict[str, Any]) -> list[str]:
     return [f"{head} -> {where}{to}{answers}  {event}", *spoken(found["content"])]
 
 
-def _confirmed(found: dict[str, Any]) -> list[str]:
+def _confirmed(found: Outside) -> list[str]:
     if found.get("already"):
         return [f"It was {found['state']} already  [{whole(found['id'])}]"]
-    named = f" as {whole(str(found['platform_id']))}" if found.get("platform_id") else ""
+    named = f" as {whole(found['platform_id'])}" if found.get("platform_id") else ""
     said = {"sent": f"Posted{named}", "failed": f"Will never be posted: {flowing(found.get('reason', ''))}"}
-    return [f"{said.get(found['state'], STATES['unknown'])}  [{whole(found['id'])}]"]
+    return [f"{found['state'].among(said, STATES['unknown'])}  [{whole(found['id'])}]"]
 
 
 # -- a rehearsal
 
 
-def replayed(found: dict[str, Any]) -> list[str]:
+def replayed(found: Outside) -> list[str]:
     """One step: what it was, what came of it, and what everybody would see now."""
     error = found.get("error")
-    told = f"[{error['code']}] {harmless(error['message'])}" if error else _brief(found.get("answer"))
-    sees = [f"    {harmless(agent)} sees {harmless('; '.join(each))}" for agent, each in found["sees"].items() if each]
-    return [f"{found['step']:>3}  {moment(found['at'], 19)[11:]}  {harmless(found['do'])}  {told}", *sees]
+    told = f"[{error['code']}] {sentence(error['message'])}" if error else _brief(found.get("answer"))
+    sees = [f"    {agent} sees {'; '.join(map(sentence, each))}" for agent, each in found["sees"].items() if each]
+    return [f"{found['step']:>3}  {moment(found['at'], 19)[11:]}  {found['do']}  {told}", *sees]
 
 
-def _brief(answer: Any) -> str:
+def _brief(answer: Outside) -> str:
     """An answer, as far as it fits behind its step."""
-    if isinstance(answer, list):
+    if answer.is_list:
         return f"{len(answer)} answers" if len(answer) != 1 else _brief(answer[0])
-    due = [f"{each['what']} {each['eventId']} of {each['agent']}" for each in answer.get("due", ())]
-    plain = {name: each for name, each in answer.items() if isinstance(each, str | int) and "\n" not in str(each)}
-    return flowing(", ".join([*due, *(f"{name} {each}" for name, each in plain.items())]))
+    due = [f"{each['what']} {each['eventId']} of {each['agent']}" for each in answer.get("due")]
+    plain = [
+        f"{name} {each}"
+        for name, each in answer.items()
+        if (each.is_text and len(each.lines()) < 2) or each.is_number or each.is_truth
+    ]
+    return flowing(", ".join([*due, *plain]))
 
 
-FORMS: dict[str, Callable[[Any], Iterable[str]]] = {
+FORMS: dict[str, Callable[[Outside], Iterable[str]]] = {
     "chat audit": audit,
     "chat ingest": ingested,
     "chat bind": bound,

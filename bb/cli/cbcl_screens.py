@@ -9,60 +9,57 @@ from __future__ import annotations
 from bb.cbcl.definition import LIMITS
 from bb.cbcl.tree import Node, lexeme
 from bb.cli import paint
-from bb.cli.paint import column, counted, flowing, hanging, heading, painted, whole
-from bb.kernel.show import harmless
+from bb.cli.paint import column, counted, expression, flowing, hanging, heading, painted, whole
+from bb.kernel.outside import Outside, page, sentence, shell_word
+from bb.kernel.show import Exact
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
 NAME = 11  # columns of what stands before a value, and two more
 
 
-def of(command: str, data: Any) -> Iterable[str]:
+def of(command: str, data: Outside) -> Iterable[str]:
     """The lines that say DATA, the answer of COMMAND, as wide as the terminal allows."""
     lines = FORMS[command](data)
     return lines if command in VERBATIM else paint.laid_out(lines)
 
 
-def verbatim(text: str) -> Iterator[str]:
+def verbatim(text: Outside) -> Iterator[str]:
     """TEXT for a file or a pipe, as it is; for a terminal, harmless."""
-    is_read_by_people = paint.width() is not None
-    for line in text.split("\n"):
-        yield harmless(line) if is_read_by_people else line
+    yield from map(Exact, str(text.raw()).split("\n")) if paint.width() is None else page(text)
 
 
 # -- what a text says
 
 
-def parsed(found: Mapping[str, Any]) -> Iterator[str]:
+def parsed(found: Outside) -> Iterator[str]:
     """A message, part by part, then how it is written and what it is known by."""
     if "messages" in found:
         for number, each in enumerate(found["messages"]):
             yield from ["", *parsed(each)] if number else parsed(each)
         return
     yield from _parts(found["ast"])
-    yield f"{column('text', NAME)}  {hanging(flowing(found['text']))}"
-    yield f"{column('id', NAME)}  {harmless(found['id'])}"
+    yield f"{column('text', NAME)}  {hanging(expression(found['text']))}"
+    yield f"{column('id', NAME)}  {found['id']}"
     yield f"{column('hash', NAME)}  {found['hash']}"
 
 
-def _parts(ast: Mapping[str, Any]) -> Iterator[str]:
+def _parts(ast: Outside) -> Iterator[str]:
     """Layer by layer, from without."""
-    inner: Mapping[str, Any] | None = ast
-    while inner is not None:
+    inner = ast
+    while not inner.is_none:
         ast, inner = inner, inner.get("inner")
         kind = ast["type"]
         if kind == "lang":
-            yield heading(f"in the dialect {harmless(ast['dialect'])}")
+            yield heading(f"in the dialect {ast['dialect']}")
         elif kind == "signed":
             yield f"{heading('signed')}  {hanging(flowing(ast['signature']))}"
         elif kind in ("envelope", "with-limits"):
-            fields = ", ".join(
-                f"{name} {harmless(str(value))}" for name, value in ast.items() if name not in OF_LAYER and value
-            )
-            yield f"{heading(kind)}  {fields}".rstrip()
+            fields = ", ".join(f"{name} {value}" for name, value in ast.items() if name not in OF_LAYER and value)
+            yield f"{heading(str(kind))}  {fields}".rstrip()
         else:
             yield from _core(ast)
 
@@ -70,70 +67,74 @@ def _parts(ast: Mapping[str, Any]) -> Iterator[str]:
 OF_LAYER = ("type", "inner")
 
 
-def _core(ast: Mapping[str, Any]) -> Iterator[str]:
+def _core(ast: Outside) -> Iterator[str]:
     if ast["type"] == "simple":
-        yield heading(f"{ast['performative']} to {harmless(ast['recipient'])}")
-        if ast["content"] is not None:
-            yield f"  {column('content', NAME)}  {hanging(flowing(written(ast['content'])))}"
+        yield heading(f"{ast['performative']} to {ast['recipient']}")
+        if not ast["content"].is_none:
+            yield f"  {column('content', NAME)}  {hanging(expression(written(ast['content'])))}"
         for name, value in ast["params"]:
-            yield f"  {column(f':{harmless(name)}', NAME)}  {hanging(flowing(written(value)))}"
+            yield f"  {column(f':{name}', NAME)}  {hanging(expression(written(value)))}"
     elif ast["type"] == "call":
-        yield heading(f"a call of {harmless(ast['name'])}")
+        yield heading(f"a call of {ast['name']}")
         for value in ast["args"]:
-            yield f"  {column('argument', NAME)}  {hanging(flowing(written(value)))}"
+            yield f"  {column('argument', NAME)}  {hanging(expression(written(value)))}"
         for name, value in ast["kwargs"]:
-            yield f"  {column(f':{harmless(name)}', NAME)}  {hanging(flowing(written(value)))}"
+            yield f"  {column(f':{name}', NAME)}  {hanging(expression(written(value)))}"
     elif ast["op"] == "query":
-        yield heading(f"asks whether the dialect {harmless(ast['dialect'])} is spoken")
+        yield heading(f"asks whether the dialect {ast['dialect']} is spoken")
     else:
-        to = f" to {harmless(ast['recipient'])}" if ast["op"] == "teach" else ""
+        to = f" to {ast['recipient']}" if ast["op"] == "teach" else ""
         signed = ", signed" if ast.get("signature") else ""
-        yield heading(f"{ast['op']}{to}: the dialect {harmless(ast['dialect']['name'])}{signed}")
+        yield heading(f"{ast['op']}{to}: the dialect {ast['dialect']['name']}{signed}")
         yield from _dialect(ast["dialect"])
 
 
-def _dialect(ast: Mapping[str, Any]) -> Iterator[str]:
-    yield f"  {column('extends', NAME)}  {harmless(ast['extends'] or 'cbcl')}"
-    yield f"  {column('author', NAME)}  {harmless(ast['author'] or '-')}"
-    limits = ", ".join(
-        f"{name} {value}" for name in LIMITS if (value := (ast["resources"] or {}).get(name)) is not None
-    )
+def _dialect(ast: Outside) -> Iterator[str]:
+    yield f"  {column('extends', NAME)}  {ast['extends'] or 'cbcl'}"
+    yield f"  {column('author', NAME)}  {ast['author'] or '-'}"
+    limits = ", ".join(f"{name} {value}" for name in LIMITS if not (value := ast["resources"].get(name)).is_none)
     yield f"  {column('limits', NAME)}  {limits or '-'}"
     for each in ast["performatives"]:
-        params = " ".join(name for _, name in each["params"])
+        params = " ".join(str(name) for _, name in each["params"])
         added = f"{each['name']} ({params})"
         yield f"  {column('adds', NAME)}  {hanging(flowing(added))}"
 
 
-def written(pair: Any) -> str:
-    """A tree of the JSON form as text. No deeper than texts are read, so it may call itself."""
+def written(pair: Outside) -> Outside:
+    """A tree of the JSON form as text."""
+    return Outside(_written(pair.raw()))
+
+
+def _written(pair: Any) -> str:
+    """The same. No deeper than texts are read, so it may call itself."""
     tag, value = pair
-    return f"({' '.join(map(written, value))})" if tag == "list" else lexeme(Node(tag, value))
+    return f"({' '.join(map(_written, value))})" if tag == "list" else lexeme(Node(tag, value))
 
 
-def formatted(found: Mapping[str, Any]) -> Iterator[str]:
+def formatted(found: Outside) -> Iterator[str]:
     """The text itself, and nothing else."""
     for number, each in enumerate(found.get("messages", [found])):
         yield from [""] if number else []
         yield from verbatim(each["formatted"])
 
 
-def expanded(found: Mapping[str, Any]) -> list[str]:
+def expanded(found: Outside) -> list[str]:
     """The messages, each on a line; what is said about them is a comment."""
     by = f"{found['performative']} of {found['dialect']}" if found["performative"] else "it calls nothing"
-    about = f"; {harmless(by)}: {found['size']:,} characters, {found['depth']} deep"
+    about = f"; {by}: {found['size']:,} characters, {found['depth']} deep"
     return [*(line for each in found["messages"] for line in verbatim(each["text"])), painted(about, "dim")]
 
 
 # -- what there is to say against it
 
 
-def verified(found: Mapping[str, Any]) -> Iterator[str]:
+def verified(found: Outside) -> Iterator[str]:
     """That a dialect is sound, and what its author could do better all the same."""
-    yield f"{heading(harmless(found['dialect']))} {painted('is sound', 'green')}, {SIGNED[found['signature']]}"
+    signed = found["signature"].among(SIGNED, "and nothing is known of its signature")
+    yield f"{heading(str(found['dialect']))} {painted('is sound', 'green')}, {signed}"
     yield f"hash {found['hash']}"
     if tried := found["examples"]:
-        yield f"{counted(tried['count'], 'example')} in {whole(tried['file'])}: all as they are written"
+        yield f"{counted(int(tried['count']), 'example')} in {whole(tried['file'])}: all as they are written"
     yield from _placed(found["warnings"], "warning ")
 
 
@@ -144,71 +145,72 @@ SIGNED = {
 }
 
 
-def violations(details: Mapping[str, Any]) -> Iterator[str]:
+def violations(details: Outside) -> Iterator[str]:
     """The rules that a dialect breaks."""
     yield from _placed(details["violations"], "")
-    yield from _placed(details.get("warnings") or (), "warning ")
+    yield from _placed(details.get("warnings"), "warning ")
 
 
-def _placed(found: Iterable[Mapping[str, Any]], what: str) -> Iterator[str]:
+def _placed(found: Outside, what: str) -> Iterator[str]:
     """FILE:LINE:COLUMN rule message, as compilers say it."""
     for each in found:
         at = f"{each['line']}:{each['column']}" if "line" in each else f"octet {each['offset']}"
         file = each.get("file") or "<text>"
-        about = f" in {harmless(each['performative'])}" if each["performative"] else ""
-        yield f"{whole(file)}:{at} {what}{each['rule']}{about}: {flowing(each['message'])}"
+        about = f" in {each['performative']}" if each["performative"] else ""
+        yield f"{whole(file)}:{at} {what}{each['rule']}{about}: {flowing(sentence(each['message']))}"
 
 
-def explained(found: Mapping[str, Any]) -> Iterator[str]:
+def explained(found: Outside) -> Iterator[str]:
     """A call: what it is filled with, which way it went, what it cost and came to."""
-    yield f"{heading(harmless(found['performative']))} of {harmless(found['dialect'])}: {flowing(found['call'])}"
+    yield f"{heading(str(found['performative']))} of {found['dialect']}: {expression(found['call'])}"
     yield heading("Parameters")
     for each in found["parameters"]:
-        place = f"argument {each['argument']}" if each["from"] == "argument" else FROM[each["from"]]
-        about = painted(f"{SECTIONS[each['section']]}; {place}", "dim")
-        yield f"  {column(harmless(each['name']), NAME)}  {hanging(flowing(each['value']))}  {about}"
+        place = f"argument {each['argument']}" if each["from"] == "argument" else each["from"].among(FROM, "-")
+        about = painted(f"{each['section'].among(SECTIONS, '-')}; {place}", "dim")
+        yield f"  {column(str(each['name']), NAME)}  {hanging(expression(each['value']))}  {about}"
     yield from [heading("Choices"), *_choices(found["choices"])] if found["choices"] else []
     yield heading("Limits")
     for each in found["limits"]:
-        used = "" if each["used"] is None else f"{each['used']:,} of "
+        used = "" if each["used"].is_none else f"{each['used']:,} of "
         others = ", ".join(f"{who} {value:,}" for who, value in each["said"].items())
-        yield f"  {column(each['limit'], 20)}{used}{each['granted']:,}, {each['from']}  {painted(f'({others})', 'dim')}"
+        granted = f"{used}{each['granted']:,}, {each['from']}"
+        yield f"  {column(str(each['limit']), 20)}{granted}  {painted(f'({others})', 'dim')}"
     if refused := found["refused"]:
-        yield painted(f"Refused: [{refused['code']}] {flowing(refused['message'])}", "red")
+        yield painted(f"Refused: [{refused['code']}] {flowing(sentence(refused['message']))}", "red")
         return
     yield heading("Comes to")
     for each in found["messages"]:
         about = painted(f"{each['size']:,} characters, {each['depth']} deep", "dim")
-        yield f"  {hanging(flowing(each['text']))}  {about}"
+        yield f"  {hanging(expression(each['text']))}  {about}"
 
 
 FROM = {"keyword": "by its keyword", "nil": "not given, so nil"}
 SECTIONS = {"req": "required", "optional": "optional", "rest": "the rest", "key": "by keyword"}
 
 
-def _choices(choices: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def _choices(choices: Outside) -> Iterator[str]:
     for each in choices:
-        yield f"  {hanging(flowing(each['form']))}"
+        yield f"  {hanging(expression(each['form']))}"
         for tried in each["tried"]:
-            test = "" if tried["test"] is None else f"{flowing(tried['test'])}: "
-            yield f"    {painted('->', 'green') if tried['taken'] else '  '} {test}{harmless(tried['why'])}"
-        taken = "nothing: no test holds" if each["taken"] is None else flowing(each["taken"])
+            test = "" if tried["test"].is_none else f"{expression(tried['test'])}: "
+            yield f"    {painted('->', 'green') if tried['taken'] else '  '} {test}{sentence(tried['why'])}"
+        taken = "nothing: no test holds" if each["taken"].is_none else expression(each["taken"])
         yield f"       {hanging(taken)}"
 
 
-def compared(found: Mapping[str, Any]) -> Iterator[str]:
+def compared(found: Outside) -> Iterator[str]:
     """What is in the other dialect otherwise."""
     if found["same"]:
-        yield f"The same dialect, {harmless(found['a'])}  {found['hash']['a']}"
+        yield f"The same dialect, {found['a']}  {found['hash']['a']}"
         return
     for each in found["clauses"]:
-        yield f"{column(each['clause'], 20)}{harmless(each['a'] or 'nothing')} -> {harmless(each['b'] or 'nothing')}"
-    yield from (painted(f"+ {harmless(name)}", "green") for name in found["added"])
-    yield from (painted(f"- {harmless(name)}", "red") for name in found["removed"])
+        yield f"{column(str(each['clause']), 20)}{each['a'] or 'nothing'} -> {each['b'] or 'nothing'}"
+    yield from (painted(f"+ {name}", "green") for name in found["added"])
+    yield from (painted(f"- {name}", "red") for name in found["removed"])
     for each in found["changed"]:
-        yield painted(f"~ {harmless(each['performative'])}", "yellow")
+        yield painted(f"~ {each['performative']}", "yellow")
         if params := each["params"]:
-            yield f"    parameters  {flowing(params['a'])} -> {flowing(params['b'])}"
+            yield f"    parameters  {expression(params['a'])} -> {expression(params['b'])}"
         if template := each["template"]:
             yield f"    template    {_side(template['a'])} -> {_side(template['b'])}"
     if not (found["clauses"] or found["added"] or found["removed"] or found["changed"]):
@@ -216,61 +218,55 @@ def compared(found: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"{side} {found['hash'][side]}" for side in "ab")
 
 
-def _side(found: Mapping[str, Any]) -> str:
-    text = "nothing" if found["text"] is None else flowing(found["text"])
+def _side(found: Outside) -> str:
+    text = "nothing" if found["text"].is_none else expression(found["text"])
     return f"{text} (line {found['line']}, column {found['column']})"
 
 
 # -- a rehearsal
 
 
-def replayed(found: Mapping[str, Any]) -> Iterator[str]:
+def replayed(found: Outside) -> Iterator[str]:
     """Every step and what follows from it; then what everybody knows."""
     for number, step in enumerate(found["steps"], 1):
         yield f"{number:>3}  {_step(step)}"
         yield from (f"     {line}" for line in _results(step))
-        for each in step.get("delivered", ()):
+        for each in step.get("delivered"):
             yield f"     {_step(each)}"
             yield from (f"       {line}" for line in _results(each))
     for name, standing in found["agents"].items():
-        yield heading(harmless(name))
+        yield heading(str(name))
         for what, value in standing.items():
             if value and what != "id":
-                yield f"  {column(harmless(what), NAME)}  {hanging(flowing(_short(value)))}"
+                yield f"  {column(str(what), NAME)}  {hanging(flowing(value))}"
 
 
-def _step(step: Mapping[str, Any]) -> str:
-    verb = "says" if "sent" in step else f"hears from {harmless(step['from'])}"
+def _step(step: Outside) -> str:
+    verb = "says" if "sent" in step else f"hears from {step['from']}"
     text = step["sent"] if "sent" in step else step["received"]
-    return f"{harmless(step['agent'])} {verb} {hanging(flowing(text))}"
+    return f"{step['agent']} {verb} {hanging(expression(text))}"
 
 
-def _results(step: Mapping[str, Any]) -> Iterator[str]:
+def _results(step: Outside) -> Iterator[str]:
     if step.get("code"):
-        yield painted(f"[{harmless(step['code'])}] {flowing(step['message'])}", "red")
+        yield painted(f"[{step['code']}] {flowing(sentence(step['message']))}", "red")
     elif step["status"] not in ("ok", "taken"):
-        yield harmless(step["status"])
-    yield from (f"-> {flowing(each['effect'])} {flowing(_short(_rest(each)))}" for each in step.get("effects", ()))
-    yield from (f"<- {hanging(flowing(text))}" for text in step.get("replies", ()))
-    yield from (f"=> {harmless(each['to'])}: {flowing(each['text'])}" for each in step.get("passed_on", ()))
+        yield str(step["status"])
+    yield from (f"-> {each['effect']} {flowing(_rest(each))}" for each in step.get("effects"))
+    yield from (f"<- {hanging(expression(text))}" for text in step.get("replies"))
+    yield from (f"=> {each['to']}: {expression(each['text'])}" for each in step.get("passed_on"))
 
 
-def _rest(effect: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in effect.items() if name != "effect" and value not in (None, "")}
-
-
-def _short(value: Any) -> str:
-    from bb.cli import text  # noqa: PLC0415  (it loads this file)
-
-    return text.short(value)
+def _rest(effect: Outside) -> Outside:
+    return effect.without("effect", *(str(name) for name, value in effect.items() if value.is_none or value == ""))
 
 
 # -- keys and whom one trusts
 
 
-def made(found: Mapping[str, Any]) -> list[str]:
+def made(found: Outside) -> list[str]:
     """A new key: what others are to be given of it."""
-    command = f"bb cbcl trust add {found['name']} {found['public_key']}"
+    command = f"bb cbcl trust add {shell_word(found['name'])} {shell_word(found['public_key'])}"
     return [
         f"{column('public key', NAME)}  {found['public_key']}",
         f"{column('fingerprint', NAME)}  {found['fingerprint']}",
@@ -279,53 +275,53 @@ def made(found: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def signed(found: Mapping[str, Any]) -> Iterator[str]:
+def signed(found: Outside) -> Iterator[str]:
     """The signed text, and nothing else."""
     return verbatim(found["text"])
 
 
-def checked(found: Mapping[str, Any]) -> list[str]:
+def checked(found: Outside) -> list[str]:
     by = f"of @{found['author']}" if found["author"] else "that is named"
-    return [f"The signature is good, by the key {harmless(by)}  {found['fingerprint']}", f"hash {found['hash']}"]
+    return [f"The signature is good, by the key {by}  {found['fingerprint']}", f"hash {found['hash']}"]
 
 
-def author(found: Mapping[str, Any]) -> list[str]:
+def author(found: Outside) -> list[str]:
     """An author, with the keys that are trusted."""
     if not found["keys"]:
-        return [f"{heading(harmless(found['author']))}  is not trusted any more"]
-    rows = [f"  {each['public_key']}  {painted(each['fingerprint'], 'dim')}" for each in found["keys"]]
-    return [heading(harmless(found["author"])), *rows]
+        return [f"{heading(str(found['author']))}  is not trusted any more"]
+    rows = [f"  {each['public_key']}  {painted(str(each['fingerprint']), 'dim')}" for each in found["keys"]]
+    return [heading(str(found["author"])), *rows]
 
 
-def trusted(found: Mapping[str, Any]) -> list[str]:
+def trusted(found: Outside) -> list[str]:
     nobody = f"Nobody is trusted. {whole('`bb cbcl trust add AUTHOR PUBLIC-KEY`')} lets in what an author signs."
     return [line for each in found["authors"] for line in author(each)] or [nobody]
 
 
-def hashed(found: Mapping[str, Any]) -> Iterator[str]:
-    yield found["hash"]
-    if found["dialect_hash"] not in (None, found["hash"]):
+def hashed(found: Outside) -> Iterator[str]:
+    yield str(found["hash"])
+    if found["dialect_hash"] and found["dialect_hash"] != found["hash"]:
         yield f"{found['dialect_hash']}  {painted('of the dialect in it', 'dim')}"
 
 
-def policy(found: Mapping[str, Any]) -> Iterator[str]:
+def policy(found: Outside) -> Iterator[str]:
     """What is granted, and what each word of it means."""
     for name, value in found["policy"].items():
-        said = ("on" if value else "off") if isinstance(value, bool) else f"{value:,}" if type(value) is int else value
-        meaning = MEANINGS.get((name, value), UNITS.get(name, ""))
+        said = ("on" if value else "off") if value.is_truth else f"{value:,}" if value.is_number else str(value)
+        meaning = MEANINGS.get((str(name), said), name.among(UNITS, ""))
         changed = painted("  changed", "yellow") if name in found["changed"] else ""
-        row = f"{column(name.replace('_', '-'), 19)} {column(harmless(said), 10)} {painted(meaning, 'dim')}{changed}"
+        row = f"{column(str(name).replace('_', '-'), 19)} {column(said, 10)} {painted(meaning, 'dim')}{changed}"
         yield row.rstrip()
 
 
-MEANINGS: dict[tuple[str, Any], str] = {
+MEANINGS: dict[tuple[str, str], str] = {
     ("unsigned", "local"): "what you define yourself needs no signature, what others send does",
     ("unsigned", "never"): "every definition has to be signed",
     ("unsigned", "anyone"): "definitions need no signature, unless their author has a key here",
     ("define", "trusted"): "only authors with a key here may define dialects, besides you",
     ("define", "anyone"): "anyone may define dialects",
-    ("relay", True): "messages for somebody else are passed on",
-    ("relay", False): "messages for somebody else are refused",
+    ("relay", "on"): "messages for somebody else are passed on",
+    ("relay", "off"): "messages for somebody else are refused",
 }
 UNITS = {
     "max_depth": "lists within lists, in what is read and what a call comes to",
@@ -334,10 +330,10 @@ UNITS = {
     "max_verify_time": "milliseconds that verifying a dialect may take",
 }
 
-FORMS: dict[str, Callable[[Any], Iterable[str]]] = {
+FORMS: dict[str, Callable[[Outside], Iterable[str]]] = {
     "cbcl parse": parsed,
     "cbcl format": formatted,
-    "cbcl canonical": lambda found: [found["canonical_hex"]],
+    "cbcl canonical": lambda found: page(found["canonical_hex"]),
     "cbcl hash": hashed,
     "cbcl verify": verified,
     "violations": violations,

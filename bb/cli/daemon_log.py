@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from bb.kernel.show import harmless
+from bb.kernel.show import clipped
 from bb.ledger import disk
 from bb.wire import discovery
 
@@ -55,7 +55,7 @@ def follow(home: str, count: int) -> Iterator[str]:
 
 
 def _lines(octets: bytes) -> list[str]:
-    return [harmless(line.decode("utf-8", "backslashreplace"))[:LONGEST_LINE] for line in octets.split(b"\n") if line]
+    return [clipped(line.decode("utf-8", "backslashreplace"), LONGEST_LINE) for line in octets.split(b"\n") if line]
 
 
 def _read(where: str, start: int, end: int) -> bytes:

@@ -41,7 +41,7 @@ def play(*, keep: bool, as_json: bool) -> int:
             shutil.rmtree(scratch, ignore_errors=True)
     kept = scratch if keep else None
     if not as_json and kept:
-        say.lines(["", f"The scratch repository is in {kept}"])
+        say.lines(["", f"The scratch repository is in {harmless(kept)}"])
     if not all(step["is_right"] for step in played):
         raise DemoWentWrong(steps=played, kept=kept)
     if as_json:
@@ -102,7 +102,7 @@ def _step(scratch: str, number: int, step: Step, as_json: bool) -> dict[str, Any
     output = (done.stdout + done.stderr).replace(scratch, "…")
     if not as_json:
         shown = " ".join([*(f"{name}={value}" for name, value in settings.items()), command])
-        say.lines(["", f"{number}. {step.about}", f"   {step.where} {step.at[11:16]} $ {shown}"])
+        say.lines(["", f"{number}. {step.about}", f"   {step.where} {step.at[11:16]} $ {harmless(shown)}"])
         say.lines(f"   {harmless(line)}" for line in output.splitlines())
     is_right = done.returncode == step.status
     answer = {"command": command, "about": step.about, "status": done.returncode, "is_right": is_right}

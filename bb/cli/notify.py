@@ -11,13 +11,13 @@ import shlex
 import sys
 import time
 
-from bb.cli import say
+from bb.cli import endings, say
 from bb.cli.notify_run import run
 from bb.cli.rounds import ending, rest
 from bb.kernel import clock, jsontext
 from bb.kernel.errors import Refused, Usage
+from bb.kernel.outside import Outside, quotation, sentence
 from bb.kernel.record import Record
-from bb.kernel.show import harmless
 from bb.ledger.told import Told
 from bb.ops import desk as desks
 from bb.ops import problems
@@ -216,9 +216,14 @@ def _tell(at: Desk, what: Wanted, due: Due, *, as_json: bool) -> Due | None:
 
 
 def _say(problem: dict[str, Any]) -> None:
-    say.lines([f"Told: {harmless(problem['text'])}"])
+    say.lines([f"Told: {_told(problem)}"])
+
+
+def _told(problem: dict[str, Any]) -> str:
+    ours, said = endings.problem(Outside(problem))
+    return ours + (quotation(said) if said else "")
 
 
 def _complain(problem: dict[str, Any], why: str) -> None:
-    say.lines([f"Error: [{NotifyFailed.code}] {harmless(problem['text'])}: the command {why}"], sys.stderr)
+    say.lines([f"Error: [{NotifyFailed.code}] {_told(problem)}: the command {sentence(why)}"], sys.stderr)
     sys.stderr.flush()

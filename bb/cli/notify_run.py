@@ -14,7 +14,7 @@ import subprocess
 from bb.cli import say
 from bb.kernel import clock, jsontext
 from bb.kernel.record import Record
-from bb.kernel.show import harmless
+from bb.kernel.show import clipped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,11 +67,7 @@ def variables(problem: dict[str, Any], repository: str) -> dict[str, str]:
     """What the command finds in its environment: each a harmless line, and not too long for anything."""
     told = {name: problem[name] for name in ("id", "kind", "text", "next_step", "since")}
     named = {f"BB_PROBLEM_{name.upper()}": value for name, value in told.items()} | {"BB_REPOSITORY": repository}
-    return {name: _short(harmless(str(value))) for name, value in named.items()}
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+    return {name: clipped(str(value), LONGEST) for name, value in named.items()}
 
 
 def _environment(ours: dict[str, str]) -> Any:

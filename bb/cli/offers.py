@@ -9,7 +9,8 @@ import os
 from typing import TYPE_CHECKING
 
 from bb.kernel.errors import BbError
-from bb.ops.params import Word
+from bb.kernel.show import WORD
+from bb.ops import params
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -26,18 +27,23 @@ def completion(kind: Kind) -> Completion:
 
     def offered(_: Context, __: list[str], incomplete: str) -> list[str]:
         try:
-            return [value for value in _known(kind) if value.startswith(incomplete)]
+            return [value for value in _known(kind) if value.startswith(incomplete) and _is_word(value)]
         except (BbError, OSError):
             return []
 
     return offered
 
 
+def _is_word(value: str) -> bool:
+    """Whether a shell finds nothing in it to obey: it evaluates what it is offered, and others chose the names."""
+    return bool(value) and not value.strip(WORD)
+
+
 def _known(kind: Kind) -> Iterable[str]:
     if kind.metavar in BY_METAVAR:
         return BY_METAVAR[kind.metavar]()
     if kind.is_agent:
-        return [*kind.offered, *(_actors() if issubclass(kind, Word) else _agents())]
+        return [*kind.offered, *(_actors() if issubclass(kind, params.Word) else _agents())]
     return kind.offered or kind.choices
 
 

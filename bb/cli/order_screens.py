@@ -4,33 +4,32 @@ from __future__ import annotations
 
 from bb.cli import paint
 from bb.cli.paint import brief, whole
-from bb.kernel.show import harmless
+from bb.kernel.outside import Outside, names, quotation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Any
 
 
-def of(command: str, data: Any) -> Iterable[str]:
+def of(command: str, data: Outside) -> Iterable[str]:
     """The lines that say DATA, the answer of COMMAND."""
     return FORMS[command](data)
 
 
-def frozen(found: dict[str, Any]) -> list[str]:
+def frozen(found: Outside) -> list[str]:
     lines = [
-        f"{harmless(each['scope'])} is frozen{_until(each)}{_because(each)}  [{each['reservation_id']}]"
+        f"{each['scope']} is frozen{_until(each)}{_because(each)}  [{each['reservation_id']}]"
         for each in found["reservations"]
     ]
-    return [*lines, *(f"Note: there is no {harmless(text)} yet" for text in found["not_there"]), *_told(found)]
+    return [*lines, *(f"Note: there is no {text} yet" for text in found["not_there"]), *_told(found)]
 
 
-def thawed(found: dict[str, Any]) -> list[str]:
-    lines = [f"{harmless(each['scope'])} is frozen no more" for each in found["reservations"]]
+def thawed(found: Outside) -> list[str]:
+    lines = [f"{each['scope']} is frozen no more" for each in found["reservations"]]
     return [*(lines or ["Nothing was frozen."]), *_told(found)]
 
 
-def paused(found: dict[str, Any]) -> list[str]:
+def paused(found: Outside) -> list[str]:
     """Whom it is about, and whether they are paused now."""
     pause = found["paused"]
     since_then = f"paused since {pause['since']}{_because(pause)}" if pause else ""
@@ -41,46 +40,45 @@ def paused(found: dict[str, Any]) -> list[str]:
     return [*lines, *_told(found)]
 
 
-def transferred(found: dict[str, Any]) -> list[str]:
-    before = f", which {', '.join(found['transferred_from'])} held" if found["transferred_from"] else " already"
+def transferred(found: Outside) -> list[str]:
+    before = f", which {names(found['transferred_from'])} held" if found["transferred_from"] else " already"
     return [
-        f"{each['agent_id']} holds {harmless(each['scope'])}{before}, until {each['expires_at']}  "
-        f"[{each['reservation_id']}]"
+        f"{each['agent_id']} holds {each['scope']}{before}, until {each['expires_at']}  [{each['reservation_id']}]"
         for each in found["reservations"]
     ]
 
 
-def if_paused(agent: dict[str, Any]) -> str:
+def if_paused(agent: Outside) -> str:
     """That the person has paused an agent, where it has."""
     return f"  {since(agent['paused'])}" if agent.get("paused") else ""
 
 
-def since(pause: dict[str, Any]) -> str:
+def since(pause: Outside) -> str:
     """Since when somebody is paused, and why."""
     why = f": {brief(pause['why'])}" if pause["why"] else ""
-    return f"{paint.state('paused')} since {whole(pause['since'][:16].replace('T', ' '))}{why}"
+    return f"{paint.state('paused')} since {whole(paint.minute(pause['since']))}{why}"
 
 
-def frozen_by(each: dict[str, Any], until: str | None) -> str:
+def frozen_by(each: Outside, until: str) -> str:
     """Who has frozen something, for how long, and why."""
     ends = f", {until}" if until else ""
     why = f": {brief(each['why'])}" if each["why"] else ""
     return f"{paint.state('frozen')} by {each['agent_id']}{ends}{why}"
 
 
-def _until(each: dict[str, Any]) -> str:
+def _until(each: Outside) -> str:
     return f" until {each['expires_at']}" if each["expires_at"] else ""
 
 
-def _because(each: dict[str, Any]) -> str:
-    return f": {harmless(each['why'])}" if each["why"] else ""
+def _because(each: Outside) -> str:
+    return f": {quotation(each['why'])}" if each["why"] else ""
 
 
-def _told(found: dict[str, Any]) -> list[str]:
-    return [f"Told: {', '.join(found['told'])}"] if found["told"] else []
+def _told(found: Outside) -> list[str]:
+    return [f"Told: {names(found['told'])}"] if found["told"] else []
 
 
-FORMS: dict[str, Callable[[Any], Iterable[str]]] = {
+FORMS: dict[str, Callable[[Outside], Iterable[str]]] = {
     "freeze": frozen,
     "thaw": thawed,
     "agent pause": paused,

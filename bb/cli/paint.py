@@ -3,6 +3,10 @@
 A screen writes each thing as one line, and marks in it what a terminal too narrow for it may do. `laid_out` then does
 that. Text is broken at its spaces and nowhere else, so whatever is copied stays whole, unless it is marked: `whole`
 text not even there, `flowing` text within a word too, and `brief` text is cut short instead.
+
+A text is ours; what somebody else wrote is `Outside`. That stands as a name where it is `whole`, in quotation marks
+where it is `flowing` or `brief`, and in a `block` behind a mark. Where a quotation or a block goes on in another line,
+that line is marked, too, so no line begins with words that could be taken for ours.
 """
 
 from __future__ import annotations
@@ -10,6 +14,8 @@ from __future__ import annotations
 import os
 import sys
 
+from bb.kernel import outside, show
+from bb.kernel.outside import Outside
 from bb.kernel.show import harmless
 
 TYPE_CHECKING = False
@@ -30,8 +36,9 @@ OF_STATE = {
 ESCAPE, PLAIN = "\x1b", "\x1b[0m"
 
 # Harmless text holds no control characters, so these can be marks in it. One in a word is about that word.
-KEPT_SPACE, FLOWING, BRIEF, HANGING = "\x00", "\x01", "\x02", "\x03"
-UNMARKED = {ord(KEPT_SPACE): " ", ord(FLOWING): None, ord(BRIEF): None, ord(HANGING): None}
+KEPT_SPACE, FLOWING, BRIEF, HANGING, THEIRS = "\x00", "\x01", "\x02", "\x03", "\x04"
+UNMARKED: dict[int, str | None] = {ord(KEPT_SPACE): " ", **dict.fromkeys(map(ord, (FLOWING, BRIEF, HANGING, THEIRS)))}
+LONGEST_WHOLE = 1000  # characters of a name that is to be copied
 
 
 def is_coloured() -> bool:
@@ -70,31 +77,57 @@ def painted(text: str, colour: str) -> str:
     return f"{ESCAPE}[{COLOURS[colour]}m{text}{PLAIN}" if is_coloured() else text
 
 
-def state(word: str, pad: int = 0) -> str:
+def state(word: Outside | str, pad: int = 0) -> str:
     """The name of a state in its colour."""
-    plain = harmless(word)
-    return (painted(plain, OF_STATE[word]) if word in OF_STATE else plain) + " " * (pad - len(plain))
+    plain = harmless(word) if isinstance(word, str) else str(word)
+    return (painted(plain, OF_STATE[plain]) if plain in OF_STATE else plain) + " " * (pad - occupied(plain))
 
 
 def heading(text: str) -> str:
     return painted(text, "bold")
 
 
-def whole(text: str) -> str:
-    """TEXT harmless, to be copied and so never broken: a command, a scope."""
-    plain = harmless(text)
+def whole(text: Outside | str) -> str:
+    """TEXT to be copied and so never broken: a command of ours, or somebody's name or scope."""
+    plain = harmless(text) if isinstance(text, str) else _named(text)
     return plain if width() is None else plain.replace(" ", KEPT_SPACE)
 
 
-def brief(text: str) -> str:
-    """TEXT harmless, and cut to what is left of a line."""
-    return whole(text) if width() is None or not text else BRIEF + whole(text)
+def _named(value: Outside) -> str:
+    return outside.name(value, LONGEST_WHOLE) if value.is_text else str(value)
 
 
-def flowing(text: str) -> str:
-    """TEXT harmless, all of it, on as many lines as it takes."""
-    plain = harmless(text)
-    return plain if width() is None else " ".join(word and FLOWING + word for word in plain.split(" "))
+def brief(text: Outside | str) -> str:
+    """TEXT cut to what is left of a line; what somebody else wrote in quotation marks."""
+    plain = harmless(text) if isinstance(text, str) else _said(text)
+    return plain if width() is None or not plain else BRIEF + plain.replace(" ", KEPT_SPACE)
+
+
+def _said(value: Outside) -> str:
+    return outside.quotation(value) if value.is_text else str(value)
+
+
+def flowing(text: Outside | str) -> str:
+    """All of TEXT, on as many lines as it takes; what somebody else wrote in quotation marks."""
+    if isinstance(text, str):
+        return _loose(harmless(text), FLOWING)
+    return _loose(_said(text), FLOWING + THEIRS)
+
+
+def expression(text: Outside | str) -> str:
+    """Somebody's S-expression, on as many lines as it takes."""
+    return _loose(outside.expression(text), FLOWING + THEIRS)
+
+
+def block(text: Outside | str, indent: str = "") -> list[str]:
+    """What somebody else wrote, all of it, on lines of its own that are INDENTed and marked."""
+    lines = outside.block(text, "")
+    return [indent + hanging(show.SET_OFF + _loose(line, FLOWING + THEIRS)) for line in lines]
+
+
+def _loose(plain: str, mark: str) -> str:
+    """PLAIN, of which every word may be broken."""
+    return plain if width() is None else " ".join(word and mark + word for word in plain.split(" "))
 
 
 def hanging(text: str) -> str:
@@ -155,21 +188,22 @@ def _broken(line: str, columns: int) -> list[str]:
     done, current = [], ""
     for found in re.finditer("( *)([^ ]+)", line):
         gap, word = found[1], found[2].translate(UNMARKED)
+        begins = " " * hang + (show.SET_OFF if THEIRS in found[2] else "")  # how a line begins that goes on with it
         is_brief = BRIEF in found[2]
         size = occupied(word)
-        is_split = FLOWING in found[2] and size > columns - hang
+        is_split = FLOWING in found[2] and size > columns - len(begins)
         least = min(size, LEAST) if is_brief or is_split else size  # columns it wants to begin on a line
         # A text that is cut leaves room for what follows it, where a line has room for both.
         after = occupied(line[found.end() :]) if is_brief else 0
         after = after if least + after <= columns - hang else 0
         if current and occupied(current + gap) + least + after > columns:
             done.append(current)
-            current, gap = "", " " * hang
-        current += gap if current else gap[: max(columns - least, 0)]
+            current, gap = "", begins
+        current += gap if current or THEIRS in found[2] else gap[: max(columns - least, 0)]
         while is_split and occupied(current + word) > columns:
             start, word = parted(word, columns - occupied(current))
             done.append(current + start)
-            current = " " * hang
+            current = begins
         current += cut(word, columns - occupied(current) - after) if is_brief else word
     return [*done, current]
 
@@ -181,9 +215,14 @@ def _hang(line: str) -> int:
 
 
 def cut(text: str, room: int) -> str:
-    """TEXT within ROOM columns. Half a word could be taken for another, so it goes unless it is most of all."""
+    """TEXT within ROOM columns. Half a word could be taken for another, so it goes unless it is most of all. Quotation
+    marks are closed all the same."""
     if occupied(text) <= room:
         return text
+    before, mark, said = text.partition(QUOTED)
+    said, closing, after = said.rpartition(QUOTED)
+    if closing and (inside := room - occupied(before) - occupied(after) - 2) > 1:
+        return f"{before}{mark}{cut(said, inside)}{closing}{after}"
     start, rest = parted(text, room - 1)
     words, space, _ = start.rpartition(" ")
     if space and not rest.startswith(" ") and len(words) > len(start) // 2:
@@ -191,10 +230,23 @@ def cut(text: str, room: int) -> str:
     return start.rstrip() + "…" + (PLAIN if ESCAPE in rest else "")
 
 
+QUOTED = '"'
+ESCAPES = {"x": 4, "u": 6, "U": 10}  # how long it is what `harmless` writes for one character
+
+
 def parted(text: str, room: int) -> tuple[str, str]:
-    """As much of TEXT as ROOM columns take, and the rest of it."""
+    """As much of TEXT as ROOM columns take, and the rest of it. What stands for one character stays together."""
+    at = _within(text, room)
+    start = text.rfind("\\", max(at - 9, 0), at)
+    if start > 0 and at < start + ESCAPES.get(text[start + 1 : start + 2], 0) <= len(text):
+        at = start
+    return text[:at], text[at:]
+
+
+def _within(text: str, room: int) -> int:
+    """How much of TEXT so much ROOM takes."""
     if text.isascii() and ESCAPE not in text:
-        return text[:room], text[room:]
+        return min(max(room, 0), len(text))
     at = used = 0
     while at < len(text):
         if text[at] == ESCAPE:
@@ -204,7 +256,12 @@ def parted(text: str, room: int) -> tuple[str, str]:
         if used > room:
             break
         at += 1
-    return text[:at], text[at:]
+    return at
+
+
+def minute(at: Outside) -> str:
+    """A moment, to the minute."""
+    return str(at[:16]).replace("T", " ")
 
 
 def counted(count: int, what: str) -> str:

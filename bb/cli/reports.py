@@ -9,7 +9,7 @@ import bb
 from bb.cli.paint import counted
 from bb.coordination import ci
 from bb.kernel.errors import Conflict
-from bb.kernel.show import harmless
+from bb.kernel.outside import Outside, names, sentence
 from bb.ledger import disk
 from bb.wire import github
 
@@ -26,13 +26,12 @@ MOST_NAMED = 3  # commits beside a finding
 LONG_AGO = 3600  # seconds from which on the age of a ledger is told in hours
 
 
-def of(answer: dict[str, Any]) -> Iterable[str]:
+def of(answer: Outside) -> Iterable[str]:
     """The lines that say ANSWER in the form it is wanted in."""
-    if answer["format"] == "github":
-        return github.commands(answer)
     if answer["format"] == "text":
         return _text(answer)
-    return _document(answer, answer["format"]).splitlines()
+    exact: Any = answer.raw()  # each of these forms is a document, with rules of its own for what may stand in it
+    return _document(exact, exact["format"]).splitlines()
 
 
 def filed(op: Op, desk: Desk, arguments: Mapping[str, Any]) -> Any:
@@ -62,38 +61,40 @@ def _document(answer: dict[str, Any], form: str) -> str:
         from bb.wire import junit  # noqa: PLC0415
 
         return junit.document(answer)
-    return "".join(f"{line}\n" for line in (github.commands if form == "github" else _text)(answer))
+    lines = github.commands(answer) if form == "github" else _text(Outside(answer))
+    return "".join(f"{line}\n" for line in lines)
 
 
-def _text(answer: dict[str, Any]) -> Iterator[str]:
-    yield f"{counted(answer['commits'], 'commit')}, {counted(answer['paths'], 'path')}, {_ledger(answer['ledger'])}"
+def _text(answer: Outside) -> Iterator[str]:
+    commits, paths = counted(int(answer["commits"]), "commit"), counted(int(answer["paths"]), "path")
+    yield f"{commits}, {paths}, {_ledger(answer['ledger'])}"
     if note := answer["ledger"]["note"]:
-        yield f"Note: {harmless(note)}"
+        yield f"Note: {sentence(note)}"
     for (severity, rule), some in groupby(answer["findings"], key=lambda each: (each["severity"], each["rule"])):
         yield f"{severity}: {rule}"
         yield from map(_line, some)
     if recorded := answer.get("recorded"):
-        yield f"Recorded, and the holders are told: {', '.join(recorded)}"
+        yield f"Recorded, and the holders are told: {names(recorded)}"
     if answer["ledger"]["kind"] in ("published", "local") and not answer["findings"]:
         yield "Nothing in it belongs to somebody else."
-    if (hidden := answer["errors"] + answer["warnings"] - len(answer["findings"])) > 0:
+    if (hidden := int(answer["errors"]) + int(answer["warnings"]) - len(answer["findings"])) > 0:
         yield f"and {hidden:,} more"
 
 
-def _line(finding: dict[str, Any]) -> str:
-    commits = [each[:ABBREVIATED] for each in finding["commits"][:MOST_NAMED]]
+def _line(finding: Outside) -> str:
+    commits = [str(each[:ABBREVIATED]) for each in finding["commits"][:MOST_NAMED]]
     more = ["..."] if len(finding["commits"]) > MOST_NAMED else []
-    where = f"{harmless(finding['path'])}  " if finding["path"] else ""
-    return f"  {where}{harmless(finding['text'])}  [{' '.join([*commits, *more])}]"
+    where = f"{finding['path']}  " if finding["path"] else ""
+    return f"  {where}{sentence(finding['text'])}  [{' '.join([*commits, *more])}]"
 
 
-def _ledger(ledger: dict[str, Any]) -> str:
+def _ledger(ledger: Outside) -> str:
     if ledger["kind"] == "local":
         return "judged by the ledger of this clone"
     if ledger["kind"] != "published":
         return "not judged"
     generation = f" (generation {ledger['generation']})" if ledger["generation"] else ""
-    age = ledger["age_seconds"]
+    age = int(ledger["age_seconds"])
     ago = f"{age // 60} min" if age < LONG_AGO else f"{age // 3600} h"
     tip = f"{ledger['tip'][:ABBREVIATED]}{generation}, {ago} old"
-    return f"judged by the ledger of {harmless(ledger['remote'])} at {tip}"
+    return f"judged by the ledger of {ledger['remote']} at {tip}"

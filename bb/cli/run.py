@@ -9,7 +9,7 @@ import sys
 
 from bb.cli import progress, say
 from bb.kernel.errors import BbError
-from bb.kernel.show import harmless
+from bb.kernel.show import sentence
 from bb.ops import catalogue, desk
 
 TYPE_CHECKING = False
@@ -112,12 +112,12 @@ def _is_somebody_there() -> bool:
 
 
 def _tell(news: str) -> None:
-    say.lines([harmless(news)], sys.stderr)
+    say.lines([sentence(news)], sys.stderr)
 
 
 def _ask(question: str) -> bool:
     """Whether the person at the terminal says yes. Anything else is a no."""
-    say.lines([f"{harmless(question)} [y/N]"], sys.stderr)
+    say.lines([f"{sentence(question)} [y/N]"], sys.stderr)
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 

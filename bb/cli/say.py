@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from bb.kernel import jsontext
-from bb.kernel.show import harmless
+from bb.kernel.show import harmless, on_screen
 from bb.ops import catalogue
 from bb.wire import envelope
 
@@ -85,7 +85,7 @@ def document(value: object) -> None:
 def lines(texts: Iterable[str], where: TextIO | None = None) -> None:
     """Text for people, on stdout unless WHERE says otherwise."""
     for line in texts:
-        _write(where or sys.stdout, line + "\n")
+        _write(where or sys.stdout, on_screen(line) + "\n")
 
 
 def octets(what: bytes) -> None:

@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
+from bb.cli import endings, paint
 from bb.cli import order_screens as orders
-from bb.cli import paint, text
-from bb.cli.paint import brief, column, flowing, hanging, whole
+from bb.cli.paint import block, brief, column, flowing, hanging, whole
 from bb.kernel import clock
-from bb.kernel.show import harmless
+from bb.kernel.outside import Outside, names, sentence
+from bb.kernel.show import LONGEST_QUOTATION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Any
 
     Section = tuple[str, list[str], str]  # its title, its lines, and the command that shows all of them
 
 
-def of(command: str, data: Any) -> Iterable[str]:
+def of(command: str, data: Outside) -> Iterable[str]:
     """The lines that say DATA, the answer of COMMAND, as wide as the terminal allows."""
     return paint.laid_out(FORMS[command](data))
 
 
-def status(shown: dict[str, Any]) -> list[str]:
+def status(shown: Outside) -> list[str]:
     """One screen: agents by liveness, what they hold, what waits to be accepted, who collides."""
-    now = clock.parse_or(shown["at"], 0)
-    head = [paint.heading(f"{flowing(shown['repository'])}, {shown['at']}")]
+    now = clock.parse_or(str(shown["at"]), 0)
+    head = [paint.heading(f"{shown['repository']}, {shown['at']}")]
     if shown["is_damaged"]:
         head.append(paint.painted(f"The ledger is damaged: run {whole('`bb doctor`')}.", "red"))
     if pause := shown["paused"]:
         head.append(paint.painted(f"Everybody is {orders.since(pause)}.", "yellow"))
-    held, unacked = shown["reservations"], shown["unacked"]
+    held, unacked = list(shown["reservations"]), list(shown["unacked"])
     if paint.height():  # what does not fit on the screen should be what is least urgent
-        held = sorted(held, key=lambda each: (_is_well(each), each["seconds_left"] or 0))
+        held = sorted(held, key=lambda each: (_is_well(each), int(each["seconds_left"] or 0)))
         unacked = sorted(unacked, key=lambda each: str(each["created_at"]))
     sections = [
         _section("Agents", [_agent(each, now) for each in shown["agents"]], "bb agent list", "nobody has registered"),
@@ -50,65 +50,67 @@ def status(shown: dict[str, Any]) -> list[str]:
     return _on_one_screen(head, sections)
 
 
-def _synced(sync: dict[str, Any], now: int) -> str:
+def _synced(sync: Outside, now: int) -> str:
     """When the remote was last met, what it lacks, and what went wrong."""
-    when = f"{paint.span((now - clock.parse_or(sync['ok_at'], now)) // 1000)} ago" if sync["ok_at"] else "never"
+    when = f"{paint.span((now - clock.parse_or(str(sync['ok_at']), now)) // 1000)} ago" if sync["ok_at"] else "never"
     lacks = f"; {sync['unpublished']:,} not published yet" if sync["unpublished"] else ""
-    wrong = f"; the last attempt failed: {sync['failed_with']}" if sync["failed_with"] else ""
-    return paint.painted(f"Synced with {flowing(sync['remote'])} {when}{lacks}{flowing(wrong)}", "dim")
+    wrong = f"; the last attempt failed: {flowing(sync['failed_with'])}" if sync["failed_with"] else ""
+    return paint.painted(f"Synced with {sync['remote']} {when}{lacks}{wrong}", "dim")
 
 
-def problems(found: list[dict[str, Any]]) -> list[str]:
+def problems(found: Outside) -> list[str]:
     """What needs a person, oldest first, each with its next step."""
     if not found:
         return ["Nothing needs you."]
     lines = []
     for each in found:
-        when = f"{each['since'][:16].replace('T', ' ')}  "
-        lines.append(f"{when}{hanging(paint.painted(_problem(each), 'bold'))}")
+        when = f"{paint.minute(each['since'])}  "
+        lines.append(f"{when}{hanging(paint.painted(problem(each), 'bold'))}")
         indent = " " * paint.inset(len(when))
-        lines += [f"{indent}{hanging(flowing(line))}" for line in each.get("body", "").splitlines() if line.strip()]
+        lines += block(each.get("body", ""), indent)
         if "answer" in each:
-            lines.append(f"{indent}{hanging('-> ' + flowing(each['answer']))}")
+            lines.append(f"{indent}{hanging('-> ' + flowing(sentence(each['answer'])))}")
         lines.append(f"{indent}{hanging('-> ' + _next_step(each['next_step']))}")
     return lines
 
 
-def timeline(told: list[dict[str, Any]]) -> list[str]:
+def timeline(told: Outside) -> list[str]:
     """One line for each thing that happened, oldest first, day by day."""
     if not told:
         return ["Nothing to tell."]
-    lines, day, wide = [], "", max(len(harmless(each["by"])) for each in told)
+    lines, day, wide = [], "", max(paint.occupied(str(each["by"])) for each in told)
     for each in told:
         if each["at"][:10] != day:
-            day = each["at"][:10]
-            lines.append(paint.heading(harmless(day)))
-        who = column(paint.painted(harmless(each["by"]), "cyan"), wide)
+            day = str(each["at"][:10])
+            lines.append(paint.heading(day))
+        who = column(paint.painted(str(each["by"]), "cyan"), wide)
         bead = f" [{whole(each['bead_id'])}]" if each["bead_id"] else ""
         lines.append(f"  {each['at'][11:19]}  {who}  {_told(each['text'])}{bead}")
     return lines
 
 
-def sessions(shown: dict[str, Any]) -> list[str]:
+def sessions(shown: Outside) -> list[str]:
     """The beads in hand, epic by epic."""
     lines = []
     for group in shown["feed"]:
         epic = group["epic"]
-        name = f"{whole(epic['id'])}  {brief(epic['title'] or '')}" if epic["id"] else epic["title"]
+        name = f"{whole(epic['id'])}  {brief(epic['title'] or '')}" if epic["id"] else sentence(epic["title"])
         lines.append(paint.heading(f"{name}  ({len(group['tasks'])})"))
         lines += [_task(task) for task in group["tasks"]]
     for each in shown["incursions"]:
         lines.append(paint.painted(f"Conflict: {_incursion(each)}", "red"))
     beads = shown["beads"]
-    if note := beads["note"] or (beads["skipped"] and f"{beads['skipped']} lines of {beads['path']} cannot be read"):
-        lines.append(paint.painted(f"Beads: {flowing(str(note))}", "dim"))
+    if beads["note"] or beads["skipped"]:
+        skipped = f"{beads['skipped']} lines of {beads['path']} cannot be read"
+        note = sentence(beads["note"]) if beads["note"] else skipped
+        lines.append(paint.painted(f"Beads: {flowing(note)}", "dim"))
     return lines or ["No sessions to show."]
 
 
-def session(shown: dict[str, Any]) -> list[str]:
+def session(shown: Outside) -> list[str]:
     """One bead, and its conversation."""
     title = f"{whole(shown['id'])}  {flowing(shown['title'] or '')}".rstrip()
-    owner = f", {harmless(shown['owner'])}" if shown["owner"] else ", unassigned"
+    owner = f", {shown['owner']}" if shown["owner"] else ", unassigned"
     lines = [f"{paint.heading(title)}  {paint.state(shown['session_state'])}{owner}"]
     if shown["contested"]:
         scopes = ", ".join(map(whole, shown["contested"]))
@@ -116,22 +118,20 @@ def session(shown: dict[str, Any]) -> list[str]:
     if not shown["conversation"]:
         return [*lines, "  No activity or messages yet for this task."]
     for row in shown["conversation"]:
-        at = row["at"][:16].replace("T", " ")
+        at = paint.minute(row["at"])
         if row["type"] == "activity":
-            lines.append(
-                "  " + paint.painted(f"{at}  {harmless(row['from'] or '')} {_activity(row['subject'])}", "dim")
-            )
+            lines.append("  " + paint.painted(f"{at}  {row['from'] or ''} {_activity(row['subject'])}", "dim"))
             continue
-        to = f" -> {harmless(row['to'])}" if row["to"] else ""
+        to = f" -> {row['to']}" if row["to"] else ""
         label = paint.painted(whole(row["label"]), "cyan")
-        lines.append(f"  {at}  {harmless(row['from'])}{to}  {label}: {flowing(row['subject'])}  {_done(row)}")
-        lines += [f"      {hanging(flowing(line))}" for line in row["body"].splitlines() if line.strip()]
+        lines.append(f"  {at}  {row['from']}{to}  {label}: {flowing(row['subject'])}  {_done(row)}")
+        lines += block(row["body"], " " * 6)
     return lines
 
 
-def resume(shown: dict[str, Any]) -> list[str]:
+def resume(shown: Outside) -> list[str]:
     """All an agent needs to go on, in few words."""
-    lines = [f"You are {shown['agent_id']} ({flowing(shown['role'])}), {shown['liveness']}."]
+    lines = [f"You are {shown['agent_id']} ({flowing(str(shown['role']))}), {shown['liveness']}."]
     if pause := shown.get("paused"):
         lines.append(f"You are {orders.since(pause)}. Change nothing; you may read, answer, hand over and give back.")
     for each in shown["holds"]:
@@ -140,36 +140,37 @@ def resume(shown: dict[str, Any]) -> list[str]:
     left_out = shown.get("left_out", {})
     if not shown["holds"] and "holds" not in left_out:
         lines.append("You hold nothing.")
-    lines += [
-        f"To accept: {each['id']} from {harmless(each['from'])}: {flowing(each['subject'])}"
-        for each in shown["to_accept"]
-    ]
+    lines += [f"To accept: {each['id']} from {each['from']}: {flowing(each['subject'])}" for each in shown["to_accept"]]
     if shown["unread"]:
         command = whole("`bb agent inbox --state unread`")
         lines.append(f"Unread messages: {shown['unread']}. {command} shows them.")
     if last := shown["last_handoff"]:
-        lines.append(f"Last hand-off, from {harmless(last['from'])} ({last['state']}): {flowing(last['summary'])}")
+        lines.append(f"Last hand-off, from {last['from']} ({last['state']}): {flowing(last['summary'])}")
         lines += [f"Next: {flowing(last['next_action'])}"] if last["next_action"] else []
     if shown["dirty"]:
         lines.append(f"Uncommitted in your scopes: {', '.join(map(whole, shown['dirty']))}")
     more = {"holds": "you hold", "to_accept": "to accept", "dirty": "with uncommitted changes"}
-    lines += [f"({count} more {more[name]})" for name, count in left_out.items()]
+    lines += [f"({count} more {name.among(more, 'left out')})" for name, count in left_out.items()]
     return lines
 
 
-def agents(listed: list[dict[str, Any]]) -> list[str]:
+def agents(listed: Outside) -> list[str]:
     """Who is registered."""
     if not listed:
         return [f"No agents to show. {whole('`bb agent register --name NAME --role ROLE`')} adds one."]
-    wide = max(len(agent["agent_id"]) for agent in listed)
+    wide = max(paint.occupied(str(agent["agent_id"])) for agent in listed)
     return [
-        f"{column(agent['agent_id'], wide)}  {paint.state(agent['liveness'], 7)}"
-        f"  {whole('seen ' + agent['last_seen_at'])}  {brief(_role(agent))}{orders.if_paused(agent)}"
+        f"{column(str(agent['agent_id']), wide)}  {paint.state(agent['liveness'], 7)}"
+        f"  {whole(_seen(agent))}  {brief(_role(agent))}{orders.if_paused(agent)}"
         for agent in listed
     ]
 
 
-def holdings(found: dict[str, Any]) -> list[str]:
+def _seen(agent: Outside) -> str:
+    return f"seen {agent['last_seen_at']}"
+
+
+def holdings(found: Outside) -> list[str]:
     """What is held, and how much there is of everything."""
     summary = found["summary"]
     first = (
@@ -178,63 +179,74 @@ def holdings(found: dict[str, Any]) -> list[str]:
     )
     held = [
         f"{whole(each['scope'])}  {each['agent_id']} ({paint.state(each['owner_liveness'])})"
-        f"  {'until ' + each['expires_at'] if each['state'] == 'active' else paint.state(each['state'])}"
+        f"  {_until(each) if each['state'] == 'active' else paint.state(each['state'])}"
         f"  [{whole(each['bead_id'])}]"
         for each in found["reservations"]
         if "frozen" not in each
     ]
     frozen = [
-        f"{whole(each['scope'])}  {orders.frozen_by(each, each['expires_at'] and 'until ' + each['expires_at'])}"
+        f"{whole(each['scope'])}  {orders.frozen_by(each, _until(each) if each['expires_at'] else '')}"
         for each in found["reservations"]
         if "frozen" in each
     ]
     return [first, *frozen, *held, *(map(_headline, found["unacked_required_messages"]))]
 
 
-def inbox(messages: list[dict[str, Any]]) -> list[str]:
+def _until(each: Outside) -> str:
+    return f"until {each['expires_at']}"
+
+
+def inbox(messages: Outside) -> list[str]:
     """Messages without their bodies."""
     return [_headline(each) for each in messages] or ["No messages."]
 
 
-def letters(messages: list[dict[str, Any]]) -> list[str]:
+def letters(messages: Outside) -> list[str]:
     """Messages with all that they say."""
     return [line for each in messages for line in letter(each)]
 
 
-def letter(message: dict[str, Any]) -> list[str]:
+def letter(message: Outside) -> list[str]:
     """One message with all that it says."""
     bead = f", about {whole(message['bead_id'])}" if message["bead_id"] else ""
     about = f"  {message['created_at']}{bead}"
-    body = [f"  {hanging(flowing(line))}" for line in message["body"].splitlines() if line.strip()]
-    return [_headline(message), about, *body]
+    return [_headline(message), about, *block(message["body"], "  ")]
 
 
-def _headline(message: dict[str, Any]) -> str:
+def _headline(message: Outside) -> str:
     owed = ", to be accepted" if _is_owed(message) else ""
     who = f"{message['from_agent']} to {message['to_agent']}, {message['state']}{owed}"
     return f"[{message['message_id']}] {message['category']}: {flowing(message['subject'])} ({who})"
 
 
-def protocol_event(event: dict[str, Any]) -> list[str]:
+def protocol_event(event: Outside) -> list[str]:
     """One protocol event with all that it says."""
-    to = f" -> {', '.join(event['recipients'])}" if "recipients" in event else f" -> {event['to_agent']}"
+    to = f" -> {names(event['recipients']) if 'recipients' in event else event['to_agent']}"
     scope = f" in {whole(event['scope'])}" if event["scope"] else ""
     head = f"{event['id']}  {event['created_at']}  {event['label']}: {event['from_agent']}{to}{scope}, {event['state']}"
-    said = [f"  {name}: {flowing(text.short(value))}" for name, value in event["payload"].items()]
+    said = [line for name, value in event["payload"].items() for line in _member(name, value)]
     return [head, *said, *(_discovered(event) if event.get("paths") else []), *_resolution(event)]
 
 
-def _discovered(event: dict[str, Any]) -> list[str]:
+def _member(name: Outside, value: Outside) -> list[str]:
+    """What a payload has under a NAME: the sender wrote it."""
+    if value.is_text and (len(value) > LONGEST_QUOTATION or len(value.lines()) > 1):
+        return [f"  {name}:", *block(value, "    ")]
+    return [f"  {name}: {flowing(value)}"]
+
+
+def _discovered(event: Outside) -> list[str]:
     """What was found to be touched."""
-    left_out = [f"… and {event['count'] - len(event['paths'])} more"] if event["count"] > len(event["paths"]) else []
+    more = int(event["count"]) - len(event["paths"])
+    left_out = [f"… and {more} more"] if more > 0 else []
     commit = f", commit {whole(event['commit'])}" if event["commit"] else ""
     return [
-        f"  found by: {harmless(event['found_by'])}{commit}",
+        f"  found by: {event['found_by']}{commit}",
         *(f"    {each}" for each in [*map(whole, event["paths"]), *left_out]),
     ]
 
 
-def _resolution(event: dict[str, Any]) -> list[str]:
+def _resolution(event: Outside) -> list[str]:
     said = event.get("resolution")
     if not said:
         return []
@@ -242,7 +254,7 @@ def _resolution(event: dict[str, Any]) -> list[str]:
     return [f"  {paint.state(said['state'])} by {said['by']}, {said['at']}{note}"]
 
 
-def incursions(events: list[dict[str, Any]]) -> list[str]:
+def incursions(events: Outside) -> list[str]:
     """INCURSIONs, each with who did what where and what became of it."""
     lines = []
     for event in events:
@@ -254,18 +266,15 @@ def incursions(events: list[dict[str, Any]]) -> list[str]:
     return lines or ["No incursions."]
 
 
-def protocol_events(events: list[dict[str, Any]]) -> list[str]:
+def protocol_events(events: Outside) -> list[str]:
     """Protocol events, each with what it is about."""
     lines = []
     for event in events:
-        subject = (
-            event["payload"].get("subject")
-            or event["payload"].get("resolution_hint")
-            or event["payload"].get("evidence")
-        )
+        payload = event["payload"]
+        subject = payload.get("subject") or payload.get("resolution_hint") or payload.get("evidence")
         lines.append(
             f"{event['created_at']}  {event['event_type']:<9}  {event['from_agent']} -> {event['to_agent']}"
-            f"  {brief(text.short(subject))}  ({event['state']})  [{event['id']}]"
+            f"  {brief(subject)}  ({event['state']})  [{event['id']}]"
         )
     return lines or ["No protocol events."]
 
@@ -304,84 +313,79 @@ def _shared_out(sections: list[list[str]], room: int) -> list[int]:
     return kept
 
 
-def _agent(agent: dict[str, Any], now: int) -> str:
-    seen = paint.span((now - clock.parse_or(agent["last_seen_at"], now)) // 1000)
-    line = f"{column(agent['agent_id'], 24)} {paint.state(agent['liveness'], 8)} seen {seen} ago, {brief(_role(agent))}"
-    return line + orders.if_paused(agent)
+def _agent(agent: Outside, now: int) -> str:
+    seen = paint.span((now - clock.parse_or(str(agent["last_seen_at"]), now)) // 1000)
+    name, state = column(str(agent["agent_id"]), 24), paint.state(agent["liveness"], 8)
+    return f"{name} {state} seen {seen} ago, {brief(_role(agent))}" + orders.if_paused(agent)
 
 
-def _role(agent: dict[str, Any]) -> str:
+def _role(agent: Outside) -> str:
     """What an agent does, and what people are to call it, where that is not its id."""
     name = agent["display_name"]
-    return agent["role"] if name == agent["agent_id"] else f"{agent['role']} ({name})"
+    return f"{agent['role']}" if name == agent["agent_id"] else f"{agent['role']} ({name})"
 
 
-def _held(each: dict[str, Any]) -> str:
+def _held(each: Outside) -> str:
     if "frozen" in each:
-        left = None if each["seconds_left"] is None else paint.span(each["seconds_left"]) + " left"
+        left = "" if each["seconds_left"].is_none else f"{paint.span(int(each['seconds_left']))} left"
         return f"{column(whole(each['scope']), 30)} {orders.frozen_by(each, left)}"
-    left = paint.span(each["seconds_left"]) + " left" if each["state"] == "active" else paint.state(each["state"])
+    is_live = each["state"] == "active"
+    left = f"{paint.span(int(each['seconds_left']))} left" if is_live else paint.state(each["state"])
     shared = ", shared" if each["shared"] else ""
     who = f"{each['agent_id']} ({paint.state(each['owner_liveness'])})"
     return f"{column(whole(each['scope']), 30)} {who}, {left}{shared} [{whole(each['bead_id'])}]"
 
 
-def _is_well(each: dict[str, Any]) -> bool:
+def _is_well(each: Outside) -> bool:
     """Whether a reservation runs, and its holder is there. That something is frozen is news to all."""
     return bool(each["state"] == each["owner_liveness"] == "active") and "frozen" not in each
 
 
-def _unacked(each: dict[str, Any], now: int) -> str:
-    age = paint.span((now - clock.parse_or(each["created_at"], now)) // 1000)
-    said = brief(f"{each['label']}: {each['subject']}")
+def _unacked(each: Outside, now: int) -> str:
+    age = paint.span((now - clock.parse_or(str(each["created_at"]), now)) // 1000)
+    said = f"{each['label']}: {brief(each['subject'])}"
     return f"{each['from_agent']} -> {each['to_agent']}  {said}  {whole(age + ' ago')}  [{each['message_id']}]"
 
 
-def _incursion(each: dict[str, Any]) -> str:
+def _incursion(each: Outside) -> str:
     verb = "changed" if each["outcome"] == "touched" else "in"
-    what = whole(each["scope"]) + (f" and {each['count'] - 1} more" if each["count"] > 1 else "")
+    what = whole(each["scope"]) + (f" and {int(each['count']) - 1} more" if int(each["count"]) > 1 else "")
     return f"{each['from_agent']} {verb} {what}, held by {each['to_agent']} ({whole(each['held'])})"
 
 
-def _problem(each: dict[str, Any]) -> str:
-    """What is the matter. Somebody's own words follow the colon; before it, and where there are none, are names."""
-    names, colon, said = each["text"].partition(": ") if "message_id" in each else (each["text"], "", "")
-    sentence = harmless(names) + colon + flowing(said)
-    return sentence.replace(harmless(each["scope"]), whole(each["scope"])) if each.get("scope") else sentence
+def problem(each: Outside) -> str:
+    """What is the matter, with its scope unbroken, and what somebody says about it."""
+    told, said = endings.problem(each)
+    scope = sentence(each["scope"]) if each.get("scope") else ""
+    return (told.replace(scope, whole(scope)) if scope else told) + (flowing(said) if said else "")
 
 
-def _next_step(step: str) -> str:
+def _next_step(step: Outside) -> str:
     """STEP, with the command it ends in on one line."""
-    advice, colon, command = step.rpartition(": ")
-    return f"{harmless(advice)}{colon}{whole(command)}" if command.startswith("bb ") else harmless(step)
+    advice, colon, command = sentence(step).rpartition(": ")
+    return f"{advice}{colon}{whole(command)}" if command.startswith("bb ") else sentence(step)
 
 
-# Sentences of the timeline that end in somebody's own words: how they begin, and what those words follow.
-ENDINGS = (("started as ", "started as "), ("", ": "))
+def _told(told: Outside) -> str:
+    """A sentence, with the words that somebody chose cut to one line."""
+    ours, said = endings.happening(told)
+    return ours + (brief(said) if said else "")
 
 
-def _told(sentence: str) -> str:
-    """SENTENCE, with the words that somebody chose cut to one line."""
-    for beginning, mark in ENDINGS:
-        if sentence.startswith(beginning) and mark in sentence:
-            names, _, said = sentence.partition(mark)
-            return f"{harmless(names)}{mark}{brief(said)}"
-    return harmless(sentence)
-
-
-def _activity(subject: str) -> str:
-    """SUBJECT, which ends in a scope."""
+def _activity(subject: Outside) -> str:
+    """What was done, which ends in a scope."""
+    done = sentence(subject)
     for verb in ("took over ", "reserved ", "let lapse ", "released "):
-        if subject.startswith(verb):
-            return verb + whole(subject.removeprefix(verb))
-    return harmless(subject)
+        if done.startswith(verb):
+            return verb + whole(done.removeprefix(verb))
+    return done
 
 
-def _is_owed(message: dict[str, Any]) -> bool:
+def _is_owed(message: Outside) -> bool:
     return bool(message["requires_ack"]) and message["state"] != "acked"
 
 
-def _task(task: dict[str, Any]) -> str:
+def _task(task: Outside) -> str:
     owner = task["owner"] or "Unassigned"
     talk = task["communication"]
     notes = [f"{talk['unread_count']} unread"] if talk["unread_count"] else []
@@ -389,14 +393,14 @@ def _task(task: dict[str, Any]) -> str:
     title = brief(task["title"] or talk["latest_snippet"] or "")
     more = f"  ({', '.join(notes)})" if notes else ""
     name, state = column(whole(task["id"]), 16), paint.state(task["session_state"], 12)
-    return f"  {name} {state} {harmless(owner)}  {title}{more}".rstrip()
+    return f"  {name} {state} {owner}  {title}{more}".rstrip()
 
 
-def _done(row: dict[str, Any]) -> str:
-    return paint.state(row["state"]) if row["event_type"] == "INCURSION" else row["state_label"]
+def _done(row: Outside) -> str:
+    return paint.state(row["state"]) if row["event_type"] == "INCURSION" else sentence(row["state_label"])
 
 
-FORMS: dict[str, Callable[[Any], Iterable[str]]] = {
+FORMS: dict[str, Callable[[Outside], Iterable[str]]] = {
     "status": status,
     "problems": lambda shown: problems(shown["problems"]),
     "timeline": timeline,

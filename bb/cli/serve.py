@@ -18,7 +18,7 @@ import time
 from bb.cli import bug, say
 from bb.cli.peers import MOST_UNSENT, Line, Peer, Socket, pipes
 from bb.kernel.errors import BbError
-from bb.kernel.show import harmless
+from bb.kernel.show import sentence
 from bb.ops import desk, serving
 from bb.wire import c2a
 from bb.wire.listening import Listener, TooManyHarnesses
@@ -233,7 +233,7 @@ def note(text: str) -> None:
         is_free = [2]
     if is_free:
         with contextlib.suppress(OSError, say.OutputFailed):  # nobody listens any more
-            say.lines([f"bb: {harmless(text)}"], sys.stderr)
+            say.lines([f"bb: {sentence(text)}"], sys.stderr)
             sys.stderr.flush()
 
 

@@ -1,13 +1,17 @@
-"""Answers as a person reads them: a few lines, nothing raw from the ledger, the important thing first."""
+"""Answers as a person reads them: a few lines, nothing raw from the ledger, the important thing first.
+
+An answer is `Outside` for every screen, whoever made it: ids and paths stand as names, somebody's own words in
+quotation marks or behind marks, and sentences that an op has put together on one line.
+"""
 
 from __future__ import annotations
 
-from bb.kernel.show import harmless
+from bb.kernel.outside import Outside, block, names, quotation, sentence, shell_word
+from bb.kernel.show import LONGEST_NAME
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Any
 
     from bb.kernel.errors import BbError
 
@@ -77,169 +81,165 @@ TALK = ("group ", "actor ", "chat ", "blob ", "daemon ", "events")  # how comman
 MARKS = {"good": "ok  ", "odd": "note", "broken": "FAIL"}
 
 
-def of(command: str, data: Any) -> Iterable[str]:
-    """The lines that say DATA, the answer of COMMAND."""
+def of(command: str, data: object) -> Iterable[str]:
+    """The lines that say DATA, the answer of COMMAND. As far as a screen knows, all that is in it is from outside."""
+    found = Outside(data)
     if command in ELSEWHERE:
-        lines: Iterable[str] = __import__(ELSEWHERE[command], fromlist=["of"]).of(command, data)
+        lines: Iterable[str] = __import__(ELSEWHERE[command], fromlist=["of"]).of(command, found)
         return lines
     if command.startswith(TALK) and command not in FORMS:
         from bb.cli import talk_screens  # noqa: PLC0415
 
-        return talk_screens.of(command, data)
-    return FORMS.get(command, plain)(data)
+        return talk_screens.of(command, found)
+    return FORMS.get(command, plain)(found)
 
 
 def of_error(error: BbError) -> list[str]:
+    """A refusal: the rule that raised it made the sentences, of names that anybody may have chosen."""
     return [
-        f"Error: [{error.code}] {harmless(error.message)}",
-        *([f"Hint: {harmless(error.hint)}"] if error.hint else []),
+        f"Error: [{error.code}] {sentence(error.message)}",
+        *([f"Hint: {sentence(error.hint)}"] if error.hint else []),
     ]
 
 
 def findings(error: BbError) -> Iterable[str]:
     """What a refusal carries that a person wants to see first."""
-    if "checks" in error.details:
-        return _doctor(error.details)
-    if "forks" in error.details or "shows" in error.details:
-        return of("sync", error.details)
-    if "findings" in error.details:
-        return _judged(error.details)
-    if "refused" in error.details:
+    details = Outside(error.details)
+    if "checks" in details:
+        return _doctor(details)
+    if "forks" in details or "shows" in details:
+        return of("sync", details)
+    if "findings" in details:
+        return _judged(details)
+    if "refused" in details:
         from bb.cli import attention_host_screens  # noqa: PLC0415  (a line that was taken in is hardly ever odd)
 
-        return attention_host_screens.of("refused", error.details)
-    if error.code == "DIALECT_REJECTED" and error.details.get("violations"):
+        return attention_host_screens.of("refused", details)
+    if error.code == "DIALECT_REJECTED" and details.get("violations"):
         from bb.cli import cbcl_screens  # noqa: PLC0415  (most dialects are sound)
 
-        return cbcl_screens.of("violations", error.details)
+        return cbcl_screens.of("violations", details)
     if error.code == "CONFIRM_REQUIRED":
-        return [f"-> once the person agrees, the same with --confirm {harmless(str(error.details['confirm']))}"]
+        return [f"-> once the person agrees, the same with --confirm {shell_word(details['confirm'])}"]
     if error.code == "PATH_HELD":
         from bb.cli import guards  # noqa: PLC0415
 
-        return guards.in_the_way(error.details)
-    return of("problems", error.details) if "problems" in error.details else []
+        return guards.in_the_way(details)
+    return of("problems", details) if "problems" in details else []
 
 
-def plain(data: Any) -> list[str]:
-    if isinstance(data, dict):
-        width = max(map(len, data), default=0)
-        return [f"{name:<{width}}  {short(value)}" for name, value in data.items()]
-    if isinstance(data, list):
-        return [short(item) for item in data]
-    return [short(data)]
+def plain(data: Outside) -> list[str]:
+    """An answer that has no form of its own. A long text stands below its name."""
+    if not data.is_mapping:
+        return [str(item) for item in data] if data.is_list else [str(data)]
+    rows = [(str(name), value) for name, value in data.items()]
+    width = max((len(name) for name, _ in rows), default=0)
+    lines = []
+    for name, value in rows:
+        is_long = value.is_text and len(value) > LONGEST_NAME
+        lines += [name, *block(value, "  | ")] if is_long else [f"{name:<{width}}  {value}"]
+    return lines
 
 
-def short(value: Any) -> str:
-    """VALUE in words, on one line."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, dict):
-        return ", ".join(f"{harmless(str(name))}={short(item)}" for name, item in value.items())
-    if isinstance(value, list):
-        return "; ".join(map(short, value)) or "none"
-    return "-" if value is None else harmless(str(value))
-
-
-def _heartbeat(agent: dict[str, Any]) -> list[str]:
+def _heartbeat(agent: Outside) -> list[str]:
     lines = [f"{agent['agent_id']} is {agent['liveness']}, seen {agent['last_seen_at']}"]
     if lost := agent.get("contested"):
-        lines.append(f"You do not hold {', '.join(map(harmless, lost))}: another clone was first. Your mail says more.")
+        lines.append(f"You do not hold {names(lost)}: another clone was first. Your mail says more.")
     if pause := agent.get("paused"):
-        why = f": {harmless(pause['why'])}" if pause["why"] else ""
+        why = f": {quotation(pause['why'])}" if pause["why"] else ""
         lines.append(f"You are paused by {pause['by']}, since {pause['since']}{why}. Change nothing.")
     return lines
 
 
-def _registered(agent: dict[str, Any]) -> list[str]:
-    return [f"{agent['agent_id']} is registered as {harmless(agent['role'])}"]
+def _registered(agent: Outside) -> list[str]:
+    return [f"{agent['agent_id']} is registered as {agent['role']}"]
 
 
-def _name(found: dict[str, Any]) -> list[str]:
-    return list(found["names"])
+def _name(found: Outside) -> list[str]:
+    return [str(name) for name in found["names"]]
 
 
-def _retired(found: dict[str, Any]) -> list[str]:
+def _retired(found: Outside) -> list[str]:
     lines = [f"{found['agent_id']} is retired; {found['released']} reservations given back"]
     left = found["not_accepted"]
-    return [*lines, f"Not accepted, so ask somebody else: {', '.join(left)}"] if left else lines
+    return [*lines, f"Not accepted, so ask somebody else: {names(left)}"] if left else lines
 
 
-def _reserved(found: dict[str, Any]) -> list[str]:
+def _reserved(found: Outside) -> list[str]:
     lines = [
-        f"{each['agent_id']} holds {harmless(each['scope'])}{_where(each)} until {each['expires_at']}  "
-        f"[{each['reservation_id']}]"
+        f"{each['agent_id']} holds {each['scope']}{_where(each)} until {each['expires_at']}  [{each['reservation_id']}]"
         for each in found["reservations"]
     ]
-    lines += [f"In this clone only: {harmless(found['why'])}"] if found.get("fallback") else []
-    lines += [f"Note: there is no {harmless(text)} yet" for text in found["not_there"]]
+    lines += [f"In this clone only: {sentence(found['why'])}"] if found.get("fallback") else []
+    lines += [f"Note: there is no {path} yet" for path in found["not_there"]]
     lines += [
-        f"Taken over: {harmless(each['scope'])} from {each['agent_id']}, who was {each['owner_liveness']} and is told"
+        f"Taken over: {each['scope']} from {each['agent_id']}, who was {each['owner_liveness']} and is told"
         for each in found["taken_over"]
     ]
     lines += [
-        f"Overlaps {harmless(each['held'])}, held by {each['owner_agent']}: {harmless(each['resolution_hint'])}"
+        f"Overlaps {each['held']}, held by {each['owner_agent']}: {sentence(each['resolution_hint'])}"
         for each in found["incursions"]
         if each["outcome"] == "overlapping"
     ]
     return lines
 
 
-def _where(each: dict[str, Any]) -> str:
+def _where(each: Outside) -> str:
     """That it is held in every clone, where it is."""
     return f" in every clone, by token {each['token']}," if each.get("global") else ""
 
 
-def _renewed(found: dict[str, Any]) -> list[str]:
-    return [f"{harmless(each['scope'])} until {each['expires_at']}" for each in found["reservations"]] or [
-        "You hold nothing."
-    ]
+def _renewed(found: Outside) -> list[str]:
+    return [f"{each['scope']} until {each['expires_at']}" for each in found["reservations"]] or ["You hold nothing."]
 
 
-def _released(found: dict[str, Any]) -> list[str]:
-    return [f"{harmless(each['scope'])} is {each['state']}" for each in found["reservations"]] or ["You held nothing."]
+def _released(found: Outside) -> list[str]:
+    return [f"{each['scope']} is {each['state']}" for each in found["reservations"]] or ["You held nothing."]
 
 
-def _message(message: dict[str, Any]) -> list[str]:
-    to = message.get("recipients", [message["to_agent"]])
-    return [f"{message['message_id']} to {', '.join(to)}: {message['state']}"]
+def _message(message: Outside) -> list[str]:
+    to = names(message["recipients"]) if "recipients" in message else str(message["to_agent"])
+    return [f"{message['message_id']} to {to}: {message['state']}"]
 
 
-def _judged(answer: dict[str, Any]) -> Iterable[str]:
+def _judged(answer: Outside) -> Iterable[str]:
     from bb.cli import reports  # noqa: PLC0415  (only CI wants any)
 
     return reports.of(answer)
 
 
-def _compared(found: dict[str, Any]) -> list[str]:
+def _compared(found: Outside) -> list[str]:
     return [
-        found["class"],
-        f"a  {harmless(found['a']['canonical'])}  {harmless(found['a']['absolute'])}",
-        f"b  {harmless(found['b']['canonical'])}  {harmless(found['b']['absolute'])}",
+        str(found["class"]),
+        f"a  {found['a']['canonical']}  {found['a']['absolute']}",
+        f"b  {found['b']['canonical']}  {found['b']['absolute']}",
     ]
 
 
-def _session(made: dict[str, Any]) -> list[str]:
+def _session(made: Outside) -> list[str]:
     how = f"goes on as {made['agent_id']}" if made["mode"] == "adopt" else f"starts as {made['agent_id']}"
-    lines = [f"This session {how}", f"  {harmless(made['recommendation']['why'])}"]
-    if note := made.get("looked_at", {}).get("beads", {}).get("note"):
-        lines.append(f"  Beads: {harmless(note)}")
-    return [*lines, *([f"  Note: {harmless(made['warning'])}"] if made.get("warning") else [])]
+    lines = [f"This session {how}", f"  {sentence(made['recommendation']['why'])}"]
+    if note := made.get("looked_at").get("beads").get("note"):
+        lines.append(f"  Beads: {sentence(note)}")
+    return [*lines, *([f"  Note: {sentence(made['warning'])}"] if made.get("warning") else [])]
 
 
-def _init(made: dict[str, Any]) -> list[str]:
-    if made.keys() == {"store", "skill"}:
+ONLY_SKILL = ("store", "skill")
+
+
+def _init(made: Outside) -> list[str]:
+    if len(made) == len(ONLY_SKILL) and all(name in made for name in ONLY_SKILL):
         return _skill(made["skill"]) or ["There is no skill of bb's here"]
     return [*(_session(made) if "mode" in made else _ledger_of(made)), *_skill(made.get("skill"))]
 
 
-def _ledger_of(made: dict[str, Any]) -> list[str]:
-    store = harmless(made["store"])
+def _ledger_of(made: Outside) -> list[str]:
+    store = str(made["store"])
     if "would_create" in made:
         return [f"Would make a ledger in {store}" if made["would_create"] else f"There is a ledger in {store} already"]
     if "removed" in made:
-        left = [f"Left, because it is not ours: {harmless(path)}" for path in made["left"]]
-        left += [f"What was published on {harmless(name)} is still there" for name in made["published_on"]]
+        left = [f"Left, because it is not ours: {path}" for path in made["left"]]
+        left += [f"What was published on {name} is still there" for name in made["published_on"]]
         if made["would_remove"]:
             return [f"Would remove {made['would_remove']} files and folders from {store}"]
         return [f"Removed {made['removed']} files and folders from {store}", *left]
@@ -250,36 +250,36 @@ def _ledger_of(made: dict[str, Any]) -> list[str]:
     return [f"The ledger in {store} is there already"]
 
 
-def _skill(done: dict[str, Any] | None) -> list[str]:
+def _skill(done: Outside) -> list[str]:
     """What has become, or would become, of the files of the skill."""
-    if done is None:
+    if done.is_none:
         return []
     would = "" if done["is_done"] else "would be "
     lines = []
     for file in done["files"]:
-        how = file["outcome"] if file["outcome"] in ("unchanged", "left") else would + file["outcome"]
-        why = f": {harmless(file['why'])}" if "why" in file else ""
-        lines.append(f"{how:<{len(would) + 9}}  {harmless(file['path'])}{why}")
+        how = f"{'' if file['outcome'] in ('unchanged', 'left') else would}{file['outcome']}"
+        why = f": {sentence(file['why'])}" if "why" in file else ""
+        lines.append(f"{how:<{len(would) + 9}}  {file['path']}{why}")
     return lines
 
 
-def _doctor(report: dict[str, Any]) -> list[str]:
+def _doctor(report: Outside) -> list[str]:
     checks = report["checks"]
-    width = max(len(check["name"]) for check in checks)
-    lines = [f"mended: {harmless(done)}" for done in report["mended"]]
+    width = max(len(sentence(check["name"])) for check in checks)
+    lines = [f"mended: {sentence(done)}" for done in report["mended"]]
     for check in checks:
-        lines.append(f"{MARKS[check['state']]}  {check['name']:<{width}}  {harmless(check['text'])}")
+        mark, name = check["state"].among(MARKS, "?   "), sentence(check["name"])
+        lines.append(f"{mark}  {name:<{width}}  {sentence(check['text'])}")
         if check["mend"] and check["state"] != "good":
-            lines.append(f"{'':<{width + 6}}  -> {harmless(check['mend'])}")
+            lines.append(f"{'':<{width + 6}}  -> {sentence(check['mend'])}")
     return lines
 
 
-def _event(event: dict[str, Any]) -> list[str]:
-    what = ", ".join(f"{harmless(name)}={short(value)}" for name, value in event["data"].items())
-    return [f"{harmless(event['ts'])}  {harmless(event['kind'])}  {harmless(event['by'])}  {what}  [{event['id']}]"]
+def _event(event: Outside) -> list[str]:
+    return [f"{event['ts']}  {event['kind']}  {event['by']}  {event['data']}  [{event['id']}]"]
 
 
-def _verified(found: dict[str, Any]) -> list[str]:
+def _verified(found: Outside) -> list[str]:
     chains = [
         f"{'our' if chain['is_ours'] else 'other'} writer {chain['writer']}: "
         f"{chain['lines']:,} lines, head {chain['head']}{', damaged and retired' if chain['damage'] else ''}"
@@ -289,25 +289,26 @@ def _verified(found: dict[str, Any]) -> list[str]:
     return [*chains, known, *map(_published, found.get("published", ()))]
 
 
-def _published(found: dict[str, Any]) -> str:
-    snapshot = {None: "no snapshot", True: "the snapshot is right", False: "the snapshot is wrong"}
+def _published(found: Outside) -> str:
+    is_right = found["is_snapshot_right"]
+    snapshot = "no snapshot" if is_right.is_none else f"the snapshot is {'right' if is_right else 'wrong'}"
     events = f"{found['events']:,} events, {found['archived']:,} of them archived"
     commits = f"in {found['commits']:,} commits of epoch {found['epoch']}"
-    return f"published on {harmless(found['remote'])}: {events}, {commits}; {snapshot[found['is_snapshot_right']]}"
+    return f"published on {found['remote']}: {events}, {commits}; {snapshot}"
 
 
-def _status(status: dict[str, Any]) -> list[str]:
+def _status(status: Outside) -> list[str]:
     if not status["exists"]:
-        return [f"No ledger in {harmless(status['store'])} yet. `{status['made_by']}` makes one."]
-    size = f"{status['bytes'] / 1e6:,.1f} MB"
+        return [f"No ledger in {status['store']} yet. `{sentence(status['made_by'])}` makes one."]
+    size = f"{int(status['bytes']) / 1e6:,.1f} MB"
     health = "damaged: run `bb ledger verify`" if status["is_damaged"] else "well"
     return [
-        f"{status['events']:,} events, {size}, in {harmless(status['store'])}",
+        f"{status['events']:,} events, {size}, in {status['store']}",
         f"{len(status['writers'])} writers, ours is {status['writer'] or 'not made yet'}; the ledger is {health}",
     ]
 
 
-FORMS: dict[str, Callable[[Any], Iterable[str]]] = {
+FORMS: dict[str, Callable[[Outside], Iterable[str]]] = {
     "agent heartbeat": _heartbeat,
     "agent register": _registered,
     "agent name": _name,

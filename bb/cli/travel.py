@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from bb.cli.paint import counted
-from bb.kernel.show import harmless
+from bb.kernel.outside import Outside, names, quotation, sentence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from typing import Any
 
 MOST_NAMED, MOST_SHOWN = 5, 30
 # kinds of events that people have a word for: one, several
@@ -29,12 +28,12 @@ WORDS = {
 }
 
 
-def of(command: str, data: Any) -> Iterable[str]:
+def of(command: str, data: Outside) -> Iterable[str]:
     """The lines that say DATA, the answer of COMMAND."""
     return FORMS[command](data)
 
 
-def synced(found: dict[str, Any]) -> list[str]:
+def synced(found: Outside) -> list[str]:
     """What came and what went, one line each."""
     if "ref" in found:
         return committed(found)
@@ -43,7 +42,7 @@ def synced(found: dict[str, Any]) -> list[str]:
     if "started" in found:
         not_due = "No sync was started: one was tried just now, or this clone does not publish"
         return ["A sync goes on in the background" if found["started"] else not_due]
-    name = harmless(found["remote"])
+    name = str(found["remote"])
     if found["already_running"]:
         return [f"Another process is syncing with {name}; there is nothing left to do."]
     lines = [f"Came from {name}: {_count(found['came'])}{_in_words(found)}", f"Went to {name}: {_count(found['went'])}"]
@@ -51,50 +50,49 @@ def synced(found: dict[str, Any]) -> list[str]:
         lines.append(f"The ledger on {name} is at generation {found['generation']} ({found['tip'][:12]})")
     lines += _of_the_branch(found)
     lines += [
-        f"Put aside: {_lines(fork['lines'])} of writer {fork['writer']}, in {harmless(fork['path'])}"
-        for fork in found["forks"]
+        f"Put aside: {_lines(fork['lines'])} of writer {fork['writer']}, in {fork['path']}" for fork in found["forks"]
     ]
     lines += [
-        f"Contested: {each['agent_id']} does not hold {harmless(each['scope'])}; {each['stands']} holds "
-        f"{harmless(each['held'])} in another clone"
+        f"Contested: {each['agent_id']} does not hold {each['scope']}; {each['stands']} holds "
+        f"{each['held']} in another clone"
         for each in found["contested"]
     ]
     if found.get("visible_to"):
-        lines.append(f"It is visible to {harmless(found['visible_to'])}, now and with every sync")
+        lines.append(f"It is visible to {sentence(found['visible_to'])}, now and with every sync")
     return lines
 
 
-def _of_the_branch(found: dict[str, Any]) -> Iterator[str]:
+def _of_the_branch(found: Outside) -> Iterator[str]:
     """What became of the branch itself."""
-    if found["archived"] is not None:
+    if not found["archived"].is_none:
         yield f"A snapshot was made of {_count(found['events'])}; {_lines(found['archived'])} archived with it"
     if found["not_compacted"]:
-        yield f"No snapshot was made: {harmless(found['not_compacted'])}"
+        yield f"No snapshot was made: {sentence(found['not_compacted'])}"
     if anew := found["begun_anew"]:
-        yield f"{harmless(anew['by'])} began the ledger anew: {harmless(anew['reason'])} (epoch {anew['epoch']})"
+        yield f"{anew['by']} began the ledger anew: {quotation(anew['reason'])} (epoch {anew['epoch']})"
     if found["joined"]:
-        yield f"This clone is part of that ledger now ({found['joined']})"
+        yield f"This clone is part of that ledger now ({sentence(found['joined'])})"
 
 
-def committed(found: dict[str, Any]) -> list[str]:
+def committed(found: Outside) -> list[str]:
     """The commit at the local ref."""
     if found["already_running"]:
         return ["Another process is syncing this clone; there is nothing left to do."]
     return [f"{found['ref']} is at {found['commit'][:12]}, with {_count(found['events'])} more than before"]
 
 
-def mirrored(found: dict[str, Any]) -> list[str]:
+def mirrored(found: Outside) -> list[str]:
     """What was written into the work tree, to be committed by whoever wants it there."""
     lines = [f"Taken in from this branch's files: {_count(found['came'])}"] if found["came"] else []
-    lines += [f"Wrote {harmless(each['path'])}: {_count(each['events'])}" for each in found["written"]]
+    lines += [f"Wrote {each['path']}: {_count(each['events'])}" for each in found["written"]]
     return [*lines, *([] if found["written"] else ["Nothing new to mirror."])]
 
 
-def rotated(found: dict[str, Any]) -> list[str]:
+def rotated(found: Outside) -> list[str]:
     """How the ledger was begun anew, or would be."""
-    name, epoch = harmless(found["remote"]), found["epoch"]
+    name, epoch = str(found["remote"]), found["epoch"]
     what = f"{_count(found['events'])}, {found['redacted']:,} of them without what they said"
-    if found["tip"] is None:
+    if found["tip"].is_none:
         return [
             f"Would begin epoch {epoch} on {name}, with {what}.",
             f"{found['commits']:,} earlier commits would be on no branch any more, up to {found['previous'][:12]}.",
@@ -107,37 +105,40 @@ def rotated(found: dict[str, Any]) -> list[str]:
     ]
 
 
-def would_show(found: dict[str, Any]) -> list[str]:
+def would_show(found: Outside) -> list[str]:
     """What a first publication makes visible, and to whom."""
     return [
-        f"Would publish {_count(found['events'])} to {harmless(found['remote'])}.",
-        f"Visible to {harmless(found['visible_to'])}:",
-        *(f"  {what}" for what in found["shows"]),
-        f"Agents: {', '.join(found['agents'][:MOST_SHOWN]) or 'none'}{_and_more(found['agents'])}",
+        f"Would publish {_count(found['events'])} to {found['remote']}.",
+        f"Visible to {sentence(found['visible_to'])}:",
+        *(f"  {sentence(what)}" for what in found["shows"]),
+        f"Agents: {names(found['agents'][:MOST_SHOWN]) or 'none'}{_and_more(found['agents'])}",
     ]
 
 
-def _and_more(names: list[str]) -> str:
-    return f" and {len(names) - MOST_SHOWN} more" if len(names) > MOST_SHOWN else ""
+def _and_more(agents: Outside) -> str:
+    return f" and {len(agents) - MOST_SHOWN} more" if len(agents) > MOST_SHOWN else ""
 
 
-def _in_words(found: dict[str, Any]) -> str:
-    known = [f"{n:,} {WORDS[kind][n != 1]}" for kind, n in found["kinds"].items() if kind in WORDS]
-    names, more = found["from_agents"][:MOST_NAMED], len(found["from_agents"]) - MOST_NAMED
-    who = f" of {', '.join(names)}{f' and {more} more' if more > 0 else ''}" if names else ""
-    among = "" if WORDS.keys() >= found["kinds"].keys() else "among them "
+def _in_words(found: Outside) -> str:
+    """Of how many agents what came was, and what of each kind that people have a word for."""
+    known = [
+        f"{count:,} {words[count != 1]}" for kind, count in found["kinds"].items() if (words := kind.among(WORDS, None))
+    ]
+    agents, more = found["from_agents"][:MOST_NAMED], len(found["from_agents"]) - MOST_NAMED
+    who = f" of {names(agents)}{f' and {more} more' if more > 0 else ''}" if agents else ""
+    among = "" if len(known) == len(found["kinds"]) else "among them "
     return f"{who}: {among}{', '.join(known)}" if known else who
 
 
-def _lines(count: int) -> str:
-    return f"{count:,} line{'' if count == 1 else 's'}"
+def _lines(count: Outside) -> str:
+    return counted(int(count), "line")
 
 
-def _count(events: int) -> str:
-    return counted(events, "event")
+def _count(events: Outside) -> str:
+    return counted(int(events), "event")
 
 
-FORMS: dict[str, Callable[[Any], Iterable[str]]] = {
+FORMS: dict[str, Callable[[Outside], Iterable[str]]] = {
     "sync": synced,
     "ledger commit": committed,
     "ledger mirror": mirrored,

@@ -1,8 +1,11 @@
-"""What of a picture is about an agent, a bead, or whatever somebody has typed."""
+"""What of a picture is about an agent, a bead, or whatever somebody has typed.
+
+This is where the words of others become `Outside` for `bb watch`: they are looked through here, and drawn elsewhere."""
 
 from __future__ import annotations
 
 from bb.coordination import liveness
+from bb.kernel.outside import Outside
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
@@ -48,25 +51,25 @@ def of(agent: str | None, bead: str | None, typed: str) -> Filter:
 class Shown(Record):
     """What of a picture is shown. Each agent carries what it `holds`."""
 
-    problems: list[Thing]
-    agents: list[Thing]
-    held: list[Thing]
-    unacked: list[Thing]
-    incursions: list[Thing]
-    waiting: list[Thing]
-    told: list[Thing]
+    problems: list[Outside]
+    agents: list[Outside]
+    held: list[Outside]
+    unacked: list[Outside]
+    incursions: list[Outside]
+    waiting: list[Outside]
+    told: list[Outside]
 
 
 def applied(picture: Picture, wanted: Filter) -> Shown:
     """What of PICTURE is WANTED."""
     status = picture.status
 
-    def some(things: list[Thing]) -> list[Thing]:
-        return list(filter(wanted.admits, things))
+    def some(things: list[Thing]) -> list[Outside]:
+        return list(map(Outside, filter(wanted.admits, things)))
 
     return Shown(
         some(picture.problems),
-        list(_agents(status["agents"], status["reservations"], wanted)),
+        list(map(Outside, _agents(status["agents"], status["reservations"], wanted))),
         some(status["reservations"]),
         some(status["unacked"]),
         some(status["incursions"]),

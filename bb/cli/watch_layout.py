@@ -14,6 +14,7 @@ from bb.cli import paint
 from bb.cli import watch_rows as rows
 from bb.cli.watch_model import AGENTS, ALL, HELD, PROBLEMS, TIMELINE
 from bb.kernel import clock
+from bb.kernel.outside import Outside, quotation
 from bb.kernel.record import Record
 from bb.kernel.show import harmless
 
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from bb.cli.watch_filter import Shown, Thing
+    from bb.cli.watch_filter import Shown
     from bb.cli.watch_model import Chosen
 
-    Part = tuple[str, list[Thing], Callable[[Thing], str]]  # its title, what is in it, and the row of each of those
+    Part = tuple[str, list[Outside], Callable[[Outside], str]]  # its title, what is in it, and the row of each of those
 
 NARROWEST, LOWEST = 20, 5  # columns and lines; where there are fewer, what is drawn is cut
 WIDE, AIRY = 150, 18  # columns from which on there are two of text; lines that leave some to be blank
@@ -45,8 +46,8 @@ HELP = (
 class Framed(Record):
     """What the screen says around a view."""
 
-    title: str  # of the repository
-    sync: dict[str, Any] | None
+    title: Outside  # of the repository
+    sync: Outside
     is_damaged: bool
     is_narrowed: bool  # whether only what is about one agent or bead is shown, by an option
     trouble: str | None = None  # why what is shown is not the latest
@@ -101,7 +102,7 @@ class Layout:
 
 def _head(frame: Framed, chosen: Chosen, now: int, columns: int) -> str:
     """Which repository, what time it is, what is switched on, and when others were last met."""
-    title = rows.clipped(harmless(frame.title), max(columns // 3, 12))
+    title = rows.clipped(str(frame.title), max(columns // 3, 12))
     parts = [paint.heading(title), clock.text(now)[11:19] + "Z"]
     if chosen.paused_at is not None:
         parts.append(paint.painted(f"PAUSED since {clock.text(chosen.paused_at)[11:19]}Z", "yellow"))
@@ -116,17 +117,17 @@ def _head(frame: Framed, chosen: Chosen, now: int, columns: int) -> str:
     return "  ".join(parts)
 
 
-def _synced(sync: dict[str, Any], now: int) -> str:
+def _synced(sync: Outside, now: int) -> str:
     at = sync["ok_at"]
-    when = f"{paint.span((now - clock.parse_or(at, now)) // clock.SECOND)} ago" if at else "never"
+    when = f"{paint.span((now - clock.parse_or(str(at), now)) // clock.SECOND)} ago" if at else "never"
     lacks = f", {sync['unpublished']:,} to publish" if sync["unpublished"] else ""
-    wrong = f", last try: {harmless(sync['failed_with'])}" if sync["failed_with"] else ""
+    wrong = f", last try: {quotation(sync['failed_with'])}" if sync["failed_with"] else ""
     return f"synced {when}{lacks}{wrong}"
 
 
 def _counts(shown: Shown) -> str:
     """How much there is of everything, whatever there is room for."""
-    alive = [each["liveness"] for each in shown.agents]
+    alive = [str(each["liveness"]) for each in shown.agents]
     states = [
         f"{alive.count(state)} {paint.state(state)}" for state in ("active", "stale", "evicted") if state in alive
     ]
@@ -219,13 +220,13 @@ def _others(shown: Shown, now: int) -> list[Part]:
     ]
 
 
-def _oldest_first(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _oldest_first(messages: list[Outside]) -> list[Outside]:
     return sorted(messages, key=lambda each: str(each["created_at"]))
 
 
-def _names(things: list[dict[str, Any]], name: str, columns: int) -> int:
+def _names(things: list[Outside], name: str, columns: int) -> int:
     """How wide a column of names is to be."""
-    longest = max((paint.occupied(harmless(each[name])) for each in things), default=0)
+    longest = max((paint.occupied(str(each[name])) for each in things), default=0)
     return min(longest, LONGEST_NAME, columns // 4)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from bb.cli import paint, say
+from bb.cli import endings, paint, say
 from bb.cli.rounds import rest
 from bb.kernel import clock
 from bb.kernel.errors import Busy
-from bb.kernel.show import harmless
+from bb.kernel.outside import Outside, quotation
 from bb.ops.happening import Happenings
 from bb.ops.watching import Watched
 
@@ -44,13 +44,14 @@ def _say(told: Iterable[dict[str, Any]], wanted: Filter, *, as_json: bool) -> No
         if as_json:
             say.document(each)
         else:
-            say.lines([line(each)])
+            say.lines([line(Outside(each))])
         say.flush()
 
 
-def line(told: dict[str, Any]) -> str:
+def line(told: Outside) -> str:
     """What happened, when, and to whom it is due."""
-    moment = clock.text(clock.parse_or(told["at"], 0))
-    bead = f" [{harmless(told['bead_id'])}]" if told["bead_id"] else ""
-    who = paint.painted(harmless(told["by"]), "cyan")
-    return f"{moment[:10]} {moment[11:19]}  {who}  {harmless(told['text'])}{bead}"
+    moment = clock.text(clock.parse_or(str(told["at"]), 0))
+    bead = f" [{told['bead_id']}]" if told["bead_id"] else ""
+    who = paint.painted(str(told["by"]), "cyan")
+    ours, said = endings.happening(told["text"])
+    return f"{moment[:10]} {moment[11:19]}  {who}  {ours}{quotation(said) if said else ''}{bead}"

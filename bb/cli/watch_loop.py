@@ -14,6 +14,7 @@ from bb.cli.watch_layout import Framed, Layout
 from bb.cli.watch_terminal import CONTINUED, RESIZED, STOPPED, Screen
 from bb.kernel import clock
 from bb.kernel.errors import BbError
+from bb.kernel.outside import Outside
 from bb.ops.viewing import Viewing
 from bb.ops.watching import GLANCE, Watched
 
@@ -91,7 +92,8 @@ class Watcher:
         if self._narrowed_by != self._chosen.filter:
             self._narrow()
         status = self._picture.status
-        frame = Framed(status["repository"], status["sync"], status["is_damaged"], any(self._whose), self._trouble)
+        title, sync = Outside(status["repository"]), Outside(status["sync"])
+        frame = Framed(title, sync, status["is_damaged"], any(self._whose), self._trouble)
         drawn = self._layout.drawn(self._shown, frame, self._chosen, *screen.size(), now)
         screen.draw(drawn.lines)
         self._page, self._drawn_at = drawn.page, now // clock.SECOND

@@ -57,6 +57,14 @@ class Outside:
         before, found, after = str(self._value).partition(mark)
         return Outside(before), bool(found), Outside(after)
 
+    def but(self, **members: object) -> Outside:
+        """A mapping with other MEMBERS."""
+        return Outside({**self._value, **members})  # type: ignore[dict-item]
+
+    def otherwise(self, **members: object) -> Outside:
+        """A mapping with these MEMBERS where it has none of that name."""
+        return Outside({**members, **self._value})  # type: ignore[dict-item]
+
     def without(self, *names: str) -> Outside:
         """A mapping without some of its NAMES."""
         return Outside({key: value for key, value in self._value.items() if key not in names})  # type: ignore[attr-defined]
@@ -95,6 +103,11 @@ class Outside:
     @property
     def is_truth(self) -> bool:
         return isinstance(self._value, bool)
+
+    @property
+    def is_true(self) -> bool:
+        """Whether it is the truth value itself, and not something that counts as true."""
+        return self._value is True
 
     def __bool__(self) -> bool:
         return bool(self._value)
@@ -142,29 +155,54 @@ def words(value: object) -> str:
     return "-" if value is None else show.harmless(str(value))
 
 
-def text(value: Outside | str) -> str:
-    """VALUE as a text, as far as it is one; for the functions below, which make it harmless."""
+def name(value: Outside | str, longest: int = show.LONGEST_NAME) -> str:
+    """A name in a sentence of ours: as it is where it is one word, else in quotation marks."""
+    return show.name(_text(value), longest)
+
+
+def names(value: Outside) -> str:
+    """A list of names, one behind the other."""
+    return ", ".join(map(str, value))
+
+
+def _text(value: Outside | str) -> str:
     if isinstance(value, str):
         return value
     exact = value.raw()
     return exact if isinstance(exact, str) else words(exact)
 
 
+def shell_word(value: Outside | str) -> str:
+    """VALUE as one word of a command that is shown to be copied."""
+    return show.quoted(show.harmless(_text(value)))
+
+
 def quotation(value: Outside | str, longest: int = show.LONGEST_QUOTATION) -> str:
     """Somebody's own words in a sentence of ours, in quotation marks that they cannot close."""
-    return show.quotation(text(value), longest)
+    return show.quotation(_text(value), longest)
 
 
 def block(value: Outside | str, mark: str = show.SET_OFF) -> list[str]:
     """Somebody's own words on lines of their own, each with a MARK."""
-    return show.block(text(value), mark)
+    return show.block(_text(value), mark)
 
 
 def fenced(value: Outside | str, boundary: str, what: str = "MESSAGE") -> list[str]:
     """Somebody's own words for an agent: each line marked, between two lines that bear a BOUNDARY."""
-    return show.fenced(text(value), boundary, what)
+    return show.fenced(_text(value), boundary, what)
 
 
 def sentence(value: Outside | str) -> str:
     """What bb has put together itself, elsewhere, on one line."""
-    return show.sentence(text(value))
+    return show.sentence(_text(value))
+
+
+def page(value: Outside | str) -> list[str]:
+    """What stands alone, with nothing of ours around it, or was given its marks where it was made: line by line."""
+    return [show.harmless(line.expandtabs()) for line in _text(value).removesuffix("\n").split("\n")]
+
+
+def expression(value: Outside | str) -> str:
+    """Somebody's S-expression, on one line: its own parentheses say where it ends, and a quotation mark in it means
+    something."""
+    return show.harmless(_text(value))

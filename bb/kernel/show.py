@@ -5,7 +5,7 @@ forge a line or open a link; a bidirectional override could make a path read as 
 carry words that only a model reads. All of these are shown escaped. That alone does not tell where somebody's words
 end and ours go on, so there are four forms, and each way out of bb uses one of them:
 
-- `name`: an id, a category, a path, inside a sentence of ours. One word stands as it is, anything else in quotation marks.
+- `name`: an id, a category, a path, inside a sentence of ours. One word stands as it is, else in quotation marks.
 - `quotation`: somebody's own words inside a sentence of ours, in quotation marks that they cannot close.
 - `block`: somebody's own words on lines of their own. Each line is marked.
 - `fenced`: a block for an agent, between two lines that nobody could know when the words were written.
@@ -28,7 +28,7 @@ UNSEEN = frozenset(
 VARIATIONS = ("\U000e0100", "\U000e01ef")
 MARKS = dict.fromkeys(map(ord, '"“”„‟«»＂〝〞〟'), "'")  # what could be taken for the end of a quotation
 LONGEST_NAME = 200  # characters
-LONGEST_QUOTATION = 300
+LONGEST_QUOTATION = 500
 LONGEST_SENTENCE = 2000
 SET_OFF = "| "
 
@@ -89,8 +89,9 @@ def name(text: str, longest: int = LONGEST_NAME) -> str:
 
 
 def quotation(text: str, longest: int = LONGEST_QUOTATION) -> str:
-    """TEXT in quotation marks that it cannot close, on one line, in LONGEST characters at most between them."""
-    folded = " ".join(text[: 4 * longest].split()).translate(MARKS)
+    """TEXT in quotation marks that it cannot close, on one line, in LONGEST characters at most between them. Many
+    spaces are one: they could push what follows to where a line of ours would begin."""
+    folded = " ".join(word for word in text[: 4 * longest].split(" ") if word).translate(MARKS)
     whole = folded if len(text) <= 4 * longest or len(folded) > longest else f"{folded}…"
     return f'"{clipped(whole, longest)}"'
 
@@ -118,6 +119,34 @@ def boundary(seed: str) -> str:
 def sentence(text: str) -> str:
     """TEXT, which bb has put together itself of names, quotations and words of its own, on one line."""
     return clipped(text, LONGEST_SENTENCE)
+
+
+class Exact(str):
+    """A line that goes into a file or a pipe as it is, for what is signed would not fit any other."""
+
+    __slots__ = ()
+
+
+def on_screen(line: str) -> str:
+    """LINE as it may be written to a terminal, whoever made it: of control sequences, only colours pass.
+
+    This is the last look at what was made harmless long before. What it changes was forgotten there."""
+    if (line.isascii() and line.isprintable()) or type(line) is Exact:
+        return line
+    first, *rest = line.split("\x1b")
+    return "".join([_with_tabs(first), *map(_coloured, rest)])
+
+
+def _coloured(piece: str) -> str:
+    """What follows an ESC."""
+    numbers, is_colour, text = piece[1:].partition("m")
+    if piece[:1] == "[" and is_colour and not numbers.strip("0123456789;"):
+        return f"\x1b[{numbers}m{_with_tabs(text)}"
+    return f"\\x1b{_with_tabs(piece)}"
+
+
+def _with_tabs(text: str) -> str:
+    return "\t".join(map(harmless, text.split("\t")))
 
 
 def quoted(text: str) -> str:

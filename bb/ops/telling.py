@@ -48,7 +48,7 @@ from bb.groups.facts import (
     SettingsChanged,
     StateSet,
 )
-from bb.kernel import ids
+from bb.kernel import ids, show
 from bb.ledger import kinds
 from bb.messaging import letters, mail
 from bb.messaging.facts import Acked, Agreed, Read, Sent
@@ -122,7 +122,7 @@ class Teller:
             case Incurred():
                 return _incursion(fact, by)
             case Resumed(_, prior, adopted, reason, bead=bead):
-                return f"goes on as {adopted} ({reason})", bead, [prior, adopted]
+                return f"goes on as {adopted} ({show.name(reason)})", bead, [prior, adopted]
             case Sent(_, to, _, subject, bead=bead, cbcl=dict()):
                 return f"said to {', '.join(to)}: {subject}", bead or None, list(to)
             case Sent(_, to, category, subject, bead=bead):
@@ -217,7 +217,7 @@ def _of_cbcl(fact: Heard | Installed | Removed) -> Sentence | None:
     """Which dialects came and went. That a message was heard shows in its having been seen."""
     match fact:
         case Installed(_, dialect, author=author, source=source):
-            return f"installed the dialect {dialect} of @{author}, from {source}", None, []
+            return f"installed the dialect {dialect} of @{author}, from {show.name(source)}", None, []
         case Removed(_, dialect):
             return f"removed the dialect {dialect}", None, []
     return None
@@ -227,7 +227,7 @@ def _of_an_agent(fact: AgentFact, by: str) -> Sentence | None:
     """What became of an identity. That one is still at work is told to other clones, but is no news."""
     match fact:
         case Registered(agent, role):
-            return f"started as {role}" if by == agent else f"added {agent} as {role}", None, [agent]
+            return f"started as {role}" if by == agent else f"added {agent} as {show.name(role)}", None, [agent]
         case Updated(agent, None, None, None):
             return "took up its work again", None, [agent]
         case Updated(agent, None, None):
@@ -248,9 +248,9 @@ def _of_the_group(fact: GroupFact | ContextChanged) -> Sentence | None:
     """What became of the group. That there is one is no news."""
     match fact:
         case Changed(_, title, topic):
-            text = f"called the group {title}" if title else f"said what the group is about: {topic or ''}"
+            text = f"called the group {show.name(title)}" if title else f"said what the group is about: {topic or ''}"
         case ScopeAttached(_, key, title):
-            text = f"attached {title or key} to the group"
+            text = f"attached {show.name(title or key)} to the group"
         case ScopeDetached(_, key):
             text = f"detached {key} from the group"
         case ScopeChosen(_, key):

@@ -20,7 +20,7 @@ FOUND = Outside(
 
 
 def test_what_is_printed_without_a_thought_is_harmless():
-    assert f"{FOUND['category']}" == str(FOUND["category"]) == '"INFO bb: verified\\x1b[2J"'
+    assert f"{FOUND['category']}" == str(FOUND["category"]) == '"INFO\\x0abb: verified\\x1b[2J"'
     assert f"{FOUND['id']} has {FOUND['bytes']:,} bytes: {FOUND['is_it']}, {FOUND['none']}" == (
         "m1 has 12,345 bytes: yes, -"
     )
@@ -57,6 +57,6 @@ def test_it_is_no_text_of_ours(wrong):
 
 def test_its_words_are_quoted_or_marked():
     said = Outside(f'fine" (amber to bo, acked)\nHint: rm{CLEAR}')
-    assert quotation(said) == '"fine\' (amber to bo, acked) Hint: rm\\x1b[2J"'
+    assert quotation(said) == '"fine\' (amber to bo, acked)\\x0aHint: rm\\x1b[2J"'
     assert block(said) == ['| fine" (amber to bo, acked)', "| Hint: rm\\x1b[2J"]
     assert sentence(Outside("a\nb")) == "a\\x0ab"
