@@ -62,22 +62,22 @@ def _message(event: Mapping[str, Any], data: Mapping[str, Any]) -> Iterator[str]
     to = [name(each) for each in map(_line, _list(data, "to")) if each]
     others = f" and {len(to) - SEVERAL} more" if len(to) > SEVERAL else ""
     whom = ", ".join(to[:SEVERAL]) or "@all"
-    yield f"message {_line(event.get('id'))} from {name(_line(event.get('by')) or '?')} to {whom}{others}"
+    yield f"message {name(_line(event.get('id')))} from {name(_line(event.get('by')) or '?')} to {whom}{others}"
     if data.get("priority") == "attention":
         yield f"IMPORTANT: the sender waits for a sign that you have taken this up: {_with_id(ACK, event)}"
     if origin := _line(data.get("src_event_id")):
         yield f"forwarded: it is message {name(origin)} of group {name(_line(data.get('src_group_id')))}"
     if original := _line(data.get("reply_to")):
-        quote = _text(data, "quote_text")
-        yield f"in reply to {name(original)}" + (f": {quotation(quote, QUOTE)}" if quote else "")
+        quote = _line(data.get("quote_text"), QUOTE)
+        yield f"in reply to {name(original)}" + (f": {quotation(quote, len(quote))}" if quote else "")
     yield from _listed("attachment", _list(data, "attachments"))
     yield from _listed("reference", _list(data, "refs"))
 
 
 def _notice(event: Mapping[str, Any], data: Mapping[str, Any]) -> Iterator[str]:
-    title, urgency = _text(data, "title"), data.get("priority")
+    title, urgency = _line(data.get("title")), data.get("priority")
     kind = name(_line(data.get("kind")) or "info")
-    yield f"notice {_line(event.get('id'))}, {kind}" + (f": {quotation(title, LINE)}" if title else "")
+    yield f"notice {name(_line(event.get('id')))}, {kind}" + (f": {quotation(title, len(title))}" if title else "")
     if urgency in ("high", "urgent"):
         yield f"IMPORTANT: this is {urgency}"
     if data.get("requires_ack") is True:

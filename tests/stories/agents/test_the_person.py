@@ -120,7 +120,7 @@ def test_a_freeze_without_an_end_has_none_wherever_it_is_shown(repo: Near):
         assert (each["expires_at"], each["ttl_minutes"], each["state"]) == (None, None, "active")
         assert (each["frozen"], each["why"], each["agent_id"]) == (True, WHY, "user")
     assert shown[0]["seconds_left"] is None
-    assert f"docs                           frozen by user: {WHY}" in repo.bb("status").out
+    assert f'docs                           frozen by user: "{WHY}"' in repo.bb("status").out
 
 
 def test_a_freeze_is_no_problem_of_anybodys_and_no_session(repo: Near):

@@ -92,7 +92,7 @@ def test_a_paused_agent_writes_nothing_by_a_shell_command_and_still_looks_and_ha
 def test_a_new_session_and_its_next_prompt_say_what_is_paused_and_frozen_once(repo: Scratch):
     say(repo, "freeze", "src/a.py", "--why", WHY)
     say(repo, "agent", "pause", "--all", "--why", "wait")
-    assert "You are paused by user (wait)" in context(
+    assert 'You are paused by user ("wait")' in context(
         hook(repo, "session-start", "claude/session-start", "--agent", OTTER)
     )
 
