@@ -123,7 +123,7 @@ def session(shown: Outside) -> list[str]:
             lines.append("  " + paint.painted(f"{at}  {row['from'] or ''} {_activity(row['subject'])}", "dim"))
             continue
         to = f" -> {row['to']}" if row["to"] else ""
-        label = paint.painted(whole(row["label"]), "cyan")
+        label = paint.painted(whole(sentence(row["label"])), "cyan")
         lines.append(f"  {at}  {row['from']}{to}  {label}: {flowing(row['subject'])}  {_done(row)}")
         lines += block(row["body"], " " * 6)
     return lines
@@ -223,7 +223,8 @@ def protocol_event(event: Outside) -> list[str]:
     """One protocol event with all that it says."""
     to = f" -> {names(event['recipients']) if 'recipients' in event else event['to_agent']}"
     scope = f" in {whole(event['scope'])}" if event["scope"] else ""
-    head = f"{event['id']}  {event['created_at']}  {event['label']}: {event['from_agent']}{to}{scope}, {event['state']}"
+    who = f"{event['from_agent']}{to}{scope}, {event['state']}"
+    head = f"{event['id']}  {event['created_at']}  {sentence(event['label'])}: {who}"
     said = [line for name, value in event["payload"].items() for line in _member(name, value)]
     return [head, *said, *(_discovered(event) if event.get("paths") else []), *_resolution(event)]
 
@@ -343,7 +344,7 @@ def _is_well(each: Outside) -> bool:
 
 def _unacked(each: Outside, now: int) -> str:
     age = paint.span((now - clock.parse_or(str(each["created_at"]), now)) // 1000)
-    said = f"{each['label']}: {brief(each['subject'])}"
+    said = f"{sentence(each['label'])}: {brief(each['subject'])}"
     return f"{each['from_agent']} -> {each['to_agent']}  {said}  {whole(age + ' ago')}  [{each['message_id']}]"
 
 

@@ -204,5 +204,27 @@ def page(value: Outside | str) -> list[str]:
 
 def expression(value: Outside | str) -> str:
     """Somebody's S-expression, on one line: its own parentheses say where it ends, and a quotation mark in it means
-    something."""
-    return show.harmless(_text(value))
+    something. What only looks like one stands in quotation marks."""
+    said = _text(value)
+    return show.harmless(said) if _is_closed(said) else quotation(said, LONGEST_EXPRESSION)
+
+
+LONGEST_EXPRESSION = 4000  # characters of what is none
+
+
+def _is_closed(text: str) -> bool:
+    """Whether TEXT is one list, one string or one word, and nothing after it."""
+    depth, is_string, is_over, skip = 0, False, False, False
+    for letter in text:
+        if skip:
+            skip = False
+        elif is_over or (not depth and not is_string and letter in " \t\r\n;)"):
+            return False
+        elif is_string:
+            skip, is_string = letter == "\\", letter != '"'
+        elif letter == '"':
+            is_string = True
+        elif letter in "()":
+            depth += 1 if letter == "(" else -1
+        is_over = not depth and not is_string and letter in ')"'
+    return not depth and not is_string and not skip
