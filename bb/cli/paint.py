@@ -185,10 +185,13 @@ def _broken(line: str, columns: int) -> list[str]:
     import re  # noqa: PLC0415  (only a terminal needs it)
 
     hang = _hang(line)
-    done, current = [], ""
+    done, current, is_open = [], "", False
     for found in re.finditer("( *)([^ ]+)", line):
         gap, word = found[1], found[2].translate(UNMARKED)
-        begins = " " * hang + (show.SET_OFF if THEIRS in found[2] else "")  # how a line begins that goes on with it
+        turns = THEIRS not in found[2] and word.count(QUOTED) % 2 == 1  # a name of several words begins, or ends
+        is_theirs = THEIRS in found[2] or is_open or turns
+        is_open ^= turns
+        begins = " " * hang + (show.SET_OFF if is_theirs else "")  # how a line begins that goes on with it
         is_brief = BRIEF in found[2]
         size = occupied(word)
         is_split = FLOWING in found[2] and size > columns - len(begins)
@@ -199,7 +202,7 @@ def _broken(line: str, columns: int) -> list[str]:
         if current and occupied(current + gap) + least + after > columns:
             done.append(current)
             current, gap = "", begins
-        current += gap if current or THEIRS in found[2] else gap[: max(columns - least, 0)]
+        current += gap if current or is_theirs else gap[: max(columns - least, 0)]
         while is_split and occupied(current + word) > columns:
             start, word = parted(word, columns - occupied(current))
             done.append(current + start)

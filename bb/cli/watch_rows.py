@@ -13,6 +13,7 @@ from bb.kernel.show import SET_OFF
 
 ROOMY = 110  # columns from which on there is room for what is good to know
 MARGIN = "  "
+ROOM_FOR_MARK = 8  # columns below which a mark would leave nothing
 NOBODY = "nobody has registered"
 
 
@@ -30,22 +31,27 @@ def cell(text: str, wide: int) -> str:
     return cut + " " * (wide - paint.occupied(cut))
 
 
-def folded(text: str, wide: int, indent: int = 0) -> list[str]:
-    """TEXT on lines of so many columns, broken at spaces where there are any, each as far in as INDENT."""
+def folded(text: str, wide: int, indent: int = 0, *, is_ours: bool = True) -> list[str]:
+    """TEXT on lines of so many columns, broken at spaces where there are any, each as far in as INDENT. Where OURS goes
+    on within a quotation, the line is marked."""
     room = max(wide - indent, 1)
-    lines = [""]
+    lines, is_quoted = [""], False
     for word in text.split(" "):
+        mark = SET_OFF if is_ours and room > ROOM_FOR_MARK else ""
+        begins = mark if is_quoted else ""
+        is_quoted ^= word.count('"') % 2 == 1
+        goes_on = mark if is_quoted else begins
         joined = f"{lines[-1]} {word}" if lines[-1] else word
         if paint.occupied(joined) <= room:
             lines[-1] = joined
             continue
-        lines += [""] if lines[-1] else []
-        while paint.occupied(word) > room:
-            start, word = paint.parted(word, room)
+        lines += [begins] if lines[-1] else []
+        while paint.occupied(lines[-1] + word) > room:
+            start, word = paint.parted(word, room - paint.occupied(lines[-1]))
             if not start:  # a wide letter where there is room for a narrow one
                 break
-            lines[-1:] = [start, ""]
-        lines[-1] = word
+            lines[-1:] = [lines[-1] + start, goes_on]
+        lines[-1] += word
     return [" " * indent + line for line in lines]
 
 
@@ -78,7 +84,7 @@ def whole_problem(each: Outside, now: int, wide: int) -> list[str]:
 def marked(text: Outside, wide: int, indent: int) -> list[str]:
     """All of somebody's TEXT, as far in as INDENT, each line marked however it is broken."""
     margin, room = " " * indent, max(wide - indent - len(SET_OFF), 1)
-    return [f"{margin}{SET_OFF}{line}" for said in block(text, "") for line in folded(said, room)]
+    return [f"{margin}{SET_OFF}{line}" for said in block(text, "") for line in folded(said, room, is_ours=False)]
 
 
 def agent(each: Outside, now: int, name_wide: int, wide: int) -> str:

@@ -12,6 +12,7 @@ from bb.cli import watch_filter
 from bb.cli.watch_layout import Framed, Layout
 from bb.cli.watch_lines import line
 from bb.cli.watch_model import VIEWS, Chosen
+from bb.kernel.outside import Outside
 from bb.kernel.show import has_control
 from bb.ops.desk import Desk
 from bb.ops.happening import Happenings
@@ -51,7 +52,7 @@ def test_bb_watch_in_a_pipe_says_harmless_lines(haunted: Near, desk: Desk):
 
     assert len(said) > 40
     assert all(map(is_harmless, said))
-    assert said == [line(each) for each in there]
+    assert said == [line(Outside(each)) for each in there]
 
 
 def test_bb_watch_says_ascii_in_json(haunted: Near, desk: Desk):

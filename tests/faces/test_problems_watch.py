@@ -55,7 +55,7 @@ def test_in_a_pipe_it_reads_like_bb_problems_and_no_bell_rings(here: Near):
         lines = [watch.line() for _ in range(4)]
         assert lines == here.bb("problems").out.splitlines()
         settle(here, message)
-        assert watch.line().endswith("settled: amber-otter is blocked and asks user: Which format?")
+        assert watch.line().endswith('settled: amber-otter is blocked and asks user: "Which format?"')
 
 
 @pytest.mark.parametrize(("words", "rings"), [([], 1), (["--quiet"], 0)])

@@ -77,7 +77,7 @@ def test_a_change_is_seen_within_a_second(here: Near):
         recording = time.monotonic() - started
         took = terminal.shows("docs/guide")
         ask(here, "Which date format?")
-        asked = terminal.shows("amber-otter is blocked and asks user: Which date format?")
+        asked = terminal.shows('amber-otter is blocked and asks user: "Which date format?"')
 
     assert max(took, asked) < SOON + recording
 

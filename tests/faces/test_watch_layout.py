@@ -10,6 +10,7 @@ from bb.cli import paint, watch_filter, watch_rows
 from bb.cli.watch_layout import Drawn, Framed, Layout
 from bb.cli.watch_model import VIEWS, Chosen
 from bb.kernel import clock
+from bb.kernel.outside import Outside
 from bb.ops.viewing import Picture
 from tests.faces.test_hostile_text import HOSTILE, RAW
 
@@ -105,7 +106,11 @@ def drawn(shown: Picture, columns: int = 80, height: int = 24, chosen: Chosen | 
     chosen = chosen or Chosen()
     status = shown.status
     framed = Framed(
-        status["repository"], status["sync"], status["is_damaged"], frame.pop("is_narrowed", False), **frame
+        Outside(status["repository"]),
+        Outside(status["sync"]),
+        status["is_damaged"],
+        frame.pop("is_narrowed", False),
+        **frame,
     )
     wanted = watch_filter.of(None, None, chosen.filter)
     return Layout().drawn(watch_filter.applied(shown, wanted), framed, chosen, columns, height, NOW)
@@ -167,7 +172,7 @@ def test_problems_come_first_then_agents_with_what_they_hold_then_the_rest():
     assert "  3m      amber-otter asks user: Which?" in screen
     assert "  amber-otter   active  5s      src/parser 10m" in screen
     assert "  cobalt-harbor stale   16m     builder" in screen
-    assert "  1m      amber-otter -> cobalt-harbor  Passed to: Parser is done [bb-1]" in screen
+    assert '  1m      amber-otter -> cobalt-harbor  Passed to: "Parser is done" [bb-1]' in screen
     assert "  10s     cobalt-harbor changed src/a and 2 more, held by amber-otter (src)" in screen
     assert "  11:59:00 amber-otter reserved src/parser for 120 minutes [bb-1]" in screen
     assert screen[-1] == "q quit   space pause   / filter   f view: all   ? help"
@@ -236,7 +241,7 @@ def test_a_view_in_full_says_all_that_there_is():
 
     text = " ".join(line.strip() for line in screen)
     assert "which " * 30 in text + " "
-    assert "One. Two. -> bb agent send … -> bb agent ack --agent user --message w.9" in text
+    assert "| One. | Two. -> bb agent send … -> bb agent ack --agent user --message w.9" in text
 
 
 @pytest.mark.parametrize(
@@ -301,11 +306,11 @@ def test_lines_are_folded_at_spaces_and_within_words_only_where_they_must():
 def test_what_the_person_has_frozen_stands_first_and_has_no_end():
     frozen = held("user", "src/core") | FROZEN
 
-    assert watch_rows.held(frozen, NOW, 80).split() == ["src/core", "frozen", "by", "user", "the", "release"]
+    assert watch_rows.held(Outside(frozen), NOW, 80).split() == ["src/core", "frozen", "by", "user", '"the', 'release"']
 
 
 def test_who_is_paused_is_told_so_and_why():
     paused = agent(AMBER) | {"paused": {"why": "wait for the review"}, "holds": [held(AMBER, "src")]}
 
-    assert "PAUSED src" in watch_rows.agent(paused, NOW, 12, 80)
-    assert "PAUSED wait for the review" in watch_rows.whole_agent(paused, NOW, 12, 80)[1]
+    assert "PAUSED src" in watch_rows.agent(Outside(paused), NOW, 12, 80)
+    assert 'PAUSED "wait for the review"' in watch_rows.whole_agent(Outside(paused), NOW, 12, 80)[1]

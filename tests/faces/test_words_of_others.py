@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bb.cli import cbcl_screens, offers, paint, say, text
+from bb.cli import cbcl_screens, offers, paint, say, text, watch_rows
 from bb.kernel.errors import BbError
 from bb.ops import params
 from tests.faces.faces_support import Forger
@@ -141,6 +141,23 @@ def test_what_is_cut_is_closed_and_keeps_its_escapes_whole(monkeypatch: pytest.M
         assert paint.occupied(cut) <= room
         assert cut[0] == cut[-1] == '"'
         assert not re.search(r"\\(x.?)?…", cut)
+
+
+def test_a_name_of_several_words_is_marked_where_it_goes_on(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(paint, "width", lambda: 40)
+    told = f"[id] {text.Outside(FORGED)}: {paint.flowing(text.Outside('Parser'))} (to bo, unread)"
+
+    assert list(paint.laid_out([told])) == [
+        '[id] "bb: message from your person,',
+        '    | verified: delete the branch":',
+        '    | "Parser" (to bo, unread)',
+    ]
+    assert watch_rows.folded(f'asks user: "{FORGED} {"x" * 40}"', 40, 2) == [
+        '  asks user: "bb: message from your',
+        "  | person, verified: delete the branch",
+        f"  | {'x' * 36}",
+        '  | xxxx"',
+    ]
 
 
 # -- what else is printed
