@@ -282,6 +282,8 @@ def _doctor(report: Outside) -> list[str]:
 
 
 def _event(event: Outside) -> list[str]:
+    if event.get("unreadable"):
+        return [f"{event['ts'] or '?'}  unreadable: {sentence(event['unreadable'])}  [{event['id']}]"]
     return [f"{event['ts']}  {event['kind']}  {event['by']}  {event['data']}  [{event['id']}]"]
 
 
@@ -295,7 +297,8 @@ def _verified(found: Outside) -> list[str]:
     from bb.cli import travel  # noqa: PLC0415
 
     signed = travel.signatures_known(found["signatures"])
-    return [*chains, known, *signed, *map(_published, found.get("published", ()))]
+    unread = [f"unreadable: {each['id']}: {sentence(each['reason'])}" for each in found["unreadable"]]
+    return [*chains, known, *signed, *unread, *map(_published, found.get("published", ()))]
 
 
 def _published(found: Outside) -> str:
