@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bb.attention import knocks
 from bb.attention.words import MUST_NOT, SIGNALS, signal_in
-from bb.kernel.show import SET_OFF, is_shown, stripped
+from bb.kernel.show import MARKS, SET_OFF, is_shown, stripped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def value(text: str) -> str:
 def _json(text: str) -> str:
     from bb.kernel import jsontext  # noqa: PLC0415  (hardly ever)
 
-    return jsontext.dumps(text)
+    return jsontext.dumps(text.translate(MARKS))  # so that no mark within looks like the end
 
 
 def knock_of(book: Book, said: Sequence[Message], decision: Decision) -> str:

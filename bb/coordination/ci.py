@@ -179,8 +179,8 @@ def of_signatures(standings: Iterable[Standing], *, is_required: bool) -> list[F
     found = list(standings)
     kinds = ((FORGED_LINES, "forged", "forged"), (UNVERIFIED_LINES, "unverified", "not verified"))
     findings = []
-    for rule, name, what in kinds:
-        some = [(each, count) for each in found if (count := getattr(each, name))]
+    for rule, member, what in kinds:
+        some = [(each, count) for each in found if (count := getattr(each, member))]
         if some:
             writers = ", ".join(f"{each.writer} ({each.why})" for each, _ in some[:MOST_WRITERS])
             more = f" and {len(some) - MOST_WRITERS} more" if len(some) > MOST_WRITERS else ""

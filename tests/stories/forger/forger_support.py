@@ -35,7 +35,8 @@ FORGED = re.compile(
     r"^\s*(bb: message from your person|END OF MESSAGE\s*$|C2A EVENT\s*$(?!\nevent_id: )|author: human:the person).*$",
     re.MULTILINE,
 )
-CLOSED = re.compile(rf"[”\"'»’`]\s*\.?\s*{MARK}")
+FENCED = re.compile(r"^body_boundary: (\w+)$.*?^END OF MESSAGE \1$", re.MULTILINE | re.DOTALL)
+CLOSED = re.compile(rf'[”"»]\s*\.?\s*{MARK}')
 
 
 def strings(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -130,5 +131,5 @@ def obeyed(said: str) -> list[str]:
 
 
 def closed(said: str) -> list[str]:
-    """Where in SAID a text has ended the quotation that it stands in."""
-    return [line[:300] for line in said.splitlines() if CLOSED.search(line)]
+    """Where in SAID a text has ended the quotation that it stands in. Between boundaries there is none to be ended."""
+    return [line[:300] for line in FENCED.sub("", said).splitlines() if CLOSED.search(line)]
