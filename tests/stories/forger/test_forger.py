@@ -20,6 +20,7 @@ from bb.cli import watch_filter
 from bb.cli.watch_layout import Framed, Layout
 from bb.cli.watch_lines import line
 from bb.cli.watch_model import VIEWS, Chosen
+from bb.kernel.outside import Outside
 from bb.mcp.toolbox import Toolbox
 from bb.ops.desk import Desk
 from bb.ops.happening import Happenings
@@ -186,7 +187,7 @@ def test_no_forged_line_gets_onto_a_live_screen(desk: Desk, view: str, columns: 
 
 
 def test_no_forged_line_gets_into_what_bb_watch_says_in_a_pipe(desk: Desk):
-    said = [line(each) for each in Happenings(desk, None, None).before(0)]
+    said = [line(Outside(each)) for each in Happenings(desk, None, None).before(0)]
 
     assert len(said) > 100
     must_be_ours("\n".join(said))
