@@ -124,7 +124,7 @@ def test_the_archive_has_all_that_is_needed_to_build_and_test(release: Release):
     folders = ("bb", "skills", "scripts", "tests", "docs", ".beads-example", ".claude-plugin")
 
     assert tracked(*folders) - release.archived == set()
-    assert {"README.md", "LICENSE", "CHANGELOG.md", "pyproject.toml", "PKG-INFO"} <= release.archived
+    assert {"README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md", "pyproject.toml", "PKG-INFO"} <= release.archived
     assert [name for name in release.archived if "__pycache__" in name or name.startswith(".venv")] == []
 
 
