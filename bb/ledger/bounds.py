@@ -8,8 +8,7 @@ no fixed one would do: real lines cannot be packed well, since each has two hash
 
 from __future__ import annotations
 
-import random
-import zlib
+import os
 
 from bb.kernel.digest import HEX_LENGTH
 from bb.ledger.charter import NotALedger
@@ -37,12 +36,14 @@ class Allowance:
     def __init__(self) -> None:
         self._bytes = 0
         self._worth = 0.0  # bytes that they would take when packed, as far as samples tell
-        self._random = random.Random()  # noqa: S311  (whoever makes a file must not know where it is looked at)
 
     def take(self, octets: bytes) -> None:
         """Read OCTETS; refused where that is too much, or far too much for what it is packed in."""
+        import zlib  # noqa: PLC0415  (a sync that only pushes reads nothing)
+
         self._bytes += len(octets)
-        start = self._random.randrange(max(len(octets) - SAMPLE, 0) + 1)
+        # Whoever makes a file must not know where it is looked at.
+        start = int.from_bytes(os.urandom(4)) % (max(len(octets) - SAMPLE, 0) + 1)
         sample = octets[start : start + SAMPLE]
         self._worth += len(zlib.compress(sample, 1)) * len(octets) / max(len(sample), 1)
         if self._bytes > MOST_BYTES or self._bytes > FREE + MOST_PACKED * self._worth:

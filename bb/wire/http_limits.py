@@ -11,7 +11,6 @@ that does not read, is sent away. Whoever asks at once is served whatever others
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
 import h11
@@ -19,6 +18,13 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Protocol
+
+    class Timer(Protocol):
+        """What the loop of the server gives out for something that is to be done later."""
+
+        def cancel(self) -> None: ...
+
 
 FOR_A_HEAD, FOR_A_BODY, FOR_READING = 5.0, 10.0, 30.0  # seconds
 MOST_OPEN = 256  # connections
@@ -31,8 +37,8 @@ class Limited(H11Protocol):
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
         self._waits_for: object = None  # for which part of a request a time is set
-        self._deadline: asyncio.TimerHandle | None = None
-        self._unread: asyncio.TimerHandle | None = None
+        self._deadline: Timer | None = None
+        self._unread: Timer | None = None
         self.since = self.loop.time()
 
     @property
@@ -40,7 +46,7 @@ class Limited(H11Protocol):
         """Whether no request of it is being answered, and none is known yet."""
         return self.conn.their_state is h11.IDLE and (self.cycle is None or self.cycle.response_complete)
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self._heed()
         if len(self.connections) > MOST_OPEN:
@@ -96,7 +102,7 @@ class Limited(H11Protocol):
             self.transport.write(TOO_SLOW)
         self.transport.close()
 
-    def _later(self, seconds: float, do: Callable[[], object]) -> asyncio.TimerHandle:
+    def _later(self, seconds: float, do: Callable[[], object]) -> Timer:
         return self.loop.call_later(seconds, do)
 
     def _forget(self) -> None:

@@ -167,6 +167,122 @@ def test_what_was_typed_waits_for_whoever_goes_elsewhere_and_comes_back(served: 
     assert page.locator(".gone").count() == 0
 
 
+def by_a_link(page: Any) -> None:
+    page.get_by_role("link", name="Agents").click()
+    page.wait_for_url("**/agents")
+    page.get_by_role("link", name="Sessions").click()
+    page.wait_for_url("**/sessions")
+    page.locator('[data-key="card bb-1.1"] a').click()
+
+
+def by_a_key(page: Any) -> None:
+    page.keyboard.press("Escape")  # out of the field
+    page.keyboard.press("2")
+    page.wait_for_url("**/agents")
+    page.keyboard.press("1")
+    page.wait_for_url("**/sessions")
+    page.locator('[data-key="card bb-1.1"] a').click()
+
+
+def by_going_back_and_forward(page: Any) -> None:
+    page.get_by_role("link", name="Agents").click()
+    page.wait_for_url("**/agents")
+    page.go_back()
+    page.go_back()
+    page.go_forward()
+
+
+def by_loading_it_again(page: Any) -> None:
+    page.reload()
+
+
+def by_closing_the_drawer(page: Any) -> None:
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    expect(page.locator("#drawer")).to_have_count(0, timeout=SOON)
+    page.locator('[data-key="card bb-1.1"] a').click()
+
+
+LEAVING = [by_a_link, by_a_key, by_going_back_and_forward, by_loading_it_again, by_closing_the_drawer]
+
+
+def test_an_answer_that_was_lost_is_asked_for_again_after_a_reload_and_said_once(served: Served, window: Window):
+    page = window(served, "sessions?bead=bb-1.1")
+    is_live(page)
+
+    def lose(route: Any) -> None:
+        route.fetch()  # it is done, and nobody hears of it
+        route.abort()
+
+    page.route("**/act/comment", lose)
+    page.get_by_label("Comment as user").fill("Two digits.")
+    page.get_by_role("button", name="Send", exact=True).click()
+    expect(page.locator("#said .bad")).to_contain_text("What you typed is still here")
+    page.unroute("**/act/comment")
+    page.reload()
+    is_live(page)
+    page.get_by_role("button", name="Send", exact=True).click()
+    expect(page.get_by_label("Comment as user")).to_have_value("", timeout=SOON)
+
+    said = [line for line in served.repo.json("ledger", "log").data if line["data"].get("text") == "Two digits."]
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize("leave", LEAVING)
+def test_what_was_typed_waits_however_one_leaves_and_goes_once_it_was_sent(
+    served: Served, window: Window, leave: Callable[[Any], None]
+):
+    page = window(served, "sessions?bead=bb-1.1")
+    is_live(page)
+    comment = page.get_by_label("Comment as user")
+    comment.fill("Four digits, bec")
+    page.locator(".composer select[name=to]").select_option(COBALT)
+    comment.focus()
+
+    leave(page)
+
+    expect(comment).to_have_value("Four digits, bec", timeout=SOON)
+    expect(page.locator(".composer select[name=to]")).to_have_value(COBALT)
+    comment.fill("Four digits, because of ISO 8601")
+    page.get_by_role("button", name="Send", exact=True).click()
+    expect(page.locator("#said")).not_to_be_empty(timeout=SOON)
+    expect(comment).to_have_value("", timeout=SOON)
+    page.reload()
+    is_live(page)
+    assert comment.input_value() == ""
+    assert page.evaluate("sessionStorage.getItem('bb-drafts')") == "[]"
+
+
+def test_what_was_typed_on_a_card_waits_too_and_what_was_taken_back_does_not(served: Served, window: Window):
+    page = window(served, "agents")
+    is_live(page)
+    form = page.locator(f'form[data-key="send {COBALT}"]')
+    form.locator("xpath=ancestor::details[1]").locator("summary").first.click()
+    form.locator("textarea").fill("Could you")
+    page.get_by_role("link", name="Timeline").click()
+    page.wait_for_url("**/timeline")
+    page.get_by_role("link", name="Agents").click()
+    page.wait_for_url("**/agents")
+
+    expect(form.locator("textarea")).to_be_visible(timeout=SOON)
+    expect(form.locator("textarea")).to_have_value("Could you")
+    form.locator("textarea").fill("")
+    page.reload()
+    is_live(page)
+    assert form.locator("textarea").input_value() == ""
+
+
+def test_a_browser_that_keeps_nothing_for_the_page_has_a_page_all_the_same(served: Served, window: Window):
+    page = window(served, "sessions?bead=bb-1.1")
+    page.add_init_script("Object.defineProperty(window, 'sessionStorage', {get() { throw new Error('no') }})")
+    page.reload()
+    is_live(page)
+    page.get_by_label("Comment as user").fill("Said without a draft")
+    page.get_by_role("button", name="Send", exact=True).click()
+
+    expect(page.locator(".thread").get_by_text("Said without a draft")).to_be_visible(timeout=SOON)
+
+
 def test_an_answer_that_was_lost_and_asked_for_again_is_said_once(served: Served, window: Window):
     page = window(served, "sessions?bead=bb-1.1")
     is_live(page)

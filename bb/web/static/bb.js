@@ -8,8 +8,8 @@ const POLL = 2000, TRY_AGAIN = 15000, AGES = 10000, PATIENCE = 20000; // millise
 const TYPED = "input:not([type=hidden]), textarea, select";
 
 let cursor = "", mark = "", line = null, poll = 0, watch = 0, wanted = 0, isAsking = false, isStale = false, refused = "";
-const once = new WeakMap(), sending = new WeakSet(); // forms: the key under which one is sent, and those on their way
-const drafts = new Map(); // what was typed and not sent when the person went elsewhere, by form and field
+const sending = new WeakSet(); // forms that are on their way
+const DRAFTS = "bb-drafts", ONCE = "bb-once", MOST_KEPT = 100; // names in this tab's storage, and entries of each
 
 // -- what is shown
 
@@ -160,22 +160,68 @@ function focusNear(keys) { // what had the focus is gone: whoever uses the keybo
   (near?.querySelector("summary, a[href], button:not([hidden])") || document.getElementById("content")).focus();
 }
 
-function keepDrafts() { // the person goes elsewhere: what was typed waits in case they come back
-  for (const each of document.querySelectorAll("[data-typed]")) {
-    if (formOf(each) && each.form.method === "post") drafts.set(`${formOf(each)} ${each.name}`, each.value);
+// What was typed and not sent waits in this tab's storage, from each key on: however the person leaves, it is there when
+// they come back. It goes when it was sent, when the field is as it was, and with the tab.
+
+const unkept = new Map(); // what could not be put there: it lasts as long as the page
+
+function kept(name) {
+  if (unkept.has(name)) return new Map(unkept.get(name));
+  try { return new Map(JSON.parse(sessionStorage.getItem(name) || "[]")); }
+  catch { return new Map(); } // there is no storage, or something else is in it
+}
+
+function keep(name, entries) { // the latest of them
+  const latest = [...entries].slice(-MOST_KEPT);
+  try { sessionStorage.setItem(name, JSON.stringify(latest)); }
+  catch { unkept.set(name, latest); } // there is no storage, or no more room in it
+}
+
+const draftOf = (field) => JSON.stringify([formOf(field), field.name]);
+const isDraft = (field) => Boolean(formOf(field)) && field.form.method === "post";
+
+function keepDraft(field) {
+  const drafts = kept(DRAFTS);
+  const wasThere = drafts.delete(draftOf(field)); // so that the latest stands last
+  if (field.dataset.typed !== undefined) drafts.set(draftOf(field), field.value);
+  else if (!wasThere) return;
+  keep(DRAFTS, drafts);
+}
+
+function forgetDrafts(form) { // it was sent
+  const drafts = kept(DRAFTS), sent = kept(ONCE);
+  for (const each of form.querySelectorAll(TYPED)) {
     delete each.dataset.typed;
+    drafts.delete(draftOf(each));
   }
+  sent.delete(form.dataset.key);
+  keep(DRAFTS, drafts);
+  keep(ONCE, sent);
+}
+
+function letGo() { // the person goes elsewhere within the page: its fields are free for what comes
+  for (const each of document.querySelectorAll("[data-typed]")) delete each.dataset.typed;
 }
 
 function bringBackDrafts() {
+  const drafts = kept(DRAFTS);
   for (const each of drafts.size ? document.querySelectorAll(`form[method=post] :is(${TYPED})`) : []) {
-    const key = `${formOf(each)} ${each.name}`;
-    if (!drafts.has(key) || each.dataset.typed !== undefined) continue;
-    each.value = drafts.get(key);
+    if (!isDraft(each) || !drafts.has(draftOf(each)) || each.dataset.typed !== undefined) continue;
+    const before = each.value;
+    each.value = drafts.get(draftOf(each));
+    if (each.matches("select") && !each.value) { each.value = before; continue; } // that choice is there no more
     each.dataset.typed = "";
     each.closest("details")?.setAttribute("open", "");
-    drafts.delete(key);
   }
+}
+
+function keyFor(form, words) { // the same words again, after an answer that was lost, are the same message
+  const sent = kept(ONCE), known = sent.get(form.dataset.key);
+  if (known?.words === words) return known.key;
+  const key = crypto.randomUUID();
+  sent.delete(form.dataset.key);
+  keep(ONCE, sent.set(form.dataset.key, { words, key }));
+  return key;
 }
 
 async function reason(answer) {
@@ -249,7 +295,7 @@ function toTheLatest() {
 
 async function go(address, isBack) {
   const opener = document.activeElement, key = opener && opener.closest("[data-key]")?.dataset.key;
-  keepDrafts();
+  letGo();
   if (!isBack) history.pushState({ opener: key }, "", address);
   mark = refused = "";
   wanted++; // what was asked for until now is not wanted any more
@@ -278,6 +324,7 @@ document.addEventListener("input", ({ target }) => {
   if (!target.matches(TYPED)) return;
   if (target.matches("input, textarea") && target.value === target.defaultValue) delete target.dataset.typed;
   else target.dataset.typed = "";
+  if (isDraft(target)) keepDraft(target);
 });
 
 document.addEventListener("change", (event) => {
@@ -298,16 +345,12 @@ document.addEventListener("submit", async (event) => {
   }
   if (sending.has(form)) return; // twice is once
   sending.add(form);
-  // The same words again, after an answer that was lost, are the same message.
-  const words = new URLSearchParams(filled).toString();
-  if (once.get(form)?.words !== words) once.set(form, { words, key: crypto.randomUUID() });
-  if (form.querySelector("textarea")) filled.set("key", once.get(form).key);
+  if (form.querySelector("textarea")) filled.set("key", keyFor(form, new URLSearchParams(filled).toString()));
   try {
     const answer = await fetch(form.getAttribute("action"), { method: "POST", headers: FOR_SCRIPTS, body: new URLSearchParams(filled), signal: AbortSignal.timeout(PATIENCE) });
     if (!answer.ok) { say(await reason(answer), true); return; }
     say((await answer.json()).data.said);
-    for (const each of form.querySelectorAll(TYPED)) delete each.dataset.typed;
-    once.delete(form);
+    forgetDrafts(form);
     form.reset();
     const menu = form.closest("details");
     menu?.removeAttribute("open");
@@ -361,6 +404,7 @@ document.addEventListener("toggle", (event) => { // one menu at a time
   if (event.target.matches?.("details.more[open]")) for (const each of document.querySelectorAll("details.more[open]")) if (each !== event.target) each.removeAttribute("open");
 }, true);
 
+window.addEventListener("pageshow", bringBackDrafts); // loaded, or brought back as it was left
 tellAges(document);
 toTheLatest();
 setInterval(() => { if (!document.hidden) tellAges(document); }, AGES);
