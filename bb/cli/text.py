@@ -224,12 +224,18 @@ def _session(made: dict[str, Any]) -> list[str]:
     lines = [f"This session {how}", f"  {harmless(made['recommendation']['why'])}"]
     if note := made.get("looked_at", {}).get("beads", {}).get("note"):
         lines.append(f"  Beads: {harmless(note)}")
+    if made.get("session_id"):
+        lines.append(f"  To be known as this session later on: export BB_SESSION={made['session_id']}")
     return [*lines, *([f"  Note: {harmless(made['warning'])}"] if made.get("warning") else [])]
 
 
 def _init(made: dict[str, Any]) -> list[str]:
     if made.keys() == {"store", "skill"}:
         return _skill(made["skill"]) or ["There is no skill of bb's here"]
+    if "stale_minutes" in made:
+        minutes = made["stale_minutes"]
+        said = f"after {minutes} minutes of silence" if minutes else "as each clone's BB_AGENT_STALE_MINUTES says, or 15"
+        return [f"Agents count as stale {said}{', in every clone' if minutes else ''}"]
     return [*(_session(made) if "mode" in made else _ledger_of(made)), *_skill(made.get("skill"))]
 
 

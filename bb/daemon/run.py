@@ -15,6 +15,7 @@ from bb.daemon.log import Log
 from bb.daemon.loop import Loop
 from bb.daemon.server import Server
 from bb.daemon.streams import HEARTBEAT, Streams
+from bb.coordination import callers
 from bb.kernel import clock
 from bb.ledger import known as knowns
 from bb.ops.desk import Desk
@@ -37,7 +38,7 @@ class Daemon:
     def __init__(self, env: Mapping[str, str], idle_seconds: float | None = None) -> None:
         self.home = knowns.home(env)
         # Whoever started the daemon is not whoever asks it.
-        self._env = {name: value for name, value in env.items() if name != "BB_AGENT"}
+        self._env = {name: value for name, value in callers.without(env).items() if name != "BB_AGENT"}
         self._idle_seconds = idle_seconds
         self.endpoint = Endpoint(self.home, env)
 

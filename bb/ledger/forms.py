@@ -223,14 +223,16 @@ def _read_notice(data: dict[str, Any], by: str) -> Incurred | Resumed | Posted |
             return None
         return _discovered(Incurred(*values), incident) if is_touched else Incurred(*values)
     if data["kind"] == "resume":
+        beads = tuple(bead for bead in _listed(data.get("beads")) if type(bead) is str)
+        is_known = bool(beads) or context["bead_id"] != protocol.ONCE_NO_BEAD
         resumed = Resumed(
             agent=by,
             prior=payload["prior_session_agent"],
             adopted=payload["adopted_agent"],
             reason=payload["resume_reason"],
             evidence=payload["evidence"],
-            bead=context["bead_id"],
-            beads=tuple(bead for bead in _listed(data.get("beads")) if type(bead) is str),
+            bead=context["bead_id"] if is_known else protocol.NO_BEAD,
+            beads=beads,
             scope=context.get("scope"),
         )
         texts = [value for name, value in resumed.as_dict().items() if name != "beads"]
