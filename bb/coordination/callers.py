@@ -11,7 +11,7 @@ is marked until somebody shows it.
 
     the name's session is …        caller without an id      the same id    an earlier session's   another id
     not known                      may act                   -              SESSION_SUPERSEDED     may act
-    named by bb, not shown yet     may act                   is confirmed   SESSION_SUPERSEDED     may act
+    named by bb, not shown yet     may act                   is confirmed   SESSION_SUPERSEDED     may act, until evicted
     known                          may act, until evicted    may act        SESSION_SUPERSEDED     NOT_YOUR_NAME
 
 A caller without an id cannot be told from any other, so it is believed while the agent is alive; a name that was
@@ -140,7 +140,7 @@ def judge(present: Agent, sessions: Sequence[str], *, is_evicted: bool, others: 
             hint=f"start under a name of your own: `bb init --register NAME`; to go on as {who}: `bb init --adopt {who}`",
             agent_id=who,
         )
-    if is_evicted and is_known:
+    if is_evicted and present.session and (is_known or sessions):
         raise AdoptionNeeded(
             f"{who} has been silent for so long that it was evicted, and this is not known to be its session",
             hint=f"to go on as {who}: `bb init --adopt {who}`",

@@ -132,7 +132,7 @@ def may_act(desk: Desk, index: Index, who: str) -> None:
     known = roster.agent(who, index.state(roster.NAME, who)) if ids.is_actor_id(who) else None
     if known is None or known.is_retired:
         return
-    is_evicted = known.session and not desk.sessions and state_of(desk, index, known, desk.now()) == liveness.EVICTED
+    is_evicted = known.session and state_of(desk, index, known, desk.now()) == liveness.EVICTED
     as_session(desk, index, known, is_evicted=bool(is_evicted))
 
 

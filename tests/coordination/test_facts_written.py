@@ -381,6 +381,7 @@ WRONG: dict[str, list[object]] = {
     "bead_id": [1, True, [], {}],
     "liveness": [1, True, [], {}],
     "ttl_minutes": [0, -1, 1 << 31, 1.0, "60", True, [], {}],
+    "stale_minutes": [-1, 10_081, 1.0, "60", True, [], {}],
     "shared": [0, 1, "true", [], {}],
     "is_file": [0, 1, "true", [], {}],
     "reservation_id": ["", "res_1", "a.7", HELD[:-1] + "0", HELD + "\n", HELD.upper(), 7, True, [], {}],
