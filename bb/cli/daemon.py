@@ -28,7 +28,9 @@ TO_START, TO_STOP, TO_PING = 10.0, 20.0, 2.0  # seconds
 PAUSE = 0.01
 IDLE = "BB_DAEMON_EXIT_WHEN_IDLE"
 # Whose the daemon is, and where it works, is no matter of who starts it or where.
-NOT_PASSED_ON = frozenset(["BB_AGENT", *callers.VARIABLES, "CCCC_ACTOR_ID", "CCCC_GROUP_ID", "PWD", "OLDPWD", *SCRUBBED])
+NOT_PASSED_ON = frozenset(
+    ["BB_AGENT", *callers.VARIABLES, "CCCC_ACTOR_ID", "CCCC_GROUP_ID", "PWD", "OLDPWD", *SCRUBBED]
+)
 LAST_WORDS = 10  # lines of its log in an error
 
 

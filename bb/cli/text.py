@@ -234,7 +234,9 @@ def _init(made: dict[str, Any]) -> list[str]:
         return _skill(made["skill"]) or ["There is no skill of bb's here"]
     if "stale_minutes" in made:
         minutes = made["stale_minutes"]
-        said = f"after {minutes} minutes of silence" if minutes else "as each clone's BB_AGENT_STALE_MINUTES says, or 15"
+        said = (
+            f"after {minutes} minutes of silence" if minutes else "as each clone's BB_AGENT_STALE_MINUTES says, or 15"
+        )
         return [f"Agents count as stale {said}{', in every clone' if minutes else ''}"]
     return [*(_session(made) if "mode" in made else _ledger_of(made)), *_skill(made.get("skill"))]
 

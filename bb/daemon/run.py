@@ -8,6 +8,7 @@ import sys
 import time
 import traceback
 
+from bb.coordination import callers
 from bb.daemon.automation import Automation
 from bb.daemon.endpoint import Endpoint
 from bb.daemon.house import House
@@ -15,7 +16,6 @@ from bb.daemon.log import Log
 from bb.daemon.loop import Loop
 from bb.daemon.server import Server
 from bb.daemon.streams import HEARTBEAT, Streams
-from bb.coordination import callers
 from bb.kernel import clock
 from bb.ledger import known as knowns
 from bb.ops.desk import Desk

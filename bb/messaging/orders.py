@@ -10,7 +10,6 @@ from bb.messaging.mail import INFO, SUBJECT_LENGTH
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
     from typing import Any
 
     from bb.coordination.holdings import Reservation

@@ -10,8 +10,8 @@ from bb.kernel.event import GENESIS
 from bb.ledger import checkup, clone, git, pins, repair, walk
 from bb.ledger import place as places
 from bb.ledger.place import NoWorkTree
-from bb.ops import skill as skills
 from bb.ops import life, start
+from bb.ops import skill as skills
 from bb.ops.catalogue import op
 from bb.ops.params import Plain, invalid
 

@@ -84,7 +84,11 @@ EXAMPLES = [
         "actor.add",
         {"actor_id": "ada-l", "role": "builder", "title": "Ada", "session": "0123456789abcdef"},
     ),
-    (Updated("ada-l", session="?0123456789abcdef"), "actor.update", {"actor_id": "ada-l", "session": "?0123456789abcdef"}),
+    (
+        Updated("ada-l", session="?0123456789abcdef"),
+        "actor.update",
+        {"actor_id": "ada-l", "session": "?0123456789abcdef"},
+    ),
     (
         Updated("x", profile={"enabled": False}),
         "actor.update",

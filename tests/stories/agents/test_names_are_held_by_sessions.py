@@ -176,8 +176,9 @@ def test_adopted_in_two_clones_the_later_line_counts_and_the_other_session_is_to
     adopt(repo, **{CLAUDE: "one"}).data  # noqa: B018
     repo.json("sync", "--publish").data  # noqa: B018
     repo.git("clone", "--quiet", str(tmp_path / "hub.git"), str(tmp_path / "other"))
-    other = after(replace(repo, path=tmp_path / "other"), 5)
+    other = replace(repo, path=tmp_path / "other")
     other.json("sync", "--pull").data  # noqa: B018
+    other = after(other, 5)
     change(other, "src/a.py")
     adopt(other, **{CLAUDE: "two"}).data  # noqa: B018
     assert beat(after(repo, 5), **{CLAUDE: "one"}).status == 0, "nothing is known of it here"

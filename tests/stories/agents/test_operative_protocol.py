@@ -403,7 +403,9 @@ def test_6_3_a_resume_is_a_row_of_each_bead_it_is_about_and_makes_no_bead_of_its
 
     assert [resumed(bead) for bead in ("b-1", "b-2", "b-3")] == [[AMBER], [AMBER], []]
     assert two.json("sessions", "show", "unknown").code == "SESSION_NOT_FOUND"
-    without = next(each for each in two.json("protocol", "list", "--type", "RESUME").data if each["from_agent"] == COBALT)
+    without = next(
+        each for each in two.json("protocol", "list", "--type", "RESUME").data if each["from_agent"] == COBALT
+    )
     assert (without["bead_id"], without["scope"]) == ("", "other")
     assert "no bead is known" in without["payload"]["evidence"]
     assert any("goes on as" in each["text"] for each in two.json("timeline", "--agent", COBALT).data)
