@@ -11,8 +11,8 @@ is marked until somebody shows it.
 
     the name's session is …        caller without an id      the same id    an earlier session's   another id
     not known                      may act                   -              SESSION_SUPERSEDED     may act
-    named by bb, not shown yet     may act                   is confirmed   SESSION_SUPERSEDED     may act, until evicted
-    known                          may act, until evicted    may act        SESSION_SUPERSEDED     NOT_YOUR_NAME
+    named by bb, not shown yet     may act                   is confirmed   SESSION_SUPERSEDED     until evicted
+    known                          until evicted             may act        SESSION_SUPERSEDED     NOT_YOUR_NAME
 
 A caller without an id cannot be told from any other, so it is believed while the agent is alive; a name that was
 evicted comes back by its own session, or by adoption.
@@ -54,12 +54,14 @@ class NotYourName(Forbidden):
     """That is the name of another agent, or of another session."""
 
     code = "NOT_YOUR_NAME"
+    hint = "act in your own name; to go on with that agent's work adopt it: `bb init --adopt ID`"
 
 
 class SessionSuperseded(Forbidden):
     """Another session works under this name since."""
 
     code = "SESSION_SUPERSEDED"
+    hint = "start under a name of your own: `bb init --register NAME`; to take the name back: `bb init --adopt ID`"
 
 
 def sessions(env: Mapping[str, str], said: str = "") -> tuple[str, ...]:
@@ -137,7 +139,7 @@ def judge(present: Agent, sessions: Sequence[str], *, is_evicted: bool, others: 
     if sessions and is_known:
         raise NotYourName(
             f"{who} is the name of another session",
-            hint=f"start under a name of your own: `bb init --register NAME`; to go on as {who}: `bb init --adopt {who}`",
+            hint=f"start under a name of your own: `bb init --register NAME`; or go on as {who}: `bb init --adopt {who}`",
             agent_id=who,
         )
     if is_evicted and present.session and (is_known or sessions):

@@ -67,7 +67,7 @@ def step(state: State | None, fact: AgentFact, at: Place, ts: str) -> State:
     latest(after, "heard", at, ts)
     match fact:
         case Registered(role=role, title=title, profile=profile, session=session):
-            _open(after, at, ts, session if is_session(session) else "")
+            _open(after, at, ts, session if session and is_session(session) else "")
             earliest(after, "joined", at, ts)
             latest(after, "placed", at, ts)
             latest(after, "role", at, role)

@@ -144,7 +144,7 @@ def _refuse_secrets(role: str, display: str | None, key: str | None, allow_secre
 
 
 def _session(desk: Desk, name: str) -> str | None:
-    """The session that takes a NAME. Where BB_AGENT says that the caller is another agent, it registers somebody else."""
+    """The session that takes a NAME; none where BB_AGENT says that the caller is another agent, and registers it."""
     if desk.env.get("BB_AGENT") not in (None, "", name):
         return None
     return next(iter(desk.sessions), None)

@@ -98,8 +98,8 @@ class Desk:
 
     @property
     def stale_after(self) -> int:
-        """How long an agent may be silent before it counts as stale, in milliseconds; as the person has pinned it in the
-        repository we are in. For what a heartbeat may ask: the ledger is not opened."""
+        """How long an agent may be silent before it counts as stale, in milliseconds; as the person has pinned it here.
+        For a heartbeat: the ledger is not opened."""
         minutes = self.env.get("BB_AGENT_STALE_MINUTES")
         try:
             return thresholds.stale_after(minutes, pinned.read(self.place.store))

@@ -168,8 +168,8 @@ def index_of(desk: Desk, who: str) -> Index:
 
 
 def return_of(desk: Desk, index: Index, agent: Agent, now: int) -> list[Fact]:
-    """That a silent agent is heard of again is a change of state, and those are recorded: once, whoever is faster. So is
-    that a session which bb had named shows its id."""
+    """That a silent agent is heard of again is a change of state, and those are recorded: once, whoever is faster. So
+    is that a session which bb had named shows its id."""
     state = state_of(desk, index, agent, now)
     confirmed = callers.to_confirm(agent.session, desk.sessions)
     return [Seen(agent.agent_id, state, confirmed)] if confirmed or state != liveness.ACTIVE else []

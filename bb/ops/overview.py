@@ -74,7 +74,7 @@ def status(desk: Desk) -> dict[str, Any]:
 
 
 def _stale_minutes(desk: Desk, index: Index) -> dict[str, Any]:
-    """After how many minutes of silence an agent counts as stale here, and what the person has pinned for every clone."""
+    """After how many minutes of silence an agent counts as stale here, and what is pinned for every clone."""
     pinned = thresholds.pinned(index.state(thresholds.NAME, thresholds.ENTRY))
     return {"minutes": desk.stale_after_in(index) // clock.MINUTE, "pinned": pinned}
 

@@ -174,8 +174,8 @@ def _doubted(
 def _must_still_hold(
     desk: Desk, index: Index, name: str, evidence: Evidence, looked_at: dict[str, Any], waived: str | None
 ) -> Agent:
-    """NAME as the ledger has it now, under its lock; refused when another session was faster, or when what spoke for the
-    adoption has become another agent's."""
+    """NAME as the ledger has it now, under its lock; refused when another session was faster, or when what spoke for
+    the adoption has become another agent's."""
     known = life.registered(index, name)
     if known.session != waived and _alive_at(desk, known) is not None:
         raise adoption.taken(name, _is_at_work(desk, known), **looked_at)

@@ -30,8 +30,8 @@ def verdict(present: Agent, *sessions: str, is_evicted: bool = False, others: tu
     try:
         callers.judge(present, sessions, is_evicted=is_evicted, others=others)
     except (SessionSuperseded, NotYourName, AdoptionNeeded) as refusal:
-        assert "bb init --adopt ada" in (refusal.hint or ""), "the way back is named"
-        return refusal.code
+        is_way_back = "bb init --adopt ada" in (refusal.hint or "")
+        return refusal.code if is_way_back else "no way back is named"
     return "may act"
 
 

@@ -15,6 +15,7 @@ from tests.stories.agents.agents_support import HARBOR, NOON, OTTER, WREN, after
 from tests.support import Ran, Scratch, environment
 
 CLAUDE = "CLAUDE_CODE_SESSION_ID"
+LETTER = ["--subject", "s", "--body", "b"]
 
 
 @pytest.fixture
@@ -84,7 +85,7 @@ def test_3_3_who_was_superseded_is_told_at_its_next_call_by_every_verb(repo: Scr
     assert adopt(later, WREN, **{CLAUDE: "two"}).status == 0
 
     before = kept(later)
-    letter = ["--to", OTTER, "--bead", "b", "--category", "INFO", "--subject", "s", "--body", "b"]
+    letter = ["--to", OTTER, "--bead", "b", "--category", "INFO", *LETTER]
     for words in (
         ["agent", "heartbeat", "--agent", WREN],
         ["agent", "reserve", "--agent", WREN, "--scope", "x", "--bead", "b"],
@@ -264,8 +265,7 @@ def test_3_4_without_any_bead_it_says_so_and_makes_none(repo: Scratch):
         ["cbcl", "send", "(tell (content x))", "--agent", OTTER],
         ["call", "actor_list", "--args", f'{{"by": "{OTTER}"}}'],
         ["call", "agent.release", "--args", f'{{"agent": "{OTTER}", "all": true}}'],
-        ["agent", "send", "--from", OTTER, "--to", "user", "--bead", "b", "--category", "INFO", "--subject", "s"]
-        + ["--body", "b"],
+        ["agent", "send", "--from", OTTER, "--to", "user", "--bead", "b", "--category", "INFO", *LETTER],
     ],
     ids=lambda words: " ".join(words[:3]),
 )
