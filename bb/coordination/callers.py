@@ -139,7 +139,7 @@ def judge(present: Agent, sessions: Sequence[str], *, is_evicted: bool, others: 
     if sessions and is_known:
         raise NotYourName(
             f"{who} is the name of another session",
-            hint=f"start under a name of your own: `bb init --register NAME`; or go on as {who}: `bb init --adopt {who}`",
+            hint=f"start under a name of your own: `bb init --register NAME`, or adopt it: `bb init --adopt {who}`",
             agent_id=who,
         )
     if is_evicted and present.session and (is_known or sessions):

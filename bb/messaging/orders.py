@@ -67,7 +67,7 @@ def renewed(holder: str, scope: str, bead: str, ttl: int) -> Sent:
 
 
 def of_persons(facts: Sequence[Any], holders: Mapping[str, Reservation]) -> list[Sent]:
-    """What the agents are told whose reservations the person ends or renews by these FACTS; HOLDERS has them by name."""
+    """What the agents are told whose reservations the person ends or renews by these FACTS; HOLDERS by their names."""
     told = []
     for fact in facts:
         held = holders.get(fact.reservation) if isinstance(fact, Released | Renewed) else None
