@@ -29,7 +29,7 @@ def status(shown: dict[str, Any]) -> list[str]:
         head.append(paint.painted(f"The ledger is damaged: run {whole('`bb doctor`')}.", "red"))
     if pause := shown["paused"]:
         head.append(paint.painted(f"Everybody is {orders.since(pause)}.", "yellow"))
-    if pinned := shown["stale_minutes"]["pinned"]:
+    if pinned := shown.get("stale_minutes", {}).get("pinned"):
         head.append(paint.painted(f"Agents count as stale after {pinned} minutes, in every clone.", "dim"))
     held, unacked = shown["reservations"], shown["unacked"]
     if paint.height():  # what does not fit on the screen should be what is least urgent
