@@ -12,15 +12,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bb.coordination import callers
+
 ROOT = Path(__file__).resolve().parents[1]
 NOON = "2026-01-05T12:00:00.000Z"
 
 
 def environment(**settings: str) -> dict[str, str]:
     """This process's environment without anything that leads bb or git elsewhere."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("BB_", "GIT_", "CCCC_", "_BB"))}
-    ours = {"PYTHONPATH": str(ROOT), "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
-    return clean | ours | {"CCCC_HOME": _home(), "XDG_CONFIG_HOME": _config()} | settings
+    ours = (*callers.HOSTS, "BB_", "GIT_", "CCCC_", "_BB")  # whoever runs the tests may be in an agent's session
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    settled = {"PYTHONPATH": str(ROOT), "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    return clean | settled | {"CCCC_HOME": _home(), "XDG_CONFIG_HOME": _config()} | settings
 
 
 @functools.cache

@@ -62,6 +62,6 @@ def request(op: Op, desk: Desk, arguments: Mapping[str, Any]) -> dict[str, Any]:
     known = {parameter.name for parameter in op.parameters}
     if "group_id" in known and not given.get("group_id"):
         given["group_id"] = groupdesk.of(desk, None).id
-    if "by" in known and not given.get("by") and (agent := desk.env.get("BB_AGENT")):
-        given["by"] = agent
+    if "by" in known and (not given.get("by") or isinstance(given["by"], str)) and (who := desk.actor(given.get("by"))):
+        given["by"] = who
     return given

@@ -10,6 +10,7 @@ import sys
 import time
 
 from bb.cli import daemon_log, faces, say
+from bb.coordination import callers
 from bb.kernel.errors import BbError, Busy, Refused
 from bb.ledger import descriptor, disk
 from bb.ledger import known as knowns
@@ -27,7 +28,9 @@ PAUSE = 0.01
 IDLE = "BB_DAEMON_EXIT_WHEN_IDLE"
 ALLOW_ANONYMOUS = "BB_DAEMON_ALLOW_ANONYMOUS_TCP"
 # Whose the daemon is, and where it works, is no matter of who starts it or where.
-NOT_PASSED_ON = frozenset(["BB_AGENT", "CCCC_ACTOR_ID", "CCCC_GROUP_ID", "PWD", "OLDPWD", *SCRUBBED])
+NOT_PASSED_ON = frozenset(
+    ["BB_AGENT", *callers.VARIABLES, "CCCC_ACTOR_ID", "CCCC_GROUP_ID", "PWD", "OLDPWD", *SCRUBBED]
+)
 LAST_WORDS = 10  # lines of its log in an error
 
 

@@ -29,6 +29,8 @@ def status(shown: Outside) -> list[str]:
         head.append(paint.painted(f"The ledger is damaged: run {whole('`bb doctor`')}.", "red"))
     if pause := shown["paused"]:
         head.append(paint.painted(f"Everybody is {orders.since(pause)}.", "yellow"))
+    if pinned := shown.get("stale_minutes", {}).get("pinned"):
+        head.append(paint.painted(f"Agents count as stale after {pinned} minutes, in every clone.", "dim"))
     held, unacked = list(shown["reservations"]), list(shown["unacked"])
     if paint.height():  # what does not fit on the screen should be what is least urgent
         held = sorted(held, key=lambda each: (_is_well(each), int(each["seconds_left"] or 0)))

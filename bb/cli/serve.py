@@ -17,6 +17,7 @@ import time
 
 from bb.cli import bug, say
 from bb.cli.peers import MOST_UNSENT, Line, Peer, Socket, pipes
+from bb.coordination import callers
 from bb.kernel.errors import BbError
 from bb.kernel.show import sentence
 from bb.ops import desk, serving
@@ -38,7 +39,8 @@ LAST_WORDS = 2.0  # seconds that it may take to read them
 def on_stdio(agent: str | None) -> int:
     """Serve whoever started us, until it closes our stdin."""
     at = desk.here()
-    server = Server(at, agent or at.env.get("BB_AGENT") or None)
+    at.env = callers.without(at.env, keeps_own=True)
+    server = Server(at, at.actor(agent) or None)
     out = os.dup(1)
     os.dup2(2, 1)  # what anything else prints is no message
     server.join(pipes(0, out))
@@ -47,7 +49,12 @@ def on_stdio(agent: str | None) -> int:
 
 def on_socket(path: str, agent: str | None, *, as_json: bool) -> int:
     """Serve whoever connects to the socket at PATH, until interrupted."""
-    server = Server(desk.here(), agent)
+    at = desk.here()
+    if agent:
+        at.actor(agent)
+    # Whoever connects says who it is, and is in a session of its own.
+    at.env = {name: value for name, value in callers.without(at.env).items() if name != "BB_AGENT"}
+    server = Server(at, agent)
     with Listener(path) as listener:
         if as_json:
             say.success("chat serve", {"socket": listener.path, "pid": os.getpid()}, as_json=True)

@@ -225,8 +225,10 @@ def _compared(found: Outside) -> list[str]:
 def _session(made: Outside) -> list[str]:
     how = f"goes on as {made['agent_id']}" if made["mode"] == "adopt" else f"starts as {made['agent_id']}"
     lines = [f"This session {how}", f"  {sentence(made['recommendation']['why'])}"]
-    if note := made.get("looked_at").get("beads").get("note"):
+    if note := made.get("looked_at", {}).get("beads", {}).get("note"):
         lines.append(f"  Beads: {sentence(note)}")
+    if made.get("session_id"):
+        lines.append(f"  To be known as this session later on: export BB_SESSION={shell_word(made['session_id'])}")
     return [*lines, *([f"  Note: {sentence(made['warning'])}"] if made.get("warning") else [])]
 
 
@@ -236,6 +238,12 @@ ONLY_SKILL = ("store", "skill")
 def _init(made: Outside) -> list[str]:
     if len(made) == len(ONLY_SKILL) and all(name in made for name in ONLY_SKILL):
         return _skill(made["skill"]) or ["There is no skill of bb's here"]
+    if "stale_minutes" in made:
+        minutes = made["stale_minutes"]
+        said = (
+            f"after {minutes} minutes of silence" if minutes else "as each clone's BB_AGENT_STALE_MINUTES says, or 15"
+        )
+        return [f"Agents count as stale {said}{', in every clone' if minutes else ''}"]
     return [*(_session(made) if "mode" in made else _ledger_of(made)), *_skill(made.get("skill"))]
 
 

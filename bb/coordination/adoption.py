@@ -2,8 +2,9 @@
 the same situation, always.
 
 Adoption needs evidence that the identity's work is lying here unfinished: uncommitted changes inside the scope it
-claimed, or a bead in progress that is its own. Without either it is rejected; only a person at a terminal can vouch for
-it instead.
+claimed, or a bead in progress that is its own. Changes inside what another agent holds now are that one's, and no
+evidence. Without any it is rejected; so it is while another session is known to be alive under the name
+(`callers.alive_at`). Only a person at a terminal can vouch for it instead.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 UNCOMMITTED_SCOPE, IN_PROGRESS_OWNERSHIP = "uncommitted_scope", "in_progress_ownership"
 NO_EVIDENCE, NAME_TAKEN, NO_IDENTITY, NAME_FREE = "no_evidence", "name_taken", "no_identity_requested", "name_free"
+SESSION_ALIVE = "session_alive"
 UNKNOWN_AGENT, NOT_A_REPOSITORY, NOT_UNDERSTOOD = "unknown_agent", "not_a_git_repo", "invalid_request"
 ANOTHER = "start under another name, or adopt this one if its work is yours to go on with"
 ADOPT, REGISTER, STOP = "adopt", "register", "stop"
@@ -40,7 +42,7 @@ class AdoptOrRegister(Usage):
 
 
 class AdoptionRejected(Refused):
-    """There is no evidence that work of that identity lies here unfinished."""
+    """There is no evidence that work of that identity lies here unfinished, or another session works under it."""
 
     code = "ADOPTION_REJECTED"
     hint = "start under a new name: `bb init --register NAME`"
@@ -74,6 +76,30 @@ def weigh(
         text = f"{agent} owns {_named(owned)}, in progress"
         return Evidence(IN_PROGRESS_OWNERSHIP, text, tuple(owned))
     return None
+
+
+def rejected(agent: str, why: str, **looked_at: Any) -> AdoptionRejected:
+    """The refusal where nothing shows that work of AGENT lies here."""
+    return AdoptionRejected(f"{agent} cannot be adopted: {why}", reason=NO_EVIDENCE, **looked_at)
+
+
+def taken(agent: str, why: str, **looked_at: Any) -> AdoptionRejected:
+    """The refusal where another session works as AGENT."""
+    hint = (
+        "if that session is yours, go on, or show its id in BB_SESSION; if it has crashed, it is known to be gone two "
+        f"minutes after its last sign of life; a person at a terminal may say so at once: `bb init --adopt {agent}`"
+    )
+    return AdoptionRejected(f"{agent} cannot be adopted: {why}", hint=hint, reason=SESSION_ALIVE, **looked_at)
+
+
+def confirmed(found: Evidence) -> Evidence:
+    """What was FOUND, and a person's word that the other session is over."""
+    return found.but(text=f"{found.text}; a person at the terminal confirmed that no other session works under it")
+
+
+def told(found: Evidence, beads: Sequence[str]) -> str:
+    """The summary of why adoption passed; that no bead is known for it is a part of that."""
+    return found.text if beads else f"{found.text}; no bead is known for it"
 
 
 def vouched_for(agent: str) -> Evidence:

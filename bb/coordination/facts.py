@@ -18,21 +18,26 @@ ACCEPTED, REVERTED, TRANSFERRED = "accepted", "reverted", "transferred"
 
 
 class Registered(Record):
-    """An agent took an identity: a new one, or a retired one again. An actor of CCCC has a PROFILE: how it runs."""
+    """An agent took an identity: a new one, or a retired one again. An actor of CCCC has a PROFILE: how it runs.
+
+    SESSION is the session that works under the name from here on (`callers`); None where nobody knows.
+    """
 
     agent: str
     role: str
     title: str
     profile: dict[str, Any] | None = None
+    session: str | None = None
 
 
 class Updated(Record):
-    """An identity changed; what is None, or not in the PROFILE, stayed as it was."""
+    """An identity changed; what is None, or not in the PROFILE, stayed as it was. Adoption says its new SESSION."""
 
     agent: str
     role: str | None = None
     title: str | None = None
     profile: dict[str, Any] | None = None
+    session: str | None = None
 
 
 class Started(Record):
@@ -54,10 +59,11 @@ class Retired(Record):
 
 
 class Seen(Record):
-    """An agent that had fallen silent was heard of again; AFTER is what it had come to count as."""
+    """An agent was heard of again; AFTER is what it had come to count as. SESSION confirms one that bb had named."""
 
     agent: str
     after: str
+    session: str | None = None
 
 
 class Paused(Record):
@@ -73,6 +79,14 @@ class Unpaused(Record):
 
     by: str
     agent: str
+
+
+class Pinned(Record):
+    """After how many MINUTES of silence an agent counts as stale, in every clone; 0 leaves it to each clone again. Only
+    the person's word counts."""
+
+    by: str
+    minutes: int
 
 
 class Reserved(Record):
@@ -192,7 +206,7 @@ class Resumed(Record):
     adopted: str
     reason: str
     evidence: str
-    bead: str
+    bead: str  # the first of the BEADS; empty where none is known
     beads: tuple[str, ...] = ()
     scope: str | None = None  # where the evidence lies
 
@@ -208,6 +222,7 @@ class Overridden(Record):
 
 AgentFact = Registered | Updated | Retired | Started | Stopped | Seen
 PauseFact = Paused | Unpaused
+ThresholdFact = Pinned
 HoldingFact = Reserved | Renewed | Released | Transferred | Expired | TakenOver
 NoticeFact = Incurred | Resumed | Resolved
 GuardFact = Overridden

@@ -80,7 +80,7 @@ def terms(name: str, state: State) -> list[tuple[str, str]]:  # noqa: ARG001
         found = [("protocol", place), (INCURSION, place), (f"bead {fact.bead}", place), (fact.incident, place)]
         is_unsettled = fact.outcome in MAY_BE_OPEN and resolution(fact, [state]) is None
         return [*found, (UNSETTLED, place)] if is_unsettled else found
-    beads = dict.fromkeys([fact.bead, *fact.beads])
+    beads = dict.fromkeys(bead for bead in (fact.bead, *fact.beads) if bead)
     return [("protocol", place), (RESUME, place), *((f"bead {bead}", place) for bead in beads)]
 
 

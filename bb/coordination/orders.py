@@ -20,6 +20,7 @@ READING = (
     *(("agent", "status"), ("agent", "inbox"), ("agent", "list"), ("agent", "show"), ("agent", "wait")),
     *(("protocol", "list"), ("protocol", "show"), ("protocol", "incursions"), ("chat", "list"), ("chat", "show")),
 )
+PIN = "--stale-minutes"  # of `bb init`
 WHO = ("--agent", "--from", "--by")
 HELP = frozenset(["--help", "-h"])
 
@@ -43,7 +44,8 @@ def _of_bb(words: Sequence[str]) -> list[str]:
 
 
 def _is_order(words: Sequence[str]) -> bool:
-    return any(tuple(words[: len(order)]) == order for order in ORDERS)
+    is_pin = words[0] == "init" and any(word.partition("=")[0] == PIN for word in words)
+    return is_pin or any(tuple(words[: len(order)]) == order for order in ORDERS)
 
 
 def _is_in_persons_name(words: Sequence[str]) -> bool:

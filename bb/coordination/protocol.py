@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 VERSION = "v1"
 HANDOFF, BLOCKED, INCURSION, RESUME = "HANDOFF", "BLOCKED", "INCURSION", "RESUME"
-NO_BEAD = "unknown"  # `bead_id` must be there; this stands where nobody knows one
+NO_BEAD = ""  # `bead_id` must be there; of a RESUME it is empty where no bead is known
+ONCE_NO_BEAD = "unknown"  # what earlier versions wrote there
 
 TEXT, FLAG = "text", "flag"
 Field = str | tuple[str | bool, ...]  # TEXT, FLAG, or the values there are
@@ -66,6 +67,8 @@ def validated(event: Mapping[str, Any]) -> dict[str, Any]:
     for name in ("bead_id", "from_agent", "to_agent"):
         value = event.get(name)
         is_missing = not (isinstance(value, str) and value.strip())
+        if name == "bead_id" and value == NO_BEAD and event_type == RESUME:
+            continue
         if is_missing and not (value is None and name != "bead_id" and event_type in SYSTEM_MAY_SEND):
             raise InvalidProtocolEvent(f"{event_type} needs {name}", path=f"$.{name}")
     if not (event.get("scope") is None or isinstance(event["scope"], str)):

@@ -7,9 +7,10 @@ has the same roster.
 
 from __future__ import annotations
 
+from bb.coordination.callers import NAMED_BY_BB, is_session
 from bb.coordination.facts import Registered, Retired, Seen, Started, Stopped, Updated
 from bb.kernel import clock
-from bb.kernel.order import earliest, latest
+from bb.kernel.order import earliest, latest, sortable
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
@@ -32,6 +33,7 @@ PROFILE: dict[str, type[Any]] = {
     "enabled": bool,
 }
 HOW = "how "  # before the names of these registers
+OPENED = "opened "  # before the sessions that have ever worked under the name
 
 
 class Agent(Record):
@@ -49,6 +51,9 @@ class Agent(Record):
     since: tuple[Any, ...] = ()  # where it joined: what was said before is not for it
     changed_at: int = 0
     is_wanted: bool = False  # whether it is to run, as far as anybody has said so
+    session: str = ""  # the session that works under the name now (`callers`); empty where it is not known
+    session_at: int = 0  # since when
+    former: tuple[str, ...] = ()  # the sessions that did so before
 
 
 def keys(fact: AgentFact, at: Place) -> list[str]:  # noqa: ARG001  (other folds name their entries by place)
@@ -61,14 +66,17 @@ def step(state: State | None, fact: AgentFact, at: Place, ts: str) -> State:
     after = dict(state or {"changes": 0})
     latest(after, "heard", at, ts)
     match fact:
-        case Registered(role=role, title=title, profile=profile):
+        case Registered(role=role, title=title, profile=profile, session=session):
+            _open(after, at, ts, session if session and is_session(session) else "")
             earliest(after, "joined", at, ts)
             latest(after, "placed", at, ts)
             latest(after, "role", at, role)
             latest(after, "title", at, title)
             latest(after, "retired", at, False)
             _keep(after, at, profile)
-        case Updated(role=role, title=title, profile=profile):
+        case Updated(role=role, title=title, profile=profile, session=session):
+            if is_session(session):
+                _open(after, at, ts, session or "")
             if role is not None:
                 latest(after, "role", at, role)
             if title is not None:
@@ -81,11 +89,31 @@ def step(state: State | None, fact: AgentFact, at: Place, ts: str) -> State:
         case Started() | Stopped():
             latest(after, HOW + "enabled", at, isinstance(fact, Started))
             latest(after, "wanted", at, isinstance(fact, Started))
-        case Seen():
+        case Seen(session=session):
+            if is_session(session):
+                _open(after, at, ts, session or "")
             return after
     latest(after, "changed", at, ts)
     after["changes"] += 1
     return after
+
+
+def _open(state: State, at: Place, ts: str, session: str) -> None:
+    """A session is opened under the name; an empty one where it is not known which."""
+    latest(state, "session", at, [ts, session])
+    if session:
+        latest(state, OPENED + session.removeprefix(NAMED_BY_BB), at, ts)
+
+
+def terms(name: str, state: State) -> list[tuple[str, str]]:  # noqa: ARG001
+    """What an identity is found by: the session that works under it."""
+    session = state["session"][3][1] if "session" in state else ""
+    return [(of_session(session.removeprefix(NAMED_BY_BB)), sortable(state["session"][:3]))] if session else []
+
+
+def of_session(session: str) -> str:
+    """By what the names of a SESSION are found."""
+    return f"session {session}"
 
 
 def _keep(state: State, at: Place, profile: Mapping[str, Any] | None) -> None:
@@ -106,6 +134,8 @@ def agent(agent_id: str, state: Mapping[str, Any] | None) -> Agent | None:
     if state is None or "joined" not in state:
         return None
     value = {name: register[3] for name, register in state.items() if name != "changes"}
+    opened_at, session = value.get("session", ("", ""))
+    ever = [name.removeprefix(OPENED) for name in value if name.startswith(OPENED)]
     return Agent(
         agent_id=agent_id,
         role=value["role"],
@@ -120,6 +150,9 @@ def agent(agent_id: str, state: Mapping[str, Any] | None) -> Agent | None:
         since=tuple(state["placed" if "left" in state else "joined"][:3]),
         changed_at=clock.parse_or(value["changed"], 0),
         is_wanted=value.get("wanted", False),
+        session=session,
+        session_at=clock.parse_or(opened_at, 0) if session else 0,
+        former=tuple(sorted(each for each in ever if each != session.removeprefix(NAMED_BY_BB))),
     )
 
 

@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 
+from bb.coordination import callers
 from bb.daemon.automation import Automation
 from bb.daemon.endpoint import Endpoint
 from bb.daemon.house import House
@@ -36,7 +37,7 @@ class Daemon:
     def __init__(self, env: Mapping[str, str], idle_seconds: float | None = None) -> None:
         self.home = knowns.home(env)
         # Whoever started the daemon is not whoever asks it.
-        self._env = {name: value for name, value in env.items() if name != "BB_AGENT"}
+        self._env = {name: value for name, value in callers.without(env).items() if name != "BB_AGENT"}
         self._idle_seconds = idle_seconds
         self.endpoint = Endpoint(self.home, env)
 

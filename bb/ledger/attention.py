@@ -89,6 +89,8 @@ class Agents:
     def liveness_of(self, agent: Agent) -> str:
         """Whether an agent is active, stale or evicted."""
         last = presence.read(self._store.path, agent.agent_id, self._now)
+        if last and last.paused:  # whom the person has paused is not silent
+            return liveness.ACTIVE
         seen = presence.last_seen(agent.heard_at, last, self._now)
         return liveness.liveness(seen, self._now, self._stale_after)
 

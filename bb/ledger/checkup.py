@@ -7,7 +7,7 @@ import platform
 import sys
 
 import bb
-from bb.coordination import liveness, roster
+from bb.coordination import callers, liveness, roster
 from bb.kernel import clock, ids
 from bb.kernel.errors import BbError
 from bb.kernel.record import Record
@@ -167,6 +167,7 @@ def _settings(env: Mapping[str, str]) -> Iterator[Finding]:
         "BB_AGENT": ids.agent_id,
         "BB_AGENT_STALE_MINUTES": liveness.stale_after,
         "BB_NOW": clock.parse,
+        callers.OWN: lambda value: callers.sessions({callers.OWN: value}),
     }
     for name, parse in checks.items():
         value = env.get(name)

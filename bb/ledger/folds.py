@@ -25,6 +25,7 @@ from bb.coordination.facts import (
     Expired,
     Incurred,
     Paused,
+    Pinned,
     Redacted,
     Registered,
     Released,
@@ -71,6 +72,7 @@ GROUP = (
 FOLDED: dict[str, tuple[str, tuple[type[Any], ...]]] = {
     "agent": ("bb.coordination.roster", (Registered, Updated, Retired, Started, Stopped, Seen)),
     "pause": ("bb.coordination.pauses", (Paused, Unpaused)),
+    "threshold": ("bb.coordination.thresholds", (Pinned,)),
     "reservation": ("bb.coordination.holdings", (Reserved, Renewed, Released, Transferred, Expired, TakenOver)),
     "notice": ("bb.coordination.notices", (Incurred, Resumed, Resolved)),
     "redaction": ("bb.coordination.redactions", (Redacted,)),

@@ -295,14 +295,16 @@ def _read_notice(data: dict[str, Any], by: str) -> Incurred | Resumed | Posted |
         _must(validity.is_unfolded(payload["resolution_hint"], MOST_TEXT), "resolution_hint")
         return _discovered(Incurred(*values), incident) if is_touched else Incurred(*values)
     if data["kind"] == "resume":
+        beads = tuple(bead for bead in _listed(data.get("beads")) if type(bead) is str)
+        is_known = bool(beads) or context["bead_id"] != protocol.ONCE_NO_BEAD
         resumed = Resumed(
             agent=by,
             prior=payload["prior_session_agent"],
             adopted=payload["adopted_agent"],
             reason=payload["resume_reason"],
             evidence=payload["evidence"],
-            bead=context["bead_id"],
-            beads=tuple(bead for bead in _listed(data.get("beads")) if type(bead) is str),
+            bead=context["bead_id"] if is_known else protocol.NO_BEAD,
+            beads=beads,
             scope=context.get("scope"),
         )
         _must(all(map(ids.is_principal, (by, resumed.prior, resumed.adopted))), "adopted_agent")

@@ -6,7 +6,7 @@ Found by the index: a scope can only meet one whose lead starts with its own, or
 
 from __future__ import annotations
 
-from bb.coordination import contests, holdings, liveness, notices, roster, scopes
+from bb.coordination import contests, holdings, liveness, notices, pauses, roster, scopes
 from bb.coordination.facts import OVERLAPPING
 from bb.coordination.reservations import Held, Overlap
 from bb.kernel import ids
@@ -33,6 +33,7 @@ class Holdings:
         self._threshold = threshold
         self._ignore_case = ignore_case
         self._seen: dict[str, tuple[int, str]] = {}
+        self._pauses: dict[str, Any] | None = None
         self._settled: Admitted | None = None
         self._is_alone: bool | None = None
 
@@ -226,16 +227,23 @@ class Holdings:
 
     def _seen_of(self, agent: str) -> tuple[int, str]:
         """When AGENT was last seen, and what that makes of it. Who is retired holds nothing against anybody; what the
-        person says lasts without signs of life."""
+        person says lasts without signs of life, and whom the person has paused is not silent."""
         if agent == ids.PERSON:
             return self._now, liveness.ACTIVE
         if agent not in self._seen:
             known = roster.agent(agent, self._index.state(roster.NAME, agent))
             last = presence.read(self._store, agent, self._now)
             seen_at = presence.last_seen(known.heard_at if known else None, last, self._now)
+            if self._is_paused(agent):
+                seen_at = self._now
             state = liveness.liveness(seen_at, self._now, self._threshold)
             self._seen[agent] = (seen_at, liveness.EVICTED if known is None or known.is_retired else state)
         return self._seen[agent]
+
+    def _is_paused(self, agent: str) -> bool:
+        if self._pauses is None:
+            self._pauses = dict(self._index.states(pauses.NAME))
+        return bool(self._pauses) and pauses.pause(self._pauses, agent) is not None
 
 
 def _reservations(entries: Iterable[tuple[str, Any]]) -> list[Reservation]:

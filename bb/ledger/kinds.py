@@ -34,6 +34,7 @@ from bb.coordination.facts import (
     Incurred,
     Overridden,
     Paused,
+    Pinned,
     Redacted,
     Registered,
     Released,
@@ -75,7 +76,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.attention.facts import AttentionFact
-    from bb.coordination.facts import AgentFact, GuardFact, HoldingFact, NoticeFact, PauseFact
+    from bb.coordination.facts import AgentFact, GuardFact, HoldingFact, NoticeFact, PauseFact, ThresholdFact
     from bb.groups.facts import GroupFact
     from bb.kernel.event import Event
     from bb.messaging.facts import MailFact
@@ -84,6 +85,7 @@ if TYPE_CHECKING:
     Fact = (
         AgentFact
         | PauseFact
+        | ThresholdFact
         | HoldingFact
         | NoticeFact
         | GuardFact
@@ -100,14 +102,15 @@ if TYPE_CHECKING:
 
 # fact, kind, and the members of `data` that hold the fact's fields, in order. `by` is the envelope's.
 WRITTEN: tuple[tuple[type[Fact], str, tuple[str, ...]], ...] = (
-    (Registered, "actor.add", ("actor_id", "role", "title", "actor")),
-    (Updated, "actor.update", ("actor_id", "role", "title", "actor")),
+    (Registered, "actor.add", ("actor_id", "role", "title", "actor", "session")),
+    (Updated, "actor.update", ("actor_id", "role", "title", "actor", "session")),
     (Retired, "actor.remove", ("actor_id",)),
     (Started, "actor.start", ("actor_id",)),
     (Stopped, "actor.stop", ("actor_id",)),
-    (Seen, "x.bb.seen", ("actor_id", "after")),
+    (Seen, "x.bb.seen", ("actor_id", "after", "session")),
     (Paused, "x.bb.paused", ("by", "target", "why")),
     (Unpaused, "x.bb.unpaused", ("by", "target")),
+    (Pinned, "x.bb.pinned", ("by", "stale_minutes")),
     (Reserved, "x.bb.reserved", ("by", "scope", "bead_id", "ttl_minutes", "shared", "is_file", "base", "takes", "why")),
     (Renewed, "x.bb.renewed", ("by", "reservation_id", "ttl_minutes")),
     (Released, "x.bb.released", ("by", "reservation_id")),
@@ -264,6 +267,7 @@ FITS: dict[str, Fits] = {
     "settings": _is_object,
     "version": lambda value: type(value) is int and 0 < value < 1 << 60,
     "is_typing": _is_flag,
+    "stale_minutes": lambda value: type(value) is int and (value == 0 or value in liveness.MINUTES_ALLOWED),
     "archived": lambda value: value in (holdings.EXPIRED, holdings.TAKEN_OVER),
 }
 

@@ -3,6 +3,10 @@
 A heartbeat replaces one small file: no lock, no ledger line, no commit. Beside the time the file carries the agent's
 record as the ledger last had it, so that a heartbeat can answer in full without opening the ledger. Losing these
 files loses nothing but the time of the last beat.
+
+Which session works under the name stands in the file too, and in a second one beside it, `<agent>.session`. That one is
+written when a session is opened, and by no heartbeat: so where a superseded session's heartbeat overtakes the adoption,
+and puts back what it had read, the two files differ, and the next heartbeat asks the ledger.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 FOLDER = "presence"
-SUFFIX = ".json"
+SUFFIX, SESSION = ".json", ".session"
 CAPITAL = "="  # stands before what is a capital letter in an agent's name
 
 
@@ -35,6 +39,7 @@ class Presence(Record):
     contested: tuple[str, ...] = ()  # its reservations that do not stand, because another clone's do
     is_remote: bool = False  # it was another clone that heard of it, and this is when we learnt of that
     paused: dict[str, Any] | None = None  # since when the person wants it to change nothing, and why
+    session: str = ""  # the session that works under the name, as the ledger last had it
 
 
 def read(store: str, agent_id: str, now: int | None = None) -> Presence | None:
@@ -53,7 +58,9 @@ def read(store: str, agent_id: str, now: int | None = None) -> Presence | None:
             contested = tuple(scope for scope in found.get("contested", ()) if type(scope) is str)
             paused = found.get("paused")
             paused = paused if type(paused) is dict and type(paused.get("since")) is str else None
-            return Presence(agent_id, seen_at, beats, record, contested, found.get("remote") is True, paused)
+            session = found.get("session", "")
+            session = session if type(session) is str else ""
+            return Presence(agent_id, seen_at, beats, record, contested, found.get("remote") is True, paused, session)
     except (ValueError, TypeError, KeyError, BbError, FileNotFoundError):
         pass
     return None
@@ -75,6 +82,8 @@ def write(store: str, presence: Presence) -> None:
         written["remote"] = True
     if presence.paused:
         written["paused"] = presence.paused
+    if presence.session:
+        written["session"] = presence.session
     text = jsontext.dumps(written)
     try:
         disk.replace(_path(store, presence.agent_id), text.encode())
@@ -83,9 +92,30 @@ def write(store: str, presence: Presence) -> None:
         disk.replace(_path(store, presence.agent_id), text.encode())
 
 
+def session(store: str, agent_id: str) -> str:
+    """The session that was opened last under the name, as far as this clone has noted it; empty where it has not."""
+    return (disk.read_small(_path(store, agent_id, SESSION)) or b"").decode("ascii", "replace")
+
+
+def open_session(store: str, agent_id: str, session: str) -> None:
+    """Note which session works under the name from now on; an empty one where nobody knows."""
+    path = _path(store, agent_id, SESSION)
+    if session == (disk.read_small(path) or b"").decode("ascii", "replace"):
+        return
+    if not session:
+        disk.remove_if_there(path)
+        return
+    try:
+        disk.replace(path, session.encode())
+    except disk.NoSuchFolder:
+        disk.make_folder(folder(store))
+        disk.replace(path, session.encode())
+
+
 def remove(store: str, agent_id: str) -> None:
     """Forget when an agent was last seen; its next heartbeat asks the ledger about it."""
     disk.remove_if_there(_path(store, agent_id))
+    disk.remove_if_there(_path(store, agent_id, SESSION))
 
 
 def everybody(store: str, now: int | None = None) -> dict[str, Presence]:
@@ -105,8 +135,8 @@ def named_by(stem: str) -> str | None:
     return agent if ids.is_actor_id(agent) and _stem(agent) == stem else None
 
 
-def _path(store: str, agent_id: str) -> str:
-    return os.path.join(store, FOLDER, _stem(agent_id) + SUFFIX)
+def _path(store: str, agent_id: str, suffix: str = SUFFIX) -> str:
+    return os.path.join(store, FOLDER, _stem(agent_id) + suffix)
 
 
 def _stem(agent_id: str) -> str:

@@ -14,7 +14,7 @@ import shutil
 from bb.kernel import ids
 from bb.kernel.errors import Refused
 from bb.kernel.event import MERGED, SALT
-from bb.ledger import clone, disk, origin, presence, told, writers
+from bb.ledger import clone, disk, origin, pinned, presence, told, writers
 from bb.ledger import line as lines
 from bb.ledger.clone import Clone
 from bb.ledger.journal import Journal
@@ -39,6 +39,7 @@ OWN_FILES = frozenset(
         told.NAME,
         told.LOCK,
         told.LOCK + ".queue",
+        pinned.FILE,
         "pins.json",
         "sync.json",
         "sync.lock",
@@ -200,7 +201,8 @@ def _is_ours(folder: str, name: str) -> bool:
             known = {"lock", "lock.queue", "owner.json"}
             return ids.is_writer_id(writer) and (is_temporary or name in known or _is_segment(name))
         case "presence", "":
-            return is_temporary or (name.endswith(".json") and bool(presence.named_by(name.removesuffix(".json"))))
+            stem = name.removesuffix(presence.SUFFIX).removesuffix(presence.SESSION)
+            return is_temporary or (stem != name and bool(presence.named_by(stem)))
         case "sessions", "":
             return is_temporary or name.endswith(".json")
         case "queue", "":

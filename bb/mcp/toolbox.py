@@ -11,8 +11,10 @@ from contextlib import closing
 
 from bb.attention import looking, tools
 from bb.attention.tools import BY_ANY_NAME
+from bb.coordination import callers
+from bb.coordination.callers import NotYourName
 from bb.kernel import ids
-from bb.kernel.errors import BbError, Forbidden, NotFound, Usage
+from bb.kernel.errors import BbError, NotFound, Usage
 from bb.kernel.record import Record
 from bb.mcp import hints, menu
 from bb.mcp.fitting import MOST, fitted, without_halves
@@ -47,13 +49,6 @@ class NoSuchDirectory(NotFound):
     hint = "name another one in the host's configuration: `bb mcp --directory DIR`"
 
 
-class NotYourName(Forbidden):
-    """This server acts for another agent."""
-
-    code = "NOT_YOUR_NAME"
-    hint = "leave the name out"
-
-
 class Bug(BbError):
     """bb ran into a bug of its own."""
 
@@ -74,6 +69,8 @@ class Toolbox:
 
     def __init__(self, directory: str, env: Mapping[str, str], report: Callable[[str, Exception], None]) -> None:
         self.agent = _agent_of(env)
+        # What the host's program says in the environment of a server is the session that started the host, if anything.
+        env = callers.without(env, keeps_own=True)
         self._env = {name: value for name, value in env.items() if name != AGENT or self.agent}
         self._directory, self._report = directory, report
 
@@ -156,7 +153,7 @@ class Toolbox:
         if self.agent is None or given.get(caller) is None:
             return given
         if given[caller] != self.agent:
-            raise NotYourName(f"this server acts for {self.agent}")
+            raise NotYourName(f"this server acts for {self.agent}", hint="leave the name out")
         return {name: value for name, value in given.items() if name != caller}
 
     def _session(self, desk: Desk, given: Given) -> Given:

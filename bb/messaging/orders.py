@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bb.coordination.facts import Released, Renewed
 from bb.kernel import ids
 from bb.messaging.facts import Sent
 from bb.messaging.mail import INFO, SUBJECT_LENGTH
@@ -9,7 +10,9 @@ from bb.messaging.mail import INFO, SUBJECT_LENGTH
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Any
 
+    from bb.coordination.holdings import Reservation
     from bb.coordination.reservations import Held
 
 PAUSED = "Change nothing until you are let go on. You may read and answer mail, hand over, and give back what you hold."
@@ -48,6 +51,33 @@ def transferred(who: str, scope: str, bead: str, holder: str, to: str, why: str 
     body = f"{subject}. {holder} held it for {bead}; {to} holds it now, as it is."
     others = tuple(each for each in (to, holder) if each != who)
     return [_letter(who, others, subject, body, bead)] if others else []
+
+
+def given_back(holder: str, scope: str, bead: str) -> Sent:
+    """That the person has given back what the HOLDER had."""
+    subject = f"{ids.PERSON} has released your reservation of {scope}"
+    body = f"{subject}. It is not yours any more: others may reserve it. To go on there, reserve it again."
+    return _letter(ids.PERSON, (holder,), subject, body, bead)
+
+
+def renewed(holder: str, scope: str, bead: str, ttl: int) -> Sent:
+    """That the person has renewed what the HOLDER holds."""
+    subject = f"{ids.PERSON} has renewed your reservation of {scope} for {ttl} minutes"
+    return _letter(ids.PERSON, (holder,), subject, f"{subject}.", bead)
+
+
+def of_persons(facts: Sequence[Any], holders: Mapping[str, Reservation]) -> list[Sent]:
+    """What the agents are told whose reservations the person ends or renews by these FACTS; HOLDERS by their names."""
+    told = []
+    for fact in facts:
+        held = holders.get(fact.reservation) if isinstance(fact, Released | Renewed) else None
+        if fact.agent != ids.PERSON or held is None or held.agent == ids.PERSON:
+            continue
+        if isinstance(fact, Released):
+            told.append(given_back(held.agent, held.scope, held.bead))
+        else:
+            told.append(renewed(held.agent, held.scope, held.bead, fact.ttl))
+    return told
 
 
 def _about_what_is_held(agent: str, subject: str, body: str, held: Sequence[Held]) -> Sent:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bb.coordination import identity, liveness, roster
+from bb.coordination.facts import Updated
 from bb.ledger import presence
 from bb.ops import life
 from bb.ops.catalogue import op
@@ -55,8 +56,7 @@ def register(
     own. To go on as one that has fallen silent is to adopt it: `bb init --adopt`. The ledger is made first when the
     repository has none.
     """
-    now = desk.now()
-    threshold = desk.stale_after
+    now, _, session = desk.now(), desk.stale_after, _session(desk, name)
     if not desk.store.exists:
         _refuse_secrets(role, display, key, allow_secret)
     desk.store.make(desk.place.title, desk.principal(), now)
@@ -64,11 +64,16 @@ def register(
     def decide(index: Index) -> list[Any]:
         present = roster.agent(name, index.state(roster.NAME, name))
         state = desk.holdings(index, now).liveness_of(name)
-        return [identity.register(present, name, role, display, force=force_update, state=state)]
+        fact = identity.register(present, name, role, display, force=force_update, state=state)
+        if isinstance(fact, Updated):
+            desk.actor(name)
+            life.judged(desk, index, name)
+            return [fact]
+        return [fact.but(session=session)]
 
     desk.store.record(decide, by=name, now=now, key=key, request=desk.request, allow_secret=allow_secret)
     agent = identity.known(_agent(desk, name), name)
-    return life.shown(life.beat(desk, agent, now), now, threshold)
+    return life.shown(life.beat(desk, agent, now), now, desk.stale_after_in(desk.store.index))
 
 
 @op(
@@ -86,9 +91,9 @@ def heartbeat(desk: Desk, *, agent: AgentId | None = None) -> dict[str, Any]:
     threshold = desk.stale_after
     desk.may_write()
     last = presence.read(desk.place.store, who, now)
-    state = liveness.liveness(last.seen_at, now, threshold) if last else None
-    if last is None or state != liveness.ACTIVE:
-        last = _come_back(desk, who, now, threshold)
+    is_active = last and (last.paused or liveness.liveness(last.seen_at, now, threshold) == liveness.ACTIVE)
+    if last is None or not is_active or not _is_its_session(desk, last):
+        last = _come_back(desk, who, now)
     beat = last.but(seen_at=now, beats=last.beats + 1, is_remote=False)
     presence.write(desk.place.store, beat)
     desk.has_beaten = True
@@ -119,12 +124,12 @@ def show(desk: Desk, *, agent: AgentId | None = None) -> dict[str, Any]:
     """One identity: role, liveness, when it joined and when it was last seen."""
     from bb.ops import paused  # noqa: PLC0415  (a heartbeat goes by what its presence says)
 
-    who = desk.caller(agent)
+    who = desk.subject(agent)
     now = desk.now()
     known = identity.known(_agent(desk, who), who)
     last = life.presence_of(known, presence.read(desk.place.store, who, now), now)
     last = last.but(paused=paused.shown(desk.store.caught_up(), who))
-    answer = life.shown(last, now, desk.stale_after)
+    answer = life.shown(last, now, desk.stale_after_in(desk.store.index))
     return answer | ({"status": "retired", "liveness": None} if known.is_retired else {})
 
 
@@ -138,21 +143,37 @@ def _refuse_secrets(role: str, display: str | None, key: str | None, allow_secre
         tokens.refuse_secrets(text)
 
 
-def _come_back(desk: Desk, who: str, now: int, threshold: int) -> Presence:
-    """The presence of an agent that has been silent for long, or was never seen in this clone.
+def _session(desk: Desk, name: str) -> str | None:
+    """The session that takes a NAME; none where BB_AGENT says that the caller is another agent, and registers it."""
+    if desk.env.get("BB_AGENT") not in (None, "", name):
+        return None
+    return next(iter(desk.sessions), None)
+
+
+def _is_its_session(desk: Desk, last: Presence) -> bool:
+    """Whether the caller may be the session that works under the name, as the presence has it. In doubt the ledger is
+    asked: where the two files differ, or the session is not the caller's."""
+    noted, sessions = presence.session(desk.place.store, last.agent_id), desk.sessions
+    return noted == last.session and (not (noted and sessions) or noted in sessions)
+
+
+def _come_back(desk: Desk, who: str, now: int) -> Presence:
+    """The presence of an agent that has been silent for long, was never seen in this clone, or whose session may be
+    another one.
 
     That it is back is a change of state, and those are recorded.
     """
-    agent = identity.in_service(_agent(desk, who), who)
+    agent = life.judged(desk, life.index_of(desk, who), who)
     from bb.ops import paused  # noqa: PLC0415  (most heartbeats go by what their presence says)
 
     last = life.presence_of(agent, presence.read(desk.place.store, who, now), now)
     last = last.but(paused=paused.shown(desk.store.caught_up(), who))
-    state = liveness.liveness(last.seen_at, now, threshold)
-    if state != liveness.ACTIVE:
+    if life.return_of(desk, desk.store.caught_up(), agent, now):
         desk.store.record(
-            lambda index: life.return_of(desk, life.in_service(index, who), now, threshold), by=who, now=now
+            lambda index: life.return_of(desk, index, life.judged(desk, index, who), now), by=who, now=now
         )
+        last = last.but(session=life.in_service(desk.store.caught_up(), who).session)
+    presence.open_session(desk.place.store, who, last.session)
     return last
 
 

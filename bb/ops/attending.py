@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bb.attention.refusals import NUMBERS, refused
+from bb.coordination import roster
 from bb.kernel import ids
 from bb.kernel.errors import BbError
 from bb.ledger import attention
@@ -54,11 +55,17 @@ class Attending:
         """Who asks. On a socket that is a claim like every other name there."""
         if self._named == ids.PERSON:
             return ids.PERSON
-        return ids.actor_id(self._named) if self._named else self.desk.caller(None)
+        return self.desk.caller(self._named)
+
+    @property
+    def subject(self) -> str:
+        """Whom it is about, where that is not who asks."""
+        return self.desk.subject(self._named)
 
     def book(self, index: Index | None = None) -> Book:
         """What is known now."""
-        return attention.book(self.store, index or self.store.caught_up(), self.desk.now(), self.desk.stale_after)
+        index = index or self.store.caught_up()
+        return attention.book(self.store, index, self.desk.now(), self.desk.stale_after_in(index))
 
     def act(self, decide: Decide, by: str | None = None) -> dict[str, Any]:
         """Record what DECIDE arrives at, each fact in the name it has; what it answers. That an agent wanted more than
@@ -68,6 +75,7 @@ class Attending:
         who = by or self.agent
 
         def facts(index: Index) -> list[AttentionFact]:
+            _refuse_another_session(self.desk, index, who)
             try:
                 found, answered = decide(self.book(index), now)
             except BbError as refusal:
@@ -79,6 +87,14 @@ class Attending:
 
         self.store.record(facts, by=who, now=now, author=lambda fact: str(getattr(fact, "by", who)))
         return answer
+
+
+def _refuse_another_session(desk: Desk, index: Index, who: str) -> None:
+    """Refuse where the caller is known to be another session than the one that works as WHO."""
+    if desk.sessions and (known := roster.agent(who, index.state(roster.NAME, who))) and not known.is_retired:
+        from bb.ops import life  # noqa: PLC0415  (most callers have no session)
+
+        life.as_session(desk, index, known)
 
 
 # What says that an agent wanted to say too much, or what was not its own to say.

@@ -33,7 +33,7 @@ UNSHOWN = ("event", "text", "signed")  # of an effect: the message itself says i
 
 def reader(desk: Desk, agent: str | None) -> tuple[str, Index]:
     """Who looks, and the index to look in."""
-    who = ids.PERSON if agent == ids.PERSON else desk.caller(agent)
+    who = ids.PERSON if agent == ids.PERSON else desk.subject(agent)
     index = life.index_of(desk, who)
     if who != ids.PERSON:
         life.registered(index, who)

@@ -91,7 +91,7 @@ def check(
         raise invalid("--staged judges what is in the index; name no paths with it", "path")
     if override is not None and not staged:
         raise invalid("--override goes with --staged", "override")
-    named = agent or desk.env.get("BB_AGENT")
+    named = desk.actor(agent)
     who = None if named in (None, "", ids.PERSON) else named
     if staged:
         from bb.ops import commit  # noqa: PLC0415  (an edit is no commit)

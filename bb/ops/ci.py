@@ -209,7 +209,7 @@ def _known(desk: Desk, index: Index, store: str) -> ci.Known:
     """Every reservation there ever was and how long it was held, and what was agreed on. A global one that was not
     admitted was never held."""
     now = desk.now()
-    held = Holdings(index, store, now, desk.stale_after, ignore_case=IGNORE_CASE)
+    held = Holdings(index, store, now, desk.stale_after_in(index), ignore_case=IGNORE_CASE)
     ever = [each for each in held.ever() if each.base is None or held.token(each)]
     acts = leases.last_acts(ever)
     spans = [

@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import time
 
-from bb.coordination import liveness
+from bb.coordination import callers, thresholds
 from bb.kernel import clock, ids
 from bb.kernel.errors import Usage
 from bb.ledger import clone as clones
-from bb.ledger import lastsync, ownership
+from bb.ledger import lastsync, ownership, pinned
 from bb.ledger import place as places
 
 TYPE_CHECKING = False
@@ -62,6 +62,7 @@ class Desk:
         self.has_left: Callable[[], bool] = lambda: False  # whether whoever asked has gone, and waits for no answer
         self.is_served = False  # whether it is a daemon that asks, for whoever is on its socket
         self.only_reads = False  # whether what is asked for changes nothing, so that a foreign ledger may be looked at
+        self.said_session = ""  # the session in which an editor's hook was called, as its payload has it
         self.groups: dict[str, GroupDesk] = {}  # those that are open
         self.live: Live | None = None  # what runs; only a daemon has any
         self._place: Place | None = None
@@ -93,9 +94,24 @@ class Desk:
             return None
 
     @property
+    def sessions(self) -> tuple[str, ...]:
+        """The sessions that the caller may be; none where nobody has said."""
+        return callers.sessions(self.env, self.said_session)
+
+    @property
     def stale_after(self) -> int:
-        """How long an agent may be silent before it counts as stale, in milliseconds."""
-        return liveness.stale_after(self.env.get("BB_AGENT_STALE_MINUTES"))
+        """How long an agent may be silent before it counts as stale, in milliseconds; as the person has pinned it here.
+        For a heartbeat: the ledger is not opened."""
+        minutes = self.env.get("BB_AGENT_STALE_MINUTES")
+        try:
+            return thresholds.stale_after(minutes, pinned.read(self.place.store))
+        except places.NotARepository:
+            return thresholds.stale_after(minutes, None)
+
+    def stale_after_in(self, index: Index) -> int:
+        """The same, by the word of the ledger that INDEX has read."""
+        minutes = thresholds.pinned(index.state(thresholds.NAME, thresholds.ENTRY))
+        return thresholds.stale_after(self.env.get("BB_AGENT_STALE_MINUTES"), minutes)
 
     def go(self, cwd: str, place: Place | None) -> None:
         """Work in that directory from now on, for the repository at that PLACE, or else the one that CWD lies in."""
@@ -165,14 +181,23 @@ class Desk:
         from bb.ledger import tree  # noqa: PLC0415
         from bb.ledger.holdings import Holdings  # noqa: PLC0415
 
-        return Holdings(index, place.store, now, self.stale_after, ignore_case=tree.minds_no_case(place))
+        threshold = self.stale_after_in(index)
+        return Holdings(index, place.store, now, threshold, ignore_case=tree.minds_no_case(place))
 
     def caller(self, named: str | None = None) -> str:
-        """Who is asking: as NAMED in the request, else BB_AGENT."""
-        agent = named or self.env.get("BB_AGENT")
+        """Who is asking: as NAMED in the request, else BB_AGENT. They must not contradict each other."""
+        agent = self.actor(named)
         if not agent:
             raise NoAgent
         return ids.actor_id(agent)
+
+    def actor(self, named: str | None) -> str:
+        """The same, whoever it is; empty where nobody says."""
+        return callers.actor(named, self.env.get("BB_AGENT"))
+
+    def subject(self, named: str | None) -> str:
+        """Whom a question is about, that changes nothing: anybody who is NAMED, else the caller."""
+        return ids.actor_id(named) if named else self.caller()
 
     def principal(self) -> str:
         """In whose name an event is recorded that is not an agent's own doing."""

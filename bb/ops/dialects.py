@@ -244,7 +244,7 @@ def _definition(found: ledger.Spoken, kept: Kept) -> Definition:
 
 def _user(desk: Desk, agent: str | None) -> str:
     """Who does it: an agent that is named or set, else the person."""
-    who = ids.PERSON if agent == ids.PERSON else ids.actor_id(agent) if agent else desk.principal()
+    who = ids.PERSON if agent == ids.PERSON else desk.caller(agent) if agent else desk.principal()
     desk.store.must_exist()
     return who
 

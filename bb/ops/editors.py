@@ -69,6 +69,7 @@ def listen(desk: Desk, moment: str, host: str | None, payload: str | None) -> He
     except jsontext.NotJson as error:
         raise NotUnderstood(f"it is no JSON: {error}") from None
     _stand(desk, heard)
+    desk.said_session = heard.session
     return heard
 
 
@@ -97,7 +98,7 @@ def _stand(desk: Desk, heard: Heard) -> None:
 
 def worker(desk: Desk, heard: Heard, named: str | None) -> str | None:
     """Who works in the editor: as NAMED, as BB_AGENT says, or as its session was started; None for a person."""
-    who = named or desk.env.get("BB_AGENT") or session_of(desk, heard).agent
+    who = desk.actor(named) or session_of(desk, heard).agent
     return None if who in (None, "", ids.PERSON) else ids.actor_id(who)
 
 

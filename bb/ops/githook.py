@@ -62,7 +62,7 @@ def _sign(desk: Desk, agent: str, file: str) -> bool:
 
     if not ids.is_actor_id(agent) or not desk.store.exists:
         return False
-    life.in_service(desk.store.caught_up(), agent)
+    life.judged(desk, desk.store.caught_up(), agent)
     coming, message = Coming(desk.place, desk.env), os.path.join(desk.cwd, file)
     if token := _token(desk, agent, coming):
         coming.sign(message, f"{TOKEN}: {token}")

@@ -190,7 +190,7 @@ def create(
     called = checked_title(title, GroupCreateFailed) or actors.GROUP_TITLE
     about = checked_topic(topic, GroupCreateFailed) or ""
     home = knowns.home(desk.env)
-    who = groupdesk.founder(by)
+    who = groupdesk.founder(desk, by)
     with knowns.lock(home):
         group = scoping.create(desk, home, called, about, who)
     return {"group_id": group.id, "title": called, "event": group.shown(group.store.event(f"{group.store.writer}.1"))}

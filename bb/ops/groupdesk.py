@@ -20,6 +20,7 @@ from bb.ledger.store import NotInitialized
 from bb.ledger.talk import Talk
 from bb.messaging import principals, recipients
 from bb.messaging.recipients import Member
+from bb.ops import life
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -131,9 +132,12 @@ class GroupDesk:
 
     def by(self, named: Any, otherwise: str = ids.PERSON) -> str:
         """Who asks: as NAMED in the request; at a terminal else BB_AGENT."""
-        if not named and not self.desk.is_served:
-            named = self.desk.env.get("BB_AGENT")
-        return principals.principal(named or None, list(self.roles()), otherwise)
+        if not self.desk.is_served and (not named or isinstance(named, str)):
+            named = self.desk.actor(named)
+        who = principals.principal(named or None, list(self.roles()), otherwise)
+        if self.desk.sessions and (known := {actor.id: actor for actor in self.actors()}.get(who)):
+            life.as_session(self.desk, self.index(), known.agent)
+        return who
 
     def check(self, action: str, by: str, target: str | None = None, **more: Any) -> None:
         """Refuse what BY may not do."""
@@ -263,8 +267,10 @@ def shown(actor: Actor, **more: Any) -> dict[str, Any]:
     }
 
 
-def founder(named: Any) -> str:
+def founder(desk: Desk, named: Any) -> str:
     """Who makes a group in which nobody is yet."""
+    if named and isinstance(named, str) and not desk.is_served:
+        desk.actor(named)
     return principals.principal(named or None, [named] if isinstance(named, str) and ids.is_actor_id(named) else [])
 
 

@@ -86,10 +86,10 @@ def _is_meant(hazard: Hazard, change: Change) -> bool:
 def _others(desk: Desk, who: str, *, in_any_clone: bool) -> tuple[str, ...]:
     """Agents that are not known to be gone, without WHO: of this clone, unless what they do elsewhere matters too."""
     now, index = desk.now(), desk.store.caught_up()
-    found = []
+    found, threshold = [], desk.stale_after_in(index)
     for name, beat in presence.everybody(desk.place.store, now).items():
         known = roster.agent(name, index.state(roster.NAME, name))
-        state = liveness.liveness(beat.seen_at, now, desk.stale_after)
+        state = liveness.ACTIVE if beat.paused else liveness.liveness(beat.seen_at, now, threshold)
         is_near = in_any_clone or not beat.is_remote
         if name != who and is_near and known and not known.is_retired and state != liveness.EVICTED:
             found.append(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from bb.coordination import editors, liveness
+from bb.coordination.callers import NotYourName, SessionSuperseded
 from bb.coordination.editors import NotUnderstood
 from bb.coordination.facts import HOOK
 from bb.kernel import show
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from bb.ops.desk import Desk
     from bb.ops.editors import File
 
+ANOTHER_SESSION = (SessionSuperseded, NotYourName)  # who asks is known not to be the agent it says it is
 LONGEST_NAME = 200  # of a path or a bead, in a sentence
 
 
@@ -119,6 +121,8 @@ def post_tool(
             _report(desk, who, [file.scope for file in changed])
     except NotARepository:
         return passed(heard)
+    except ANOTHER_SESSION as error:
+        return passed(heard, reply=editors.told(heard, show.sentence(f"bb: {error}. {error.hint}")))
     except (BbError, NotUnderstood) as error:
         return passed(heard, f"bb: {error}")
     if not changed:
@@ -190,6 +194,8 @@ def _written(desk: Desk, heard: Heard, named: str | None, bead: str | None) -> d
         return _judged(desk, heard, worker(desk, heard, named), files, bead) if files else passed(heard)
     except NotARepository:
         return passed(heard)
+    except ANOTHER_SESSION as error:
+        return _no_verdict(heard, named or desk.env.get("BB_AGENT") or heard.session, error)
     except (BbError, NotUnderstood) as error:
         return passed(heard, f"bb cannot tell whether this writes what others hold, so it passes: {error}")
 
@@ -199,14 +205,15 @@ def _no_verdict(heard: Heard, who: str | None, error: Exception) -> dict[str, An
     is_known = isinstance(error, BbError | NotUnderstood)
     said = str(error) if is_known else f"bb itself failed, {type(error).__name__}: {error}"
     hint = f" ({error.hint})" if isinstance(error, BbError) and error.hint else ""
-    why = f"bb cannot tell whether this may be edited: {said}{hint}"
+    start = "bb: " if isinstance(error, ANOTHER_SESSION) else "bb cannot tell whether this may be edited: "
+    why = f"{start}{said}{hint}"
     return refused(heard, why) if who else passed(heard, why, reply=editors.shown(why))
 
 
 def _judged(desk: Desk, heard: Heard, who: str | None, files: Sequence[File], bead: str | None) -> dict[str, Any]:
     index = desk.store.caught_up()
     if who:
-        life.in_service(index, who)
+        life.judged(desk, index, who)
         if pause := paused.of(index, who):
             return refused(heard, _paused(pause, who))
     if damages := desk.store.damages():  # what stands behind it is not known, and may be a reservation

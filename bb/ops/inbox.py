@@ -64,9 +64,10 @@ def inbox(
     return list(islice(wanted, int(limit)))
 
 
-def known(desk: Desk, agent: str | None) -> tuple[str, Index]:
-    """Whose inbox is asked for, and the index to find it in. A person always has one."""
-    who = ids.PERSON if agent == ids.PERSON else desk.caller(agent)
+def known(desk: Desk, agent: str | None, *, acts: bool = False) -> tuple[str, Index]:
+    """Whose inbox is asked for, and the index to find it in. A person always has one. Anybody may look; whoever ACTS
+    must be that agent."""
+    who = ids.PERSON if agent == ids.PERSON else desk.caller(agent) if acts else desk.subject(agent)
     index = life.index_of(desk, who)
     if who != ids.PERSON:
         life.registered(index, who)

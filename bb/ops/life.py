@@ -6,12 +6,12 @@ to life by trying.
 
 from __future__ import annotations
 
-from bb.coordination import identity, liveness, roster
+from bb.coordination import callers, identity, liveness, roster, thresholds
 from bb.coordination.facts import Seen
 from bb.kernel import clock, ids
 from bb.kernel.errors import Busy, Forbidden
 from bb.kernel.show import harmless
-from bb.ledger import presence
+from bb.ledger import pinned, presence
 from bb.ledger.presence import Presence
 from bb.ops.desk import NoAgent
 
@@ -52,13 +52,14 @@ def act(
 ) -> list[Event]:
     """Record what WHO does, when it is in service (a person always is); in its own name, unless it is done BY another,
     or each fact has an AUTHOR."""
-    now, threshold = desk.now(), desk.stale_after
+    now = desk.now()
     if not desk.store.exists:
         index_of(desk, who)  # which refuses
 
     def facts(index: Index) -> list[Fact]:
+        may_act(desk, index, who)
         decided = decide(index, desk.holdings(index, now))
-        back = [] if who == ids.PERSON else return_of(desk, in_service(index, who), now, threshold)
+        back = [] if who == ids.PERSON else return_of(desk, index, in_service(index, who), now)
         return [*back, *decided]
 
     recorded = desk.store.record(
@@ -87,8 +88,9 @@ def alive(desk: Desk, who: str) -> None:
     if who == ids.PERSON:
         return
     try:
-        known, now = in_service(desk.store.caught_up(), who), desk.now()
-        if return_of(desk, known, now, desk.stale_after):
+        index, now = desk.store.caught_up(), desk.now()
+        known = judged(desk, index, who)
+        if return_of(desk, index, known, now):
             act(desk, who, lambda _, __: [])
         else:
             beat(desk, known, now)
@@ -116,7 +118,40 @@ def caller(desk: Desk, named: str | None, *, may_be_person: bool = False) -> str
     if may_be_person and named == ids.PERSON:
         return ids.PERSON
     who = desk.caller(named)
-    return in_service(index_of(desk, who), who).agent_id
+    return judged(desk, index_of(desk, who), who).agent_id
+
+
+def judged(desk: Desk, index: Index, who: str) -> Agent:
+    """WHO, as the ledger has it; refused when it is unknown or retired, or when another session works under that name.
+
+    This is where everybody who acts for an agent comes by: before the work, and again under the ledger's lock.
+    """
+    known = in_service(index, who)
+    may_act(desk, index, who)
+    return known
+
+
+def may_act(desk: Desk, index: Index, who: str) -> None:
+    """Refuse where the caller is known not to be WHO: another session works under that name. Whether anybody of that
+    name is in service at all is for others to say."""
+    known = roster.agent(who, index.state(roster.NAME, who)) if ids.is_actor_id(who) else None
+    if known is None or known.is_retired:
+        return
+    is_evicted = known.session and state_of(desk, index, known, desk.now()) == liveness.EVICTED
+    as_session(desk, index, known, is_evicted=bool(is_evicted))
+
+
+def as_session(desk: Desk, index: Index, known: Agent, *, is_evicted: bool = False) -> None:
+    """Refuse where the caller is known to be another session than the one that works as this agent."""
+    if known.session or desk.sessions:
+        others = [] if known.session else names_of(index, desk.sessions)
+        callers.judge(known, desk.sessions, is_evicted=is_evicted, others=others)
+
+
+def names_of(index: Index, sessions: Sequence[str]) -> list[str]:
+    """The agents in service that are worked as by one of these SESSIONS."""
+    terms = [roster.of_session(each) for each in sessions]
+    return [agent.agent_id for term in terms for agent in roster.in_service(index.found(roster.NAME, term))]
 
 
 def person(desk: Desk, named: str | None) -> str:
@@ -137,11 +172,22 @@ def index_of(desk: Desk, who: str) -> Index:
     return desk.store.caught_up()
 
 
-def return_of(desk: Desk, agent: Agent, now: int, threshold: int) -> list[Fact]:
-    """That a silent agent is heard of again is a change of state, and those are recorded: once, whoever is faster."""
+def return_of(desk: Desk, index: Index, agent: Agent, now: int) -> list[Fact]:
+    """That a silent agent is heard of again is a change of state, and those are recorded: once, whoever is faster. So
+    is that a session which bb had named shows its id."""
+    state = state_of(desk, index, agent, now)
+    confirmed = callers.to_confirm(agent.session, desk.sessions)
+    return [Seen(agent.agent_id, state, confirmed)] if confirmed or state != liveness.ACTIVE else []
+
+
+def state_of(desk: Desk, index: Index, agent: Agent, now: int) -> str:
+    """How alive an agent is. Whom the person has paused is not silent."""
+    from bb.ops import paused  # noqa: PLC0415  (a heartbeat goes by what its presence says)
+
+    if paused.of(index, agent.agent_id):
+        return liveness.ACTIVE
     last = presence_of(agent, presence.read(desk.place.store, agent.agent_id, now), now)
-    state = liveness.liveness(last.seen_at, now, threshold)
-    return [] if state == liveness.ACTIVE else [Seen(agent.agent_id, state)]
+    return liveness.liveness(last.seen_at, now, desk.stale_after_in(index))
 
 
 def beat(desk: Desk, agent: Agent, now: int) -> Presence:
@@ -152,8 +198,27 @@ def beat(desk: Desk, agent: Agent, now: int) -> Presence:
     still = contested(desk, agent.agent_id) if last.contested else ()
     pause = paused.shown(desk.store.caught_up(), agent.agent_id)
     last = last.but(seen_at=now, is_remote=False, contested=still, paused=pause)
+    presence.open_session(desk.place.store, agent.agent_id, agent.session)
     presence.write(desk.place.store, last)
     return last
+
+
+def mark(desk: Desk) -> None:
+    """Let everybody's next heartbeat, which does not open the ledger, know what has been said: who is paused, which
+    session works under a name now, after how many minutes an agent is stale."""
+    from bb.ops import paused  # noqa: PLC0415
+
+    if not desk.store.exists:
+        return
+    index, store = desk.store.caught_up(), desk.place.store
+    pinned.write(store, thresholds.pinned(index.state(thresholds.NAME, thresholds.ENTRY)))
+    for agent, last in presence.everybody(store, desk.now()).items():
+        known = roster.agent(agent, index.state(roster.NAME, agent))
+        noted = {last.session, presence.session(store, agent)}
+        if known and not known.is_retired and noted != {known.session}:
+            presence.open_session(store, agent, known.session)
+            presence.write(store, last.but(session=known.session))
+    paused.mark(desk)
 
 
 def contested(desk: Desk, agent: str) -> tuple[str, ...]:
@@ -181,10 +246,10 @@ def roll_up(desk: Desk) -> None:
     store, now = desk.store, desk.now()
     if store.law and store.law.is_shut:
         return
-    beats = presence.everybody(store.path, now)
+    beats, threshold = presence.everybody(store.path, now), desk.stale_after_in(store.caught_up())
     for agent in roster.in_service(store.caught_up().states(roster.NAME)):
         last = beats.get(agent.agent_id)
-        if last is None or last.is_remote or liveness.liveness(last.seen_at, now, desk.stale_after) != liveness.ACTIVE:
+        if last is None or last.is_remote or liveness.liveness(last.seen_at, now, threshold) != liveness.ACTIVE:
             continue
         if last.seen_at - agent.heard_at >= ROLL_UP:
             fact = Seen(agent.agent_id, liveness.ACTIVE)
@@ -206,7 +271,7 @@ def presence_of(agent: Agent, last: Presence | None, now: int) -> Presence:
     }
     seen_at = presence.last_seen(agent.heard_at, last, now)
     known = last or Presence(agent.agent_id, seen_at, 0, record)
-    return known.but(seen_at=seen_at, record=record)
+    return known.but(seen_at=seen_at, record=record, session=agent.session)
 
 
 def shown(presence: Presence, now: int, threshold: int) -> dict[str, Any]:
@@ -216,7 +281,7 @@ def shown(presence: Presence, now: int, threshold: int) -> dict[str, Any]:
     return record | {
         "last_seen_at": clock.text(presence.seen_at),
         "version": changes + presence.beats,
-        "liveness": liveness.liveness(presence.seen_at, now, threshold),
+        "liveness": liveness.ACTIVE if presence.paused else liveness.liveness(presence.seen_at, now, threshold),
         **({"contested": list(presence.contested)} if presence.contested else {}),
         **({"paused": presence.paused} if presence.paused else {}),
     }
@@ -226,7 +291,7 @@ def listed(desk: Desk, index: Index, agents: Sequence[Agent]) -> list[dict[str, 
     """AGENTS as every face shows them, paused or not as the ledger has it."""
     from bb.coordination import pauses  # noqa: PLC0415  (a heartbeat lists nobody)
 
-    now, threshold = desk.now(), desk.stale_after
+    now, threshold = desk.now(), desk.stale_after_in(index)
     beats, said = presence.everybody(desk.place.store, now), dict(index.states(pauses.NAME))
     found = []
     for agent in agents:

@@ -157,7 +157,7 @@ def wait(
     Answers at once when there is unread mail, unless --new is given. NOTHING_CAME (exit status 6) when the time is
     up. Waiting counts as a sign of life.
     """
-    who, index = inbox.known(desk, agent)
+    who, index = inbox.known(desk, agent, acts=True)
     known = {message["message_id"] for message in mails.inbox(index, who, mailbox.UNREAD)} if new else set()
     life.alive(desk, who)
     watch = Watch(desk.store)
@@ -180,7 +180,7 @@ def dispatch(
     allow_secret: str | None = None,
 ) -> dict[str, Any]:
     """Send a LETTER; the first recipient's copy."""
-    who = sender if sender is not None else desk.env.get("BB_AGENT")
+    who = sender if sender == "" else desk.actor(sender)
     if not who:
         raise NoAgent(hint="pass --from ID, or set BB_AGENT")
 
@@ -210,7 +210,7 @@ def _gesture(
     decide: Callable[[dict[str, Any], str, str], list[Any]],
 ) -> dict[str, Any]:
     """Do something with one's own copy of a message; the copy afterwards."""
-    who, index = inbox.known(desk, agent)
+    who, index = inbox.known(desk, agent, acts=True)
     event, recipient = mail.split_message_id(message)
     if not (copies := mails.copies(index, event)) or (recipient and recipient not in [c["to_agent"] for c in copies]):
         raise mail.MessageNotFound(f"there is no message {message[:80]}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bb.coordination import changes, liveness, pauses, roster
+from bb.coordination import changes, liveness, pauses, roster, thresholds
 from bb.kernel import clock, ids, jsontext
 from bb.kernel.errors import Forbidden, Refused
 from bb.ledger import git, lastsync, pins, presence, publish, queue, tree, walk
@@ -55,6 +55,7 @@ def status(desk: Desk) -> dict[str, Any]:
         "repository": desk.place.title,
         "at": clock.text(now),
         "paused": paused.shown(index, pauses.EVERYBODY),
+        "stale_minutes": _stale_minutes(desk, index),
         "agents": shown_agents(desk, index),
         "reservations": [
             shown_reservation(held, each.reservation)
@@ -70,6 +71,12 @@ def status(desk: Desk) -> dict[str, Any]:
         "is_damaged": bool(desk.store.damages()),
         "sync": _synced(desk),
     }
+
+
+def _stale_minutes(desk: Desk, index: Index) -> dict[str, Any]:
+    """After how many minutes of silence an agent counts as stale here, and what is pinned for every clone."""
+    pinned = thresholds.pinned(index.state(thresholds.NAME, thresholds.ENTRY))
+    return {"minutes": desk.stale_after_in(index) // clock.MINUTE, "pinned": pinned}
 
 
 def _synced(desk: Desk) -> dict[str, Any] | None:
@@ -131,7 +138,7 @@ def resume(desk: Desk, *, agent: Someone | None = None) -> dict[str, Any]:
     Who you are, what you hold, what waits for you, the last hand-off with its next step, and which files in your
     scopes have uncommitted changes.
     """
-    who = desk.caller(agent)
+    who = desk.subject(agent)
     index = life.index_of(desk, who)
     known = life.registered(index, who)
     now = desk.now()

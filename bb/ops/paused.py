@@ -45,4 +45,6 @@ def mark(desk: Desk) -> None:
     for agent, last in presence.everybody(desk.place.store, desk.now()).items():
         pause = pauses.pause(said, agent)
         if last.paused != (wanted := pause and pause.shown()):
-            presence.write(desk.place.store, last.but(paused=wanted))
+            # Whom the person lets go on has been silent because it was told to: its silence is counted from here.
+            seen_at = last.seen_at if wanted else max(last.seen_at, desk.now())
+            presence.write(desk.place.store, last.but(paused=wanted, seen_at=seen_at))

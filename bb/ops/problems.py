@@ -31,7 +31,7 @@ def found(desk: Desk) -> list[dict[str, Any]]:
     problems = [
         *_damage(desk, now),
         *_asked_of_the_person(index),
-        *_not_accepted(index, held, now, desk.stale_after),
+        *_not_accepted(index, held, now, desk.stale_after_in(index)),
         *_gone_holders(held),
         *_collisions(events),
     ]

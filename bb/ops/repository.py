@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from bb.coordination import thresholds
+from bb.coordination.facts import Pinned
+from bb.kernel import ids
 from bb.kernel.errors import BbError, Refused, Usage
 from bb.kernel.event import GENESIS
 from bb.ledger import checkup, clone, git, pins, repair, walk
 from bb.ledger import place as places
 from bb.ledger.place import NoWorkTree
+from bb.ops import life, start
 from bb.ops import skill as skills
-from bb.ops import start
 from bb.ops.catalogue import op
-from bb.ops.params import Plain
+from bb.ops.params import Plain, invalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from bb.ledger.index import Index
     from bb.ledger.place import Place
     from bb.ledger.skill import Piece
     from bb.ops.desk import Desk
@@ -75,6 +79,13 @@ class ItsBead(Plain):
     metavar = "BEAD"
 
 
+class StaleMinutes(Plain):
+    """Pin after how many minutes of silence an agent counts as stale, in every clone; `default` unpins it."""
+
+    metavar = "MINUTES"
+    takes_numbers = True
+
+
 class ItsRole(Plain):
     """With --register: what the agent does here; `agent` unless given."""
 
@@ -88,6 +99,7 @@ class ItsRole(Plain):
         "bb init --register amber-otter --role builder --json",
         "bb init --adopt amber-otter --non-interactive --json",
         "bb init --skill",
+        "bb init --stale-minutes 30",
         "bb init --dry-run",
         "bb init --undo",
     ),
@@ -112,12 +124,17 @@ def init(
     scope: list[Claimed] | None = None,
     bead: ItsBead | None = None,
     non_interactive: bool = False,
+    stale_minutes: StaleMinutes | None = None,
 ) -> dict[str, Any]:
     """Make this repository's ledger, and give this session its identity. Running it again changes nothing.
 
     --register starts as a new agent, --adopt goes on as an earlier one. Adopting needs evidence: uncommitted changes
     in what that agent claimed, or a bead in progress that it owns. Otherwise it is rejected, or, at a terminal, you
-    are asked. With --non-interactive one of the two is required. Every answer recommends what to do, and says why.
+    are asked; so it is while another session is known to be alive under that name. With --non-interactive one of the
+    two is required. Every answer recommends what to do, and says why.
+
+    --stale-minutes is yours to say, as the person: from then on no BB_AGENT_STALE_MINUTES makes a judgement of others
+    stricter, in any clone. `bb status` shows it.
 
     The ledger lives in git's own directory, shared by all worktrees and branches of this clone; no index or branch is
     touched, and nothing leaves this machine. --skill is the only thing that writes into the work tree: the skill for
@@ -135,6 +152,9 @@ def init(
         "--scope": bool(scope) and adopt is None,
         "--bead": bead is not None and adopt is None,
     }
+    if stale_minutes is not None:
+        starts = adopt is not None or register is not None or non_interactive or any(idle.values())
+        return _pin(desk, stale_minutes, is_alone=not (starts or skill or home or undo or dry_run))
     planned = skills.plan(desk) if skill and not undo else None
     if adopt is not None or register is not None or non_interactive or any(idle.values()):
         try:
@@ -158,6 +178,24 @@ def init(
     if undo:
         return _undo(desk, place, is_home=home, dry_run=dry_run, delete_history=delete_history)
     return _make(desk, place, planned, is_home=home, dry_run=dry_run)
+
+
+def _pin(desk: Desk, said: str, *, is_alone: bool) -> dict[str, Any]:
+    """Pin the stale minutes, or unpin them; the ledger is made first where there is none."""
+    if not is_alone:
+        raise invalid("--stale-minutes goes alone", "stale_minutes")
+    life.person(desk, None)
+    minutes, now = thresholds.minutes(said), desk.now()
+    created = desk.store.make(desk.place.title, ids.PERSON, now)
+
+    def decide(index: Index) -> list[Any]:
+        before = thresholds.pinned(index.state(thresholds.NAME, thresholds.ENTRY))
+        return [] if (before or 0) == minutes else [Pinned(ids.PERSON, minutes)]
+
+    recorded = desk.store.record(decide, by=ids.PERSON, now=now)
+    life.mark(desk)
+    pinned = thresholds.pinned(desk.store.caught_up().state(thresholds.NAME, thresholds.ENTRY))
+    return {"store": desk.store.path, "created": created, "stale_minutes": pinned, "changed": bool(recorded)}
 
 
 def _make(desk: Desk, place: Place, planned: list[Piece] | None, *, is_home: bool, dry_run: bool) -> dict[str, Any]:

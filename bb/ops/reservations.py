@@ -17,11 +17,12 @@ from bb.ops.params import Bead, Key, Plain, Reason, Scope, Seconds, Someone, Tex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
     from bb.coordination import scopes
     from bb.coordination.holdings import Reservation
+    from bb.coordination.reservations import Overlap
     from bb.kernel.event import Event
     from bb.ledger.holdings import Holdings
     from bb.ledger.index import Index
@@ -129,7 +130,7 @@ def release(
 ) -> dict[str, Any]:
     """Give back what you hold: these scopes, or everything with --all.
 
-    `--agent user` is the person, who may give back what any agent holds.
+    `--agent user` is the person, who may give back what any agent holds. The agent is told by mail.
     """
     who = life.caller(desk, agent, may_be_person=True)
     wanted = _these_or_all(desk, scope, all_)
@@ -137,7 +138,9 @@ def release(
     def decide(_: Index, held: Holdings) -> list[Any]:
         if wanted is None:
             return reservations.release_all(who, held.of(who))
-        return [fact for each in wanted for fact in reservations.release(who, each, held.met_by([each], whose=who))]
+        met = {each: held.met_by([each], whose=who) for each in wanted}
+        facts = [fact for each in wanted for fact in reservations.release(who, each, met[each])]
+        return [*facts, *_told_by_person(who, facts, met.values())]
 
     return _ended_or_renewed(desk, who, decide, key)
 
@@ -171,7 +174,9 @@ def renew(
         paused.refuse(index, who)
         if wanted is None:
             return reservations.renew_all(who, held.of(who), minutes)
-        return [fact for each in wanted for fact in reservations.renew(who, each, held.met_by([each]), minutes)]
+        met = {each: held.met_by([each]) for each in wanted}
+        facts = [fact for each in wanted for fact in reservations.renew(who, each, met[each], minutes)]
+        return [*facts, *_told_by_person(who, facts, met.values())]
 
     return _ended_or_renewed(desk, who, decide, key)
 
@@ -211,6 +216,15 @@ def status(desk: Desk, *, agent: Someone | None = None, bead: Bead | None = None
 def _ended_or_renewed(desk: Desk, who: str, decide: life.Decide, key: str | None) -> dict[str, Any]:
     recorded = life.act(desk, who, decide, key=key)
     return answer(desk, [event.data["reservation_id"] for event in recorded if "reservation_id" in event.data])
+
+
+def _told_by_person(who: str, facts: Sequence[Any], met: Iterable[Sequence[Overlap]]) -> list[Any]:
+    """What the holders are told, where it is the person who acts on what they hold."""
+    if who != ids.PERSON:
+        return []
+    from bb.messaging import orders  # noqa: PLC0415  (agents give back what is their own)
+
+    return orders.of_persons(facts, {each.held.reservation.id: each.held.reservation for some in met for each in some})
 
 
 def reserved(

@@ -189,7 +189,7 @@ def _owner(home: str, found: Directory) -> Known | None:
 def _begun(desk: Desk, home: str, found: Directory, by: Any) -> GroupDesk:
     """A group for a directory that belongs to none."""
     if found.place is None:
-        return create(desk, home, found.title, "", groupdesk.founder(by))
+        return create(desk, home, found.title, "", groupdesk.founder(desk, by))
     group_id = _group_of(desk, home, found.place)
     knowns.write(home, knowns.Known(group_id, found.place.common))
     return groupdesk.of(desk, group_id)

@@ -56,10 +56,10 @@ def retire(desk: Desk, *, agent: Someone | None = None, key: Key | None = None) 
     is counted, for somebody else to be asked. Who goes on with its work later adopts it: `bb init --adopt`.
     """
     who = desk.caller(agent)
-    life.index_of(desk, who)
+    life.may_act(desk, life.index_of(desk, who), who)
 
     def decide(index: Index) -> list[Any]:
-        life.in_service(index, who)
+        life.judged(desk, index, who)
         held = desk.holdings(index, desk.now())
         presence.remove(desk.place.store, who)  # a heartbeat asks the ledger from now on, whatever becomes of us
         return [*reservations.release_all(who, held.of(who)), Retired(who)]

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
-from bb.coordination import adoption, changes, identity, liveness, names, protocol, reservations, roster
+import os
+
+from bb.coordination import (
+    adoption,
+    callers,
+    changes,
+    identity,
+    liveness,
+    names,
+    protocol,
+    reservations,
+    roster,
+    scopes,
+)
 from bb.coordination import beads as rules
 from bb.coordination.adoption import Evidence
 from bb.coordination.facts import Registered, Resumed, Updated
-from bb.kernel import ids
+from bb.kernel import clock, ids
 from bb.kernel.errors import BbError
 from bb.kernel.show import quoted
-from bb.ledger import beads, git
+from bb.ledger import beads, git, presence
 from bb.ops import agent as agents
 from bb.ops import life
 from bb.ops.sessions import provenance
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from bb.coordination.roster import Agent
@@ -67,7 +80,7 @@ REASONS = {
 
 def advise(desk: Desk, refusal: BbError, role: str | None) -> None:
     """Add to a REFUSAL what to do instead, and for which reason: for programs among the details, for people as hint."""
-    reason = REASONS.get(refusal.code, adoption.NOT_UNDERSTOOD)
+    reason = refusal.details.get("reason") or REASONS.get(refusal.code, adoption.NOT_UNDERSTOOD)
     why = refusal.message
     if reason == adoption.NOT_A_REPOSITORY:
         refusal.details["recommendation"] = adoption.recommend(adoption.STOP, reason, None, why)
@@ -98,85 +111,149 @@ def _register(desk: Desk, name: str, role: str) -> dict[str, Any]:
 
 
 def _adopt(desk: Desk, name: str, scope: Sequence[str], bead: str | None, *, may_ask: bool) -> dict[str, Any]:
+    """Go on as an earlier identity, if what lies here shows that its work does, and no other session is at it."""
     index = life.index_of(desk, name)
     known = life.registered(index, name)
     about = None if bead is None else reservations.bead(bead)
     held = desk.holdings(index, desk.now())
     given = [desk.scope(each) for each in scope]
-    claims = [(each, None) for each in given] or held.claimed_by(name)
-    claimed = [each for each, _ in claims]
-    changed, note = _changed(desk, held, claimed)
+    claims = held.claimed_by(name)
+    claimed = given or [each for each, _ in claims]
+    dirty, note = _changed(desk, held, claimed)
+    changed = _own(held, name, dirty)
     tracker = beads.of(desk.place, desk.env)
     owned = [each.id for each in rules.owned_by(tracker.beads, name)]
     if given:
         owned = [each for each in owned if held.worked_in(name, each, given) is not False]
-    evidence = adoption.weigh(
-        name, changed=changed, claimed=[each.text for each in claimed], in_progress=owned, bead=about
-    )
     looked_at = {
         "claimed": [each.text for each in claimed],
         "changed": changed,
+        "held_by_others": [path for path in dirty if path not in set(changed)],
         "in_progress": owned,
         "beads": provenance(tracker),
         "note": note,
     }
-    if evidence is None:
-        evidence = _vouched_for(desk, name, looked_at, may_ask=may_ask)
-    with_changes = [claim for claim in claims if any(held.lies_in(path, claim[0]) for path in changed)]
-    linked = [about, *evidence.beads, *(its_bead for _, its_bead in with_changes)]
+    found = adoption.weigh(
+        name, changed=changed, claimed=[each.text for each in claimed], in_progress=owned, bead=about
+    )
+    evidence, waived = _doubted(desk, known, found, looked_at, may_ask=may_ask)
+    with_changes = [(each, its) for each, its in claims if any(held.lies_in(path, each) for path in changed)]
+    linked = [about, *(its for _, its in with_changes), *evidence.beads]
+    where = [each for each in given if any(held.lies_in(path, each) for path in changed)]
     resumed = _resumed(
         desk,
-        index,
         known,
         evidence,
         beads=tuple(dict.fromkeys(each for each in linked if each)),
-        scope=with_changes[0][0].text if with_changes else None,
+        scope=next((each.text for each in [*where, *(each for each, _ in with_changes)]), None),
         was=held.liveness_of(name),
+        still=lambda index: _must_still_hold(desk, index, name, evidence, looked_at, waived),
     )
-    return resumed | {"evidence": evidence.text, "looked_at": looked_at}
+    return resumed | {"looked_at": looked_at}
 
 
-def _vouched_for(desk: Desk, name: str, looked_at: dict[str, Any], *, may_ask: bool) -> Evidence:
-    """A person's word, where there is a person to ask; else the adoption is rejected."""
-    why = f"nothing shows that work of {name} lies here unfinished"
-    if may_ask and desk.ask and desk.ask(f"{why.capitalize()}. Adopt {name} all the same?"):
-        return adoption.vouched_for(name)
-    raise adoption.AdoptionRejected(f"{name} cannot be adopted: {why}", **looked_at)
+def _doubted(
+    desk: Desk, known: Agent, found: Evidence | None, looked_at: dict[str, Any], *, may_ask: bool
+) -> tuple[Evidence, str | None]:
+    """The evidence, and the session that the person says is over. Where there are doubts the person is asked, if there
+    is one to ask; else the adoption is rejected. No lock is held meanwhile."""
+    name = known.agent_id
+    doubts = [] if found else [_nothing_shows(name, looked_at)]
+    is_taken = _alive_at(desk, known) is not None
+    if is_taken:
+        doubts.append(_is_at_work(desk, known))
+    if not doubts:
+        return found or adoption.vouched_for(name), None
+    question = "; and ".join(doubts)
+    if may_ask and desk.ask and desk.ask(f"{question[0].upper()}{question[1:]}. Adopt {name} all the same?"):
+        evidence = found or adoption.vouched_for(name)
+        return (adoption.confirmed(evidence), known.session) if is_taken else (evidence, None)
+    raise (adoption.taken if found else adoption.rejected)(name, doubts[0], **looked_at)
+
+
+def _must_still_hold(
+    desk: Desk, index: Index, name: str, evidence: Evidence, looked_at: dict[str, Any], waived: str | None
+) -> Agent:
+    """NAME as the ledger has it now, under its lock; refused when another session was faster, or when what spoke for
+    the adoption has become another agent's."""
+    known = life.registered(index, name)
+    if known.session != waived and _alive_at(desk, known) is not None:
+        raise adoption.taken(name, _is_at_work(desk, known), **looked_at)
+    if evidence.reason == adoption.UNCOMMITTED_SCOPE:
+        own = _own(desk.holdings(index, desk.now()), name, looked_at["changed"])
+        if not own:
+            raise adoption.rejected(name, _nothing_shows(name, looked_at), **looked_at)
+    return known
+
+
+def _alive_at(desk: Desk, known: Agent) -> int | None:
+    last = presence.read(desk.place.store, known.agent_id, desk.now())
+    return callers.alive_at(known, desk.sessions, last.seen_at if last else 0, desk.now())
+
+
+def _is_at_work(desk: Desk, known: Agent) -> str:
+    ago = (desk.now() - (_alive_at(desk, known) or desk.now())) // clock.SECOND
+    return f"another session works as {known.agent_id}, and gave a sign of life {ago} s ago"
+
+
+def _nothing_shows(name: str, looked_at: dict[str, Any]) -> str:
+    others: list[str] = looked_at["held_by_others"]
+    but = f"; what has changed there lies in what other agents hold: {others[0]}" if others else ""
+    more = f" and {len(others) - 1} more" if len(others) > 1 else ""
+    return f"nothing shows that work of {name} lies here unfinished{but}{more}"
+
+
+def _own(held: Holdings, name: str, paths: Sequence[str]) -> list[str]:
+    """Those of the changed PATHS that lie in no other agent's live reservation."""
+    return [path for path in paths if not _is_anothers(held, name, path)]
+
+
+def _is_anothers(held: Holdings, name: str, path: str) -> bool:
+    met = (overlap.held for overlap in held.met_by([scopes.existing(path)]))
+    return any(each.reservation.agent not in (name, ids.PERSON) and not each.is_over for each in met)
 
 
 def _resumed(
     desk: Desk,
-    index: Index,
     known: Agent,
     evidence: Evidence,
     *,
     beads: tuple[str, ...],
     scope: str | None,
     was: str,
+    still: Callable[[Index], Agent],
 ) -> dict[str, Any]:
-    """Record the RESUME (§3.4), and that the identity is at work again."""
-    name = known.agent_id
-    adopter = desk.env.get("BB_AGENT", "")
-    is_other = ids.is_actor_id(adopter) and index.state(roster.NAME, adopter) is not None
-    fact = Resumed(
-        agent=adopter if is_other else name,
-        prior=name,
-        adopted=name,
-        reason=evidence.reason,
-        evidence=evidence.text,
-        bead=beads[0] if beads else protocol.NO_BEAD,
-        beads=beads,
-        scope=scope,
-    )
-    back = Registered(name, known.role, known.title) if known.is_retired else Updated(name)
-    recorded = desk.store.record(lambda _: [back, fact], by=fact.agent, now=desk.now())
+    """Record the RESUME (§3.4), and that another session works under the name from here, if that STILL may be."""
+    name, text = known.agent_id, adoption.told(evidence, beads)
+    named = None if desk.sessions else callers.fresh(os.urandom(8))
+    session = desk.sessions[0] if desk.sessions else f"{callers.NAMED_BY_BB}{callers.key(named or '')}"
+
+    def decide(index: Index) -> list[Any]:
+        known = still(index)
+        fact = Resumed(
+            agent=_adopter(desk, index, name),
+            prior=name,
+            adopted=name,
+            reason=evidence.reason,
+            evidence=text,
+            bead=beads[0] if beads else protocol.NO_BEAD,
+            beads=beads,
+            scope=scope,
+        )
+        is_back = known.is_retired
+        back = Registered(name, known.role, known.title, None, session) if is_back else Updated(name, session=session)
+        return [back, fact]
+
+    recorded = desk.store.record(decide, by=_adopter(desk, desk.store.caught_up(), name), now=desk.now())
     life.beat(desk, life.in_service(desk.store.caught_up(), name), desk.now())
-    why = f"allowed by {evidence.reason}: {evidence.text}"
+    why = f"allowed by {evidence.reason}: {text}"
     return {
         "agent_id": name,
         "mode": adoption.ADOPT,
         "reason": evidence.reason,
+        "evidence": text,
         "agent": agents.show(desk, agent=name),  # type: ignore[arg-type]
+        "session_id": named,
         "resume_event": next(event.id for event in recorded if event.kind == "system.notify"),
         "beads": list(beads),
         "warning": f"{name} was seen lately; make sure no other session works under it"
@@ -184,6 +261,15 @@ def _resumed(
         else None,
         "recommendation": adoption.recommend(adoption.ADOPT, evidence.reason, name, why),
     }
+
+
+def _adopter(desk: Desk, index: Index, name: str) -> str:
+    """In whose name an adoption is recorded: the caller's own, where BB_AGENT names somebody else who is known here."""
+    adopter = desk.env.get("BB_AGENT", "")
+    known = roster.agent(adopter, index.state(roster.NAME, adopter)) if ids.is_actor_id(adopter) else None
+    if known is None or adopter == name:
+        return name
+    return adopter if known.is_retired else life.judged(desk, index, adopter).agent_id
 
 
 def _changed(desk: Desk, held: Holdings, claimed: Sequence[Scope]) -> tuple[list[str], str | None]:

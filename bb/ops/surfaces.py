@@ -287,7 +287,7 @@ class _Taken:
     def _over(self, index: Index, below: Gathered, now: int) -> Rehearsal:
         """What is known, and what is taken in on top of it: each line is decided about knowing those before."""
         store = self._at.store
-        agents = attention.book(store, index, now, self._at.desk.stale_after).agents
+        agents = attention.book(store, index, now, self._at.desk.stale_after_in(index)).agents
         return Rehearsal(below, agents, lambda name: attention.data_of(store, name), "~")
 
     def _record(self, decide: Callable[[Index], list[AttentionFact]], now: int, *, is_empty: bool) -> None:
@@ -383,7 +383,7 @@ def bind(
     if not given and not remove:
         return arranging.bindings(at.book(), agent)
     by = desk.principal()
-    return at.act(lambda book, _: arranging.bind(book, by, at.agent, given, remove=remove), by)
+    return at.act(lambda book, _: arranging.bind(book, by, at.subject, given, remove=remove), by)
 
 
 @op(

@@ -17,7 +17,7 @@ from bb.ledger.place import NoWorkTree
 from bb.ledger.store import JOURNALS, NotInitialized
 from bb.ledger.sync import BOTH, PULL, PUSH, Outcome, Sync
 from bb.ledger.turns import AlreadySyncing, Turn
-from bb.ops import life, paused
+from bb.ops import life
 from bb.ops.catalogue import op
 from bb.ops.params import Name, Seconds
 
@@ -228,7 +228,7 @@ def heard(desk: Desk, outcome: Outcome) -> list[dict[str, str]]:
     """Take note of what came: who is alive elsewhere, who is paused, and which of our reservations do not stand after
     all."""
     life.heard(desk, outcome.heard)
-    paused.mark(desk)
+    life.mark(desk)
     if not outcome.reserved or (desk.store.law and desk.store.law.is_shut):
         return []
     from bb.ops import contests  # noqa: PLC0415  (only where reservations came)

@@ -20,6 +20,7 @@ from bb.coordination.facts import (
     Overridden,
     Paused,
     PauseFact,
+    Pinned,
     Redacted,
     Registered,
     Released,
@@ -122,7 +123,7 @@ class Teller:
             case Incurred():
                 return _incursion(fact, by)
             case Resumed(_, prior, adopted, reason, bead=bead):
-                return f"goes on as {adopted} ({show.name(reason)})", bead, [prior, adopted]
+                return f"goes on as {adopted} ({show.name(reason)})", bead or None, [prior, adopted]
             case Sent(_, to, _, subject, bead=bead, cbcl=dict()):
                 return f"said to {', '.join(to)}: {subject}", bead or None, list(to)
             case Sent(_, to, category, subject, bead=bead):
@@ -213,6 +214,14 @@ def _of_a_pause(fact: PauseFact) -> Sentence | None:
     return f"let {whom} go on", None, others
 
 
+def _of_a_threshold(fact: Pinned) -> Sentence | None:
+    """After how many minutes an agent is stale, in every clone. Only the person's word counts, and is told."""
+    if fact.by != ids.PERSON:
+        return None
+    what = f"pinned the stale minutes at {fact.minutes}" if fact.minutes else "left the stale minutes to each clone"
+    return what, None, []
+
+
 def _of_cbcl(fact: Heard | Installed | Removed) -> Sentence | None:
     """Which dialects came and went. That a message was heard shows in its having been seen."""
     match fact:
@@ -274,6 +283,7 @@ FAMILIES: tuple[tuple[Any, Callable[[Any], Sentence | None]], ...] = (
     (GroupFact | ContextChanged, _of_the_group),
     (AttentionFact, _of_attention),
     (PauseFact, _of_a_pause),
+    (Pinned, _of_a_threshold),
     (Heard | Installed | Removed, _of_cbcl),
 )
 

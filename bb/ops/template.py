@@ -140,7 +140,7 @@ def create(
     by: By | None = None,
 ) -> dict[str, Any]:
     """Make a group for a directory that belongs to none, as a template says."""
-    who = groupdesk.founder(by)
+    who = groupdesk.founder(desk, by)
     scoping.root_of(desk, path)
     wanted = _parsed(desk, template)
     tokens.refuse_secrets(jsontext.dumps(wanted.but(prompts={}).plain()))

@@ -7,6 +7,7 @@ from itertools import islice
 
 from bb.attention import turns
 from bb.coordination import editors, freezing, holdings, notices
+from bb.coordination.callers import NotYourName, SessionSuperseded
 from bb.coordination.editors import NotUnderstood
 from bb.kernel import ids, show
 from bb.kernel.errors import BbError
@@ -87,6 +88,9 @@ def _turn(
         return answer(desk, heard, who)
     except NotARepository:
         return passed(heard)
+    except (SessionSuperseded, NotYourName) as error:  # at a stop there is nothing to go on with
+        news = show.sentence(f"bb: {error}. {error.hint}")
+        return passed(heard, news, reply=editors.told(heard, news) if moment == editors.PROMPT else None)
     except BbError as error:
         return passed(heard, f"bb: {error}")
 
@@ -114,7 +118,7 @@ def _given(desk: Desk, index: Index, who: str, told: tuple[str, ...]) -> dict[st
     """What the policy lets into this turn, recorded as handed over."""
 
     def decide(index: Index, *, is_peek: bool = False) -> Any:
-        book = attention.book(desk.store, index, desk.now(), desk.stale_after)
+        book = attention.book(desk.store, index, desk.now(), desk.stale_after_in(index))
         found, answer = turns.injected(book, who, desk.now(), seed, told=told, most=MOST_MESSAGES)
         given.update(answer)
         return [] if is_peek else found

@@ -62,10 +62,11 @@ class Watched:
 
     def _thresholds(self, now: int) -> Iterator[int]:
         """The moments at which something changes by itself, those that have passed among them."""
-        desk, threshold = self._desk, self._desk.stale_after
+        desk = self._desk
         if not desk.store.exists:
             return
         index = desk.store.caught_up()
+        threshold = desk.stale_after_in(index)
         beats = presence.everybody(desk.place.store, now)
         for agent in roster.in_service(index.states(roster.NAME)):
             seen_at = life.presence_of(agent, beats.get(agent.agent_id), now).seen_at

@@ -11,6 +11,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
+from bb.coordination import callers
 from bb.ops.desk import Desk
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ class Worker:
 
     def __init__(self, cwd: str, env: Mapping[str, str], *, is_served: bool = False) -> None:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="bb-web")
-        self._cwd, self._env, self._is_served = cwd, env, is_served
+        self._cwd, self._env, self._is_served = cwd, callers.without(env), is_served
         self._desk: Desk | None = None
 
     async def do(self, what: Callable[[Desk], T]) -> T:

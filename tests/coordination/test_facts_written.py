@@ -27,6 +27,7 @@ from bb.coordination.facts import (
     Expired,
     Overridden,
     Paused,
+    Pinned,
     Redacted,
     Registered,
     Released,
@@ -79,6 +80,16 @@ EXAMPLES = [
     (Updated("ada-l", title="Countess"), "actor.update", {"actor_id": "ada-l", "title": "Countess"}),
     (Updated("ada-l"), "actor.update", {"actor_id": "ada-l"}),
     (
+        Registered("ada-l", "builder", "Ada", session="0123456789abcdef"),
+        "actor.add",
+        {"actor_id": "ada-l", "role": "builder", "title": "Ada", "session": "0123456789abcdef"},
+    ),
+    (
+        Updated("ada-l", session="?0123456789abcdef"),
+        "actor.update",
+        {"actor_id": "ada-l", "session": "?0123456789abcdef"},
+    ),
+    (
         Updated("x", profile={"enabled": False}),
         "actor.update",
         {"actor_id": "x", "actor": {"enabled": False}},
@@ -87,6 +98,11 @@ EXAMPLES = [
     (Started("ada-l"), "actor.start", {"actor_id": "ada-l"}),
     (Stopped("ada-l"), "actor.stop", {"actor_id": "ada-l"}),
     (Seen("ada-l", "evicted"), "x.bb.seen", {"actor_id": "ada-l", "after": "evicted"}),
+    (
+        Seen("ada-l", "active", "0123456789abcdef"),
+        "x.bb.seen",
+        {"actor_id": "ada-l", "after": "active", "session": "0123456789abcdef"},
+    ),
 ]
 EACH = pytest.mark.parametrize(("fact", "kind", "data"), EXAMPLES)
 PROFILED = ("actor.add", "actor.update")
@@ -94,7 +110,7 @@ NEEDED = [
     (kind, data, member)
     for fact, kind, data in EXAMPLES
     for member in data
-    if not isinstance(fact, Updated) and member != "actor"
+    if not isinstance(fact, Updated) and member not in ("actor", "session")
 ] + [("actor.update", {"actor_id": "ada-l", "role": "tester"}, "actor_id")]
 
 
@@ -278,6 +294,8 @@ ATTENTION = [
 ]
 RECORDED += ATTENTION
 RECORDED += [
+    (Pinned("ada-l", 30), "x.bb.pinned", {"stale_minutes": 30}),
+    (Pinned("ada-l", 0), "x.bb.pinned", {"stale_minutes": 0}),
     (Paused("ada-l", "bo1", "wait"), "x.bb.paused", {"target": "bo1", "why": "wait"}),
     (Paused("ada-l", "*"), "x.bb.paused", {"target": "*"}),
     (Unpaused("ada-l", "*"), "x.bb.unpaused", {"target": "*"}),
@@ -367,6 +385,7 @@ WRONG: dict[str, list[object]] = {
     "bead_id": [1, True, [], {}],
     "liveness": [1, True, [], {}],
     "ttl_minutes": [0, -1, 1 << 31, 1.0, "60", True, [], {}],
+    "stale_minutes": [-1, 10_081, 1.0, "60", True, [], {}],
     "shared": [0, 1, "true", [], {}],
     "is_file": [0, 1, "true", [], {}],
     "reservation_id": ["", "res_1", "a.7", HELD[:-1] + "0", HELD + "\n", HELD.upper(), 7, True, [], {}],

@@ -13,6 +13,8 @@ from bb.coordination import orders
         ("bb thaw --all", "bb thaw --all"),
         ("cd src && bb freeze . --why x", "bb freeze ."),
         ("bb agent pause cobalt-harbor", "bb agent pause"),
+        ("bb init --stale-minutes 1", "bb init --stale-minutes"),
+        ("bb init --stale-minutes=default", "bb init --stale-minutes=default"),
         ("bb agent unpause --all", "bb agent unpause"),
         ("env -u BB_AGENT bb thaw src", "bb thaw src"),
         ("BB_AGENT= bb thaw src", "bb thaw src"),

@@ -71,7 +71,7 @@ class Others:
             if found := self.repo.json("agent", "inbox", "--agent", "amber-otter", "--state", state).data:
                 return str(found[0]["message_id"])
         about = ["--bead", "demo-a1.2", "--category", "HANDOFF", "--subject", "Dates", "--body", "Yours from here."]
-        sent = self.repo.json("agent", "send", "--from", "cobalt-harbor", "--to", "amber-otter", *about)
+        sent = self.repo.json("agent", "send", "--from", "cobalt-harbor", "--to", "amber-otter", *about, BB_AGENT="")
         return str(sent.data["message_id"])
 
     def incursion_id(self) -> str:

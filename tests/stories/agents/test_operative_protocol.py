@@ -127,8 +127,9 @@ def test_3_2_both_sides_of_a_rename_count(two: Scratch):
     two.git("commit", "--quiet", "-m", "a")
     two.git("mv", "src/a.py", "b.py")
 
-    for scope in ("src", "b.py"):
-        assert two.json("init", "--adopt", AMBER, "--non-interactive", "--scope", scope).data["mode"] == "adopt"
+    for scope in ("src", "b.py"):  # by one session: another one would have to wait until this one is silent
+        adopted = two.json("init", "--adopt", AMBER, "--non-interactive", "--scope", scope, BB_SESSION="one")
+        assert adopted.data["mode"] == "adopt"
 
 
 def test_3_3_1_a_session_starts_under_a_name_nobody_has(two: Scratch):
@@ -386,7 +387,7 @@ def test_6_3_an_incursion_is_a_row_of_the_owners_bead_and_of_the_incoming_ones(t
     }
 
 
-def test_6_3_a_resume_is_a_row_of_each_bead_it_is_about_and_of_none_too(two: Scratch):
+def test_6_3_a_resume_is_a_row_of_each_bead_it_is_about_and_makes_no_bead_of_its_own(two: Scratch):
     for scope, bead in (("src", "b-1"), ("src/lib", "b-2"), ("docs", "b-3")):
         two.json("agent", "reserve", "--agent", AMBER, "--scope", scope, "--bead", bead).data  # noqa: B018
     (two.path / "src" / "lib").mkdir(parents=True)
@@ -400,7 +401,14 @@ def test_6_3_a_resume_is_a_row_of_each_bead_it_is_about_and_of_none_too(two: Scr
         rows = two.json("sessions", "show", bead).data["conversation"]
         return [row["from"] for row in rows if row.get("label") == "Resumed"]
 
-    assert [resumed(bead) for bead in ("b-1", "b-2", "b-3", "unknown")] == [[AMBER], [AMBER], [], [COBALT]]
+    assert [resumed(bead) for bead in ("b-1", "b-2", "b-3")] == [[AMBER], [AMBER], []]
+    assert two.json("sessions", "show", "unknown").code == "SESSION_NOT_FOUND"
+    without = next(
+        each for each in two.json("protocol", "list", "--type", "RESUME").data if each["from_agent"] == COBALT
+    )
+    assert (without["bead_id"], without["scope"]) == ("", "other")
+    assert "no bead is known" in without["payload"]["evidence"]
+    assert any("goes on as" in each["text"] for each in two.json("timeline", "--agent", COBALT).data)
 
 
 # -- 7 the command line

@@ -231,7 +231,7 @@ def test_4_2_heartbeats_of_many_processes_at_once_all_succeed(repo: Scratch):
 # -- who is asking
 
 
-def test_the_caller_is_agent_before_bb_agent(repo: Scratch):
+def test_the_caller_is_agent_or_bb_agent_and_the_two_must_not_contradict_each_other(repo: Scratch):
     calls = [
         beat(1, agent="amber-otter", BB_AGENT="cobalt-harbor"),
         Call(["agent", "heartbeat", "--json"], {"BB_NOW": moment(2), "BB_AGENT": "cobalt-harbor"}),
@@ -241,10 +241,10 @@ def test_the_caller_is_agent_before_bb_agent(repo: Scratch):
 
     first, second, third, fourth = run_all(repo, calls)
 
-    assert (first.data["agent_id"], first.data["last_seen_at"]) == ("amber-otter", moment(1))
+    assert (first.code, first.status) == ("NOT_YOUR_NAME", 5)
     assert (second.data["agent_id"], second.data["last_seen_at"]) == ("cobalt-harbor", moment(2))
     assert third.data == second.data
-    assert fourth.data["agent_id"] == "amber-otter"
+    assert (fourth.code, fourth.status) == ("NOT_YOUR_NAME", 5)
 
 
 @pytest.mark.parametrize("settings", [{}, {"BB_AGENT": ""}], ids=["unset", "empty"])

@@ -141,8 +141,15 @@ def test_what_stands_in_the_way_of_an_edit_is_a_name_or_a_quotation(repo: Scratc
 def test_a_head_that_could_not_have_been_written_makes_a_line_unreadable(repo: Scratch, member: str, line: Any):
     name = Forger(repo).add(data={"actor_id": "dusty-wren", "role": "r", "title": "t"}, **line)
     assert repo.json("ledger", "log").data[-1] == {
-        "v": 1, "id": name, "ts": "", "kind": "", "group_id": "", "scope_key": "", "by": "",
-        "unreadable": f"its `{member}` could not have been written", "data": {},
+        "v": 1,
+        "id": name,
+        "ts": "",
+        "kind": "",
+        "group_id": "",
+        "scope_key": "",
+        "by": "",
+        "unreadable": f"its `{member}` could not have been written",
+        "data": {},
         "seq": repo.json("ledger", "log").data[-1]["seq"],
     }
     assert "dusty-wren" not in repo.bb("agent", "list").out
