@@ -6,6 +6,7 @@ longer fit it. At a terminal, and in everything else, what a terminal would obey
 
 from __future__ import annotations
 
+from bb.cbcl import verifying
 from bb.cbcl.definition import LIMITS
 from bb.cbcl.tree import Node, lexeme
 from bb.cli import paint
@@ -148,6 +149,9 @@ SIGNED = {
 def violations(details: Outside) -> Iterator[str]:
     """The rules that a dialect breaks."""
     yield from _placed(details["violations"], "")
+    if more := int(details.get("count", 0)) - len(details["violations"]):
+        least = "at least " if details["count"] == verifying.MOST_COUNTED else ""
+        yield f"and {least}{counted(more, 'violation')} more, which are not shown"
     yield from _placed(details.get("warnings"), "warning ")
 
 
@@ -282,15 +286,46 @@ def signed(found: Outside) -> Iterator[str]:
 
 def checked(found: Outside) -> list[str]:
     by = f"of @{found['author']}" if found["author"] else "that is named"
-    return [f"The signature is good, by the key {by}  {found['fingerprint']}", f"hash {found['hash']}"]
+    return [
+        f"The signature is good, by the key {by}  {found['fingerprint']}",
+        *_covered(found["covers"]),
+        f"hash {found['hash']}",
+    ]
+
+
+def _covered(covers: Outside) -> Iterator[str]:
+    """What a signature is about, and what it is not about."""
+    context = ", which may be spoken in any ledger"
+    if covers["what"] == "message":
+        said = f"said by @{covers['author']} in the ledger {covers['ledger']}"
+        context = f", {said}" if covers["ledger"] else "; where agents talk it counts as unsigned, for it names no ledger"
+    yield f"{column('covered', NAME)}  the {covers['what']} {hanging(expression(covers['text']))}{context}"
+    yield f"{column('', NAME)}  {covers['octets']:,} octets in canonical form; layout and comments are no part of it"
+    for each in covers["outside"]:
+        yield f"{column('not covered', NAME)}  {hanging(expression(each))}"
 
 
 def author(found: Outside) -> list[str]:
     """An author, with the keys that are trusted."""
+    by_default = "" if found["is_default"] else ", as you said"
+    demand = f"  {found['signed'].among(DEMANDS, '')}{by_default}"
     if not found["keys"]:
-        return [f"{heading(str(found['author']))}  is not trusted any more"]
+        return [f"{heading(str(found['author']))}  has no key here", *([] if found["is_default"] else [demand])]
     rows = [f"  {each['public_key']}  {painted(str(each['fingerprint']), 'dim')}" for each in found["keys"]]
-    return [heading(str(found["author"])), *rows]
+    return [heading(str(found["author"])), *rows, demand]
+
+
+DEMANDS = {
+    "required": "messages must be signed: unsigned ones are not taken",
+    "preferred": "messages should be signed: unsigned ones are taken, and marked",
+    "off": "messages need no signature",
+}
+
+
+def removed(found: Outside) -> list[str]:
+    if found["keys"]:
+        return author(found)
+    return [f"{heading(str(found['author']))}  is not trusted any more"]
 
 
 def trusted(found: Outside) -> list[str]:
@@ -346,7 +381,8 @@ FORMS: dict[str, Callable[[Outside], Iterable[str]]] = {
     "cbcl check-signature": checked,
     "cbcl trust add": author,
     "cbcl trust list": trusted,
-    "cbcl trust remove": author,
+    "cbcl trust remove": removed,
+    "cbcl trust signed": author,
     "cbcl policy": policy,
 }
 VERBATIM = ("cbcl format", "cbcl sign", "cbcl expand")

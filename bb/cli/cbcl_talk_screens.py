@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bb.cli import paint
+from bb.cli import paint, proofs
 from bb.cli.cbcl_screens import verbatim
 from bb.cli.paint import column, counted, expression, flowing, hanging, heading, painted, whole
 from bb.kernel.outside import Outside, names, sentence, shell_word
@@ -107,7 +107,8 @@ def heard(found: Outside) -> Iterator[str]:
 
 
 def _heard(each: Outside) -> Iterator[str]:
-    yield f"{each['from']}: {hanging(expression(each['text']))}  [{whole(each['event_id'])}]"
+    proved = proofs.behind(each["verified"])
+    yield f"{each['from']}: {hanging(expression(each['says']))}  [{whole(each['event_id'])}]{proved}"
     if each["status"] == "error":
         yield f"  {painted('refused', 'red')}  {each['code']}: {hanging(flowing(sentence(each['message'])))}"
     elif each["status"] == "duplicate":
@@ -147,14 +148,16 @@ def beliefs(found: Outside) -> Iterator[str]:
     if not found["beliefs"]:
         yield f"{found['agent_id']} was told nothing yet."
     for each in found["beliefs"]:
-        yield f"{each['who']} says {hanging(expression(each['text']))}  [{whole(each['event_id'])}]"
+        proved = proofs.behind(each["verified"])
+        yield f"{each['who']} says {hanging(expression(each['text']))}  [{whole(each['event_id'])}]{proved}"
 
 
 def conversations(found: Outside) -> Iterator[str]:
     """The threads, or one of them."""
     if "messages" in found:
         for each in found["messages"]:
-            yield f"{each['at']}  {each['from']}: {hanging(expression(each['text']))}"
+            proved = proofs.behind(each["verified"])
+            yield f"{each['at']}  {each['from']}: {hanging(expression(each['text']))}{proved}"
         yield from ([] if found["messages"] else ["Nothing was said there."])
         return
     for each in found["conversations"]:
