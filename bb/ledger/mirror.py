@@ -61,6 +61,8 @@ def take_in(store: Store, root: str) -> int:
         if octets.count(b"\n") != file.last - file.first + 1 or not octets.endswith(b"\n"):
             raise NotALedger(f"{os.path.relpath(file.path, root)} does not hold the lines that its name says")
         head = store.caught_up().heads().get(file.writer, 0)
+        if file.writer == store.writer and file.last > head:
+            continue  # we have not recorded that, and would sign it as ours
         if head < file.first - 1 or file.last <= head:
             continue  # what lies between may come with another branch; what is known is known
         added = Commit("", None, 0, ((file.writer, file.first, octets),), ())
