@@ -63,6 +63,8 @@ def take_in(store: Store, root: str) -> int:
             raise NotALedger(f"{os.path.relpath(file.path, root)} does not hold the lines that its name says")
         bounds.must_be_lines(octets, os.path.relpath(file.path, root))
         head = store.caught_up().heads().get(file.writer, 0)
+        if file.writer == store.writer and file.last > head:
+            continue  # we have not recorded that, and would sign it as ours
         if head < file.first - 1 or file.last <= head:
             continue  # what lies between may come with another branch; what is known is known
         added = Commit("", None, 0, ((file.writer, file.first, octets),), ())

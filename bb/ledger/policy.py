@@ -132,8 +132,11 @@ def _remember(store: Store, found: Known) -> None:
         "text": found.text,
     }
     octets = (jsontext.dumps(written) + "\n").encode()
-    if disk.read_small(path, LARGEST) != octets:
-        disk.replace(path, octets)
+    try:
+        if disk.read_small(path, LARGEST) != octets:
+            disk.replace(path, octets)
+    except BbError:  # who may only read the store can still look
+        return
 
 
 def remembered(store: Store) -> Known | None:

@@ -14,7 +14,7 @@ import shutil
 from bb.kernel import ids
 from bb.kernel.errors import Refused
 from bb.kernel.event import MERGED, SALT
-from bb.ledger import clone, disk, origin, pinned, presence, told, writers
+from bb.ledger import clone, disk, origin, pinned, presence, signing, told, writers
 from bb.ledger import line as lines
 from bb.ledger.clone import Clone
 from bb.ledger.journal import Journal
@@ -41,6 +41,7 @@ OWN_FILES = frozenset(
         told.LOCK + ".queue",
         pinned.FILE,
         "pins.json",
+        "signers.json",
         "sync.json",
         "sync.lock",
         *("index.sqlite" + end for end in ("", "-wal", "-shm", "-journal")),
@@ -151,6 +152,7 @@ def leftovers(store: str) -> list[str]:
         os.path.join(store, "sessions"),
         os.path.join(store, "torn"),
         os.path.join(store, "forked"),
+        os.path.join(store, signing.FOLDER),
     ]
     folders += [os.path.join(journals, writer) for writer in writers.all_in(journals)]
     return [path for folder in folders for path in disk.leftovers(folder)]
@@ -207,6 +209,8 @@ def _is_ours(folder: str, name: str) -> bool:
             return is_temporary or name.endswith(".json")
         case "queue", "":
             return name in ("lock", "lock.queue") or ".json" in name
+        case signing.FOLDER, "":
+            return is_temporary or name == signing.OWN_ONLY or ids.is_writer_id(name.removesuffix(signing.PUBLIC))
         case (("torn" | "forked"), ""):
             return True
     return False

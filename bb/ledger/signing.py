@@ -167,7 +167,8 @@ def _folder(store: str) -> str:
 
 def _put(path: str, octets: bytes, mode: int) -> None:
     """Put OCTETS at PATH in one step, to be read as MODE says whatever the umask."""
-    staged = f"{path}.{os.urandom(4).hex()}.tmp"
+    folder, name = os.path.split(path)
+    staged = os.path.join(folder, f".{name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
     try:
         fd = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         try:

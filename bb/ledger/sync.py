@@ -118,6 +118,14 @@ class Sync:
         if direction != PULL:
             self._publish()
             self._compact()
+        self._keep_to_the_law()
+
+    def _keep_to_the_law(self) -> None:
+        """Settle anew who was admitted, should other lines count than when that was settled."""
+        if self.store.exists and self.pin.tip and self.pins.arbiter == self.name:
+            law = self.store.law if self.known.text is not None else None
+            if (law.basis if law else "") != self.pins.law:
+                self._pin(self.pin)
 
     def base(self) -> str:
         """The commit that everything published is in, as far as we have looked."""
@@ -254,14 +262,16 @@ class Sync:
 
     def _leave_to_others(self, incoming: Sequence[Incoming]) -> None:
         """Go on under another writer where lines of ours came from outside: we never sign what we did not record."""
-        for each in incoming:
-            if each.more and each.cut is None and each.writer == self.store.writer:
-                from bb.ledger import writers  # noqa: PLC0415  (hardly ever)
-                from bb.ledger.store import JOURNALS  # noqa: PLC0415
+        from bb.ledger import writers  # noqa: PLC0415  (a sync that only pushes brings nothing in)
+        from bb.ledger.store import JOURNALS  # noqa: PLC0415
 
-                journals = os.path.join(self.store.path, JOURNALS)
+        journals = os.path.join(self.store.path, JOURNALS)
+        for each in incoming:
+            owner = writers.read_owner(journals, each.writer) if each.more and each.cut is None else None
+            if owner is not None and owner.retired is None:
                 writers.retire(journals, each.writer, "lines were published under its id from elsewhere", None)
-                self._left_to, self._known = each.writer, None
+                if each.writer == self.store.writer:
+                    self._left_to, self._known = each.writer, None
 
     def _has(self, tip: Tip) -> bool:
         """Whether all that was published up to TIP is still here."""

@@ -80,8 +80,10 @@ def test_of_two_stores_under_one_id_the_one_published_first_counts_and_the_other
     assert refusal.code == "LEDGER_FORKED"
     assert isinstance(refusal, Conflict), "exit status 7"
     (fork,) = refusal.details["forks"]
-    assert (fork["writer"], fork["lines"]) == (writer, len(ours) - fork["n"] + 1)
-    assert Path(fork["path"]).read_bytes() == b"".join(ours[fork["n"] - 1 :])
+    aside = Path(fork["path"]).read_bytes().splitlines(keepends=True)
+    assert (fork["writer"], fork["lines"]) == (writer, len(aside))
+    assert aside[:-1] == ours[fork["n"] - 1 :]
+    assert b'"kind":"x.bb.signed"' in aside[-1], "it had signed them"
     assert Path(fork["path"]).parent == again.store / "forked"
     assert journal(again, writer).read_bytes() == journal(here, writer).read_bytes()
     again.ask("agent.reserve", agent=AMBER, scope=["third"], bead="bb-1")

@@ -469,4 +469,4 @@ def test_full_files_are_archived_in_the_new_epoch_too(origin: Path, pair: list[C
     fresh.sync(pull=True)
 
     assert here.digest == there.digest == fresh.digest
-    assert here.ask("ledger.verify", published=True)["published"][0]["archived"] == 16
+    assert here.ask("ledger.verify", published=True)["published"][0]["archived"] == 24

@@ -488,3 +488,29 @@ def test_ci_counts_only_what_the_signers_of_the_base_have_signed(two: list[Clone
     assert [each["rule"] for each in found["findings"]] == ["unverified-lines"]
     assert found["ledger"]["signatures"]["mode"] == "require"
     assert found["errors"] == 0
+
+
+def test_a_mirrored_file_cannot_put_lines_into_our_own_chain(two: list[Clone]) -> None:
+    one, _ = two
+    writer = writer_of(one)
+    _, octets = published(one, writer)
+    n = octets.count(b"\n") + 1
+    folder = one.path / ".bb" / "ledger" / writer
+    folder.mkdir(parents=True)
+    (folder / f"{n:012}-{n:012}.jsonl").write_bytes(made_up(octets, writer, "x.bb.reserved", "user", FROZEN))
+
+    assert one.ask("ledger.mirror")["came"] == 0
+    assert one.holds() == set()
+
+
+def test_a_file_of_signers_that_comes_later_settles_anew_who_was_admitted(two: list[Clone]) -> None:
+    one, other = two
+    one.ask("agent.reserve", scope=["src"], bead="bb-1", agent=AMBER, **{"global": True})
+    other.sync()
+    assert (AMBER, "src", "active") in other.holds()
+
+    review([other], listed(other, "desk"), "#bb mode require")
+    other.sync()
+    assert other.holds() == set()
+    other.ask("agent.reserve", scope=["src"], bead="bb-2", agent=COBALT, **{"global": True})
+    assert other.holds() == {(COBALT, "src", "active")}

@@ -212,4 +212,5 @@ def test_undoing_a_ledger_leaves_nothing_of_it_here_and_says_where_it_is_still_p
     assert undone["published_on"] == ["origin"]
     assert not here.store.exists()
     assert here.git("for-each-ref", "refs/bb/") == ""
-    assert here.sync(pull=True)["came"] == there.ask("ledger.status")["events"], "and it can be had again"
+    here.sync(pull=True)
+    assert here.digest == there.digest, "and it can be had again"
