@@ -237,10 +237,11 @@ class Store:
 
     def make_folder(self) -> None:
         """The folder that a ledger would be in."""
-        from bb.ledger import sharing  # noqa: PLC0415  (once in the life of a ledger)
-
         ownership.refuse_foreign(self.place)
-        sharing.make_store(self.place)
+        if not os.path.isdir(self.path):
+            from bb.ledger import sharing  # noqa: PLC0415  (once in the life of a ledger)
+
+            sharing.make_store(self.place)
 
     def _make_folders(self) -> None:
         self.make_folder()
