@@ -41,13 +41,13 @@ def _state(row: Outside) -> str:
 
 def _title(row: Outside) -> str:
     """What a group is called, and where it is."""
-    return f"{flowing(row['title'])}  {whole(row['path'])}".rstrip()
+    return f"{flowing(str(row['title']))}  {whole(row['path'])}".rstrip()
 
 
 def group(found: Outside) -> list[str]:
     """All there is to say of a group."""
     shown = found["group"]
-    lines = [f"{heading(flowing(shown['title']))}  {whole(shown['group_id'])}  {_state(shown)}"]
+    lines = [f"{heading(flowing(str(shown['title'])))}  {whole(shown['group_id'])}  {_state(shown)}"]
     lines += block(shown["topic"] or "", "  ")
     lines += ["", heading("Directories"), *map(_directory(shown["active_scope_key"]), shown["scopes"])]
     lines += [] if shown["scopes"] else [f"  none; {whole('`bb group attach PATH`')} adds one"]
@@ -57,7 +57,7 @@ def group(found: Outside) -> list[str]:
 
 def _directory(active: Outside) -> Callable[[Outside], str]:
     def row(scope: Outside) -> str:
-        where = whole(scope["url"]) if scope["is_here"] else f"{flowing(scope['label'])}, in another clone"
+        where = whole(scope["url"]) if scope["is_here"] else f"{flowing(str(scope['label']))}, in another clone"
         mark = "*" if scope["scope_key"] == active else " "
         return f"{mark} {where}  [{whole(scope['scope_key'])}]"
 
@@ -74,11 +74,11 @@ def settings(found: Outside) -> list[str]:
 
 
 def attached(found: Outside) -> list[str]:
-    return [f"The directory belongs to {flowing(found['title'])}  [{whole(found['group_id'])}]"]
+    return [f"The directory belongs to {flowing(str(found['title']))}  [{whole(found['group_id'])}]"]
 
 
 def created(found: Outside) -> list[str]:
-    return [f"Made {flowing(found['title'])}  [{whole(found['group_id'])}]"]
+    return [f"Made {flowing(str(found['title']))}  [{whole(found['group_id'])}]"]
 
 
 def updated(found: Outside) -> list[str]:
@@ -133,7 +133,7 @@ def actor_rows(rows: Outside) -> list[str]:
 def _actor(row: Outside) -> str:
     does = "runs" if row["running"] else _rest(row)
     unread = f", {row['unread_count']} unread" if row.get("unread_count") else ""
-    called = f"  {brief(row['title'])}" if row["title"] != row["id"] else ""
+    called = f"  {brief(str(row['title']))}" if row["title"] != row["id"] else ""
     return f"{row['role']:<7}  {does}{unread}  ({row['runtime']}, {row['runner']}){called}"
 
 

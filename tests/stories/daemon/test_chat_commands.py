@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from bb.cli import attention_act_screens, attention_host_screens, attention_screens, paint, talk_screens
+from bb.kernel.outside import Outside
 from bb.ops import catalogue
 from tests.faces.faces_support import Forger
 from tests.forks import Quick
@@ -44,7 +45,7 @@ def test_a_message_is_sent_read_acknowledged_and_answered(repo: Quick):
     inbox = repo.bb("chat", "inbox", BB_AGENT="cobalt").out
     assert inbox == (
         f"2026-01-05 12:00  amber -> cobalt, attention  [{event['id']}]\n"
-        f"    Please look.\n-> bb chat mark-read {event['id']}\n"
+        f"    | Please look.\n-> bb chat mark-read {event['id']}\n"
     )
     assert repo.bb("chat", "ack", event["id"], BB_AGENT="cobalt").out == "Acknowledged\n"
     assert repo.bb("chat", "ack", event["id"], BB_AGENT="cobalt").out == "It was acknowledged already\n"
@@ -86,13 +87,13 @@ def test_history_goes_on_where_it_ended(repo: Quick):
         repo.bb("chat", "send", f"Message {n}")
 
     shown = repo.bb("chat", "history", "--limit", "2", BB_AGENT="amber").out.splitlines()
-    assert [line.strip() for line in shown if line.startswith("    ")] == ["Message 4", "Message 3"]
+    assert [line.strip() for line in shown if line.startswith("    ")] == ["| Message 4", "| Message 3"]
 
     more = repo.bb(*shown[-1].split()[2:], "--limit", "9", BB_AGENT="amber").out
     assert [line.strip() for line in more.splitlines() if line.startswith("    ")] == [
-        "Message 2",
-        "Message 1",
-        "Message 0",
+        "| Message 2",
+        "| Message 1",
+        "| Message 0",
     ]
     assert "-> bb" not in more
 
@@ -103,8 +104,8 @@ def test_a_notice_is_read_and_acknowledged(repo: Quick):
 
     shown = repo.bb("chat", "inbox", BB_AGENT="cobalt").out
     (event,) = said(repo, "inbox", BB_AGENT="cobalt")["messages"]
-    assert f"user -> cobalt, urgent, to be acknowledged: Build failed  [{event['id']}]" in shown
-    assert "    See the log." in shown
+    assert f'user -> cobalt, urgent, to be acknowledged: "Build failed"  [{event["id"]}]' in shown
+    assert "    | See the log." in shown
     assert repo.bb("chat", "notify-ack", event["id"], BB_AGENT="cobalt").out == "Acknowledged\n"
     assert repo.bb("chat", "notify-ack", event["id"], BB_AGENT="cobalt").out == "It was acknowledged already\n"
     assert repo.bb("chat", "inbox", BB_AGENT="amber").out == "Nothing to read.\n"
@@ -331,7 +332,7 @@ def test_a_screen_keeps_within_the_terminal_but_for_what_is_to_be_copied(
 ):
     monkeypatch.setattr(paint, "width", lambda: columns)
 
-    for line in talk_screens.of(command, SHOWN[command]):
+    for line in talk_screens.of(command, Outside(SHOWN[command])):
         over = paint.occupied(line) > columns
         assert not over or len(line.split("  ")[-1].strip()) > columns // 2, line
 
@@ -357,7 +358,7 @@ def test_a_notice_shows_the_last_that_the_terminal_showed_and_none_of_its_colour
     assert told.status == 0, told.err
 
     shown = repo.bb("chat", "inbox").out
-    assert "    Look.\n    | $ make\n    | error: " in shown
+    assert "    | Look.\n    | $ make\n    | error: " in shown
     assert "no rule" in shown
     assert RAW.isdisjoint(shown)
 
