@@ -81,13 +81,20 @@ def haunt(repo: Scratch) -> int:
     texts = list(EVERYTHING.values())
     for number, event in enumerate(events):
         text = texts[number % len(texts)]
-        for where in (PROSE, PROSE if text in MARKUP.values() else FREE):
+        for where in (PROSE, allowed(text)):
             said = _hostile(event["data"], text, where)
             forger.add(event["kind"], event["by"], said, ts=event["ts"], group_id=event["group_id"])
     for number, text in enumerate(texts):
         forger.add("actor.add", "user", {"actor_id": f"evil-{number}", "role": text, "title": text})
         forger.add(text, text, {text: text, "list": [text, {text: [text]}]}, ts=text, group_id=text, scope_key=text)
     return len(events)
+
+
+def allowed(text: str) -> frozenset[str]:
+    """The members of which TEXT may be a part on a line that bb could have written."""
+    if text in MARKUP.values():
+        return PROSE
+    return FREE | {"subject"} if text == BIDI else FREE
 
 
 def haunted_scene(folder: Path) -> Near:

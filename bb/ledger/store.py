@@ -64,7 +64,7 @@ class EventUnreadable(Refused):
     """That line says nothing that this version of bb understands."""
 
     code = "EVENT_UNREADABLE"
-    hint = "a newer bb may read it; the line is in its place and is kept: `bb ledger export --raw` has it byte for byte"
+    hint = "upgrade bb if a newer one wrote it; the line is kept as it is: `bb ledger export --raw` has every byte"
 
 
 class KeyReused(Conflict):
