@@ -38,6 +38,11 @@ MARKUP = {
 }
 EVERYTHING = HOSTILE | MARKUP
 
+# Members in which control characters may stand: a line that has them anywhere else could not have been written, and
+# is shown as unreadable.
+FREE = frozenset(
+    ("body", "text", "summary", "next_action", "blocker", "requested_action", "reason", "evidence", "description")
+)
 # What people and agents write in their own words, wherever it stands in an event.
 PROSE = frozenset(
     (
@@ -76,13 +81,20 @@ def haunt(repo: Scratch) -> int:
     texts = list(EVERYTHING.values())
     for number, event in enumerate(events):
         text = texts[number % len(texts)]
-        forger.add(
-            event["kind"], event["by"], _hostile(event["data"], text), ts=event["ts"], group_id=event["group_id"]
-        )
+        for where in (PROSE, allowed(text)):
+            said = _hostile(event["data"], text, where)
+            forger.add(event["kind"], event["by"], said, ts=event["ts"], group_id=event["group_id"])
     for number, text in enumerate(texts):
         forger.add("actor.add", "user", {"actor_id": f"evil-{number}", "role": text, "title": text})
         forger.add(text, text, {text: text, "list": [text, {text: [text]}]}, ts=text, group_id=text, scope_key=text)
     return len(events)
+
+
+def allowed(text: str) -> frozenset[str]:
+    """The members of which TEXT may be a part on a line that bb could have written."""
+    if text in MARKUP.values():
+        return PROSE
+    return FREE | {"subject"} if text == BIDI else FREE
 
 
 def haunted_scene(folder: Path) -> Near:
@@ -93,12 +105,12 @@ def haunted_scene(folder: Path) -> Near:
     return repo
 
 
-def _hostile(value: Any, text: str, name: str = "") -> Any:
+def _hostile(value: Any, text: str, where: frozenset[str], name: str = "") -> Any:
     if isinstance(value, dict):
-        return {key: _hostile(each, text, key) for key, each in value.items()}
+        return {key: _hostile(each, text, where, key) for key, each in value.items()}
     if isinstance(value, list):
-        return [_hostile(each, text, name) for each in value]
-    return f"{value} {text}" if isinstance(value, str) and name in PROSE else value
+        return [_hostile(each, text, where, name) for each in value]
+    return f"{value} {text}" if isinstance(value, str) and name in where else value
 
 
 def has_raw(said: str) -> set[str]:

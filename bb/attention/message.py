@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bb.attention.words import AUTHORS, CHANNEL, CONVERSATIONS, HUMAN, INTENTS, NORMAL, PLAIN, PRIORITIES
 from bb.kernel.record import Record
+from bb.kernel.validity import is_line_or_nothing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,6 +95,11 @@ MEMBERS = {
     "parts": "parts",
     "more": "more",
 }
+# Members that name somebody or something, each one line (`envelopes.word`).
+NAMES = (
+    *("event", "platform", "workspace", "conversation", "thread", "stream", "author", "agent", "recipient"),
+    *("declared", "visibility", "in_reply_to", "linked", "piece_of"),
+)
 ONE_OF = {"kind": CONVERSATIONS, "author_kind": AUTHORS, "intent": INTENTS, "priority": PRIORITIES}
 LISTS = ("mentions", "parts")
 DEFAULTS: dict[str, Any] = {name: getattr(Message, name) for name in Message.__match_args__ if hasattr(Message, name)}
@@ -128,7 +134,8 @@ def is_sound(c2a: Any) -> bool:
         if type(value) is not TYPES.get(member, type(value)) or (member in ONE_OF and value not in ONE_OF[member]):
             return False
     texts, parts = c2a.get("mentions", ()), [*c2a.get("parts", ()), *(() if "for" not in c2a else [c2a["for"]])]
-    are_texts, are_objects = all(type(each) is str for each in texts), all(type(each) is dict for each in parts)
+    are_texts = all(map(is_line_or_nothing, [*texts, *(c2a[name] for name in NAMES if name in c2a)]))
+    are_objects = all(type(each) is dict for each in parts)
     return are_texts and are_objects and all(type(each) is list for each in c2a.get("for", {}).values())
 
 
@@ -157,8 +164,10 @@ def is_sound_about(about: Any) -> bool:
 def _fits(name: str, value: Any) -> bool:
     if name in ONE_OF:
         return value in ONE_OF[name]
+    if name in NAMES:
+        return is_line_or_nothing(value)
     if name == "mentions":
-        return isinstance(value, list) and all(isinstance(each, str) for each in value)
+        return isinstance(value, list) and all(map(is_line_or_nothing, value))
     if name == "parts":
         return isinstance(value, list) and all(isinstance(each, dict) for each in value)
     return type(value) is (int if name in NUMBERS else dict if name == "more" else str)

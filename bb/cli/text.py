@@ -276,6 +276,8 @@ def _doctor(report: Outside) -> list[str]:
 
 
 def _event(event: Outside) -> list[str]:
+    if event.get("unreadable"):
+        return [f"{event['ts'] or '?'}  unreadable: {sentence(event['unreadable'])}  [{event['id']}]"]
     return [f"{event['ts']}  {event['kind']}  {event['by']}  {event['data']}  [{event['id']}]"]
 
 
@@ -286,7 +288,8 @@ def _verified(found: Outside) -> list[str]:
         for chain in found["chains"]
     ]
     known = f"{found['events']:,} events, every chain in use holds; state {found['state']}"
-    return [*chains, known, *map(_published, found.get("published", ()))]
+    unread = [f"unreadable: {each['id']}: {sentence(each['reason'])}" for each in found["unreadable"]]
+    return [*chains, known, *unread, *map(_published, found.get("published", ()))]
 
 
 def _published(found: Outside) -> str:

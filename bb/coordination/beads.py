@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from bb.kernel.record import Record
+from bb.kernel.validity import is_bead
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 IN_PROGRESS = frozenset(["in_progress", "hooked"])
-ID_LENGTH, TITLE_LENGTH = 128, 500
+TITLE_LENGTH = 500
 
 
 class Bead(Record):
@@ -33,7 +34,7 @@ def bead(record: object) -> Bead | None:
     if not isinstance(record, dict):
         return None
     name, title, status = record.get("id"), record.get("title"), record.get("status")
-    if not (_is_text(name) and _is_text(title) and _is_text(status)) or len(str(name)) > ID_LENGTH:
+    if not (is_bead(name) and _is_text(title) and _is_text(status)):
         return None
     return Bead(
         str(name),

@@ -6,14 +6,12 @@ from bb.coordination.facts import Registered, Updated
 from bb.coordination.liveness import ACTIVE
 from bb.kernel.errors import Conflict, NotFound, Refused, Usage
 from bb.kernel.show import has_control
+from bb.kernel.validity import is_role, is_title
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bb.coordination.facts import AgentFact
     from bb.coordination.roster import Agent
-
-ROLE_LENGTH = 64
-TITLE_LENGTH = 80
 
 
 class InvalidRole(Usage):
@@ -61,7 +59,7 @@ class AdoptionNeeded(Refused):
 def role(text: str) -> str:
     """TEXT as a role."""
     trimmed = text.strip()
-    if not 0 < len(trimmed) <= ROLE_LENGTH or has_control(trimmed):
+    if not is_role(trimmed) or has_control(trimmed):
         raise InvalidRole
     return trimmed
 
@@ -69,7 +67,7 @@ def role(text: str) -> str:
 def title(text: str) -> str:
     """TEXT as a display name."""
     trimmed = text.strip()
-    if not 0 < len(trimmed) <= TITLE_LENGTH or has_control(trimmed):
+    if not is_title(trimmed) or has_control(trimmed):
         raise InvalidDisplayName
     return trimmed
 

@@ -24,9 +24,10 @@ from bb.coordination.facts import (
     Reserved,
     TakenOver,
 )
-from bb.kernel import clock, ids
+from bb.kernel import clock, ids, show
 from bb.kernel.errors import Conflict, Forbidden, NotFound, Usage
 from bb.kernel.record import Record
+from bb.kernel.validity import BEAD_LENGTH, is_bead
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from bb.coordination.scopes import Scope
 
 MINUTES_ALLOWED = range(5, 1441)
-BEAD_LENGTH = 128
 SHOWN = 20  # of the reservations in the way; the refusal tells how many there are
 MOST_NAMED = 5  # of an agent's other reservations, in a sentence
 
@@ -168,7 +168,7 @@ def minutes(text: str) -> int:
 def bead(text: str) -> str:
     """TEXT as the bead that a reservation is for."""
     trimmed = text.strip()
-    if not 0 < len(trimmed) <= BEAD_LENGTH or not trimmed.isprintable():
+    if not is_bead(trimmed) or not trimmed.isprintable():
         raise InvalidArgs(f"--bead must be one line of 1 to {BEAD_LENGTH} characters", path="$.bead")
     return trimmed
 
@@ -249,17 +249,21 @@ def at_disposal(agent: str, scope: Scope, met: Sequence[Overlap], forbidden: typ
     if live := [each for each in mine if not each.is_over]:
         return live
     if mine or all(each.is_over for each in held):
-        message = f"the reservation of {scope.text} has expired" if held else f"nobody holds exactly {scope.text}"
+        message = (
+            f"the reservation of {show.name(scope.text)} has expired"
+            if held
+            else f"nobody holds exactly {show.name(scope.text)}"
+        )
         near = [meeting.held for meeting in met if meeting.held.reservation.agent == agent]
         hint = "to go on there, reserve it again: `bb agent reserve`" if mine else _what_is_near(near)
         over = [Expired(agent, each.reservation.id) for each in mine]
         raise ReservationNotFound(message, hint=hint, leaving=over, scope=scope.text)
-    raise forbidden(f"{held[0].reservation.agent} holds {scope.text}", **held[0].shown())
+    raise forbidden(f"{held[0].reservation.agent} holds {show.name(scope.text)}", **held[0].shown())
 
 
 def _what_is_near(held: Sequence[Held]) -> str | None:
     """Which scopes were meant, perhaps."""
-    return f"what you hold there is {', '.join(each.scope.text for each in held)}" if held else None
+    return f"what you hold there is {', '.join(show.name(each.scope.text) for each in held)}" if held else None
 
 
 def _each_once(met: Iterable[Overlap]) -> list[Held]:
@@ -313,7 +317,7 @@ HINTS = {
 def _conflict(wanted: Wanted, met: Sequence[Overlap], facts: list[NoticeFact]) -> ReservationConflict:
     first = next((meeting for meeting in met if meeting.held.reservation.is_freeze), met[0])
     held = first.held.reservation
-    message = f"{held.agent} holds {held.scope} ({first.kind} overlap), active, until {first.held.ends_at}"
+    message = f"{held.agent} holds {show.name(held.scope)} ({first.kind} overlap), active, until {first.held.ends_at}"
     hint = None
     if held.is_freeze:
         message, hint = freezing.told(first.held), freezing.HINT
@@ -329,7 +333,7 @@ def _conflict(wanted: Wanted, met: Sequence[Overlap], facts: list[NoticeFact]) -
 def _held_everywhere(met: Overlap) -> ReservationStaleFound:
     """What holds in every clone is not ended by what one clone knows."""
     held = met.held.reservation
-    message = f"{held.agent} holds {held.scope} in every clone, and has fallen silent"
+    message = f"{held.agent} holds {show.name(held.scope)} in every clone, and has fallen silent"
     hint = "take it over in every clone: --global --takeover-stale"
     return ReservationStaleFound(message, hint=hint, conflicts=[met.shown()], count=1)
 
@@ -337,7 +341,7 @@ def _held_everywhere(met: Overlap) -> ReservationStaleFound:
 def _stale_found(met: Sequence[Overlap]) -> ReservationStaleFound:
     first = met[0].held
     state = "expired" if first.is_over else first.liveness
-    message = f"{first.reservation.agent} holds {first.scope.text} ({met[0].kind} overlap) and is {state}"
+    message = f"{first.reservation.agent} holds {show.name(first.scope.text)} ({met[0].kind} overlap) and is {state}"
     if first.is_over:
-        message = f"the reservation of {first.scope.text} by {first.reservation.agent} has expired"
+        message = f"the reservation of {show.name(first.scope.text)} by {first.reservation.agent} has expired"
     return ReservationStaleFound(message, conflicts=[meeting.shown() for meeting in met[:SHOWN]], count=len(met))

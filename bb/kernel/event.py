@@ -35,13 +35,15 @@ class Event(Record):
     scope_key: str = ""
     key: str | None = None
     seq: int | None = None
+    unreadable: str | None = None  # why nothing of it can be shown
 
     @property
     def order(self) -> Order:
         return ids.order_of(self.lamport, self.id)
 
     def envelope(self) -> dict[str, Any]:
-        """What a client is shown: CCCSEventV1, without chain fields and salt."""
+        """What a client is shown: CCCSEventV1, without chain fields and salt. What could not have been written is
+        marked: `data` is as it stands on the line, for whoever looks into it, and must not be shown as text."""
         # `seq` is left out while no line of this clone accounts for the event yet.
         return {
             "v": 1,
@@ -52,5 +54,6 @@ class Event(Record):
             "group_id": self.group_id,
             "scope_key": self.scope_key,
             "by": self.by,
+            **({"unreadable": self.unreadable} if self.unreadable else {}),
             "data": {name: value for name, value in self.data.items() if name not in (SALT, REQUEST)},
         }

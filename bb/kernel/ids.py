@@ -14,6 +14,9 @@ BASE32 = LOWER + "234567"
 IN_AGENT_ID = LOWER + DIGITS + "-"
 IN_ACTOR_ID = IN_AGENT_ID + LOWER.upper() + "_"
 
+SYSTEM, SERVICE = "system", "svc:"  # who may change a group too, though they are nobody's agents
+IN_SERVICE = IN_ACTOR_ID + "."
+SERVICE_LENGTH = 128
 PERSON = "user"  # the human principal of CCCS: whoever steers the agents here
 AGENT_LENGTH = range(3, 49)
 ACTOR_LENGTH = range(1, 49)
@@ -81,6 +84,17 @@ def is_actor_id(text: str) -> bool:
 def is_principal(value: object) -> bool:
     """Whether VALUE names somebody who can hold things and be told things: an actor, or the person."""
     return type(value) is str and (value == PERSON or is_actor_id(value))
+
+
+def is_author(value: object) -> bool:
+    """Whether an event may have been recorded in the name of VALUE: a principal's, the system's or a service's."""
+    return is_principal(value) or (type(value) is str and (value == SYSTEM or is_service(value)))
+
+
+def is_service(text: str) -> bool:
+    """Whether TEXT names a service: `svc:` and a name."""
+    own = text.removeprefix(SERVICE)
+    return text.startswith(SERVICE) and 0 < len(own) <= SERVICE_LENGTH and not own.strip(IN_SERVICE)
 
 
 def is_writer_id(text: str) -> bool:

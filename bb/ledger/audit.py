@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+from itertools import islice
 
 from bb.kernel import jsontext
 from bb.kernel.digest import digest
 from bb.kernel.record import Record
-from bb.ledger import compacting, disk, intake, pins
+from bb.ledger import compacting, disk, intake, kinds, pins
 from bb.ledger.cursors import Damage
 from bb.ledger.index import Index
 from bb.ledger.published import History
+from bb.ledger.reader import BULK
+from bb.ledger.store import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,6 +59,29 @@ def audit(store: Store, progress: Progress | None = None) -> Audit:
     finally:
         fresh.close()
     return Audit(chains, state, is_right, tuple(disk.names(os.path.join(store.path, "torn"))))
+
+
+class Unread(Record):
+    """A line that no version of bb, and no client of it, could have written; no fold and no screen reads it."""
+
+    id: str
+    reason: str
+
+
+def unreadable(store: Store) -> list[Unread]:
+    """Every line that is in its place, but says what could not have been written."""
+    heads, decode = store.caught_up().heads(), None
+    if sum(size for _, size in store.ends()) >= BULK:
+        from bb.ledger import bulk  # noqa: PLC0415  (slow to import, so only for many lines)
+
+        decode = bulk.decode
+    found: list[Unread] = []
+    for journal in store.journals():
+        raws = (raw for _, _, block in journal.read() for raw in block.lines())
+        for event in shown(islice(raws, heads.get(journal.writer, 0)), decode):
+            reason = kinds.unreadable(event)
+            found += [Unread(event.id, reason)] if reason else []
+    return found
 
 
 class Checked(Record):

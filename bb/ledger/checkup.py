@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 GOOD, ODD, BROKEN = "good", "odd", "broken"
 OLDEST_PYTHON = (3, 11)
 OLDEST_GIT = (2, 30)
+MOST_NAMED = 5  # lines that cannot be read
+UNREADABLE = "bb ledger verify --json"
 
 
 class Finding(Record):
@@ -211,8 +213,16 @@ def _journals(store: Store) -> Iterator[Finding]:
             yield Finding(name, ODD, "the last line is torn; the next write mends it", "bb doctor --fix")
         else:
             yield Finding(name, GOOD, f"{chain.lines:,} lines in {chain.segments} files")
+    if unread := audit.unreadable(store):
+        named = "; ".join(f"{each.id}: {each.reason}" for each in unread[:MOST_NAMED])
+        more = f"; and {len(unread) - MOST_NAMED} more" if len(unread) > MOST_NAMED else ""
+        yield Finding("unreadable", ODD, f"{_lines(len(unread))}, which count for nothing: {named}{more}", UNREADABLE)
     if not found.is_index_right:
         yield Finding("index content", BROKEN, "it does not say what the journals say", "bb ledger rebuild")
+
+
+def _lines(count: int) -> str:
+    return "1 line that no bb could have written" if count == 1 else f"{count:,} lines that no bb could have written"
 
 
 def _index(store: Store) -> Finding:

@@ -1,6 +1,9 @@
 """How messages and notices are written as CCCS events: text and recipients where any CCCS client looks for them, mail
 and the Operative Protocol's envelope beside. `id`, `created_at` and `project_root` of that envelope are no part of what
-is stored: the ledger line has the first two, and the third is the reader's own."""
+is stored: the ledger line has the first two, and the third is the reader's own.
+
+What is read is judged by the rules of writing (`kernel/validity.py`): a member that could not have been written makes
+the line no fact."""
 
 from __future__ import annotations
 
@@ -8,11 +11,12 @@ from bb.attention import message
 from bb.attention.facts import Posted
 from bb.cbcl.facts import INSTALLED, REMOVED, Installed, Removed
 from bb.coordination import protocol
-from bb.coordination.facts import CONTESTED, TOUCHED, Incurred, Overridden, Resumed
+from bb.coordination.facts import CI, COMMIT, CONTESTED, HOOK, TOUCHED, Incurred, Overridden, Resumed
+from bb.coordination.liveness import ACTIVE, EVICTED, STALE
 from bb.groups.facts import ContextChanged
-from bb.kernel import ids
+from bb.kernel import ids, validity
 from bb.kernel.errors import BbError
-from bb.messaging.facts import CBCL, Acked, Agreed, Read, Sent
+from bb.messaging.facts import CATEGORIES, CBCL, Acked, Agreed, Read, Sent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +32,25 @@ if TYPE_CHECKING:
 SEEN, AGREE = "seen", "agree"
 EMOJI = {SEEN: "\N{EYES}", AGREE: "\N{THUMBS UP SIGN}"}
 
+MOST_TEXT = 1 << 16  # of what names several scopes, or a path with escapes in it
+DIGEST_LENGTH = 64
+# What other clients of CCCS write: only what names somebody or something has bounds, a name's.
+NAMED = {
+    "chat.message": ("reply_to", "client_id", "client_ts", "src_group_id", "src_event_id", "dst_group_id", "format"),
+    "chat.reaction": ("event_id", "actor_id"),
+    "chat.ack": ("event_id", "actor_id"),
+    "system.notify": ("kind", "target_actor_id", "related_event_id"),
+}
+LISTED = {"chat.message": ("to", "dst_to")}
+
+
+class Misfit(ValueError):
+    """A member that no version of bb could have written."""
+
+    def __init__(self, member: str) -> None:
+        super().__init__(member)
+        self.member = member
+
 
 def written(fact: Any) -> dict[str, Any]:
     """The data that FACT is recorded as."""
@@ -41,6 +64,43 @@ def fact_of(kind: str, data: dict[str, Any], by: str) -> FormedFact | None:
     except (KeyError, TypeError, ValueError, AttributeError, BbError):
         return None
     return found
+
+
+def misfit(kind: str, data: dict[str, Any], by: str) -> str:
+    """Which member of an event that is no fact is wrong, as far as that can be told."""
+    try:
+        READERS[kind](data, by)
+    except Misfit as error:
+        return f"`{error.member}`"
+    except (KeyError, TypeError, ValueError, AttributeError, BbError):
+        pass
+    return "data"
+
+
+def is_ours(kind: str, data: dict[str, Any]) -> bool:
+    """Whether an event of a kind that other clients write, too, has the mark of one that bb writes."""
+    if kind == "chat.message":
+        return "mail" in data or "c2a" in data
+    if kind == "chat.reaction":
+        return data.get("signal") in (SEEN, AGREE)
+    return "c2a" in data or ("context" in data and data.get("kind") in ("incursion", "resume"))
+
+
+def out_of_bounds(kind: str, data: dict[str, Any]) -> str | None:
+    """The member that no client of CCCS could have written through bb: an id or a name that is none."""
+    for member in NAMED[kind]:
+        if data.get(member) not in (None, "") and not validity.is_line(data[member]):
+            return f"`{member}`"
+    for member in LISTED.get(kind, ()):
+        listed = data.get(member)
+        if listed is not None and not (type(listed) is list and all(map(validity.is_line, listed))):
+            return f"`{member}`"
+    return None
+
+
+def _must(is_right: bool, member: str) -> None:
+    if not is_right:
+        raise Misfit(member)
 
 
 # -- messages
@@ -77,7 +137,7 @@ def _is_spoken(about: object) -> bool:
     if type(about) is not dict:
         return False
     needed, others = (about.get("id"), about.get("performative")), (about.get("thread", ""), about.get("reply_to", ""))
-    return all(type(text) is str for text in (*needed, *others))
+    return all(map(validity.is_line, needed)) and all(map(validity.is_line_or_nothing, others))
 
 
 def _read_message(data: dict[str, Any], by: str) -> Sent | Posted | None:
@@ -86,14 +146,18 @@ def _read_message(data: dict[str, Any], by: str) -> Sent | Posted | None:
     if not ids.is_principal(by):
         return None
     mail, to, envelope = data["mail"], data["to"], data.get("protocol") or {}
-    texts = [mail["category"], mail["subject"], data["text"], mail["bead_id"], mail["thread_id"]]
-    is_right = all(type(text) is str for text in texts) and type(mail["requires_ack"]) is bool and bool(to)
-    if not (is_right and type(to) is list and all(map(ids.is_principal, to)) and len(set(to)) == len(to)):
-        return None
+    category, subject, body = mail["category"], mail["subject"], data["text"]
+    bead, thread = mail["bead_id"], mail["thread_id"]
+    _must(category in CATEGORIES, "category")
+    _must(validity.is_subject(subject), "subject")
+    _must(bead == "" or validity.is_bead(bead), "bead_id")
+    _must(validity.is_thread(thread), "thread_id")
+    _must(type(body) is str, "text")
+    _must(type(mail["requires_ack"]) is bool, "requires_ack")
+    _must(type(to) is list and bool(to) and all(map(ids.is_principal, to)) and len(set(to)) == len(to), "to")
     scope, payload = envelope.get("scope"), envelope.get("payload")
-    if not (scope is None or type(scope) is str) or not (payload is None or type(payload) is dict):
-        return None
-    category, subject, body, bead, thread = texts
+    _must(scope is None or validity.is_unfolded(scope), "scope")
+    _must(payload is None or type(payload) is dict, "payload")
     if not protocol.may_be_read(category, payload):
         payload = None  # of a later version, perhaps; the message is one all the same
     spoken = data["cbcl"] if data.get("content_type") == CBCL and _is_spoken(data.get("cbcl")) else None
@@ -107,11 +171,12 @@ def _posted(fact: Posted) -> dict[str, Any]:
 
 
 def _read_posted(data: dict[str, Any], by: str) -> Posted | None:
-    if not message.is_sound(data["c2a"]):
-        return None
+    _must(message.is_sound(data["c2a"]), "c2a")
     to, texts = data.get("to"), [data.get(member) for member in ("text", "reply_to")]
     listed = tuple(each for each in to if type(each) is str) if type(to) is list else ()
     text, reply_to = (each if type(each) is str else "" for each in texts)
+    _must(all(map(validity.is_line, listed)), "to")
+    _must(validity.is_line_or_nothing(reply_to), "reply_to")
     return Posted(by, data["c2a"], text, listed, reply_to)
 
 
@@ -219,8 +284,15 @@ def _read_notice(data: dict[str, Any], by: str) -> Incurred | Resumed | Posted |
         ]
         values += [incident["held"], payload["owner_liveness"], context["bead_id"], incident["outcome"]]
         values += [payload["resolution_hint"]]
-        if not (all(type(value) is str for value in values) and ids.is_principal(incoming)):
-            return None
+        _must(ids.is_principal(incoming), "incoming_agent")
+        _must(ids.is_principal(payload["owner_agent"]), "owner_agent")
+        _must(payload["incursion_kind"] in ("exact", "partial"), "incursion_kind")
+        _must(validity.is_unfolded(context["scope"], MOST_TEXT), "scope")
+        _must(validity.is_unfolded(incident["held"]), "held")
+        _must(payload["owner_liveness"] in (ACTIVE, STALE, EVICTED), "owner_liveness")
+        _must(validity.is_bead(context["bead_id"]), "bead_id")
+        _must(incident["outcome"] in OUTCOMES, "outcome")
+        _must(validity.is_unfolded(payload["resolution_hint"], MOST_TEXT), "resolution_hint")
         return _discovered(Incurred(*values), incident) if is_touched else Incurred(*values)
     if data["kind"] == "resume":
         resumed = Resumed(
@@ -233,19 +305,26 @@ def _read_notice(data: dict[str, Any], by: str) -> Incurred | Resumed | Posted |
             beads=tuple(bead for bead in _listed(data.get("beads")) if type(bead) is str),
             scope=context.get("scope"),
         )
-        texts = [value for name, value in resumed.as_dict().items() if name != "beads"]
-        return resumed if all(type(text) is str for text in [*texts[:-1], texts[-1] or ""]) else None
+        _must(all(map(ids.is_principal, (by, resumed.prior, resumed.adopted))), "adopted_agent")
+        _must(resumed.reason in protocol.PAYLOADS[protocol.RESUME]["resume_reason"], "resume_reason")
+        _must(type(resumed.evidence) is str, "evidence")
+        _must(all(map(validity.is_bead, (resumed.bead, *resumed.beads))), "bead_id")
+        _must(resumed.scope is None or validity.is_unfolded(resumed.scope), "scope")
+        return resumed
     return None
 
 
-def _discovered(fact: Incurred, incident: dict[str, Any]) -> Incurred | None:
+def _discovered(fact: Incurred, incident: dict[str, Any]) -> Incurred:
     """FACT with what was found to be touched."""
     paths, count = incident["paths"], incident["count"]
-    texts = [incident["found_by"], incident.get("commit", ""), incident.get("mark", "")]
-    is_counted = type(paths) is list and type(count) is int and count >= len(paths)
-    is_right = is_counted and all(type(text) is str for text in [*texts, *paths])
-    found_by, commit, mark = texts
-    return fact.but(found_by=found_by, paths=tuple(paths), count=count, commit=commit, mark=mark) if is_right else None
+    found_by, commit, mark = incident["found_by"], incident.get("commit", ""), incident.get("mark", "")
+    _must(type(paths) is list and all(validity.is_unfolded(path, MOST_TEXT) for path in paths), "paths")
+    _must(type(count) is int and count >= len(paths), "count")
+    _must(found_by in (HOOK, COMMIT, CI), "found_by")
+    for name, value in (("commit", commit), ("mark", mark)):
+        is_digest = type(value) is str and len(value) <= DIGEST_LENGTH and not value.strip(ids.LOWER + ids.DIGITS)
+        _must(is_digest, name)
+    return fact.but(found_by=found_by, paths=tuple(paths), count=count, commit=commit, mark=mark)
 
 
 # -- the context of a group
@@ -269,7 +348,11 @@ def _read_dialect(data: dict[str, Any], by: str) -> Installed | Removed | None:
     kind: Any = {INSTALLED: Installed, REMOVED: Removed}[data["action"]]
     given = {"by": by, **{name: data[name] for name in kind.__match_args__[1:] if name in data}}
     given = {"author": "", **given} if kind is Installed else given
-    return kind(**given) if all(type(value) is str for value in given.values()) else None
+    for name, value in given.items():
+        is_free = name in ("text", "source")  # the dialect itself; a path or an address
+        _must(type(value) is str and (is_free or validity.is_line_or_nothing(value)), name)
+    found: Installed | Removed = kind(**given)
+    return found
 
 
 # -- a guard that was overruled
@@ -281,8 +364,9 @@ def _overridden(fact: Overridden) -> dict[str, Any]:
 
 def _read_override(data: dict[str, Any], by: str) -> Overridden | None:
     paths, reservations = data["paths"], data["reservation_ids"]
-    if not (type(paths) is type(reservations) is list and all(type(text) is str for text in [data["reason"], *paths])):
-        return None
+    _must(type(data["reason"]) is str, "reason")
+    _must(type(paths) is list and all(type(path) is str for path in paths), "paths")  # as git has them
+    _must(type(reservations) is list, "reservation_ids")
     for reservation in reservations:
         ids.split_event_id(reservation)
     return Overridden(by, data["reason"], tuple(paths), tuple(reservations))

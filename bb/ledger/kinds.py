@@ -1,7 +1,9 @@
 """Facts and the event kinds they are written as. Reading is tolerant, writing is not.
 
-A line whose kind is not listed, or whose data does not fit, is no fact to this version: it is kept in the ledger,
-shown as it is, and skipped by every fold.
+A line whose kind is not listed is no fact to this version: it is kept in the ledger, shown as it is, and skipped by
+every fold. A line whose kind is listed, but whose data no version of bb could have written, is no fact either: it is
+kept, skipped, and shown as unreadable (`unreadable`). What may stand in a member is the same rule as for writing
+(`kernel/validity.py`).
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from bb.attention.facts import (
     Typing,
 )
 from bb.cbcl.facts import Heard, Installed, Removed
-from bb.coordination import holdings, pauses
+from bb.coordination import holdings, liveness, pauses
 from bb.coordination.facts import (
     ACCEPTED,
     REVERTED,
@@ -61,7 +63,7 @@ from bb.groups.facts import (
     SettingsChanged,
     StateSet,
 )
-from bb.kernel import ids
+from bb.kernel import ids, validity
 from bb.kernel.event import GENESIS
 from bb.ledger import folds, forms
 from bb.ledger import line as lines
@@ -75,6 +77,7 @@ if TYPE_CHECKING:
     from bb.attention.facts import AttentionFact
     from bb.coordination.facts import AgentFact, GuardFact, HoldingFact, NoticeFact, PauseFact
     from bb.groups.facts import GroupFact
+    from bb.kernel.event import Event
     from bb.messaging.facts import MailFact
 
     Fits = Callable[[object], bool]
@@ -94,8 +97,6 @@ if TYPE_CHECKING:
         | Installed
         | Removed
     )
-
-SYSTEM, SERVICE = "system", "svc:"  # who may change a group too, though they are nobody's agents
 
 # fact, kind, and the members of `data` that hold the fact's fields, in order. `by` is the envelope's.
 WRITTEN: tuple[tuple[type[Fact], str, tuple[str, ...]], ...] = (
@@ -177,11 +178,6 @@ def _is_event(value: object) -> bool:
     return type(value) is str and ids.is_event_id(value)
 
 
-def _is_speaker(value: object) -> bool:
-    """Whether VALUE is somebody in whose name a group may be changed."""
-    return ids.is_principal(value) or (type(value) is str and (value == SYSTEM or value.startswith(SERVICE)))
-
-
 def _is_flag(value: object) -> bool:
     return type(value) is bool
 
@@ -194,9 +190,61 @@ def _is_ttl(value: object) -> bool:
     return type(value) is int and 0 < value < 1 << 31
 
 
+def _is_name(value: object) -> bool:
+    """Whether VALUE may be what another platform, or a group, calls something: one line."""
+    return validity.is_line(value)
+
+
+def _is_liveness(value: object) -> bool:
+    return value in (liveness.ACTIVE, liveness.STALE, liveness.EVICTED)
+
+
+def _are_events(value: object) -> bool:
+    """Whether VALUE is the ids of events, with a space between."""
+    return type(value) is str and all(map(ids.is_event_id, value.split(" ")))
+
+
+def _is_commit(value: object) -> bool:
+    return type(value) is str and len(value) <= 64 and not value.strip(ids.DIGITS + "abcdef")
+
+
+def _is_sound_about(value: object) -> bool:
+    """Whether what is said of a step is of the right types, and whom and what it names are on one line each."""
+    if not message.is_sound_about(value):
+        return False
+    found: dict[str, Any] = value  # type: ignore[assignment]
+    return all(validity.is_line_or_nothing(found[name]) for name in NAMED_IN_ABOUT if name in found)
+
+
+# Of what is said of a step: the members that name somebody or something.
+NAMED_IN_ABOUT = ("signal", "by", "to", "as", "outcome", "platform_id", "type", "conversation", "agent")
+
 FITS: dict[str, Fits] = {
     "actor_id": _is_agent,
     "actor": _is_object,
+    "role": validity.is_role,
+    "title": validity.is_title,
+    "after": _is_liveness,
+    "liveness": _is_liveness,
+    "why": validity.is_reason,
+    "note": validity.is_reason,
+    "scope": validity.is_unfolded,
+    "bead_id": validity.is_bead,
+    "base": _is_commit,
+    "takes": _are_events,
+    "scope_key": _is_name,
+    "event": _is_name,
+    "agent": _is_name,
+    "to": _is_name,
+    "subject": _is_name,
+    "action": _is_name,
+    "conversation": _is_name,
+    "window": _is_name,
+    "author": _is_name,
+    "token": _is_name,
+    "upto": validity.is_line_or_nothing,
+    "code": _is_name,
+    "outcome": _is_name,
     "target": lambda value: value == pauses.EVERYBODY or _is_agent(value),
     "holder": _is_agent,
     "by": ids.is_principal,
@@ -210,7 +258,7 @@ FITS: dict[str, Fits] = {
     "is_file": _is_flag,
     "event_id": _is_event,
     "state": lambda value: value in (ACCEPTED, REVERTED, TRANSFERRED),
-    "about": message.is_sound_about,
+    "about": _is_sound_about,
     "c2a": message.is_sound,
     "names": _is_object,
     "settings": _is_object,
@@ -220,10 +268,19 @@ FITS: dict[str, Fits] = {
 }
 
 
+# Members of some facts that are not what a member of that name usually is.
+OTHERWISE: dict[tuple[type[Fact], str], Fits] = {
+    (Posting, "state"): _is_name,
+    (Created, "title"): _is_text,
+    (Changed, "title"): _is_text,
+    (ScopeAttached, "title"): _is_text,  # the name of a directory
+}
+
+
 def _fits(fact: type[Fact], member: str) -> Fits:
     if member == "by" and fact in SAID_BY_ANYBODY:
-        return _is_speaker
-    return _is_text if member == "state" and fact is Posting else FITS.get(member, _is_text)
+        return ids.is_author
+    return OTHERWISE.get((fact, member)) or FITS.get(member, _is_text)
 
 
 # kind -> fact, members, what each must be, what stands for it where it is left out, and how many must not be
@@ -270,7 +327,7 @@ def fact_of(kind: str, data: dict[str, Any], by: str = "") -> Fact | None:
     """The fact that an event of this kind with this data, recorded BY somebody, is; None when it is none we know."""
     known = BY_KIND.get(kind)
     if known is None:
-        may_say_so = _is_speaker if kind in FORMED_BY_ANYBODY else ids.is_principal
+        may_say_so = ids.is_author if kind in FORMED_BY_ANYBODY else ids.is_principal
         return forms.fact_of(kind, data, by) if kind in KINDS and may_say_so(by) else None
     make, members, fits, defaults, required = known
     values: list[Any] = [data.get(member) for member in members]
@@ -283,3 +340,35 @@ def fact_of(kind: str, data: dict[str, Any], by: str = "") -> Fact | None:
             return None
     fact: Fact = make(*values)
     return fact
+
+
+def unreadable(event: Event) -> str | None:
+    """Why an event must not be shown as what it says: no version of bb could have written it. None where it may.
+
+    A kind that this version does not know may be anything, and is shown as an unknown one. So is what other clients
+    of CCCS write, in whose messages only ids and names have bounds.
+    """
+    if event.unreadable or not event.data:  # the payload of a blanked line is gone
+        return event.unreadable
+    if event.kind not in KINDS:
+        return None
+    if event.kind.encode() in MARKS and not forms.is_ours(event.kind, event.data):
+        wrong = forms.out_of_bounds(event.kind, event.data)
+    else:
+        wrong = _misfit(event.kind, event.data, event.by)
+    return wrong and f"its {wrong} could not have been written"
+
+
+def _misfit(kind: str, data: dict[str, Any], by: str) -> str | None:
+    """What is wrong with an event of a kind of ours; None where it is a fact."""
+    if fact_of(kind, data, by) is not None:
+        return None
+    known = BY_KIND.get(kind)
+    if known is None:
+        return forms.misfit(kind, data, by)
+    _, members, fits, _, required = known
+    for place, (member, fit) in enumerate(zip(members, fits, strict=True)):
+        value = by if place == 0 and member == "by" else data.get(member)
+        if not (value is None and place >= required) and not fit(value):
+            return f"`{member}`"
+    return "data"

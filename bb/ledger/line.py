@@ -13,7 +13,7 @@
 
 from __future__ import annotations
 
-from bb.kernel import ids, jsontext
+from bb.kernel import ids, jsontext, validity
 from bb.kernel.digest import HEX_LENGTH, NOTHING, digest
 from bb.kernel.errors import Refused
 from bb.kernel.event import SALT, Event
@@ -29,13 +29,16 @@ MAX_LINE = 1 << 20
 # that a forged line cannot push everybody's clock to where JSON readers lose digits.
 LEAP = 1 << 32
 DEEPEST = 500  # levels of brackets; decoders give up at different depths beyond that
-PREFIX_OF = b'{"v":1,"id":"%s.%d",'
+BEFORE_ID = b'{"v":1,"id":"'
+PREFIX_OF = BEFORE_ID + b'%s.%d",'
 PREFIX = PREFIX_OF + b'"l":'
 # Split at every quote, a head has the Lamport time in this part and the kind in that one.
 LAMPORT_PART, KIND_PART = 8, 15
 DATA = b',"data":'
 NO_BRACKETS = bytes(octet for octet in range(256) if octet not in b"[]{}")
 P_MARK, DH_MARK = b',"p":"', b'","dh":"'
+SOUND: set[tuple[str, str, str, str]] = set()  # author, kind, group and scope of lines that were found to be sound
+MOST_SOUND = 10_000
 TAIL = len(P_MARK) + HEX_LENGTH + len(DH_MARK) + HEX_LENGTH + 1  # from P_MARK to the head's end
 P_START = -TAIL + len(P_MARK)
 P_END = P_START + HEX_LENGTH
@@ -178,10 +181,31 @@ def members(line: bytes, decoder: Callable[[bytes], Any] | None = None) -> dict[
         raise Unreadable(f"it is no event: {error}") from None
     if not is_event:
         raise Unreadable("a member is of the wrong kind")
+    if wrong := _wrong_in_head(found):
+        raise Unreadable(f"its `{wrong}` could not have been written")
     # A member given twice must not make the line another than the one its place in the chain is about.
     if not line.startswith(b'{"v":1,"id":"%s","l":%d,' % (found["id"].encode(), found["l"])):
         raise Unreadable("it gives itself two places")
     return found
+
+
+def _wrong_in_head(found: dict[str, Any]) -> str | None:
+    """The member of a line's head that no version of bb, and no client of it, could have written."""
+    if not validity.is_time(found["ts"]):
+        return "ts"
+    who_and_what = found["by"], found["kind"], found["group_id"], found["scope_key"]
+    if who_and_what in SOUND and "k" not in found:  # as with nearly all of a million lines
+        return None
+    if not ids.is_author(found["by"]):
+        return "by"
+    if not validity.is_kind(found["kind"]):
+        return "kind"
+    for name in ("group_id", "scope_key", "k"):
+        if (value := found.get(name)) and not validity.is_line(value):
+            return name
+    if len(SOUND) < MOST_SOUND:
+        SOUND.add(who_and_what)
+    return None
 
 
 def depth(line: bytes) -> int:
@@ -209,6 +233,12 @@ def event(line: bytes, decoder: Callable[[bytes], Any] | None = None) -> Event:
         found.get("k"),
         None,
     )
+
+
+def place_of(line: bytes, reason: str) -> Event:
+    """What can be shown of a checked line that is no event, for a REASON: where it stands, and nothing it says."""
+    name = line[len(BEFORE_ID) :].partition(b'"')[0].decode("ascii", "replace")
+    return Event(name, clock_and_kind(line)[0], "", "", "", {}, unreadable=reason)
 
 
 def salt(octets: bytes) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from bb.coordination import liveness
-from bb.kernel import clock, ids, jsontext
+from bb.kernel import clock, ids, jsontext, validity
 from bb.kernel.errors import BbError
 from bb.kernel.record import Record
 from bb.ledger import disk
@@ -50,9 +50,9 @@ def read(store: str, agent_id: str, now: int | None = None) -> Presence | None:
         if now is not None and seen_at > now + liveness.CREDIBLE:
             seen_at = min(seen_at, os.stat(path).st_mtime_ns // 1_000_000)
         if type(beats) is int and type(record) is dict and record["agent_id"] == agent_id and _is_record(record):
-            contested = tuple(scope for scope in found.get("contested", ()) if type(scope) is str)
+            contested = tuple(scope for scope in found.get("contested", ()) if validity.is_unfolded(scope))
             paused = found.get("paused")
-            paused = paused if type(paused) is dict and type(paused.get("since")) is str else None
+            paused = paused if _is_pause(paused) else None
             return Presence(agent_id, seen_at, beats, record, contested, found.get("remote") is True, paused)
     except (ValueError, TypeError, KeyError, BbError, FileNotFoundError):
         pass
@@ -126,4 +126,18 @@ RECORD = {"agent_id": str, "display_name": str, "role": str, "status": str, "cre
 
 
 def _is_record(record: dict[str, Any]) -> bool:
-    return record.keys() == RECORD.keys() and all(type(record[name]) is kind for name, kind in RECORD.items())
+    """Whether RECORD has the members it must have, and nothing in them that no agent's record could have."""
+    return (
+        record.keys() == RECORD.keys()
+        and all(type(record[name]) is kind for name, kind in RECORD.items())
+        and (record["role"] == "" or validity.is_role(record["role"]))
+        and (record["display_name"] == "" or validity.is_title(record["display_name"]))
+        and validity.is_line(record["status"])
+        and validity.is_time(record["created_at"])
+    )
+
+
+def _is_pause(found: object) -> bool:
+    if type(found) is not dict or type(found.get("since")) is not str or not validity.is_time(found["since"]):
+        return False
+    return found.get("why") is None or validity.is_reason(found["why"])

@@ -61,7 +61,7 @@ class EventUnreadable(Refused):
     """That line says nothing that this version of bb understands."""
 
     code = "EVENT_UNREADABLE"
-    hint = "upgrade bb; the line itself is in its place and is kept"
+    hint = "upgrade bb if a newer one wrote it; the line is kept as it is: `bb ledger export --raw` has every byte"
 
 
 class KeyReused(Conflict):
@@ -428,14 +428,17 @@ class Store:
         """The lines of a writer from number FIRST to LAST, as they stand."""
         return b"".join(raw + b"\n" for raw in islice(Journal(self.path, writer).lines_from(first), last - first + 1))
 
-    def newest_first(self, decode: Callable[[bytes], Any] | None, wanted: Callable[[bytes], bool]) -> Iterator[Event]:
+    def newest_first(
+        self, decode: Callable[[bytes], Any] | None, wanted: Callable[[bytes], bool], *, with_unreadable: bool = False
+    ) -> Iterator[Event]:
         """Every event whose line is wanted, in the total order, newest first. Nothing behind a damage is shown."""
+        said = shown if with_unreadable else readable
         import heapq  # noqa: PLC0415  (only those who look back need it)
 
         index = self.caught_up()
         heads = index.heads()
         return heapq.merge(
-            *(_backwards(journal, heads.get(journal.writer, 0), decode, wanted) for journal in self.journals()),
+            *(_backwards(journal, heads.get(journal.writer, 0), decode, wanted, said) for journal in self.journals()),
             key=lambda event: event.order,
             reverse=True,
         )
@@ -463,20 +466,31 @@ class Store:
 
 
 def _backwards(
-    journal: Journal, head: int, decode: Callable[[bytes], Any] | None, wanted: Callable[[bytes], bool]
+    journal: Journal,
+    head: int,
+    decode: Callable[[bytes], Any] | None,
+    wanted: Callable[[bytes], bool],
+    said: Callable[[Iterable[bytes], Callable[[bytes], Any] | None], Iterator[Event]],
 ) -> Iterator[Event]:
-    for event in readable((raw for raw in journal.backwards() if wanted(raw)), decode):
+    for event in said((raw for raw in journal.backwards() if wanted(raw)), decode):
         if ids.split_event_id(event.id)[1] <= head:
             yield event
 
 
 def readable(raws: Iterable[bytes], decode: Callable[[bytes], Any] | None = None) -> Iterator[Event]:
     """The events that lines say; a line that says none is passed over."""
+    return (event for event in shown(raws, decode) if not event.unreadable)
+
+
+def shown(raws: Iterable[bytes], decode: Callable[[bytes], Any] | None = None) -> Iterator[Event]:
+    """The events that lines say; of a line that says none, where it stands and why it is unreadable."""
     for raw in raws:
         try:
             event = lines.event(raw, decode)
             ids.split_event_id(event.id)
-        except (lines.Unreadable, ids.InvalidEventId):
+        except lines.Unreadable as error:
+            event = lines.place_of(raw, str(error))
+        except ids.InvalidEventId:
             continue
         yield event
 

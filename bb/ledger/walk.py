@@ -11,7 +11,7 @@ from bb.kernel.record import Record
 from bb.ledger import line as lines
 from bb.ledger.journal import LedgerDamaged, Position
 from bb.ledger.line import BadLine
-from bb.ledger.store import readable
+from bb.ledger.store import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Filter(Record):
 def latest(store: Store, wanted: Filter, limit: int) -> list[Event]:
     """The last LIMIT events that are wanted, oldest first."""
     found: list[Event] = []
-    for event in store.newest_first(None, wanted.may_admit):
+    for event in store.newest_first(None, wanted.may_admit, with_unreadable=True):
         if wanted.admits(event):
             found.append(event)
             if len(found) == limit:
@@ -70,7 +70,7 @@ def everything(store: Store, wanted: Filter) -> Iterator[Event]:
     sources = []
     for journal in store.journals():
         raws = itertools.islice(_raw(journal), index.position(journal.writer).link.n)
-        sources.append(readable(filter(wanted.may_admit, raws), bulk.decode))
+        sources.append(shown(filter(wanted.may_admit, raws), bulk.decode))
     merged = sources[0] if len(sources) == 1 else heapq.merge(*sources, key=lambda event: event.order)
     for event in merged:
         if wanted.admits(event):
@@ -124,7 +124,7 @@ class Follower:
                 offset += len(raw) + 1
                 passed.append(Position(segment.first, offset, link))
             del passed[:-REMEMBERED]
-            yield from readable(block.lines())
+            yield from shown(block.lines())
 
     def _has_grown(self, journal: Journal, position: Position) -> bool:
         """One look at the active segment, and one for a newer."""

@@ -6,6 +6,7 @@ from urllib.parse import unquote
 
 from bb.kernel.errors import NotFound, Usage
 from bb.kernel.record import Record
+from bb.ledger import kinds
 from bb.ops import attention, greeting, overview, protocol, sessions
 from bb.ops.attending import Event
 from bb.ops.params import invalid
@@ -65,6 +66,7 @@ def _open_to_all(desk: Desk, event: str) -> dict[str, Any] | None:
     except (NotFound, Usage):
         return None
     is_ours = found.kind.startswith(OURS) and found.kind.count(".") == OURS.count(".")  # not of C2A, nor of CBCL
+    found = found.but(unreadable=kinds.unreadable(found))
     return found.envelope() if is_ours or found.kind.startswith(PUBLIC) else None
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from bb.coordination.protocol import BLOCKED, HANDOFF
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+
+DECISION, INFO = "DECISION", "INFO"
+CATEGORIES = (HANDOFF, BLOCKED, DECISION, INFO)
 
 CBCL = "application/cbcl"  # the content type of what is said in the agent language
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bb.kernel import jsontext
 from bb.kernel.errors import Usage
 from bb.kernel.show import has_control
+from bb.kernel.validity import is_unicode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,17 +93,6 @@ def items(value: Any, path: str, refusal: type[BbError] = InvalidRequest) -> Seq
 def present(members: dict[str, Any]) -> dict[str, Any]:
     """MEMBERS without those that are absent."""
     return {member: value for member, value in members.items() if value is not None}
-
-
-def is_unicode(value: str) -> bool:
-    """Whether VALUE can be written as UTF-8: half a surrogate pair, which JSON can smuggle in, cannot."""
-    if value.isascii():
-        return True
-    try:
-        value.encode()
-    except UnicodeError:
-        return False
-    return True
 
 
 def is_json(value: Any) -> bool:

@@ -17,9 +17,11 @@ from bb.coordination.facts import (
     TRANSFERRED,
     Incurred,
 )
-from bb.kernel import ids
+from bb.kernel import ids, validity
 from bb.kernel.errors import Forbidden, NotFound, Usage
 from bb.kernel.show import has_control
+from bb.kernel.validity import is_bead, is_subject, is_thread
+from bb.messaging import facts
 from bb.messaging.facts import Sent
 
 TYPE_CHECKING = False
@@ -29,12 +31,12 @@ if TYPE_CHECKING:
 
     from bb.coordination.facts import Resolved
 
-DECISION, INFO = "DECISION", "INFO"
-CATEGORIES = (protocol.HANDOFF, protocol.BLOCKED, DECISION, INFO)
+DECISION, INFO, CATEGORIES = facts.DECISION, facts.INFO, facts.CATEGORIES
 LABELS = {**protocol.LABELS, DECISION: "Deciding"}  # any other: "Update"
 BROADCAST, ROLE = "broadcast", "role:"
 
-SUBJECT_LENGTH, BODY_LENGTH, BEAD_LENGTH, THREAD_LENGTH = 500, 262_144, 128, 200
+SUBJECT_LENGTH, BODY_LENGTH = validity.SUBJECT_LENGTH, 262_144
+BEAD_LENGTH, THREAD_LENGTH = validity.BEAD_LENGTH, validity.THREAD_LENGTH
 
 
 class UnknownSender(NotFound):
@@ -138,7 +140,7 @@ def compose(
     if category not in CATEGORIES:
         raise InvalidCategory(f"{category[:40]!r} is no category; {InvalidCategory.__doc__}")
     subject = subject.strip()
-    if not 0 < len(subject) <= SUBJECT_LENGTH or has_control(subject):
+    if not is_subject(subject) or has_control(subject):
         raise InvalidMessage(f"a subject is one line of 1 to {SUBJECT_LENGTH} characters", path="$.subject")
     if not body.strip() or len(body) > BODY_LENGTH:
         raise InvalidMessage(f"a body has 1 to {BODY_LENGTH:,} characters", path="$.body")
@@ -155,7 +157,7 @@ def compose(
 def _bead(text: str) -> str:
     if not text.strip():
         raise MissingBeadId
-    if len(text.strip()) > BEAD_LENGTH or not text.strip().isprintable():
+    if not is_bead(text.strip()) or not text.strip().isprintable():
         raise MissingBeadId(
             f"a bead's id is one line of 1 to {BEAD_LENGTH} characters", hint="for example --bead bb-12"
         )
@@ -165,7 +167,7 @@ def _bead(text: str) -> str:
 def _thread(text: str | None, bead: str) -> str:
     """The conversation that was named, else the bead's."""
     thread = (text or "").strip() or f"bead:{bead}"
-    if len(thread) > THREAD_LENGTH or not thread.isprintable():
+    if not is_thread(thread) or not thread.isprintable():
         raise InvalidMessage(f"a thread's name is one line of at most {THREAD_LENGTH} characters", path="$.thread")
     return thread
 

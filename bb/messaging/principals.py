@@ -7,7 +7,7 @@ misspelt name does not become a speaker of its own, and nobody speaks as one of 
 from __future__ import annotations
 
 from bb.groups.permissions import PermissionDenied
-from bb.kernel.ids import PERSON
+from bb.kernel import ids
 from bb.messaging import fields
 
 TYPE_CHECKING = False
@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import Any
 
-USER, SYSTEM, SERVICE, RESERVED = PERSON, "system", "svc:", "svc:cccc."
-IN_SERVICE = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
-SERVICE_LENGTH = 128
+USER, SYSTEM, SERVICE, RESERVED = ids.PERSON, ids.SYSTEM, ids.SERVICE, "svc:cccc."
 
 
 def principal(by: Any, actors: Collection[str], otherwise: str = USER) -> str:
@@ -33,10 +31,4 @@ def principal(by: Any, actors: Collection[str], otherwise: str = USER) -> str:
 
 def is_service(named: str) -> bool:
     """Whether NAMED is a service that a client may speak for."""
-    own = named.removeprefix(SERVICE)
-    return (
-        named.startswith(SERVICE)
-        and not named.startswith(RESERVED)
-        and 0 < len(own) <= SERVICE_LENGTH
-        and not own.strip(IN_SERVICE)
-    )
+    return ids.is_service(named) and not named.startswith(RESERVED)

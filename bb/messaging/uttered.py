@@ -13,6 +13,7 @@ from bb.cbcl.headlines import headline
 from bb.cbcl.message import ASK, CANCEL, ERROR, OK, REPLY, Lang, Simple, core_of
 from bb.cbcl.tree import text_of
 from bb.kernel.digest import digest
+from bb.kernel.validity import is_bead, is_thread
 from bb.messaging import mail
 from bb.messaging.facts import Sent
 
@@ -66,12 +67,11 @@ def own_texts(message: Message) -> frozenset[str]:
 
 def _thread(name: str) -> str:
     """A thread as mail has it: one line of no great length."""
-    is_plain = len(name) <= mail.THREAD_LENGTH and name.isprintable() and name.strip()
-    return name if is_plain else f"cbcl:{digest(name.encode())[:16]}"
+    return name if is_thread(name) and name.isprintable() else f"cbcl:{digest(name.encode())[:16]}"
 
 
 def _bead(message: Message) -> str:
     """The bead that a message says it is about."""
     core = core_of(message)
     bead = core.text("bead") if isinstance(core, Simple) else None
-    return bead if bead and len(bead) <= mail.BEAD_LENGTH and bead.isprintable() else ""
+    return bead if bead and is_bead(bead) and bead.isprintable() else ""

@@ -7,7 +7,7 @@ import os
 from bb.kernel import clock, jsontext
 from bb.kernel.digest import digest
 from bb.kernel.errors import Usage
-from bb.ledger import audit, disk, writers
+from bb.ledger import audit, disk, kinds, writers
 from bb.ledger import walk as walks
 from bb.ledger.journal import LedgerDamaged
 from bb.ops.catalogue import op
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from bb.kernel.event import Event
     from bb.ops.desk import Desk
 
 
@@ -116,10 +117,15 @@ def log(
     store = desk.ledger
     following = walks.Follower(store, wanted) if follow else None
     for event in walks.latest(store, wanted, limit):
-        yield event.envelope()
+        yield _shown(event)
     if following:
         for event in following.forever():
-            yield event.envelope()
+            yield _shown(event)
+
+
+def _shown(event: Event) -> dict[str, Any]:
+    """An event, marked as unreadable where it could not have been written."""
+    return event.but(unreadable=kinds.unreadable(event)).envelope()
 
 
 @op("ledger.show", examples=("bb ledger show k7q2mzp4x3ab.17",))
@@ -128,7 +134,7 @@ def show(desk: Desk, event: EventId) -> dict[str, Any]:
     store = desk.ledger
     found = store.event(event)
     raw = store.line(event)
-    return found.envelope() | {"chain": {"lamport": found.lamport, "key": found.key, "line_bytes": len(raw) + 1}}
+    return _shown(found) | {"chain": {"lamport": found.lamport, "key": found.key, "line_bytes": len(raw) + 1}}
 
 
 @op(
@@ -138,6 +144,9 @@ def show(desk: Desk, event: EventId) -> dict[str, Any]:
 )
 def verify(desk: Desk, *, published: bool = False) -> dict[str, Any]:
     """Read every line again: chains, order, digests, and whether the index says what the lines say.
+
+    What could not have been written by any bb is listed as unreadable, by id and reason: it is kept, and counts for
+    nothing.
 
     Refused with LEDGER_DAMAGED when a line cannot be right; the first bad one is named, with what to do. --published
     asks no remote: it is about what this clone has fetched or published itself.
@@ -154,6 +163,7 @@ def verify(desk: Desk, *, published: bool = False) -> dict[str, Any]:
         "state": found.state,
         "is_index_right": found.is_index_right,
         "put_aside": list(found.put_aside),
+        "unreadable": [each.as_dict() for each in audit.unreadable(store)],
     }
     for chain in found.chains:
         if chain.damage and chain.writer not in retired:
@@ -200,7 +210,9 @@ def export(
     since: Since | None = None,
     until: Until | None = None,
 ) -> Iterator[dict[str, Any] | bytes] | dict[str, Any]:
-    """Every event as one JSON object a line, in the ledger's total order.
+    """Every event as one JSON object a line, in the ledger's total order; exact data, nothing made harmless.
+
+    What could not have been written by bb or a client of it has a member `unreadable` that says why.
 
     --raw gives the stored lines instead, byte for byte, writer by writer, so that their chains can be checked
     elsewhere; it takes no filters.
@@ -212,7 +224,7 @@ def export(
         found: Iterator[dict[str, Any] | bytes] = (octets for _, octets in walks.raw_lines(store))
     else:
         wanted = _filter(desk, kind, agent, since, until)
-        found = (event.envelope() for event in walks.everything(store, wanted))
+        found = map(_shown, walks.everything(store, wanted))
     if output is None:
         return found
     path = os.path.join(desk.cwd, output)

@@ -99,7 +99,7 @@ class Teller:
     def told(self, event: Event) -> dict[str, Any] | None:
         fact = kinds.fact_of(event.kind, event.data, event.by)
         if fact is None:
-            return None
+            return _unreadable(event)
         found = self._resolution(fact) if isinstance(fact, Resolved) else self._sentence(fact, event.by)
         if found is None:
             return None
@@ -173,6 +173,15 @@ class Teller:
             case TakenOver(_, _, owner, liveness):
                 return f"took {scope} over from {owner}, who was {liveness}", bead, [owner]
         return type(fact).__name__, bead, others
+
+
+def _unreadable(event: Event) -> dict[str, Any] | None:
+    """That somebody has recorded what says nothing, and why not; nothing of what it wants to say."""
+    why = kinds.unreadable(event)
+    if why is None:
+        return None
+    text = f"recorded what cannot be read: {why}"
+    return {"at": event.ts, "by": event.by, "text": text, "bead_id": None, "about": [event.by], "event_id": event.id}
 
 
 def _reserved(fact: Reserved) -> Sentence:

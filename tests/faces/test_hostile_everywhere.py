@@ -17,7 +17,7 @@ SHOWN = [
     "resume --agent amber-otter",
     "agent list",
     "agent status",
-    "agent show --agent evil-0",
+    "agent show --agent evil-5",
     "agent inbox --agent amber-otter",
     "agent inbox --agent user",
     "protocol list",
@@ -67,4 +67,4 @@ def test_hostile_text_is_ascii_in_json(haunted: Near, command: str):
 
 
 def test_the_scene_is_what_it_says(haunted: Near):
-    assert {agent["agent_id"] for agent in haunted.json("agent", "list").data} >= {AMBER, COBALT, "evil-0"}
+    assert {agent["agent_id"] for agent in haunted.json("agent", "list").data} >= {AMBER, COBALT, "evil-5"}

@@ -15,8 +15,9 @@ from bb.coordination import protocol
 from bb.coordination.facts import Incurred, Overridden, Resumed
 from bb.coordination.protocol import InvalidProtocolEvent
 from bb.groups.facts import ContextChanged
-from bb.kernel import ids
+from bb.kernel import ids, validity
 from bb.ledger import forms, kinds
+from bb.messaging import mail
 from bb.messaging.facts import Acked, Agreed, Read, Sent
 
 EVENT = "a" * 12 + ".7"
@@ -119,6 +120,7 @@ def test_a_line_that_holds_a_fact_holds_the_mark_of_its_kind(fact: Any):
 
 
 texts = st.text(max_size=9)
+lines = st.text(min_size=1, max_size=9).filter(validity.is_line)
 names = st.sampled_from(["ada", "bo1", "cyd", "user"])
 
 
@@ -128,11 +130,11 @@ names = st.sampled_from(["ada", "bo1", "cyd", "user"])
         Sent,
         names,
         st.lists(names, min_size=1, unique=True).map(tuple),
+        st.sampled_from(mail.CATEGORIES),
+        lines,
         texts,
-        texts,
-        texts,
-        texts,
-        texts,
+        lines | st.just(""),
+        lines,
         st.booleans(),
     )
 )
@@ -145,11 +147,11 @@ def test_any_message_is_read_back_to_the_letter(fact: Sent):
 @given(
     st.builds(
         Resumed,
-        names,
-        *[st.text("ab \n日\x1b", min_size=1).filter(str.strip)] * 2,
+        *[names] * 3,
         st.sampled_from(["uncommitted_scope", "in_progress_ownership"]),
-        *[st.text("ab \n日\x1b", min_size=1).filter(str.strip)] * 2,
-        st.lists(texts).map(tuple),
+        st.text("ab \n日\x1b", min_size=1).filter(str.strip),
+        lines,
+        st.lists(lines).map(tuple),
     )
 )
 def test_any_resume_is_read_back_to_the_letter(fact: Resumed):

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from bb.coordination import roster
+from bb.ledger import audit as audits
 from bb.ledger import journal as journals
 from bb.ledger import kinds, reader, walk
 from tests.ledger.ledger_support import (
@@ -474,7 +475,10 @@ def test_strange_lines_of_others_are_kept_and_passed_over(here: Path):
     assert problems(audited(here)) == []
     with opened(here) as store:
         shown = list(walk.everything(store, walk.Filter()))
+        unreadable = [each.reason for each in audits.unreadable(store)]
     assert len(shown) == len(every_line(kept(here)))
+    assert unreadable.count("its `kind` could not have been written") == 2
+    assert unreadable.count("its `actor_id` could not have been written") == 4
     assert sorted(event.seq for event in shown if event.seq) == list(range(1, len(shown) + 1))
     assert [event.data["color"] for event in shown if "color" in event.data] == ["blue"]
 

@@ -1,0 +1,110 @@
+"""What may stand in one member of a fact: ids, roles, beads, categories, reasons. One rule, used twice: before a line
+is written, and when a line is read. Anybody who can push can write any line, so a reader trusts no writer.
+
+Reading must give the same answer in every clone. `str.isprintable` does not: it depends on which characters this
+Python knows. So the rule of reading forbids a fixed set of characters, which every Python has always called
+unprintable, and the rule of writing forbids all that `isprintable` does not like as well.
+"""
+
+from __future__ import annotations
+
+from bb.kernel.show import BIDI, LINE_ENDS
+
+ROLE_LENGTH = 64
+TITLE_LENGTH = 80
+SUBJECT_LENGTH = 500
+BEAD_LENGTH = 128
+THREAD_LENGTH = 200
+REASON_LENGTH = 500
+NAME_LENGTH = 1000  # of what another platform calls something
+GROUP_TITLE_LENGTH = 4000
+KIND_LENGTH = 200
+LONGEST_PATH = 4096
+
+TIME = "0000-00-00T00:00:00.000Z"
+TO_ZERO = str.maketrans("123456789", "000000000")
+
+# Characters that a terminal obeys or a reader cannot see: controls, tags, and other marks of Unicode's class Cf that
+# have been there since before any Python that runs bb. Joiners are none of them: ordinary text needs those.
+CONTROLS = frozenset(map(chr, [*range(0x20), *range(0x7F, 0xA0)]))
+HIDDEN = (
+    CONTROLS
+    | frozenset(map(chr, [0xAD, *range(0x600, 0x606), 0x6DD, 0x70F, 0x180E, 0x200B]))
+    | frozenset(map(chr, [*range(0x2060, 0x2065), *range(0x206A, 0x2070), 0xFEFF, *range(0xFFF9, 0xFFFC)]))
+    | frozenset(map(chr, [0xE0001, *range(0xE0020, 0xE0080)]))
+    | BIDI
+    | LINE_ENDS
+)
+
+
+def is_line(value: object, longest: int = NAME_LENGTH) -> bool:
+    """Whether VALUE is one line of text that can be shown, and is neither blank nor too long."""
+    return (
+        type(value) is str
+        and 0 < len(value) <= longest
+        and (value.isprintable() if value.isascii() else HIDDEN.isdisjoint(value) and is_unicode(value))
+        and not value.isspace()
+    )
+
+
+def is_line_or_nothing(value: object) -> bool:
+    """Whether VALUE is one line, or empty."""
+    return value == "" or is_line(value)
+
+
+def is_unfolded(value: object, longest: int = LONGEST_PATH) -> bool:
+    """Whether VALUE has no control characters. The names of files may have anything else, so scopes may, too, and
+    sentences about them."""
+    return (
+        type(value) is str
+        and 0 < len(value) <= longest
+        and (value.isprintable() if value.isascii() else CONTROLS.isdisjoint(value) and is_unicode(value))
+    )
+
+
+def is_unicode(value: str) -> bool:
+    """Whether VALUE can be written as UTF-8: half a surrogate pair, which JSON can smuggle in, cannot."""
+    if value.isascii():
+        return True
+    try:
+        value.encode()
+    except UnicodeError:
+        return False
+    return True
+
+
+def is_role(value: object) -> bool:
+    return is_line(value, ROLE_LENGTH)
+
+
+def is_title(value: object) -> bool:
+    return is_line(value, TITLE_LENGTH)
+
+
+def is_bead(value: object) -> bool:
+    """Whether VALUE may be a bead's id: what a tracker calls it, which has rules of its own."""
+    return is_line(value, BEAD_LENGTH)
+
+
+def is_thread(value: object) -> bool:
+    return is_line(value, THREAD_LENGTH)
+
+
+def is_subject(value: object) -> bool:
+    """Whether VALUE may be a subject. bb writes some itself, about scopes."""
+    return is_unfolded(value, SUBJECT_LENGTH)
+
+
+def is_reason(value: object) -> bool:
+    """Whether VALUE may say why, in one line."""
+    return is_line(value, REASON_LENGTH)
+
+
+def is_time(value: str) -> bool:
+    """Whether VALUE has the one form in which bb writes a moment."""
+    return value.translate(TO_ZERO) == TIME
+
+
+def is_kind(value: str) -> bool:
+    """Whether VALUE may be the kind of an event: one word, without a quotation mark."""
+    return is_line(value, KIND_LENGTH) and value.isascii() and " " not in value and '"' not in value
