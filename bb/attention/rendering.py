@@ -30,6 +30,7 @@ STANDING_RULES = """C2A RESPONSE RULES
 HEADERS = (
     "event_id", "conversation", "thread", "author", "directedness", "response_policy", "reason", "reply_target",
     "merged_from", "stale", "from", "where", "policy", "priority", "topic", "pull_with", "body_boundary", "context",
+    "bb",  # no header, but how every sentence begins that bb says to an agent by itself
 )  # fmt: skip
 FORGED = tuple(
     each.casefold().replace(" ", "") for each in (EVENT, KNOCK, RULES, "C2A DIGEST", MESSAGE, "END OF MESSAGE")

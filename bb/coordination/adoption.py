@@ -8,6 +8,7 @@ it instead.
 
 from __future__ import annotations
 
+from bb.kernel import show
 from bb.kernel.errors import Refused, Usage
 from bb.kernel.record import Record
 
@@ -93,4 +94,4 @@ def _files(paths: Sequence[str]) -> str:
 
 def _named(names: Sequence[str]) -> str:
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more
+    return ", ".join(map(show.name, names[:SHOWN])) + more

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bb.kernel import ids
 from bb.kernel.record import Record
+from bb.kernel.show import quotation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def author(trailers: Sequence[tuple[str, str]], otherwise: str | None) -> Author
     """Who says to have made a commit: the last trailer that names an agent counts."""
     named = [value for name, value in trailers if name.lower() == AGENT]
     sound = [value for value in named if ids.is_principal(value)]
-    doubts = [f"{value[:60]!r} is no agent id" for value in named if value not in sound]
+    doubts = [f"{quotation(value, 60)} is no agent id" for value in named if value not in sound]
     if len(set(sound)) > 1:
         doubts.append(f"it names {len(set(sound))} agents, and {sound[-1]} is taken for its author")
     tokens = [value for name, value in trailers if name.lower() == TOKEN]

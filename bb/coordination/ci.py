@@ -29,7 +29,7 @@ from bb.kernel import clock
 from bb.kernel.errors import Conflict
 from bb.kernel.ids import PERSON
 from bb.kernel.record import Record
-from bb.kernel.show import harmless
+from bb.kernel.show import name, quotation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -244,7 +244,7 @@ def _touched(touch: _Touch, agreements: frozenset[Agreement]) -> Iterator[Findin
         is_shared = (touch.wrote_it or touch.has_it) and not is_frozen
         severity = WARNING if is_shared or has_agreed else touch.severity
         if by.token is not None and token is not None and by.token < token:
-            text = f"made under token {by.token}; {owner} has {each.reservation.scope} under {token}"
+            text = f"made under token {by.token}; {owner} has {name(each.reservation.scope)} under {token}"
             yield Finding(STALE_TOKEN, touch.severity, touch.path, by.agent, each, (touch.commit.id,), text)
         elif each.held_at(touch.moment) and (is_frozen or not touch.had_it):
             yield _finding(HELD_THEN, severity, touch, each, has_agreed)
@@ -258,10 +258,10 @@ def _finding(rule: str, severity: str, touch: _Touch, lease: Lease, has_agreed: 
     until = f", until {_minute(min(lease.until, clock.LAST))}" if not (lease.is_live and held.has_no_end) else ""
     span = f"since {_minute(held.made_at)}{until}"
     changed = f"{_who(touch.by)} changed this at {_minute(min(touch.commit.committed_at, clock.LAST))}"
-    text = f"{held.agent} {verb} {held.scope} for {held.bead} {span}; {changed}"
+    text = f"{held.agent} {verb} {name(held.scope)} for {name(held.bead)} {span}; {changed}"
     if held.is_freeze:
-        verb, why = "has frozen" if lease.is_live else "had frozen", f" ({harmless(held.why)})" if held.why else ""
-        text = f"{held.agent} {verb} {held.scope} {span}{why}; {changed}"
+        verb, why = "has frozen" if lease.is_live else "had frozen", f" ({quotation(held.why)})" if held.why else ""
+        text = f"{held.agent} {verb} {name(held.scope)} {span}{why}; {changed}"
     text += f"; {held.agent} has agreed" if has_agreed else ""
     return Finding(rule, severity, touch.path, touch.by.agent, lease, (touch.commit.id,), text)
 

@@ -9,6 +9,7 @@ A payload is untrusted. What is not understood is said so, and never guessed.
 
 from __future__ import annotations
 
+from bb.kernel import show
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
@@ -162,10 +163,15 @@ def _text(given: dict[str, Any], member: str) -> str:
 # -- to the host
 
 
+# What comes in here is put together by bb: in it, each value of somebody else's is a name or a quotation
+# (`kernel/show`). This is the last gate. It lets no control character through, and from a sentence no line end.
+
+
 def refused(heard: Heard, reason: str) -> dict[str, Any] | None:
     """The tool must not run, and why. None where the host only understands an exit status."""
     if heard.host == OTHER:
         return None
+    reason = show.sentence(reason)
     if heard.host == GEMINI:
         return {"decision": "deny", "reason": reason}
     verdict = {"permissionDecision": "deny", "permissionDecisionReason": reason}
@@ -174,14 +180,18 @@ def refused(heard: Heard, reason: str) -> dict[str, Any] | None:
 
 def told(heard: Heard, text: str) -> dict[str, Any]:
     """TEXT for the agent to know."""
-    return {"hookSpecificOutput": {"hookEventName": heard.named, "additionalContext": text}}
+    return {"hookSpecificOutput": {"hookEventName": heard.named, "additionalContext": _lines(text)}}
 
 
 def shown(text: str) -> dict[str, Any]:
     """TEXT for the person at the editor to see."""
-    return {"systemMessage": text}
+    return {"systemMessage": show.sentence(text)}
 
 
 def go_on(heard: Heard, reason: str) -> dict[str, Any]:
     """The agent is to go on, with REASON as what to see to."""
-    return {"decision": "deny" if heard.host == GEMINI else "block", "reason": reason}
+    return {"decision": "deny" if heard.host == GEMINI else "block", "reason": _lines(reason)}
+
+
+def _lines(text: str) -> str:
+    return "\n".join(map(show.harmless, text.split("\n")))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bb.coordination import scopes
 from bb.coordination.facts import Expired, Released, Reserved
 from bb.coordination.holdings import FOREVER
-from bb.kernel import clock, ids
+from bb.kernel import clock, ids, show
 from bb.kernel.errors import NotFound
 
 TYPE_CHECKING = False
@@ -50,8 +50,8 @@ def thaw(wanted: Scope, met: Sequence[Overlap]) -> list[HoldingFact]:
     if here := [each.held for each in met if _is_on(each)]:
         return [Released(ids.PERSON, each.reservation.id) for each in here]
     near = [each.held.reservation.scope for each in met if each.held.reservation.is_freeze]
-    hint = f"what is frozen there is {', '.join(near)}" if near else None
-    raise NotFrozen(f"nobody has frozen exactly {wanted.text}", hint=hint, scope=wanted.text)
+    hint = f"what is frozen there is {', '.join(map(show.name, near))}" if near else None
+    raise NotFrozen(f"nobody has frozen exactly {show.name(wanted.text)}", hint=hint, scope=wanted.text)
 
 
 def thaw_all(frozen: Iterable[Held]) -> list[HoldingFact]:
@@ -70,10 +70,10 @@ def concerned(met: Iterable[Overlap]) -> dict[str, list[Held]]:
 
 
 def told(frozen: Held) -> str:
-    """`user has frozen src/core until …: the release is being cut`."""
+    """`user has frozen src/core until …: "the release is being cut"`."""
     until = f" until {clock.text(frozen.expires_at)}" if frozen.ends_at else ""
-    why = frozen.reservation.why
-    return f"{ids.PERSON} has frozen {frozen.reservation.scope}{until}{f': {why}' if why else ''}"
+    why = f": {show.quotation(frozen.reservation.why)}" if frozen.reservation.why else ""
+    return f"{ids.PERSON} has frozen {show.name(frozen.reservation.scope)}{until}{why}"
 
 
 def shown(reservation: Reservation) -> dict[str, Any]:

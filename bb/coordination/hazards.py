@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from bb.coordination import shell
 from bb.coordination.arguments import Words
+from bb.kernel import show
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
@@ -230,11 +231,13 @@ VERBS: dict[str, Callable[[Sequence[str]], Hazard | None]] = {
 
 # -- whether it hurts anybody
 
+LONGEST_COMMAND = 300
+
 
 def why_not(hazard: Hazard, around: Around) -> str | None:
     """Why that must not be run, and what to do instead; None when it hurts nobody."""
     if harm := RULES[hazard.kind](hazard, around):
-        return f"`{hazard.command}` {harm}. Instead: {INSTEAD[hazard.kind]}"
+        return f"`{show.clipped(hazard.command, LONGEST_COMMAND)}` {harm}. Instead: {INSTEAD[hazard.kind]}"
     return None
 
 
@@ -258,7 +261,7 @@ def _harm(how: str, changes: Sequence[Change]) -> str | None:
         return None
     holders = list(dict.fromkeys(each.holder for each in changes if each.holder))
     whose = f"held by {_few(holders)}" if holders else "which you do not hold, so another agent at work here may have"
-    return f"{how} {_few([each.path for each in changes])}, {whose}"
+    return f"{how} {_few([show.name(each.path) for each in changes])}, {whose}"
 
 
 def _cleaning(hazard: Hazard, around: Around) -> str | None:
@@ -279,7 +282,7 @@ def _removing(hazard: Hazard, around: Around) -> str | None:
 
 def _branching(_: Hazard, around: Around) -> str | None:
     if around.checked_out and around.others:
-        return f"takes away a branch that is checked out in {around.checked_out}"
+        return f"takes away a branch that is checked out in {show.name(around.checked_out)}"
     return None
 
 

@@ -10,7 +10,7 @@ A paused agent may still read, answer, hand over and give back, so that others c
 from __future__ import annotations
 
 from bb.coordination.facts import Paused, Unpaused
-from bb.kernel import ids
+from bb.kernel import ids, show
 from bb.kernel.errors import Refused
 from bb.kernel.order import latest
 from bb.kernel.record import Record
@@ -45,9 +45,11 @@ class Pause(Record):
     is_everybodys: bool
 
     def told(self, whom: str = "you") -> str:
-        """`user has paused you, since …: the release is being cut`."""
+        """`user has paused you, since …: "the release is being cut"`."""
         whom = "everybody" if self.is_everybodys else whom
-        return f"{ids.PERSON} has paused {whom}, since {self.since}{f': {self.why}' if self.why else ''}"
+        return (
+            f"{ids.PERSON} has paused {whom}, since {self.since}{f': {show.quotation(self.why)}' if self.why else ''}"
+        )
 
     def shown(self) -> dict[str, Any]:
         """A pause as every face shows it."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bb.coordination import reservations, scopes
 from bb.coordination.facts import Released, Transferred
+from bb.kernel import show
 from bb.kernel.errors import Conflict, Forbidden, Refused
 
 TYPE_CHECKING = False
@@ -45,12 +46,14 @@ def given(who: str, scope: Scope, met: Sequence[Overlap], whose: str | None) -> 
     found = reservations.at_disposal(who, scope, met, TransferForbidden)
     mine = [each for each in found if whose in (None, each.reservation.agent)]
     if not mine:
-        raise reservations.ReservationNotFound(f"{whose} does not hold exactly {scope.text}", scope=scope.text)
+        raise reservations.ReservationNotFound(
+            f"{whose} does not hold exactly {show.name(scope.text)}", scope=scope.text
+        )
     if len(mine) > 1:
         holders = [each.reservation.agent for each in mine]
-        raise ManyHolders(f"{', '.join(holders)} share {scope.text}", holders=holders)
+        raise ManyHolders(f"{', '.join(holders)} share {show.name(scope.text)}", holders=holders)
     if mine[0].reservation.base is not None:
-        raise GlobalTransfer(f"{mine[0].reservation.agent} holds {scope.text} in every clone")
+        raise GlobalTransfer(f"{mine[0].reservation.agent} holds {show.name(scope.text)} in every clone")
     return mine[0]
 
 

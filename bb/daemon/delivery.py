@@ -13,17 +13,18 @@ Enter would confirm it, which is for a person to do.
 from __future__ import annotations
 
 import re
+import unicodedata
 
 from bb.kernel.clock import SECOND
 from bb.kernel.record import Record
-from bb.kernel.show import BIDI, JOINERS, LINE_ENDS, harmless, quoted
+from bb.kernel.show import LINE_ENDS, harmless, is_shown, name, quotation, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
-MARK = "[bb]"
+MARK, LETTERS = "[bb]", "bb"
 ACK, NOTICE_ACK = "bb chat ack", "bb chat notify-ack"
 MOST_CHARS = 32_000  # of one message; the rest is in the inbox
 MOST_TOGETHER = 64_000  # characters of several messages typed at once
@@ -58,25 +59,25 @@ def rendered(event: Mapping[str, Any]) -> str:
 
 
 def _message(event: Mapping[str, Any], data: Mapping[str, Any]) -> Iterator[str]:
-    to = [name for each in _list(data, "to") if (name := _line(each))]
+    to = [name(each) for each in map(_line, _list(data, "to")) if each]
     others = f" and {len(to) - SEVERAL} more" if len(to) > SEVERAL else ""
     whom = ", ".join(to[:SEVERAL]) or "@all"
-    yield f"message {_line(event.get('id'))} from {_line(event.get('by')) or '?'} to {whom}{others}"
+    yield f"message {name(_line(event.get('id')))} from {name(_line(event.get('by')) or '?')} to {whom}{others}"
     if data.get("priority") == "attention":
         yield f"IMPORTANT: the sender waits for a sign that you have taken this up: {_with_id(ACK, event)}"
     if origin := _line(data.get("src_event_id")):
-        yield f"forwarded: it is message {origin} of group {_line(data.get('src_group_id'))}"
+        yield f"forwarded: it is message {name(origin)} of group {name(_line(data.get('src_group_id')))}"
     if original := _line(data.get("reply_to")):
         quote = _line(data.get("quote_text"), QUOTE)
-        yield f"in reply to {original}" + (f": “{quote}”" if quote else "")
+        yield f"in reply to {name(original)}" + (f": {quotation(quote, len(quote))}" if quote else "")
     yield from _listed("attachment", _list(data, "attachments"))
     yield from _listed("reference", _list(data, "refs"))
 
 
 def _notice(event: Mapping[str, Any], data: Mapping[str, Any]) -> Iterator[str]:
     title, urgency = _line(data.get("title")), data.get("priority")
-    kind = _line(data.get("kind")) or "info"
-    yield f"notice {_line(event.get('id'))}, {kind}" + (f": {title}" if title else "")
+    kind = name(_line(data.get("kind")) or "info")
+    yield f"notice {name(_line(event.get('id')))}, {kind}" + (f": {quotation(title, len(title))}" if title else "")
     if urgency in ("high", "urgent"):
         yield f"IMPORTANT: this is {urgency}"
     if data.get("requires_ack") is True:
@@ -97,9 +98,10 @@ def _listed(what: str, things: list[Any]) -> Iterator[str]:
 
 def _described(thing: Mapping[str, Any]) -> str:
     """Where it is, and what else is said about it."""
-    where = next((_line(thing[name]) for name in ("path", "url", "task_id", "slot_id", "sha") if thing.get(name)), "?")
+    members = ("path", "url", "task_id", "slot_id", "sha")
+    where = next((name(_line(thing[member])) for member in members if thing.get(member)), "?")
     size = thing.get("bytes")
-    more = [_line(thing.get("title")), _line(thing.get("mime_type"))]
+    more = [name(text) for member in ("title", "mime_type") if (text := _line(thing.get(member)))]
     if isinstance(size, int) and not isinstance(size, bool):
         more.append(f"{size} bytes")
     return ", ".join([where, *filter(None, more)])
@@ -108,18 +110,24 @@ def _described(thing: Mapping[str, Any]) -> str:
 def _body(text: str) -> Iterator[str]:
     kept = clean(text[:MOST_CHARS]).strip("\n")
     for line in kept.split("\n") if kept else []:
-        yield f"> {line}" if line.lstrip().startswith(MARK) else line
+        yield f"> {line}" if _looks_ours(line) else line
     if len(text) > MOST_CHARS:
         yield f"{MARK} {len(text) - MOST_CHARS} more characters of this message are in your inbox"
 
 
-def _text(data: Mapping[str, Any], name: str) -> str:
-    value = data.get(name)
+def _looks_ours(line: str) -> bool:
+    """Whether LINE could be taken for one of the frame: only its letters and digits count, however they are written."""
+    start = "".join(each for each in unicodedata.normalize("NFKC", line[:200]) if each.isalnum())
+    return line.lstrip().startswith(MARK) or (start[:2].casefold() == LETTERS and not line[:1].isalnum())
+
+
+def _text(data: Mapping[str, Any], member: str) -> str:
+    value = data.get(member)
     return value if isinstance(value, str) else ""
 
 
-def _list(data: Mapping[str, Any], name: str) -> list[Any]:
-    value = data.get(name)
+def _list(data: Mapping[str, Any], member: str) -> list[Any]:
+    value = data.get(member)
     return value if isinstance(value, list) else []
 
 
@@ -140,9 +148,8 @@ def clean(text: str) -> str:
 
 
 def _may_be_typed(character: str) -> bool:
-    is_plain = character.isprintable() or character in JOINERS or character in "\n\t"
     is_space = character.isspace() and character >= "\xa0"  # such as one that does not break a line
-    return (is_plain or is_space) and character not in BIDI and character not in LINE_ENDS
+    return is_shown(character) or character in "\n\t" or (is_space and character not in LINE_ENDS)
 
 
 # -- keys

@@ -8,7 +8,7 @@ import traceback
 
 from bb.kernel import clock, tokens
 from bb.kernel.errors import BbError
-from bb.kernel.show import harmless
+from bb.kernel.show import SET_OFF, harmless
 
 LARGEST = 5 << 20
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
@@ -41,21 +41,27 @@ class Log:
     def error(self, text: str) -> None:
         self._write("ERROR", text)
 
+    def trace(self, error: Exception, before: str = "") -> None:
+        """Where an error came from. What an exception says may have several lines, so each but the first is marked."""
+        first, *others = tokens.masked(before + "".join(traceback.format_exception(error))).splitlines()
+        self._write("ERROR", first, *(SET_OFF + line for line in others))
+
     def bug(self, what: str, error: Exception) -> InternalError:
         """Note down a bug of ours; what whoever met it is refused with."""
-        self.error(f"{what}: {''.join(traceback.format_exception(error))}")
+        self.trace(error, f"{what}: ")
         return InternalError(f"{type(error).__name__} in {what}")
 
-    def _write(self, level: str, text: str) -> None:
+    def _write(self, level: str, *lines: str) -> None:
+        """Note down LINES, each on one line of its own: what is said in one, by whomever, begins no other."""
         if LEVELS.index(level) < LEVELS.index(self.level):
             return
         stamp = clock.text(time.time_ns() // 1_000_000)
-        lines = "".join(f"{stamp} {level} {harmless(line)}\n" for line in tokens.masked(text).splitlines())
+        written = "".join(f"{stamp} {level} {harmless(tokens.masked(line))}\n" for line in lines)
         try:
             self._make_room()
             fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
             try:
-                os.write(fd, lines.encode("utf-8", "backslashreplace"))
+                os.write(fd, written.encode("utf-8", "backslashreplace"))
             finally:
                 os.close(fd)
         except OSError:

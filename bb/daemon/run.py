@@ -6,7 +6,6 @@ import os
 import signal
 import sys
 import time
-import traceback
 
 from bb.daemon.automation import Automation
 from bb.daemon.endpoint import Endpoint
@@ -52,7 +51,7 @@ class Daemon:
     def _serve(self) -> None:
         log = Log(os.path.join(self.endpoint.folder, LOG))
         self._loop = loop = Loop()
-        loop.complain = lambda error: log.error("".join(traceback.format_exception(error)))
+        loop.complain = log.trace
         self._desk = desk = Desk(self.home, self._env)
         desk.is_served = True
         self._streams = streams = Streams(loop)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from bb.coordination import editors, names, roster
 from bb.coordination.editors import NotUnderstood
 from bb.kernel.errors import BbError
-from bb.kernel.show import harmless, quoted
+from bb.kernel.outside import Outside, quotation
+from bb.kernel.show import quoted, sentence
 from bb.ledger import editor_sessions
 from bb.ledger.place import NotARepository
 from bb.ops import agent as agents
@@ -73,7 +74,7 @@ def session_start(
     except NotARepository:
         return passed(heard)
     except BbError as error:
-        return passed(heard, f"bb: {error}", reply=editors.told(heard, harmless(f"bb: {error}. {error.hint or ''}")))
+        return passed(heard, f"bb: {error}", reply=editors.told(heard, sentence(f"bb: {error}. {error.hint or ''}")))
 
 
 def _who(desk: Desk, heard: Heard, named: str | None, role: str | None) -> str | None:
@@ -100,34 +101,29 @@ def _nobody(heard: Heard) -> str:
 
 def _welcome(desk: Desk, who: str) -> str:
     """Who it is, who else is here, what it holds, what waits for it, and the rules: at most 400 tokens."""
-    about = overview.resume(desk, agent=Someone(who))
-    others = [each for each in overview.shown_agents(desk, desk.store.caught_up()) if each["agent_id"] != who]
-    present = [each["agent_id"] for each in others if each["liveness"] == "active"]
-    holds = [f"{_cut(each['scope'])} ({_cut(each['bead'])})" for each in about["holds"]]
+    about = Outside(overview.resume(desk, agent=Someone(who)))
+    others = Outside(overview.shown_agents(desk, desk.store.caught_up()))
+    present = [f"{each['agent_id']}" for each in others if each["agent_id"] != who and each["liveness"] == "active"]
+    holds = [f"{each['scope']} ({each['bead']})" for each in about["holds"]]
     lines = [
-        f"bb: you are {who} ({_cut(about['role'])}); BB_AGENT or --agent {who} says so to bb.",
+        f"bb: you are {who} ({about['role']}); BB_AGENT or --agent {who} says so to bb.",
         f"Also at work: {_few(present)}." if present else "Nobody else is at work here.",
         f"You hold: {_few(holds)}." if holds else "You hold nothing yet.",
     ]
     if pause := about.get("paused"):
-        why = f" ({_cut(pause['why'])})" if pause["why"] else ""
+        why = f" ({quotation(pause['why'], LONGEST)})" if pause["why"] else ""
         lines.append(f"You are paused by {pause['by']}{why}: change nothing until you are let go on.")
     if about["unread"] or about["to_accept"]:
         waiting = f"{about['unread']} messages unread, {len(about['to_accept'])} to accept"
         lines.append(f"{waiting}: bb agent inbox --agent {who}")
     if last := about["last_handoff"]:
-        following = _cut(last["next_action"] or last["summary"])
-        lines.append(f"Last hand-off to you, from {last['from']} about {_cut(last['bead'])}: “{following}”")
+        following = quotation(last["next_action"] or last["summary"], LONGEST)
+        lines.append(f"Last hand-off to you, from {last['from']} about {last['bead']}: {following}")
     if dirty := about["dirty"]:
-        lines.append(f"Uncommitted in what you hold: {_few([_cut(each) for each in dirty])}.")
+        lines.append(f"Uncommitted in what you hold: {_few([f'{each}' for each in dirty])}.")
     return "\n".join([*lines, RULES.format(who=who)])
 
 
 def _few(items: list[str]) -> str:
     more = f" and {len(items) - MOST} more" if len(items) > MOST else ""
     return ", ".join(items[:MOST]) + more
-
-
-def _cut(text: str) -> str:
-    plain = harmless(" ".join(text.split()))
-    return plain if len(plain) <= LONGEST else plain[: LONGEST - 1] + "…"

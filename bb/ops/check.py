@@ -5,7 +5,7 @@ from __future__ import annotations
 from bb.coordination import freezing
 from bb.kernel import ids
 from bb.kernel.errors import Conflict
-from bb.kernel.show import quoted
+from bb.kernel.show import name, quotation, quoted
 from bb.ledger.journal import LedgerDamaged
 from bb.ops import life, paused
 from bb.ops.catalogue import MissingOption, op
@@ -129,7 +129,7 @@ def _refuse_old_token(held: Holdings, who: str, token: int, scopes: Sequence[Sco
     for scope in scopes:
         if later := admission.fenced(held.settled, who, token, scope):
             raise TokenFenced(
-                f"{later.agent} was granted {later.scope} under token {later.token}, so {token} is over",
+                f"{later.agent} was granted {name(later.scope)} under token {later.token}, so {token} is over",
                 agent_id=later.agent,
                 scope=later.scope,
                 token=later.token,
@@ -143,12 +143,14 @@ def refusal(in_way: Sequence[dict[str, Any]], who: str, answer: dict[str, Any], 
     holder = next(each for each in first["held_by"] if each["agent_id"] != who)
     rest = f" and {more} more" if more else ""
     if is_frozen(first):
-        why = f": {holder['why']}" if holder["why"] else ""
-        message = f"{holder['agent_id']} has frozen {holder['scope']}, so not {first['path']}{rest}{why}"
+        why = f": {quotation(holder['why'])}" if holder["why"] else ""
+        message = f"{holder['agent_id']} has frozen {name(holder['scope'])}, so not {name(first['path'])}{rest}{why}"
         return PathHeld(message, hint=freezing.HINT, **answer)
     take = f"bb agent reserve --scope {quoted(holder['scope'])} --bead {quoted(holder['bead_id'])} --takeover-stale"
     hint = hint if holder["is_protected"] else f"take it over first: {take}"
-    return PathHeld(f"{holder['agent_id']} holds {holder['scope']}, so not {first['path']}{rest}", hint=hint, **answer)
+    return PathHeld(
+        f"{holder['agent_id']} holds {name(holder['scope'])}, so not {name(first['path'])}{rest}", hint=hint, **answer
+    )
 
 
 def judged(held: Holdings, path: Scope, who: str | None) -> dict[str, Any]:

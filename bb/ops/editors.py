@@ -11,7 +11,7 @@ import os
 from bb.coordination import editors
 from bb.coordination.editors import NotUnderstood
 from bb.coordination.scopes import ScopeOutside
-from bb.kernel import ids, jsontext
+from bb.kernel import ids, jsontext, show
 from bb.kernel.record import Record
 from bb.ledger import editor_sessions, place, tree
 from bb.ops.params import Plain, Text
@@ -206,6 +206,7 @@ def refused(heard: Heard, reason: str, *notes: str) -> dict[str, Any]:
 def _answer(
     heard: Heard | None, verdict: str, reply: dict[str, Any] | None, notes: list[str], status: int
 ) -> dict[str, Any]:
+    notes = [show.sentence(note) for note in notes]
     return {
         "host": heard.host if heard else None,
         "moment": heard.moment if heard else None,

@@ -16,7 +16,7 @@ from bb.coordination import admission
 from bb.coordination.admission import Grant
 from bb.coordination.facts import Released, Reserved, TakenOver
 from bb.coordination.reservations import InvalidArgs, ReservationConflict
-from bb.kernel import ids
+from bb.kernel import ids, show
 from bb.kernel.errors import BbError, Busy
 from bb.ledger import kinds, pins, publish, remote
 from bb.ledger.sync import Sync
@@ -153,7 +153,7 @@ class _Attempts:
             if blockers := {name for name in blockers if not _was_given_back(held.one(name))}:
                 holder = grants[min(blockers)]
                 raise ReservationConflict(
-                    f"{holder.agent} holds {holder.scope} in every clone, by token {holder.token}",
+                    f"{holder.agent} holds {show.name(holder.scope)} in every clone, by token {holder.token}",
                     conflicts=[{"reservation_id": name, "agent_id": grants[name].agent} for name in sorted(blockers)],
                 )
 

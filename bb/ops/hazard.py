@@ -11,7 +11,6 @@ import os
 from bb.coordination import changes, hazards, liveness, orders, roster, scopes
 from bb.coordination.hazards import Around, Change
 from bb.kernel.errors import BbError
-from bb.kernel.show import harmless
 from bb.ledger import editor_sessions, place, presence, tree, worktrees
 from bb.ops import check
 from bb.ops.editors import holder, passed, refused, worker
@@ -42,11 +41,11 @@ def judged(desk: Desk, heard: Heard, named: str | None) -> dict[str, Any]:
         if who is None:
             return passed(heard, "bb: nobody told bb which agent runs this, so it passes as a person's command")
         if order:
-            return refused(heard, harmless(f"bb: {PERSONS.format(order=order, who=who)}"))
+            return refused(heard, f"bb: {PERSONS.format(order=order, who=who)}")
         for hazard in found:
             around = _around(desk, hazard, who)
             if around and (why := hazards.why_not(hazard, around)):
-                return refused(heard, harmless(f"bb: {why}"))
+                return refused(heard, f"bb: {why}")
     except place.NotARepository:
         return passed(heard)
     except BbError as error:

@@ -7,8 +7,10 @@ import os
 from bb.coordination import editors, liveness
 from bb.coordination.editors import NotUnderstood
 from bb.coordination.facts import HOOK
+from bb.kernel import show
 from bb.kernel.errors import BbError
-from bb.kernel.show import harmless, quoted
+from bb.kernel.outside import Outside, quotation
+from bb.kernel.show import quoted
 from bb.ledger.place import NotARepository
 from bb.ops import agent as agents
 from bb.ops import check, life, paused
@@ -87,7 +89,7 @@ def pre_tool(
     if heard.command:
         return _command(desk, heard, agent, wanted)
     if editors.is_edit(heard):
-        return passed(heard, f"bb: {heard.tool[:40]} names no file, so it passes")
+        return passed(heard, f"bb: {show.name(heard.tool, 40)} names no file, so it passes")
     return passed(heard)
 
 
@@ -122,7 +124,7 @@ def post_tool(
     if not changed:
         return passed(heard)
     first = next(iter(changed.values()))
-    them = holder(first, who)["agent_id"]
+    them = Outside(holder(first, who)["agent_id"])
     whose = "the person has frozen" if check.is_frozen(first) else "another agent holds"
     news = f"bb: you have changed what {whose}: {_whose(first, who)}."
     ways = f"Undo your change with your editor, or tell {them}: bb agent send --from {who} --to {them}."
@@ -197,7 +199,7 @@ def _no_verdict(heard: Heard, who: str | None, error: Exception) -> dict[str, An
     is_known = isinstance(error, BbError | NotUnderstood)
     said = str(error) if is_known else f"bb itself failed, {type(error).__name__}: {error}"
     hint = f" ({error.hint})" if isinstance(error, BbError) and error.hint else ""
-    why = harmless(f"bb cannot tell whether this may be edited: {said}{hint}")
+    why = f"bb cannot tell whether this may be edited: {said}{hint}"
     return refused(heard, why) if who else passed(heard, why, reply=editors.shown(why))
 
 
@@ -206,7 +208,7 @@ def _judged(desk: Desk, heard: Heard, who: str | None, files: Sequence[File], be
     if who:
         life.in_service(index, who)
         if pause := paused.of(index, who):
-            return refused(heard, harmless(_paused(pause, who)))
+            return refused(heard, _paused(pause, who))
     if damages := desk.store.damages():  # what stands behind it is not known, and may be a reservation
         from bb.ledger.journal import LedgerDamaged  # noqa: PLC0415
 
@@ -232,7 +234,7 @@ def _reserved(desk: Desk, heard: Heard, who: str, scopes: Sequence[Scope], bead:
     try:
         reservations.reserved(desk, Wanted(who, tuple(scopes), checked(bead), minutes(reservations.TTL)))
     except BbError as error:
-        return refused(heard, harmless(f"bb: this cannot be reserved, so do not edit it: {error} ({error.hint})"))
+        return refused(heard, f"bb: this cannot be reserved, so do not edit it: {error} ({error.hint})")
     return passed(heard)
 
 
@@ -251,7 +253,7 @@ def _why_not(in_way: Sequence[dict[str, Any]], who: str) -> str:
     else:
         way = f"wait for it: {reserve} {quoted(path)} --wait 300"
     letter = f"--bead {bead} --category BLOCKED --subject {quoted(f'I need {path}')} --body 'Why, and until when?'"
-    ask = f"ask: bb agent send --from {who} --to {first['agent_id']} {letter}"
+    ask = f"ask: bb agent send --from {who} --to {Outside(first['agent_id'])} {letter}"
     whose = _whose(in_way[0], who)
     return f"bb: {whose}{more}. Do not edit it. Instead: {way}; {ask}; or work on something else."
 
@@ -267,30 +269,31 @@ def _why_frozen(found: dict[str, Any], who: str) -> str:
 def _paused(pause: Pause, who: str) -> str:
     """The refusal of whatever a paused agent would change."""
     may = f"read and answer mail, hand over (bb protocol handoff), give back (bb agent release --agent {who} --all)"
-    return f"bb: {_short(pause.told())}. Change nothing until you are let go on. You may still {may}, or stop here."
+    return f"bb: {pause.told()}. Change nothing until you are let go on. You may still {may}, or stop here."
 
 
 def _whose(found: dict[str, Any], who: str | None) -> str:
     """`src/a.py is reserved by cobalt-harbor for bb-12 (active, until …)`."""
-    first = holder(found, who)
-    path, scope = _short(found["path"]), _short(first["scope"])
+    first = Outside(holder(found, who))
+    path, scope = found["path"], holder(found, who)["scope"]
     if check.is_frozen(found):
         until = f" until {first['expires_at']}" if first["expires_at"] else ""
-        why = f": {_short(first['why'])}" if first["why"] else ""
-        part = "" if scope == path else f" as part of {scope}" if path.startswith(f"{scope}/") else f" ({scope})"
-        return f"{path} is frozen by {first['agent_id']}{part}{until}{why}"
+        why = f": {quotation(first['why'])}" if first["why"] else ""
+        named = show.name(scope)
+        part = "" if scope == path else f" as part of {named}" if path.startswith(f"{scope}/") else f" ({named})"
+        return f"{show.name(path)} is frozen by {first['agent_id']}{part}{until}{why}"
     over = "its time was over at" if first["is_expired"] else "until"
-    part = ""
+    what, part = show.name(path), ""
     if path == "." or scope.startswith(f"{path}/"):
-        path = f"{scope} in {path}"
+        what = f"{show.name(scope)} in {what}"
     elif scope != path:
-        part = f" as part of {scope}"
+        part = f" as part of {show.name(scope)}"
     return (
-        f"{path} is reserved by {first['agent_id']}{part} for {_short(first['bead_id'])} "
+        f"{what} is reserved by {first['agent_id']}{part} for {first['bead_id']} "
         f"({first['liveness']}, {over} {first['expires_at']})"
     )
 
 
 def _short(text: str) -> str:
-    plain = harmless(text)
-    return plain if len(plain) <= LONGEST_NAME else plain[: LONGEST_NAME - 1] + "…"
+    """A path or a bead as a word of a command that is shown to be copied."""
+    return show.clipped(text, LONGEST_NAME)

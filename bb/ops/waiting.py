@@ -6,6 +6,7 @@ from bb.coordination import queueing, reservations
 from bb.coordination.queueing import ReservationAwaited, WaitDeadlock, Waiter
 from bb.coordination.reservations import ReservationConflict, ReservationStaleFound
 from bb.kernel.errors import Busy
+from bb.kernel.show import name
 from bb.ledger import queue, tree
 from bb.ledger.watch import Watch
 from bb.ops import life
@@ -85,7 +86,7 @@ def refuse_to_overtake(desk: Desk, wanted: Wanted, met: Sequence[reservations.Ov
     if before := queueing.ahead(me, line, ignore_case=ignore_case):
         first = before[0]
         raise ReservationAwaited(
-            f"{first.agent} has been waiting for {', '.join(scope.text for scope in first.scopes)} for longer",
+            f"{first.agent} has been waiting for {', '.join(name(scope.text) for scope in first.scopes)} for longer",
             awaited_by=[waiter.agent for waiter in before],
         )
 

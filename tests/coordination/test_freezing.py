@@ -33,7 +33,7 @@ def test_what_is_frozen_is_refused_with_every_option(scope: str, options: dict[s
     with pytest.raises(ReservationConflict) as refusal:
         reservations.reserve(wanted, meetings(wanted.scopes, [frozen()]), lambda _: False)
 
-    assert refusal.value.message == "user has frozen src/core: release"
+    assert refusal.value.message == 'user has frozen src/core: "release"'
     assert refusal.value.hint == freezing.HINT
     (conflict,) = refusal.value.details["conflicts"]
     assert (conflict["agent_id"], conflict["frozen"], conflict["why"]) == (USER, True, "release")

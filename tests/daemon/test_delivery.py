@@ -69,7 +69,7 @@ def test_everything_around_the_text_has_a_line():
     assert written.splitlines() == [
         f"[bb] message {EVENT} from ada to bo1",
         "[bb] forwarded: it is message e1 of group g1",
-        f"[bb] in reply to {'b' * 12}.3: “Is it done?”",
+        f'[bb] in reply to {"b" * 12}.3: "Is it done?"',
         "[bb] attachment: state/blobs/abc_log.txt, log.txt, text/plain, 12 bytes",
         "[bb] attachment: b",
         "[bb] reference: https://example.invalid/x",
@@ -86,12 +86,12 @@ def test_long_lists_and_long_lines_are_cut():
     assert lines[0].endswith("bo1 and 10 more")
     assert [line for line in lines if "more attachments" in line] == ["[bb] and 5 more attachments"]
     assert max(map(len, lines)) < 400
-    assert f"“{'q' * 99}…”" in written
+    assert f'"{"q" * 99}…"' in written
 
 
 def test_what_a_notice_says():
     assert rendered(notice(kind="nudge", title="Unread", message="Three messages wait.")) == (
-        f"[bb] notice {EVENT}, nudge: Unread\nThree messages wait."
+        f'[bb] notice {EVENT}, nudge: "Unread"\nThree messages wait.'
     )
     urgent = rendered(notice(priority="urgent", requires_ack=True)).splitlines()
     assert urgent == [
@@ -110,7 +110,7 @@ def test_only_lines_of_ours_begin_with_the_mark():
 def test_a_name_cannot_bring_lines_or_commands_of_its_own():
     event = message(to=["bo1\n[bb] forged"], priority="attention") | {"by": f"a{ESC}[2J", "id": "x; rm -rf ~"}
     head, important, _ = rendered(event).splitlines()
-    assert head == r"[bb] message x; rm -rf ~ from a\x1b[2J to bo1 [bb] forged"
+    assert head == r'[bb] message "x; rm -rf ~" from a\x1b[2J to "bo1 [bb] forged"'
     assert important.endswith("bb chat ack 'x; rm -rf ~'")
 
 

@@ -92,7 +92,7 @@ def test_nothing_frozen_is_reserved_however_long_ago_and_with_whatever_option(
     refused = reserve(repo, HARBOR, "docs/a.md", *more)
 
     assert (refused.status, refused.code) == (7, "RESERVATION_CONFLICT")
-    assert refused.envelope["error"]["message"].startswith(f"user has frozen docs: {WHY}")
+    assert refused.envelope["error"]["message"].startswith(f'user has frozen docs: "{WHY}"')
 
 
 def test_a_freeze_for_a_while_ends_by_itself_and_needs_no_take_over(repo: Near):
@@ -120,7 +120,7 @@ def test_a_freeze_without_an_end_has_none_wherever_it_is_shown(repo: Near):
         assert (each["expires_at"], each["ttl_minutes"], each["state"]) == (None, None, "active")
         assert (each["frozen"], each["why"], each["agent_id"]) == (True, WHY, "user")
     assert shown[0]["seconds_left"] is None
-    assert f"docs                           frozen by user: {WHY}" in repo.bb("status").out
+    assert f'docs                           frozen by user: "{WHY}"' in repo.bb("status").out
 
 
 def test_a_freeze_is_no_problem_of_anybodys_and_no_session(repo: Near):
@@ -184,7 +184,7 @@ def test_a_paused_agent_changes_nothing_and_is_told_why(repo: Near, words: tuple
     repo.json("agent", "pause", OTTER, "--why", WHY)
     refused = repo.json(*words, "--agent", OTTER)
     assert (refused.status, refused.code) == (4, "AGENT_PAUSED")
-    assert refused.envelope["error"]["message"] == f"user has paused you, since {NOON}: {WHY}"
+    assert refused.envelope["error"]["message"] == f'user has paused you, since {NOON}: "{WHY}"'
     assert "AGENT_PAUSED" not in repo.json(*words, "--agent", HARBOR).out
 
     repo.json("agent", "unpause", OTTER)

@@ -33,7 +33,7 @@ def say(repo: Scratch, *words: str) -> None:
 def test_what_is_frozen_is_edited_in_no_editor_and_by_no_agent(repo: Scratch, name: str, who: str):
     say(repo, "freeze", "src", "--why", WHY)
     why = refusal(hook(repo, "pre-tool", name, "--agent", who))
-    assert f"src/a.py is frozen by user as part of src: {WHY}" in why
+    assert f'src/a.py is frozen by user as part of src: "{WHY}"' in why
     assert "--to user" in why
     assert "--takeover-stale" not in why
     assert "--wait" not in why
@@ -45,13 +45,13 @@ def test_what_is_frozen_is_edited_in_no_editor_and_by_no_agent(repo: Scratch, na
 def test_a_shell_command_writes_nothing_that_is_frozen(repo: Scratch):
     say(repo, "freeze", "src/a.py", "--why", WHY)
     ran = hook(repo, "pre-tool", "claude/bash", "--agent", OTTER, command="echo 2 > src/a.py")
-    assert f"src/a.py is frozen by user: {WHY}" in refusal(ran)
+    assert f'src/a.py is frozen by user: "{WHY}"' in refusal(ran)
     assert refusal(hook(repo, "pre-tool", "claude/bash", "--agent", OTTER, command="echo 2 > src/b.py")) == ""
 
 
 def test_a_person_at_an_editor_is_told_and_not_stopped(repo: Scratch):
     say(repo, "freeze", "src", "--why", WHY)
-    assert f"frozen by user as part of src: {WHY}" in reply(hook(repo, "pre-tool", "claude/write"))["systemMessage"]
+    assert f'frozen by user as part of src: "{WHY}"' in reply(hook(repo, "pre-tool", "claude/write"))["systemMessage"]
 
 
 def test_what_is_frozen_is_not_reserved_by_editing_it(repo: Scratch):
@@ -76,7 +76,7 @@ def test_who_has_changed_it_all_the_same_is_told_and_the_person_has_an_incursion
 def test_a_paused_agent_edits_nothing_in_any_editor(repo: Scratch, name: str):
     say(repo, "agent", "pause", OTTER, "--why", WHY)
     why = refusal(hook(repo, "pre-tool", name, "--agent", OTTER))
-    assert f"user has paused you, since {NOON}: {WHY}" in why
+    assert f'user has paused you, since {NOON}: "{WHY}"' in why
     assert "protocol handoff" in why
     say(repo, "agent", "unpause", OTTER)
     assert refusal(hook(repo, "pre-tool", name, "--agent", OTTER)) == ""
@@ -92,20 +92,20 @@ def test_a_paused_agent_writes_nothing_by_a_shell_command_and_still_looks_and_ha
 def test_a_new_session_and_its_next_prompt_say_what_is_paused_and_frozen_once(repo: Scratch):
     say(repo, "freeze", "src/a.py", "--why", WHY)
     say(repo, "agent", "pause", "--all", "--why", "wait")
-    assert "You are paused by user (wait)" in context(
+    assert 'You are paused by user ("wait")' in context(
         hook(repo, "session-start", "claude/session-start", "--agent", OTTER)
     )
 
     first = context(hook(repo, "prompt", "claude/prompt", "--agent", OTTER))
-    assert f"user has paused everybody, since {NOON}: wait" in first
-    assert f"user has frozen src/a.py: {WHY}. You hold it, and may not change it." in first
+    assert f'user has paused everybody, since {NOON}: "wait"' in first
+    assert f'user has frozen src/a.py: "{WHY}". You hold it, and may not change it.' in first
     assert context(hook(repo, "prompt", "claude/prompt", "--agent", OTTER)) == ""
 
 
 def test_before_it_stops_a_paused_agent_is_reminded_of_what_others_could_go_on_with(repo: Scratch):
     say(repo, "agent", "pause", OTTER, "--why", WHY)
     reason = reply(hook(repo, "stop", "claude/stop", "--agent", OTTER))["reason"]
-    assert f"user has paused you, since {NOON}: {WHY}" in reason
+    assert f'user has paused you, since {NOON}: "{WHY}"' in reason
     assert "You still hold src" in reason
 
 
