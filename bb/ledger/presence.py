@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 
-from bb.coordination import liveness
+from bb.coordination import callers, liveness
 from bb.kernel import clock, ids, jsontext, validity
 from bb.kernel.errors import BbError
 from bb.kernel.record import Record
@@ -59,7 +59,7 @@ def read(store: str, agent_id: str, now: int | None = None) -> Presence | None:
             paused = found.get("paused")
             paused = paused if _is_pause(paused) else None
             session = found.get("session", "")
-            session = session if type(session) is str else ""
+            session = session if callers.is_session(session) else ""
             return Presence(agent_id, seen_at, beats, record, contested, found.get("remote") is True, paused, session)
     except (ValueError, TypeError, KeyError, BbError, FileNotFoundError):
         pass
