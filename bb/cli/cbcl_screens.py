@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
+LONGEST_COVERED = 72  # characters of what is signed; --json has all of it
 NAME = 11  # columns of what stands before a value, and two more
 
 
@@ -298,8 +299,11 @@ def _covered(covers: Outside) -> Iterator[str]:
     context = ", which may be spoken in any ledger"
     if covers["what"] == "message":
         said = f"said by @{covers['author']} in the ledger {covers['ledger']}"
-        context = f", {said}" if covers["ledger"] else "; where agents talk it counts as unsigned, for it names no ledger"
-    yield f"{column('covered', NAME)}  the {covers['what']} {hanging(expression(covers['text']))}{context}"
+        context = (
+            f", {said}" if covers["ledger"] else "; where agents talk it counts as unsigned, for it names no ledger"
+        )
+    yield f"{column('covered', NAME)}  all of the {covers['what']}{hanging(flowing(context))}"
+    yield f"{column('', NAME)}  {hanging(expression(_cut(covers['text'])))}"
     yield f"{column('', NAME)}  {covers['octets']:,} octets in canonical form; layout and comments are no part of it"
     for each in covers["outside"]:
         yield f"{column('not covered', NAME)}  {hanging(expression(each))}"
@@ -313,6 +317,11 @@ def author(found: Outside) -> list[str]:
         return [f"{heading(str(found['author']))}  has no key here", *([] if found["is_default"] else [demand])]
     rows = [f"  {each['public_key']}  {painted(str(each['fingerprint']), 'dim')}" for each in found["keys"]]
     return [heading(str(found["author"])), *rows, demand]
+
+
+def _cut(text: Outside) -> Outside:
+    """As much of TEXT as is shown."""
+    return text if len(text) <= LONGEST_COVERED else Outside(f"{text[:LONGEST_COVERED].raw()}…")
 
 
 DEMANDS = {
