@@ -13,7 +13,7 @@ import pytest
 from bb.kernel import tokens
 from tests.attention.hosts import AMBER, BLUE, CORAL, DELTA, CommandLine, Host, InMemory, Refused, message
 from tests.attention.rpc import JsonRpc
-from tests.support import Ran, environment, scratch
+from tests.support import ROOT, Ran, environment, scratch
 
 # -- 159: the boundary between what the host says and what anybody says
 
@@ -293,10 +293,18 @@ def test_c2a_161_a_reaction_to_what_is_private_is_private(host: Host):
 # -- 162: secrets
 
 
+def corpus() -> dict[str, str]:
+    """The first example of each mark in the corpus, as long as one word has the whole of it."""
+    lines = (ROOT / "tests" / "data" / "secrets" / "true.txt").read_text("utf-8").replace("·", "").splitlines()
+    texts = [line.split(" | ", 1)[1] for line in lines if " | " in line]
+    found = {mark: next(text for text in texts if mark in text) for _, mark, _ in tokens.TOKENS}
+    return {mark: text for mark, text in found.items() if len(text.split()) == 1 and text.isascii()}
+
+
 def canaries() -> dict[str, str]:
     """One of each family, none of which stands in this file."""
     key, other = "Qx7" * 20, "Zk4" * 20
-    return {
+    return corpus() | {
         "AKIA": "AKIA" + "Q7" * 8,
         "ASIA": "ASIA" + "Q7" * 8,
         **{mark: mark + key[:36] for mark in ("ghp_", "gho_", "ghs_", "ghu_", "ghr_", "npm_")},
@@ -320,7 +328,8 @@ def canaries() -> dict[str, str]:
 
 def secrets() -> list[str]:
     """What must not be found: of a text around a secret, the secret."""
-    inner = {"://": 13, "key=value": 9, "-----BEGIN ": 32, "hooks.slack.com/services/": 8}
+    inner = {mark: text.index(mark) + len(mark) for mark, text in corpus().items()}
+    inner |= {"://": 13, "key=value": 9, "-----BEGIN ": 32, "hooks.slack.com/services/": 8}
     return [
         text[inner.get(mark, 0) :].split("\n")[0].removesuffix("@example.org/") for mark, text in canaries().items()
     ]
