@@ -1,18 +1,35 @@
 """Secrets that must not enter a ledger that is copied to every clone and never forgets.
 
 A bounded table of token shapes that say of themselves what they are. Each is found by a fixed mark first, so that
-a text without any mark costs a few substring searches and no pattern is ever compiled.
+a text without any mark costs a few substring searches and no pattern is ever compiled. Every pattern looks a bounded
+number of characters ahead, so the search is linear in the length of the text.
+
+docs/decisions/0035-what-counts-as-a-secret.md says why the table is as it is. The examples for each row, and what must
+not be taken for a secret, are in tests/data/secrets.
 """
 
 from __future__ import annotations
 
 from bb.kernel.errors import Refused
 
-# kind, the mark to look for, what must follow the mark
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from re import Match
+
+IN_NAME, IN_VALUE = r"[^\s/:@\"`<>\x00-\x1f\x7f-\xff]", r"[^\s/@\"`<>\x00-\x1f\x7f-\xff]"
+STAND_IN = (  # but what stands for one in a manual
+    r"(?:(?i:password|passwd|pass|pwd|pw|secret|token|x{3,})|\*+|\.+|\$[^\s@]*|\{[^\s@]*|%[^\s@]*%|\[[^\s@]*)"
+)
+# kind, the mark to look for, what must follow the mark. Where the rest begins with [ one long word follows, and its
+# beginning is looked at before any pattern is compiled.
 TOKENS = (
-    ("private key", "-----BEGIN ", r"[A-Z ]{0,40}PRIVATE KEY"),
+    ("private key", "-----BEGIN ", r"(?:[A-Z ]{0,40})PRIVATE KEY"),
+    ("PuTTY private key", "PuTTY-User-Key-File-", r"(?:[23]: )"),
+    ("age key", "AGE-SECRET-KEY-1", r"[0-9A-Z]{50}"),
     ("AWS access key", "AKIA", r"[0-9A-Z]{16}(?![0-9A-Za-z])"),
     ("AWS temporary key", "ASIA", r"[0-9A-Z]{16}(?![0-9A-Za-z])"),
+    ("AWS Bedrock key", "ABSK", r"[0-9A-Za-z+/=]{100}"),
     ("GitHub token", "ghp_", r"[0-9A-Za-z]{36}"),
     ("GitHub token", "gho_", r"[0-9A-Za-z]{36}"),
     ("GitHub token", "ghs_", r"[0-9A-Za-z]{36}"),
@@ -20,68 +37,273 @@ TOKENS = (
     ("GitHub token", "ghr_", r"[0-9A-Za-z]{36}"),
     ("GitHub token", "github_pat_", r"[0-9A-Za-z_]{50}"),
     ("GitLab token", "glpat-", r"[0-9A-Za-z_-]{20}"),
-    ("Slack token", "xox", r"[abeoprs]-[0-9A-Za-z-]{10}"),
-    ("Slack webhook", "hooks.slack.com/services/", r"T[0-9A-Z]{1,20}/B[0-9A-Z]{1,20}/\w+"),
+    ("GitLab token", "gldt-", r"[0-9A-Za-z_-]{20}"),
+    ("GitLab token", "glrt-", r"[0-9A-Za-z_-]{20}"),
+    ("GitLab token", "glptt-", r"[0-9a-f]{40}"),
+    ("GitLab token", "glsoat-", r"[0-9A-Za-z_-]{20}"),
+    ("Atlassian token", "ATATT3", r"[0-9A-Za-z_=-]{40}"),
+    ("Bitbucket token", "ATBB", r"[0-9A-Za-z]{32}"),
+    ("Bitbucket token", "ATCTT3", r"[0-9A-Za-z_=-]{40}"),
+    ("Slack token", "xox", r"(?:[abeoprs]-[0-9A-Za-z-]{10})"),
+    ("Slack app token", "xapp-", r"[0-9]-[0-9A-Z]{5,20}-[0-9]{5,20}-[0-9a-f]{20}"),
+    ("Slack webhook", "hooks.slack.com/services/", r"(?:T[0-9A-Z]{1,20}/B[0-9A-Z]{1,20}/\w+)"),
+    ("Slack webhook", "hooks.slack.com/", r"(?:workflows|triggers)/[0-9A-Z]{5,20}/[0-9A-Z]{1,20}/[0-9A-Za-z/]{10}"),
+    ("Discord webhook", "discord.com/api/webhooks/", r"[0-9]{17,20}/[0-9A-Za-z_-]{40}"),
+    ("Discord webhook", "discordapp.com/api/webhooks/", r"[0-9]{17,20}/[0-9A-Za-z_-]{40}"),
+    ("Teams webhook", ".webhook.office.com/webhookb2/", r"[0-9a-f-]{36}@[0-9a-f-]{36}/\w{1,40}/[0-9a-f]{32}"),
     ("Anthropic key", "sk-ant-", r"[0-9A-Za-z_-]{20}"),
     ("OpenAI key", "sk-proj-", r"[0-9A-Za-z_-]{20}"),
+    ("OpenAI key", "sk-svcacct-", r"[0-9A-Za-z_-]{20}"),
+    ("OpenAI key", "sk-admin-", r"[0-9A-Za-z_-]{20}"),
     ("OpenAI key", "sk-", r"[0-9A-Za-z]{40}"),
+    ("DeepSeek key", "sk-", r"[0-9a-f]{32}(?![0-9A-Za-z_-])"),
+    ("OpenRouter key", "sk-or-v1-", r"[0-9a-f]{64}"),
+    ("Hugging Face token", "hf_", r"[0-9A-Za-z]{34}"),
+    ("Hugging Face token", "api_org_", r"[0-9A-Za-z]{34}"),
+    ("Groq key", "gsk_", r"[0-9A-Za-z]{48}"),
+    ("xAI key", "xai-", r"[0-9A-Za-z]{60}"),
+    ("Perplexity key", "pplx-", r"[0-9A-Za-z]{40}"),
+    ("Replicate token", "r8_", r"[0-9A-Za-z]{37}"),
+    ("LangSmith key", "lsv2_", r"(?:(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10})"),
+    ("Pinecone key", "pcsk_", r"[0-9A-Za-z_]{50}"),
     ("Stripe key", "sk_live_", r"[0-9A-Za-z]{20}"),
     ("Stripe key", "rk_live_", r"[0-9A-Za-z]{20}"),
+    ("Stripe webhook secret", "whsec_", r"[0-9A-Za-z+/=]{24}"),
+    ("Square token", "sq0atp-", r"[0-9A-Za-z_-]{22}"),
+    ("Square token", "sq0csp-", r"[0-9A-Za-z_-]{43}"),
+    ("Square token", "EAAA", r"[0-9A-Za-z_-]{60}(?![0-9A-Za-z+/=_-])"),
+    ("Shopify token", "shpat_", r"[0-9A-Fa-f]{32}"),
+    ("Shopify token", "shpca_", r"[0-9A-Fa-f]{32}"),
+    ("Shopify token", "shppa_", r"[0-9A-Fa-f]{32}"),
+    ("Shopify token", "shpss_", r"[0-9A-Fa-f]{32}"),
     ("Google key", "AIza", r"[0-9A-Za-z_-]{35}"),
+    ("Google OAuth secret", "GOCSPX-", r"[0-9A-Za-z_-]{28}"),
+    ("Google OAuth token", "ya29.", r"[0-9A-Za-z_-]{20}"),
+    ("Google service account", "private_key_id", r'(?:\\?"\s{0,4}:\s{0,4}\\?"[0-9a-f]{40})'),
+    ("Azure account key", "AccountKey=", r"[0-9A-Za-z+/]{80}"),
+    ("Azure account key", "SharedAccessKey=", r"[0-9A-Za-z+/]{40}"),
+    ("Azure shared access signature", "sig=", r"[0-9A-Za-z%+/]{43,70}(?:%3D|%3d|=)"),
+    ("Alibaba Cloud key", "LTAI", r"[0-9A-Za-z]{20}(?![0-9A-Za-z])"),
+    ("DigitalOcean token", "dop_v1_", r"[0-9a-f]{64}"),
+    ("DigitalOcean token", "doo_v1_", r"[0-9a-f]{64}"),
+    ("DigitalOcean token", "dor_v1_", r"[0-9a-f]{64}"),
+    ("Databricks token", "dapi", r"[0-9a-f]{32}(?![0-9A-Za-z])"),
+    ("Doppler token", "dp.", r"(?:(?:pt|st|ct|sa|scim|audit)\.(?:[0-9A-Za-z_-]{2,35}\.)?[0-9A-Za-z]{40})"),
+    ("Fly.io token", "fo1_", r"[0-9A-Za-z_-]{40}"),
+    ("Fly.io token", "fm1r_", r"[0-9A-Za-z+/=]{60}"),
+    ("Fly.io token", "fm2_", r"[0-9A-Za-z+/=]{60}"),
+    ("Cloudflare origin key", "v1.0-", r"[0-9a-f]{24}-[0-9a-f]{100}"),
+    ("Heroku key", "HRKU-", r"[0-9A-Za-z_-]{36}"),
+    ("Netlify token", "nfp_", r"[0-9A-Za-z]{36}"),
+    ("Supabase token", "sbp_", r"[0-9a-f]{40}"),
+    ("Supabase token", "sb_secret_", r"[0-9A-Za-z_-]{20}"),
+    ("PlanetScale token", "pscale_", r"(?:(?:tkn|pw|oauth)_[0-9A-Za-z_.=-]{30})"),
+    ("Tailscale key", "tskey-", r"[a-z]{2,12}-[0-9A-Za-z]{6,30}-[0-9A-Za-z]{16}"),
+    ("Pulumi token", "pul-", r"[0-9a-f]{40}"),
+    ("Vault token", "hvs.", r"[0-9A-Za-z_-]{24}"),
+    ("Vault token", "hvb.", r"[0-9A-Za-z_-]{24}"),
+    ("Vault token", "hvr.", r"[0-9A-Za-z_-]{24}"),
+    ("1Password token", "ops_eyJ", r"[0-9A-Za-z_+/=-]{60}"),
+    ("Grafana token", "glsa_", r"[0-9A-Za-z]{32}_[0-9a-f]{8}"),
+    ("Grafana token", "glc_", r"[0-9A-Za-z+/=]{32}"),
+    ("New Relic key", "NRAK-", r"[0-9A-Z]{27}"),
+    ("New Relic key", "NRII-", r"[0-9A-Za-z_-]{32}"),
+    ("Sentry token", "sntrys_", r"[0-9A-Za-z_+/=-]{40}"),
+    ("Sentry token", "sntryu_", r"[0-9a-f]{64}"),
+    ("Sonar token", "sqp_", r"[0-9a-f]{40}"),
+    ("Sonar token", "squ_", r"[0-9a-f]{40}"),
+    ("Sonar token", "sqa_", r"[0-9a-f]{40}"),
+    ("Dynatrace token", "dt0c01.", r"[0-9A-Z]{24}\.[0-9A-Z]{64}"),
+    ("Buildkite token", "bkua_", r"[0-9a-f]{40}"),
     ("npm token", "npm_", r"[0-9A-Za-z]{36}"),
     ("PyPI token", "pypi-AgEI", r"[0-9A-Za-z_-]{20}"),
+    ("crates.io token", "cio", r"[0-9A-Za-z]{32}(?![0-9A-Za-z+/=_-])"),
+    ("NuGet key", "oy2", r"[0-9a-z]{43}(?![0-9A-Za-z+/=_-])"),
+    ("RubyGems key", "rubygems_", r"[0-9a-f]{48}"),
+    ("Clojars token", "CLOJARS_", r"[0-9a-z]{60}"),
+    ("Docker token", "dckr_pat_", r"[0-9A-Za-z_-]{27}"),
+    ("Docker token", "dckr_oat_", r"[0-9A-Za-z_-]{27}"),
+    ("JFrog token", "AKCp", r"[0-9A-Za-z]{60}"),
+    ("JFrog token", "cmVmdGtu", r"[0-9A-Za-z]{56}"),
+    ("Linear token", "lin_api_", r"[0-9A-Za-z]{32}"),
+    ("Linear token", "lin_oauth_", r"[0-9A-Za-z]{32}"),
+    ("Notion token", "ntn_", r"[0-9A-Za-z]{40}"),
+    ("Notion token", "secret_", r"[0-9A-Za-z]{43}(?![0-9A-Za-z_-])"),
+    ("Figma token", "figd_", r"[0-9A-Za-z_-]{40}"),
+    ("Airtable token", "pat", r"[0-9A-Za-z]{14}\.[0-9a-f]{64}"),
+    ("Postman key", "PMAK-", r"[0-9a-f]{24}-[0-9a-f]{34}"),
+    ("HubSpot token", "pat-", r"(?:(?:na|eu|ap)[0-9]-[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12})"),
+    ("SendGrid key", "SG.", r"[0-9A-Za-z_-]{16,32}\.[0-9A-Za-z_-]{32}"),
+    ("Brevo key", "xkeysib-", r"[0-9a-f]{64}"),
+    ("Mailgun key", "key-", r"[0-9a-f]{32}(?![0-9A-Za-z])"),
+    ("Twilio key", "SK", r"[0-9a-f]{32}(?![0-9A-Za-z])"),
     ("JSON web token", "eyJ", r"[0-9A-Za-z_-]{10,4000}\.eyJ[0-9A-Za-z_-]{10,4000}\.[0-9A-Za-z_-]{10}"),
-    ("password in a URL", "://", r"[^\s/:@]{0,64}:[^\s/:@]{3,128}@"),
+    ("password in a URL", "://", rf"(?:{IN_NAME}{{0,64}}:(?!{STAND_IN}@){IN_VALUE}{{3,128}}@)"),
 )
+
+TO_VALUE = r"[\"'\\]{0,4}\s{0,4}[:=]\s{0,4}[\"'\\]{0,4}"  # between a name and its value, also in escaped JSON
+MADE = r"(?=[0-9A-Za-z_.~+/=-]{0,200}(?:[0-9]|[a-z][A-Z]))"  # what follows looks made by a machine
+UUID = r"[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}"
+FORTY = r"(?P<secret>(?<![0-9A-Za-z+/])(?![0-9a-f]{40})[0-9A-Za-z+/]{40})(?![0-9A-Za-z+/=])"  # and no commit
+OPAQUE = rf"(?P<secret>{MADE}[0-9A-Za-z_.~+/=-]{{16}})"
+BASIC = r"(?P<secret>[0-9A-Za-z+/]{8,400}={0,2})(?![0-9A-Za-z_-])"
+BARE = r"(?P<secret>(?=[0-9A-Za-z]{0,100}[0-9])[0-9A-Za-z]{20})"
+DISCORD = r"(?P<secret>[MNO][0-9A-Za-z_-]{23,27}\.[0-9A-Za-z_-]{6}\.[0-9A-Za-z_-]{27})"
+AUTHORIZATION = ("Authorization", "authorization", "AUTHORIZATION")
+# kind, the marks to look for, and a whole pattern in which MARK stands for the mark. These do not begin with their
+# mark, or are told by what stands beside them: that is `kept` when the `secret` is masked.
+BESIDE = (
+    ("AWS secret key", ("AKIA", "ASIA"), r"(?P<kept>MARK[0-9A-Z]{16}[^0-9A-Za-z][^\x00]{0,200}?)" + FORTY),
+    ("AWS secret key", ("AKIA", "ASIA"), FORTY + r"(?=[^0-9A-Za-z+/=][^\x00]{0,200}?MARK[0-9A-Z]{16})"),
+    (
+        "AWS secret key",
+        ("secret_access_key", "SECRET_ACCESS_KEY", "ecretAccessKey"),
+        f"(?P<kept>MARK{TO_VALUE}){FORTY}",
+    ),
+    ("authorization header", AUTHORIZATION, rf"(?P<kept>MARK{TO_VALUE}(?i:bearer|token|bot)\s{{1,4}}){OPAQUE}"),
+    ("authorization header", AUTHORIZATION, rf"(?P<kept>MARK{TO_VALUE}(?i:basic)\s{{1,4}}){BASIC}"),
+    ("authorization header", ("Bearer", "bearer", "BEARER"), rf"(?P<kept>MARK\s{{1,4}}){BARE}"),
+    ("API key header", ("X-API-Key", "X-Api-Key", "x-api-key", "X-API-KEY"), f"(?P<kept>MARK{TO_VALUE}){OPAQUE}"),
+    ("API key header", ("X-Auth-Token", "x-auth-token"), f"(?P<kept>MARK{TO_VALUE}){OPAQUE}"),
+    ("Azure client secret", ("Q~",), r"(?P<secret>(?<![0-9A-Za-z_.~-])[0-9A-Za-z_.~-]{3}[0-9]MARK[0-9A-Za-z_.~-]{31})"),
+    ("Telegram bot token", (":AA",), r"(?P<secret>(?<![0-9A-Za-z])[0-9]{8,10}MARK[0-9A-Za-z_-]{33})(?![0-9A-Za-z_-])"),
+    ("Terraform token", ("atlasv1",), r"(?P<secret>(?<![0-9A-Za-z])[0-9A-Za-z]{14}\.MARK\.[0-9A-Za-z_=-]{60})"),
+    ("Heroku key", ("HEROKU_API_KEY", "heroku_api_key"), f"(?P<kept>MARK{TO_VALUE})(?P<secret>{UUID})"),
+    ("Discord bot token", ("DISCORD", "Discord", "discord"), rf"(?P<kept>MARK[^\n]{{0,60}}?(?<![\w-])){DISCORD}"),
+    (
+        "Cloudflare token",
+        ("CLOUDFLARE_API_TOKEN", "CLOUDFLARE_API_KEY", "CF_API_TOKEN"),
+        f"(?P<kept>MARK{TO_VALUE})(?P<secret>{MADE}[0-9A-Za-z_-]{{37}})",
+    ),
+    (
+        "Twilio auth token",
+        ("TWILIO_AUTH_TOKEN", "twilio_auth_token"),
+        f"(?P<kept>MARK{TO_VALUE})(?P<secret>[0-9a-f]{{32}})(?![0-9A-Za-z])",
+    ),
+)
+MARKS = tuple(dict.fromkeys([*(mark for _, mark, _ in TOKENS), *(mark for _, marks, _ in BESIDE for mark in marks)]))
+# What people write where a secret would stand. In a real one they occur less than once in a million.
+STAND_INS = ("example", "placeholder", "redacted", "changeme", "your-", "your_", "xxxxxxxx")
+SAYS_ITSELF = frozenset(["-----BEGIN ", "://"])  # these say by themselves what is only an example
 # A mark that starts with a letter starts a word: `task-` is no `sk-`. This also keeps a search from starting over and
 # over within one long word. In escaped text a word may also start behind an escape, as in `\\nghp_…`.
-ESCAPE = r"(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4})"
-WORD_START = rf"(?:(?<![0-9A-Za-z])|{ESCAPE})"
-WHOLE_WORD_START = rf"(?:(?<![0-9A-Za-z_-])|{ESCAPE})"
+# That is asked behind the mark, because a pattern that begins with plain letters is searched for many times faster.
+WORD_START = r"MARK(?:(?<!BEFOREMARK)|(?<=\\[bfnrt]MARK)|(?<=\\u[0-9A-Fa-f]{4}MARK))"
+BEFORE = {
+    "eyJ": "[0-9A-Za-z_-]",  # its own marks may follow one another within a word
+    **dict.fromkeys(("cio", "oy2", "EAAA"), "[0-9A-Za-z_+/-]"),  # so short that base64 has them by chance
+}
 # What belongs to a secret that was found: the rest of its word, or all the lines of a key.
 REST_OF_WORD = r"[0-9A-Za-z_/+=.-]*"
 BREAK = r"(?:\s|\\[nr])+"
 KEY_LINES = rf"-----(?:{BREAK}[0-9A-Za-z+/=]{{12,}})*"
 KEY_END = rf"(?:{BREAK}[0-9A-Za-z+/=]{{1,11}})?{BREAK}-----END [A-Z ]{{0,40}}PRIVATE KEY-----"
 REST_OF_KEY = rf"(?:{KEY_LINES}{KEY_END}|{KEY_LINES}|{REST_OF_WORD})"
+# The beginning of a long word, by the class of characters that its pattern begins with.
+BEGINNING = 12
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+ALPHABETS = (
+    ("[0-9a-f]", "0123456789abcdef"),
+    ("[0-9A-Za-z]", "0123456789" + LETTERS),
+    ("[", "0123456789_+/=.%-" + LETTERS),
+)
+LOOKS = 16  # occurrences of a mark that are looked at; where there are more the pattern decides
 
 
 class SecretFound(Refused):
     """The text holds what looks like a secret, and a ledger cannot forget."""
 
     code = "SECRET_FOUND"
-    hint = "leave it out; if it is no secret, say why with --allow-secret REASON"
+    hint = "leave it out; if it is no secret, say why with --allow-secret REASON, where the command takes that"
 
 
 def found(text: str) -> list[str]:
     """The kinds of secret that TEXT seems to hold."""
-    suspects = [row for row in TOKENS if row[1] in text]
-    if not suspects:
-        return []
-    import re  # noqa: PLC0415  (a text with no mark must not pay for it)
+    return sorted({kind for kind, pattern, says_itself in _suspects(text) if _holds(pattern, text, says_itself)})
 
-    return sorted({kind for kind, mark, rest in suspects if re.search(_pattern(re.escape(mark), mark, rest), text)})
+
+def may_hold(text: str) -> bool:
+    """Whether TEXT has any mark at all. Where it is many texts written as one, each has to be looked at by itself."""
+    return any(mark in text for mark in MARKS)
+
+
+def found_in(octets: bytes) -> list[str]:
+    """The kinds of secret that a file seems to hold, whatever else it holds: text in any form of Unicode, or none."""
+    kinds = set(found(octets.decode("latin-1")))
+    start = octets[:4096]
+    if start.count(0) * 4 > len(start) or start[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        kinds.update(found(octets.replace(b"\0", b"").decode("latin-1")))  # two or four octets for each character
+    return sorted(kinds)
 
 
 def masked(text: str) -> str:
     """TEXT with every such secret replaced by its kind: for reports that people paste elsewhere."""
-    suspects = [row for row in TOKENS if row[1] in text]
-    if suspects:
-        import re  # noqa: PLC0415
+    for kind, pattern, says_itself in _suspects(text):
+        import re  # noqa: PLC0415  (a text with no mark must not pay for it)
 
-        for kind, mark, rest in suspects:
-            whole = REST_OF_KEY if kind == "private key" else REST_OF_WORD
-            text = re.sub(_pattern(re.escape(mark), mark, rest) + whole, f"[{kind}]", text)
+        whole = REST_OF_KEY if kind == "private key" else REST_OF_WORD
+        text = re.sub(pattern + whole, lambda match, kind=kind, says=says_itself: _masked(match, kind, says), text)  # type: ignore[misc]
     return text
-
-
-def _pattern(escaped: str, mark: str, rest: str) -> str:
-    if mark == "eyJ":  # its own marks may follow one another within a word, so only a whole word starts one
-        return WHOLE_WORD_START + escaped + rest
-    return (WORD_START if mark[0].isalpha() else "") + escaped + rest
 
 
 def refuse_secrets(text: str, allowed_because: str | None = None) -> None:
     """Refuse TEXT when it holds a secret that nobody has vouched for."""
     if not allowed_because and (kinds := found(text)):
         raise SecretFound(f"the text holds what looks like a secret: {', '.join(kinds)}", kinds=kinds)
+
+
+def _suspects(text: str) -> Iterator[tuple[str, str, bool]]:
+    """The kinds of secret that TEXT may hold, by its marks, each with its pattern. Those that stand beside something
+    come first: once that is masked, they could no longer be told."""
+    marks = [mark for mark in MARKS if mark in text]
+    if not marks:
+        return
+    for kind, theirs, pattern in BESIDE:
+        for mark in theirs:
+            if mark in marks:
+                yield kind, pattern.replace("MARK", mark), False
+    for kind, mark, rest in TOKENS:
+        if mark in marks and _may_begin(text, mark, rest):
+            yield kind, f"(?P<secret>{_begun(mark)}{rest})", mark in SAYS_ITSELF
+
+
+def _may_begin(text: str, mark: str, rest: str) -> bool:
+    """Whether a MARK starts a word somewhere, and is followed by the beginning of a long one where one must follow:
+    `task-12` and `pattern` must not cost the import of `re`."""
+    if mark == "://":
+        return "@" in text
+    alphabet = next((characters for begins, characters in ALPHABETS if rest.startswith(begins)), None)
+    at, looks = text.find(mark), 0
+    while at >= 0 and looks < LOOKS:
+        beginning = text[at + len(mark) : at + len(mark) + BEGINNING]
+        is_long = alphabet is None or (len(beginning) == BEGINNING and not beginning.strip(alphabet))
+        if is_long and (not mark[0].isalpha() or at == 0 or text[at - 1] not in ALPHABETS[1][1] or "\\" in text):
+            return True
+        at, looks = text.find(mark, at + 1), looks + 1
+    return looks == LOOKS
+
+
+def _begun(mark: str) -> str:
+    """The pattern of a MARK, at the start of a word where it is one itself."""
+    escaped = mark.replace(".", r"\.").replace("-", r"\-")
+    if not mark[0].isalpha():
+        return escaped
+    return WORD_START.replace("BEFORE", BEFORE.get(mark, "[0-9A-Za-z]")).replace("MARK", escaped)
+
+
+def _holds(pattern: str, text: str, says_itself: bool) -> bool:
+    import re  # noqa: PLC0415  (a text with no mark must not pay for it)
+
+    return any(says_itself or not _is_stand_in(match) for match in re.finditer(pattern, text))
+
+
+def _masked(match: Match[str], kind: str, says_itself: bool) -> str:
+    if not says_itself and _is_stand_in(match):
+        return match[0]
+    return f"{match.groupdict().get('kept', '')}[{kind}]"
+
+
+def _is_stand_in(match: Match[str]) -> bool:
+    """Whether what was found only stands where a secret would: AKIAIOSFODNN7EXAMPLE, or sk-xxxxxxxx."""
+    secret = match["secret"].lower()
+    return any(word in secret for word in STAND_INS)

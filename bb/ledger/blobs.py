@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from bb.kernel import tokens
 from bb.kernel.errors import NotFound, Refused
 from bb.ledger import disk
 from bb.messaging import blobs
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 LARGEST = 64 << 20
 PORTION = 1 << 20
+HINT = "leave it out; if it is no secret, say why: `bb blob put FILE --allow-secret REASON`"
 
 
 class BlobNotFound(NotFound):
@@ -46,16 +48,27 @@ def folder(store: str) -> str:
     return os.path.join(store, "blobs")
 
 
-def keep(store: str, octets: bytes, name: str) -> dict[str, Any]:
-    """Keep OCTETS, which their sender calls NAME; what a message says of them."""
+def keep(store: str, octets: bytes, name: str, allow_secret: str | None = None) -> dict[str, Any]:
+    """Keep OCTETS, which their sender calls NAME; what a message says of them. A file with a secret in it is refused,
+    unless it is allowed for a reason, which the message repeats."""
     if len(octets) > LARGEST:
         raise BlobTooLarge(f"{len(octets):,} bytes; {LARGEST:,} are allowed", bytes=len(octets))
+    vouched = _refuse_secrets(octets, name, allow_secret)
     found = _hash(octets)
     path = blobs.blob_path(found, name)
     disk.make_folder(folder(store))
     if not _has(_file(store, path), octets):
         disk.replace(_file(store, path), octets, durable=True)
-    return {"path": path, "title": blobs.safe_name(name), "bytes": len(octets), "sha256": found}
+    return {"path": path, "title": blobs.safe_name(name), "bytes": len(octets), "sha256": found, **vouched}
+
+
+def _refuse_secrets(octets: bytes, name: str, allow_secret: str | None) -> dict[str, str]:
+    tokens.refuse_secrets(allow_secret or "")
+    kinds = sorted({*tokens.found_in(octets), *tokens.found(name)})
+    if kinds and not allow_secret:
+        message = f"the file holds what looks like a secret: {', '.join(kinds)}"
+        raise tokens.SecretFound(message, hint=HINT, kinds=kinds)
+    return {"secret_allowed": allow_secret} if kinds and allow_secret else {}
 
 
 def read(store: str, path: str) -> bytes:

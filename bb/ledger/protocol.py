@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from bb.coordination.reservations import Held
     from bb.ledger.holdings import Holdings
     from bb.ledger.index import Index
 
@@ -26,7 +27,7 @@ class Events:
         self._index = index
         self._held = held
         self._root = root
-        self._met: dict[str, frozenset[str]] = {}
+        self._met: dict[str, list[Held]] = {}
 
     def newest_first(self, event_type: str | None = None, bead: str | None = None) -> Iterator[dict[str, Any]]:
         """Every event of a type, or of all, about one bead or any; read as they are wanted."""
@@ -130,7 +131,7 @@ class Events:
             at=notices.noticed_at(state),
             fact=fact,
             resolution=notices.resolution(fact, [each for _, each in twins]),
-            is_open=self._is_open(fact),
+            is_open=self._is_open(name, fact),
         )
 
     def _notice(self, twins: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -165,18 +166,37 @@ class Events:
         said = {"event_type": event_type, "bead_id": bead, "from_agent": sender, "to_agent": to, "scope": scope}
         return protocol.envelope(name, notices.noticed_at(state), self._root, said | {"payload": payload})
 
-    def _is_open(self, fact: Incurred) -> bool:
+    def _is_open(self, name: str, fact: Incurred) -> bool:
         """Whether the two agents still work in each other's way, anywhere in what the owner held then. What was touched
-        stays so until somebody has settled it."""
+        stays so until somebody has settled it.
+
+        Whoever gives back what it held beside the owner, and comes again, has a new incident: then the old one stays
+        closed, and only the new one is open.
+        """
         if fact.outcome not in (OVERLAPPING, CONTESTED):
             return fact.outcome == TOUCHED
-        return fact.incoming in self._beside(fact.reservation)
+        beside = self._beside(fact.reservation, fact.incoming)
+        if not beside or self._index.found(notices.NAME, fact.incident)[-1][0] != name:
+            return False
+        if fact.scope in beside or fact.outcome == CONTESTED:
+            return True
+        return self._stands_for(name, fact, beside)
 
-    def _beside(self, reservation: str) -> frozenset[str]:
-        """Who holds something that overlaps a RESERVATION that runs. Asked once for each: a hundred incidents may be
-        about one reservation."""
+    def _beside(self, reservation: str, agent: str) -> set[str]:
+        """The scopes of an AGENT that overlap a RESERVATION that runs. Asked once for each reservation: a hundred
+        incidents may be about one."""
         if reservation not in self._met:
             held = self._held.live(reservation)
             met = () if held is None or held.is_over else self._held.met_by([held.scope])
-            self._met[reservation] = frozenset(each.held.reservation.agent for each in met if not each.held.is_over)
-        return self._met[reservation]
+            self._met[reservation] = [each.held for each in met if not each.held.is_over]
+        return {each.scope.text for each in self._met[reservation] if each.reservation.agent == agent}
+
+    def _stands_for(self, name: str, fact: Incurred, beside: set[str]) -> bool:
+        """Whether an incident tells of what its agent holds BESIDE the owner although it names something else: where
+        several scopes came in at once, it names the first of them. The last incident does that for what none names."""
+        same = f"incident {fact.reservation} {fact.incoming} {fact.outcome} "
+        terms = self._index.terms(notices.NAME, same)
+        unnamed = beside - {term.removeprefix(same) for term in terms}
+        found = [each for term in terms for each in self._index.found(notices.NAME, term)]
+        last = max(found, key=lambda each: sortable(each[1][notices.SAID][:3]))
+        return bool(unnamed) and last[0] == name

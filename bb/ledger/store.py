@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 FAR_BEHIND = 1 << 20  # bytes of journal
 MOST_SIGNED = 5  # times that a signature is made, while others go on recording
 ORIGIN = "salvaged_lamport"  # where an event stood that is recorded again: what comes now stands behind that
+SHORTEST_SECRET = 15  # characters of the shortest token there is
+LONGEST_HEAD = 4096  # bytes of a line without its data
 INDEX, JOURNALS, STORE_LOCK = "index.sqlite", "j", "lock"
 SIGNERS = "signers.json"  # where there is such a file, not every line counts (`ledger/policy.py`)
 
@@ -219,7 +221,8 @@ class Store:
             self._found(fresh)
             if self.caught_up().heads():
                 return False  # another process was faster
-            about = {"title": title, **({"topic": topic} if topic else {})}
+            # Most titles are the names of directories, which nobody can leave out.
+            about = {"title": tokens.masked(title), **({"topic": tokens.masked(topic)} if topic else {})}
             genesis = (GENESIS, {**about, "repo": self.clone.repo, "format": clone.FORMAT})
             self._append(lambda: [(by, *genesis, None, "")], now)
             return True
@@ -306,6 +309,8 @@ class Store:
                 written = [(author(fact) if author else by, _written(fact, allow_secret)) for fact in facts]
                 if law:
                     _refuse_orders(law, written)
+                for name in {name for name, _ in written if len(name) >= SHORTEST_SECRET}:
+                    tokens.refuse_secrets(name)
             except BbError as refusal:
                 if not refusal.leaving:
                     raise
@@ -593,10 +598,7 @@ def _written(fact: Fact, allow_secret: str | None) -> tuple[str, dict[str, Any],
     from bb.ledger import kinds  # noqa: PLC0415  (every fact there is: who only asks does without)
 
     kind, data = kinds.written(fact)
-    # Looked for in the whole first, and where anything is found in each text by itself: two side by side are no secret.
-    if tokens.found(jsontext.dumps(data)) and (secret := next(filter(tokens.found, _texts(data)), None)):
-        tokens.refuse_secrets(secret, allow_secret)
-        tokens.refuse_secrets(allow_secret or "")
+    if refuse_secrets_in(data, allow_secret):
         data["secret_allowed"] = allow_secret
     return kind, data, kinds.scope_of(fact)
 
@@ -613,6 +615,32 @@ def _refuse_orders(law: Law, written: Sequence[tuple[str, tuple[str, dict[str, A
 
         if any(vouching.is_order(kind, by) for by, (kind, _, _) in written):
             raise OrderNotAllowed
+
+
+def refuse_secrets_in(data: Any, allow_secret: str | None = None) -> bool:
+    """Refuse DATA where one of its texts holds a secret that nobody has vouched for; whether one is allowed.
+
+    Marks are looked for in the whole first, and patterns in each text by itself: two side by side are no secret.
+    """
+    if not tokens.may_hold(jsontext.dumps(data)):
+        return False
+    secret = next(filter(tokens.found, _texts(data)), None)
+    if secret is None:
+        return False
+    tokens.refuse_secrets(secret, allow_secret)
+    tokens.refuse_secrets(allow_secret or "")
+    return True
+
+
+def must_be_recordable(fact: Fact) -> None:
+    """Refuse a fact that recording would refuse, so that one among many can be set aside before any is recorded."""
+    tokens.refuse_secrets(str(getattr(fact, "by", "")))
+    try:
+        octets = len(jsontext.dumps(_written(fact, None)[1]).encode())
+    except UnicodeEncodeError as error:
+        raise jsontext.InvalidText from error
+    if octets + LONGEST_HEAD > lines.MAX_LINE:
+        raise lines.LineTooLong(f"the event takes {octets:,} bytes, and {lines.MAX_LINE:,} are allowed", bytes=octets)
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -10,7 +10,7 @@ from bb.ledger import blobs, disk
 from bb.messaging import blobs as paths
 from bb.ops import groupdesk
 from bb.ops.catalogue import op
-from bb.ops.params import GroupId, Name, Number, Text
+from bb.ops.params import GroupId, Name, Number, Reason, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,14 +81,18 @@ def put(
     *,
     data_base64: Base64 | None = None,
     name: FileName | None = None,
+    allow_secret: Reason | None = None,
     group_id: GroupId | None = None,
 ) -> dict[str, Any]:
-    """Keep a file, so that messages can refer to it: what is answered is what `attachments` of a message lists."""
+    """Keep a file, so that messages can refer to it: what is answered is what `attachments` of a message lists.
+
+    A file that holds what looks like a secret is refused (SECRET_FOUND), whatever else is in it.
+    """
     if (file is None) == (data_base64 is None) or (file is None and name is None):
         raise InvalidBlob
     group = groupdesk.of(desk, group_id)
     octets = read(desk, file) if file is not None else _decoded(str(data_base64))
-    return {"group_id": group.id, **blobs.keep(group.store.path, octets, str(name or file))}
+    return {"group_id": group.id, **blobs.keep(group.store.path, octets, str(name or file), allow_secret)}
 
 
 @op("blob.get", examples=("bb blob get state/blobs/SHA256_plan.pdf --output plan.pdf",))

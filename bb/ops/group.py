@@ -14,6 +14,7 @@ from bb.groups.facts import (
     StateSet,
 )
 from bb.groups.profiles import HEADLESS
+from bb.kernel import tokens
 from bb.kernel.errors import BbError, NotFound, Refused, Usage
 from bb.kernel.show import has_control
 from bb.ledger import known as knowns
@@ -189,6 +190,8 @@ def create(
     """Make a group that has no directory yet, with a ledger of its own."""
     called = checked_title(title, GroupCreateFailed) or actors.GROUP_TITLE
     about = checked_topic(topic, GroupCreateFailed) or ""
+    tokens.refuse_secrets(called)
+    tokens.refuse_secrets(about)
     home = knowns.home(desk.env)
     who = groupdesk.founder(desk, by)
     with knowns.lock(home):

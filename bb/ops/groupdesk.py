@@ -9,14 +9,14 @@ import os
 
 from bb.coordination import roster
 from bb.groups import actors, context, group, permissions, profiles, settings
-from bb.kernel import clock, ids, jsontext, tokens
+from bb.kernel import clock, ids
 from bb.kernel.errors import BbError, NotFound, Refused, Usage
 from bb.kernel.record import Record
 from bb.ledger import course, kinds
 from bb.ledger import known as knowns
 from bb.ledger.known import GroupNotFound, Known
 from bb.ledger.place import NotARepository
-from bb.ledger.store import NotInitialized
+from bb.ledger.store import NotInitialized, refuse_secrets_in
 from bb.ledger.talk import Talk
 from bb.messaging import principals, recipients
 from bb.messaging.recipients import Member
@@ -163,7 +163,7 @@ class GroupDesk:
     def would_record(self, decide: Callable[[Index], Sequence[Fact]]) -> None:
         """Refuse what recording would refuse, and record nothing."""
         for fact in decide(self.index()):
-            tokens.refuse_secrets(jsontext.dumps(kinds.written(fact)[1]))
+            refuse_secrets_in(kinds.written(fact)[1])
 
     def shown(self, event: Event) -> dict[str, Any]:
         """An event as clients see it. A ledger that became the group's later has lines with another name of it."""

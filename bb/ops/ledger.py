@@ -10,15 +10,16 @@ from bb.kernel.errors import Usage
 from bb.ledger import audit, disk, kinds, policy, standing, writers
 from bb.ledger import walk as walks
 from bb.ledger.journal import LedgerDamaged
-from bb.ops.catalogue import op
+from bb.ops.catalogue import OLDER, Rows, op
 from bb.ops.params import AgentId, Name, Number, Since, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     from bb.kernel.event import Event
+    from bb.ledger.store import Store
     from bb.ops.desk import Desk
 
 
@@ -107,21 +108,32 @@ def log(
     until: Until | None = None,
     limit: Limit = Limit(50),  # noqa: B008  (a number)
     follow: bool = False,
-) -> Iterator[dict[str, Any]]:
-    """The latest events, oldest first.
+) -> Iterable[dict[str, Any]]:
+    """The latest events, oldest first. Where --limit leaves older ones out, the answer says so.
 
     --follow goes on with every event that any process appends, until interrupted; with --json that is one event
     a line instead of one document.
     """
     wanted = _filter(desk, kind, agent, since, until)
     store = desk.ledger
-    following = walks.Follower(store, wanted) if follow else None
-    latest = [_shown(event) for event in walks.latest(store, wanted, limit)]
+    if follow:
+        return _followed(store, walks.Follower(store, wanted), walks.latest(store, wanted, limit))
+    latest = walks.latest(store, wanted, limit + 1)
+    found = _judged(store, latest[-limit:])
+    return found if len(latest) <= limit else Rows(found, OLDER.format(min(Limit.most, limit * 4)))
+
+
+def _followed(store: Store, following: walks.Follower, latest: list[Event]) -> Iterator[dict[str, Any]]:
+    yield from _judged(store, latest)
+    for event in following.forever():
+        yield _shown(event)
+
+
+def _judged(store: Store, events: list[Event]) -> list[dict[str, Any]]:
+    """The events, each with what is known of the signature over it."""
+    shown = [_shown(event) for event in events]
     known = policy.remembered(store)
-    yield from standing.marked(store, known, latest) if known else latest
-    if following:
-        for event in following.forever():
-            yield _shown(event)
+    return list(standing.marked(store, known, shown)) if known else shown
 
 
 def _shown(event: Event) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import sys
 
 from bb.attention.surfaces import SURFACES, signatures
 from bb.kernel import jsontext
-from bb.kernel.errors import Usage
+from bb.kernel.errors import BbError, Usage
 from bb.kernel.show import harmless
 
 TYPE_CHECKING = False
@@ -35,11 +35,13 @@ class NoSecret(Usage):
 
 
 def lines(desk: Desk, given: Any, how: dict[str, Any]) -> Iterator[Any]:
-    """What the payloads say, line by line, in the form that all surfaces share."""
+    """What the payloads say, line by line, in the form that all surfaces share. In the place of a payload that says
+    nothing stands the refusal, which names its number: it stops no other.
+    """
     headers = _headers(desk, how["headers"])
     if given is not None:
-        for each in given if isinstance(given, list) else [given]:
-            yield from _mapped(how["format"], headers, each)
+        for number, each in enumerate(given if isinstance(given, list) else [given], 1):
+            yield from _mapped(how["format"], headers, each, number)
         return
     stream = None if desk.is_served else getattr(sys.stdin, "buffer", None)
     octets = stream.read(LARGEST + 1) if stream else b""
@@ -47,8 +49,8 @@ def lines(desk: Desk, given: Any, how: dict[str, Any]) -> Iterator[Any]:
         raise InvalidPayload(f"it is longer than {LARGEST:,} bytes")
     if how["secret_env"]:
         _check(desk, how, headers, octets)
-    for payload in _payloads(octets):
-        yield from _mapped(how["format"], headers, payload)
+    for number, payload in enumerate(_payloads(octets), 1):
+        yield from _mapped(how["format"], headers, payload, number)
 
 
 def _headers(desk: Desk, file: str | None) -> dict[str, str]:
@@ -69,24 +71,22 @@ def _texts(found: Any) -> dict[str, str]:
 
 
 def _payloads(octets: bytes) -> Iterator[Any]:
-    """One document, or one a line."""
-    text = _text(octets)
-    try:
-        yield jsontext.loads(text)
-    except jsontext.NotJson:
-        listed = [line for line in text.split("\n") if line.strip()]
-        for number, line in enumerate(listed, 1):
-            try:
-                yield jsontext.loads(line)
-            except jsontext.NotJson:
-                raise InvalidPayload(f"line {number} is no JSON", line=number) from None
+    """One document, or one a line; in the place of a line that is none, the refusal."""
+    whole = _payload(octets, "it")
+    if not isinstance(whole, InvalidPayload):
+        yield whole
+        return
+    listed = [line for line in octets.split(b"\n") if line.strip()]
+    yield from (_payload(line, f"line {number}") for number, line in enumerate(listed, 1))
 
 
-def _text(octets: bytes) -> str:
+def _payload(octets: bytes, what: str) -> Any:
     try:
-        return octets.decode()
+        return jsontext.loads(octets.decode())
     except UnicodeDecodeError:
-        raise InvalidPayload("it is no UTF-8") from None
+        return InvalidPayload(f"{what} is no UTF-8")
+    except jsontext.NotJson:
+        return InvalidPayload(f"{what} is no JSON")
 
 
 def _check(desk: Desk, how: dict[str, Any], headers: dict[str, str], octets: bytes) -> None:
@@ -103,9 +103,16 @@ def _check(desk: Desk, how: dict[str, Any], headers: dict[str, str], octets: byt
     check(headers, octets, secret, desk.now())
 
 
-def _mapped(format: str, headers: dict[str, str], payload: Any) -> Iterator[Any]:  # noqa: A002
-    if not isinstance(payload, dict):
-        raise InvalidPayload("a payload is an object")
-    if isinstance(payload.get("body"), dict) and isinstance(payload.get("headers"), dict):
-        headers, payload = headers | _texts(payload["headers"]), payload["body"]
-    yield from SURFACES[format](headers, payload)
+def _mapped(format: str, headers: dict[str, str], payload: Any, number: int) -> list[Any]:  # noqa: A002
+    """The lines of one payload, or the refusal of it."""
+    try:
+        if isinstance(payload, InvalidPayload):
+            raise payload
+        if not isinstance(payload, dict):
+            raise InvalidPayload("a payload is an object")
+        if isinstance(payload.get("body"), dict) and isinstance(payload.get("headers"), dict):
+            headers, payload = headers | _texts(payload["headers"]), payload["body"]
+        return list(SURFACES[format](headers, payload))
+    except BbError as refusal:
+        refusal.details["line"] = number
+        return [refusal]

@@ -16,6 +16,7 @@ from bb.kernel import jsontext
 from bb.kernel.errors import BbError, Usage
 from bb.kernel.undisturbed import Undisturbed
 from bb.ledger import attention
+from bb.ledger.store import must_be_recordable
 from bb.messaging.principals import SERVICE
 from bb.ops.attending import Attending
 from bb.ops.catalogue import op
@@ -236,18 +237,23 @@ class _Taken:
     def take(self, raw: Iterable[Any]) -> None:
         """Take in lines of a surface."""
         now = self._at.desk.now()
-        read = [line for _, line in self._read(raw, lambda each: envelopes.line(each, now))]
-        lines = in_order(read, lambda each: each.counted)
+        read = list(self._read(raw, lambda each: envelopes.line(each, now)))
+        lines = in_order(read, lambda each: each[1].counted)
 
         def decide(index: Index) -> list[AttentionFact]:
             below = Gathered(index)
-            below.gather(messages.NAME, [line.event for line in lines])
-            below.gather(threads.NAME, [line.message.window for line in lines if line.message])
+            below.gather(messages.NAME, [line.event for _, line in lines])
+            below.gather(threads.NAME, [line.message.window for _, line in lines if line.message])
             over = self._over(index, below, now)
             answers: list[dict[str, Any]] = []
-            for line in lines:
+            for number, line in lines:
                 by = f"{SERVICE}{line.platform}" if _is_plain(line.platform) else BRIDGE
-                facts, answer = receiving.receive(over.book, line, by, now)
+                try:
+                    facts, answer = receiving.receive(over.book, line, by, now)
+                    _must_be_recordable(facts)
+                except BbError as refusal:
+                    self._refuse(number, refusal)
+                    continue
                 over.record(facts, now)
                 answers.append(answer)
             self._note(answers)
@@ -268,6 +274,7 @@ class _Taken:
                 try:
                     agent = self._addressee(over, envelopes.delivered(each, now).message)
                     facts, answer = accepting.received(over.book, agent, each, BRIDGE, now)
+                    _must_be_recordable(facts)
                 except BbError as refusal:
                     self._refuse(number, refusal)
                     continue
@@ -300,6 +307,8 @@ class _Taken:
         for line in raw:
             self._count += 1
             try:
+                if isinstance(line, BbError):  # a payload that says nothing
+                    raise line
                 yield self._count, read(_object(line))
             except BbError as refusal:
                 self._refuse(self._count, refusal)
@@ -327,6 +336,12 @@ class _Taken:
             refusal.code = first["code"]
             raise refusal
         return {"counts": self.counts, "events": self.told}
+
+
+def _must_be_recordable(facts: Iterable[AttentionFact]) -> None:
+    """Refuse the facts of one line where any of them would be refused: they would stop all the others with them."""
+    for fact in facts:
+        must_be_recordable(fact)
 
 
 def _is_plain(platform: str) -> bool:

@@ -13,10 +13,10 @@ from bb.coordination.facts import Registered, Updated
 from bb.groups import replacing, settings, templates
 from bb.groups.facts import Changed, SettingsChanged
 from bb.groups.templates import PROMPTS, SIZE, InvalidTemplate, Template, template_actor
-from bb.kernel import jsontext, tokens
 from bb.kernel.errors import BbError, Usage
 from bb.ledger import disk, prompts
 from bb.ledger import known as knowns
+from bb.ledger.store import refuse_secrets_in
 from bb.ops import actor as actors
 from bb.ops import groupdesk, running, scoping
 from bb.ops.catalogue import op
@@ -143,7 +143,7 @@ def create(
     who = groupdesk.founder(desk, by)
     scoping.root_of(desk, path)
     wanted = _parsed(desk, template)
-    tokens.refuse_secrets(jsontext.dumps(wanted.but(prompts={}).plain()))
+    refuse_secrets_in(wanted.but(prompts={}).plain())
     called = checked_title(title, InvalidTitle) or _usable(wanted.title)
     about = checked_topic(topic, InvalidTitle) or wanted.topic or None
     group, facts = scoping.begin(desk, path, who)

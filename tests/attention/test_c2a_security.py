@@ -13,7 +13,7 @@ import pytest
 from bb.kernel import tokens
 from tests.attention.hosts import AMBER, BLUE, CORAL, DELTA, CommandLine, Host, InMemory, Refused, message
 from tests.attention.rpc import JsonRpc
-from tests.support import Ran, environment, scratch
+from tests.support import ROOT, Ran, environment, scratch
 
 # -- 159: the boundary between what the host says and what anybody says
 
@@ -293,10 +293,17 @@ def test_c2a_161_a_reaction_to_what_is_private_is_private(host: Host):
 # -- 162: secrets
 
 
+def corpus() -> dict[str, str]:
+    """The first example of each mark in the corpus."""
+    lines = (ROOT / "tests" / "data" / "secrets" / "true.txt").read_text("utf-8").replace("·", "").splitlines()
+    examples = [line.split(" | ", 1) for line in lines if " | " in line]
+    return {mark: next(text for of, text in examples if of == kind and mark in text) for kind, mark, _ in tokens.TOKENS}
+
+
 def canaries() -> dict[str, str]:
     """One of each family, none of which stands in this file."""
     key, other = "Qx7" * 20, "Zk4" * 20
-    return {
+    return corpus() | {
         "AKIA": "AKIA" + "Q7" * 8,
         "ASIA": "ASIA" + "Q7" * 8,
         **{mark: mark + key[:36] for mark in ("ghp_", "gho_", "ghs_", "ghu_", "ghr_", "npm_")},
@@ -320,7 +327,8 @@ def canaries() -> dict[str, str]:
 
 def secrets() -> list[str]:
     """What must not be found: of a text around a secret, the secret."""
-    inner = {"://": 13, "key=value": 9, "-----BEGIN ": 32, "hooks.slack.com/services/": 8}
+    inner = {mark: text.index(mark) + len(mark) for mark, text in corpus().items() if canaries().get(mark) == text}
+    inner |= {"://": 13, "key=value": 9, "-----BEGIN ": 32, "hooks.slack.com/services/": 8}
     return [
         text[inner.get(mark, 0) :].split("\n")[0].removesuffix("@example.org/") for mark, text in canaries().items()
     ]
@@ -375,7 +383,10 @@ def look(host: Host, event: str) -> Any:
     return [host.do(**{step: {"agent": AMBER, "event": event}}) for step in ("show", "explain")]
 
 
-def test_c2a_162_no_secret_is_kept_or_answered_in_memory(memory: InMemory):
+@pytest.mark.parametrize("part", range(5))
+def test_c2a_162_no_secret_is_kept_or_answered_in_memory(memory: InMemory, monkeypatch: pytest.MonkeyPatch, part: int):
+    some = dict(list(canaries().items())[part::5])  # an agent may say only so much within a minute
+    monkeypatch.setitem(globals(), "canaries", lambda: some)
     answers = json.dumps(spilled(memory))
     kept = memory.everything()
 
@@ -386,7 +397,7 @@ def test_c2a_162_no_secret_is_kept_or_answered_in_memory(memory: InMemory):
 
 
 def test_c2a_162_nor_handed_out_to_a_harness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    few = dict(list(canaries().items())[::5])
+    few = dict(list(canaries().items())[::20])
     monkeypatch.setitem(globals(), "canaries", lambda: few)
     host = JsonRpc(scratch(tmp_path / "repo"))
     answers = json.dumps(spilled(host))
@@ -397,7 +408,7 @@ def test_c2a_162_nor_handed_out_to_a_harness(tmp_path: Path, monkeypatch: pytest
 
 
 def test_c2a_162_nor_on_the_disk_or_in_git(command_line: CommandLine, monkeypatch: pytest.MonkeyPatch):
-    few = dict(list(canaries().items())[::5]) | {"-----BEGIN ": canaries()["-----BEGIN "]}
+    few = dict(list(canaries().items())[::20]) | {"-----BEGIN ": canaries()["-----BEGIN "]}
     monkeypatch.setitem(globals(), "canaries", lambda: few)
     answers = json.dumps(spilled(command_line))
     assert command_line.repo.bb("ledger", "commit").status == 0

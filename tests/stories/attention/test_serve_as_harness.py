@@ -180,8 +180,8 @@ def test_a_bridge_hands_in_lines_and_one_that_is_wrong_stops_no_other(world: Wor
 
 def test_secrets_are_taken_out_before_anything_is_kept(world: World):
     given = copy.deepcopy(EXAMPLE)
-    given["content"][0]["text"] = "the key is AKIAIOSFODNN7EXAMPLE"
+    given["content"][0]["text"] = "the key is " + "AKIA" + "Q0W1E2R3T4Y5U6I7"
 
     world.harness(HANDS_IN).ask("chat/deliver", **given)
 
-    assert b"AKIAIOSFODNN7" not in b"".join(file.read_bytes() for file in world.repo.store.glob("j/*/*.jsonl"))
+    assert b"Q0W1E2R3T4Y5" not in b"".join(file.read_bytes() for file in world.repo.store.glob("j/*/*.jsonl"))
