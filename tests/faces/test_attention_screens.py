@@ -456,7 +456,7 @@ def test_the_outbox_shows_what_a_bridge_has_to_post_and_what_became_of_it(here: 
     assert lines_of(here, "outbox", "ack", name, "--platform-id", "1748.2") == [f"Posted as 1748.2  [{name}]"]
     assert lines_of(here, "outbox", "ack", name) == [f"It was sent already  [{name}]"]
     failed = lines_of(here, "outbox", "ack", f"s:5!{AMBER}!seen", "--failed", "no such emoji")
-    assert failed == [f"Will never be posted: no such emoji  [s:5!{AMBER}!seen]"]
+    assert failed == [f'Will never be posted: "no such emoji"  [s:5!{AMBER}!seen]']
 
 
 # -- hostile, and narrow

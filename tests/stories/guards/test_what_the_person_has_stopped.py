@@ -49,7 +49,7 @@ def test_a_commit_that_leaves_it_alone_is_made(repo: Scratch):
 def test_a_person_is_told_and_commits(repo: Scratch):
     freeze(repo, "src/parser")
     made = well(git(repo, "commit", "-m", "Change"))
-    assert f"user has frozen src/parser ({WHY})" in made.err
+    assert f'user has frozen src/parser ("{WHY}")' in made.err
     assert "you are not stopped" in made.err
 
 
