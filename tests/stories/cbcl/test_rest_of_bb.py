@@ -63,9 +63,9 @@ def test_the_timeline_tells_what_was_said_and_which_dialects_came(repo: Near):
     told = repo.bb("timeline").out
     for sentence in (
         "installed the dialect work of @lab, from text",
-        f"said to {COBALT}: hello",
-        f"said to {COBALT}: ask: Which format? [bb-7]",
-        f"said to {COBALT}: work: task",
+        f'said to {COBALT}: "hello"',
+        f'said to {COBALT}: "ask: Which format?" [bb-7]',
+        f'said to {COBALT}: "work: task',
     ):
         assert sentence in told
     assert [each["text"] for each in repo.json("timeline", "--bead", "bb-7").data] == [

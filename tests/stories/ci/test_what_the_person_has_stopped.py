@@ -39,7 +39,7 @@ def test_what_is_frozen_now_is_not_merged_even_if_its_holder_committed_it_before
     assert told(ran) == [("error", "held-now", LEX)]
     (found,) = ran.envelope["error"]["details"]["findings"]
     assert found["held_by"] == "user"
-    assert found["text"].startswith(f"user has frozen src since 2026-01-05T12:20Z ({WHY}); {OTTER} changed this at")
+    assert found["text"].startswith(f'user has frozen src since 2026-01-05T12:20Z ("{WHY}"); {OTTER} changed this at')
 
 
 def test_what_was_changed_while_it_was_frozen_is_told_after_it_was_lifted(work: Project):
