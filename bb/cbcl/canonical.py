@@ -15,15 +15,16 @@ from bb.cbcl.tree import LIST, STRING, lexeme, walk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from bb.cbcl.fuel import Fuel
     from bb.cbcl.tree import Node
 
 HINT = b"[24:text/plain;charset=utf-8]"
 
 
-def octets(root: Node) -> bytes:
+def octets(root: Node, fuel: Fuel | None = None) -> bytes:
     """The canonical octets of a tree."""
     pieces: list[bytes] = []
-    for node, _, is_end in walk(root):
+    for node, _, is_end in walk(root, fuel):
         if node.tag == LIST:
             pieces.append(b")" if is_end else b"(")
         elif node.tag == STRING:
@@ -35,9 +36,9 @@ def octets(root: Node) -> bytes:
     return b"".join(pieces)
 
 
-def digest(root: Node) -> str:
+def digest(root: Node, fuel: Fuel | None = None) -> str:
     """The SHA-256 of a tree's canonical octets: what it is known by."""
-    return hashed(octets(root))
+    return hashed(octets(root, fuel))
 
 
 def hashed(canonical: bytes) -> str:

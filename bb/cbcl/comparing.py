@@ -9,6 +9,7 @@ from bb.cbcl import canonical
 from bb.cbcl.definition import LIMITS, written
 from bb.cbcl.tree import LIST, Node, text_of
 from bb.kernel.record import Record
+from bb.kernel.undisturbed import Undisturbed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.cbcl.definition import Definition, Performative
+    from bb.cbcl.fuel import Fuel
 
 
 class Clause(Record):
@@ -49,16 +51,26 @@ class Comparison(Record):
         return self.hashes[0] == self.hashes[1]
 
 
-def compare(a: Definition, b: Definition) -> Comparison:
+def compare(a: Definition, b: Definition, fuel: Fuel | None = None) -> Comparison:
     """What is in B otherwise than in A."""
     before, after = _by_name(a), _by_name(b)
-    return Comparison(
-        (canonical.digest(a.node), canonical.digest(b.node)),
-        tuple(_clauses(a, b)),
-        tuple(name for name in after if name not in before),
-        tuple(name for name in before if name not in after),
-        tuple(change for name, one in before.items() if name in after if (change := _change(name, one, after[name]))),
-    )
+    with Undisturbed():
+        hashes = canonical.digest(a.node, fuel), canonical.digest(b.node, fuel)
+        return Comparison(
+            hashes,
+            tuple(_clauses(a, b)),
+            tuple(name for name in after if name not in before),
+            tuple(name for name in before if name not in after),
+            () if hashes[0] == hashes[1] else tuple(_changes(before, after, fuel)),  # the same from beginning to end
+        )
+
+
+def _changes(
+    before: dict[str, Performative], after: dict[str, Performative], fuel: Fuel | None
+) -> Iterator[Change]:
+    for name, one in before.items():
+        if name in after and (change := _change(name, one, after[name], fuel)):
+            yield change
 
 
 def _by_name(definition: Definition) -> dict[str, Performative]:
@@ -91,15 +103,17 @@ def _number(value: int | None) -> str | None:
     return None if value is None else str(value)
 
 
-def _change(name: str, one: Performative, other: Performative) -> Change | None:
+def _change(name: str, one: Performative, other: Performative, fuel: Fuel | None) -> Change | None:
     params = written(one.params), written(other.params)
-    first = first_difference(one.template, other.template)
+    first = first_difference(one.template, other.template, fuel)
     if params[0] == params[1] and first is None:
         return None
     return Change(name, params if params[0] != params[1] else None, first, (one.at, other.at))
 
 
-def first_difference(one: Node, other: Node) -> tuple[Node | None, Node | None] | None:
+def first_difference(
+    one: Node, other: Node, fuel: Fuel | None = None
+) -> tuple[Node | None, Node | None] | None:
     """The first two nodes, in the order of the text, that do not say the same; None where everything does."""
     pairs: list[tuple[Node | None, Node | None]] = [(one, other)]
     while pairs:
@@ -111,6 +125,8 @@ def first_difference(one: Node, other: Node) -> tuple[Node | None, Node | None] 
                 return left, right
             continue
         longer = max(len(left.value), len(right.value))
+        if fuel is not None:
+            fuel.spend(1 + longer)
         pairs += reversed([(_nth(left, place), _nth(right, place)) for place in range(longer)])
     return None
 

@@ -32,6 +32,7 @@ from bb.cbcl.tree import (
     whole,
 )
 from bb.kernel.record import Record
+from bb.kernel.undisturbed import Undisturbed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -103,7 +104,8 @@ class Definition(Record):
 
 def read(text: Text, node: Node) -> Definition:
     """The definition that a `define` list is."""
-    return _Definition(text).read(node)
+    with Undisturbed():
+        return _Definition(text).read(node)
 
 
 class _Definition:
@@ -187,7 +189,7 @@ class _Definition:
             raise self._refuse(at, "an extension is (extend NAME (PARAMETER…) TEMPLATE)")
         params = tuple(self._params(parts[2]))
         self._settle_wrappers(parts[3], {each.name for each in params})
-        for found in nodes(parts[3]):
+        for found in nodes(parts[3], self._text.fuel):
             if found.tag == UNSETTLED:
                 raise self._text.refuse(reader.LEX, found.at, f"{reader.excerpt(found.value)} means nothing here")
         return Performative(str(parts[1].value), params, parts[3], node.at)
@@ -198,6 +200,7 @@ class _Definition:
         while left:
             node = left.pop()
             name = head(node)
+            self._text.fuel.spend(1 + (len(node.value) if node.tag == LIST else 0))
             if name == COND:
                 left += branches(node)
             elif is_sequence(node):

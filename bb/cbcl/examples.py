@@ -11,6 +11,7 @@ that is no such thing is a mistake of its own; an example that turns out otherwi
 from __future__ import annotations
 
 from bb.cbcl import expansion, grammar, reader
+from bb.cbcl.fuel import ResourceLimit
 from bb.cbcl.library import Beside
 from bb.cbcl.message import LANG, Call, Lang
 from bb.cbcl.reader import BOUNDS, Text
@@ -95,7 +96,7 @@ def _mistake(example: Example, name: str, dialects: Mapping[str, Definition]) ->
     try:
         found = expansion.expand(said, dialects)
     except BbError as refusal:
-        spent = expansion.WIDEST.size if refusal.code == expansion.ResourceLimit.code else 1
+        spent = expansion.WIDEST.size if refusal.code == ResourceLimit.code else 1
         if refusal.code == example.code:
             return None, spent
         wanted = f", not {harmless(example.code[:60])}" if example.code else ""

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from bb.cbcl import grammar
 from bb.cbcl.definition import DEPTH, SIZE, written
+from bb.cbcl.fuel import Fuel, ResourceLimit, for_text
 from bb.cbcl.library import why_not
 from bb.cbcl.message import CORE, Call, Lang, Limited, Meta, core_of, layers
-from bb.cbcl.reader import DEPTH_MOST, UTMOST, Malformed
+from bb.cbcl.reader import DEPTH_MOST, SIZE_RECOMMENDED, UTMOST, Malformed
 from bb.cbcl.templates import ExpansionFailed, chosen, is_sequence
 from bb.cbcl.tree import LIST, NIL, Extent, Node, extent, head, text_of
-from bb.kernel.errors import NotFound, Refused, Usage
+from bb.kernel.errors import NotFound, Usage
 from bb.kernel.record import Record
 from bb.kernel.show import harmless
 
@@ -50,13 +51,6 @@ class InvalidArguments(Usage):
     hint = "`bb cbcl dialect show NAME` shows what each performative takes"
 
 
-class ResourceLimit(Refused):
-    """It would take more than is granted."""
-
-    code = "RESOURCE_LIMIT"
-    hint = "say less at once, or ask for more room where the limit was set"
-
-
 class Room(Record):
     """How large and how deep an expansion may become; what reaches a limit still keeps it."""
 
@@ -83,8 +77,11 @@ class Expansion(Record):
     room: Room
 
 
-def expand(message: Message, dialects: Mapping[str, Definition], room: Room = WIDEST) -> Expansion | None:
+def expand(
+    message: Message, dialects: Mapping[str, Definition], room: Room = WIDEST, fuel: Fuel | None = None
+) -> Expansion | None:
     """What MESSAGE comes to among installed DIALECTS; None where it calls nothing, though it may be in a dialect."""
+    fuel = fuel or for_text(SIZE_RECOMMENDED)
     said: Message | Call = message
     while not isinstance(said, Call):
         room = hinted(said, room)
@@ -95,7 +92,7 @@ def expand(message: Message, dialects: Mapping[str, Definition], room: Room = WI
         if scope != CORE:
             _installed(scope, dialects)
         said = said.inner
-    return _called(said, scope, dialects, room)
+    return _called(said, scope, dialects, room, fuel)
 
 
 def hinted(message: Message, room: Room) -> Room:
@@ -116,13 +113,13 @@ def _installed(name: str, dialects: Mapping[str, Definition]) -> Definition:
     return found
 
 
-def _called(call: Call, name: str, dialects: Mapping[str, Definition], room: Room) -> Expansion:
+def _called(call: Call, name: str, dialects: Mapping[str, Definition], room: Room, fuel: Fuel) -> Expansion:
     dialect, performative = find(call.name, name, dialects)
     for declared in (dialect, dialects.get(name, dialect)):  # whose word it is, and whose it was said to be
         room = room.within(declared.limit(DEPTH), declared.limit(SIZE))
     bound = bind(call, performative)
-    trees = list(_filled(performative.template, bound, room))
-    messages = tuple(_read_again(tree) for tree in trees)
+    trees = list(_filled(performative.template, bound, room, fuel))
+    messages = tuple(_read_again(tree, fuel) for tree in trees)
     extents = [extent(tree) for tree in trees]
     size, depth = sum(each.size for each in extents), max((each.depth for each in extents), default=0)
     return Expansion(dialect, performative, bound, messages, size, depth, room)
@@ -203,16 +200,16 @@ def _value(argument: Node) -> Node:
 # -- filling
 
 
-def _filled(template: Node, bound: Mapping[str, Node], room: Room) -> Iterator[Node]:
+def _filled(template: Node, bound: Mapping[str, Node], room: Room, fuel: Fuel) -> Iterator[Node]:
     """The messages of a template, in order."""
     count = _Count(bound, room)
     left = [template]
     while left:
-        node, is_value = chosen(left.pop(), bound)
+        node, is_value = chosen(left.pop(), bound, fuel)
         if not is_value and is_sequence(node):
             left += reversed(node.value)
         else:
-            yield _copy(node, bound, count, is_value=is_value)
+            yield _copy(node, bound, count, fuel, is_value=is_value)
 
 
 class _Count:
@@ -239,7 +236,7 @@ class _Count:
             raise ResourceLimit(f"it comes to be more than {self._room.depth} deep", limit=DEPTH)
 
 
-def _copy(template: Node, bound: Mapping[str, Node], count: _Count, *, is_value: bool) -> Node:
+def _copy(template: Node, bound: Mapping[str, Node], count: _Count, fuel: Fuel, *, is_value: bool) -> Node:
     """A template with its gaps filled."""
     made: list[list[Node]] = [[]]
     within: list[Iterator[Node]] = []
@@ -259,13 +256,13 @@ def _copy(template: Node, bound: Mapping[str, Node], count: _Count, *, is_value:
             made[-1].append(Node(LIST, elements))
         if not within:
             return made[0][0]
-        node, is_value = chosen(following, bound) if following is not None else (NIL, True)
+        node, is_value = chosen(following, bound, fuel) if following is not None else (NIL, True)
 
 
-def _read_again(tree: Node) -> Message:
+def _read_again(tree: Node, fuel: Fuel) -> Message:
     """A result as the message it has to be, which is no matter of another dialect, nor about dialects."""
     try:
-        message = grammar.message(text_of(tree).encode(), UTMOST)
+        message = grammar.message(text_of(tree, fuel).encode(), UTMOST, fuel)
     except Malformed as error:
         raise ExpansionFailed(f"what it comes to is no message: {error.message}", **error.details) from None
     if isinstance(core_of(message), Lang | Meta):

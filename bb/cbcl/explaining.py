@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from bb.cbcl import expansion
 from bb.cbcl.definition import DEPTH, SIZE
+from bb.cbcl.fuel import for_text
 from bb.cbcl.message import CORE, Call, Lang, Limited, core_of, every_layer
+from bb.cbcl.reader import SIZE_RECOMMENDED
 from bb.cbcl.templates import COND, ELSE, OR, holds
 from bb.cbcl.tree import LIST, SYMBOL, Node, head, is_nil
 from bb.kernel.errors import BbError
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
     from bb.cbcl.definition import Definition, Performative
     from bb.cbcl.expansion import Expansion, Room
+    from bb.cbcl.fuel import Fuel
     from bb.cbcl.message import Message
 
 DECLARED, HINT, POLICY, CEILING = "declared", "hint", "policy", "ceiling"
@@ -81,9 +84,12 @@ class Explanation(Record):
     refusal: BbError | None
 
 
-def explain(message: Message, dialects: Mapping[str, Definition], policy: Room) -> Explanation | None:
+def explain(
+    message: Message, dialects: Mapping[str, Definition], policy: Room, fuel: Fuel | None = None
+) -> Explanation | None:
     """How MESSAGE comes to what it comes to under a POLICY; None where it calls nothing. What is wrong with the call
     itself is refused, as when it is expanded; what is wrong with what comes of it is told."""
+    fuel = fuel or for_text(SIZE_RECOMMENDED)
     called = _called(message)
     if called is None:
         return None
@@ -92,7 +98,7 @@ def explain(message: Message, dialects: Mapping[str, Definition], policy: Room) 
     values = expansion.bind(call, performative)
     limits = tuple(_limits(message, (dialect, dialects.get(scope, dialect)), policy))
     try:
-        found, refusal = expansion.expand(message, dialects, policy), None
+        found, refusal = expansion.expand(message, dialects, policy, fuel), None
     except BbError as error:
         found, refusal = None, error
     return Explanation(
@@ -100,7 +106,7 @@ def explain(message: Message, dialects: Mapping[str, Definition], policy: Room) 
         performative,
         call,
         tuple(_bound(call, performative, values)),
-        tuple(_choices(performative.template, values)),
+        tuple(_choices(performative.template, values, fuel)),
         limits,
         found,
         refusal,
@@ -147,11 +153,11 @@ def _limits(message: Message, spoken: Sequence[Definition], policy: Room) -> Ite
 # -- which way choices went
 
 
-def _choices(template: Node, bound: Mapping[str, Node]) -> Iterator[Choice]:
+def _choices(template: Node, bound: Mapping[str, Node], fuel: Fuel) -> Iterator[Choice]:
     """Every choice that is met on the way, in the order of the text; nothing behind one of which no test holds."""
     left = [template]
     while left:
-        choices, found = _chosen(left.pop(), bound)
+        choices, found = _chosen(left.pop(), bound, fuel)
         yield from choices
         if found is None:
             return
@@ -159,18 +165,19 @@ def _choices(template: Node, bound: Mapping[str, Node]) -> Iterator[Choice]:
         left += reversed(found.value) if found.tag == LIST and not is_gap else ()
 
 
-def _chosen(node: Node, bound: Mapping[str, Node]) -> tuple[list[Choice], Node | None]:
+def _chosen(node: Node, bound: Mapping[str, Node], fuel: Fuel) -> tuple[list[Choice], Node | None]:
     """The choices that are met at one place of a template, in order, and what stands there because of them. As in
     `templates.chosen`, each is looked at once."""
     met: list[Choice] = []
     undecided: list[int] = []  # the `or`s whose first is being looked at, the innermost last
     while True:
+        fuel.spend(1)
         if head(node) == OR and len(node.value) == 3:
             undecided.append(len(met))
             met.append(_either(node, 1, "the first is not nil"))
             node = node.value[1]
         elif head(node) == COND:
-            met.append(_tests(node, bound))
+            met.append(_tests(node, bound, fuel))
             if met[-1].taken is None:
                 for place in undecided:
                     met[place] = _either(met[place].form, 1, "the first, of which no test holds")
@@ -188,12 +195,12 @@ def _either(node: Node, number: int, why: str) -> Choice:
     return Choice(node, (Tried(None, is_taken=True, why=why),), node.value[number])
 
 
-def _tests(node: Node, bound: Mapping[str, Node]) -> Choice:
+def _tests(node: Node, bound: Mapping[str, Node], fuel: Fuel) -> Choice:
     tried: list[Tried] = []
     for clause in node.value[1:]:
         test, template = clause.value
         is_else = test[:2] == (SYMBOL, ELSE)
-        is_taken = is_else or holds(test, bound)
+        is_taken = is_else or holds(test, bound, fuel)
         why = "no test before it holds" if is_else else "it holds" if is_taken else "it does not hold"
         tried.append(Tried(None if is_else else test, is_taken, why))
         if is_taken:

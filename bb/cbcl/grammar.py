@@ -54,15 +54,16 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.cbcl.definition import Definition
+    from bb.cbcl.fuel import Fuel
     from bb.cbcl.message import Pairs
     from bb.cbcl.reader import Bounds, Malformed
 
 HINTS = {"timeout": "timeout", "max-depth": "depth", "max-expansion-size": "size"}
 
 
-def message(octets: bytes, bounds: Bounds = BOUNDS) -> Message:
+def message(octets: bytes, bounds: Bounds = BOUNDS, fuel: Fuel | None = None) -> Message:
     """The one message that a text is."""
-    text = Text(octets, bounds)
+    text = Text(octets, bounds, fuel)
     return message_of(text, reader.one(text))
 
 
@@ -73,10 +74,12 @@ def messages(octets: bytes, bounds: Bounds = BOUNDS) -> Iterator[Message]:
         yield message_of(text, node)
 
 
-def definition_in(octets: bytes, bounds: Bounds = BOUNDS) -> tuple[str | None, Definition]:
+def definition_in(
+    octets: bytes, bounds: Bounds = BOUNDS, fuel: Fuel | None = None
+) -> tuple[str | None, Definition]:
     """The dialect that a file defines, and the signature it carries: a bare definition, a signed one, or a message that
     defines or teaches it."""
-    text = Text(octets, bounds)
+    text = Text(octets, bounds, fuel)
     node = reader.one(text)
     grammar = Grammar(text)
     if head(node) == DEFINE:
@@ -180,7 +183,7 @@ class Grammar:
 
     def settle(self, node: Node) -> None:
         """See that NODE is data: nothing in it has a meaning that it only has elsewhere."""
-        for found in nodes(node):
+        for found in nodes(node, self._text.fuel):
             if found.tag == OPERATOR or found.tag == UNSETTLED:
                 raise self.refuse(reader.LEX, found, f"{reader.excerpt(found.value)} means nothing here; quote it")
 

@@ -7,20 +7,22 @@ is nothing new, and another one is a conflict that the operator has to settle.
 from __future__ import annotations
 
 from bb.cbcl import canonical, names, signing, trusting
-from bb.cbcl.definition import TIME
 from bb.cbcl.facts import Installed
 from bb.cbcl.library import hashes
 from bb.cbcl.tree import text_of
 from bb.cbcl.trusting import VALID, Trust
-from bb.cbcl.verifying import R2, Violation, verify
+from bb.cbcl.verifying import verify
 from bb.kernel.errors import Conflict, Refused
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping
 
+    from bb.cbcl.authorship import Ledger
     from bb.cbcl.definition import Definition
+    from bb.cbcl.fuel import Fuel
+    from bb.cbcl.verifying import Verdict
 
 
 class DialectRejected(Refused):
@@ -38,14 +40,11 @@ class DialectConflict(Conflict):
 
 
 class Rules(Record):
-    """By what an agent judges what it is sent: whom its user trusts, and what may be spent. CLOCK tells milliseconds;
-    without one, nothing takes any time."""
+    """By what an agent judges what it is sent: whom its user trusts, and what may be spent; and in which ledger it is,
+    which is part of what is signed. None where there is no ledger."""
 
     trust: Trust = Trust()
-    clock: Callable[[], int] | None = None
-
-    def time(self) -> int:
-        return self.clock() if self.clock else 0
+    ledger: Ledger | None = None
 
 
 def install(
@@ -58,6 +57,7 @@ def install(
     source: str,
     is_local: bool = False,
     replaces: bool = False,
+    fuel: Fuel | None = None,
 ) -> list[Installed]:
     """What installing DEFINITION adds to the dialects that are KNOWN; nothing where it is one of them."""
     octets, hashed = canonical.octets(definition.node), canonical.digest(definition.node)
@@ -73,7 +73,7 @@ def install(
         is_local=is_local,
         check=signing.check,
     )
-    must_be_sound(definition, known, rules)
+    must_be_sound(definition, known, rules, fuel)
     if is_here and not (replaces and status == VALID):  # else its signature, at least, is new
         return []
     if set(before) - {hashed} and not replaces:
@@ -83,26 +83,27 @@ def install(
     return [Installed(by, name, text, hashed, author, status, source, signature or "", " ".join(before))]
 
 
-def must_be_sound(definition: Definition, known: Mapping[str, Definition], rules: Rules) -> None:
-    """Refuse a definition that breaks a rule, or takes longer to verify than it may."""
-    began = rules.time()
-    found = list(verify(definition, known).violations)
-    allowed = min(definition.limit(TIME) or 0, rules.trust.policy.max_verify_time)
-    if 0 < allowed < rules.time() - began:
-        found.append(Violation(R2, definition.node.at, f"verifying it takes longer than {allowed} ms"))
-    if found:
-        raise rejected(found)
+def must_be_sound(
+    definition: Definition, known: Mapping[str, Definition], rules: Rules, fuel: Fuel | None = None
+) -> None:
+    """Refuse a definition that breaks a rule, or takes more steps to verify than it may."""
+    verdict = verify(definition, known, rules.trust.policy.max_verify_time)
+    if fuel is not None:
+        fuel.spend(verdict.steps)  # of what the message may cost that brings it
+    if not verdict.is_sound:
+        raise rejected(verdict)
 
 
-def rejected(violations: Sequence[Violation]) -> DialectRejected:
-    """The refusal that names every rule that is broken."""
-    rules = sorted({each.rule for each in violations})
+def rejected(verdict: Verdict) -> DialectRejected:
+    """The refusal that names every rule that is broken, and the first places."""
+    violations = verdict.violations
     first = violations[0]
     where = f" in {names.brief(first.performative)}" if first.performative else ""
-    more = f", and {len(violations) - 1} more" if len(violations) > 1 else ""
+    more = f", and {verdict.count - 1:,} more" if verdict.count > 1 else ""
     return DialectRejected(
         f"{first.rule}{where}: {first.why}{more}",
-        rules=rules,
+        rules=sorted(verdict.rules),
+        count=verdict.count,
         violations=[
             {"rule": each.rule, "performative": each.performative, "message": each.why, "offset": each.at}
             for each in violations

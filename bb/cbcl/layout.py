@@ -8,10 +8,13 @@ back as the same tree. Comments are no part of a tree: they are gone.
 from __future__ import annotations
 
 from bb.cbcl.tree import KEYWORD, LIST, Node, lexeme, text_of, walk
+from bb.kernel.undisturbed import Undisturbed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from bb.cbcl.fuel import Fuel
 
 WIDTH = 80
 STEP = 2
@@ -28,16 +31,17 @@ class _Piece:
         self.nodes, self.indent, self.closing, self.flows = nodes, indent, closing, flows
 
 
-def laid_out(root: Node, width: int = WIDTH) -> str:
+def laid_out(root: Node, width: int = WIDTH, fuel: Fuel | None = None) -> str:
     """ROOT as text over lines of at most WIDTH columns, where its atoms are not longer than that."""
-    return _Page(_sizes(root), width).filled(root)
+    with Undisturbed():
+        return _Page(_sizes(root, fuel), width, fuel).filled(root)
 
 
-def _sizes(root: Node) -> dict[int, int]:
+def _sizes(root: Node, fuel: Fuel | None) -> dict[int, int]:
     """How long the canonical text of each list is."""
     found: dict[int, int] = {}
     open_lists: list[int] = []
-    for node, _, is_end in walk(root):
+    for node, _, is_end in walk(root, fuel):
         if node.tag == LIST and not is_end:
             open_lists.append(0)
             continue
@@ -54,8 +58,8 @@ def _sizes(root: Node) -> dict[int, int]:
 class _Page:
     """The lines that are being written."""
 
-    def __init__(self, sizes: dict[int, int], width: int) -> None:
-        self._sizes, self._width = sizes, width
+    def __init__(self, sizes: dict[int, int], width: int, fuel: Fuel | None) -> None:
+        self._sizes, self._width, self._fuel = sizes, width, fuel
         self._written: list[str] = []
         self._column = 0
 
@@ -71,7 +75,7 @@ class _Page:
                 self._write(f"{lexeme(node)} ")
             node = piece.nodes[-1]
             if node.tag != LIST or not node.value or self._has_room(self._size(node) + piece.closing):
-                self._write(text_of(node))
+                self._write(text_of(node, self._fuel))
             else:
                 self._write("(")
                 left.append(1)
@@ -91,6 +95,8 @@ class _Page:
 
     def _pieces(self, node: Node, closing: int) -> Iterator[_Piece]:
         """What a list is made of that does not fit on one line."""
+        if self._fuel is not None:
+            self._fuel.spend(1 + len(node.value))
         indent = self._column + (0 if node.value[0].tag == LIST else STEP - 1)
         place, last, was_atom = 0, len(node.value) - 1, True
         while place <= last:

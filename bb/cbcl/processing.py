@@ -13,7 +13,8 @@ The draft describes sender and receiver in one breath; `speaking` has the sender
 
 from __future__ import annotations
 
-from bb.cbcl import canonical, grammar, names, signing
+from bb.cbcl import authorship, canonical, grammar, names
+from bb.cbcl.authorship import Proof
 from bb.cbcl.effects import (
     CANCELLED,
     DROPPED,
@@ -29,13 +30,13 @@ from bb.cbcl.effects import (
     Settled,
     Verified,
 )
-from bb.cbcl.expansion import ResourceLimit, Room, expand, hinted
+from bb.cbcl.expansion import Room, expand, hinted
+from bb.cbcl.fuel import ResourceLimit, for_text, steps_of
 from bb.cbcl.installing import install
 from bb.cbcl.message import CORE, ERROR, Call, Envelope, Lang, Limited, Query, Signed, Simple, Teach, core_of, layers
 from bb.cbcl.reader import DEPTH, LIMIT, UTMOST, Bounds, Malformed, first_head
 from bb.cbcl.standing import MOST_OPEN
 from bb.cbcl.tree import listed, symbol, text_of
-from bb.cbcl.trusting import UntrustedAuthor, must_fit
 from bb.kernel.errors import BbError, Refused
 from bb.kernel.record import Record
 
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
     from bb.cbcl.definition import Definition
     from bb.cbcl.effects import Effect
+    from bb.cbcl.fuel import Fuel
     from bb.cbcl.installing import Rules
     from bb.cbcl.message import Message, Meta
     from bb.cbcl.standing import Standing
@@ -82,24 +84,32 @@ class Outcome(Record):
     kept_back: tuple[tuple[str, str], ...] = ()  # what a dialect made for others, who get it from its sender
     code: str = ""
     why: str = ""
+    proof: Proof = authorship.NONE  # of its having been said by its sender
 
 
 def receive(
-    standing: Standing, dialects: Mapping[str, Definition], octets: bytes, sender: str, rules: Rules
+    standing: Standing,
+    dialects: Mapping[str, Definition],
+    octets: bytes,
+    sender: str,
+    rules: Rules,
+    said_in: str = "",
 ) -> Outcome:
-    """What becomes of OCTETS that have come from SENDER."""
+    """What becomes of OCTETS that have come from SENDER, on a line that names the ledger it was SAID_IN."""
     policy = rules.trust.policy
+    fuel = for_text(policy.max_size)
     try:
-        message = grammar.message(octets, Bounds(policy.max_depth, policy.max_size))
+        message = grammar.message(octets, Bounds(policy.max_depth, policy.max_size), fuel)
     except Malformed as error:
         return _unreadable(octets, error, sender)
     untouched = Outcome(TAKEN, names.id_of(message), names.thread_of(message))
-    taking = _Taking(standing, dialects, sender, untouched.id, rules)
+    taking = _Taking(standing, dialects, sender, untouched.id, rules, fuel, said_in)
     try:
-        if not taking.take(message, Room(policy.max_depth, policy.max_expansion_size)):
-            return untouched.but(status=REPEATED)
+        is_new = taking.take(message, Room(policy.max_depth, policy.max_expansion_size))
     except BbError as refusal:
-        return _refused(untouched, refusal, sender, message)
+        return _refused(untouched.but(proof=taking.proof), refusal, sender, message)
+    if not is_new:
+        return untouched.but(status=REPEATED, proof=taking.proof)
     return untouched.but(**taking.result())
 
 
@@ -170,7 +180,14 @@ class _Taking:
     """One message on its way through an agent."""
 
     def __init__(
-        self, standing: Standing, dialects: Mapping[str, Definition], sender: str, known: str, rules: Rules
+        self,
+        standing: Standing,
+        dialects: Mapping[str, Definition],
+        sender: str,
+        known: str,
+        rules: Rules,
+        fuel: Fuel,
+        said_in: str,
     ) -> None:
         self._standing = standing
         self._taken_before = standing.taken
@@ -179,77 +196,85 @@ class _Taking:
         self._id = known
         self._within = names.Within(known)
         self._rules = rules
-        self._began = rules.time()
+        self._fuel, self._said_in = fuel, said_in
+        self.proof = authorship.NONE  # the least that is proved of anything that it says
+        self._is_judged = False
         self._effects: list[Effect] = []
         self._comes_to: list[str] = []
         self._answers: list[tuple[str, str]] = []
         self._passed_on: list[tuple[str, str]] = []
         self._kept_back: list[tuple[str, str]] = []
-        self._deadline: int | None = None
 
-    def result(self) -> dict[str, tuple[Any, ...]]:
+    def result(self) -> dict[str, Any]:
         return {
             "effects": tuple(self._effects),
             "comes_to": tuple(self._comes_to),
             "answers": tuple(self._answers),
             "passed_on": tuple(self._passed_on),
             "kept_back": tuple(self._kept_back),
+            "proof": self.proof,
         }
 
     # -- verify
 
-    def _verified(self, message: Message) -> bool:
-        """Whether MESSAGE is from whom it says, and new. Only of a signed one can be told that it came before."""
-        is_new = True
+    def _proved(self, message: Message, around: Proof) -> Proof:
+        """What is proved of MESSAGE's being from its sender: what is AROUND it proves that, or else its own signature."""
         for layer in layers(message):
             must_be_from(self._sender, layer)
-            if isinstance(layer, Signed):
-                is_new = self._is_new(layer) and is_new
             if isinstance(layer, Limited) and layer.timeout is not None:
-                self._deadline = min(layer.timeout, self._deadline or layer.timeout)
+                steps = steps_of(layer.timeout)
+                self._fuel.less(steps, f"the {steps:,} steps that its :timeout of {layer.timeout} ms stands for")
+        if around.is_good:
+            return around
+        rules = self._rules
+        found = authorship.prove(message, self._sender, rules.trust, rules.ledger, self._said_in, self._fuel)
+        return around if found is authorship.NONE else found
+
+    def _must_be_believed(self, proof: Proof) -> None:
+        """Refuse what is not proved enough."""
+        if not self._is_judged or (self.proof.is_good and not proof.is_good):
+            self.proof, self._is_judged = proof, True
+        authorship.must_be_believed(proof, self._sender, self._rules.trust)
+
+    def _is_new(self, message: Message, proof: Proof) -> bool:
+        """Whether a signed message comes for the first time. Only of a signed one can that be told."""
+        is_new = True
+        for layer in layers(message) if proof.is_good else ():
+            if isinstance(layer, Signed):
+                known = Verified(self._sender, canonical.digest(layer.inner.node, self._fuel))
+                self._happens(known)
+                is_new = (known.who, known.hash) not in self._taken_before and is_new
         return is_new
-
-    def _is_new(self, signed: Signed) -> bool:
-        """See that a signed message is signed by its sender; whether it comes for the first time."""
-        keys = self._rules.trust.keys_of(self._sender)
-        if not keys:
-            raise UntrustedAuthor(f"there is no key here to check the signature of @{self._sender} with")
-        must_fit(signed.signature, canonical.octets(signed.inner.node), keys, signing.check)
-        known = Verified(self._sender, canonical.digest(signed.inner.node))
-        self._happens(known)
-        return (known.who, known.hash) not in self._taken_before
-
-    def _must_be_in_time(self) -> None:
-        if self._deadline is not None and self._rules.time() - self._began > self._deadline:
-            raise ResourceLimit(f"it takes longer than the {self._deadline} ms it is given", limit="timeout")
 
     # -- interpret and update
 
     def take(self, message: Message, room: Room) -> bool:
         """Take what MESSAGE says, unless it came before. What a dialect makes of it is verified and taken like it, in
         order."""
-        left = [(message, room, False)]
+        left = [(message, room, False, authorship.NONE)]
         while left:
-            said, room, is_made = left.pop()
-            if not self._verified(said):
+            said, room, is_made, around = left.pop()
+            proof = self._proved(said, around)
+            core = core_of(said)
+            if proof.state == authorship.FORGED or not isinstance(core, Lang) or isinstance(core.inner, Call):
+                self._must_be_believed(proof)  # else what is said in the dialect may be signed itself
+            if not self._is_new(said, proof):
                 return False
             room = hinted(said, room)
-            core = core_of(said)
             if isinstance(core, Lang):
-                left += [(each, room, True) for each in reversed(self._said_in(core, room))]
+                left += [(each, room, True, proof) for each in reversed(self._comes_of(core, room))]
             elif isinstance(core, Simple) and core.recipient != self._standing.id:
                 self._pass_on(core.recipient, said, is_made=is_made)
             elif isinstance(core, Simple):
                 self._comes_to += [text_of(said.node)] if is_made else []
                 self._simple(core, self._within.known(core))
             else:
-                self._meta(core, said)
-            self._must_be_in_time()
+                self._meta(core, said, is_made=is_made)
         return True
 
-    def _said_in(self, lang: Lang, room: Room) -> list[Message]:
+    def _comes_of(self, lang: Lang, room: Room) -> list[Message]:
         """What is said in a dialect: what a call comes to, or the message itself."""
-        found = expand(lang, self._dialects, room)
+        found = expand(lang, self._dialects, room, self._fuel)
         if found is not None:
             return list(found.messages)
         return [] if isinstance(lang.inner, Call) else [lang.inner]
@@ -313,11 +338,11 @@ class _Taking:
 
     # -- dialects
 
-    def _meta(self, core: Meta, said: Message) -> None:
+    def _meta(self, core: Meta, said: Message, *, is_made: bool) -> None:
         if isinstance(core, Query):
             self._query(core)
         elif isinstance(core, Teach) and core.recipient != self._standing.id:
-            self._passed_on.append((core.recipient, text_of(said.node)))
+            self._pass_on(core.recipient, said, is_made=is_made)
         else:
             signature = core.signature if isinstance(core, Teach) else None
             self._install(core.definition, signature)
@@ -331,7 +356,13 @@ class _Taking:
 
     def _install(self, definition: Definition, signature: str | None) -> None:
         facts = install(
-            definition, signature, self._dialects, self._rules, by=self._standing.id, source=f"@{self._sender}"
+            definition,
+            signature,
+            self._dialects,
+            self._rules,
+            by=self._standing.id,
+            source=f"@{self._sender}",
+            fuel=self._fuel,
         )
         self._effects += facts
         self._answer(names.answer("ok", self._sender, in_reply_to=self._id))

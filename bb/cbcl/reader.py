@@ -15,10 +15,12 @@ from __future__ import annotations
 
 import re
 
+from bb.cbcl.fuel import Fuel, for_text
 from bb.cbcl.tree import AGENT, BOOLEAN, KEYWORD, LIST, NUMBER, OPERATOR, QUOTED, STRING, SYMBOL, UNSETTLED, Node
 from bb.kernel.errors import Usage
 from bb.kernel.record import Record
 from bb.kernel.show import harmless
+from bb.kernel.undisturbed import Undisturbed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,12 +94,14 @@ BOM = "\xef\xbb\xbf"
 class Text:
     """A text that is being read: its octets, as characters, and how to say where a mistake is."""
 
-    def __init__(self, octets: bytes, bounds: Bounds = BOUNDS) -> None:
+    def __init__(self, octets: bytes, bounds: Bounds = BOUNDS, fuel: Fuel | None = None) -> None:
         self.bounds = bounds
+        self.fuel = fuel or for_text(bounds.size)
         self.size = len(octets)
         if self.size > bounds.size:
             self.characters = octets[: bounds.size].decode("latin-1")
             raise self.refuse(LIMIT, bounds.size, f"the text has {self.size:,} octets; {bounds.size:,} are read")
+        self.fuel.spend(self.size)
         self.characters = octets.decode("latin-1")
         try:
             octets.decode("utf-8")
@@ -233,7 +237,8 @@ class Text:
 
 def one(text: Text) -> Node:
     """The tree that a text is, if it is exactly one list."""
-    trees = list(text.trees())  # all of it: what is no token, or no list, is told before what is one too many
+    with Undisturbed():
+        trees = list(text.trees())  # all of it: what is no token, or no list, is told before what is one too many
     if not trees:
         raise text.refuse(STRUCTURE, text.size, "the text holds no message")
     if trees[0].tag != LIST:

@@ -1,7 +1,7 @@
 """A scripted conversation, played in memory: who is there, what they are let do, what each says or hears.
 
     {"agents": ["alice", {"id": "bob", "dialects": ["(define …)"], "trust": {"ada": ["KEY"]}, "policy": {…}}],
-     "policy": {…}, "trust": {…}, "deliver": true,
+     "policy": {…}, "trust": {…}, "signed": {"ada": "preferred"}, "ledger": "ID", "deliver": true,
      "steps": [{"agent": "alice", "sent": "(hello @bob)"},
                {"agent": "bob", "received": "(tell @bob \\"hi\\")", "from": "alice"}]}
 
@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import deque
 
 from bb.cbcl import trusting
+from bb.cbcl.authorship import Ledger
 from bb.cbcl.installing import Rules
 from bb.cbcl.memory import Agent
 from bb.cbcl.tree import text_of
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 MOST_AGENTS, MOST_STEPS, MOST_DELIVERIES = 100, 10_000, 100_000
-MEMBERS = ("agents", "policy", "trust", "deliver", "steps")
-OF_AGENT = ("id", "dialects", "trust", "policy")
+MEMBERS = ("agents", "policy", "trust", "signed", "ledger", "deliver", "steps")
+OF_AGENT = ("id", "dialects", "trust", "signed", "policy")
 OF_SENT, OF_RECEIVED = ("agent", "sent", "to"), ("agent", "received", "from")
 
 
@@ -116,6 +117,7 @@ class _Stage:
             "received": text,
             "from": sender,
             "status": found.status,
+            "verified": found.proof.as_plain(),
             "id": found.id,
             **({"code": found.code, "message": found.why} if found.code else {}),
             "comes_to": list(found.comes_to),
@@ -152,8 +154,11 @@ def _rules(script: Any, about: Any, path: str) -> Rules:
     policy = {**_member(script, "policy", dict, default={}), **_member(about, "policy", dict, default={}, path=path)}
     authors = {**_member(script, "trust", dict, default={}), **_member(about, "trust", dict, default={}, path=path)}
     keys = {name.removeprefix("@"): [each] if isinstance(each, str) else each for name, each in authors.items()}
-    trust = {"v": trusting.VERSION, "authors": keys, "policy": policy}
-    return Rules(_valid(trusting.trust_of, trust, path))
+    signed = {**_member(script, "signed", dict, default={}), **_member(about, "signed", dict, default={}, path=path)}
+    words = {name.removeprefix("@"): word for name, word in signed.items()}
+    trust = {"v": trusting.VERSION, "authors": keys, "policy": policy, "signed": words}
+    ledger = _member(script, "ledger", str) if "ledger" in script else None
+    return Rules(_valid(trusting.trust_of, trust, path), None if ledger is None else Ledger(ledger))
 
 
 def _valid(read: Callable[[Any], T], value: Any, path: str) -> T:

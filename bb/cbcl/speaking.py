@@ -23,7 +23,8 @@ from bb.cbcl.effects import (
     Parted,
     Settled,
 )
-from bb.cbcl.expansion import ResourceLimit, Room, UnknownDialect, expand
+from bb.cbcl.expansion import Room, UnknownDialect, expand
+from bb.cbcl.fuel import ResourceLimit
 from bb.cbcl.installing import install
 from bb.cbcl.message import Define, Envelope, Query, Simple, Teach, core_of, every_layer, layers
 from bb.cbcl.processing import innermost, must_be_from, named
@@ -91,8 +92,11 @@ def speak(
         shown = [names.brief(each) for each in recipients]
         raise OtherRecipient(f"it says that it is for {', '.join(f'@{each}' for each in shown[:3])}", to=shown)
     within = names.Within(known)
+    now = standing
     for each in said:
-        effects += _effects(standing.after(effects), each, within.known(each))
+        happened = _effects(now, each, within.known(each))
+        now = now.after(happened)
+        effects += happened
     if isinstance(core, Query):
         effects += [Expected(asked, known) for asked in goes_to]
     return Speech(message, known, names.thread_of(message), goes_to, tuple(effects))

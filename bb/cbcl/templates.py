@@ -33,6 +33,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping
 
+    from bb.cbcl.fuel import Fuel
+
 OR, COND, ELSE, MEMBER = "or", "cond", "else", "member"
 FORMS = (OR, COND)
 TYPES = {
@@ -99,7 +101,7 @@ def _problems_of_test(test: Node, params: Container[str]) -> Iterator[tuple[Node
         yield parts[2], "`member` looks in a list of values"
 
 
-def smallest(template: Node, gaps: Mapping[str, tuple[int, int]]) -> tuple[int, int]:
+def smallest(template: Node, gaps: Mapping[str, tuple[int, int]], fuel: Fuel) -> tuple[int, int]:
     """The least size and depth that a template can come to, where each of its GAPS is filled with the least it takes,
     and every choice comes to its smallest. A sequence's messages are counted together."""
     found: list[list[tuple[int, int]]] = [[]]  # of what stands within each list that is gone into
@@ -111,6 +113,7 @@ def smallest(template: Node, gaps: Mapping[str, tuple[int, int]]) -> tuple[int, 
             node, _, is_among_messages = within.pop()
             found[-2].append(_together(node, found.pop(), is_sequence=is_among_messages and is_sequence(node)))
         elif following.tag == LIST:
+            fuel.spend(1 + len(following.value))
             within.append((following, iter(_parts(following)), may_be_sequence))
             found.append([])
         else:
@@ -143,16 +146,17 @@ def _together(node: Node, parts: list[tuple[int, int]], *, is_sequence: bool) ->
 # -- what stands in a place, once the parameters are bound
 
 
-def chosen(node: Node, bound: Mapping[str, Node]) -> tuple[Node, bool]:
+def chosen(node: Node, bound: Mapping[str, Node], fuel: Fuel) -> tuple[Node, bool]:
     """What stands in the place of NODE, and whether it is somebody's value, which is never looked into."""
     otherwise: list[Node] = []  # what is taken instead where it comes to nil, the innermost last
     while True:
         name = head(node)
+        fuel.spend(1)
         if name == OR and len(node.value) == 3:
             otherwise.append(node.value[2])
             node = node.value[1]
         elif name == COND:
-            node = branch(node, bound)
+            node = branch(node, bound, fuel)
         else:
             value = bound.get(node.value) if node.tag == SYMBOL else None
             if not (otherwise and is_nil(node if value is None else value)):
@@ -160,22 +164,23 @@ def chosen(node: Node, bound: Mapping[str, Node]) -> tuple[Node, bool]:
             node = otherwise.pop()
 
 
-def branch(cond: Node, bound: Mapping[str, Node]) -> Node:
+def branch(cond: Node, bound: Mapping[str, Node], fuel: Fuel) -> Node:
     """The template behind the first test that holds."""
     for clause in cond.value[1:]:
         test, template = clause.value
-        if _is_else(clause) or holds(test, bound):
+        if _is_else(clause) or holds(test, bound, fuel):
             found: Node = template
             return found
     raise ExpansionFailed("no test of a `cond` holds, and it has no `else`")
 
 
-def holds(test: Node, bound: Mapping[str, Node]) -> bool:
+def holds(test: Node, bound: Mapping[str, Node], fuel: Fuel) -> bool:
     """Whether a test is true of what its parameter is bound to. What it is compared with is always a literal."""
     operator, param, literal = test.value
     value = bound[param.value]
+    fuel.spend(1)
     if operator.value == EQUALS:
-        return same(value, literal)
+        return same(value, literal, fuel)
     if operator.value == TYPE_IS:
         return value.tag in TYPES[literal.value]
-    return any(same(value, each) for each in literal.value)
+    return any(same(value, each, fuel) for each in literal.value)

@@ -14,6 +14,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from bb.cbcl.fuel import Fuel
+
 SYMBOL, QUOTED, KEYWORD, AGENT = "sym", "qsym", "kw", "agent"
 STRING, NUMBER, BOOLEAN, OPERATOR, LIST = "str", "num", "bool", "op", "list"
 # What only its place makes a string: an unquoted date-time, an unquoted signature. No finished tree has any.
@@ -85,13 +87,15 @@ def lexeme(node: Node) -> str:
     return MARKS[node.tag] + str(node.value)
 
 
-def nodes(root: Node) -> Iterator[Node]:
-    """Every node of a tree once, in the order of the text."""
+def nodes(root: Node, fuel: Fuel | None = None) -> Iterator[Node]:
+    """Every node of a tree once, in the order of the text. Each is a step of FUEL."""
     left = [root]
     while left:
         node = left.pop()
         yield node
         if node.tag == LIST:
+            if fuel is not None:
+                fuel.spend(1 + len(node.value))
             left += reversed(node.value)
 
 
@@ -103,11 +107,14 @@ class Step(NamedTuple):
     is_end: bool
 
 
-def walk(root: Node) -> Iterator[Step]:
-    """Every node of a tree in the order of the text, each list once when it begins and once when it ends."""
+def walk(root: Node, fuel: Fuel | None = None) -> Iterator[Step]:
+    """Every node of a tree in the order of the text, each list once when it begins and once when it ends. Each node is a
+    step of FUEL."""
     yield Step(root, 1 if root.tag == LIST else 0, is_end=False)
     if root.tag != LIST:
         return
+    if fuel is not None:
+        fuel.spend(1 + len(root.value))
     within = [(root, iter(root.value))]
     while within:
         node, rest = within[-1]
@@ -116,16 +123,18 @@ def walk(root: Node) -> Iterator[Step]:
             within.pop()
             yield Step(node, len(within) + 1, is_end=True)
         elif child.tag == LIST:
+            if fuel is not None:
+                fuel.spend(1 + len(child.value))
             within.append((child, iter(child.value)))
             yield Step(child, len(within), is_end=False)
         else:
             yield Step(child, len(within), is_end=False)
 
 
-def text_of(root: Node) -> str:
+def text_of(root: Node, fuel: Fuel | None = None) -> str:
     """The canonical text: one space between elements, none beside a parenthesis that they stand in."""
     pieces: list[str] = []
-    for node, _, is_end in walk(root):
+    for node, _, is_end in walk(root, fuel):
         if is_end:
             pieces.append(")")
             continue
@@ -165,11 +174,13 @@ def depth(root: Node) -> int:
     return found
 
 
-def same(one: Node, other: Node) -> bool:
-    """Whether two trees say the same, wherever they stood."""
+def same(one: Node, other: Node, fuel: Fuel | None = None) -> bool:
+    """Whether two trees say the same, wherever they stood. Each two nodes are a step of FUEL."""
     pairs = [(one, other)]
     while pairs:
         left, right = pairs.pop()
+        if fuel is not None:
+            fuel.spend(1)
         if left.tag != right.tag:
             return False
         if left.tag != LIST:

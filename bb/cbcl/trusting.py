@@ -24,6 +24,10 @@ VERSION = 1
 VALID, UNSIGNED = "valid", "unsigned"  # what is said of an installed dialect's signature
 
 LOCAL, NEVER, ANYONE, TRUSTED = "local", "never", "anyone", "trusted"
+# Of an author's messages: unsigned ones are not taken; are taken, and marked; are taken as any.
+REQUIRED, PREFERRED, OFF = "required", "preferred", "off"
+SIGNED = (REQUIRED, PREFERRED, OFF)
+MOST_SAID = 10_000  # authors of whom it is said whether they have to sign
 WORDS = {"unsigned": (LOCAL, NEVER, ANYONE), "define": (TRUSTED, ANYONE)}
 MOST = {"max_depth": DEPTH_MOST, "max_size": SIZE_MOST, "max_expansion_size": 1 << 16, "max_verify_time": 60_000}
 
@@ -103,10 +107,23 @@ class Trust(Record):
 
     authors: dict[str, tuple[bytes, ...]] = {}  # noqa: RUF012  (frozen; by name, without the @)
     policy: Policy = Policy()
+    signed: dict[str, str] = {}  # noqa: RUF012  (likewise; whose messages have to be signed, where that was said)
 
     def keys_of(self, author: str | None) -> tuple[bytes, ...]:
         """The keys of AUTHOR; none when nobody is named, or somebody who is not trusted."""
         return self.authors.get(author, ()) if author else ()
+
+    def signed_of(self, author: str) -> str:
+        """Whether messages of AUTHOR have to be signed. Who has a key here can sign: else leaving the signature out
+        would be all that a forger has to do."""
+        return self.signed.get(author) or (REQUIRED if self.keys_of(author) else OFF)
+
+    def with_signed(self, name: str, word: str | None) -> Trust:
+        """With another word of whether NAME's messages have to be signed; without one, as it is by default."""
+        others = {author: each for author, each in self.signed.items() if author != identifier(name)}
+        if word is not None and len(others) >= MOST_SAID:
+            raise TooManyKeys(f"of {MOST_SAID:,} authors it is said already whether they have to sign")
+        return self.but(signed=others | ({name: word} if word is not None else {}))
 
     def with_author(self, name: str, key: bytes) -> Trust:
         """With one more key of NAME."""
@@ -132,7 +149,8 @@ class Trust(Record):
 
     def as_plain(self) -> dict[str, Any]:
         authors = {name: [key_text(key) for key in keys] for name, keys in sorted(self.authors.items())}
-        return {"v": VERSION, "authors": authors, "policy": self.policy.as_dict()}
+        signed = {"signed": dict(sorted(self.signed.items()))} if self.signed else {}
+        return {"v": VERSION, "authors": authors, "policy": self.policy.as_dict(), **signed}
 
 
 def judge(
@@ -173,12 +191,13 @@ def trust_of(value: object) -> Trust:
         raise InvalidTrust("it is no object", path="$")
     if type(value.get("v")) is not int or value["v"] != VERSION:
         raise InvalidTrust(f"its version is not {VERSION}: another version of bb may have written it", path="$.v")
-    if value.keys() != {"v", "authors", "policy"}:
-        raise InvalidTrust("it has `v`, `authors` and `policy`, all of them and nothing else", path="$")
+    if value.keys() - {"signed"} != {"v", "authors", "policy"}:
+        why = "it has `v`, `authors` and `policy`, all of them, and perhaps `signed`; nothing else"
+        raise InvalidTrust(why, path="$")
     if not isinstance(value["authors"], dict):
         raise InvalidTrust("`authors` is no object", path="$.authors")
     authors = {_author(name): _keys(name, keys) for name, keys in value["authors"].items()}
-    return Trust(authors, policy_of(value["policy"], "$.policy"))
+    return Trust(authors, policy_of(value["policy"], "$.policy"), _signed(value.get("signed", {})))
 
 
 def identifier(name: str) -> str:
@@ -242,6 +261,17 @@ def _author(name: str) -> str:
     if not is_identifier(name):
         raise InvalidTrust(f"{_excerpt(name)} names no author", path=f"$.authors.{_excerpt(name)}")
     return name
+
+
+def _signed(value: object) -> dict[str, str]:
+    if not isinstance(value, dict) or len(value) > MOST_SAID:
+        raise InvalidTrust(f"`signed` is no object of at most {MOST_SAID:,} authors", path="$.signed")
+    for name, word in value.items():
+        if not is_identifier(name):
+            raise InvalidTrust(f"{_excerpt(name)} names no author", path=f"$.signed.{_excerpt(name)}")
+        if word not in SIGNED:
+            raise InvalidTrust(f"it is one of {', '.join(SIGNED)}", path=f"$.signed.{name}")
+    return value
 
 
 def _keys(name: str, written: object) -> tuple[bytes, ...]:

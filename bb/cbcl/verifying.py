@@ -7,18 +7,21 @@
     R4  the author is named
     structure, parent: what the draft leaves unsaid and nobody could do without
 
-Every rule looks at a node once or twice and keeps a stack of its own, so a definition takes time in proportion to its
-length, whatever its author had in mind.
+Every rule looks at a node once or twice and keeps a stack of its own, so a definition takes work in proportion to its
+length, whatever its author had in mind. The work is counted in steps: `:max-verify-time` grants so many of them, the same
+on every machine. What is broken is counted, and the first of it told.
 """
 
 from __future__ import annotations
 
 from bb.cbcl.definition import DEPTH, LIMITS, SIZE, TIME
+from bb.cbcl.fuel import Fuel, OutOfSteps, steps_of
 from bb.cbcl.message import CORE, HEADS, PERFORMATIVES, WRAPPERS
 from bb.cbcl.reader import excerpt
 from bb.cbcl.templates import COND, FORMS, OR, branches, is_sequence, problems_of_form, smallest
 from bb.cbcl.tree import LIST, OPERATOR, SYMBOL, head, nodes
 from bb.kernel.record import Record
+from bb.kernel.undisturbed import Undisturbed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +36,8 @@ RECOMMENDED = {DEPTH: 32, SIZE: 8192, TIME: 5000}
 CEILINGS = {DEPTH: 64, SIZE: 65_536, TIME: 60_000}
 ATOM, EMPTY_LIST = (1, 0), (2, 1)  # the least size and depth of what fills a gap; a rest is always a list
 TEMPLATE_WORDS = (OR, COND, "else", "member", "list")
+VERSION = 1  # of the rules: raised with every change by which a definition may be judged otherwise
+MOST_TOLD = 50  # violations, and as many warnings; the others are counted
 
 
 class Violation(Record):
@@ -46,33 +51,79 @@ class Violation(Record):
 
 
 class Verdict(Record):
-    """What there is to say against a dialect."""
+    """What there is to say against a dialect: the first that is broken, in the order of the text, and how much is broken
+    in all; which rules that are; and how many STEPS it took to say so, of those that were GRANTED."""
 
     violations: tuple[Violation, ...]
     warnings: tuple[Violation, ...]
+    count: int = 0
+    rules: frozenset[str] = frozenset()
+    steps: int = 0
+    granted: int = 0
 
     @property
     def is_sound(self) -> bool:
-        return not self.violations
+        return not self.count
+
+    @property
+    def is_sound_but_for_its_parent(self) -> bool:
+        """Whether it breaks no rule but that its parent be there, which comes and goes."""
+        return self.rules <= {PARENT}
 
 
-def verify(definition: Definition, installed: Container[str] = ()) -> Verdict:
-    """Every rule that DEFINITION breaks, in the order of its text, where those dialects are INSTALLED."""
-    found = [
-        *_parent(definition, installed),
-        *_resources(definition),
-        *_author(definition),
-        *_names(definition),
-        *_cycles(definition),
-    ]
+def verify(definition: Definition, installed: Container[str] = (), most: int | None = None) -> Verdict:
+    """The rules that DEFINITION breaks, where those dialects are INSTALLED. It may take the time it declares itself, and
+    at MOST so many milliseconds, both as steps."""
+    milliseconds = _granted(definition, most)
+    fuel = Fuel(steps_of(milliseconds))
+    found: list[Violation] = []
+    warnings: list[Violation] = []
+    count, rules = 0, set()
+    with Undisturbed():
+        try:
+            for each in _broken(definition, installed, fuel):
+                if each.is_warning:
+                    warnings.append(each)
+                    continue
+                count += 1
+                rules.add(each.rule)
+                found.append(each)
+                if len(found) == MANY:
+                    found = _first(found)
+        except OutOfSteps:
+            at = definition.places.get(TIME, definition.node.at)
+            why = f"verifying it takes more than the {fuel.granted:,} steps that {milliseconds} ms stand for"
+            found, count = [Violation(R2, at, why), *found], count + 1
+            rules.add(R2)
+    told, warned = tuple(_first(found)), tuple(_first(warnings))
+    return Verdict(told, warned, count, frozenset(rules), min(fuel.used, fuel.granted), fuel.granted)
+
+
+MANY = 64 * MOST_TOLD  # violations that are kept until the first of them are told apart
+
+
+def _granted(definition: Definition, most: int | None) -> int:
+    """How many milliseconds verifying DEFINITION may take. One that declares none that count is judged all the same."""
+    declared = definition.limit(TIME) or 0
+    sound = declared if 0 < declared <= CEILINGS[TIME] else RECOMMENDED[TIME]
+    return sound if most is None else min(sound, most)
+
+
+def _first(found: list[Violation]) -> list[Violation]:
+    return sorted(found, key=lambda violation: violation.at)[:MOST_TOLD]
+
+
+def _broken(definition: Definition, installed: Container[str], fuel: Fuel) -> Iterator[Violation]:
+    """Everything there is to say against a definition, rule by rule."""
+    yield from _parent(definition, installed)
+    yield from _resources(definition)
+    yield from _author(definition)
+    yield from _names(definition, fuel)
+    yield from _cycles(definition, fuel)
     for performative in definition.performatives:
-        found += _signature(performative)
-        found += _template(performative)
-        found += _room(definition, performative)
-    found.sort(key=lambda violation: violation.at)
-    return Verdict(
-        tuple(each for each in found if not each.is_warning), tuple(each for each in found if each.is_warning)
-    )
+        yield from _signature(performative, fuel)
+        yield from _template(performative, fuel)
+        yield from _room(definition, performative, fuel)
 
 
 # -- the definition as a whole
@@ -105,7 +156,8 @@ def _author(definition: Definition) -> Iterator[Violation]:
         yield Violation(R4, definition.node.at, "no :author is named")
 
 
-def _names(definition: Definition) -> Iterator[Violation]:
+def _names(definition: Definition, fuel: Fuel) -> Iterator[Violation]:
+    fuel.spend(1 + len(definition.performatives))
     if definition.name.lower() == CORE:
         yield Violation(R3, definition.node.at, f"`{CORE}` is the core itself")
     taken: set[str] = set()
@@ -118,9 +170,10 @@ def _names(definition: Definition) -> Iterator[Violation]:
         taken.add(each.name)
 
 
-def _cycles(definition: Definition) -> Iterator[Violation]:
+def _cycles(definition: Definition, fuel: Fuel) -> Iterator[Violation]:
     """Performatives that occur in their own expansion, by whatever way round."""
-    edges = _edges(definition)
+    edges = _edges(definition, fuel)
+    fuel.spend(len(edges) + 2 * sum(map(len, edges.values())))  # each is gone along once, and looked at once more
     back: dict[str, str] = {}  # to which other one leads first, or to itself, that leads back to it
     for together in _components(edges):
         back.update((name, other) for name in together for other in reversed(edges[name]) if other in together)
@@ -160,14 +213,14 @@ def _components(edges: dict[str, list[str]]) -> Iterator[frozenset[str]]:
             earliest[name] = min(earliest[name], entered[following])
 
 
-def _edges(definition: Definition) -> dict[str, list[str]]:
+def _edges(definition: Definition, fuel: Fuel) -> dict[str, list[str]]:
     """Which performatives of a dialect occur in whose template as the head of a list. Elsewhere a name is data."""
     names = [each.name for each in definition.performatives if each.name not in PERFORMATIVES]
     known = frozenset(names)
     edges: dict[str, list[str]] = {name: [] for name in names}  # in the order of the text, for every reader the same
     for each in definition.performatives:
         if each.name in known:
-            heads = (head(node) for node in nodes(each.template))
+            heads = (head(node) for node in nodes(each.template, fuel))
             edges[each.name] += sorted(known.intersection(name for name in heads if name))
     return edges
 
@@ -175,7 +228,8 @@ def _edges(definition: Definition) -> dict[str, list[str]]:
 # -- one performative
 
 
-def _signature(performative: Performative) -> Iterator[Violation]:
+def _signature(performative: Performative, fuel: Fuel) -> Iterator[Violation]:
+    fuel.spend(1 + len(performative.params))
     taken: set[str] = set()
     for param in performative.params:
         if param.name in taken:
@@ -188,18 +242,20 @@ def _signature(performative: Performative) -> Iterator[Violation]:
         taken.add(param.name)
 
 
-def _template(performative: Performative) -> Iterator[Violation]:
+def _template(performative: Performative, fuel: Fuel) -> Iterator[Violation]:
     """What in a template is no pattern."""
     params = performative.names()
-    for node, why in [*_no_messages(performative.template, params), *_no_forms(performative.template, params)]:
-        yield Violation(R1, node.at, why, performative.name)
+    for told in (_no_messages(performative.template, params, fuel), _no_forms(performative.template, params, fuel)):
+        for node, why in told:
+            yield Violation(R1, node.at, why, performative.name)
 
 
-def _no_messages(template: Node, params: Container[str]) -> Iterator[tuple[Node, str]]:
+def _no_messages(template: Node, params: Container[str], fuel: Fuel) -> Iterator[tuple[Node, str]]:
     """Whatever stands in the place of a message and can be none."""
     left = [(template, True)]  # and whether several messages may stand there
     while left:
         node, may_be_several = left.pop()
+        fuel.spend(1)
         name = head(node)
         if node.tag == SYMBOL and node.value in params:
             continue
@@ -208,6 +264,7 @@ def _no_messages(template: Node, params: Container[str]) -> Iterator[tuple[Node,
         elif name in WRAPPERS:
             left.append((node.value[-1], False))
         elif name == COND:
+            fuel.spend(len(node.value))
             left += [(each, may_be_several) for each in branches(node)]
         elif may_be_several and is_sequence(node):
             left += [(each, True) for each in node.value]
@@ -221,7 +278,7 @@ def _why_no_message(name: str | None) -> str:
     return "a template begins with a core performative or a wrapper; nothing is called in it"
 
 
-def _no_forms(template: Node, params: Container[str]) -> Iterator[tuple[Node, str]]:
+def _no_forms(template: Node, params: Container[str], fuel: Fuel) -> Iterator[tuple[Node, str]]:
     """Choices that are none, wherever they stand, and operators outside of tests."""
     operators: set[int] = set()  # where one has its place
     literals: set[int] = set()  # where something is that a test compares with
@@ -232,7 +289,9 @@ def _no_forms(template: Node, params: Container[str]) -> Iterator[tuple[Node, st
             yield node, f"`{node.value}` stands outside of a test"
         if node.tag != LIST:
             continue
+        fuel.spend(1 + len(node.value))
         if not is_literal and head(node) in FORMS:
+            fuel.spend(len(node.value))
             yield from problems_of_form(node, params)
             for test in _tests(node):
                 operators.add(test.value[0].at)
@@ -248,10 +307,10 @@ def _tests(form: Node) -> Iterator[Node]:
             yield test
 
 
-def _room(definition: Definition, performative: Performative) -> Iterator[Violation]:
+def _room(definition: Definition, performative: Performative, fuel: Fuel) -> Iterator[Violation]:
     """Limits that not even the smallest message of a template keeps."""
     least_of = {each.name: EMPTY_LIST if each.section == "rest" else ATOM for each in performative.params}
-    size, depth = smallest(performative.template, least_of)
+    size, depth = smallest(performative.template, least_of, fuel)
     for name, least in ((DEPTH, depth), (SIZE, size)):
         limit = definition.limit(name)
         if limit is not None and 0 < limit < least:

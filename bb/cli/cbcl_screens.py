@@ -147,6 +147,8 @@ SIGNED = {
 def violations(details: Mapping[str, Any]) -> Iterator[str]:
     """The rules that a dialect breaks."""
     yield from _placed(details["violations"], "")
+    if more := details.get("count", 0) - len(details["violations"]):
+        yield f"… and {counted(more, 'violation')} more, which are not shown"
     yield from _placed(details.get("warnings") or (), "warning ")
 
 
@@ -286,15 +288,40 @@ def signed(found: Mapping[str, Any]) -> Iterator[str]:
 
 def checked(found: Mapping[str, Any]) -> list[str]:
     by = f"of @{found['author']}" if found["author"] else "that is named"
-    return [f"The signature is good, by the key {harmless(by)}  {found['fingerprint']}", f"hash {found['hash']}"]
+    return [
+        f"The signature is good, by the key {harmless(by)}  {found['fingerprint']}",
+        *_covered(found["covers"]),
+        f"hash {found['hash']}",
+    ]
+
+
+def _covered(covers: Mapping[str, Any]) -> Iterator[str]:
+    """What a signature is about, and what it is not about."""
+    context = ", which may be spoken in any ledger"
+    if covers["what"] == "message":
+        said = f"said by @{covers['author']} in the ledger {covers['ledger']}"
+        context = f", {said}" if covers["ledger"] else "; where agents talk it counts as unsigned, for it names no ledger"
+    yield f"{column('covered', NAME)}  the {covers['what']} {hanging(flowing(covers['text']))}{harmless(context)}"
+    yield f"{column('', NAME)}  {covers['octets']:,} octets in canonical form; layout and comments are no part of it"
+    for each in covers["outside"]:
+        yield f"{column('not covered', NAME)}  {hanging(flowing(each))}"
 
 
 def author(found: Mapping[str, Any]) -> list[str]:
     """An author, with the keys that are trusted."""
+    by_default = "" if found["is_default"] else ", as you said"
+    demand = f"  {DEMANDS[found['signed']]}{by_default}"
     if not found["keys"]:
-        return [f"{heading(harmless(found['author']))}  is not trusted any more"]
+        return [f"{heading(harmless(found['author']))}  has no key here", *([] if found["is_default"] else [demand])]
     rows = [f"  {each['public_key']}  {painted(each['fingerprint'], 'dim')}" for each in found["keys"]]
-    return [heading(harmless(found["author"])), *rows]
+    return [heading(harmless(found["author"])), *rows, demand]
+
+
+DEMANDS = {
+    "required": "messages must be signed: unsigned ones are not taken",
+    "preferred": "messages should be signed: unsigned ones are taken, and marked",
+    "off": "messages need no signature",
+}
 
 
 def trusted(found: Mapping[str, Any]) -> list[str]:
@@ -351,6 +378,7 @@ FORMS: dict[str, Callable[[Any], Iterable[str]]] = {
     "cbcl trust add": author,
     "cbcl trust list": trusted,
     "cbcl trust remove": author,
+    "cbcl trust signed": author,
     "cbcl policy": policy,
 }
 VERBATIM = ("cbcl format", "cbcl sign", "cbcl expand")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bb.cli import paint
+from bb.cli import paint, proofs
 from bb.cli.cbcl_screens import verbatim
 from bb.cli.paint import column, counted, flowing, hanging, heading, painted, whole
 from bb.kernel.show import harmless
@@ -111,7 +111,8 @@ def heard(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _heard(each: Mapping[str, Any]) -> Iterator[str]:
-    yield f"{harmless(each['from'])}: {hanging(flowing(each['text']))}  [{whole(each['event_id'])}]"
+    proved = proofs.behind(each["verified"])
+    yield f"{harmless(each['from'])}: {hanging(flowing(each['says']))}  [{whole(each['event_id'])}]{proved}"
     if each["status"] == "error":
         yield f"  {painted('refused', 'red')}  {harmless(each['code'])}: {hanging(flowing(each['message']))}"
     elif each["status"] == "duplicate":
@@ -150,14 +151,16 @@ def beliefs(found: Mapping[str, Any]) -> Iterator[str]:
     if not found["beliefs"]:
         yield f"{harmless(found['agent_id'])} was told nothing yet."
     for each in found["beliefs"]:
-        yield f"{harmless(each['who'])} says {hanging(flowing(each['text']))}  [{whole(each['event_id'])}]"
+        proved = proofs.behind(each["verified"])
+        yield f"{harmless(each['who'])} says {hanging(flowing(each['text']))}  [{whole(each['event_id'])}]{proved}"
 
 
 def conversations(found: Mapping[str, Any]) -> Iterator[str]:
     """The threads, or one of them."""
     if "messages" in found:
         for each in found["messages"]:
-            yield f"{harmless(each['at'])}  {harmless(each['from'])}: {hanging(flowing(each['text']))}"
+            proved = proofs.behind(each["verified"])
+            yield f"{harmless(each['at'])}  {harmless(each['from'])}: {hanging(flowing(each['text']))}{proved}"
         yield from ([] if found["messages"] else ["Nothing was said there."])
         return
     for each in found["conversations"]:

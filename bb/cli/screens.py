@@ -211,8 +211,16 @@ def letter(message: dict[str, Any]) -> list[str]:
 
 def _headline(message: dict[str, Any]) -> str:
     owed = ", to be accepted" if _is_owed(message) else ""
-    who = f"{message['from_agent']} to {message['to_agent']}, {message['state']}{owed}"
+    proved = _proved(message["verified"]) if "verified" in message else ""
+    who = f"{message['from_agent']} to {message['to_agent']}, {message['state']}{owed}{proved}"
     return f"[{message['message_id']}] {message['category']}: {flowing(message['subject'])} ({who})"
+
+
+def _proved(found: dict[str, Any]) -> str:
+    from bb.cli import proofs  # noqa: PLC0415  (most mail is not in CBCL)
+
+    text = proofs.said(found)
+    return f", {text}" if text else ""
 
 
 def protocol_event(event: dict[str, Any]) -> list[str]:

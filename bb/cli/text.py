@@ -60,7 +60,7 @@ ELSEWHERE = (
         [
             *("cbcl parse", "cbcl format", "cbcl canonical", "cbcl hash", "cbcl verify", "cbcl expand", "cbcl explain"),
             *("cbcl diff", "cbcl replay", "cbcl keygen", "cbcl sign", "cbcl check-signature", "cbcl policy"),
-            *("cbcl trust add", "cbcl trust list", "cbcl trust remove"),
+            *("cbcl trust add", "cbcl trust list", "cbcl trust remove", "cbcl trust signed"),
         ],
         "bb.cli.cbcl_screens",
     )

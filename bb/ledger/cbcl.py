@@ -18,7 +18,9 @@ from bb.cbcl.standing import Answers, Standing
 from bb.cbcl.trusting import UNSIGNED, VALID
 from bb.kernel.errors import BbError
 from bb.kernel.show import harmless
+from bb.ledger import verdicts
 from bb.ledger.attention import data_of
+from bb.ledger.verdicts import Judged, Verdicts
 from bb.messaging import spoken
 
 TYPE_CHECKING = False
@@ -36,13 +38,17 @@ UNCHECKED, INVALID = "unchecked", "invalid"  # what else is to be said of a sign
 
 
 class Spoken(Library):
-    """The dialects of a repository by name, for the user whose KEYRING it is. A definition is read, and judged, when
-    somebody wants it."""
+    """The dialects of a repository by name, for the user whose KEYRING it is. A definition is judged when somebody wants
+    to know of it, by its text once and for all (`verdicts`), and read when somebody speaks it."""
 
     def __init__(self, store: Store, index: Index, keyring: Keyring) -> None:
         self._store, self._index, self._keyring = store, index, keyring
         self._policy = keyring.trust().policy
-        self._read: dict[str, dict[str, Definition]] = {}  # by name, then by hash
+        self._verdicts = Verdicts(store.path)
+        self._judged: dict[str, dict[str, Judged]] = {}  # by name, then by hash
+        self._read: dict[str, Definition] = {}  # by hash
+        self._lines: dict[str, dict[str, Any]] = {}  # by event
+        self._trust: dict[str, tuple[bytes, ...]] = {}
 
     def live(self, name: str) -> list[Kept]:
         """What is installed under NAME, the first one first. It stands for it where it is the only sound one."""
@@ -75,46 +81,108 @@ class Spoken(Library):
 
     def line_of(self, kept: Kept) -> dict[str, Any]:
         """What the line says that brought a dialect."""
-        return data_of(self._store, kept.event) or {}
+        if kept.event not in self._lines:
+            self._lines[kept.event] = data_of(self._store, kept.event) or {}
+        return self._lines[kept.event]
 
-    def sound(self, name: str) -> dict[str, Definition]:
+    def sound(self, name: str) -> dict[str, Judged]:
         """Those of them that are what their lines say, and break no rule, by hash."""
-        if name not in self._read:
-            found = {each.hash: self._definition(each) for each in self.live(name)}
-            self._read[name] = {known: each for known, each in found.items() if each}
-        return self._read[name]
+        if name not in self._judged:
+            found = {each.hash: self._judge(each) for each in self.live(name)}
+            self._judged[name] = {known: each for known, each in found.items() if each}
+        return self._judged[name]
 
-    def _definition(self, kept: Kept) -> Definition | None:
-        text = self.line_of(kept).get("text")
-        try:
-            _, found = grammar.definition_in(str(text).encode(), UTMOST)
-        except (BbError, UnicodeEncodeError):
+    def definition(self, kept: Kept) -> Definition | None:
+        """What a line has installed, read; None where it is no sound definition of what it says."""
+        if kept.hash not in self.sound(kept.name):
             return None
-        is_right = found.name == kept.name and canonical.digest(found.node) == kept.hash
-        return found if is_right and not _breaks_rules(found) else None
+        if kept.hash not in self._read:
+            self._read[kept.hash] = grammar.definition_in(self._text(kept) or b"", UTMOST)[1]
+        return self._read[kept.hash]
+
+    def _text(self, kept: Kept) -> bytes | None:
+        try:
+            return str(self.line_of(kept).get("text")).encode()
+        except UnicodeEncodeError:
+            return None
+
+    def _judge(self, kept: Kept) -> Judged | None:
+        text = self._text(kept)
+        if text is None:
+            return None
+        judged = self._verdicts.get(text)
+        if judged is None:
+            judged = self._read_and_judged(text)
+            self._verdicts.put(text, judged)
+        is_right = judged.name == kept.name and judged.hash == kept.hash
+        return judged if is_right and judged.is_sound else None
+
+    def _read_and_judged(self, text: bytes) -> Judged:
+        """What is to be said of a definition, the same in every clone: no policy of a user is asked."""
+        try:
+            _, found = grammar.definition_in(text, UTMOST)
+            is_sound = verifying.verify(found).is_sound_but_for_its_parent
+        except BbError:
+            return Judged(is_sound=False)
+        hashed = canonical.digest(found.node)
+        if is_sound:
+            self._read[hashed] = found
+        adds = tuple(each.name for each in found.performatives)
+        return Judged(is_sound, hashed, found.name, found.extends or "", found.author or "", adds)
 
     def signature(self, kept: Kept) -> str:
         """What this user can say of its signature, whatever the line says."""
-        signature, definition = self.line_of(kept).get("signed"), self.sound(kept.name).get(kept.hash)
-        if not isinstance(signature, str) or not signature or definition is None:
+        signature, judged = self.line_of(kept).get("signed"), self.sound(kept.name).get(kept.hash)
+        if not isinstance(signature, str) or not signature or judged is None:
             return UNSIGNED
-        try:
-            keys = self._keyring.trust_for(definition.author).keys_of(definition.author)
-        except BbError:  # a key of one's own that cannot be read: that is told where it is used
-            keys = ()
+        keys = self._keys_of(judged.author)
         if not keys:
             return UNCHECKED
+        return VALID if any(self._fits(kept, signature, key) for key in keys) else INVALID
+
+    def _keys_of(self, author: str) -> tuple[bytes, ...]:
+        if author not in self._trust:
+            # a key of one's own that cannot be read: that is told where it is used
+            self._trust[author] = self._keyring.trust_or_nobody(author).keys_of(author)
+        return self._trust[author]
+
+    def _fits(self, kept: Kept, signature: str, key: bytes) -> bool:
+        """Whether a signature of what was installed is KEY's: that is found out once."""
+        judged, known = self.sound(kept.name)[kept.hash], verdicts.signature_key(kept.hash, signature, key)
+        if known in judged.signatures:
+            return judged.signatures[known]
+        definition, text = self.definition(kept), self._text(kept)
+        if definition is None or text is None:
+            return False
         try:
-            trusting.must_fit(signature, canonical.octets(definition.node), keys, signing.check)
+            signing.check(signature, canonical.octets(definition.node), key)
+            is_good = True
         except BbError:
-            return INVALID
-        return VALID
+            is_good = False
+        others = dict(list(judged.signatures.items())[-verdicts.MOST_SIGNATURES + 1 :])
+        self._judged[kept.name][kept.hash] = found = judged.but(signatures={**others, known: is_good})
+        self._verdicts.put(text, found)
+        return is_good
+
+    def _spoken(self, name: str) -> Kept | None:
+        """What NAME stands for."""
+        sound = [each for each in self.live(name) if each.hash in self.sound(name)]
+        return sound[0] if len(sound) == 1 and self._lets_in(self.signature(sound[0])) else None
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self._spoken(name) is not None
 
     def __getitem__(self, name: str) -> Definition:
-        sound = [each for each in self.live(name) if each.hash in self.sound(name)]
-        if len(sound) != 1 or not self._lets_in(self.signature(sound[0])):
+        kept = self._spoken(name)
+        definition = self.definition(kept) if kept else None
+        if definition is None:
             raise KeyError(name)
-        return self.sound(name)[sound[0].hash]
+        return definition
+
+    def building_on(self, name: str) -> list[str]:
+        """The dialects that are spoken and extend NAME."""
+        spoken = ((each, self._spoken(each)) for each in self.names())
+        return sorted(each for each, kept in spoken if kept and self.sound(each)[kept.hash].extends == name)
 
     def _lets_in(self, signature: str) -> bool:
         """Whether this user speaks what anybody has installed who can write to the repository: yes, unless every
@@ -126,11 +194,6 @@ class Spoken(Library):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
-
-
-def _breaks_rules(definition: Definition) -> bool:
-    """Whether a definition breaks any rule but that its parent be there, which may have been removed since."""
-    return any(each.rule != verifying.PARENT for each in verifying.verify(definition).violations)
 
 
 def standing(index: Index, agent: str, *others: str) -> Standing:

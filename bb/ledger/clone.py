@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 NAME = "clone.json"
 FORMAT = 1
+MOST_FORMER = 8  # ids that are remembered
 
 
 class LedgerTooNew(Refused):
@@ -39,6 +40,7 @@ class Clone(Record):
     format: int = FORMAT
     min_reader: int = FORMAT
     min_writer: int = FORMAT
+    former: tuple[str, ...] = ()  # the repositories it belonged to before it joined a ledger that was published
 
     @property
     def group_id(self) -> str:
@@ -64,8 +66,10 @@ def read(store: str) -> Clone | None:
         return None
     try:
         found: Any = jsontext.read(written)
-        clone = Clone(**{name: found[name] for name in Clone.__match_args__})
-    except (ValueError, TypeError, KeyError) as error:
+        former = [each for each in found.get("former", ()) if is_repo_id(each)]
+        names = (name for name in Clone.__match_args__ if name != "former")
+        clone = Clone(**{name: found[name] for name in names}, former=tuple(former[-MOST_FORMER:]))
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise StoreUnreadable(path=os.path.join(store, NAME)) from error
     numbers = (clone.format, clone.min_reader, clone.min_writer)
     if not (is_repo_id(clone.repo) and all(type(number) is int for number in numbers)):
@@ -76,7 +80,10 @@ def read(store: str) -> Clone | None:
 
 
 def write(store: str, clone: Clone) -> None:
-    disk.replace(os.path.join(store, NAME), (jsontext.dumps(clone.as_dict()) + "\n").encode(), durable=True)
+    said = clone.as_dict() | {"former": list(clone.former)}
+    if not clone.former:
+        del said["former"]
+    disk.replace(os.path.join(store, NAME), (jsontext.dumps(said) + "\n").encode(), durable=True)
 
 
 def is_repo_id(repo: object) -> bool:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from bb.ledger.line import Link
     from bb.ledger.reader import Progress, Reader
 
-VERSION = 17
+VERSION = 18
 FEW, MANY = 12, 200  # rows that are read at once
 MOST_AT_ONCE = 500  # of SQLite's 999 values in one question
 PAUSE = 0.01

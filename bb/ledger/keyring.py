@@ -163,6 +163,17 @@ class Keyring:
         trust = self.trust()
         return trust.with_author(author, self.public(author)) if author and author in self.names() else trust
 
+    def trust_or_nobody(self, author: str | None) -> Trust:
+        """The same, where a key of one's own that cannot be read is no reason to answer nothing: using it tells that."""
+        try:
+            return self.trust_for(author)
+        except (KeyUnreadable, UnsafeKey):
+            return self.trust()
+
+    def set_signed(self, name: str, word: str | None) -> Trust:
+        """Say whether NAME's messages have to be signed; by default again, without a word."""
+        return self._change(lambda trust: trust.with_signed(name, word))
+
     def add_author(self, name: str, key: bytes) -> Trust:
         """Trust what KEY signs in NAME's name."""
         return self._change(lambda trust: trust.with_author(name, key))

@@ -192,7 +192,8 @@ class Store:
         with self._store_lock():
             self._found(clone.Clone(repo, writers.new_id()))
             if self.clone.repo != repo:
-                self._clone = self.clone.but(repo=repo)
+                former = tuple(each for each in (*self.clone.former, self.clone.repo) if each != repo)
+                self._clone = self.clone.but(repo=repo, former=former[-clone.MOST_FORMER :])
                 clone.write(self.path, self._clone)
 
     def make_folder(self) -> None:

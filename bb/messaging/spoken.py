@@ -37,7 +37,7 @@ def keys(fact: Sent | Heard, at: Place) -> list[str]:
 def parts(fact: Sent | Heard, at: Place) -> Iterator[tuple[str, Part]]:
     """What FACT says, entry by entry. A message that is not in CBCL says nothing here."""
     if isinstance(fact, Heard):
-        about = [fact.outcome, str(fact.about.get("code", "")), str(fact.about.get("why", ""))]
+        about = [fact.outcome, str(fact.about.get("code", "")), str(fact.about.get("why", "")), *_proved(fact)]
         yield f"{MESSAGE} {fact.by} {fact.event_id}", ("heard", FIRST, about)
         yield from _happened(fact.by, fact.event_id, fact.about.get("effects"))
     elif fact.cbcl is not None:
@@ -46,6 +46,20 @@ def parts(fact: Sent | Heard, at: Place) -> Iterator[tuple[str, Part]]:
         for agent in fact.to:
             yield f"{MESSAGE} {agent} {event(at)}", ("sent", FIRST, head)
         yield from _happened(fact.sender, event(at), known.get("effects"))
+
+
+def _proved(fact: Heard) -> list[str]:
+    """What was proved of who has said the message, as it was written down when it was heard; nothing of old lines."""
+    found = fact.about.get("verified")
+    if not isinstance(found, dict) or not isinstance(found.get("state"), str):
+        return []
+    return [found["state"], *(str(found.get(name) or "") for name in ("key", "why"))]
+
+
+def proof_in(state: Mapping[str, Any]) -> list[str] | None:
+    """What was proved when a message was heard: a state, the key, and why no more; None where nobody wrote that."""
+    proved: list[str] = state["heard"][3][1][3:] if "heard" in state else []
+    return proved or None
 
 
 def _happened(agent: str, message: str, written: Any) -> Iterator[tuple[str, Part]]:

@@ -7,8 +7,9 @@ ask, also by way of a dialect                                              DECIS
 from __future__ import annotations
 
 from bb.cbcl import effects, names
+from bb.cbcl.authorship import signature_in
 from bb.cbcl.effects import Expected
-from bb.cbcl.expansion import ResourceLimit
+from bb.cbcl.fuel import ResourceLimit
 from bb.cbcl.headlines import headline
 from bb.cbcl.message import ASK, CANCEL, ERROR, OK, REPLY, Lang, Simple, core_of
 from bb.cbcl.tree import text_of
@@ -35,9 +36,10 @@ def letter(
     *,
     answered: str | None = None,
     thread: str | None = None,
+    ledger: str = "",
 ) -> Sent:
     """MESSAGE as SENDER's mail TO these. It ANSWERS a message of that id, whose THREAD it goes on with unless it names
-    one of its own."""
+    one of its own. Beside a signature stands in which LEDGER it was made, for whoever wonders why it does not fit."""
     text, core, known = text_of(message.node), core_of(message), names.id_of(message)
     if len(text) > mail.BODY_LENGTH:
         why = f"a message has {len(text):,} characters, and mail at most {mail.BODY_LENGTH:,}"
@@ -49,6 +51,7 @@ def letter(
         "performative": performative,
         **({"thread": named} if named else {}),
         **({"reply_to": answered} if answered else {}),
+        **({"ledger": ledger} if ledger and signature_in(message) else {}),
         "effects": effects.written(happened, own_texts(message)),
     }
     is_ask = performative == ASK or (isinstance(core, Lang) and any(isinstance(each, Expected) for each in happened))
@@ -61,7 +64,7 @@ def own_texts(message: Message) -> frozenset[str]:
     """What a message says itself: all of it, and its content."""
     core = core_of(message)
     content = core.content if isinstance(core, Simple) else None
-    return frozenset([text_of(message.node), *([] if content is None else [text_of(content)])])
+    return frozenset(map(text_of, [message.node, core.node, *([] if content is None else [content])]))
 
 
 def _thread(name: str) -> str:

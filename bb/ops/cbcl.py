@@ -7,6 +7,7 @@ from, which dialects count as installed, and what this user's policy grants.
 from __future__ import annotations
 
 from bb.cbcl import canonical, grammar, replaying
+from bb.cbcl.fuel import for_text
 from bb.kernel import jsontext
 from bb.kernel.errors import BbError, Usage
 from bb.ops import cbcltexts, sources
@@ -116,10 +117,10 @@ def format_(
     is; at a terminal, characters that would command it are shown escaped.
     """
     bounds = bounds_of(max_depth, max_size)
-    octets = given(desk, file, text, bounds).octets
+    octets, fuel = given(desk, file, text, bounds).octets, for_text(bounds.size)
     if not many:
-        return cbcltexts.formatted(cbcltexts.said(octets, bounds).node)
-    found = [cbcltexts.formatted(each.node) for each in cbcltexts.each_of(octets, bounds)]
+        return cbcltexts.formatted(cbcltexts.said(octets, bounds, fuel).node, fuel)
+    found = [cbcltexts.formatted(each.node, fuel) for each in cbcltexts.each_of(octets, bounds, fuel)]
     return {"messages": found, "count": len(found)}
 
 
@@ -187,7 +188,7 @@ def verify(
     """
     bounds = bounds_of(max_depth, max_size)
     source = given(desk, file, text, bounds)
-    return must_verify(desk, source, bounds, examples_ or examples_beside(desk, file), dialect)
+    return must_verify(desk, source, bounds, examples_ or examples_beside(desk, file), dialect)[0]
 
 
 @op(
@@ -251,11 +252,14 @@ def diff(
     if str(a) == str(b) == sources.STDIN:
         raise Usage("stdin is read once", hint="name a file for one of the two")
     bounds = bounds_of(max_depth, max_size)
-    one, other = (read(desk, each, bounds) for each in (a, b))
-    for each in (one, other):
+    fuel = for_text(2 * bounds.size)
+    sources_read = [read(desk, each, bounds) for each in (a, b)]
+    found = []
+    for each in sources_read:
         with about(each.name):
-            cbcltexts.defined(each.octets, bounds)
-    return cbcltexts.compared(one.octets, other.octets, bounds)
+            found.append(cbcltexts.defined(each.octets, bounds, fuel)[1])
+    one, other = (each.octets for each in sources_read)
+    return cbcltexts.compared(found[0], found[1], (one, other), fuel)
 
 
 @op("cbcl.replay", examples=("bb cbcl replay conversation.json", "bb cbcl replay - --json < conversation.json"))

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from bb.cbcl import canonical, exchange, grammar, names, signing, trusting
 from bb.cbcl.expansion import WIDEST, Room
+from bb.cbcl.fuel import for_text
 from bb.cbcl.library import Beside
 from bb.cbcl.reader import BOUNDS, DEPTH_MOST, SIZE_MOST, UTMOST, Bounds
 from bb.cbcl.tree import text_of
 from bb.kernel.errors import BbError, Usage
+from bb.ledger.clone import is_repo_id
 from bb.ops import cbcltexts
 
 TYPE_CHECKING = False
@@ -29,7 +31,9 @@ if TYPE_CHECKING:
 MOST_DIALECTS = 1000
 MOST_KEPT = 64  # lists of dialects that are kept, since most requests are about the same ones
 LIMITS = {"max_depth": DEPTH_MOST, "max_size": SIZE_MOST, "max_expansion_size": trusting.MOST["max_expansion_size"]}
-MEMBERS = frozenset(["do", "id", "text", "bytes_hex", "dialects", "seed", "teach", "signature", "public_key", *LIMITS])
+MEMBERS = frozenset(
+    ["do", "id", "text", "bytes_hex", "dialects", "seed", "teach", "signature", "public_key", "author", "ledger", *LIMITS]
+)
 
 
 class InvalidRequest(Usage):
@@ -99,7 +103,9 @@ def _parse(_: Desk, request: Request, octets: bytes) -> dict[str, Any]:
 
 
 def _format(_: Desk, request: Request, octets: bytes) -> dict[str, Any]:
-    return cbcltexts.formatted(cbcltexts.said(octets, _bounds(request)).node)
+    bounds = _bounds(request)
+    fuel = for_text(bounds.size)
+    return cbcltexts.formatted(cbcltexts.said(octets, bounds, fuel).node, fuel)
 
 
 def _canonical(_: Desk, request: Request, octets: bytes) -> dict[str, Any]:
@@ -131,7 +137,8 @@ def _sign(_: Desk, request: Request, octets: bytes) -> dict[str, Any]:
     seed = signing.seed_of(_text(request, "seed"))
     teach = _text(request, "teach").removeprefix("@") if "teach" in request else None
     what = cbcltexts.said(octets, _bounds(request))
-    found = cbcltexts.signed(what, seed, teach and trusting.identifier(teach))
+    author, ledger = _said_by(request), _said_in(request)
+    found = cbcltexts.signed(what, seed, teach and trusting.identifier(teach), author=author, ledger=ledger)
     return {**found, "public_key": signing.key_text(signing.public_key(seed))}
 
 
@@ -139,8 +146,9 @@ def _check(_: Desk, request: Request, octets: bytes) -> dict[str, Any]:
     key = signing.key_of(_text(request, "public_key"))
     signature = _text(request, "signature") if "signature" in request else None
     what = cbcltexts.said(octets, _bounds(request))
-    known, _key = cbcltexts.checked(what, signature, [key])
-    return {"valid": True, "hash": known, "fingerprint": signing.fingerprint(key)}
+    author, ledger = _said_by(request), _said_in(request)
+    found = cbcltexts.checked(what, signature, [key], [author], [ledger] if ledger is not None else [])
+    return {"valid": True, **found.shown(), "fingerprint": signing.fingerprint(key)}
 
 
 ANSWERS: dict[str, Callable[[Desk, Request, bytes], dict[str, Any]]] = {
@@ -153,6 +161,19 @@ ANSWERS: dict[str, Callable[[Desk, Request, bytes], dict[str, Any]]] = {
     "sign": _sign,
     "check": _check,
 }
+
+
+def _said_in(request: Request) -> str | None:
+    """The ledger that a message is said in; None where it is in none."""
+    found = _text(request, "ledger") if "ledger" in request else None
+    if found is not None and not (is_repo_id(found) and "author" in request):
+        raise InvalidRequest("`ledger` is the id of a ledger, and `author` says who speaks in it", path="$.ledger")
+    return found
+
+
+def _said_by(request: Request) -> str:
+    """Who says a message; nobody where it is said in no ledger."""
+    return trusting.identifier(_text(request, "author").removeprefix("@")) if "author" in request else ""
 
 
 def _octets(request: Request) -> bytes:

@@ -9,8 +9,10 @@ from __future__ import annotations
 import os
 
 from bb.cbcl import signing, trusting
+from bb.cbcl.authorship import Ledger
 from bb.cbcl.trusting import UntrustedAuthor
-from bb.kernel.errors import Usage
+from bb.kernel.errors import Refused, Usage
+from bb.ledger.clone import is_repo_id
 from bb.ledger.keyring import KEYS, SUFFIX, Keyring
 from bb.ops import cbcltexts
 from bb.ops.catalogue import op
@@ -32,6 +34,13 @@ class KeyOrAuthor(Usage):
 
     code = "KEY_OR_AUTHOR"
     hint = "pass --author NAME, or --public-key KEY"
+
+
+class InvalidLedger(Usage):
+    """That is the id of no ledger."""
+
+    code = "INVALID_LEDGER"
+    hint = "`bb ledger status` shows the id of this one"
 
 
 class KeyName(Text):
@@ -58,6 +67,32 @@ class Pupil(Author):
     """Make the whole message that teaches the dialect to this agent, such as @bob."""
 
     metavar = "AGENT"
+
+
+class Sayer(Author):
+    """Who says the message; whom its envelope names unless given, else the agent that the key is called after."""
+
+    metavar = "AGENT"
+
+
+class LedgerId(Text):
+    """The ledger that the message was signed in, by its id; the one here unless given."""
+
+    metavar = "LEDGER"
+
+    @classmethod
+    def checked(cls, text: str, name: str) -> Any:
+        if not is_repo_id(text):
+            raise InvalidLedger(f"{text[:40]!a} is the id of no ledger")
+        return text
+
+
+class Demand(Text):
+    """Whether the author's messages must be signed: unsigned ones are not taken (required), are taken and marked
+    (preferred), or are taken like any other (off). `default`: required for an author with a key here, off otherwise."""
+
+    metavar = "WORD"
+    choices = (*trusting.SIGNED, "default")
 
 
 class PublicKey(Text):
@@ -131,6 +166,7 @@ def keygen(desk: Desk, name: KeyName) -> dict[str, Any]:
         "bb cbcl sign planning.cbcl --key ada > planning.signed.cbcl",
         "bb cbcl sign planning.cbcl --key ada --teach @bob",
     ),
+    unbound="Sign the message alone, said in no ledger, as other programs do. Agents of bb take it for unsigned.",
 )
 def sign(
     desk: Desk,
@@ -139,18 +175,35 @@ def sign(
     key: KeyName,
     text: Given | None = None,
     teach: Pupil | None = None,
+    from_: Sayer | None = None,
+    unbound: bool = False,
     max_depth: MaxDepth | None = None,
     max_size: MaxSize | None = None,
 ) -> dict[str, Any]:
     """Sign a dialect or a message: (signed "…" TEXT), whose signature is about the canonical form of the text.
 
-    Of a message that defines or teaches a dialect, the message is signed, and so whoever sends it; to sign the dialect,
+    The signature of a message also covers who says it and in which ledger: the one here, where there is one. That of a
+    dialect covers the definition alone, which may be spoken anywhere. Of a message that defines or teaches a dialect, the message is signed, and so whoever sends it; to sign the dialect,
     name a file with the definition alone, or pass --teach. A definition that is signed already is signed anew.
     """
     bounds = bounds_of(max_depth, max_size)
     what = cbcltexts.said(given(desk, file, text, bounds).octets, bounds)
     seed = Keyring(desk.env).seed(key)
-    return {**cbcltexts.signed(what, seed, teach), "key": key, **_key(signing.public_key(seed))}
+    here = None if unbound else _ledger_here(desk)
+    author = from_ or next(iter(cbcltexts.senders_in(what)), str(key))
+    signed = cbcltexts.signed(what, seed, teach, author=author, ledger=here.id if here else None)
+    return {**signed, "key": key, **_key(signing.public_key(seed))}
+
+
+def _ledger_here(desk: Desk) -> Ledger | None:
+    """The ledger of the repository we are in; None where there is none."""
+    from bb.ledger import proofs  # noqa: PLC0415  (a store: most of what is done with keys needs none)
+
+    try:
+        store = desk.store
+    except Refused:
+        return None
+    return proofs.ledger_of(store) if store.exists else None
 
 
 @op(
@@ -164,12 +217,14 @@ def check_signature(
     text: Given | None = None,
     author: Author | None = None,
     public_key: PublicKey | None = None,
+    ledger: LedgerId | None = None,
     max_depth: MaxDepth | None = None,
     max_size: MaxSize | None = None,
 ) -> dict[str, Any]:
     """Whether a signed dialect or message is as its author signed it: with a key you trust, or the one you name.
 
-    The author of a dialect is the one that it names.
+    The author of a dialect is the one that it names. `covers` says what the signature is about: the text that is signed,
+    who says it in which ledger, and what of the text stands outside of it, which anybody may have written.
     """
     bounds = bounds_of(max_depth, max_size)
     what = cbcltexts.said(given(desk, file, text, bounds).octets, bounds)
@@ -179,20 +234,30 @@ def check_signature(
     if declared and author not in (None, declared):
         raise signing.InvalidSignature(f"the definition names @{declared[:60]} as its author, not @{author}")
     author = Author(declared) if declared and public_key is None else author
-    if (author is None) == (public_key is None):
+    if author is None and public_key is None:
         raise KeyOrAuthor
     keys = (
         (signing.key_of(public_key),) if public_key is not None else Keyring(desk.env).trust_for(author).keys_of(author)
     )
     if not keys:
         raise UntrustedAuthor(f"nobody here has a key of @{author}", author=author)
-    known, key = cbcltexts.checked(what, None, keys)
-    return {"valid": True, "author": author, **_key(key), "hash": known}
+    here = Ledger(ledger) if ledger is not None else _ledger_here(desk)
+    authors = [author] if author is not None else _may_have_said(desk, what, keys)
+    found = cbcltexts.checked(what, None, keys, authors, (here.id, *here.former) if here else ())
+    return {"valid": True, "author": author or found.author, **_key(found.key), **found.shown()}
+
+
+def _may_have_said(desk: Desk, what: cbcltexts.Said, keys: tuple[bytes, ...]) -> list[str]:
+    """Who may have said a message, where only a key is named: whom its envelopes name, and whose key that is."""
+    trust = Keyring(desk.env).trust()
+    owners = [name for name, theirs in trust.authors.items() if set(theirs) & set(keys)]
+    return list(dict.fromkeys([*cbcltexts.senders_in(what), *owners]))
 
 
 @op("cbcl.trust.add", examples=("bb cbcl trust add ada Zm9vYmFy…",))
 def trust_add(desk: Desk, author: Author, public_key: PublicKey) -> dict[str, Any]:
-    """Let in what AUTHOR signs with this key: from now on it counts as the author's own word.
+    """Let in what AUTHOR signs with this key: from now on it counts as the author's own word, and unsigned messages in the
+    author's name are not taken any more (`bb cbcl trust signed`).
 
     Ask for the key by another way than the one that the dialects come by, and compare the fingerprint.
     """
@@ -204,7 +269,20 @@ def trust_add(desk: Desk, author: Author, public_key: PublicKey) -> dict[str, An
 def trust_list(desk: Desk) -> dict[str, Any]:
     """The authors whom you trust, with their keys and fingerprints."""
     trust = Keyring(desk.env).trust()
-    return {"authors": [_author(name, trust) for name in sorted(trust.authors)]}
+    return {"authors": [_author(name, trust) for name in sorted({*trust.authors, *trust.signed})]}
+
+
+@op(
+    "cbcl.trust.signed",
+    examples=("bb cbcl trust signed ada preferred", "bb cbcl trust signed ada default"),
+)
+def trust_signed(desk: Desk, author: Author, word: Demand) -> dict[str, Any]:
+    """Say whether messages of AUTHOR must be signed: required, preferred or off; `default` takes that back.
+
+    An author with a key here has to sign unless you say otherwise: else a forger had only to leave the signature out.
+    """
+    trust = Keyring(desk.env).set_signed(author, None if word == "default" else str(word))
+    return _author(author, trust)
 
 
 @op(
@@ -250,4 +328,5 @@ def _key(public: bytes) -> dict[str, str]:
 
 
 def _author(name: str, trust: Trust) -> dict[str, Any]:
-    return {"author": f"@{name}", "keys": [_key(key) for key in trust.keys_of(name)]}
+    about = {"signed": trust.signed_of(name), "is_default": name not in trust.signed}
+    return {"author": f"@{name}", "keys": [_key(key) for key in trust.keys_of(name)], **about}

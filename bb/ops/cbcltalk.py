@@ -5,8 +5,10 @@ from __future__ import annotations
 from contextlib import suppress
 from itertools import islice
 
-from bb.cbcl.expansion import ResourceLimit, UnknownDialect
+from bb.cbcl.expansion import UnknownDialect
+from bb.cbcl.fuel import ResourceLimit
 from bb.ledger import cbcl as ledger
+from bb.ledger.proofs import Proofs
 from bb.messaging import spoken
 from bb.ops import cbclviews as views
 from bb.ops import life
@@ -89,7 +91,7 @@ def say(
 ) -> dict[str, Any]:
     """Let AGENT say TEXT, once it has heard what has come."""
     talk = Talk(desk, agent)
-    octets = text.encode("utf-8", "surrogatepass")
+    octets = talk.signed(text.encode("utf-8", "surrogatepass"))
     if key is None:  # else it may have been said already
         # What cannot be said is refused now: a refusal has no place to show what was heard. Only what comes may teach
         # the dialect, or settle what is too much.
@@ -150,14 +152,16 @@ def beliefs(
 ) -> dict[str, Any]:
     """What you were told and by whom, the newest first; what you have told others is among it.
 
-    It is each sender's word. Nobody has checked that it is true.
+    It is each sender's word. Nobody has checked that it is true; `verified` says whether it is proved to be the sender's.
     """
     who, index = views.reader(desk, agent)
     found: dict[tuple[str, str], dict[str, Any]] = {}
+    proofs = Proofs(desk.store, index, desk.env)
     for ts, (teller, text, event) in views.newest(index, f"{spoken.BELIEF} {who}"):
         said = text or views.content(index, event)
         if said:  # else it was taken back
-            found.setdefault((teller, said), {"who": teller, "text": said, "event_id": event, "at": ts})
+            proved = {"verified": proofs.of(who, event)}
+            found.setdefault((teller, said), {"who": teller, "text": said, "event_id": event, "at": ts, **proved})
         if len(found) == limit:
             break
     return {"agent_id": who, "beliefs": list(found.values())}
@@ -180,4 +184,7 @@ def conversations(
         rows = islice(index.newest_first(spoken.NAME, f"{spoken.CONVERSATION} {who}"), limit)
         return {"agent_id": who, "conversations": [views.thread(index, who, *state["last"][3]) for _, _, state in rows]}
     entries = list(islice(views.newest(index, f"{spoken.ENTRY} {who} {thread}"), limit))
-    return {"agent_id": who, "thread": thread, "messages": [views.entry(index, *each) for each in reversed(entries)]}
+    proofs = Proofs(desk.store, index, desk.env)
+    messages = [views.entry(index, *each) for each in reversed(entries)]
+    proved = [each | {"verified": proofs.of(who, each["event_id"])} for each in messages]
+    return {"agent_id": who, "thread": thread, "messages": proved}

@@ -5,25 +5,27 @@ Octets, definitions and limits come in, plain values go out. No file is read her
 
 from __future__ import annotations
 
-from bb.cbcl import canonical, comparing, exchange, expansion, grammar, layout, names, reader, signing
+from bb.cbcl import authorship, canonical, comparing, exchange, expansion, grammar, layout, names, reader, signing
 from bb.cbcl.definition import Definition
 from bb.cbcl.expansion import WIDEST
 from bb.cbcl.grammar import Grammar
 from bb.cbcl.installing import Rules, must_be_sound
-from bb.cbcl.message import DEFINE, SIGNED, Call, Lang, Signed, Teach, core_of, layers
+from bb.cbcl.message import DEFINE, SIGNED, Call, Envelope, Lang, Signed, Teach, Wrapper, core_of, layers
 from bb.cbcl.places import Places
 from bb.cbcl.reader import BOUNDS, UTMOST, Bounds, Text
 from bb.cbcl.tree import agent, as_json, extent, head, listed, string, symbol, text_of
+from bb.cbcl.trusting import Policy
 from bb.cbcl.verifying import shown, verify
 from bb.kernel.errors import BbError, Usage
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from bb.cbcl.expansion import Room
+    from bb.cbcl.fuel import Fuel
     from bb.cbcl.library import Beside
     from bb.cbcl.message import Message
     from bb.cbcl.tree import Node
@@ -60,9 +62,9 @@ class Said(Record):
         return self.definition.node if self.definition else self.node
 
 
-def said(octets: bytes, bounds: Bounds = BOUNDS) -> Said:
+def said(octets: bytes, bounds: Bounds = BOUNDS, fuel: Fuel | None = None) -> Said:
     """What a text says, be it a message or a definition by itself."""
-    text = Text(octets, bounds)
+    text = Text(octets, bounds, fuel)
     return said_of(text, reader.one(text))
 
 
@@ -97,14 +99,14 @@ def described(message: Message) -> dict[str, Any]:
     }
 
 
-def formatted(node: Node) -> dict[str, Any]:
+def formatted(node: Node, fuel: Fuel) -> dict[str, Any]:
     """A text on one line, and laid out over several."""
-    return {"text": text_of(node), "formatted": layout.laid_out(node)}
+    return {"text": text_of(node, fuel), "formatted": layout.laid_out(node, fuel=fuel)}
 
 
-def each_of(octets: bytes, bounds: Bounds = BOUNDS) -> Iterator[Said]:
+def each_of(octets: bytes, bounds: Bounds, fuel: Fuel) -> Iterator[Said]:
     """The texts of a file that holds several."""
-    text = Text(octets, bounds)
+    text = Text(octets, bounds, fuel)
     for node in text.trees():
         yield said_of(text, node)
 
@@ -112,9 +114,9 @@ def each_of(octets: bytes, bounds: Bounds = BOUNDS) -> Iterator[Said]:
 # -- dialects
 
 
-def defined(octets: bytes, bounds: Bounds = BOUNDS) -> tuple[str | None, Definition]:
+def defined(octets: bytes, bounds: Bounds = BOUNDS, fuel: Fuel | None = None) -> tuple[str | None, Definition]:
     """The definition that a text holds, and its signature."""
-    return grammar.definition_in(octets, bounds)
+    return grammar.definition_in(octets, bounds, fuel)
 
 
 def install(definitions: Iterable[Definition], found: Beside) -> None:
@@ -135,12 +137,21 @@ def verified(octets: bytes, known: Mapping[str, Definition], bounds: Bounds = BO
 
 
 def judged(
-    definition: Definition, signature: str | None, octets: bytes, known: Mapping[str, Definition]
+    definition: Definition,
+    signature: str | None,
+    octets: bytes,
+    known: Mapping[str, Definition],
+    most: int = Policy.max_verify_time,
 ) -> dict[str, Any]:
-    verdict, where = verify(definition, known), Places(octets)
+    """Likewise, where it has been read: the first violations, and how many there are; the steps that it took."""
+    verdict, where = verify(definition, known, most), Places(octets)
     return {
         "dialect": definition.name,
         "sound": verdict.is_sound,
+        "count": verdict.count,
+        "rules": sorted(verdict.rules),
+        "steps": verdict.steps,
+        "steps_granted": verdict.granted,
         "violations": [shown(each, where) for each in verdict.violations],
         "warnings": [shown(each, where) for each in verdict.warnings],
         "hash": canonical.digest(definition.node),
@@ -174,27 +185,31 @@ def _itself(message: Message) -> tuple[Message, str | None]:
     return message, dialect
 
 
-def compared(a: bytes, b: bytes, bounds: Bounds = BOUNDS) -> dict[str, Any]:
-    """What is in the dialect B otherwise than in A."""
-    (_, one), (_, other) = defined(a, bounds), defined(b, bounds)
-    return {"a": one.name, "b": other.name, **comparing.shown(comparing.compare(one, other), (Places(a), Places(b)))}
+def compared(one: Definition, other: Definition, octets: tuple[bytes, bytes], fuel: Fuel) -> dict[str, Any]:
+    """What is in one dialect otherwise than in the OTHER, with its places in the OCTETS of both."""
+    places = Places(octets[0]), Places(octets[1])
+    return {"a": one.name, "b": other.name, **comparing.shown(comparing.compare(one, other, fuel), places)}
 
 
 # -- signatures
 
 
-def signed(what: Said, seed: bytes, teach: str | None = None) -> dict[str, Any]:
-    """A text with a signature: of a definition, the definition is signed, of a message the message. With TEACH, the
-    message that teaches the definition to that agent."""
-    node = _definition(what) if teach is not None or what.message is None else what.node
-    octets = canonical.octets(node)
-    signature = signing.sign(seed, octets)
+def signed(
+    what: Said, seed: bytes, teach: str | None = None, *, author: str = "", ledger: str | None = None
+) -> dict[str, Any]:
+    """A text with a signature: of a definition, the definition is signed, of a message the message, as AUTHOR says it in
+    a LEDGER, or in none. With TEACH, the message that teaches the definition to that agent."""
+    is_definition = teach is not None or what.message is None
+    node = _definition(what) if is_definition else what.node
+    where = None if is_definition else ledger
+    signature = signing.sign(seed, authorship.octets(node, author, where))
     made = listed(symbol(SIGNED), string(signature), node)
     if teach is not None:
         made = listed(symbol("meta"), listed(symbol("teach"), agent(teach), made))
     text = text_of(made)
     said(text.encode(), UTMOST)  # what we hand on can be read: no deeper than anything is
-    return {"text": text, "signature": signature, "hash": canonical.digest(node)}
+    about = {"author": None if where is None else author, "ledger": where}
+    return {"text": text, "signature": signature, "hash": canonical.digest(node), **about}
 
 
 def _definition(what: Said) -> Node:
@@ -207,22 +222,78 @@ def _definition(what: Said) -> Node:
     return node
 
 
-def checked(what: Said, signature: str | None, keys: Iterable[bytes]) -> tuple[str, bytes]:
-    """By which of the KEYS a text is signed; refused when by none. Its hash is what stands in the signature."""
+class Checked(Record):
+    """A signature that is good: by which KEY; what it covers, as said by which AUTHOR in which LEDGER, if it says that;
+    and what of the text it does not cover."""
+
+    key: bytes
+    node: Node
+    octets: bytes
+    author: str | None
+    ledger: str | None
+    is_definition: bool
+    outside: tuple[str, ...]
+
+    def shown(self) -> dict[str, Any]:
+        return {
+            "hash": canonical.digest(self.node),
+            "covers": {
+                "what": "definition" if self.is_definition else "message",
+                "text": text_of(self.node),
+                "octets": len(self.octets),
+                "author": self.author,
+                "ledger": self.ledger,
+                "outside": list(self.outside),
+            },
+        }
+
+
+def checked(
+    what: Said,
+    signature: str | None,
+    keys: Iterable[bytes],
+    authors: Sequence[str] = (),
+    ledgers: Sequence[str] = (),
+) -> Checked:
+    """By which of the KEYS a text is signed, said by one of the AUTHORS in one of the LEDGERS, or by itself; refused when
+    by none."""
     node = what.node if signature is not None else what.unsigned
+    outside = () if signature is not None else tuple(_outside(what))
     signature = signature if signature is not None else what.signature
     if signature is None:
         raise NotSigned
-    octets = canonical.octets(node)
+    is_definition = what.message is None or head(node) == DEFINE
+    contexts: list[tuple[str | None, str | None]] = [(None, None)]
+    if not is_definition:
+        contexts = [*((author, ledger) for ledger in ledgers for author in authors), *contexts]
     refusal: BbError | None = None
-    for key in keys:
-        try:
-            signing.check(signature, octets, key)
-        except signing.InvalidSignature as error:
-            refusal = error
-            continue
-        return canonical.digest(node), key
+    for author, ledger in contexts:
+        octets = authorship.octets(node, author or "", ledger)
+        for key in keys:
+            try:
+                signing.check(signature, octets, key)
+            except signing.InvalidSignature as error:
+                refusal = error
+                continue
+            return Checked(key, node, octets, author, ledger, is_definition, outside)
     raise refusal or signing.InvalidSignature("there is no key to check it with")
+
+
+def _outside(what: Said) -> Iterator[str]:
+    """What stands around that which is signed, and nobody has signed: anybody may have written it, or changed it."""
+    for layer in layers(what.message) if what.message is not None else ():
+        if isinstance(layer, Signed):
+            return
+        if isinstance(layer, Teach):
+            yield f"(meta (teach @{layer.recipient} …))"
+        elif isinstance(layer, Wrapper):
+            yield f"{text_of(listed(*layer.node.value[:-1]))[:-1]} …)"
+
+
+def senders_in(what: Said) -> list[str]:
+    """Whom the envelopes of a message name as its sender."""
+    found = layers(what.message) if what.message is not None else ()
+    return [layer.sender for layer in found if isinstance(layer, Envelope) and layer.sender]
 
 
 # -- how it came to that

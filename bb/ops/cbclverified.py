@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bb.cbcl import canonical, signing, trusting, verifying
 from bb.cbcl import examples as beside
+from bb.cbcl.fuel import for_text
 from bb.cbcl.installing import DialectRejected
 from bb.cbcl.places import Places
 from bb.kernel.show import harmless
@@ -26,19 +27,22 @@ ENDING = ".cbcl"
 
 def must_verify(
     desk: Desk, source: Source, bounds: Bounds, examples: str | None, files: list[DialectFile] | None = None
-) -> dict[str, Any]:
-    """What there is to say of the dialect in SOURCE; refused where that is anything against it."""
-    signature, definition = cbcltexts.defined(source.octets, bounds)
+) -> tuple[dict[str, Any], str | None, Definition]:
+    """What there is to say of the dialect in SOURCE, its signature and the definition; refused where that is anything
+    against it."""
+    signature, definition = cbcltexts.defined(source.octets, bounds, for_text(bounds.size))
     checked = _signature(desk, definition, signature)
     known = cbclgiven.known_with(desk, files, bounds)
-    answer = cbcltexts.judged(definition, signature, source.octets, known) | {"signature": checked, "examples": None}
+    most = Keyring(desk.env).trust().policy.max_verify_time
+    answer = cbcltexts.judged(definition, signature, source.octets, known, most)
+    answer |= {"signature": checked, "examples": None}
     for each in (*answer["violations"], *answer["warnings"]):
         each["file"] = source.name
     if examples and answer["sound"]:
         answer |= _tried(desk, examples, bounds, definition, known)
     if answer["violations"]:
         raise _rejected(answer)
-    return answer
+    return answer, signature, definition
 
 
 def _signature(desk: Desk, definition: Definition, signature: str | None) -> str:
@@ -68,20 +72,22 @@ def _tried(
     with cbclgiven.about(file):
         found = beside.read(octets, bounds)
     where = Places(octets)
-    failed = [verifying.shown(each, where) | {"file": file} for each in beside.check(found, definition, known)]
+    wrong = list(beside.check(found, definition, known))
+    shown = [verifying.shown(each, where) | {"file": file} for each in wrong[: verifying.MOST_TOLD]]
     return {
-        "sound": not failed,
-        "violations": failed,
-        "examples": {"file": file, "count": len(found), "failed": len(failed)},
+        "sound": not wrong,
+        "count": len(wrong),
+        "rules": sorted({each.rule for each in wrong}),
+        "violations": shown,
+        "examples": {"file": file, "count": len(found), "failed": len(wrong)},
     }
 
 
 def _rejected(answer: dict[str, Any]) -> DialectRejected:
     """The refusal of a dialect, with everything that was found."""
-    first, *others = answer["violations"]
+    first, others = answer["violations"][0], answer["count"] - 1
     where = f" in {harmless(first['performative'][:60])}" if first["performative"] else ""
-    more = f", and {len(others)} more" if others else ""
-    rules = sorted({each["rule"] for each in answer["violations"]})
-    refusal = DialectRejected(f"{first['rule']}{where}: {first['message']}{more}", rules=rules, **answer)
+    more = f", and {others:,} more" if others else ""
+    refusal = DialectRejected(f"{first['rule']}{where}: {first['message']}{more}", **answer)
     refusal.hint = "mend what is shown, each with its line and column"
     return refusal

@@ -66,14 +66,18 @@ def _settles_nothing(message: Message, happened: Sequence[Effect]) -> bool:
     return is_to_settle and not any(isinstance(each, written.Discharged | written.Settled) for each in happened)
 
 
-def heard(event: str, said: Sent, found: Outcome, unsent: Sequence[str]) -> dict[str, Any]:
-    """What came of a message. Of its answers, those to UNSENT could not be sent."""
+def heard(
+    event: str, said: Sent, found: Outcome, unsent: Sequence[str], proved: dict[str, Any]
+) -> dict[str, Any]:
+    """What came of a message, of whose sender that much is PROVED. Of its answers, those to UNSENT could not be sent."""
     return {
         "event_id": event,
         "id": found.id,
         "from": said.sender,
         "text": said.body,
+        "says": unwrapped(said.body),
         "status": found.status,
+        "verified": proved,
         **({"code": found.code, "message": found.why} if found.code else {}),
         "comes_to": list(found.comes_to),
         "replies": [text for _, text in found.answers],
@@ -157,7 +161,13 @@ def entry(index: Index, ts: str, said: list[Any]) -> dict[str, Any]:
         "from": sender,
         "performative": performative,
         "id": known,
-        "text": text or body(index, event),
+        "text": text or unwrapped(body(index, event)),
         "event_id": event,
         "at": ts,
     }
+
+
+def unwrapped(text: str) -> str:
+    """What a message says, without its wrappers; the text itself where it is no message."""
+    said = _said(text)
+    return text if said is None else text_of(said.node)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from bb.cbcl import canonical, exchange, grammar, installing, layout, signing
+from bb.cbcl import canonical, exchange, installing, layout, signing
 from bb.cbcl import dialects as fold
 from bb.cbcl.dialects import Kept
 from bb.cbcl.expansion import UnknownDialect
@@ -97,8 +97,8 @@ def install(
     source = cbclgiven.given(desk, file, text, bounds)
     desk.also_asks(source.octets)
     is_file = file is not None and file != sources.STDIN
-    must_verify(desk, source, bounds, examples_beside(desk, file) if is_file else None)
-    signature, definition = grammar.definition_in(source.octets, bounds)
+    beside = examples_beside(desk, file) if is_file else None
+    _, signature, definition = must_verify(desk, source, bounds, beside)
     rules = rules.but(trust=keyring.trust_for(definition.author)) if signature else rules
     where = f"file {harmless(os.path.basename(str(file)))}" if is_file else "text"
 
@@ -145,7 +145,7 @@ def remove(desk: Desk, name: Dialect, *, agent: Someone | None = None, key: Key 
     def decide(index: Index, _: Any) -> list[Any]:
         found = ledger.Spoken(desk.store, index, Keyring(desk.env))
         _kept(found, name)  # refused where there is none
-        above = sorted(each for each, definition in found.items() if definition.extends == name)
+        above = found.building_on(name)
         if above:
             raise DialectInUse(f"{', '.join(above)} builds on {name}", dialects=above)
         return [Removed(who, name, each.hash) for each in found.live(name)]
@@ -205,7 +205,7 @@ def _spoken(desk: Desk) -> ledger.Spoken:
 def _row(found: ledger.Spoken, kept: Kept) -> dict[str, Any]:
     is_usable = kept.name in found and kept.hash in found.sound(kept.name)
     excuse = None if is_usable else found.excuse(kept.name)
-    definition = found.sound(kept.name).get(kept.hash)
+    judged = found.sound(kept.name).get(kept.hash)
     others = [each.event for each in found.live(kept.name) if each != kept and each.hash in found.sound(kept.name)]
     return {
         "dialect": kept.name,
@@ -216,7 +216,7 @@ def _row(found: ledger.Spoken, kept: Kept) -> dict[str, Any]:
         "installed_by": kept.by,
         "installed_at": kept.ts,
         "event_id": kept.event,
-        "adds": [each.name for each in definition.performatives] if definition else [],
+        "adds": list(judged.adds) if judged else [],
         "usable": is_usable,
         "why_not": excuse.message if excuse else None,
         "conflicts": others,
@@ -233,13 +233,14 @@ def _kept(found: ledger.Spoken, name: str) -> Kept:
 
 
 def _definition(found: ledger.Spoken, kept: Kept) -> Definition:
-    if kept.hash not in found.sound(kept.name):
+    definition = found.definition(kept)
+    if definition is None:
         raise UnknownDialect(
             f"the line that installed {harmless(kept.name[:60])} holds no sound definition of it",
             hint="`bb cbcl dialect install FILE --replace` puts one in its place, `dialect remove` takes it away",
             dialect=kept.name[:60],
         )
-    return found.sound(kept.name)[kept.hash]
+    return definition
 
 
 def _user(desk: Desk, agent: str | None) -> str:
@@ -250,5 +251,4 @@ def _user(desk: Desk, agent: str | None) -> str:
 
 
 def _rules(desk: Desk) -> Rules:
-    began = desk.now()
-    return Rules(Keyring(desk.env).trust(), lambda: desk.now() - began)
+    return Rules(Keyring(desk.env).trust())

@@ -61,7 +61,20 @@ def inbox(
     if not (limit.isascii() and limit.isdigit() and len(limit) < 5 and 1 <= int(limit) <= 500):
         raise mail.InvalidLimit(f"{limit[:40]!r} is no limit: a whole number from 1 to 500")
     wanted = (message for message in mails.inbox(index, who, state) if bead in (None, message["bead_id"]))
-    return list(islice(wanted, int(limit)))
+    found = list(islice(wanted, int(limit)))
+    if any("content_type" in message for message in found):
+        _tell_who_is_verified(desk, index, who, found)
+    return found
+
+
+def _tell_who_is_verified(desk: Desk, index: Index, who: str, found: list[dict[str, Any]]) -> None:
+    """Say of each message in CBCL whether it is proved to be its sender's."""
+    from bb.ledger.proofs import Proofs  # noqa: PLC0415  (the language and its keys: most mail is not in CBCL)
+
+    proofs = Proofs(desk.store, index, desk.env)
+    for message in found:
+        if "content_type" in message:
+            message["verified"] = proofs.of(who, str(message["message_id"]).partition("_")[0])
 
 
 def known(desk: Desk, agent: str | None) -> tuple[str, Index]:

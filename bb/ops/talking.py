@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from bb.attention import deliveries
 from bb.attention.facts import Moved
-from bb.cbcl import effects, grammar, names, processing, speaking
+from bb.cbcl import authorship, effects, grammar, names, processing, speaking
+from bb.cbcl.authorship import signed_message
 from bb.cbcl.effects import Discharged
-from bb.cbcl.expansion import ResourceLimit
+from bb.cbcl.fuel import ResourceLimit
 from bb.cbcl.facts import Heard, Installed
 from bb.cbcl.installing import Rules
 from bb.cbcl.message import OK, Simple, core_of
-from bb.cbcl.reader import UTMOST
+from bb.cbcl.reader import UTMOST, Malformed
+from bb.cbcl.tree import text_of
 from bb.coordination import roster
 from bb.kernel import ids
 from bb.kernel.errors import BbError
 from bb.ledger import cbcl as ledger
+from bb.ledger import proofs
 from bb.ledger.keyring import Keyring
 from bb.messaging import letters, mail, mailbox, spoken, uttered
 from bb.messaging.facts import Acked, Read
@@ -49,15 +52,29 @@ class Talk:
         self.desk = desk
         self.who = life.caller(desk, named, may_be_person=True)
         life.index_of(desk, self.who)
-        began = desk.now()
         self._keyring = Keyring(desk.env)
-        self._rules = Rules(self._keyring.trust(), lambda: desk.now() - began)
+        self._ledger = proofs.ledger_of(desk.store)
+        self._rules = Rules(self._keyring.trust(), self._ledger)
+        self._seed = self._keyring.seed(self.who) if self.who in self._keyring.names() else None
 
     def _dialects(self, index: Index) -> ledger.Spoken:
         return ledger.Spoken(self.desk.store, index, self._keyring)
 
     def _is_here(self, index: Index, name: str) -> bool:
         return name == ids.PERSON or bool(roster.in_service([(name, index.state(roster.NAME, name))]))
+
+    def signed(self, octets: bytes) -> bytes:
+        """OCTETS signed with the key that has the agent's name; as they are where there is none, or where they are signed
+        already, or are nothing that can be said."""
+        if self._seed is None:
+            return octets
+        try:
+            message = grammar.message(octets, UTMOST)
+        except Malformed:
+            return octets  # which is refused where it is said, with the place of the mistake in what was given
+        if authorship.signature_in(message) is not None:
+            return octets
+        return text_of(signed_message(message.node, self._seed, self.who, self._ledger.id)).encode()
 
     # -- speaking
 
@@ -86,7 +103,8 @@ class Talk:
     ) -> Sent:
         state = index.state(letters.NAME, answered) if answered else None
         thread = letters.sent(state).thread if state else None
-        return uttered.letter(self.who, message, to, happened, answered=answered, thread=thread)
+        where = self._ledger.id
+        return uttered.letter(self.who, message, to, happened, answered=answered, thread=thread, ledger=where)
 
     def _answered(self, index: Index, said: Speech) -> str | None:
         """The message, by its event, that one's own answers: the one it settles, also where it is said in a dialect,
@@ -164,16 +182,19 @@ class Talk:
             if not state or "heard" in state or letter is None:
                 return []
             said = letters.sent(letter)
+            rules = self._rules.but(trust=self._keyring.trust_or_nobody(said.sender))
             found = processing.receive(
                 ledger.standing(index, self.who, said.sender),
                 self._dialects(index),
                 said.body.encode("utf-8", "surrogatepass"),
                 said.sender,
-                self._rules,
+                rules,
+                proofs.said_in(said),
             )
             passed_on = [(to, text) for to, text in found.passed_on if to not in said.to]  # who has it has it
             answers = [(to, self._answer(index, to, text, event)) for to, text in [*found.answers, *passed_on]]
-            shown[:] = [views.heard(event, said, found, [to for to, letter in answers if letter is None])]
+            unsent = [to for to, letter in answers if letter is None]
+            shown[:] = [views.heard(event, said, found, unsent, found.proof.shown(said.sender, rules.trust))]
             return self._taken(index, event, said, found, [letter for _, letter in answers if letter])
 
         life.act(self.desk, self.who, decide, allow_secret=REPEATED)
@@ -184,6 +205,7 @@ class Talk:
         about = {
             "id": found.id,
             **({"code": found.code, "why": found.why} if found.code else {}),
+            "verified": found.proof.as_plain(),
             "effects": effects.written(found.effects, _own_texts(said.body)),
         }
         cancelled = [each for each in found.effects if isinstance(each, Discharged)]
@@ -200,7 +222,7 @@ class Talk:
         """An answer of ours as mail; None where nobody is there to get it, or it is longer than mail may be."""
         if not self._is_here(index, to):
             return None
-        message = grammar.message(text.encode(), UTMOST)
+        message = grammar.message(self.signed(text.encode()), UTMOST)
         entered = speaking.entered(self.who, core_of(message), names.id_of(message))
         try:
             return self._letter(index, message, [to], entered, event)

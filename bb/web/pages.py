@@ -34,6 +34,15 @@ TITLES = {
 ABOUT_A_PROBLEM = ("body", "bead_id", "message_id", "event_id", "category", "from_agent", "scope", "agent_id")
 STATIONS, CARDS, ROWS, SAID, MOST = 40, 60, 100, 60, 1000  # on a page at first, and at most
 RECIPIENTS = 100  # that are offered, those who take part first; the others can be written to from their own cards
+# what is proved of who has said something in CBCL
+PROOFS = {
+    "verified": "verified",
+    "unsigned": "unsigned",
+    "unchecked": "not verified: no key of its author here",
+    "other-ledger": "not verified: signed for another ledger, or for none",
+    "forged": "forged",
+    "revoked": "was verified, with a key that is trusted no longer",
+}
 SORTS = {
     "recent": "Most recent",
     "priority": "What needs somebody",
@@ -248,6 +257,7 @@ def _cbcl(desk: Desk, asked: Asked) -> dict[str, Any]:
         "talks": sorted(talks.values(), key=lambda each: str(each["at"]), reverse=True),
         "conversation": said,
         "dialects": answer(desk, "cbcl.dialect.list")["dialects"],
+        "proofs": PROOFS,
     }
 
 

@@ -1,0 +1,79 @@
+"""What is proved of a message in CBCL: that its sender has said it, in this ledger. For the user whose keys they are.
+
+What was found when it was heard stands on the line of its being heard, and holds for what came of it. A key that has
+been taken back since proves nothing any more. What was not heard yet is checked now.
+"""
+
+from __future__ import annotations
+
+from bb.cbcl import authorship, fuel, grammar
+from bb.cbcl.authorship import Ledger
+from bb.cbcl.reader import SIZE_RECOMMENDED, UTMOST
+from bb.kernel.errors import BbError
+from bb.ledger import clone
+from bb.ledger.keyring import Keyring
+from bb.messaging import letters, spoken
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from bb.cbcl.trusting import Trust
+    from bb.ledger.index import Index
+    from bb.ledger.store import Store
+    from bb.messaging.facts import Sent
+
+MARK = "signed"  # without this word in it, a message has no signature
+
+
+def ledger_of(store: Store) -> Ledger:
+    """The ledger that STORE keeps, as a signature names it."""
+    return Ledger(store.clone.repo, store.clone.former)
+
+
+def said_in(sent: Sent) -> str:
+    """The ledger that the line of a message names. It proves nothing."""
+    named = (sent.cbcl or {}).get("ledger")
+    return str(named) if clone.is_repo_id(named) else ""
+
+
+class Proofs:
+    """What is proved of messages, one after the other."""
+
+    def __init__(self, store: Store, index: Index, env: Mapping[str, str]) -> None:
+        self._index, self._keyring, self._ledger = index, Keyring(env), ledger_of(store)
+        self._trust: dict[str, Trust] = {}
+
+    def of(self, agent: str, event: str) -> dict[str, Any]:
+        """What is proved to AGENT of a message."""
+        letter = self._index.state(letters.NAME, event)
+        if letter is None:
+            return authorship.NONE.shown(agent, self._of_author(agent))
+        sent = letters.sent(letter)
+        trust = self._of_author(sent.sender)
+        if sent.sender == agent:
+            return authorship.Proof(authorship.OWN).shown(agent, trust)
+        state = self._index.state(spoken.NAME, f"{spoken.MESSAGE} {agent} {event}")
+        found = spoken.proof_in(state) if state else None
+        if found is None:
+            return self._now(sent).shown(sent.sender, trust)
+        known, key, why = found
+        revised = authorship.revised(known, key, sent.sender, trust)
+        return authorship.Proof(revised, key, why).shown(sent.sender, trust)
+
+    def _now(self, sent: Sent) -> authorship.Proof:
+        """What a message proves that nobody has heard yet."""
+        if MARK not in sent.body:
+            return authorship.NONE
+        try:
+            message = grammar.message(sent.body.encode("utf-8", "surrogatepass"), UTMOST)
+            trust, granted = self._of_author(sent.sender), fuel.for_text(SIZE_RECOMMENDED)
+            return authorship.prove(message, sent.sender, trust, self._ledger, said_in(sent), granted)
+        except BbError as refusal:  # hearing it will tell what is wrong with it
+            return authorship.Proof(authorship.UNSIGNED, why=refusal.message)
+
+    def _of_author(self, author: str) -> Trust:
+        if author not in self._trust:
+            self._trust[author] = self._keyring.trust_or_nobody(author)
+        return self._trust[author]
