@@ -230,11 +230,13 @@ class _Taking:
         found = authorship.prove(message, self._sender, rules.trust, rules.ledger, self._said_in, self._fuel)
         return around if found is authorship.NONE else found
 
-    def _must_be_believed(self, proof: Proof) -> None:
-        """Refuse what is not proved enough."""
+    def _must_be_believed(self, core: Simple | Meta | Lang, proof: Proof) -> None:
+        """Refuse what is not proved enough. Of a lesson with its author's signature nothing else is believed, and that
+        signature is looked at when it is installed."""
         if not self._is_judged or (self.proof.is_good and not proof.is_good):
             self.proof, self._is_judged = proof, True
-        authorship.must_be_believed(proof, self._sender, self._rules.trust)
+        if not (isinstance(core, Teach) and core.signature is not None and proof.state != authorship.FORGED):
+            authorship.must_be_believed(proof, self._sender, self._rules.trust)
 
     def _is_new(self, message: Message, proof: Proof) -> bool:
         """Whether a signed message comes for the first time. Only of a signed one can that be told."""
@@ -256,8 +258,8 @@ class _Taking:
             said, room, is_made, around = left.pop()
             proof = self._proved(said, around)
             core = core_of(said)
-            if proof.state == authorship.FORGED or not isinstance(core, Lang) or isinstance(core.inner, Call):
-                self._must_be_believed(proof)  # else what is said in the dialect may be signed itself
+            if not isinstance(core, Lang) or isinstance(core.inner, Call) or proof.state == authorship.FORGED:
+                self._must_be_believed(core, proof)  # else what is said in the dialect may be signed itself
             if not self._is_new(said, proof):
                 return False
             room = hinted(said, room)

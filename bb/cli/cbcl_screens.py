@@ -324,6 +324,12 @@ DEMANDS = {
 }
 
 
+def removed(found: Mapping[str, Any]) -> list[str]:
+    if found["keys"]:
+        return author(found)
+    return [f"{heading(harmless(found['author']))}  is not trusted any more"]
+
+
 def trusted(found: Mapping[str, Any]) -> list[str]:
     nobody = f"Nobody is trusted. {whole('`bb cbcl trust add AUTHOR PUBLIC-KEY`')} lets in what an author signs."
     return [line for each in found["authors"] for line in author(each)] or [nobody]
@@ -377,7 +383,7 @@ FORMS: dict[str, Callable[[Any], Iterable[str]]] = {
     "cbcl check-signature": checked,
     "cbcl trust add": author,
     "cbcl trust list": trusted,
-    "cbcl trust remove": author,
+    "cbcl trust remove": removed,
     "cbcl trust signed": author,
     "cbcl policy": policy,
 }

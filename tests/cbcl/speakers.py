@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from bb.cbcl import canonical, grammar, signing
+from bb.cbcl.authorship import Ledger
 from bb.cbcl.installing import Rules
 from bb.cbcl.memory import Agent
 from bb.cbcl.message import Simple, core_of
@@ -33,10 +34,16 @@ QUESTIONS = (
 )
 
 
-def rules(authors: Mapping[str, bytes] | None = None, clock: Callable[[], int] | None = None, **policy: Any) -> Rules:
-    """By what an agent judges: the AUTHORS whom its user trusts, by the seeds of their keys, and a policy."""
+def rules(
+    authors: Mapping[str, bytes] | None = None,
+    ledger: Ledger | None = None,
+    signed: Mapping[str, str] | None = None,
+    **policy: Any,
+) -> Rules:
+    """By what an agent judges: the AUTHORS whom its user trusts, by the seeds of their keys, and a policy; in which LEDGER
+    it is, and whose messages have to be SIGNED."""
     keys = {name: (signing.public_key(seed),) for name, seed in (authors or {}).items()}
-    return Rules(Trust(keys, Policy(**policy)), clock)
+    return Rules(Trust(keys, Policy(**policy), dict(signed or {})), ledger)
 
 
 def agent(name: str = "bob", *dialects: str, given: Rules | None = None, **policy: Any) -> Agent:

@@ -126,7 +126,10 @@ SIGNED = '(signed "zz" (ok @bob))'
         (["sign", "--key", "ada"], 2, "FILE_OR_TEXT"),
         (["sign", "--text", "(nope)", "--key", "ada"], 2, "SYNTAX_ERROR"),
         (["check-signature", "--text", SIGNED], 2, "KEY_OR_AUTHOR"),
-        (["check-signature", "--text", SIGNED, "--author", "a", "--public-key", "b"], 2, "KEY_OR_AUTHOR"),
+        (["check-signature", "--text", SIGNED, "--author", "a", "--public-key", "b"], 2, "INVALID_KEY"),
+        (["check-signature", "--text", SIGNED, "--author", "a", "--ledger", "no/id"], 2, "INVALID_LEDGER"),
+        (["trust", "signed", "ada", "perhaps"], 2, "USAGE"),
+        (["trust", "signed", "a b", "off"], 2, "INVALID_IDENTIFIER"),
         (["check-signature", "--text", SIGNED, "--author", "stranger"], 4, "UNTRUSTED_AUTHOR"),
         (["check-signature", "--text", SIGNED, "--public-key", "x"], 2, "INVALID_KEY"),
         (["check-signature", "work.cbcl", "--author", "stranger"], 2, "NOT_SIGNED"),
@@ -208,5 +211,5 @@ def test_names_are_completed(repo: Near, public: str):
     assert offered("bb cbcl sign work.cbcl --key a") == ["ada"]
     assert offered("bb cbcl trust remove love") == ["lovelace"]
     assert "trust" in offered("bb cbcl tr")
-    assert set(offered("bb cbcl trust ")) == {"add", "list", "remove"}
+    assert set(offered("bb cbcl trust ")) == {"add", "list", "remove", "signed"}
     assert offered("bb cbcl policy --unsigned n") == ["never"]

@@ -333,12 +333,12 @@ FORGED = dialect(
         ('(lang cbcl (envelope :from @carol (tell @bob "x")))', "SENDER_MISMATCH"),
         ('(envelope :from @alice (lang d (lang cbcl (envelope :from @carol (tell @bob "x")))))', "SENDER_MISMATCH"),
         ("(lang d (forged @bob))", "SENDER_MISMATCH"),
-        ('(lang cbcl (signed "zz" (tell @bob "x")))', "UNTRUSTED_AUTHOR"),
-        ("(lang d (bad @bob))", "UNTRUSTED_AUTHOR"),
+        ('(lang cbcl (signed "zz" (tell @bob "x")))', "INVALID_SIGNATURE"),
+        ("(lang d (bad @bob))", "UNSIGNED_MESSAGE"),
     ],
 )
 def test_what_is_said_in_a_dialect_is_verified_as_if_it_had_come_by_itself(text: str, code: str):
-    bob = agent("bob", FORGED)
+    bob = agent("bob", FORGED, given=rules({} if code == "SENDER_MISMATCH" else {"alice": LAB}))
     before = everything(bob)
     assert error(hear(bob, text))[0] == code
     assert everything(bob) == before
@@ -369,7 +369,7 @@ def test_a_message_that_its_sender_signed_is_taken_once():
     text = signed('(ask @bob "?" :id q)', LAB)
 
     assert hear(bob, text).status == "ok"
-    hear(bob, "(cancel @bob :id q)")
+    hear(bob, signed("(cancel @bob :id q)", LAB))
     again = hear(bob, text)
 
     assert (again.status, again.effects, again.answers, obliged(bob)) == ("duplicate", (), (), [])
@@ -402,8 +402,12 @@ def test_a_signature_that_does_not_fit_is_refused(text: str, code: str):
     assert everything(bob) == everything(agent(given=rules({"alice": LAB})))
 
 
-def test_a_signature_of_somebody_without_a_key_here_is_not_taken():
-    assert error(hear(agent(), signed('(tell @bob "x")', LAB)))[0] == "UNTRUSTED_AUTHOR"
+def test_a_signature_of_somebody_without_a_key_here_proves_as_much_as_none():
+    found = hear(agent(), signed('(tell @bob "x")', LAB))
+
+    assert (found.status, found.proof.state) == ("ok", "unchecked")
+    bob = agent(given=rules(signed={"alice": "required"}))
+    assert error(hear(bob, signed('(tell @bob "x")', LAB)))[0] == "UNTRUSTED_AUTHOR"
 
 
 def test_another_may_not_send_what_one_has_signed():

@@ -90,7 +90,7 @@ def test_the_signature_is_looked_at_before_the_rules():
 
 
 def test_a_lesson_for_another_is_passed_on_and_not_installed():
-    bob = agent(given=rules({"lab": LAB}))
+    bob = agent(given=rules({"lab": LAB}, relay=True))
     text = lesson(WORK, LAB, to="carol")
     found = hear(bob, text)
 
@@ -99,6 +99,14 @@ def test_a_lesson_for_another_is_passed_on_and_not_installed():
     assert (to, read(passed)) == ("carol", read(passed))
     carol = agent("carol", given=rules({"lab": LAB}))
     assert hear(carol, passed, "bob").effects[0].signature == "valid"
+
+
+def test_a_lesson_for_another_is_refused_where_nothing_is_passed_on():
+    bob = agent(given=rules({"lab": LAB}))
+    code, _ = error(found := hear(bob, lesson(WORK, LAB, to="carol"), "lab"))
+
+    assert code == "NOT_RECIPIENT"
+    assert (found.passed_on, found.effects, bob.shown()["dialects"], bob.shown()["outbox"]) == ((), (), [], [])
 
 
 def test_which_rules_a_dialect_breaks_is_told():
