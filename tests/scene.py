@@ -38,11 +38,11 @@ class Scene:
 
     def __init__(self, repo: Near) -> None:
         self.repo = repo
-        self._now = int(time.time() * 1000)
+        self.now = int(time.time() * 1000)
 
     def at(self, minutes: float, *words: str, agent: str = "", status: int = 0) -> Any:
         """What a command answers that is called so many MINUTES ago, by an AGENT or by the person."""
-        moment = clock.text(self._now - int(minutes * clock.MINUTE))
+        moment = clock.text(self.now - int(minutes * clock.MINUTE))
         ran = self.repo.bb(*words, "--json", BB_NOW=moment, BB_SYNC="off", **({"BB_AGENT": agent} if agent else {}))
         assert ran.status == status, ran.out + ran.err
         answered = ran.envelope

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import hashlib
 
-from bb.cbcl.tree import LIST, STRING, lexeme, walk
+from bb.cbcl.tree import LIST, STRING, lexeme
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from bb.cbcl.fuel import Fuel
     from bb.cbcl.tree import Node
 
@@ -23,17 +25,36 @@ HINT = b"[24:text/plain;charset=utf-8]"
 
 def octets(root: Node, fuel: Fuel | None = None) -> bytes:
     """The canonical octets of a tree."""
+    if root.tag != LIST:
+        return _atom(root)
     pieces: list[bytes] = []
-    for node, _, is_end in walk(root, fuel):
-        if node.tag == LIST:
-            pieces.append(b")" if is_end else b"(")
-        elif node.tag == STRING:
-            said = node.value.encode()
-            pieces.append(b"%b%d:%b" % (HINT, len(said), said))
-        else:
-            said = lexeme(node).encode()
-            pieces.append(b"%d:%b" % (len(said), said))
-    return b"".join(pieces)
+    within: list[Iterator[Node]] = []
+    following: Node | None = root
+    while True:
+        if following is not None:
+            if fuel is not None:
+                fuel.spend(1 + len(following.value))
+            within.append(iter(following.value))
+            pieces.append(b"(")
+        following = None
+        for child in within[-1]:
+            if child.tag == LIST:
+                following = child
+                break
+            pieces.append(_atom(child))
+        if following is None:
+            within.pop()
+            pieces.append(b")")
+            if not within:
+                return b"".join(pieces)
+
+
+def _atom(node: Node) -> bytes:
+    if node.tag == STRING:
+        said: bytes = node.value.encode()
+        return b"%b%d:%b" % (HINT, len(said), said)
+    said = lexeme(node).encode()
+    return b"%d:%b" % (len(said), said)
 
 
 def digest(root: Node, fuel: Fuel | None = None) -> str:

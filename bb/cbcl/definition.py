@@ -189,7 +189,7 @@ class _Definition:
             raise self._refuse(at, "an extension is (extend NAME (PARAMETER…) TEMPLATE)")
         params = tuple(self._params(parts[2]))
         self._settle_wrappers(parts[3], {each.name for each in params})
-        for found in nodes(parts[3], self._text.fuel):
+        for found in nodes(parts[3], self._text.fuel) if self._text.has_unsettled else ():
             if found.tag == UNSETTLED:
                 raise self._text.refuse(reader.LEX, found.at, f"{reader.excerpt(found.value)} means nothing here")
         return Performative(str(parts[1].value), params, parts[3], node.at)

@@ -99,9 +99,8 @@ def rejected(verdict: Verdict) -> DialectRejected:
     violations = verdict.violations
     first = violations[0]
     where = f" in {names.brief(first.performative)}" if first.performative else ""
-    more = f", and {verdict.count - 1:,} more" if verdict.count > 1 else ""
     return DialectRejected(
-        f"{first.rule}{where}: {first.why}{more}",
+        f"{first.rule}{where}: {first.why}{verdict.others}",
         rules=sorted(verdict.rules),
         count=verdict.count,
         violations=[

@@ -7,7 +7,7 @@ back as the same tree. Comments are no part of a tree: they are gone.
 
 from __future__ import annotations
 
-from bb.cbcl.tree import KEYWORD, LIST, Node, lexeme, text_of, walk
+from bb.cbcl.tree import KEYWORD, LIST, Node, lexeme, text_of
 from bb.kernel.undisturbed import Undisturbed
 
 TYPE_CHECKING = False
@@ -40,18 +40,28 @@ def laid_out(root: Node, width: int = WIDTH, fuel: Fuel | None = None) -> str:
 def _sizes(root: Node, fuel: Fuel | None) -> dict[int, int]:
     """How long the canonical text of each list is."""
     found: dict[int, int] = {}
-    open_lists: list[int] = []
-    for node, _, is_end in walk(root, fuel):
-        if node.tag == LIST and not is_end:
-            open_lists.append(0)
-            continue
-        if is_end:
-            size = open_lists.pop() + max(len(node.value) - 1, 0) + 2
-            found[id(node)] = size
-        else:
-            size = len(lexeme(node))
-        if open_lists:
-            open_lists[-1] += size
+    within: list[tuple[Node, Iterator[Node]]] = []
+    sizes: list[int] = []  # of what has been met of each of these, with the spaces
+    following: Node | None = root if root.tag == LIST else None
+    while following is not None or within:
+        if following is not None:
+            if fuel is not None:
+                fuel.spend(1 + len(following.value))
+            within.append((following, iter(following.value)))
+            sizes.append(max(len(following.value) - 1, 0) + 2)
+        node, rest = within[-1]
+        following, size = None, 0
+        for child in rest:
+            if child.tag == LIST:
+                following = child
+                break
+            size += len(lexeme(child))
+        sizes[-1] += size
+        if following is None:
+            within.pop()
+            found[id(node)] = size = sizes.pop()
+            if sizes:
+                sizes[-1] += size
     return found
 
 

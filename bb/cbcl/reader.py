@@ -97,6 +97,7 @@ class Text:
     def __init__(self, octets: bytes, bounds: Bounds = BOUNDS, fuel: Fuel | None = None) -> None:
         self.bounds = bounds
         self.fuel = fuel or for_text(bounds.size)
+        self.has_unsettled = False  # whether anything was met that only its place makes a string
         self.size = len(octets)
         if self.size > bounds.size:
             self.characters = octets[: bounds.size].decode("latin-1")
@@ -202,6 +203,7 @@ class Text:
             case "operator":
                 return Node(OPERATOR, found, at)
             case "unsettled":
+                self.has_unsettled = True
                 return Node(UNSETTLED, found, at)
         raise self._no_token(at)
 

@@ -133,15 +133,28 @@ def walk(root: Node, fuel: Fuel | None = None) -> Iterator[Step]:
 
 def text_of(root: Node, fuel: Fuel | None = None) -> str:
     """The canonical text: one space between elements, none beside a parenthesis that they stand in."""
-    pieces: list[str] = []
-    for node, _, is_end in walk(root, fuel):
-        if is_end:
-            pieces.append(")")
-            continue
-        if pieces and pieces[-1] != "(":
-            pieces.append(" ")
-        pieces.append("(" if node.tag == LIST else lexeme(node))
-    return "".join(pieces)
+    if root.tag != LIST:
+        return lexeme(root)
+    within: list[tuple[Iterator[Node], list[str]]] = []  # what is left of each list, and what of it is written
+    following: Node | None = root
+    while True:
+        if following is not None:
+            if fuel is not None:
+                fuel.spend(1 + len(following.value))
+            within.append((iter(following.value), []))
+        rest, pieces = within[-1]
+        following = None
+        for child in rest:
+            if child.tag == LIST:
+                following = child
+                break
+            pieces.append(lexeme(child))
+        if following is None:
+            within.pop()
+            text = f"({' '.join(pieces)})"
+            if not within:
+                return text
+            within[-1][1].append(text)
 
 
 class Extent(NamedTuple):

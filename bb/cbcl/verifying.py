@@ -37,7 +37,7 @@ CEILINGS = {DEPTH: 64, SIZE: 65_536, TIME: 60_000}
 ATOM, EMPTY_LIST = (1, 0), (2, 1)  # the least size and depth of what fills a gap; a rest is always a list
 TEMPLATE_WORDS = (OR, COND, "else", "member", "list")
 VERSION = 1  # of the rules: raised with every change by which a definition may be judged otherwise
-MOST_TOLD = 50  # violations, and as many warnings; the others are counted
+MOST_TOLD, MOST_COUNTED = 50, 1000  # violations that are told, and counted: who mends these will see the others
 
 
 class Violation(Record):
@@ -52,7 +52,7 @@ class Violation(Record):
 
 class Verdict(Record):
     """What there is to say against a dialect: the first that is broken, in the order of the text, and how much is broken
-    in all; which rules that are; and how many STEPS it took to say so, of those that were GRANTED."""
+    in all, as far as that is counted; which rules that are; and how many STEPS it took to say so, of those that were GRANTED."""
 
     violations: tuple[Violation, ...]
     warnings: tuple[Violation, ...]
@@ -64,6 +64,12 @@ class Verdict(Record):
     @property
     def is_sound(self) -> bool:
         return not self.count
+
+    @property
+    def others(self) -> str:
+        """How much is broken beside the first, in words; empty where that is all."""
+        least = "at least " if self.count == MOST_COUNTED else ""
+        return f", and {least}{self.count - 1:,} more" if self.count > 1 else ""
 
     @property
     def is_sound_but_for_its_parent(self) -> bool:
@@ -88,8 +94,8 @@ def verify(definition: Definition, installed: Container[str] = (), most: int | N
                 count += 1
                 rules.add(each.rule)
                 found.append(each)
-                if len(found) == MANY:
-                    found = _first(found)
+                if count == MOST_COUNTED:
+                    break
         except OutOfSteps:
             at = definition.places.get(TIME, definition.node.at)
             why = f"verifying it takes more than the {fuel.granted:,} steps that {milliseconds} ms stand for"
@@ -97,9 +103,6 @@ def verify(definition: Definition, installed: Container[str] = (), most: int | N
             rules.add(R2)
     told, warned = tuple(_first(found)), tuple(_first(warnings))
     return Verdict(told, warned, count, frozenset(rules), min(fuel.used, fuel.granted), fuel.granted)
-
-
-MANY = 64 * MOST_TOLD  # violations that are kept until the first of them are told apart
 
 
 def _granted(definition: Definition, most: int | None) -> int:

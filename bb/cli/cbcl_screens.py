@@ -6,6 +6,7 @@ longer fit it. At a terminal, and in everything else, what a terminal would obey
 
 from __future__ import annotations
 
+from bb.cbcl import verifying
 from bb.cbcl.definition import LIMITS
 from bb.cbcl.tree import Node, lexeme
 from bb.cli import paint
@@ -148,7 +149,8 @@ def violations(details: Mapping[str, Any]) -> Iterator[str]:
     """The rules that a dialect breaks."""
     yield from _placed(details["violations"], "")
     if more := details.get("count", 0) - len(details["violations"]):
-        yield f"… and {counted(more, 'violation')} more, which are not shown"
+        least = "at least " if details["count"] == verifying.MOST_COUNTED else ""
+        yield f"and {least}{counted(more, 'violation')} more, which are not shown"
     yield from _placed(details.get("warnings") or (), "warning ")
 
 

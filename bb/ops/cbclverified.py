@@ -87,7 +87,8 @@ def _rejected(answer: dict[str, Any]) -> DialectRejected:
     """The refusal of a dialect, with everything that was found."""
     first, others = answer["violations"][0], answer["count"] - 1
     where = f" in {harmless(first['performative'][:60])}" if first["performative"] else ""
-    more = f", and {others:,} more" if others else ""
+    least = "at least " if answer["count"] == verifying.MOST_COUNTED else ""
+    more = f", and {least}{others:,} more" if others else ""
     refusal = DialectRejected(f"{first['rule']}{where}: {first['message']}{more}", **answer)
     refusal.hint = "mend what is shown, each with its line and column"
     return refusal

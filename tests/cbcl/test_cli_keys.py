@@ -128,7 +128,7 @@ SIGNED = '(signed "zz" (ok @bob))'
         (["check-signature", "--text", SIGNED], 2, "KEY_OR_AUTHOR"),
         (["check-signature", "--text", SIGNED, "--author", "a", "--public-key", "b"], 2, "INVALID_KEY"),
         (["check-signature", "--text", SIGNED, "--author", "a", "--ledger", "no/id"], 2, "INVALID_LEDGER"),
-        (["trust", "signed", "ada", "perhaps"], 2, "USAGE"),
+        (["trust", "signed", "ada", "perhaps"], 2, "INVALID_VALUE"),
         (["trust", "signed", "a b", "off"], 2, "INVALID_IDENTIFIER"),
         (["check-signature", "--text", SIGNED, "--author", "stranger"], 4, "UNTRUSTED_AUTHOR"),
         (["check-signature", "--text", SIGNED, "--public-key", "x"], 2, "INVALID_KEY"),

@@ -237,7 +237,7 @@ NUMBERS: list[tuple[int, int, int]] = [
     (0, 58, 1000000), (0, 73, 1000000), (1, 35, 1000000), (2, 75, 1000000), (0, 161, 1000000), (2, 112, 1000000),
     (4, 163, 1000000), (3, 161, 1000000), (2, 138, 1000000), (1, 75, 1000000), (2, 126, 1000000), (4, 163, 1000000),
     (0, 36, 1000000), (0, 46, 1000000), (1, 16, 1000000), (11, 48, 5001000), (50, 65, 1000000), (51, 66, 1000000),
-    (3301, 3324, 1000000), (3301, 3501, 1000000), (0, 981, 1000), (1, 1000, 1000), (2, 1000, 1000),
+    (1000, 3310, 1000000), (1000, 3494, 1000000), (0, 981, 1000), (1, 1000, 1000), (2, 1000, 1000),
     (1, 1041, 5000000), (0, 1041, 60000000), (1, 1041, 5000000),
 ]
 Row = tuple[Definition, tuple[str, ...], list[str], tuple[int, int, int]]
@@ -395,7 +395,6 @@ EQUAL = {  # what makes no other verdict
     "_components: 0": "nothing leads back to what stands before all",
     "_components: 0 (2)": "nothing leads back to what stands before all",
     "_no_messages: node.tag != LIST or not node.value": "what is no list has no head either: two wordings",
-    "verify: len(found) == MANY": "what is told apart more often, which takes longer",
     "_together: 0 (3)": "a sequence is never empty",
     "_problems_of_test: 1 (3)": "another place",
 }

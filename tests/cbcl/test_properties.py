@@ -341,7 +341,7 @@ def test_no_function_of_the_room_calls_itself_by_whatever_way():
 
 def test_a_ring_of_calls_would_be_found():
     edges = calls()
-    assert "tree.walk" in edges["tree.text_of"]
+    assert "tree.walk" in edges["tree.extent"]
     assert "definition._Definition._performative" in edges["definition._Definition.read"]
     assert "reader.Text.refuse" in edges["grammar.Grammar.refuse"]
 
