@@ -28,7 +28,13 @@ HANDED = {"subject": "Half", "summary": "Half of it.", "next_action": "The rest.
 HINDERED = {"subject": "Which?", "blocker": "Two digits or four?", "requested_action": "Say which."}
 HINDERED |= {"urgency": "high", "requires_ack": True}
 C2A = {"event": "s:1", "conversation": "C1", "author": "W1", "for": {AMBER: ["to_me", "must_respond", "buffered", "x"]}}
-UNKNOWN_KINDS = ("x.bb.of_a_later_version", "x.somebody.else", "chat.of_a_later_version", "system.notify", "chat.message")
+UNKNOWN_KINDS = (
+    "x.bb.of_a_later_version",
+    "x.somebody.else",
+    "chat.of_a_later_version",
+    "system.notify",
+    "chat.message",
+)
 
 
 def make(path: Path) -> Scene:
@@ -36,7 +42,7 @@ def make(path: Path) -> Scene:
     scene = set_scene(path)
     _language(scene)
     _orders(scene)
-    known = {kind: event["id"] for event in _log(scene) for kind in (event["kind"],)}
+    known = {event["kind"]: event["id"] for event in _log(scene)}
     forger = Forger(scene.repo)
     now = clock.text(scene.now)
     for fact in facts_of(known):
@@ -107,7 +113,8 @@ def _installed(name: str, author: str, **more: str) -> Installed:
 
 
 def facts_of(known: dict[str, str]) -> list[Any]:
-    """A fact of each kind, and more of those that are odd; about events that are KNOWN by their kinds, and about none."""
+    """A fact of each kind, and more of those that are odd; about events that are KNOWN by their kinds, and about
+    none."""
     held, letter, notice = known["x.bb.reserved"], known["chat.message"], known["system.notify"]
     to_amber = messaging.Sent(COBALT, (AMBER,), "INFO", "Parser", "Done.", "bb-1.1", "t", requires_ack=False)
     spoken = {"id": "m-1", "performative": "tell", "thread": "forged", "effects": [["believed", COBALT, ""]]}
@@ -169,7 +176,9 @@ def facts_of(known: dict[str, str]) -> list[Any]:
         attention.Refusal(AMBER, "ODD", {"why": "it is odd"}),
         Heard(AMBER, letter, "error", {"id": "m-1", "code": "ODD", "why": "odd"}),
         Heard(AMBER, letter, "ok", {"verified": {"state": "of a later version", "key": 3}, "effects": [["met"]]}),
-        Heard(JADE, NOWHERE, "ok", {"effects": [["believed", AMBER, '"x"'], ["entered", "t", AMBER, "tell", "i", "(x)"]]}),
+        Heard(
+            JADE, NOWHERE, "ok", {"effects": [["believed", AMBER, '"x"'], ["entered", "t", AMBER, "tell", "i", "(x)"]]}
+        ),
         to_amber,
         to_amber.but(category="HANDOFF", requires_ack=True, scope="src", payload=HANDED),
         to_amber.but(category="BLOCKED", requires_ack=True, payload=HINDERED),

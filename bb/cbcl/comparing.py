@@ -65,9 +65,7 @@ def compare(a: Definition, b: Definition, fuel: Fuel | None = None) -> Compariso
         )
 
 
-def _changes(
-    before: dict[str, Performative], after: dict[str, Performative], fuel: Fuel | None
-) -> Iterator[Change]:
+def _changes(before: dict[str, Performative], after: dict[str, Performative], fuel: Fuel | None) -> Iterator[Change]:
     for name, one in before.items():
         if name in after and (change := _change(name, one, after[name], fuel)):
             yield change
@@ -111,9 +109,7 @@ def _change(name: str, one: Performative, other: Performative, fuel: Fuel | None
     return Change(name, params if params[0] != params[1] else None, first, (one.at, other.at))
 
 
-def first_difference(
-    one: Node, other: Node, fuel: Fuel | None = None
-) -> tuple[Node | None, Node | None] | None:
+def first_difference(one: Node, other: Node, fuel: Fuel | None = None) -> tuple[Node | None, Node | None] | None:
     """The first two nodes, in the order of the text, that do not say the same; None where everything does."""
     pairs: list[tuple[Node | None, Node | None]] = [(one, other)]
     while pairs:

@@ -74,9 +74,7 @@ def messages(octets: bytes, bounds: Bounds = BOUNDS) -> Iterator[Message]:
         yield message_of(text, node)
 
 
-def definition_in(
-    octets: bytes, bounds: Bounds = BOUNDS, fuel: Fuel | None = None
-) -> tuple[str | None, Definition]:
+def definition_in(octets: bytes, bounds: Bounds = BOUNDS, fuel: Fuel | None = None) -> tuple[str | None, Definition]:
     """The dialect that a file defines, and the signature it carries: a bare definition, a signed one, or a message that
     defines or teaches it."""
     text = Text(octets, bounds, fuel)

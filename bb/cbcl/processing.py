@@ -218,7 +218,8 @@ class _Taking:
     # -- verify
 
     def _proved(self, message: Message, around: Proof) -> Proof:
-        """What is proved of MESSAGE's being from its sender: what is AROUND it proves that, or else its own signature."""
+        """What is proved of MESSAGE's being from its sender: what is AROUND it proves that, or else its own
+        signature."""
         for layer in layers(message):
             must_be_from(self._sender, layer)
             if isinstance(layer, Limited) and layer.timeout is not None:

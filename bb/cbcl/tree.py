@@ -108,8 +108,8 @@ class Step(NamedTuple):
 
 
 def walk(root: Node, fuel: Fuel | None = None) -> Iterator[Step]:
-    """Every node of a tree in the order of the text, each list once when it begins and once when it ends. Each node is a
-    step of FUEL."""
+    """Every node of a tree in the order of the text, each list once when it begins and once when it ends. Each node
+    is a step of FUEL."""
     yield Step(root, 1 if root.tag == LIST else 0, is_end=False)
     if root.tag != LIST:
         return

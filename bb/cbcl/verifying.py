@@ -8,8 +8,8 @@
     structure, parent: what the draft leaves unsaid and nobody could do without
 
 Every rule looks at a node once or twice and keeps a stack of its own, so a definition takes work in proportion to its
-length, whatever its author had in mind. The work is counted in steps: `:max-verify-time` grants so many of them, the same
-on every machine. What is broken is counted, and the first of it told.
+length, whatever its author had in mind. The work is counted in steps: `:max-verify-time` grants so many of them, the
+same on every machine. What is broken is counted, and the first of it told.
 """
 
 from __future__ import annotations
@@ -51,8 +51,9 @@ class Violation(Record):
 
 
 class Verdict(Record):
-    """What there is to say against a dialect: the first that is broken, in the order of the text, and how much is broken
-    in all, as far as that is counted; which rules that are; and how many STEPS it took to say so, of those that were GRANTED."""
+    """What there is to say against a dialect: the first that is broken, in the order of the text, and how much is
+    broken in all, as far as that is counted; which rules that are; and how many STEPS it took to say so, of those
+    that were GRANTED."""
 
     violations: tuple[Violation, ...]
     warnings: tuple[Violation, ...]
@@ -78,8 +79,8 @@ class Verdict(Record):
 
 
 def verify(definition: Definition, installed: Container[str] = (), most: int | None = None) -> Verdict:
-    """The rules that DEFINITION breaks, where those dialects are INSTALLED. It may take the time it declares itself, and
-    at MOST so many milliseconds, both as steps."""
+    """The rules that DEFINITION breaks, where those dialects are INSTALLED. It may take the time it declares itself,
+    and at MOST so many milliseconds, both as steps."""
     milliseconds = _granted(definition, most)
     fuel = Fuel(steps_of(milliseconds))
     found: list[Violation] = []

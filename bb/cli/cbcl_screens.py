@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
 
+LONGEST_COVERED = 72  # characters of what is signed; --json has all of it
 NAME = 11  # columns of what stands before a value, and two more
 
 
@@ -302,8 +303,13 @@ def _covered(covers: Mapping[str, Any]) -> Iterator[str]:
     context = ", which may be spoken in any ledger"
     if covers["what"] == "message":
         said = f"said by @{covers['author']} in the ledger {covers['ledger']}"
-        context = f", {said}" if covers["ledger"] else "; where agents talk it counts as unsigned, for it names no ledger"
-    yield f"{column('covered', NAME)}  the {covers['what']} {hanging(flowing(covers['text']))}{harmless(context)}"
+        context = (
+            f", {said}" if covers["ledger"] else "; where agents talk it counts as unsigned, for it names no ledger"
+        )
+    text = covers["text"]
+    shown = text if len(text) <= LONGEST_COVERED else f"{text[:LONGEST_COVERED]}…"
+    yield f"{column('covered', NAME)}  all of the {covers['what']}{hanging(flowing(context))}"
+    yield f"{column('', NAME)}  {hanging(flowing(shown))}"
     yield f"{column('', NAME)}  {covers['octets']:,} octets in canonical form; layout and comments are no part of it"
     for each in covers["outside"]:
         yield f"{column('not covered', NAME)}  {hanging(flowing(each))}"

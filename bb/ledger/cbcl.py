@@ -38,8 +38,8 @@ UNCHECKED, INVALID = "unchecked", "invalid"  # what else is to be said of a sign
 
 
 class Spoken(Library):
-    """The dialects of a repository by name, for the user whose KEYRING it is. A definition is judged when somebody wants
-    to know of it, by its text once and for all (`verdicts`), and read when somebody speaks it."""
+    """The dialects of a repository by name, for the user whose KEYRING it is. A definition is judged when somebody
+    wants to know of it, by its text once and for all (`verdicts`), and read when somebody speaks it."""
 
     def __init__(self, store: Store, index: Index, keyring: Keyring) -> None:
         self._store, self._index, self._keyring = store, index, keyring

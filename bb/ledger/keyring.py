@@ -164,10 +164,10 @@ class Keyring:
         return trust.with_author(author, self.public(author)) if author and author in self.names() else trust
 
     def trust_or_nobody(self, author: str | None) -> Trust:
-        """The same, where a key of one's own that cannot be read is no reason to answer nothing: using it tells that."""
+        """The same, where a key of one's own that cannot be used is no reason to answer nothing: signing tells that."""
         try:
             return self.trust_for(author)
-        except (KeyUnreadable, UnsafeKey):
+        except BbError:
             return self.trust()
 
     def set_signed(self, name: str, word: str | None) -> Trust:

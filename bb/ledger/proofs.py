@@ -9,6 +9,7 @@ from __future__ import annotations
 from bb.cbcl import authorship, fuel, grammar
 from bb.cbcl.authorship import Ledger
 from bb.cbcl.reader import SIZE_RECOMMENDED, UTMOST
+from bb.cbcl.trusting import Trust
 from bb.kernel.errors import BbError
 from bb.ledger import clone
 from bb.ledger.keyring import Keyring
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from bb.cbcl.trusting import Trust
     from bb.ledger.index import Index
     from bb.ledger.store import Store
     from bb.messaging.facts import Sent
@@ -75,5 +75,8 @@ class Proofs:
 
     def _of_author(self, author: str) -> Trust:
         if author not in self._trust:
-            self._trust[author] = self._keyring.trust_or_nobody(author)
+            try:
+                self._trust[author] = self._keyring.trust_or_nobody(author)
+            except BbError:  # it cannot be read whom this user trusts: hearing tells that, and looking needs no trust
+                self._trust[author] = Trust()
         return self._trust[author]

@@ -1,5 +1,5 @@
-"""What was found out about the text of a dialect, kept by the digest of the text: whether it is sound, what it is called
-and adds, which signatures fit it. A cache of this machine's, beside the index; deleting it changes nothing.
+"""What was found out about the text of a dialect, kept by the digest of the text: whether it is sound, what it is
+called and adds, which signatures fit it. A cache of this machine's, beside the index; deleting it changes nothing.
 
 A verdict follows from the text alone, and from the rules that this version has. It is found by both, never taken from a
 line of the ledger nor from another machine, and a file counts only where nobody but this user can have written it. One

@@ -32,7 +32,20 @@ MOST_DIALECTS = 1000
 MOST_KEPT = 64  # lists of dialects that are kept, since most requests are about the same ones
 LIMITS = {"max_depth": DEPTH_MOST, "max_size": SIZE_MOST, "max_expansion_size": trusting.MOST["max_expansion_size"]}
 MEMBERS = frozenset(
-    ["do", "id", "text", "bytes_hex", "dialects", "seed", "teach", "signature", "public_key", "author", "ledger", *LIMITS]
+    [
+        "do",
+        "id",
+        "text",
+        "bytes_hex",
+        "dialects",
+        "seed",
+        "teach",
+        "signature",
+        "public_key",
+        "author",
+        "ledger",
+        *LIMITS,
+    ]
 )
 
 

@@ -183,8 +183,9 @@ def sign(
     """Sign a dialect or a message: (signed "…" TEXT), whose signature is about the canonical form of the text.
 
     The signature of a message also covers who says it and in which ledger: the one here, where there is one. That of a
-    dialect covers the definition alone, which may be spoken anywhere. Of a message that defines or teaches a dialect, the message is signed, and so whoever sends it; to sign the dialect,
-    name a file with the definition alone, or pass --teach. A definition that is signed already is signed anew.
+    dialect covers the definition alone, which may be spoken anywhere. Of a message that defines or teaches a dialect,
+    the message is signed, and so whoever sends it; to sign the dialect, name a file with the definition alone, or
+    pass --teach. A definition that is signed already is signed anew.
     """
     bounds = bounds_of(max_depth, max_size)
     what = cbcltexts.said(given(desk, file, text, bounds).octets, bounds)
@@ -223,8 +224,8 @@ def check_signature(
 ) -> dict[str, Any]:
     """Whether a signed dialect or message is as its author signed it: with a key you trust, or the one you name.
 
-    The author of a dialect is the one that it names. `covers` says what the signature is about: the text that is signed,
-    who says it in which ledger, and what of the text stands outside of it, which anybody may have written.
+    The author of a dialect is the one that it names. `covers` says what the signature is about: the text that is
+    signed, who says it in which ledger, and what of the text stands outside of it, which anybody may have written.
     """
     bounds = bounds_of(max_depth, max_size)
     what = cbcltexts.said(given(desk, file, text, bounds).octets, bounds)
@@ -256,8 +257,8 @@ def _may_have_said(desk: Desk, what: cbcltexts.Said, keys: tuple[bytes, ...]) ->
 
 @op("cbcl.trust.add", examples=("bb cbcl trust add ada Zm9vYmFy…",))
 def trust_add(desk: Desk, author: Author, public_key: PublicKey) -> dict[str, Any]:
-    """Let in what AUTHOR signs with this key: from now on it counts as the author's own word, and unsigned messages in the
-    author's name are not taken any more (`bb cbcl trust signed`).
+    """Let in what AUTHOR signs with this key: from now on it counts as the author's own word, and unsigned messages
+    in the author's name are not taken any more (`bb cbcl trust signed`).
 
     Ask for the key by another way than the one that the dialects come by, and compare the fingerprint.
     """

@@ -152,7 +152,8 @@ def beliefs(
 ) -> dict[str, Any]:
     """What you were told and by whom, the newest first; what you have told others is among it.
 
-    It is each sender's word. Nobody has checked that it is true; `verified` says whether it is proved to be the sender's.
+    It is each sender's word. Nobody has checked that it is true; `verified` says whether it is proved to be the
+    sender's.
     """
     who, index = views.reader(desk, agent)
     found: dict[tuple[str, str], dict[str, Any]] = {}

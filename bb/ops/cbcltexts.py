@@ -197,8 +197,8 @@ def compared(one: Definition, other: Definition, octets: tuple[bytes, bytes], fu
 def signed(
     what: Said, seed: bytes, teach: str | None = None, *, author: str = "", ledger: str | None = None
 ) -> dict[str, Any]:
-    """A text with a signature: of a definition, the definition is signed, of a message the message, as AUTHOR says it in
-    a LEDGER, or in none. With TEACH, the message that teaches the definition to that agent."""
+    """A text with a signature: of a definition, the definition is signed, of a message the message, as AUTHOR says it
+    in a LEDGER, or in none. With TEACH, the message that teaches the definition to that agent."""
     is_definition = teach is not None or what.message is None
     node = _definition(what) if is_definition else what.node
     where = None if is_definition else ledger
@@ -255,8 +255,8 @@ def checked(
     authors: Sequence[str] = (),
     ledgers: Sequence[str] = (),
 ) -> Checked:
-    """By which of the KEYS a text is signed, said by one of the AUTHORS in one of the LEDGERS, or by itself; refused when
-    by none."""
+    """By which of the KEYS a text is signed, said by one of the AUTHORS in one of the LEDGERS, or by itself; refused
+    when by none."""
     node = what.node if signature is not None else what.unsigned
     outside = () if signature is not None else tuple(_outside(what))
     signature = signature if signature is not None else what.signature

@@ -66,10 +66,8 @@ def _settles_nothing(message: Message, happened: Sequence[Effect]) -> bool:
     return is_to_settle and not any(isinstance(each, written.Discharged | written.Settled) for each in happened)
 
 
-def heard(
-    event: str, said: Sent, found: Outcome, unsent: Sequence[str], proved: dict[str, Any]
-) -> dict[str, Any]:
-    """What came of a message, of whose sender that much is PROVED. Of its answers, those to UNSENT could not be sent."""
+def heard(event: str, said: Sent, found: Outcome, unsent: Sequence[str], proved: dict[str, Any]) -> dict[str, Any]:
+    """What came of a message, of whose sender so much is PROVED. Of its answers, those to UNSENT could not be sent."""
     return {
         "event_id": event,
         "id": found.id,

@@ -11,8 +11,8 @@ from bb.attention.facts import Moved
 from bb.cbcl import authorship, effects, grammar, names, processing, speaking
 from bb.cbcl.authorship import signed_message
 from bb.cbcl.effects import Discharged
-from bb.cbcl.fuel import ResourceLimit
 from bb.cbcl.facts import Heard, Installed
+from bb.cbcl.fuel import ResourceLimit
 from bb.cbcl.installing import Rules
 from bb.cbcl.message import OK, Simple, core_of
 from bb.cbcl.reader import UTMOST, Malformed
@@ -64,8 +64,8 @@ class Talk:
         return name == ids.PERSON or bool(roster.in_service([(name, index.state(roster.NAME, name))]))
 
     def signed(self, octets: bytes) -> bytes:
-        """OCTETS signed with the key that has the agent's name; as they are where there is none, or where they are signed
-        already, or are nothing that can be said."""
+        """OCTETS signed with the key that has the agent's name; as they are where there is none, or where they are
+        signed already, or are nothing that can be said."""
         if self._seed is None:
             return octets
         try:

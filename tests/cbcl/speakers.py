@@ -40,8 +40,8 @@ def rules(
     signed: Mapping[str, str] | None = None,
     **policy: Any,
 ) -> Rules:
-    """By what an agent judges: the AUTHORS whom its user trusts, by the seeds of their keys, and a policy; in which LEDGER
-    it is, and whose messages have to be SIGNED."""
+    """By what an agent judges: the AUTHORS whom its user trusts, by the seeds of their keys, and a policy; in which
+    LEDGER it is, and whose messages have to be SIGNED."""
     keys = {name: (signing.public_key(seed),) for name, seed in (authors or {}).items()}
     return Rules(Trust(keys, Policy(**policy), dict(signed or {})), ledger)
 

@@ -6,7 +6,7 @@ import pytest
 
 from bb.cbcl import canonical, signing
 from bb.cbcl.facts import Installed
-from bb.cbcl.installing import DialectConflict, DialectRejected, install, must_be_sound
+from bb.cbcl.installing import DialectConflict, DialectRejected, Rules, install, must_be_sound
 from bb.cbcl.trusting import InvalidSignature, UnsignedDialect, UntrustedAuthor
 from bb.kernel.errors import BbError
 from tests.cbcl.speakers import LAB, LOOSE, MALLORY, OTHER, WORK, hashed, rules

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -34,8 +33,9 @@ CONTROLS = "\x1b[2J\x07\u202e"
 # -- limits
 
 
+BRANCHES = " ".join(f"((= a {number}) (ok @bob))" for number in range(1200))
 SLOW = dialect(  # looking for its branch takes more than 2,000 steps, and fewer than 3,000
-    f"(extend slow (a) (cond {' '.join(f'((= a {number}) (ok @bob))' for number in range(1200))} (else (tell @bob (x)))))",
+    f"(extend slow (a) (cond {BRANCHES} (else (tell @bob (x)))))",
     name="slow",
 )
 

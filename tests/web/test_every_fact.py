@@ -12,7 +12,6 @@ from urllib.parse import urlencode
 import pytest
 
 from bb.ledger import kinds
-from bb.ops import catalogue
 from bb.ops.desk import Desk
 from bb.web import pages, rendering, report
 from tests import everything
@@ -70,7 +69,7 @@ def test_the_ledger_has_every_kind_of_fact_there_is(whole: Near):
     assert {each["kind"] for each in events} >= kinds.KINDS
 
 
-@pytest.mark.parametrize(("name", "asked"), addresses(), ids=lambda each: str(each))
+@pytest.mark.parametrize(("name", "asked"), addresses(), ids=str)
 def test_every_page_answers_about_every_kind_of_fact(at_it: Desk, name: str, asked: dict[str, str]):
     assert "</html>" in rendering.page(name, pages.page(at_it, name, asked))
 
@@ -98,7 +97,13 @@ def test_dialects_are_shown_with_author_and_signature_and_why_they_are_not_spoke
 
 
 READING = (
-    *(("status",), ("problems",), ("timeline", "--limit", "1000"), ("resume", "--agent", AMBER), ("check", "src/parser")),
+    *(
+        ("status",),
+        ("problems",),
+        ("timeline", "--limit", "1000"),
+        ("resume", "--agent", AMBER),
+        ("check", "src/parser"),
+    ),
     *(("agent", "list"), ("sessions", "list"), ("protocol", "list"), ("protocol", "incursions"), ("group", "show")),
     *(("ledger", "log", "--limit", "1000"), ("ledger", "status"), ("ledger", "verify"), ("ledger", "digest")),
     *(("ledger", "export"), ("cbcl", "dialect", "list"), ("events", "--limit", "1000"), ("doctor",)),

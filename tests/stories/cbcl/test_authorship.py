@@ -1,4 +1,5 @@
-"""Who has said a message: proved by a signature that names its ledger, demanded of whoever has a key, shown everywhere."""
+"""Who has said a message: proved by a signature that names its ledger, demanded of whoever has a key, shown
+everywhere."""
 
 from __future__ import annotations
 
@@ -317,7 +318,9 @@ def test_a_script_and_a_program_sign_in_a_ledger_too(two: Two):
 
     for ledger, state in (("abc", "verified"), ("abd", "forged")):
         script = {
-            **{"agents": [COBALT], "trust": {AMBER: signed["public_key"]}, "ledger": ledger},
+            "agents": [COBALT],
+            "trust": {AMBER: signed["public_key"]},
+            "ledger": ledger,
             "steps": [{"agent": COBALT, "received": signed["text"], "from": AMBER}],
         }
         (step,) = two.repo.json("cbcl", "replay", "--script", json.dumps(script)).data["steps"]
