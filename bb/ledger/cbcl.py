@@ -41,12 +41,12 @@ class Spoken(Library):
     """The dialects of a repository by name, for the user whose KEYRING it is. A definition is judged when somebody
     wants to know of it, by its text once and for all (`verdicts`), and read when somebody speaks it."""
 
-    def __init__(self, store: Store, index: Index, keyring: Keyring) -> None:
+    def __init__(self, store: Store, index: Index, keyring: Keyring, read: dict[str, Definition] | None = None) -> None:
         self._store, self._index, self._keyring = store, index, keyring
         self._policy = keyring.trust().policy
         self._verdicts = Verdicts(store.path)
         self._judged: dict[str, dict[str, Judged]] = {}  # by name, then by hash
-        self._read: dict[str, Definition] = {}  # by hash
+        self._read = {} if read is None else read  # by hash; for who asks again, as the ledger goes on
         self._lines: dict[str, dict[str, Any]] = {}  # by event
         self._trust: dict[str, tuple[bytes, ...]] = {}
 

@@ -1,13 +1,15 @@
 """What is proved of a message in CBCL: that its sender has said it, in this ledger. For the user whose keys they are.
 
-What was found when it was heard stands on the line of its being heard, and holds for what came of it. A key that has
-been taken back since proves nothing any more. What was not heard yet is checked now.
+What was found when it was heard stands on the line of its being heard, and decided what came of it. But that line is a
+claim like any other: whoever can write to the repository can write one. So a message is checked when it is looked at,
+and the line is only asked whether a key that proves nothing now has proved something then.
 """
 
 from __future__ import annotations
 
 from bb.cbcl import authorship, fuel, grammar
 from bb.cbcl.authorship import Ledger
+from bb.cbcl.message import Lang, core_of
 from bb.cbcl.reader import SIZE_RECOMMENDED, UTMOST
 from bb.cbcl.trusting import Trust
 from bb.kernel.errors import BbError
@@ -45,8 +47,8 @@ class Proofs:
         self._index, self._keyring, self._ledger = index, Keyring(env), ledger_of(store)
         self._trust: dict[str, Trust] = {}
 
-    def of(self, agent: str, event: str) -> dict[str, Any]:
-        """What is proved to AGENT of a message."""
+    def of(self, agent: str, event: str, text: str = "") -> dict[str, Any]:
+        """What is proved to AGENT of a message, or of a TEXT that a line of its being heard repeats."""
         letter = self._index.state(letters.NAME, event)
         if letter is None:
             return authorship.NONE.shown(agent, self._of_author(agent))
@@ -54,20 +56,23 @@ class Proofs:
         trust = self._of_author(sent.sender)
         if sent.sender == agent:
             return authorship.Proof(authorship.OWN).shown(agent, trust)
+        found = self._now(sent, text)
         state = self._index.state(spoken.NAME, f"{spoken.MESSAGE} {agent} {event}")
-        found = spoken.proof_in(state) if state else None
-        if found is None:
-            return self._now(sent).shown(sent.sender, trust)
-        known, key, why = found
-        revised = authorship.revised(known, key, sent.sender, trust)
-        return authorship.Proof(revised, key, why).shown(sent.sender, trust)
+        recorded = spoken.proof_in(state) if state else None
+        if recorded and found.state in (authorship.UNCHECKED, authorship.FORGED):
+            before, key, why = recorded
+            if authorship.revised(before, key, sent.sender, trust) == authorship.REVOKED:
+                found = authorship.Proof(authorship.REVOKED, key, why)
+        return found.shown(sent.sender, trust)
 
-    def _now(self, sent: Sent) -> authorship.Proof:
-        """What a message proves that nobody has heard yet."""
+    def _now(self, sent: Sent, text: str) -> authorship.Proof:
+        """What a message proves by the keys that are trusted now."""
         if MARK not in sent.body:
             return authorship.NONE
         try:
             message = grammar.message(sent.body.encode("utf-8", "surrogatepass"), UTMOST)
+            if text and not isinstance(core_of(message), Lang):  # else a dialect has made it of what was said
+                return authorship.Proof(authorship.UNSIGNED, why="the message does not say this")
             trust, granted = self._of_author(sent.sender), fuel.for_text(SIZE_RECOMMENDED)
             return authorship.prove(message, sent.sender, trust, self._ledger, said_in(sent), granted)
         except BbError as refusal:  # hearing it will tell what is wrong with it

@@ -161,7 +161,7 @@ def beliefs(
     for ts, (teller, text, event) in views.newest(index, f"{spoken.BELIEF} {who}"):
         said = text or views.content(index, event)
         if said:  # else it was taken back
-            proved = {"verified": proofs.of(who, event)}
+            proved = {"verified": proofs.of(who, event, text)}
             found.setdefault((teller, said), {"who": teller, "text": said, "event_id": event, "at": ts, **proved})
         if len(found) == limit:
             break
@@ -186,6 +186,9 @@ def conversations(
         return {"agent_id": who, "conversations": [views.thread(index, who, *state["last"][3]) for _, _, state in rows]}
     entries = list(islice(views.newest(index, f"{spoken.ENTRY} {who} {thread}"), limit))
     proofs = Proofs(desk.store, index, desk.env)
-    messages = [views.entry(index, *each) for each in reversed(entries)]
-    proved = [each | {"verified": proofs.of(who, each["event_id"])} for each in messages]
-    return {"agent_id": who, "thread": thread, "messages": proved}
+    messages = [
+        views.entry(index, ts, said) | {"verified": proofs.of(who, event, text)}
+        for ts, said in reversed(entries)
+        for text, event in [said[-2:]]
+    ]
+    return {"agent_id": who, "thread": thread, "messages": messages}

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
+    from bb.cbcl.definition import Definition
     from bb.cbcl.effects import Effect
     from bb.cbcl.message import Message
     from bb.cbcl.processing import Outcome
@@ -53,12 +54,13 @@ class Talk:
         self.who = life.caller(desk, named, may_be_person=True)
         life.index_of(desk, self.who)
         self._keyring = Keyring(desk.env)
+        self._read: dict[str, Definition] = {}  # the dialects that were spoken so far
         self._ledger = proofs.ledger_of(desk.store)
         self._rules = Rules(self._keyring.trust(), self._ledger)
         self._seed = self._keyring.seed(self.who) if self.who in self._keyring.names() else None
 
     def _dialects(self, index: Index) -> ledger.Spoken:
-        return ledger.Spoken(self.desk.store, index, self._keyring)
+        return ledger.Spoken(self.desk.store, index, self._keyring, self._read)
 
     def _is_here(self, index: Index, name: str) -> bool:
         return name == ids.PERSON or bool(roster.in_service([(name, index.state(roster.NAME, name))]))

@@ -40,6 +40,7 @@ GOOD = {
     "cbcl.check-signature": ["SIGNED", "--author", "lab"],
     "cbcl.trust.add": ["NEW-KEY", "PUBLIC"],
     "cbcl.trust.remove": ["TRUSTED"],
+    "cbcl.trust.signed": ["TRUSTED", "preferred"],
     "cbcl.dialect.install": ["DIALECT"],
     "cbcl.dialect.show": ["SPOKEN"],
     "cbcl.dialect.remove": ["SPOKEN"],

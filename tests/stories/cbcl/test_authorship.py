@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from bb.cbcl.facts import Heard
 from bb.ledger import kinds, place
 from bb.ledger.store import Store
 from bb.messaging.facts import Sent
@@ -336,3 +337,19 @@ def test_the_page_shows_what_is_proved(two: Two):
     finally:
         desk.close()
     assert f"verified {two.fingerprint}" in shown
+
+
+def test_a_line_that_claims_that_something_was_verified_verifies_nothing(two: Two):
+    unsigned = two.unsigned()
+    sent = two.as_amber("cbcl", "send", TELL.replace("Done", "Signed"), "--agent", AMBER)["event_id"]
+    proved = {"state": "verified", "key": two.fingerprint}
+    forger = Forger(two.repo)
+    for event, text in ((unsigned, ""), (sent, '"Never said."')):
+        about = {"id": "m-1", "verified": proved, "effects": [["believed", AMBER, text]]}
+        kind, data = kinds.written(Heard(COBALT, event, "ok", about))
+        forger.add(kind, COBALT, data)
+
+    assert {each["text"]: each["verified"]["state"] for each in two.beliefs()} == {
+        '"Done."': "unsigned",
+        '"Never said."': "unsigned",
+    }
