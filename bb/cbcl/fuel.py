@@ -50,6 +50,7 @@ class Fuel:
 class OutOfSteps(ResourceLimit):
     """It would take more steps than are granted."""
 
+    code = "RESOURCE_LIMIT"
     hint = "say it in less text; where a command has --max-size, a larger one grants more steps"
 
 

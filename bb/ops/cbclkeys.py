@@ -88,8 +88,7 @@ class LedgerId(Text):
 
 
 class Demand(Text):
-    """Whether the author's messages must be signed: unsigned ones are not taken (required), are taken and marked
-    (preferred), or are taken like any other (off). `default`: required for an author with a key here, off otherwise."""
+    """Unsigned messages are refused (required), taken and marked (preferred), or taken like any (off); or as by default."""
 
     metavar = "WORD"
     choices = (*trusting.SIGNED, "default")
@@ -257,9 +256,9 @@ def _may_have_said(desk: Desk, what: cbcltexts.Said, keys: tuple[bytes, ...]) ->
 
 @op("cbcl.trust.add", examples=("bb cbcl trust add ada Zm9vYmFy…",))
 def trust_add(desk: Desk, author: Author, public_key: PublicKey) -> dict[str, Any]:
-    """Let in what AUTHOR signs with this key: from now on it counts as the author's own word, and unsigned messages
-    in the author's name are not taken any more (`bb cbcl trust signed`).
+    """Let in what AUTHOR signs with this key: from now on it counts as the author's own word.
 
+    Unsigned messages in the author's name are not taken any more then, unless `bb cbcl trust signed` says otherwise.
     Ask for the key by another way than the one that the dialects come by, and compare the fingerprint.
     """
     trust = Keyring(desk.env).add_author(author, signing.key_of(public_key))
