@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from bb.kernel.show import name as name_of
 from tests.faces.faces_support import everything_in
 from tests.forks import Call, run_all
 from tests.support import NOON, Scratch, environment, scratch
@@ -150,7 +151,7 @@ def test_undo_leaves_a_file_that_is_not_its_own_and_names_it(repo: Scratch, name
     assert told.status == 0
     assert mine.read_text() == "mine"
     assert [path for path in repo.store.rglob("*") if path.is_file()] == [mine]
-    assert f"Left, because it is not ours: {mine}\n" in told.out
+    assert f"Left, because it is not ours: {name_of(str(mine))}\n" in told.out
     assert repo.json("ledger", "status").data["exists"] is False
 
 
