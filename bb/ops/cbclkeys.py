@@ -88,7 +88,7 @@ class LedgerId(Text):
 
 
 class Demand(Text):
-    """Unsigned messages are refused (required), taken and marked (preferred), or taken like any (off); or as by default."""
+    """Unsigned messages are refused (required), taken and marked (preferred), or taken (off); or as by default."""
 
     metavar = "WORD"
     choices = (*trusting.SIGNED, "default")
