@@ -26,9 +26,10 @@ from bb.ops.desk import Desk
 from bb.ops.happening import Happenings
 from bb.ops.viewing import Viewing
 from bb.web import pages, rendering, report
+from tests import everything
 from tests.mcp.mcp_support import ERAS, over_mcp
 from tests.near import Near
-from tests.scene import AMBER, COBALT, JADE, set_scene
+from tests.scene import AMBER, COBALT, JADE
 from tests.stories.forger.forger_support import TEXTS, Forge, closed, forgeries, obeyed
 from tests.support import environment
 from tests.web.test_pages import EVERY, must_be_harmless
@@ -74,7 +75,7 @@ HOSTS = ("claude", "gemini")
 def victim(tmp_path_factory: pytest.TempPathFactory) -> Near:
     """A repository whose ledger has taken in all that the forger has published."""
     folder = tmp_path_factory.mktemp("forged")
-    victim = set_scene(folder / "victim").repo
+    victim = everything.make(folder / "victim").repo
     hub = folder / "hub.git"
     victim.git("init", "--quiet", "--bare", str(hub))
     victim.git("remote", "add", "origin", str(hub))
