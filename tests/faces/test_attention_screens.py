@@ -228,7 +228,7 @@ def test_explain_says_what_a_claim_has_changed_since(here: Scratch):
     ingest(here, *SAID)
     lines_of(here, "claim", "s:4", BB_NOW=LATER)
 
-    said = lines_of(here, "explain", "s:4", "--agent", BLUE, BB_NOW=LATER)
+    said = lines_of(here, "explain", "s:4", "--agent", BLUE, BB_NOW=LATER, BB_AGENT=BLUE)
 
     assert "  claimed_by_other    another agent is responsible for it" in said
     assert any(f"claimed by {AMBER}" in each for each in said)
@@ -239,7 +239,7 @@ def test_explain_warns_where_an_agent_has_no_name_on_a_platform(here: Scratch):
     ingest(here, line("m:1", "hello", source={"platform": "matrix"}))
     lines_of(here, "bind", BLUE, "--role", "@backend", "--remove")
 
-    *_, warning = lines_of(here, "explain", "m:1", "--agent", BLUE)
+    *_, warning = lines_of(here, "explain", "m:1", "--agent", BLUE, BB_AGENT=BLUE)
 
     assert warning.startswith(f"Warning: {BLUE} is bound to nothing on matrix")
 
@@ -352,7 +352,7 @@ def test_tick_says_what_time_has_brought_about(here: Scratch):
 
 def test_audit_counts_and_shows_what_is_left_lying_before_the_records(here: Scratch):
     ingest(here, *SAID)
-    assert here.bb("chat", "claim", "s:4", "--agent", BLUE).status + here.bb("chat", "claim", "s:4").status == 4
+    assert here.bb("chat", "claim", "s:4", "--agent", BLUE, BB_AGENT=BLUE).status + here.bb("chat", "claim", "s:4").status == 4
 
     shown = lines_of(here, "audit", "--open-older", "30m", "--verify", BB_NOW=MUCH_LATER)
 
@@ -499,7 +499,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     lines_of(repo, "progress", "deploy", "--progress", "2", "--message", LONG[:200])
     rule = {"match": {"conversation": "C1", "author": "W9"}, "set": {"policy": "ack_only", "injection": "notify"}}
     lines_of(repo, "policy", "--set", json.dumps({"rules": [rule] * 2, "signals": {"x-parked": "queued"}}))
-    assert repo.bb("chat", "claim", "s:4", "--agent", BLUE).status + repo.bb("chat", "claim", "s:4").status == 4
+    assert repo.bb("chat", "claim", "s:4", "--agent", BLUE, BB_AGENT=BLUE).status + repo.bb("chat", "claim", "s:4").status == 4
     repo.settings["BB_NOW"] = LATER
     found = {}
     for name, words in LOOKING.items():
@@ -585,11 +585,10 @@ def test_what_another_clone_calls_a_posting_is_shown_whatever_it_is(here: Scratc
     Forger(here).add("x.bb.c2a.posting", AMBER, {"event": "s:50", "state": "pending", "about": about})
     Forger(here).add("x.bb.c2a.posting", AMBER, {"event": "s:51", "state": "pending", "about": {"type": ["message"]}})
 
-    (shown,) = lines_of(here, "outbox")
+    shown = lines_of(here, "outbox")
 
-    assert shown.startswith("pending  ")
-    assert shown.endswith("[s:50]")
-    assert not RAW & {*shown}
+    assert not [each for each in shown if "s:50" in each or "s:51" in each], "no bb could have written either"
+    assert not RAW & {*"".join(shown)}
 
 
 def test_what_would_show_something_private_says_how_to_confirm_it(here: Scratch):

@@ -228,6 +228,8 @@ def test_a_heartbeat_loads_nothing_heavy(tmp_path: Path):
         "bb.ledger.clone",
         "bb.ledger.disk",
         "bb.ledger.lastsync",
+        "bb.ledger.ownership",
+        "bb.ledger.pinned",
         "bb.ledger.place",
         "bb.ledger.presence",
     ]

@@ -181,6 +181,7 @@ def test_a_sync_loads_no_more_than_that_and_what_it_takes_to_hear_git(tmp_path: 
     repo.bb("agent", "register", "--name", "amber-otter", "--role", "builder")
     repo.bb("sync", "--publish")
     repo.bb("agent", "reserve", *AMBER, "--scope", "src", "--bead", "bb-1")
+    repo.bb("sync")  # what signs a publication is loaded by those that publish
 
     for words in (["sync"], ["sync", "--json"], ["sync", "--pull", "--json"]):
         status, modules = loaded(repo.path, words)
