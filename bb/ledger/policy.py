@@ -15,7 +15,7 @@ from bb.coordination.signers import Policy
 from bb.kernel import jsontext
 from bb.kernel.errors import BbError
 from bb.kernel.record import Record
-from bb.ledger import disk, git, signing, verdicts
+from bb.ledger import disk, git, ownership, signing, verdicts
 from bb.ledger.verdicts import Law
 
 TYPE_CHECKING = False
@@ -82,7 +82,10 @@ class Known(Record):
 
 def look(store: Store, now: int, *, makes: bool = False, remote: str | None = None) -> Known:
     """Look at the reviewed tree and at our key, and remember what was found. MAKES a key where there is none."""
-    text, where = reviewed(store.place, remote)
+    try:
+        text, where = reviewed(store.place, remote)
+    except ownership.UnsafeRepository:  # no git is started for another user's: what was seen there last stands
+        return remembered(store) or Known(None, "", Policy(), None, now, None)
     policy = signers.read(text) if text is not None else Policy()
     key, trouble = None, None
     if store.writer and policy.mode != signers.OFF:

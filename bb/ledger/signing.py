@@ -151,7 +151,7 @@ def make(store: str, writer: str) -> Key:
     path = os.path.join(_folder(store), writer)
     text = sshsig.private_text(seed, public, comment, os.urandom(4))
     _put(path, text.encode(), 0o600)
-    _put(path + PUBLIC, (sshsig.public_line(public, comment) + "\n").encode(), 0o644)
+    _put(path + PUBLIC, (sshsig.public_line(public, comment) + "\n").encode(), 0o600)
     return Key(public, BY_BB, path, seed=seed)
 
 

@@ -6,7 +6,7 @@ import os
 
 from bb.coordination import signers
 from bb.kernel.errors import NotFound
-from bb.ledger import disk, policy, sshsig, standing, verdicts
+from bb.ledger import disk, policy, sshsig, standing, verdicts, worktree_files
 from bb.ledger import signing as keys
 from bb.ledger.place import NoWorkTree
 from bb.ops import life
@@ -114,9 +114,8 @@ def signing(desk: Desk, mode: Mode | None = None, *, agent: AsPerson | None = No
         if desk.place.work_tree is None:
             raise NoWorkTree
         written = os.path.join(desk.place.work_tree, signers.PATH)
-        text = (disk.read_small(written, signers.LARGEST) or b"").decode("utf-8", "replace")
-        disk.make_folder(os.path.dirname(written))
-        disk.replace(written, signers.with_mode(text, str(mode)).encode())
+        text = (worktree_files.read(desk.place.work_tree, written, signers.LARGEST) or b"").decode("utf-8", "replace")
+        worktree_files.write(desk.place.work_tree, written, signers.with_mode(text, str(mode)).encode())
     known = policy.look(store, desk.now())
     return standing.shown(store, known) | {"written": written, "asked_for": mode}
 

@@ -404,7 +404,7 @@ CODES = {  # what a value is refused with that is not what the option takes
         *("--key", "--allow-secret", "--wait", "--timeout", "--count", "--limit", "--state", "--status", "--liveness"),
         *("--type", "--urgency", "--platform", "--as", "--override", "--fallback", "--token"),
         *("--editor", "--host", "--program", "--reason", "--unreachable", "--format", "--output"),
-        *("--why", "--minutes"),
+        *("--why", "--minutes", "--for", "--writer", "MODE"),
     ],
     "INVALID_VALUE",
 )

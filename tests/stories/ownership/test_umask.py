@@ -139,8 +139,11 @@ def test_a_shared_repository_s_ledger_is_shared_as_it_asks_and_no_more(
 
     everything(repo, umask)
 
-    assert {mode(each) for each in [repo.store, *repo.store.rglob("*")] if each.is_dir()} == {folders}
-    assert {mode(each) for each in repo.store.rglob("*") if each.is_file()} == {files}
+    keys = repo.store / "keys"
+    shared = [each for each in [repo.store, *repo.store.rglob("*")] if each != keys and keys not in each.parents]
+    assert {mode(each) for each in shared if each.is_dir()} == {folders}
+    assert {mode(each) for each in shared if each.is_file()} == {files}
+    assert wide(keys, 0o077) == {}, "a key is its owner's alone"
 
 
 @pytest.mark.parametrize("setting", ["umask", "false", "0", "0640", "nonsense", "0066", "9"])
