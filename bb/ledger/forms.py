@@ -310,7 +310,8 @@ def _read_notice(data: dict[str, Any], by: str) -> Incurred | Resumed | Posted |
         _must(all(map(ids.is_principal, (by, resumed.prior, resumed.adopted))), "adopted_agent")
         _must(resumed.reason in protocol.PAYLOADS[protocol.RESUME]["resume_reason"], "resume_reason")
         _must(type(resumed.evidence) is str, "evidence")
-        _must(all(map(validity.is_bead, (resumed.bead, *resumed.beads))), "bead_id")
+        _must(resumed.bead == protocol.NO_BEAD or validity.is_bead(resumed.bead), "bead_id")
+        _must(all(map(validity.is_bead, resumed.beads)), "beads")
         _must(resumed.scope is None or validity.is_unfolded(resumed.scope), "scope")
         return resumed
     return None

@@ -11,7 +11,7 @@ from bb.ledger import signing as keys
 from bb.ledger.place import NoWorkTree
 from bb.ops import life
 from bb.ops.catalogue import op
-from bb.ops.params import AsPerson, Name, Text
+from bb.ops.params import AsPerson, Name, Text, invalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from bb.ledger.policy import Known
     from bb.ledger.store import Store
     from bb.ops.desk import Desk
+
+LONGEST = 500  # characters of names
 
 
 class NothingSigned(NotFound):
@@ -36,13 +38,25 @@ class Mode(Text):
     choices = signers.MODES
 
 
-class For(Name):
+class Principals(Name):
+    """Names as they stand in the file: no blanks, no quotation marks, nothing that is not seen."""
+
+    @classmethod
+    def checked(cls, text: str, name: str) -> Any:
+        if not super().checked(text, name).isascii() or not text.isprintable() or set(' "#') & set(text):
+            raise invalid(f"{name} must be names without blanks and quotation marks, with commas between them", name)
+        if len(text) > LONGEST:
+            raise invalid(f"{name} has more than {LONGEST} characters", name)
+        return text
+
+
+class For(Principals):
     """For whom the key is listed: a name for this clone, or `user` for the person's own key."""
 
     metavar = "PRINCIPAL"
 
 
-class Writer(Name):
+class Writer(Principals):
     """Only this writer's."""
 
     metavar = "WRITER"

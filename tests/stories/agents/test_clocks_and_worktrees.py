@@ -117,18 +117,15 @@ def test_the_ends_of_time_are_times(repo: Scratch, now: str):
     assert repo.json("doctor", BB_NOW=now).status == 0
 
 
-def test_a_line_with_a_time_that_is_none_does_not_hide_an_agent(repo: Scratch):
-    run_all(repo, [register(NOON)])
-    Forger(repo).add("actor.add", "odd-ibis", {"actor_id": "odd-ibis", "role": "x", "title": "y"}, ts="around noon")
+def test_a_line_with_a_time_that_is_none_is_unreadable_and_hides_nobody(repo: Scratch):
+    forger = Forger(run_all(repo, [register(NOON)]) and repo)
+    odd = forger.add("actor.add", "odd-ibis", {"actor_id": "odd-ibis", "role": "x", "title": "y"}, ts="around noon")
+    forger.add("actor.add", "shy-lynx", {"actor_id": "shy-lynx", "role": "x", "title": "y"})
 
     listed = repo.json("agent", "list", BB_NOW=AT(1)).data
 
-    assert [(agent["agent_id"], agent["liveness"]) for agent in listed] == [
-        ("amber-otter", "active"),
-        ("odd-ibis", "evicted"),
-    ]
-    beaten = repo.json("agent", "heartbeat", "--agent", "odd-ibis", BB_NOW=AT(1)).data
-    assert (beaten["liveness"], beaten["last_seen_at"]) == ("active", AT(1))
+    assert [agent["agent_id"] for agent in listed] == ["amber-otter", "shy-lynx"]
+    assert [each["id"] for each in repo.json("ledger", "verify").data["unreadable"]] == [odd]
 
 
 # -- places

@@ -71,7 +71,7 @@ def test_status_says_what_is_not_published_yet_and_what_went_wrong(tmp_path: Pat
 
     shown = here.bb("status", BB_NOW="2026-01-05T12:10:00Z")
 
-    assert "Synced with origin 10m ago; 2 not published yet; the last attempt failed: OFFLINE" in shown.out
+    assert 'Synced with origin 10m ago; 2 not published yet; the last attempt failed: "OFFLINE' in shown.out
 
 
 def test_a_heartbeat_lets_other_clones_know_that_its_agent_is_alive(pair: list[Clone]):
