@@ -306,7 +306,7 @@ def daemon_started(found: Outside) -> list[str]:
 
 
 def _warning(found: Outside) -> list[str]:
-    if not found["warning"]:
+    if not found.get("warning"):
         return []
     return [
         f"WARNING: {sentence(found['warning'])}",
