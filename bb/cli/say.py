@@ -33,6 +33,14 @@ def success(command: str, data: object, *, as_json: bool) -> None:
         document(envelope.success(command, data))
     else:
         lines(_words().of(command, data))
+        _say_more(data)
+
+
+def _say_more(data: object) -> None:
+    """That rows were left out, and how to get them."""
+    if more := getattr(data, "more", None):
+        count = f"{more['omitted']:,} " if more["omitted"] else ""
+        lines([f"… {count}{more['hint']}"])
 
 
 def refusal(command: str, error: BbError, *, as_json: bool) -> int:
@@ -63,7 +71,11 @@ def _words() -> ModuleType:
 def stream(op: Op, items: Iterable[Any], *, as_json: bool, is_endless: bool) -> None:
     """What a streaming op yields: as it comes, or gathered in one document."""
     if as_json and not is_endless:
-        gathered = [item.decode("utf-8", "backslashreplace") if isinstance(item, bytes) else item for item in items]
+        gathered: list[Any] = [
+            item.decode("utf-8", "backslashreplace") if isinstance(item, bytes) else item for item in items
+        ]
+        if isinstance(items, catalogue.Rows):
+            gathered = catalogue.Rows(gathered, items.hint, items.omitted)
         document(envelope.success(op.words, gathered))
         return
     for item in items:
@@ -75,6 +87,8 @@ def stream(op: Op, items: Iterable[Any], *, as_json: bool, is_endless: bool) -> 
             lines(_words().of(op.words, item))
         if is_endless:
             flush()
+    if not as_json:
+        _say_more(items)
 
 
 def document(value: object) -> None:

@@ -5,8 +5,9 @@
     stale                                    RESERVATION_STALE_FOUND   taken over; the old one ends as taken_over
     evicted, retired, or its time is over    RESERVATION_STALE_FOUND   taken over; the old one ends as expired
 
-Any overlap counts, exact or partial. `--allow-overlap` goes ahead where an overlap is partial, and shared reservations
-do not stand in each other's way. One thing in the way, and nothing of what was asked for is done. Every outcome that
+Any overlap counts, exact or partial. `--allow-overlap` goes ahead where an overlap is partial; with `--takeover-stale`
+what a silent holder has is taken over all the same, and only living holders are gone beside. Shared reservations do not
+stand in each other's way. One thing in the way, and nothing of what was asked for is done. Every outcome that
 touches somebody else's active reservation, or ends one, is an INCURSION, recorded once.
 """
 
@@ -190,15 +191,15 @@ def reserve(
         elif wanted.shared and held.shared:
             continue
         else:
-            is_admitted = wanted.allow_overlap and meeting.kind == scopes.PARTIAL and not held.is_freeze
-            (admitted if is_admitted else in_way).append(meeting)
+            (admitted if _may_go_beside(wanted, meeting) else in_way).append(meeting)
     if protected := [meeting for meeting in in_way if meeting.held.is_protected]:
         refused = _incursions(wanted, protected, REFUSED)
-        raise _conflict(wanted, protected, [fact for fact in refused if not is_recorded(fact.incident)])
+        silent = [meeting for meeting in in_way if not meeting.held.is_protected]
+        raise _conflict(wanted, protected, silent, [fact for fact in refused if not is_recorded(fact.incident)])
     if in_way and not wanted.takeover:
         raise _stale_found(in_way)
     if wanted.base is None and (everywhere := [each for each in in_way if each.held.reservation.base]):
-        raise _held_everywhere(everywhere[0])
+        raise _held_everywhere(everywhere)
     same = [meeting for meeting in own if meeting.kind == scopes.EXACT]
     kept = {meeting.wanted.text for meeting in same if not meeting.held.is_over}
     beside = _incursions(wanted, admitted, OVERLAPPING)
@@ -209,6 +210,16 @@ def reserve(
         *wanted.facts(),
         *(fact for fact in beside if fact.scope not in kept or not is_recorded(fact.incident)),
     ]
+
+
+def _may_go_beside(wanted: Wanted, meeting: Overlap) -> bool:
+    """Whether what is WANTED goes ahead beside what it meets, and both are held from then on."""
+    held = meeting.held
+    if not wanted.allow_overlap or meeting.kind != scopes.PARTIAL or held.reservation.is_freeze:
+        return False
+    # What holds in every clone cannot be taken over in one of them.
+    may_be_taken = wanted.takeover and not held.is_protected and (wanted.base or not held.reservation.base)
+    return not may_be_taken
 
 
 def release(agent: str, scope: Scope, met: Sequence[Overlap]) -> list[HoldingFact]:
@@ -310,7 +321,11 @@ HINTS = {
 }
 
 
-def _conflict(wanted: Wanted, met: Sequence[Overlap], facts: list[NoticeFact]) -> ReservationConflict:
+def _conflict(
+    wanted: Wanted, met: Sequence[Overlap], silent: Sequence[Overlap], facts: list[NoticeFact]
+) -> ReservationConflict:
+    """The refusal by those who are MET and alive. Who is SILENT and in the way, too, is named with them: whoever waits
+    for the living must not be refused again because of the others."""
     first = next((meeting for meeting in met if meeting.held.reservation.is_freeze), met[0])
     held = first.held.reservation
     message = f"{held.agent} holds {held.scope} ({first.kind} overlap), active, until {first.held.ends_at}"
@@ -321,23 +336,41 @@ def _conflict(wanted: Wanted, met: Sequence[Overlap], facts: list[NoticeFact]) -
         hint = "narrow the scope, or message the holder: `bb agent send`"
     elif all(meeting.kind == scopes.PARTIAL for meeting in met):
         hint = f"{ReservationConflict.hint}; --allow-overlap goes ahead where the overlap is partial"
-    return ReservationConflict(
-        message, hint=hint, leaving=facts, conflicts=[meeting.shown() for meeting in met[:SHOWN]], count=len(met)
-    )
+    if silent and not wanted.takeover:
+        hint = f"{hint or ReservationConflict.hint}; pass --takeover-stale as well, for the holders that are silent"
+    message += _also([first, *(each for each in met if each is not first), *silent])
+    return ReservationConflict(message, hint=hint, leaving=facts, **_listed([*met, *silent]))
 
 
-def _held_everywhere(met: Overlap) -> ReservationStaleFound:
+def _held_everywhere(met: Sequence[Overlap]) -> ReservationStaleFound:
     """What holds in every clone is not ended by what one clone knows."""
-    held = met.held.reservation
+    held = met[0].held.reservation
     message = f"{held.agent} holds {held.scope} in every clone, and has fallen silent"
     hint = "take it over in every clone: --global --takeover-stale"
-    return ReservationStaleFound(message, hint=hint, conflicts=[met.shown()], count=1)
+    return ReservationStaleFound(message + _also(met), hint=hint, **_listed(met))
 
 
 def _stale_found(met: Sequence[Overlap]) -> ReservationStaleFound:
     first = met[0].held
-    state = "expired" if first.is_over else first.liveness
-    message = f"{first.reservation.agent} holds {first.scope.text} ({met[0].kind} overlap) and is {state}"
+    message = f"{first.reservation.agent} holds {first.scope.text} ({met[0].kind} overlap) and is {_silence(first)}"
     if first.is_over:
         message = f"the reservation of {first.scope.text} by {first.reservation.agent} has expired"
-    return ReservationStaleFound(message, conflicts=[meeting.shown() for meeting in met[:SHOWN]], count=len(met))
+    return ReservationStaleFound(message + _also(met), **_listed(met))
+
+
+def _also(met: Sequence[Overlap]) -> str:
+    """The holders in the way beside the first, which the sentence before is about."""
+    others = _each_once(met)[1:]
+    named = [f"{each.reservation.agent} holds {each.scope.text} ({_silence(each)})" for each in others[:MOST_NAMED]]
+    more = [f"{len(others) - MOST_NAMED} more"] if len(others) > MOST_NAMED else []
+    return f"; also in the way: {', '.join([*named, *more])}" if others else ""
+
+
+def _silence(held: Held) -> str:
+    return "expired" if held.is_over else held.liveness
+
+
+def _listed(met: Sequence[Overlap]) -> dict[str, Any]:
+    """What is in the way, as the details of a refusal, which tells how many are left out."""
+    left_out = {"omitted": len(met) - SHOWN} if len(met) > SHOWN else {}
+    return {"conflicts": [meeting.shown() for meeting in met[:SHOWN]], "count": len(met), **left_out}

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from bb.coordination import globs
 from bb.coordination.globs import DEPTH, STAR, InvalidScope
-from bb.kernel.errors import Refused
+from bb.kernel.errors import Refused, Usage
 from bb.kernel.record import Record
+from bb.kernel.show import quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,13 +22,16 @@ if TYPE_CHECKING:
 
     Name = tuple[str, bool]  # what stands between two slashes, and whether every character of it means itself
 
-__all__ = ["DISJOINT", "EXACT", "PARTIAL", "InvalidScope", "Scope", "ScopeOutside"]
+__all__ = ["DISJOINT", "EXACT", "PARTIAL", "AmbiguousScope", "InvalidScope", "Scope", "ScopeOutside"]
 
 EXACT, PARTIAL, DISJOINT = "exact", "partial", "disjoint"
 POSIX, WINDOWS = "posix", "windows"
 
 LAST = "\U0010ffff"
 LONGEST = 4096
+# What nobody sees in a name, but for the joiners, which some scripts need.
+INVISIBLE = "\u00ad\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff"
+BY_WORD = (("[\\]", "\0"), ("[ ]", "\1"))  # a class of one character means that very character
 WILDCARDS = 64
 
 
@@ -36,6 +40,13 @@ class ScopeOutside(Refused):
 
     code = "SCOPE_OUTSIDE"
     hint = "name something beneath the repository's root"
+
+
+class AmbiguousScope(Usage):
+    """That text names another file than the one that is probably meant."""
+
+    code = "AMBIGUOUS_SCOPE"
+    hint = "write the path with / between names, and without blanks at their ends"
 
 
 class Scope(Record):
@@ -75,6 +86,50 @@ def scope(written: str, *, root: str, cwd: str, platform: str = POSIX, is_path: 
     if inside is None:
         raise ScopeOutside(f"{_shown(written)} lies outside the repository at {root!r}")
     return Scope(_canonical([name if is_literal else globs.part(name) for name, is_literal in inside]))
+
+
+def refuse_ambiguous(written: str, platform: str = POSIX) -> None:
+    """Refuse what WRITTEN names where people who write so mean another path, and nobody can see the difference."""
+    plain = meant(written, platform)
+    if plain is None:
+        return
+    message = f"{_shown(written)} names another file than {_shown(plain)}, which is probably meant"
+    by_word = "/".join(map(_by_word, written.split("/"))) if written.isascii() else None
+    hint = f"write {quoted(plain)}" + (f"; if it is really called so, {quoted(by_word)}" if by_word else "")
+    raise AmbiguousScope(message, hint=hint, scope=written[:LONGEST], intended=plain[:LONGEST])
+
+
+def meant(written: str, platform: str = POSIX) -> str | None:
+    """The path that people mean who write WRITTEN, where the system takes it for another: `src\\lib`, or ` src/lib`.
+
+    None where both are the same. A character that stands in a class by itself is meant as it is.
+    """
+    if written.isascii() and "\\" not in written and " " not in written:
+        return None
+    text = written
+    for by_word, mark in BY_WORD:
+        text = text.replace(by_word, mark)
+    before, text = _slashed(text, platform), text.replace("\\", "/")
+    plain = "/".join(map(_plain, text.split("/")))
+    if plain == before:
+        return None
+    for by_word, mark in BY_WORD:
+        plain = plain.replace(mark, by_word)
+    return plain
+
+
+def _plain(name: str) -> str:
+    """NAME without blanks at its ends and what nobody sees, and with ordinary blanks within."""
+    if not name.isascii():
+        name = "".join(" " if each.isspace() else each for each in name if each not in INVISIBLE)
+    return name.strip(" ")
+
+
+def _by_word(name: str) -> str:
+    """NAME as it is written where it is really called so."""
+    inner = name.strip(" ")
+    start, end = name[: len(name) - len(name.lstrip(" "))], name[len(name.rstrip(" ")) :] if inner else ""
+    return start.replace(" ", "[ ]") + inner.replace("[\\]", "\\").replace("\\", "[\\]") + end.replace(" ", "[ ]")
 
 
 def existing(path: str) -> Scope:

@@ -129,7 +129,7 @@ class Events:
             at=notices.noticed_at(state),
             fact=fact,
             resolution=notices.resolution(fact, [each for _, each in twins]),
-            is_open=self._is_open(fact),
+            is_open=self._is_open(name, fact),
         )
 
     def _notice(self, twins: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -164,13 +164,32 @@ class Events:
         said = {"event_type": event_type, "bead_id": bead, "from_agent": sender, "to_agent": to, "scope": scope}
         return protocol.envelope(name, notices.noticed_at(state), self._root, said | {"payload": payload})
 
-    def _is_open(self, fact: Incurred) -> bool:
+    def _is_open(self, name: str, fact: Incurred) -> bool:
         """Whether the two agents still work in each other's way, anywhere in what the owner held then. What was touched
-        stays so until somebody has settled it."""
+        stays so until somebody has settled it.
+
+        Whoever gives back what it held beside the owner, and comes again, has a new incident: then the old one stays
+        closed, and only the new one is open.
+        """
         if fact.outcome not in (OVERLAPPING, CONTESTED):
             return fact.outcome == TOUCHED
         held = self._held.live(fact.reservation)
         if held is None or held.is_over:
             return False
         met = (overlap.held for overlap in self._held.met_by([held.scope]))
-        return any(each.reservation.agent == fact.incoming and not each.is_over for each in met)
+        beside = {each.scope.text for each in met if each.reservation.agent == fact.incoming and not each.is_over}
+        if not beside or self._index.found(notices.NAME, fact.incident)[-1][0] != name:
+            return False
+        if fact.scope in beside or fact.outcome == CONTESTED:
+            return True
+        return self._stands_for(name, fact, beside)
+
+    def _stands_for(self, name: str, fact: Incurred, beside: set[str]) -> bool:
+        """Whether an incident tells of what its agent holds BESIDE the owner although it names something else: where
+        several scopes came in at once, it names the first of them. The last incident does that for what none names."""
+        same = f"incident {fact.reservation} {fact.incoming} {fact.outcome} "
+        terms = self._index.terms(notices.NAME, same)
+        unnamed = beside - {term.removeprefix(same) for term in terms}
+        found = [each for term in terms for each in self._index.found(notices.NAME, term)]
+        last = max(found, key=lambda each: sortable(each[1][notices.SAID][:3]))
+        return bool(unnamed) and last[0] == name

@@ -17,15 +17,47 @@ SPECIAL = frozenset("*?[")
 IGNORE_FILE = ".bbignore"  # at the root: what may be changed whoever holds it
 
 
-def scope_of(place: Place, cwd: str, written: str, *, is_path: bool = False) -> Scope:
+def scope_of(place: Place, cwd: str, written: str, *, is_path: bool = False, is_exact: bool = False) -> Scope:
     """The scope that a user WROTE, standing in CWD.
+
+    What is a PATH and does not exist is a file that will be made, unless it was written with a slash at its end. What
+    looks like another path is refused, unless it exists, or a program named it and it is EXACT.
 
     A text that names something there is that path, whatever wildcards it seems to hold: `app/[slug]/page.tsx` is a
     common name. And a path through a symbolic link is the path it leads to, as long as that lies in the repository.
     """
+    if not is_exact and meant(place, cwd, written):
+        scopes.refuse_ambiguous(_given(place, cwd, written)[1], PLATFORM)
     found = _found(place, cwd, written, is_path)
-    is_file = found.path is not None and os.path.isfile(os.path.join(root_of(place), found.path))
-    return found.but(is_file=True) if is_file else found
+    return found.but(is_file=True) if _is_file(place, cwd, written, found, is_path) else found
+
+
+def meant(place: Place, cwd: str, written: str) -> str | None:
+    """The path that is probably meant by what is WRITTEN, where nothing is called just so; None where there is none."""
+    above, given = _given(place, cwd, written)
+    plain = scopes.meant(given, PLATFORM)
+    is_called_so = plain is not None and "\0" not in written and os.path.lexists(os.path.join(cwd, written))
+    return None if plain is None or is_called_so else above + plain
+
+
+def _given(place: Place, cwd: str, written: str) -> tuple[str, str]:
+    """What of WRITTEN stands for where the user is, and the rest: directories above are called what they are called."""
+    tops = () if "\\" not in written and " " not in written and written.isascii() else (cwd, root_of(place))
+    above = next((top + "/" for top in tops if written.startswith(top + "/")), "")
+    return above, written[len(above) :]
+
+
+def _is_file(place: Place, cwd: str, written: str, found: Scope, is_path: bool) -> bool:
+    if found.path is None:
+        return False
+    there = os.path.join(root_of(place), found.path)
+    if not is_path:
+        return os.path.isfile(there)
+    if os.path.isfile(there):
+        return True
+    # The name on the disk may be written with other accents than the one that is compared.
+    is_folder = written.endswith(("/", os.sep)) or os.path.isdir(there) or os.path.isdir(os.path.join(cwd, written))
+    return not is_folder and found.text != "."
 
 
 def _found(place: Place, cwd: str, written: str, is_path: bool) -> Scope:

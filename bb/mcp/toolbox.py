@@ -147,7 +147,10 @@ class Toolbox:
             raise NoAgent(hint=NO_AGENT.format(caller)) from refusal
         finally:
             desk.is_served = False  # there are no groups here: chat is that of the repository
-        return answer if isinstance(answer, dict) else {"items": list(answer)}
+        if isinstance(answer, dict):
+            return answer
+        more = {"more": answer.more} if isinstance(answer, catalogue.Rows) else {}
+        return {"items": list(answer), **more}
 
     def _named(self, given: Given, caller: str) -> Given:
         """What was GIVEN, without the name of whom the server acts for anyway; nobody acts for another through it."""

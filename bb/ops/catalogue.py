@@ -23,7 +23,7 @@ from bb.ops.params import Flag, Scope, invalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Any, TypeVar
 
     from bb.ops.desk import Desk
@@ -122,6 +122,32 @@ NOT_ASKED_FOR = frozenset(["key", "wait", "allow_secret"])
 # The groups whose ops have the flat names of CCCC's catalogue: `group_create` for `bb group create`.
 FLAT = ("group", "actor", "chat", "cccc")
 HIDDEN = frozenset(["cccc"])  # no group of commands
+
+
+class Rows(list):  # type: ignore[type-arg]
+    """Some rows of an answer that has more: what is left out is said on every face, with how to get it."""
+
+    def __init__(self, rows: Iterable[Any], hint: str, omitted: int | None = None) -> None:
+        super().__init__(rows)
+        self.hint = hint
+        self.omitted = omitted
+
+    @property
+    def more(self) -> dict[str, Any]:
+        """What an answer says of it; how many there are only where that was counted."""
+        return {"omitted": self.omitted, "hint": self.hint}
+
+
+NEWER = "newer ones are left out; --since-event-id {} goes on there"
+OLDER = "older ones are left out; --limit {} shows more"
+
+
+def first_rows(found: Iterable[Any], limit: int, most: int) -> list[Any]:
+    """The first rows that were FOUND, LIMIT at most. One further is looked for, so that an end is known for one."""
+    from itertools import islice  # noqa: PLC0415  (most ops answer no rows)
+
+    rows = list(islice(found, limit + 1))
+    return rows if len(rows) <= limit else Rows(rows[:limit], OLDER.format(min(most, limit * 4)))
 
 
 class UnknownOp(NotFound):

@@ -230,6 +230,7 @@ def _scope(desk: Desk, written: str) -> scopes.Scope:
     """A scope that was declared by word. What lies in the work tree is the change's, so it has no say in this."""
     root = tree.root_of(desk.place)
     cwd = desk.cwd if desk.place.work_tree else root
+    scopes.refuse_ambiguous(written, tree.PLATFORM)
     try:
         return scopes.scope(written, root=root, cwd=cwd, platform=tree.PLATFORM)
     except ScopeOutside:

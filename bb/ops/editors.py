@@ -116,13 +116,15 @@ class File(Record):
 def files_of(desk: Desk, paths: Sequence[str]) -> list[File]:
     """The files that a tool would change, without those that lie elsewhere.
 
-    They may lie in another worktree of the same clone, even in one that is nested in ours.
+    They may lie in another worktree of the same clone, even in one that is nested in ours. What looks like another path
+    stands for both: the tool makes the one, and its user may well mean the other.
     """
     if len(paths) > editors.MOST_PATHS:
         raise NotUnderstood(f"it names more than {editors.MOST_PATHS:,} files")
     if any("\0" in path for path in paths):
         raise NotUnderstood("a path in it holds what no path can")
-    found = [file for path in paths if (file := _file(desk, path))]
+    named = [each for path in paths for each in (path, tree.meant(desk.place, desk.cwd, path)) if each]
+    found = [file for path in named if (file := _file(desk, path))]
     return list({file.scope.text: file for file in found}.values())
 
 
@@ -143,8 +145,7 @@ def _file(desk: Desk, path: str) -> File | None:
     for each in dict.fromkeys([written, os.path.realpath(written)]):
         here = _place_of(desk, each)
         try:
-            lies = tree.scope_of(here, desk.cwd, each, is_path=True)
-            return File(lies.but(is_file=not os.path.isdir(each)), here)
+            return File(tree.scope_of(here, desk.cwd, each, is_path=True, is_exact=True), here)
         except ScopeOutside:
             continue
     return None

@@ -8,7 +8,7 @@ from itertools import islice
 from bb.kernel import clock, jsontext
 from bb.kernel.errors import BbError
 from bb.kernel.record import Record
-from bb.ops.catalogue import op
+from bb.ops.catalogue import NEWER, OLDER, Rows, op
 from bb.ops.params import GroupId, Name, Number, Since, Text
 
 TYPE_CHECKING = False
@@ -86,7 +86,7 @@ def events(
     limit: Limit | None = None,
     follow: bool = False,
     group_id: GroupId | None = None,
-) -> Iterator[dict[str, Any]]:
+) -> Iterable[dict[str, Any]]:
     """Events of a group, oldest first, each with its place in this clone's order.
 
     From where on is said by --since-event-id, --since-seq or --since-ts; what stands there is not shown again, so the
@@ -111,12 +111,20 @@ def events(
         clock.text(clock.before(since_ts, desk.now())) if since_ts is not None else None,
         tuple(f'"kind":{jsontext.dumps(each)}'.encode() for each in kind or ()),
     )
+    if follow:
+        return islice(_onwards(group, wanted if has_start else wanted.but(after=end), follow=True), limit)
     if has_start:
-        yield from islice(_onwards(group, wanted, follow=follow), limit)
-    elif follow:
-        yield from islice(_onwards(group, wanted.but(after=end), follow=True), limit)
-    else:
-        yield from _latest(group, wanted, limit or USUAL, end)
+        found = _onwards(group, wanted, follow=False)
+        return found if limit is None else _first(found, limit)
+    most = limit or USUAL
+    latest = _latest(group, wanted, most + 1, end)
+    return latest if len(latest) <= most else Rows(latest[-most:], OLDER.format(min(Limit.most, most * 4)))
+
+
+def _first(found: Iterator[dict[str, Any]], limit: int) -> list[dict[str, Any]]:
+    """The first rows, which say where the others begin."""
+    rows = list(islice(found, limit + 1))
+    return rows if len(rows) <= limit else Rows(rows[:limit], NEWER.format(rows[limit - 1]["id"]))
 
 
 def _event(group: GroupDesk, event_id: str | None) -> Event | None:

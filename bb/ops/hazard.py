@@ -121,7 +121,7 @@ def _scopes(here: place.Place, folder: str, paths: Sequence[str]) -> list[Scope]
         if path in TOP:
             return None
         try:
-            found.append(tree.scope_of(here, folder, path))
+            found.append(tree.scope_of(here, folder, path, is_exact=True))
         except BbError:
             continue  # a revision perhaps, or a pathspec that nobody here understands
     return found

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import islice
-
 from bb.kernel import ids
 from bb.ledger import mail as mails
 from bb.messaging import mail, mailbox
 from bb.ops import life
-from bb.ops.catalogue import op
+from bb.ops.catalogue import first_rows, op
 from bb.ops.params import Plain, Someone
 
 TYPE_CHECKING = False
@@ -30,6 +28,9 @@ class About(Plain):
     """Only what is about this bead."""
 
     metavar = "BEAD"
+
+
+MOST = 500
 
 
 class Limit(Plain):
@@ -58,10 +59,10 @@ def inbox(
     who, index = known(desk, agent)
     if state is not None and state not in State.offered:
         raise mail.InvalidState(f"{state[:40]!r} is no state: unread, read or acked")
-    if not (limit.isascii() and limit.isdigit() and len(limit) < 5 and 1 <= int(limit) <= 500):
+    if not (limit.isascii() and limit.isdigit() and len(limit) < 5 and 1 <= int(limit) <= MOST):
         raise mail.InvalidLimit(f"{limit[:40]!r} is no limit: a whole number from 1 to 500")
     wanted = (message for message in mails.inbox(index, who, state) if bead in (None, message["bead_id"]))
-    return list(islice(wanted, int(limit)))
+    return first_rows(wanted, int(limit), MOST)
 
 
 def known(desk: Desk, agent: str | None) -> tuple[str, Index]:

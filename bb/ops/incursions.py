@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
-
 from bb.coordination import incursions, notices, protocol
 from bb.coordination.facts import ACCEPTED, REVERTED, TRANSFERRED, Resolved
 from bb.coordination.incursions import NotAnIncursion
@@ -12,7 +10,7 @@ from bb.ledger import tree
 from bb.ledger.protocol import Events
 from bb.messaging import mail
 from bb.ops import life
-from bb.ops.catalogue import op
+from bb.ops.catalogue import first_rows, op
 from bb.ops.params import Number, Plain, Reason, Someone, Text
 
 TYPE_CHECKING = False
@@ -89,7 +87,7 @@ def list_incursions(
         for event in known.incursions()
         if agent in (None, event["from_agent"], event["to_agent"]) and state in (None, event["state"])
     )
-    return [shown(event) for event in islice(found, limit)]
+    return first_rows(map(shown, found), limit, Limit.most)
 
 
 @op(

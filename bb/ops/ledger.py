@@ -10,14 +10,15 @@ from bb.kernel.errors import Usage
 from bb.ledger import audit, disk, writers
 from bb.ledger import walk as walks
 from bb.ledger.journal import LedgerDamaged
-from bb.ops.catalogue import op
+from bb.ops.catalogue import OLDER, Rows, op
 from bb.ops.params import AgentId, Name, Number, Since, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
+    from bb.kernel.event import Event
     from bb.ops.desk import Desk
 
 
@@ -106,20 +107,25 @@ def log(
     until: Until | None = None,
     limit: Limit = Limit(50),  # noqa: B008  (a number)
     follow: bool = False,
-) -> Iterator[dict[str, Any]]:
-    """The latest events, oldest first.
+) -> Iterable[dict[str, Any]]:
+    """The latest events, oldest first. Where --limit leaves older ones out, the answer says so.
 
     --follow goes on with every event that any process appends, until interrupted; with --json that is one event
     a line instead of one document.
     """
     wanted = _filter(desk, kind, agent, since, until)
     store = desk.ledger
-    following = walks.Follower(store, wanted) if follow else None
-    for event in walks.latest(store, wanted, limit):
+    if follow:
+        return _followed(walks.Follower(store, wanted), walks.latest(store, wanted, limit))
+    found = [event.envelope() for event in walks.latest(store, wanted, limit + 1)]
+    return found if len(found) <= limit else Rows(found[-limit:], OLDER.format(min(Limit.most, limit * 4)))
+
+
+def _followed(following: walks.Follower, latest: list[Event]) -> Iterator[dict[str, Any]]:
+    for event in latest:
         yield event.envelope()
-    if following:
-        for event in following.forever():
-            yield event.envelope()
+    for event in following.forever():
+        yield event.envelope()
 
 
 @op("ledger.show", examples=("bb ledger show k7q2mzp4x3ab.17",))

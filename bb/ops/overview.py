@@ -10,7 +10,7 @@ from bb.ledger import mail as mails
 from bb.ledger.protocol import Events
 from bb.messaging import mail
 from bb.ops import life, paused, problems, telling
-from bb.ops.catalogue import op
+from bb.ops.catalogue import OLDER, Rows, op
 from bb.ops.params import Number, Since, Someone, Text
 from bb.ops.reservations import shown as shown_reservation
 
@@ -34,6 +34,9 @@ class About(Text):
     """Only what is about this bead."""
 
     metavar = "BEAD"
+
+
+LATELY = 30
 
 
 class Limit(Number):
@@ -111,9 +114,12 @@ def timeline(
     agent: Someone | None = None,
     bead: About | None = None,
     since: Since | None = None,
-    limit: Limit = Limit(30),  # noqa: B008
+    limit: Limit | None = None,
 ) -> list[dict[str, Any]]:
-    """What has happened lately, one sentence each, oldest first."""
+    """What has happened lately, one sentence each, oldest first: the last 30 things, or with --since all since then.
+
+    Where --limit leaves something out, the answer says so.
+    """
     now = desk.now()
     desk.store.must_exist()
     if agent is not None and agent != ids.PERSON:
@@ -121,7 +127,15 @@ def timeline(
     wanted = walk.Filter(
         kinds=telling.KINDS, agent=None, since=clock.text(clock.before(since, now)) if since is not None else None
     )
-    return telling.latest(desk.store, wanted, agent, bead, limit)
+    if limit is None and since is not None:
+        return telling.latest(desk.store, wanted, agent, bead, None)
+    most = limit or LATELY
+    # How many there are is counted as far back as somebody asks, and no further than that.
+    told = telling.latest(desk.store, wanted, agent, bead, most + 1 if since is None else None)
+    if len(told) <= most:
+        return told
+    omitted = len(told) - most if since is not None else None
+    return Rows(told[-most:], OLDER.format(min(Limit.most, most * 4)), omitted)
 
 
 @op("resume", examples=("bb resume --agent amber-otter", "BB_AGENT=amber-otter bb resume --json"))

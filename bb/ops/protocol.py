@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import islice
-
 from bb.coordination import protocol
 from bb.kernel import ids
 from bb.kernel.errors import NotFound
 from bb.ops import incursions, life, mail
-from bb.ops.catalogue import op
+from bb.ops.catalogue import first_rows, op
 from bb.ops.mail import From, Subject, Thread, To
 from bb.ops.params import Bead, Key, Number, Plain, Reason, Scope, Someone, Text
 
@@ -174,7 +172,7 @@ def list_events(
         for event in known.newest_first(type_, bead)
         if agent in (None, event["from_agent"], event["to_agent"]) and state in (None, event["state"])
     )
-    return [incursions.shown(event) for event in islice(found, limit)]
+    return first_rows(map(incursions.shown, found), limit, Limit.most)
 
 
 @op("protocol.show", examples=("bb protocol show k7q2mzp4x3ab.17",))

@@ -61,6 +61,8 @@ def compare(
     rules = platform or tree.PLATFORM
     at = root if root is not None else _root(desk)
     start = at if root is not None or platform else desk.cwd
+    for each in (a, b):
+        scopes.refuse_ambiguous(each, rules)
     one, other = (scopes.scope(each, root=at, cwd=start, platform=rules) for each in (a, b))
     folds = ignore_case or rules == "windows" or (root is None and _minds_no_case(desk))
     return {

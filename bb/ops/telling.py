@@ -70,8 +70,10 @@ OUTCOMES = {deliveries.PUT_OFF: "put off", deliveries.RESOLVED: "settled"}
 VERBS = {HANDOFF: "passed on to", BLOCKED: "needs input from", mail.DECISION: "asks"}  # of messages
 
 
-def latest(store: Store, wanted: Filter, agent: str | None, bead: str | None, limit: int) -> list[dict[str, Any]]:
-    """The last LIMIT things that happened, oldest first."""
+def latest(
+    store: Store, wanted: Filter, agent: str | None, bead: str | None, limit: int | None
+) -> list[dict[str, Any]]:
+    """The last LIMIT things that happened, or all of them, oldest first."""
     teller = Teller(store)
     found: list[dict[str, Any]] = []
     for event in store.newest_first(None, wanted.may_admit):

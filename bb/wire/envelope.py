@@ -1,4 +1,6 @@
-"""The one answer: `{"ok","command","data","error"}`, for success and failure alike, on every face."""
+"""The one answer: `{"ok","command","data","error"}`, for success and failure alike, on every face.
+
+Where rows are left out of the data, `more` follows and says so; the data is what it would be without."""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ if TYPE_CHECKING:
 
 
 def success(command: str, data: object) -> dict[str, Any]:
-    return {"ok": True, "command": command, "data": data, "error": None}
+    answer = {"ok": True, "command": command, "data": data, "error": None}
+    more = getattr(data, "more", None)
+    return answer if more is None else answer | {"more": more}
 
 
 def failure(command: str, error: BbError) -> dict[str, Any]:
