@@ -37,10 +37,10 @@ def success(command: str, data: object, *, as_json: bool) -> None:
 
 
 def _say_more(data: object) -> None:
-    """That rows were left out, and how to get them."""
+    """That rows were left out, and how to get them: beside the answer, where nobody counts lines."""
     if more := getattr(data, "more", None):
         count = f"{more['omitted']:,} " if more["omitted"] else ""
-        lines([f"… {count}{more['hint']}"])
+        lines([f"Note: {count}{more['hint']}"], sys.stderr)
 
 
 def refusal(command: str, error: BbError, *, as_json: bool) -> int:

@@ -88,32 +88,36 @@ def scope(written: str, *, root: str, cwd: str, platform: str = POSIX, is_path: 
     return Scope(_canonical([name if is_literal else globs.part(name) for name, is_literal in inside]))
 
 
-def refuse_ambiguous(written: str, platform: str = POSIX) -> None:
+def refuse_ambiguous(written: str, platform: str = POSIX, *, is_path: bool = False) -> None:
     """Refuse what WRITTEN names where people who write so mean another path, and nobody can see the difference."""
-    plain = meant(written, platform)
+    plain = meant(written, platform, is_path=is_path)
     if plain is None:
         return
-    message = f"{_shown(written)} names another file than {_shown(plain)}, which is probably meant"
-    by_word = "/".join(map(_by_word, written.split("/"))) if written.isascii() else None
-    hint = f"write {quoted(plain)}" + (f"; if it is really called so, {quoted(by_word)}" if by_word else "")
+    shown = f"'{written}'" if written.isascii() and written.isprintable() and len(written) <= 200 else _shown(written)
+    message = f"{shown} names another file than {_shown(plain)}, which is probably meant"
+    hint = f"write {quoted(plain)}"
+    if is_path:
+        hint += "; what is really called otherwise can be asked about once it exists"
+    elif written.isascii():
+        hint += f"; if it is really called so, {quoted('/'.join(map(_by_word, written.split('/'))))}"
     raise AmbiguousScope(message, hint=hint, scope=written[:LONGEST], intended=plain[:LONGEST])
 
 
-def meant(written: str, platform: str = POSIX) -> str | None:
+def meant(written: str, platform: str = POSIX, *, is_path: bool = False) -> str | None:
     """The path that people mean who write WRITTEN, where the system takes it for another: `src\\lib`, or ` src/lib`.
 
-    None where both are the same. A character that stands in a class by itself is meant as it is.
+    None where both are the same. A character that stands in a class by itself is meant as it is; a PATH has no classes.
     """
     if written.isascii() and "\\" not in written and " " not in written:
         return None
-    text = written
-    for by_word, mark in BY_WORD:
+    text, classes = written, () if is_path else BY_WORD
+    for by_word, mark in classes:
         text = text.replace(by_word, mark)
     before, text = _slashed(text, platform), text.replace("\\", "/")
     plain = "/".join(map(_plain, text.split("/")))
     if plain == before:
         return None
-    for by_word, mark in BY_WORD:
+    for by_word, mark in classes:
         plain = plain.replace(mark, by_word)
     return plain
 

@@ -26,16 +26,16 @@ def scope_of(place: Place, cwd: str, written: str, *, is_path: bool = False, is_
     A text that names something there is that path, whatever wildcards it seems to hold: `app/[slug]/page.tsx` is a
     common name. And a path through a symbolic link is the path it leads to, as long as that lies in the repository.
     """
-    if not is_exact and meant(place, cwd, written):
-        scopes.refuse_ambiguous(_given(place, cwd, written)[1], PLATFORM)
+    if not is_exact and meant(place, cwd, written, is_path=is_path):
+        scopes.refuse_ambiguous(_given(place, cwd, written)[1], PLATFORM, is_path=is_path)
     found = _found(place, cwd, written, is_path)
     return found.but(is_file=True) if _is_file(place, cwd, written, found, is_path) else found
 
 
-def meant(place: Place, cwd: str, written: str) -> str | None:
+def meant(place: Place, cwd: str, written: str, *, is_path: bool) -> str | None:
     """The path that is probably meant by what is WRITTEN, where nothing is called just so; None where there is none."""
     above, given = _given(place, cwd, written)
-    plain = scopes.meant(given, PLATFORM)
+    plain = scopes.meant(given, PLATFORM, is_path=is_path)
     is_called_so = plain is not None and "\0" not in written and os.path.lexists(os.path.join(cwd, written))
     return None if plain is None or is_called_so else above + plain
 

@@ -123,7 +123,7 @@ def files_of(desk: Desk, paths: Sequence[str]) -> list[File]:
         raise NotUnderstood(f"it names more than {editors.MOST_PATHS:,} files")
     if any("\0" in path for path in paths):
         raise NotUnderstood("a path in it holds what no path can")
-    named = [each for path in paths for each in (path, tree.meant(desk.place, desk.cwd, path)) if each]
+    named = [each for path in paths for each in (path, tree.meant(desk.place, desk.cwd, path, is_path=True)) if each]
     found = [file for path in named if (file := _file(desk, path))]
     return list({file.scope.text: file for file in found}.values())
 

@@ -228,7 +228,7 @@ def test_one_scope_in_the_way_and_none_of_them_is_granted(flags: dict[str, bool]
 def test_one_active_holder_among_stale_ones_and_nobody_is_taken_over():
     error = refusal(wanting("src", "docs", takeover=True), held(silent=20), held(CY, "docs", n=2))
     assert isinstance(error, ReservationConflict)
-    assert [each["agent_id"] for each in error.details["conflicts"]] == [CY]
+    assert [each["agent_id"] for each in error.details["conflicts"]] == [CY, BO]  # who is silent is named, too
     assert [(fact.reservation, fact.outcome) for fact in error.leaving] == [(id_of(2), "refused")]
 
 
@@ -288,10 +288,45 @@ def test_allow_overlap_does_not_help_when_one_of_two_overlaps_is_exact():
     assert [each["agent_id"] for each in error.details["conflicts"]] == [BO]
 
 
-def test_allow_overlap_beside_a_stale_holder_takes_nothing_over():
-    facts = ask(wanting("src/parser", allow_overlap=True, takeover=True), held(silent=20))
+def test_allow_overlap_beside_a_stale_holder_takes_nothing_over_by_itself():
+    facts = ask(wanting("src/parser", allow_overlap=True), held(silent=20))
     assert of(TakenOver, facts) == []
     assert [(fact.outcome, fact.liveness) for fact in of(Incurred, facts)] == [("overlapping", "stale")]
+
+
+@pytest.mark.parametrize(("silent", "archived"), [(20, "taken_over"), (40, "expired")])
+@pytest.mark.parametrize("scope", ["src", "src/parser"])
+def test_allow_overlap_with_takeover_leaves_no_silent_holder_in_place(scope: str, silent: float, archived: str):
+    facts = ask(wanting(scope, allow_overlap=True, takeover=True), held(silent=silent))
+    assert [(fact.reservation, fact.archived) for fact in of(TakenOver, facts)] == [(id_of(1), archived)]
+    assert [fact.outcome for fact in of(Incurred, facts)] == ["taken_over"]
+
+
+def test_allow_overlap_with_takeover_goes_beside_what_is_held_in_every_clone():
+    everywhere = held(silent=40)
+    everywhere = everywhere.but(reservation=everywhere.reservation.but(base="0" * 40))
+    facts = ask(wanting("src/parser", allow_overlap=True, takeover=True), everywhere)
+    assert of(TakenOver, facts) == []
+
+
+def test_a_conflict_names_every_holder_living_or_silent_and_says_all_that_must_be_passed():
+    there = [held(scope="src/a"), held(CY, "src/b", n=2, silent=20), held("dee", "src/c", n=3, silent=40)]
+    error = refusal(wanting(), *there)
+    assert isinstance(error, ReservationConflict)
+    assert [each["agent_id"] for each in error.details["conflicts"]] == [BO, CY, "dee"]
+    assert "src/b (stale)" in error.message
+    assert "src/c (evicted)" in error.message
+    assert "--allow-overlap" in (error.hint or "")
+    assert "--takeover-stale" in (error.hint or "")
+    facts = ask(wanting(allow_overlap=True, takeover=True), *there)  # what the hint says
+    assert [fact.owner for fact in of(TakenOver, facts)] == [CY, "dee"]
+
+
+def test_a_refusal_by_silent_holders_names_all_of_them_and_how_many_are_left_out():
+    there = [held(f"bo{n}", f"src/{n}", n=n, silent=20) for n in range(30)]
+    error = refusal(wanting(), *there)
+    assert (error.details["count"], error.details["omitted"]) == (30, 10)
+    assert "24 more" in error.message
 
 
 def test_allow_overlap_with_takeover_takes_what_is_exact_and_works_beside_the_rest():

@@ -1,0 +1,121 @@
+"""Nobody is left in place by a take-over, no incident is left twice, and no row is left out without a word."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.stories.agents.agents_support import HARBOR, OTTER, WREN, after, crew, reserve, send, stay
+from tests.support import Scratch
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Scratch:
+    return crew(tmp_path / "repo", OTTER, HARBOR, WREN)
+
+
+def holders(repo: Scratch) -> set[tuple[str, str]]:
+    return {(each["agent_id"], each["scope"]) for each in repo.json("agent", "status").data["reservations"]}
+
+
+def opened(repo: Scratch) -> list[str]:
+    return [each["scope"] for each in repo.json("protocol", "incursions", "--state", "open").data]
+
+
+@pytest.mark.parametrize(("minutes", "archived"), [(20, "taken_over"), (31, "expired")])
+@pytest.mark.parametrize("scope", ["src", "src/parser/dates.py"])
+def test_4_4_3_taking_over_with_allow_overlap_leaves_no_silent_holder_in_place(
+    repo: Scratch, scope: str, minutes: int, archived: str
+):
+    reserve(repo, OTTER, "src/parser").data  # noqa: B018
+    later = after(repo, minutes)
+    taken = reserve(later, HARBOR, scope, "--takeover-stale", "--allow-overlap").data["taken_over"]
+
+    assert [(each["agent_id"], each["state"]) for each in taken] == [(OTTER, archived)]
+    assert holders(later) == {(HARBOR, scope)}
+
+
+def test_a_conflict_names_the_living_and_the_silent_and_the_next_try_succeeds(repo: Scratch):
+    reserve(repo, OTTER, "src/a").data  # noqa: B018
+    later = after(repo, 31)
+    reserve(stay(later, HARBOR), HARBOR, "src/b").data  # noqa: B018
+
+    error = reserve(later, WREN, "src").envelope["error"]
+
+    assert error["code"] == "RESERVATION_CONFLICT"
+    assert {each["agent_id"] for each in error["details"]["conflicts"]} == {OTTER, HARBOR}
+    assert all(each in error["message"] for each in (OTTER, HARBOR))
+    assert all(each in error["hint"] for each in ("--takeover-stale", "--allow-overlap"))
+    assert reserve(later, WREN, "src", "--takeover-stale", "--allow-overlap").status == 0
+    assert holders(later) == {(HARBOR, "src/b"), (WREN, "src")}
+
+
+@pytest.mark.parametrize("again", ["src/parser", "src/lexer"])
+def test_an_incident_that_is_opened_again_is_open_once(repo: Scratch, again: str):
+    reserve(repo, OTTER, "src").data  # noqa: B018
+    reserve(repo, HARBOR, "src/parser", "--allow-overlap").data  # noqa: B018
+    assert opened(repo) == ["src/parser"]
+    repo.json("agent", "release", "--agent", HARBOR, "--all").data  # noqa: B018
+    assert opened(repo) == []
+
+    reserve(repo, HARBOR, again, "--allow-overlap").data  # noqa: B018
+
+    assert opened(repo) == [again]
+    assert len(repo.json("protocol", "incursions", "--state", "closed").data) == 1
+    assert len(repo.json("status").data["incursions"]) == 1
+
+
+def test_two_scopes_at_once_are_one_incident_until_both_are_given_back(repo: Scratch):
+    reserve(repo, OTTER, "src").data  # noqa: B018
+    reserve(repo, HARBOR, "src/a", "--scope", "src/b", "--allow-overlap").data  # noqa: B018
+    for scope, left in (("src/a", 1), ("src/b", 0)):
+        repo.json("agent", "release", "--agent", HARBOR, "--scope", scope).data  # noqa: B018
+        assert len(opened(repo)) == left
+
+
+def test_the_timeline_since_a_time_has_all_of_it_and_says_what_a_limit_leaves_out(repo: Scratch):
+    for _ in range(40):
+        send(repo, OTTER, HARBOR).data  # noqa: B018
+
+    since = repo.json("timeline", "--since", "1h")
+    assert len(since.data) > 40
+    assert "more" not in since.envelope
+    cut = repo.json("timeline", "--since", "1h", "--limit", "10")
+    assert (len(cut.data), cut.envelope["more"]["omitted"]) == (10, len(since.data) - 10)
+    assert "--limit" in cut.envelope["more"]["hint"]
+    lately = repo.json("timeline")
+    assert len(lately.data) == 30
+    assert lately.envelope["more"]["hint"]
+    assert "older ones are left out" in repo.bb("timeline").err
+
+
+LISTS = (
+    ("agent", "inbox", "--agent", HARBOR),
+    ("protocol", "list"),
+    ("protocol", "incursions"),
+    ("ledger", "log"),
+    ("events",),
+    ("events", "--since-seq", "1"),
+    ("timeline",),
+)
+
+
+@pytest.mark.parametrize("words", LISTS, ids=" ".join)
+def test_no_list_is_cut_without_a_word(repo: Scratch, words: tuple[str, ...]):
+    reserve(repo, OTTER, "src").data  # noqa: B018
+    for scope in ("src/a", "src/b"):
+        reserve(repo, HARBOR, scope, "--allow-overlap").data  # noqa: B018
+    for _ in range(3):
+        send(repo, OTTER, HARBOR).data  # noqa: B018
+    whole = repo.json(*words)
+    assert "more" not in whole.envelope
+    count = len(whole.data)
+
+    cut = repo.json(*words, "--limit", str(count - 1))
+
+    assert (len(cut.data), bool(cut.envelope["more"]["hint"])) == (count - 1, True)
+    assert "left out" in repo.bb(*words, "--limit", str(count - 1)).err
+    for limit in (count, count + 1):
+        assert "more" not in repo.json(*words, "--limit", str(limit)).envelope
+        assert repo.bb(*words, "--limit", str(limit)).err == ""
