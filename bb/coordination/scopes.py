@@ -29,8 +29,10 @@ POSIX, WINDOWS = "posix", "windows"
 
 LAST = "\U0010ffff"
 LONGEST = 4096
-# What nobody sees in a name, but for the joiners, which some scripts need.
-INVISIBLE = "\u00ad\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff"
+# What looks like a blank, and what nobody sees in a name. Joiners are needed by some scripts, and marks of direction
+# are seen.
+BLANKS = "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
+INVISIBLE = "\u00ad\u200b\u2060\ufeff"
 BY_WORD = (("[\\]", "\0"), ("[ ]", "\1"))  # a class of one character means that very character
 WILDCARDS = 64
 
@@ -115,8 +117,8 @@ def meant(written: str, platform: str = POSIX, *, is_path: bool = False) -> str 
         text = text.replace(by_word, mark)
     before, text = _slashed(text, platform), text.replace("\\", "/")
     plain = "/".join(map(_plain, text.split("/")))
-    if plain == before:
-        return None
+    if plain == before or not plain:
+        return None  # a text of blanks is no path at all
     for by_word, mark in classes:
         plain = plain.replace(mark, by_word)
     return plain
@@ -125,7 +127,7 @@ def meant(written: str, platform: str = POSIX, *, is_path: bool = False) -> str 
 def _plain(name: str) -> str:
     """NAME without blanks at its ends and what nobody sees, and with ordinary blanks within."""
     if not name.isascii():
-        name = "".join(" " if each.isspace() else each for each in name if each not in INVISIBLE)
+        name = "".join(" " if each in BLANKS else each for each in name if each not in INVISIBLE)
     return name.strip(" ")
 
 
