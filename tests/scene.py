@@ -93,7 +93,7 @@ def _work(scene: Scene) -> None:
     scene.at(60, "agent", "reserve", "--scope", "src/parser/dates.py", "--bead", "bb-1.2", agent=COBALT, status=7)
     scene.at(
         *(22, "agent", "reserve", "--scope", "docs/parser.md", "--scope", "src/web/pages.py", "--bead", "bb-2.2"),
-        *("--allow-overlap", "--takeover-stale"),
+        "--allow-overlap",
         agent=COBALT,
         status=0,
     )

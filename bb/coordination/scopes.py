@@ -117,7 +117,7 @@ def meant(written: str, platform: str = POSIX, *, is_path: bool = False) -> str 
         text = text.replace(by_word, mark)
     before, text = _slashed(text, platform), text.replace("\\", "/")
     plain = "/".join(map(_plain, text.split("/")))
-    if plain == before or not plain:
+    if plain == before or not plain.strip():
         return None  # a text of blanks is no path at all
     for by_word, mark in classes:
         plain = plain.replace(mark, by_word)
