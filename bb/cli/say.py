@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 # To every editor, status 2 from a hook means: stop. A mistake in calling one must not look like a verdict.
 NO_VERDICT = 1
+LIMITED = frozenset(["chat inbox", "cbcl beliefs", "cbcl conversations"])  # whose screens do not say that there is more
 
 
 class OutputFailed(Exception):
@@ -33,12 +34,14 @@ def success(command: str, data: object, *, as_json: bool) -> None:
         document(envelope.success(command, data))
     else:
         lines(_words().of(command, data))
-        _say_more(data)
+        _say_more(command, data)
 
 
-def _say_more(data: object) -> None:
+def _say_more(command: str, data: object) -> None:
     """That rows were left out, and how to get them: beside the answer, where nobody counts lines."""
-    if more := getattr(data, "more", None):
+    if isinstance(data, dict) and data.get("has_more") is True and command in LIMITED:
+        lines(["Note: others are left out; --limit N shows more"], sys.stderr)
+    elif more := getattr(data, "more", None):
         count = f"{more['omitted']:,} " if more["omitted"] else ""
         lines([f"Note: {count}{more['hint']}"], sys.stderr)
 
@@ -88,7 +91,7 @@ def stream(op: Op, items: Iterable[Any], *, as_json: bool, is_endless: bool) -> 
         if is_endless:
             flush()
     if not as_json:
-        _say_more(items)
+        _say_more(op.words, items)
 
 
 def document(value: object) -> None:

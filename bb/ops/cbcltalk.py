@@ -158,9 +158,9 @@ def beliefs(
         said = text or views.content(index, event)
         if said:  # else it was taken back
             found.setdefault((teller, said), {"who": teller, "text": said, "event_id": event, "at": ts})
-        if len(found) == limit:
+        if len(found) > limit:
             break
-    return {"agent_id": who, "beliefs": list(found.values())}
+    return {"agent_id": who, **_up_to(limit, "beliefs", list(found.values()))}
 
 
 @op(
@@ -177,7 +177,14 @@ def conversations(
     """The threads you take part in, the newest first; or the last that was said in one of them, oldest first."""
     who, index = views.reader(desk, agent)
     if thread is None:
-        rows = islice(index.newest_first(spoken.NAME, f"{spoken.CONVERSATION} {who}"), limit)
-        return {"agent_id": who, "conversations": [views.thread(index, who, *state["last"][3]) for _, _, state in rows]}
-    entries = list(islice(views.newest(index, f"{spoken.ENTRY} {who} {thread}"), limit))
-    return {"agent_id": who, "thread": thread, "messages": [views.entry(index, *each) for each in reversed(entries)]}
+        rows = islice(index.newest_first(spoken.NAME, f"{spoken.CONVERSATION} {who}"), limit + 1)
+        found = [views.thread(index, who, *state["last"][3]) for _, _, state in rows]
+        return {"agent_id": who, **_up_to(limit, "conversations", found)}
+    entries = islice(views.newest(index, f"{spoken.ENTRY} {who} {thread}"), limit + 1)
+    said = _up_to(limit, "messages", [views.entry(index, *each) for each in entries])
+    return {"agent_id": who, "thread": thread, **said, "messages": said["messages"][::-1]}
+
+
+def _up_to(limit: int, name: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """So many rows under that name; and that there are more, if so."""
+    return {name: rows[:limit], **({"has_more": True} if len(rows) > limit else {})}

@@ -86,7 +86,8 @@ def inbox_list(
     only, but = FILTERS.get(str(kind_filter or "all"), (0, 0))
     talk = group.spoken()
     posts = talk.unread(actor, group.tokens(actor), only=only, but=but)
-    return {"messages": _shown(group, posts, _limit(limit)), "cursor": _cursor(talk.reading(actor))}
+    messages, more = _shown(group, posts, _limit(limit))
+    return {"messages": messages, "cursor": _cursor(talk.reading(actor)), **more}
 
 
 @op("inbox_mark_read", words="chat mark-read", examples=("bb chat mark-read k7q2mzp4x3ab.17",))
@@ -158,8 +159,8 @@ def inbox_peek(
     group, actor = _of(desk, group_id, actor_id, by)
     talk = group.spoken()
     posts = talk.unread(actor, group.tokens(actor), only=MAIL)
-    messages = _shown(group, posts, _limit(limit))
-    return {"messages": messages, "cursor": _cursor(talk.reading(actor)), "count": len(messages)}
+    messages, more = _shown(group, posts, _limit(limit))
+    return {"messages": messages, "cursor": _cursor(talk.reading(actor)), "count": len(messages), **more}
 
 
 @op("inbox_read", examples=("""bb call inbox_read --args '{"actor_id": "peer-1"}'""",))
@@ -174,10 +175,12 @@ def inbox_read(
     """Take mail out of an actor's inbox: what is returned is read."""
     group, actor = _of(desk, group_id, actor_id, by, "inbox.mark")
     messages: list[dict[str, Any]] = []
+    more: dict[str, bool] = {}
 
     def facts(_: Any) -> list[Any]:
         posts = group.spoken().unread(actor, group.tokens(actor), only=MAIL)
-        messages[:] = _shown(group, posts, _limit(limit))
+        messages[:], found = _shown(group, posts, _limit(limit))
+        more.update(found)
         if not messages:
             return []
         taken = [message["id"] for message in messages]
@@ -185,7 +188,7 @@ def inbox_read(
 
     events = group.record(facts, group.by(by))
     reading = group.spoken().reading(actor)
-    return {"messages": messages, "cursor": _cursor(reading), "event": events[0] if events else None}
+    return {"messages": messages, "cursor": _cursor(reading), "event": events[0] if events else None, **more}
 
 
 @op("message_history", words="chat history", examples=("bb chat history --limit 20", "bb chat history --query parser"))
@@ -278,9 +281,10 @@ def _limit(given: Any) -> int:
     return 1 << 60 if number == ALL else min(max(number, 1), MOST)
 
 
-def _shown(group: GroupDesk, posts: Iterable[Post], limit: int) -> list[dict[str, Any]]:
-    """Messages as clients see them, as many as are wanted and fit into an answer."""
-    return _fitting(group, islice(group.talk.events(posts), limit), limit)[0]
+def _shown(group: GroupDesk, posts: Iterable[Post], limit: int) -> tuple[list[dict[str, Any]], dict[str, bool]]:
+    """Messages as clients see them, as many as are wanted and fit into an answer; and that there are more, if so."""
+    messages, has_more = _fitting(group, islice(group.talk.events(posts), limit + 1), limit)
+    return messages, {"has_more": True} if has_more else {}
 
 
 def _fitting(group: GroupDesk, events: Iterable[Event], limit: int) -> tuple[list[dict[str, Any]], bool]:

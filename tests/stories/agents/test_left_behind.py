@@ -119,3 +119,19 @@ def test_no_list_is_cut_without_a_word(repo: Scratch, words: tuple[str, ...]):
     for limit in (count, count + 1):
         assert "more" not in repo.json(*words, "--limit", str(limit)).envelope
         assert repo.bb(*words, "--limit", str(limit)).err == ""
+
+
+def test_what_is_told_and_what_waits_says_that_there_is_more(repo: Scratch):
+    for number in range(3):
+        words = ("cbcl", "send", f'(tell @{HARBOR} "news {number}" :thread t{number})', "--agent", OTTER)
+        assert repo.json(*words).status == 0
+        assert repo.json("chat", "send", "hello", "--to", HARBOR, "--by", "user").status == 0
+    lists = (
+        ("cbcl", "beliefs", "--agent", OTTER),
+        ("cbcl", "conversations", "--agent", OTTER),
+        ("chat", "inbox", "--actor-id", HARBOR),
+    )
+    for words in lists:
+        assert "has_more" not in repo.json(*words).data
+        assert repo.json(*words, "--limit", "1").data["has_more"] is True
+        assert "left out" in repo.bb(*words, "--limit", "1").err
