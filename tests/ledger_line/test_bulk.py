@@ -26,13 +26,21 @@ def hashed(octets: bytes) -> bytes:
     return sha256(octets).hexdigest()[:32].encode()
 
 
+NOON = "2026-01-05T12:00:00.000Z"
+
+
 def chain(first: int, count: int, rise: int = 1) -> tuple[list[bytes], Link, Link]:
     """COUNT lines from number FIRST on, the link before them, and the link they make."""
     before = link = Link(first - 1, first * rise, "f" * 32)
     block = []
     for n in range(first, first + count):
         event = Event(
-            id=f"{WRITER}.{n}", lamport=link.lamport + rise, ts="t", kind=f"x.{n % 3}", by="user", data={"n": n}
+            id=f"{WRITER}.{n}",
+            lamport=link.lamport + rise,
+            ts="2026-01-05T12:00:00.000Z",
+            kind=f"x.{n % 3}",
+            by="user",
+            data={"n": n},
         )
         line, link = lines.write(event, link, "saltsal2")
         block.append(line[:-1])
@@ -115,7 +123,7 @@ def test_every_flipped_bit_of_a_line_amid_others_gets_the_same_verdict():
 def last_line(
     *,
     lamport: bytes = b"1",
-    ts: bytes = b"t",
+    ts: bytes = b"2026-01-05T12:00:00.000Z",
     rest: bytes = b',"kind":"x.some","group_id":"","scope_key":"","by":"user"',
     data: bytes = PADDED,
     mark: bytes = b'","data":',

@@ -30,7 +30,7 @@ CONTEXT = context.read({"ops": [{"op": "vision.update", "set": {"text": "All."}}
 @pytest.mark.parametrize(
     ("fact", "text"),
     [
-        (Changed("user", "Release 2"), "called the group Release 2"),
+        (Changed("user", "Release 2"), 'called the group "Release 2"'),
         (Changed("user", topic="what is left"), "said what the group is about: what is left"),
         (ScopeAttached("user", "s_1", "site"), "attached site to the group"),
         (ScopeAttached("user", "s_1"), "attached s_1 to the group"),
