@@ -128,8 +128,10 @@ def signing(desk: Desk, mode: Mode | None = None, *, agent: AsPerson | None = No
         if desk.place.work_tree is None:
             raise NoWorkTree
         written = os.path.join(desk.place.work_tree, signers.PATH)
-        text = (worktree_files.read(desk.place.work_tree, written, signers.LARGEST) or b"").decode("utf-8", "replace")
-        worktree_files.write(desk.place.work_tree, written, signers.with_mode(text, str(mode)).encode())
+        text = (worktree_files.read(desk.place.work_tree, signers.PATH, signers.LARGEST) or b"").decode(
+            "utf-8", "replace"
+        )
+        worktree_files.write(desk.place.work_tree, signers.PATH, signers.with_mode(text, str(mode)).encode())
     known = policy.look(store, desk.now())
     return standing.shown(store, known) | {"written": written, "asked_for": mode}
 
