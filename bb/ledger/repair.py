@@ -150,6 +150,7 @@ def leftovers(store: str) -> list[str]:
         store,
         presence.folder(store),
         os.path.join(store, "sessions"),
+        os.path.join(store, "verdicts"),
         os.path.join(store, "torn"),
         os.path.join(store, "forked"),
         os.path.join(store, signing.FOLDER),
@@ -205,7 +206,7 @@ def _is_ours(folder: str, name: str) -> bool:
         case "presence", "":
             stem = name.removesuffix(presence.SUFFIX).removesuffix(presence.SESSION)
             return is_temporary or (stem != name and bool(presence.named_by(stem)))
-        case "sessions", "":
+        case (("sessions" | "verdicts"), ""):
             return is_temporary or name.endswith(".json")
         case "queue", "":
             return name in ("lock", "lock.queue") or ".json" in name

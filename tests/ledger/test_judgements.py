@@ -13,6 +13,7 @@ from bb.cbcl import canonical, fuel, grammar, verifying
 from bb.cbcl.facts import Installed
 from bb.ledger import judgements
 from bb.ledger.judgements import Judged, Judgements
+from tests import everything
 from tests.cbcl.trees import dialect
 from tests.near import Near
 from tests.stories.cbcl.cbcl_support import AMBER, COBALT, WORK, at_noon, forge, hear, install, say, spoken
@@ -231,3 +232,13 @@ def test_what_takes_too_many_steps_is_refused_by_each_command(repo: Near, tmp_pa
         fuel.STEPS_AN_OCTET = granted
     for words in (("format", str(file)), ("diff", str(file), str(file)), ("hash", str(file))):
         assert repo.json("cbcl", *words, "--max-size", size).status == 0
+
+
+def test_undoing_a_ledger_takes_its_verdicts_along(tmp_path: Path):
+    made = everything.make(tmp_path / "repo").repo
+    assert made.json("cbcl", "dialect", "list").status == 0
+    assert list((made.store / "verdicts").iterdir())
+
+    assert made.bb("init", "--undo", "--delete-history").status == 0
+
+    assert not made.store.exists()
