@@ -100,7 +100,7 @@ def allowed(text: str) -> frozenset[str]:
 def haunted_scene(folder: Path) -> Near:
     """A day's work in which every text is hostile."""
     made = set_scene(folder / "quiet" / "scene").repo.path
-    repo = Near(Path(shutil.copytree(made, folder / "haunted" / "scene")), {"BB_SYNC": "off"})
+    repo = Near(Path(shutil.copytree(made, folder / "haunted" / "scene")))
     assert haunt(repo) > 20
     return repo
 

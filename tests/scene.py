@@ -43,7 +43,7 @@ class Scene:
     def at(self, minutes: float, *words: str, agent: str = "", status: int = 0) -> Any:
         """What a command answers that is called so many MINUTES ago, by an AGENT or by the person."""
         moment = clock.text(self.now - int(minutes * clock.MINUTE))
-        ran = self.repo.bb(*words, "--json", BB_NOW=moment, BB_SYNC="off", **({"BB_AGENT": agent} if agent else {}))
+        ran = self.repo.bb(*words, "--json", BB_NOW=moment, **({"BB_AGENT": agent} if agent else {}))
         assert ran.status == status, ran.out + ran.err
         answered = ran.envelope
         return answered["data"] if answered["ok"] else answered["error"]

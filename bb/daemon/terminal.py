@@ -12,6 +12,7 @@ import errno
 import os
 import re
 import signal
+import time
 
 from bb.daemon.transcript import LIMIT, Transcript
 from bb.kernel.errors import BbError, Refused
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 COLS, ROWS = 120, 40
 GRACE = 5000  # milliseconds that the loop gives a program to end in, after `stop`
+ASK_AGAIN = 0.5  # seconds until an idle shell that stays is asked once more
 BLOCK = 1 << 16  # bytes read in a turn, so that a talkative program leaves one to the others
 PIECE = 1 << 12  # bytes that a terminal gives at a time
 GLANCE = 4000  # characters
@@ -92,6 +94,7 @@ class Terminal:
         self._writers: list[Watcher] = []  # those of them who would type; the first does
         self._unparsed = b""
         self._is_stopping = self._is_killed = False
+        self._asked_at = 0.0
         self._ended: Ended | None = None
 
     @classmethod
@@ -263,8 +266,7 @@ class Terminal:
         """Ask it to end, and what it has in the foreground."""
         self._is_stopping = True
         self._signal(signal.SIGTERM)
-        if self._is_idle_shell():
-            self._signal(signal.SIGHUP)
+        self._ask_idle_shell()
         self._signal(signal.SIGCONT)  # who is suspended hears nothing else
 
     def kill(self) -> None:
@@ -278,6 +280,8 @@ class Terminal:
         One that was asked to end has done so when all who use its terminal have, or when it was killed: a wrapper is
         gone at once, and what it wrapped may still be saving its work.
         """
+        if self._is_stopping and not self.has_hung_up and time.monotonic() - self._asked_at > ASK_AGAIN:
+            self._ask_idle_shell()
         if self._ended is None and (self.has_hung_up or self._is_killed or not self._is_stopping):
             try:
                 pid, status = os.waitpid(self.pid, os.WNOHANG)
@@ -314,6 +318,13 @@ class Terminal:
         if self._ended is None:
             for group in {self.pid, self._foreground()} - {0, os.getpgrp()}:
                 signal_group(group, number)
+
+    def _ask_idle_shell(self) -> None:
+        """Tell a shell at its prompt that its terminal goes; again if it stays, for bash may hear the first a moment
+        before it waits for a key. Not at once: asked twice while it saves its history, it would drop that."""
+        self._asked_at = time.monotonic()
+        if self._is_idle_shell():
+            self._signal(signal.SIGHUP)
 
     def _is_idle_shell(self) -> bool:
         """Whether it ignores being asked to end, as a shell at its prompt does; that ends when its terminal does. One

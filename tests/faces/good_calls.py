@@ -183,7 +183,7 @@ def publish(repo: Scratch) -> None:
     hub = repo.path.parent / f"{repo.path.name}-hub.git"
     repo.git("init", "--quiet", "--bare", str(hub))
     repo.git("remote", "add", "origin", str(hub))
-    assert repo.bb("sync", "--publish", BB_SYNC="off").status == 0
+    assert repo.bb("sync", "--publish").status == 0
 
 
 def commands() -> dict[str, Op]:

@@ -25,13 +25,13 @@ def the_scene(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def day(the_scene: Path, tmp_path: Path) -> Near:
     """The day's work, to be gone on with."""
-    return Near(Path(shutil.copytree(the_scene, tmp_path / "scene")), {"BB_SYNC": "off"})
+    return Near(Path(shutil.copytree(the_scene, tmp_path / "scene")))
 
 
 @pytest.fixture(scope="session")
 def haunted(the_scene: Path, tmp_path_factory: pytest.TempPathFactory) -> Near:
     """The same day, and all of it again with every text made hostile."""
-    repo = Near(Path(shutil.copytree(the_scene, tmp_path_factory.mktemp("haunted") / "scene")), {"BB_SYNC": "off"})
+    repo = Near(Path(shutil.copytree(the_scene, tmp_path_factory.mktemp("haunted") / "scene")))
     assert haunt(repo) > 20
     return repo
 

@@ -61,7 +61,7 @@ def served(day: Near) -> Iterator[Served]:
 @pytest.fixture(scope="module")
 def still(the_scene: Path) -> Iterator[Served]:
     """Pages that are only looked at."""
-    with Served(Near(the_scene, {"BB_SYNC": "off"})) as found:
+    with Served(Near(the_scene)) as found:
         yield found
 
 

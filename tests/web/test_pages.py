@@ -105,7 +105,7 @@ def test_6_3_the_actions_are_called_seen_and_accepted_and_are_offered_to_whom_th
 @pytest.mark.parametrize(("bead", "label"), [("bb-2.2", "Incursion"), ("bb-1.3", "Resumed")])
 def test_6_3_incursions_and_resumptions_are_first_class_rows(day: Near, bead: str, label: str):
     (day.path / "src/web/app.py").write_text("# changed\n")
-    adopted = day.bb("init", "--adopt", JADE, "--non-interactive", "--json", BB_SYNC="off")
+    adopted = day.bb("init", "--adopt", JADE, "--non-interactive", "--json")
     assert adopted.status == 0, adopted.out
     found = desk_at(day)
     row = next(

@@ -30,7 +30,7 @@ def _free() -> int:
 @pytest.fixture(scope="module")
 def asked(the_scene: Path) -> Iterator[Caller]:
     """Somebody who only asks, or asks for what is refused."""
-    with Served(Near(the_scene, {"BB_SYNC": "off"})) as found:
+    with Served(Near(the_scene)) as found:
         yield Caller(found)
 
 

@@ -29,7 +29,7 @@ LONG = 60.0  # seconds; far more than anything here takes
 @pytest.fixture(scope="module")
 def served(the_scene: Path) -> Iterator[Served]:
     """No test changes anything there."""
-    with Served(Near(the_scene, {"BB_SYNC": "off"})) as found:
+    with Served(Near(the_scene)) as found:
         yield found
 
 
@@ -97,7 +97,7 @@ def test_a_head_that_comes_drop_by_drop_is_not_waited_for(served: Served):
 
 
 def test_a_form_that_does_not_come_is_not_waited_for_and_is_no_bug(the_scene: Path):
-    served = Served(Near(the_scene, {"BB_SYNC": "off"}))
+    served = Served(Near(the_scene))
     try:
         caller = Caller(served)
         caller.get("/sessions")

@@ -82,7 +82,7 @@ def victim(tmp_path_factory: pytest.TempPathFactory) -> Near:
     victim.git("push", "--quiet", "origin", "HEAD:refs/heads/main")
     assert victim.json("sync", "--publish").status == 0
     victim.git("clone", "--quiet", str(hub), str(folder / "forger"))
-    forger = Near(folder / "forger", {"BB_SYNC": "off"})
+    forger = Near(folder / "forger")
     assert forger.json("agent", "register", "--name", "shy-lynx", "--role", "tester").status == 0
     assert forger.json("sync", "--publish").status == 0
     events = forger.json("ledger", "log", "--limit", "10000").data
@@ -90,7 +90,6 @@ def victim(tmp_path_factory: pytest.TempPathFactory) -> Near:
     assert written > 1000
     assert forger.json("sync").data["went"] > 1000
     assert victim.json("sync").data["came"] > 1000
-    victim.settings["BB_SYNC"] = "off"
     return victim
 
 

@@ -211,7 +211,7 @@ def web() -> Iterator[str]:
 @pytest.fixture
 def repo(tmp_path: Path) -> Scratch:
     """A repository with a hub that has its ledger, something held, something changed and something staged."""
-    made = quick(tmp_path / "repo", BB_SYNC="off", SUDO_UID="")
+    made = quick(tmp_path / "repo", SUDO_UID="")
     hub = tmp_path / "hub.git"
     made.git("init", "--quiet", "--bare", str(hub))
     made.git("remote", "add", "origin", str(hub))

@@ -28,7 +28,7 @@ def published(tmp_path: Path) -> Scratch:
     hub = tmp_path / "hub.git"
     repo.git("init", "--quiet", "--bare", str(hub))
     repo.git("remote", "add", "origin", str(hub))
-    assert repo.bb("agent", "register", "--name", AMBER, "--role", "builder", BB_SYNC="off").status == 0
+    assert repo.bb("agent", "register", "--name", AMBER, "--role", "builder").status == 0
     assert repo.bb("sync", "--publish").status == 0
     long_ago = time.time() - 3600
     os.utime(repo.store / lastsync.NAME, (long_ago, long_ago))
@@ -50,6 +50,7 @@ def published(tmp_path: Path) -> Scratch:
 )
 def test_nobody_elses_upload_pack_runs_through_a_background_sync(tmp_path: Path, way: str, words: list[str]):
     repo = published(tmp_path)
+    repo.settings["BB_SYNC"] = "on"
     mark, program = planted(tmp_path)
     repo.git("config", "remote.origin.uploadpack", f"{program}; git-upload-pack")
     before = (repo.store / lastsync.NAME).stat().st_mtime_ns
@@ -83,7 +84,6 @@ def test_the_refusal_names_the_command_that_git_itself_names(tmp_path: Path):
 def theirs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scratch, dict[str, list[str]]]:
     """A repository in which every op has something to be about, and a right call of each. Then it is given away."""
     repo = quick(tmp_path_factory.mktemp("all") / "theirs")
-    repo.settings["BB_SYNC"] = "off"
     prepare(repo)
     calls = {op.name: good_words(op, repo) for op in commands().values() if op.name != "ledger.rotate"}
     (repo.path / "message").write_text("Change the parser\n")
@@ -218,7 +218,7 @@ def test_a_repository_that_was_declared_safe_is_used_in_full(tmp_path: Path):
     repo = give_away(published(tmp_path), "assumed")
     settings = declared(tmp_path, str(repo.path), str(tmp_path / "hub.git"))  # git asks about the hub by itself
 
-    ran = repo.json("agent", "register", "--name", "dusty-wren", "--role", "x", BB_SYNC="off", **settings)
+    ran = repo.json("agent", "register", "--name", "dusty-wren", "--role", "x", **settings)
     assert ran.status == 0, ran.out
     assert repo.json("ledger", "status", **settings).data["index"].endswith("index.sqlite")
     assert repo.json("sync", **settings).data["went"] > 0

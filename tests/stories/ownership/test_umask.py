@@ -83,7 +83,7 @@ def with_hub(path: Path, *how: str) -> Scratch:
         repo.git("remote", "add", "origin", str(hub))
     finally:
         os.umask(before)
-    repo.settings |= {"BB_SYNC": "off", "CCCC_HOME": str(path.parent / f"{path.name}-home" / "below")}
+    repo.settings |= {"CCCC_HOME": str(path.parent / f"{path.name}-home" / "below")}
     return repo
 
 

@@ -8,7 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from bb.ledger import background
 from tests.stories.travel.travel_support import AMBER, Clone, clone, hub
+
+
+@pytest.fixture
+def pair(pair: list[Clone]) -> list[Clone]:
+    """Two clones in which syncs start by themselves, which others in these tests do not."""
+    for each in pair:
+        each.settings[background.SETTING] = "on"
+    return pair
 
 
 def long_ago(at: Clone) -> None:
@@ -56,6 +65,7 @@ def test_otherwise_none_is_started(pair: list[Clone], case: str):
 
 def test_a_clone_that_has_never_published_starts_none(tmp_path: Path):
     alone = clone(hub(tmp_path / "hub.git"), "alone")
+    alone.settings[background.SETTING] = "on"
     alone.ask("agent.register", name=AMBER, role="builder")
 
     assert alone.sync(background=True) == {"started": False}
