@@ -30,8 +30,7 @@ def of(answer: Outside) -> Iterable[str]:
     """The lines that say ANSWER in the form it is wanted in."""
     if answer["format"] == "text":
         return _text(answer)
-    exact: Any = answer.raw()  # each of these forms is a document, with rules of its own for what may stand in it
-    return _document(exact, exact["format"]).splitlines()
+    return _document(answer, str(answer["format"])).splitlines()
 
 
 def filed(op: Op, desk: Desk, arguments: Mapping[str, Any]) -> Any:
@@ -41,9 +40,9 @@ def filed(op: Op, desk: Desk, arguments: Mapping[str, Any]) -> Any:
     try:
         answer = op.answer(desk, arguments)
     except Conflict as refusal:
-        _write(path, _document(refusal.details, form))
+        _write(path, _document(Outside(refusal.details), form))
         raise
-    _write(path, _document(answer, form))
+    _write(path, _document(Outside(answer), form))
     return answer
 
 
@@ -52,7 +51,7 @@ def _write(path: str, text: str) -> None:
         file.write(text.encode("utf-8", "backslashreplace"))
 
 
-def _document(answer: dict[str, Any], form: str) -> str:
+def _document(answer: Outside, form: str) -> str:
     if form == "sarif":
         from bb.wire import sarif  # noqa: PLC0415  (each of these two loads a library)
 
@@ -61,7 +60,7 @@ def _document(answer: dict[str, Any], form: str) -> str:
         from bb.wire import junit  # noqa: PLC0415
 
         return junit.document(answer)
-    lines = github.commands(answer) if form == "github" else _text(Outside(answer))
+    lines = github.commands(answer) if form == "github" else _text(answer)
     return "".join(f"{line}\n" for line in lines)
 
 

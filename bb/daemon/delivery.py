@@ -16,6 +16,7 @@ import re
 import unicodedata
 
 from bb.kernel.clock import SECOND
+from bb.kernel.outside import Outside, letters
 from bb.kernel.record import Record
 from bb.kernel.show import LINE_ENDS, harmless, is_shown, name, quotation, quoted
 
@@ -48,17 +49,17 @@ END_OF_LINE, TAB = " ⏎ ", "    "  # where either would be a key: the end of a 
 
 def rendered(event: Mapping[str, Any]) -> str:
     """What is typed for a message or a notice that stands in a ledger."""
-    data = event.get("data")
-    data = data if isinstance(data, dict) else {}
-    if event.get("kind") == "system.notify":
-        lines, body = _notice(event, data), _text(data, "message")
+    said = Outside(event)
+    data = said.get("data")
+    if said.get("kind") == "system.notify":
+        lines, body = _notice(said, data), data.get("message")
     else:
-        lines, body = _message(event, data), _text(data, "text")
+        lines, body = _message(said, data), data.get("text")
     head = [f"{MARK} {line}" for line in lines]
     return "\n".join([*head, *_body(body)])
 
 
-def _message(event: Mapping[str, Any], data: Mapping[str, Any]) -> Iterator[str]:
+def _message(event: Outside, data: Outside) -> Iterator[str]:
     to = [name(each) for each in map(_line, _list(data, "to")) if each]
     others = f" and {len(to) - SEVERAL} more" if len(to) > SEVERAL else ""
     whom = ", ".join(to[:SEVERAL]) or "@all"
@@ -74,40 +75,41 @@ def _message(event: Mapping[str, Any], data: Mapping[str, Any]) -> Iterator[str]
     yield from _listed("reference", _list(data, "refs"))
 
 
-def _notice(event: Mapping[str, Any], data: Mapping[str, Any]) -> Iterator[str]:
+def _notice(event: Outside, data: Outside) -> Iterator[str]:
     title, urgency = _line(data.get("title")), data.get("priority")
     kind = name(_line(data.get("kind")) or "info")
     yield f"notice {name(_line(event.get('id')))}, {kind}" + (f": {quotation(title, len(title))}" if title else "")
     if urgency in ("high", "urgent"):
         yield f"IMPORTANT: this is {urgency}"
-    if data.get("requires_ack") is True:
+    if data.get("requires_ack").is_true:
         yield f"IMPORTANT: confirm that you have seen it: {_with_id(NOTICE_ACK, event)}"
 
 
-def _with_id(command: str, event: Mapping[str, Any]) -> str:
+def _with_id(command: str, event: Outside) -> str:
     return f"{command} {quoted(_line(event.get('id')))}"
 
 
-def _listed(what: str, things: list[Any]) -> Iterator[str]:
+def _listed(what: str, things: list[Outside]) -> Iterator[str]:
     for thing in things[:SEVERAL]:
-        if isinstance(thing, dict):
+        if thing.is_mapping:
             yield f"{what}: {_described(thing)}"
     if len(things) > SEVERAL:
         yield f"and {len(things) - SEVERAL} more {what}s"
 
 
-def _described(thing: Mapping[str, Any]) -> str:
+def _described(thing: Outside) -> str:
     """Where it is, and what else is said about it."""
     members = ("path", "url", "task_id", "slot_id", "sha")
     where = next((name(_line(thing[member])) for member in members if thing.get(member)), "?")
     size = thing.get("bytes")
     more = [name(text) for member in ("title", "mime_type") if (text := _line(thing.get(member)))]
-    if isinstance(size, int) and not isinstance(size, bool):
+    if size.is_number:
         more.append(f"{size} bytes")
     return ", ".join([where, *filter(None, more)])
 
 
-def _body(text: str) -> Iterator[str]:
+def _body(said: Outside) -> Iterator[str]:
+    text = str(said.raw()) if said.is_text else ""
     kept = clean(text[:MOST_CHARS]).strip("\n")
     for line in kept.split("\n") if kept else []:
         yield f"> {line}" if _looks_ours(line) else line
@@ -121,22 +123,15 @@ def _looks_ours(line: str) -> bool:
     return line.lstrip().startswith(MARK) or (start[:2].casefold() == LETTERS and not line[:1].isalnum())
 
 
-def _text(data: Mapping[str, Any], member: str) -> str:
-    value = data.get(member)
-    return value if isinstance(value, str) else ""
+def _list(data: Outside, member: str) -> list[Outside]:
+    found = data.get(member)
+    return list(found) if found.is_list else []
 
 
-def _list(data: Mapping[str, Any], member: str) -> list[Any]:
-    value = data.get(member)
-    return value if isinstance(value, list) else []
-
-
-def _line(value: object, most: int = LINE) -> str:
+def _line(value: Outside, most: int = LINE) -> str:
     """A value that is to be on one line."""
-    if not isinstance(value, str):
-        return ""
-    text = " ".join(value[: 4 * most].split())
-    return harmless(text if len(text) <= most else f"{text[: most - 1]}…")
+    text = value.folded(4 * most) if value.is_text else Outside("")
+    return letters(text) if len(text) <= most else f"{letters(text[: most - 1])}…"
 
 
 def clean(text: str) -> str:

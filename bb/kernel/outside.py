@@ -52,6 +52,10 @@ class Outside:
         """The lines of a text that are not empty."""
         return [Outside(line) for line in str(self._value).splitlines() if line.strip()]
 
+    def folded(self, most: int) -> Outside:
+        """The words of a text with one space between any two; no more than MOST of its letters are looked at."""
+        return Outside(" ".join(str(self._value)[:most].split()))
+
     def parted(self, mark: str) -> tuple[Outside, bool, Outside]:
         """A text before and after the first MARK, and whether it is there."""
         before, found, after = str(self._value).partition(mark)
@@ -195,6 +199,11 @@ def fenced(value: Outside | str, boundary: str, what: str = "MESSAGE") -> list[s
 def sentence(value: Outside | str) -> str:
     """What bb has put together itself, elsewhere, on one line."""
     return show.sentence(_text(value))
+
+
+def letters(value: Outside | str) -> str:
+    """What has marks of its own around it, such as an attribute or a member of JSON: neither cut nor quoted."""
+    return show.harmless(_text(value))
 
 
 def page(value: Outside | str) -> list[str]:

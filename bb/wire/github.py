@@ -5,22 +5,24 @@ A line of the log that begins with `::` is obeyed, so nothing from a ledger or a
 
 from __future__ import annotations
 
-from bb.kernel.show import harmless
+from bb.kernel.outside import letters
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
+
+    from bb.kernel.outside import Outside
 
 
-def commands(answer: dict[str, Any]) -> Iterator[str]:
+def commands(answer: Outside) -> Iterator[str]:
     """The lines that annotate a pull request with the findings of ANSWER."""
     for each in answer["findings"]:
         where = f"file={_property(each['path'])},line=1," if each["path"] else ""
-        yield f"::{each['severity']} {where}title={_property('bb: ' + each['rule'])}::{_message(each['text'])}"
+        title = _property("bb: " + letters(each["rule"]))
+        yield f"::{each['severity']} {where}title={title}::{_message(each['text'])}"
     if note := answer["ledger"]["note"]:
         yield f"::warning title=bb::{_message(note)}"
-    counts = [_counted(answer[f"{what}s"], what) for what in ("error", "warning", "commit")]
+    counts = [_counted(int(answer[f"{what}s"]), what) for what in ("error", "warning", "commit")]
     yield f"::notice title=bb::{counts[0]}, {counts[1]} in {counts[2]}"
 
 
@@ -28,9 +30,9 @@ def _counted(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
-def _message(text: str) -> str:
-    return harmless(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+def _message(text: Outside | str) -> str:
+    return letters(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _property(text: str) -> str:
+def _property(text: Outside | str) -> str:
     return _message(text).replace(":", "%3A").replace(",", "%2C")

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from xml.sax.saxutils import escape, quoteattr
 
-from bb.kernel.show import harmless
+from bb.kernel.outside import letters
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+    from bb.kernel.outside import Outside
 
 SUITE = "bb ci check"
 
 
-def document(answer: Mapping[str, Any]) -> str:
+def document(answer: Outside) -> str:
     """The findings of ANSWER. With none there is one test case, which passed: an empty report looks like none."""
     cases = [_case(each) for each in answer["findings"]] or [_tag("testcase", classname="bb.ci", name="change") + "/>"]
     failures = sum(each["severity"] == "error" for each in answer["findings"])
@@ -33,21 +32,21 @@ def document(answer: Mapping[str, Any]) -> str:
     )
 
 
-def _case(finding: Mapping[str, Any]) -> str:
-    path = finding["path"] or finding["commits"][0][:12]
+def _case(finding: Outside) -> str:
+    path = letters(finding["path"] or finding["commits"][0][:12])
     held = f" ({finding['held_by']})" if finding["held_by"] else ""
     place = {"file": finding["path"]} if finding["path"] else {}
     begin = _tag("testcase", classname=f"bb.{finding['rule']}", name=f"{path}{held}", **place, time="0")
     if finding["severity"] != "error":
         return f"{begin}><system-out>{_text(finding['text'])}</system-out></testcase>"
     failure = _tag("failure", message=finding["text"], type=finding["rule"])
-    return f"{begin}>{failure}>commits: {' '.join(finding['commits'])}</failure></testcase>"
+    return f"{begin}>{failure}>commits: {' '.join(map(_text, finding['commits']))}</failure></testcase>"
 
 
-def _tag(tag: str, /, **attributes: str) -> str:
+def _tag(tag: str, /, **attributes: Outside | str) -> str:
     """An opening tag without its end."""
-    return " ".join([f"<{tag}", *(f"{key}={quoteattr(harmless(value))}" for key, value in attributes.items())])
+    return " ".join([f"<{tag}", *(f"{key}={quoteattr(letters(value))}" for key, value in attributes.items())])
 
 
-def _text(text: str) -> str:
-    return escape(harmless(text))
+def _text(text: Outside | str) -> str:
+    return escape(letters(text))

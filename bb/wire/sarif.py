@@ -10,18 +10,20 @@ from urllib.parse import quote
 
 from bb.kernel import jsontext
 from bb.kernel.digest import digest
-from bb.kernel.show import harmless
+from bb.kernel.outside import letters
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from bb.kernel.outside import Outside
+
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 HOME = "https://github.com/beadboard/bb"
 
 
-def document(answer: Mapping[str, Any], rules: Mapping[str, str], version: str) -> str:
+def document(answer: Outside, rules: Mapping[str, str], version: str) -> str:
     """The findings of ANSWER, each of one of RULES, as bb in this VERSION found them."""
     findings = answer["findings"]
     names = list(rules)
@@ -35,7 +37,7 @@ def document(answer: Mapping[str, Any], rules: Mapping[str, str], version: str) 
             }
         ],
         "columnKind": "unicodeCodePoints",
-        "results": [_result(each, names.index(each["rule"])) for each in findings if each["path"]],
+        "results": [_result(each, names.index(letters(each["rule"]))) for each in findings if each["path"]],
     }
     return jsontext.dumps_ascii({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}) + "\n"
 
@@ -53,32 +55,32 @@ def _driver(rules: Mapping[str, str], version: str) -> dict[str, Any]:
     return {"name": "bb", "version": version, "informationUri": HOME, "rules": described}
 
 
-def _result(finding: Mapping[str, Any], rule: int) -> dict[str, Any]:
-    octets = finding["path"].encode("utf-8", "surrogateescape")
+def _result(finding: Outside, rule: int) -> dict[str, Any]:
+    octets = str(finding["path"].raw()).encode("utf-8", "surrogateescape")
     place = {"artifactLocation": {"uri": quote(octets), "uriBaseId": "%SRCROOT%"}, "region": {"startLine": 1}}
-    same = [finding["rule"], finding["path"], finding["agent_id"], finding["reservation_id"]]
+    same = [finding[member].raw() for member in ("rule", "path", "agent_id", "reservation_id")]
     return {
-        "ruleId": finding["rule"],
+        "ruleId": letters(finding["rule"]),
         "ruleIndex": rule,
-        "level": finding["severity"],
+        "level": letters(finding["severity"]),
         "message": {"text": _message(finding["text"])},
         "locations": [{"physicalLocation": place}],
         "partialFingerprints": {"bbFinding/v1": digest(jsontext.dumps_ascii(same).encode())},
-        "properties": {"commits": finding["commits"]},
+        "properties": {"commits": list(map(letters, finding["commits"]))},
     }
 
 
-def _notification(finding: Mapping[str, Any]) -> dict[str, Any]:
-    return {"level": finding["severity"], "message": {"text": _message(finding["text"])}}
+def _notification(finding: Outside) -> dict[str, Any]:
+    return {"level": letters(finding["severity"]), "message": {"text": _message(finding["text"])}}
 
 
-def _note(text: str) -> dict[str, Any]:
+def _note(text: Outside) -> dict[str, Any]:
     return {"level": "warning", "message": {"text": _message(text)}}
 
 
-def _message(text: str) -> str:
+def _message(text: Outside) -> str:
     """TEXT in which nothing is a link: `[words](place)` would be one."""
-    return harmless(text).replace("](", "] (")
+    return letters(text).replace("](", "] (")
 
 
 def _camel(rule: str) -> str:

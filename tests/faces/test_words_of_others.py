@@ -205,9 +205,19 @@ CLI = ROOT / "bb" / "cli"
 RAW_IS_NEEDED = {
     "cli/cbcl_screens.py": "a signed text goes into a file as it is; a tree is written by the writer of its language",
     "cli/guards.py": "a configuration that is shown to be copied is written as JSON",
-    "cli/reports.py": "forms for programs are written by their own writers, each with its own rules",
     "cli/talk_screens.py": "how a process ended is told by the room that knows, in words of its own",
-    "kernel/outside.py": "the forms themselves",
+    "daemon/delivery.py": "the lines of a message stay lines when they are typed; `clean` writes out the rest",
+    "mcp/next_steps.py": "what a call is to be given is data",
+    "wire/sarif.py": "a path is told octet by octet, and a fingerprint is reckoned",
+}
+FACES = ("cli", "daemon", "mcp", "web", "wire")
+# What puts sentences together beside the screens, and its doors: the functions that take what is no `Outside` yet.
+COMPOSERS = {
+    "daemon/delivery.py": ("rendered",),
+    "mcp/next_steps.py": ("next_steps", "_step"),
+    "wire/github.py": (),
+    "wire/junit.py": (),
+    "wire/sarif.py": (),
 }
 # Who may hold an answer that is no `Outside` yet: the doors at which it becomes one, and what is written as data.
 DOORS = {
@@ -236,14 +246,25 @@ def _modules(folder: Path) -> list[tuple[str, ast.Module]]:
 
 
 def test_only_those_who_say_why_take_a_value_from_outside_as_it_is():
-    found = {
-        path.relative_to(ROOT / "bb").as_posix()
-        for path in (ROOT / "bb" / "cli").rglob("*.py")
-        if ".raw()" in path.read_text()
+    faces = [path for path in (ROOT / "bb").rglob("*.py") if path.relative_to(ROOT / "bb").parts[0] in FACES]
+    found = {path.relative_to(ROOT / "bb").as_posix() for path in faces if ".raw()" in path.read_text()}
+
+    assert found == set(RAW_IS_NEEDED)
+
+
+@pytest.mark.parametrize("composer", COMPOSERS)
+def test_whoever_puts_words_together_elsewhere_takes_them_as_outside(composer: str):
+    tree = ast.parse((ROOT / "bb" / composer).read_text())
+    takes = {
+        (function.name, ast.unparse(each.annotation))
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef) and function.name not in COMPOSERS[composer]
+        for each in [*function.args.args, *function.args.kwonlyargs]
+        if each.annotation
     }
 
-    assert found <= set(RAW_IS_NEEDED)
-    assert found >= {each for each in RAW_IS_NEEDED if each.startswith("cli/")}
+    assert any("Outside" in annotation for _, annotation in takes)
+    assert not {each for each in takes if "Any" in each[1] or each[1] == "object"}
 
 
 def test_every_screen_takes_its_answer_as_outside():
