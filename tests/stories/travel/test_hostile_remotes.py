@@ -473,11 +473,15 @@ def test_good_lines_that_come_with_a_bad_one_are_not_taken_in_either(scene: Scen
     scene.assert_refused(scene.branch.commit(files, [good]), NO_LEDGER)
 
 
-@pytest.mark.parametrize("first", [2, 4, 9, 999_999_999_999])
-def test_a_file_that_begins_at_the_wrong_number_is_refused(scene: Scene, first: int):
+@pytest.mark.parametrize(
+    "number",
+    [lambda lines: 2, lambda lines: lines, lambda lines: lines + 2, lambda lines: 999_999_999_999],
+    ids=["the second", "one too early", "one too late", "the last"],
+)
+def test_a_file_that_begins_at_the_wrong_number_is_refused(scene: Scene, number: Callable[[int], int]):
     files = scene.files
-    chain = lines_of_the_first(files)
-    assert first != len(chain.raws) + 1
+    chain = lines_of_the_first(files)  # of either clone, and one has a line more
+    first = number(len(chain.raws))
     for writer, octets in ((chain.writer, chain.forged() + b"\n"), ("abcdefghijkl", b"x\n")):
         path = f"w/{writer[:2]}/{writer}/{first:012}.jsonl"
         scene.assert_files_refused(files | {path: File(octets)}, NO_LEDGER)
