@@ -128,10 +128,14 @@ def scratch(path: Path, *, commit: bool = True) -> Scratch:
 @functools.cache
 def _fresh(commit: bool) -> Path:
     """The repository that every other is a copy of: git takes several times as long to make one."""
-    made = Scratch(made_once("fresh"))
-    made.git("init", "--quiet")
-    if commit:
-        made.git("commit", "--quiet", "--allow-empty", "-m", "Start")
+    before = os.umask(0o022)  # as most have it; tests about permissions say what else they want
+    try:
+        made = Scratch(made_once("fresh"))
+        made.git("init", "--quiet")
+        if commit:
+            made.git("commit", "--quiet", "--allow-empty", "-m", "Start")
+    finally:
+        os.umask(before)
     return made.path
 
 

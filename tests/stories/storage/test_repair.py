@@ -371,6 +371,7 @@ def test_what_killed_processes_left_behind_is_swept_up_and_nothing_else(here: Sc
     leave(here.store / ".clone.json.999999.0badcafe.tmp")
     leave(here.store / "presence" / ".amber-otter.json.999999.0badcafe.tmp")
     (here.store / "presence" / "not ours.txt").write_bytes(b"kept")
+    (here.store / "presence" / "not ours.txt").chmod(0o600)
     before = known(here)
 
     assert fix(here) == ["removed 2 left-over temporary files"]

@@ -14,7 +14,7 @@ from bb.ledger import writers
 from bb.ops import catalogue
 from bb.ops.desk import Desk
 from tests.forks import Quick
-from tests.support import NOON, environment, made_once, scratch
+from tests.support import NOON, Scratch, environment, made_once, scratch
 
 AMBER, COBALT = "amber-otter", "cobalt-harbor"
 SILENT = "2026-01-05T13:00:00.000Z"  # an hour after noon, when everybody was last heard of
@@ -71,7 +71,7 @@ class Clone(Quick):
 def hub(path: Path) -> Path:
     """A bare repository that everybody may push to."""
     path.mkdir(parents=True)
-    scratch(path.parent / "unused").git("init", "--quiet", "--bare", str(path))
+    Scratch(path.parent).git("init", "--quiet", "--bare", str(path))
     return path
 
 
