@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bb.kernel.errors import BbError, Usage
 from bb.ledger import known as knowns
-from bb.ops import groupdesk
+from bb.ops import groupdesk, life
 from bb.ops.live import DaemonUnavailable
 from bb.wire import client
 
@@ -64,4 +64,16 @@ def request(op: Op, desk: Desk, arguments: Mapping[str, Any]) -> dict[str, Any]:
         given["group_id"] = groupdesk.of(desk, None).id
     if "by" in known and (not given.get("by") or isinstance(given["by"], str)) and (who := desk.actor(given.get("by"))):
         given["by"] = who
+        _refuse_another_session(desk, given)
     return given
+
+
+def _refuse_another_session(desk: Desk, given: Mapping[str, Any]) -> None:
+    """Refuse where the caller is known not to be who it says: the daemon, which believes whoever asks, cannot know."""
+    try:
+        group = groupdesk.of(desk, given.get("group_id"))
+    except BbError as refusal:
+        if refusal.code != knowns.GroupNotFound.code:  # which the daemon says better
+            raise
+    else:
+        life.may_act(desk, group.index(), given["by"])

@@ -131,7 +131,7 @@ def _answered(output: str) -> Any:
 
 def _arguments(command: str) -> list[str]:
     words = shlex.split(command)
-    return [sys.executable, "-m", "bb", *words[1:]] if words[0] == "bb" else words
+    return [sys.executable, "-P", "-m", "bb", *words[1:]] if words[0] == "bb" else words
 
 
 def _environment() -> dict[str, str]:

@@ -20,6 +20,7 @@ evicted comes back by its own session, or by adoption.
 
 from __future__ import annotations
 
+from bb.coordination import liveness
 from bb.coordination.identity import AdoptionNeeded
 from bb.kernel import clock, ids
 from bb.kernel.digest import digest
@@ -118,8 +119,7 @@ def judge(present: Agent, sessions: Sequence[str], *, is_evicted: bool, others: 
     """
     if is_current(present.session, sessions):
         return
-    is_known = bool(present.session) and not present.session.startswith(NAMED_BY_BB)
-    who = present.agent_id
+    is_its_own, who = is_known(present.session), present.agent_id
     if any(each in present.former for each in sessions):
         since = clock.text(present.session_at)
         raise SessionSuperseded(
@@ -129,25 +129,30 @@ def judge(present: Agent, sessions: Sequence[str], *, is_evicted: bool, others: 
             agent_id=who,
             since=since,
         )
-    if others and not present.session:
+    if others and not is_its_own:
         names = ", ".join(others[:5])
         raise NotYourName(
             f"this session works as {names}, so it cannot act as {who}",
             hint=f"say --agent {others[0]}; to go on as {who}: `bb init --adopt {who}`",
             agent_id=who,
         )
-    if sessions and is_known:
+    if sessions and is_its_own:
         raise NotYourName(
             f"{who} is the name of another session",
             hint=f"start under a name of your own: `bb init --register NAME`, or adopt it: `bb init --adopt {who}`",
             agent_id=who,
         )
-    if is_evicted and present.session and (is_known or sessions):
+    if is_evicted and present.session and (is_its_own or sessions):
         raise AdoptionNeeded(
             f"{who} has been silent for so long that it was evicted, and this is not known to be its session",
             hint=f"to go on as {who}: `bb init --adopt {who}`",
             agent_id=who,
         )
+
+
+def is_known(session: str) -> bool:
+    """Whether a SESSION showed an id of its own: not where there is none, nor where bb named it and it has not."""
+    return bool(session) and not session.startswith(NAMED_BY_BB)
 
 
 def is_current(session: str, sessions: Sequence[str]) -> bool:
@@ -167,5 +172,5 @@ def alive_at(present: Agent, sessions: Sequence[str], seen_at: int, now: int) ->
     """
     if present.is_retired or not present.session or is_current(present.session, sessions):
         return None
-    last = min(max(present.session_at, seen_at), now)
-    return last if now - last < ALIVE else None
+    last = liveness.latest((present.session_at, seen_at), now)
+    return last if abs(now - last) < ALIVE else None

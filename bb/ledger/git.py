@@ -56,6 +56,7 @@ HARMLESS = (
     *("-c", "core.fsmonitor=false"),
     *("-c", "core.alternateRefsCommand=true"),  # the program of that name: alternates announce nothing
     *("-c", "protocol.ext.allow=never"),
+    *("-c", "protocol.fd.allow=never"),  # a number among our own streams
     *("-c", "gc.auto=0"),
     *("-c", "maintenance.auto=false"),
 )

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 STORE = "bb"
+LONGEST = 4096 if os.name == "posix" else 1 << 15  # characters of a path that a system takes
+SHOWN = 60
 
 
 class NotARepository(NotFound):
@@ -62,6 +64,8 @@ def find(cwd: str, env: Mapping[str, str]) -> Place:
     # A hook's GIT_DIR is relative to where git started it. A tool that went elsewhere since finds nothing there,
     # and is better served by where it is than by a refusal.
     ceilings = [os.path.realpath(path) for path in env.get("GIT_CEILING_DIRECTORIES", "").split(os.pathsep) if path]
+    if len(cwd) > LONGEST:  # no system has such a folder, and to look through all of its parents would take minutes
+        raise NotARepository(f"{cwd[:SHOWN]}… is longer than any path")
     folder = cwd
     while True:
         link = os.path.join(folder, ".git")

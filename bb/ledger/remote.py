@@ -59,6 +59,13 @@ class PushDenied(Refused):
     hint = "let your account push to the branch bb-ledger; `bb sync --pull` needs no such right"
 
 
+class TransportNotAllowed(Refused):
+    """The address of the remote is of a kind that git is not to use here: a program, or an open file."""
+
+    code = "TRANSPORT_NOT_ALLOWED"
+    hint = "if you need it, say so: `GIT_ALLOW_PROTOCOL=ext:ssh:https:file bb sync`; `git remote -v` shows the address"
+
+
 class Contended(Busy):
     """Others published at the same time, again and again."""
 
@@ -188,6 +195,8 @@ def _refusal(name: str, done: git.Done) -> Exception:
         return Offline(f"{name} did not answer in time", **about)
     if f"'{name}' does not appear to be a git repository" in said or _says(said, NO_REMOTE):
         return RemoteNotFound(f"{name} is no repository that git knows: {about['said']}", **about)
+    if "transport '" in said and "' not allowed" in said:
+        return TransportNotAllowed(f"{name}: {about['said']}", **about)
     if _says(said, DENIED) or "[remote rejected]" in said:
         return PushDenied(f"{name} refused: {about['said']}", **about)
     if _says(said, UNSOUND):

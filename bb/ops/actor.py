@@ -7,7 +7,9 @@ import shlex
 from bb.coordination import reservations
 from bb.coordination.facts import Expired, Registered, Released, Retired, Started, Stopped, Updated
 from bb.groups import actors, profiles
+from bb.kernel import ids
 from bb.kernel.errors import Usage
+from bb.messaging import orders
 from bb.messaging.facts import Said
 from bb.ops import groupdesk, live, running
 from bb.ops.catalogue import op
@@ -191,19 +193,23 @@ def remove(
 ) -> dict[str, Any]:
     """Take an actor out of a group: it stops, gives back all it holds, and leaves the lists. Its history stays."""
     group, who, actor = _asked(desk, group_id, actor_id, by, "actor.remove")
-    events = group.record(lambda index: leaving(group, index, actor.id), who, author=author(who))
+    events = group.record(lambda index: leaving(group, index, actor.id, who), who, author=author(who))
     left(group, actor.id)
     return {"actor_id": actor.id, "event": events[-1]}
 
 
-def leaving(group: GroupDesk, index: Index, actor_id: str) -> list[Fact]:
-    """What is to be recorded when an actor leaves: it gives back all it holds."""
-    held = group.desk.holdings_at(group.store.place, index, group.desk.now())
-    return [*reservations.release_all(actor_id, held.of(actor_id)), Retired(actor_id)]
+def leaving(group: GroupDesk, index: Index, actor_id: str, who: str) -> list[Fact]:
+    """What is to be recorded when an actor leaves: it gives back all it holds. Where it is the person WHO takes it out,
+    the person does that, and the actor is told."""
+    held = group.desk.holdings_at(group.store.place, index, group.desk.now()).of(actor_id)
+    ended = reservations.release_all(ids.PERSON if who == ids.PERSON else actor_id, held)
+    told = orders.of_persons(ended, {each.reservation.id: each.reservation for each in held})
+    return [*ended, *told, Retired(actor_id)]
 
 
 def author(who: str) -> Callable[[Fact], str]:
-    """In whose name a fact is recorded when WHO takes actors out of a group: what one held, it gives back itself."""
+    """In whose name a fact is recorded when WHO takes actors out of a group: what one held, it gives back itself, but
+    for what the person takes."""
     return lambda fact: fact.agent if isinstance(fact, Released | Expired) else who
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from bb.coordination import identity, liveness, roster
+from bb.coordination import callers, identity, liveness, roster
 from bb.coordination.facts import Updated
+from bb.kernel import ids
+from bb.kernel.errors import Forbidden, NotFound, Refused
 from bb.ledger import presence
 from bb.ops import life
 from bb.ops.catalogue import op
@@ -61,7 +63,11 @@ def register(
         _refuse_secrets(role, display, key, allow_secret)
     desk.store.make(desk.place.title, desk.principal(), now)
 
+    is_decided = False
+
     def decide(index: Index) -> list[Any]:
+        nonlocal is_decided
+        is_decided = True
         present = roster.agent(name, index.state(roster.NAME, name))
         state = desk.holdings(index, now).liveness_of(name)
         fact = identity.register(present, name, role, display, force=force_update, state=state)
@@ -73,6 +79,9 @@ def register(
 
     desk.store.record(decide, by=name, now=now, key=key, request=desk.request, allow_secret=allow_secret)
     agent = identity.known(_agent(desk, name), name)
+    if not is_decided:  # the key has brought back what was recorded under it before, perhaps by another session
+        is_evicted = life.state_of(desk, desk.store.index, agent, now) == liveness.EVICTED
+        callers.judge(agent, desk.sessions, is_evicted=is_evicted)
     return life.shown(life.beat(desk, agent, now), now, desk.stale_after_in(desk.store.index))
 
 
@@ -144,10 +153,21 @@ def _refuse_secrets(role: str, display: str | None, key: str | None, allow_secre
 
 
 def _session(desk: Desk, name: str) -> str | None:
-    """The session that takes a NAME; none where BB_AGENT says that the caller is another agent, and registers it."""
-    if desk.env.get("BB_AGENT") not in (None, "", name):
-        return None
-    return next(iter(desk.sessions), None)
+    """The session that takes a NAME; none where the caller works as another agent, as BB_AGENT says, and registers
+    this one for somebody else."""
+    other = desk.env.get("BB_AGENT") or name
+    return None if other != name and _works_as(desk, other) else next(iter(desk.sessions), None)
+
+
+def _works_as(desk: Desk, agent: str) -> bool:
+    """Whether the caller may act as this AGENT."""
+    if agent == ids.PERSON:
+        return True
+    try:
+        life.judged(desk, life.index_of(desk, agent), agent)
+    except (NotFound, Refused, Forbidden):
+        return False
+    return True
 
 
 def _is_its_session(desk: Desk, last: Presence) -> bool:

@@ -91,10 +91,11 @@ class Attending:
 
 def _refuse_another_session(desk: Desk, index: Index, who: str) -> None:
     """Refuse where the caller is known to be another session than the one that works as WHO."""
-    if desk.sessions and (known := roster.agent(who, index.state(roster.NAME, who))) and not known.is_retired:
-        from bb.ops import life  # noqa: PLC0415  (most callers have no session)
+    known = roster.agent(who, index.state(roster.NAME, who))
+    if known and not known.is_retired and (desk.sessions or known.session):
+        from bb.ops import life  # noqa: PLC0415  (who names no session does without)
 
-        life.as_session(desk, index, known)
+        life.may_act(desk, index, who)
 
 
 # What says that an agent wanted to say too much, or what was not its own to say.

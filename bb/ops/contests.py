@@ -35,7 +35,7 @@ def tell(desk: Desk, came: Sequence[str]) -> list[dict[str, str]]:
         facts = [fact for fact in _lost(desk, held, came) if not index.count(notices.NAME, fact.incident)]
         return [*facts, *mail.about(facts)]
 
-    life.act(desk, ids.PERSON, decide, by=desk.principal())
+    life.act(desk, ids.PERSON, decide, by=life.principal(desk))
     held = desk.holdings(desk.store.caught_up(), desk.now())
     lost = _lost(desk, held, came)
     for agent in {fact.incoming for fact in lost}:

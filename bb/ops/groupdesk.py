@@ -135,7 +135,9 @@ class GroupDesk:
         if not self.desk.is_served and (not named or isinstance(named, str)):
             named = self.desk.actor(named)
         who = principals.principal(named or None, list(self.roles()), otherwise)
-        if self.desk.sessions and (known := {actor.id: actor for actor in self.actors()}.get(who)):
+        if not self.desk.is_served:
+            life.may_act(self.desk, self.index(), who)
+        elif self.desk.sessions and (known := {actor.id: actor for actor in self.actors()}.get(who)):
             life.as_session(self.desk, self.index(), known.agent)
         return who
 

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from bb.ops.desk import Desk
     from bb.ops.editors import File
 
+WITHOUT_NAME = "the person can install it without that, `bb hooks install --editor EDITOR`"
 ANOTHER_SESSION = (SessionSuperseded, NotYourName)  # who asks is known not to be the agent it says it is
 LONGEST_NAME = 200  # of a path or a bead, in a sentence
 
@@ -195,6 +196,8 @@ def _written(desk: Desk, heard: Heard, named: str | None, bead: str | None) -> d
     except NotARepository:
         return passed(heard)
     except ANOTHER_SESSION as error:
+        if named:
+            error.hint = f"{error.hint}. This hook says --agent {named} in every session: {WITHOUT_NAME}"
         return _no_verdict(heard, named or desk.env.get("BB_AGENT") or heard.session, error)
     except (BbError, NotUnderstood) as error:
         return passed(heard, f"bb cannot tell whether this writes what others hold, so it passes: {error}")

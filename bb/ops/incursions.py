@@ -142,7 +142,7 @@ def report(
         facts = incursions.report(incoming, found_by, touched, commit or "", Events(index, held, "").known)
         return [*facts, *mail.about(facts)]
 
-    recorded = life.act(desk, ids.PERSON, decide, by=desk.principal(), allow_secret=AS_IT_IS_CALLED)
+    recorded = life.act(desk, ids.PERSON, decide, by=life.principal(desk), allow_secret=AS_IT_IS_CALLED)
     return [event for event in recorded if event.kind == "system.notify"]
 
 

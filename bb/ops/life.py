@@ -9,7 +9,7 @@ from __future__ import annotations
 from bb.coordination import callers, identity, liveness, roster, thresholds
 from bb.coordination.facts import Seen
 from bb.kernel import clock, ids
-from bb.kernel.errors import Busy, Forbidden
+from bb.kernel.errors import Busy, Forbidden, Refused
 from bb.kernel.show import harmless
 from bb.ledger import pinned, presence
 from bb.ledger.presence import Presence
@@ -55,6 +55,8 @@ def act(
     now = desk.now()
     if not desk.store.exists:
         index_of(desk, who)  # which refuses
+    if key:  # what was recorded under it before is answered without being decided anew
+        may_act(desk, index_of(desk, who), who)
 
     def facts(index: Index) -> list[Fact]:
         may_act(desk, index, who)
@@ -115,7 +117,7 @@ def registered(index: Index, who: str) -> Agent:
 
 def caller(desk: Desk, named: str | None, *, may_be_person: bool = False) -> str:
     """Who is asking, when it is an agent in service, or the person where that may be."""
-    if may_be_person and named == ids.PERSON:
+    if may_be_person and desk.actor(named) == ids.PERSON:
         return ids.PERSON
     who = desk.caller(named)
     return judged(desk, index_of(desk, who), who).agent_id
@@ -141,10 +143,20 @@ def may_act(desk: Desk, index: Index, who: str) -> None:
     as_session(desk, index, known, is_evicted=bool(is_evicted))
 
 
+def principal(desk: Desk) -> str:
+    """In whose name is recorded what is no agent's own doing: the agent that the caller works as, else the person."""
+    who = desk.principal()
+    try:
+        may_act(desk, desk.store.caught_up(), who)
+    except (Forbidden, Refused):
+        return ids.PERSON
+    return who
+
+
 def as_session(desk: Desk, index: Index, known: Agent, *, is_evicted: bool = False) -> None:
     """Refuse where the caller is known to be another session than the one that works as this agent."""
     if known.session or desk.sessions:
-        others = [] if known.session else names_of(index, desk.sessions)
+        others = [] if callers.is_known(known.session) else names_of(index, desk.sessions)
         callers.judge(known, desk.sessions, is_evicted=is_evicted, others=others)
 
 

@@ -122,7 +122,8 @@ def _gone_holders(held: Holdings) -> Iterator[dict[str, Any]]:
                 each.reservation.id,
                 clock.text(each.reservation.renewed_at),
                 f"{name} is gone and still holds {each.reservation.scope}",
-                f"take it over with --takeover-stale, or let it go: bb agent retire --agent {name}",
+                "take it over with --takeover-stale, or release it: "
+                f"bb agent release --agent user --scope {quoted(each.reservation.scope)}",
                 agent_id=name,
                 bead_id=each.reservation.bead,
                 scope=each.reservation.scope,

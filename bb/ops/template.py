@@ -230,7 +230,7 @@ def _facts(group: GroupDesk, index: Index, planned: Plan, wanted: Template, who:
     joining = replacing.moved(planned.order, list(present))
     facts: list[Fact] = []
     for name in planned.remove:
-        facts += actors.leaving(group, index, name)
+        facts += actors.leaving(group, index, name, who)
     for each in wanted.actors:
         facts += _made(each, present.get(each.id), joins=each.id in joining, changes=each.id in planned.update)
     return [*facts, *([SettingsChanged(who, planned.settings_patch)] if planned.settings_patch else [])]

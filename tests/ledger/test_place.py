@@ -294,3 +294,8 @@ def test_a_shallow_clone_is_a_repository(repo: Scratch, tmp_path: Path):
     repo.git("clone", "--quiet", "--depth", "1", f"file://{repo.path}", str(tmp_path / "shallow"))
 
     assert agree(tmp_path / "shallow") == str(tmp_path / "shallow" / ".git")
+
+
+def test_a_folder_that_no_system_has_is_in_no_repository_and_is_not_looked_for(tmp_path: Path):
+    with pytest.raises(place.NotARepository):
+        place.find(f"{tmp_path}/" + "a/" * 200_000, {})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 from dataclasses import replace
@@ -139,6 +140,95 @@ def test_an_evicted_name_comes_back_by_its_own_session_or_by_adoption(repo: Scra
     assert f"bb init --adopt {WREN}" in with_none.envelope["error"]["hint"]
     assert beat(days_later, WREN, **{CLAUDE: "one"}).data["liveness"] == "active"
     assert beat(days_later, OTTER).data["liveness"] == "active", "whose session was never known comes back as ever"
+
+
+def test_what_was_recorded_under_a_key_before_is_answered_only_to_the_session_that_may_act(repo: Scratch):
+    register = ["agent", "register", "--name", WREN, "--role", "tester", "--key", "start"]
+    letter = ["--from", WREN, "--to", OTTER, "--bead", "b", "--category", "INFO", *LETTER]
+    send = ["agent", "send", *letter, "--key", "first"]
+    begun, days_later = {CLAUDE: "one"}, after(repo, 3 * 24 * 60)
+    for words in (register, send):
+        assert repo.json(*words, **begun).status == 0
+        assert repo.json(*words, **begun).status == 0, "to repeat is safe"
+
+    for words in (register, send):
+        assert refused(repo.json(*words, **{CLAUDE: "two"})) == ("NOT_YOUR_NAME", 5), words
+        assert refused(days_later.json(*words)) == ("ADOPTION_NEEDED", 4), words
+    states = {row["agent_id"]: row["liveness"] for row in days_later.json("agent", "list").data}
+    assert states[WREN] == "evicted", "nobody has revived it"
+
+
+def test_an_evicted_name_is_not_spoken_for_in_chat_either(repo: Scratch):
+    repo.json("agent", "register", "--name", WREN, "--role", "tester", **{CLAUDE: "one"}).data  # noqa: B018
+    days_later = after(repo, 3 * 24 * 60)
+
+    for words in (
+        ["chat", "send", "as another"],
+        ["chat", "policy", "--set", '{"compose_ms": 2000}'],
+        ["call", "context_sync", "--args", '{"ops": []}'],
+        ["actor", "remove", WREN],
+    ):
+        assert refused(days_later.json(*words, BB_AGENT=WREN)) == ("ADOPTION_NEEDED", 4), words
+    assert days_later.json("chat", "send", "I am back", BB_AGENT=WREN, **{CLAUDE: "one"}).status == 0
+
+
+def test_who_holds_another_name_does_not_act_under_one_that_was_adopted_without_an_id(repo: Scratch):
+    repo.json("agent", "register", "--name", WREN, "--role", "tester", **{CLAUDE: "one"}).data  # noqa: B018
+    adopt(repo).data  # noqa: B018
+
+    assert refused(repo.json("agent", "release", "--agent", OTTER, "--all", **{CLAUDE: "one"})) == ("NOT_YOUR_NAME", 5)
+    assert beat(repo, BB_SESSION="somebody-else").status == 0, "who holds none may be it"
+
+
+def test_a_session_that_a_clock_far_ahead_has_opened_keeps_the_name_from_nobody(repo: Scratch):
+    years_ahead = after(repo, 4 * 365 * 24 * 60)
+    years_ahead.json("agent", "register", "--name", WREN, "--role", "tester", **{CLAUDE: "one"}).data  # noqa: B018
+    reserve(years_ahead, WREN, "docs", **{CLAUDE: "one"}).data  # noqa: B018
+    change(repo, "docs/b.md")
+
+    assert adopt(after(repo, 60), WREN, **{CLAUDE: "two"}).data["reason"] == "uncommitted_scope"
+
+
+def test_a_new_name_is_its_session_s_own_though_bb_agent_names_one_that_is_not(repo: Scratch):
+    repo.json("agent", "register", "--name", WREN, "--role", "tester", **{CLAUDE: "one"}).data  # noqa: B018
+    for other in (WREN, "shy-lyn"):  # somebody else's, and one that nobody has registered
+        name = f"{other}-two"
+        begun = repo.json("init", "--register", name, BB_AGENT=other, **{CLAUDE: "two"})
+
+        assert begun.status == 0
+        assert refused(beat(repo, name, **{CLAUDE: "three"})) == ("NOT_YOUR_NAME", 5)
+        assert beat(repo, name, **{CLAUDE: "two"}).status == 0
+
+
+def test_what_a_superseded_session_finds_is_not_told_in_the_agent_s_name(repo: Scratch):
+    repo.json("agent", "register", "--name", WREN, "--role", "tester", **{CLAUDE: "one"}).data  # noqa: B018
+    repo.git("add", "src")
+    repo.git("commit", "--quiet", "-m", f"Touch\n\nBB-Agent: {WREN}")
+    check = ["ci", "check", "--base", "HEAD~1", "--local", "--record"]
+
+    repo.json(*check, BB_AGENT=WREN, **{CLAUDE: "two"})
+
+    told = [line for line in log(repo) if line["kind"] in ("system.notify", "chat.message")]
+    assert told
+    assert {line["by"] for line in told} == {"user"}
+
+
+def test_what_the_person_takes_with_an_actor_is_the_person_s_doing_and_told(repo: Scratch):
+    assert repo.json("actor", "remove", OTTER, "--by", "user").status == 0
+
+    (given_back,) = [line for line in log(repo) if line["kind"] == "x.bb.released"]
+    assert given_back["by"] == "user"
+    letters = [line for line in log(repo) if line["kind"] == "chat.message"]
+    assert [line["data"]["to"] for line in letters] == [[OTTER]]
+
+
+def test_what_is_said_of_a_holder_that_is_gone_can_be_done_by_the_person(repo: Scratch):
+    later = after(repo, 45)
+    (problem,) = later.json("problems").envelope["error"]["details"]["problems"]
+
+    _, _, command = problem["next_step"].partition("release it: bb ")
+    assert later.bb(*shlex.split(command.replace(" --agent user", "")), BB_AGENT="user").status == 0
+    assert later.json("problems").status == 0
 
 
 def test_the_plain_story_without_any_session_works_as_ever(repo: Scratch):

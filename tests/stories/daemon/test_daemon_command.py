@@ -394,6 +394,18 @@ def test_what_is_done_by_the_daemon_is_answered_as_if_it_were_done_here(running:
     assert stop.data["actor"]["running"] is False
 
 
+def test_who_is_known_not_to_be_whom_it_names_is_refused_before_the_daemon_is_asked(running: Quick):
+    """A daemon believes whoever asks; what it starts and ends is told in that name."""
+    session = "CLAUDE_CODE_SESSION_ID"
+    assert running.json("agent", "register", "--name", "shy-lynx", "--role", "builder", **{session: "one"}).status == 0
+
+    for words in (["actor", "start"], ["actor", "stop"], ["actor", "restart"], ["call", "actor_start", "--args"]):
+        about = '{"actor_id": "peer-1"}' if words[0] == "call" else "peer-1"
+        ran = running.json(*words, about, BB_AGENT="shy-lynx", **{session: "two"})
+        assert (ran.code, ran.status) == ("NOT_YOUR_NAME", 5), words
+    assert running.json("agent", "retire", "--agent", "shy-lynx", **{session: "one"}).status == 0
+
+
 @pytest.mark.parametrize(
     ("words", "code", "status"),
     [

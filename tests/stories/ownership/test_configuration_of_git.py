@@ -37,6 +37,7 @@ class Row:
     prepare: Callable[[Scratch, Path], None] | None = None
     other_end: tuple[str, ...] = ()  # where a remote is a path, git at its other end may obey the user's settings, too
     also: tuple[str, ...] = ()
+    not_from_user: tuple[str, ...] = ()
 
 
 def attributes(text: str) -> Callable[[Scratch, Path], None]:
@@ -75,6 +76,12 @@ def merging(repo: Scratch, _: Path) -> None:
     assert (repo.path / ".git" / "MERGE_HEAD").exists()
     (repo.path / "a.txt").write_text("both\n")
     repo.git("add", "a.txt")
+
+
+def helper(repo: Scratch, program: Path) -> None:
+    """The program, as git's helper for addresses of a kind: where git looks for one whose name has a slash in it."""
+    (repo.path / "git-remote-planted").mkdir()
+    (repo.path / "git-remote-planted" / "one").symlink_to(program)
 
 
 def moved(repo: Scratch, _: Path) -> None:
@@ -137,6 +144,14 @@ ROWS = [
     ),
     Row("`remote.*.uploadpack`", (("remote.origin.uploadpack", PROGRAM),), FETCHING, LOOK, moved),
     Row(
+        "`remote.*.vcs`, helpers called `git-remote-*`",
+        (("remote.origin.vcs", "planted/one"),),
+        FETCHING,
+        LOOK,
+        helper,
+        not_from_user=("ci",),  # which takes what is said of a remote from where the remote stands
+    ),
+    Row(
         "`remote.*.receivepack`",
         (("remote.origin.receivepack", PROGRAM),),
         ("sync",),
@@ -144,15 +159,20 @@ ROWS = [
     ),
     Row("`credential.helper`", (("credential.helper", PROGRAM), ("remote.origin.url", WEB)), FETCHING, LOOK),
     Row("`core.askPass`", (("core.askPass", PROGRAM), ("remote.origin.url", WEB)), (), LOOK),
-    Row("`ext::` addresses", (("remote.origin.url", f"ext::{PROGRAM}"), ("protocol.ext.allow", "always")), (), LOOK),
     Row(
-        "`ext::` addresses",
+        "`ext::`, `fd::` addresses",
+        (("remote.origin.url", f"ext::{PROGRAM}"), ("protocol.ext.allow", "always")),
+        (),
+        LOOK,
+    ),
+    Row(
+        "`ext::`, `fd::` addresses",
         (("remote.origin.url", "x:y"), (f"url.ext::{PROGRAM} .insteadOf", "x:"), ("protocol.ext.allow", "always")),
         control=LOOK,
         also=("insteadOf",),
     ),
     Row(
-        "`ext::` addresses",
+        "`ext::`, `fd::` addresses",
         (("remote.origin.vcs", "ext"), ("remote.origin.url", PROGRAM), ("protocol.ext.allow", "always")),
         (),
         LOOK,
@@ -300,7 +320,7 @@ def test_of_the_user_s_own_configuration_only_what_is_in_the_table_is_obeyed(
             repo.git("config", "--file", str(path), name, value)
 
     found = ran_on(repo, mark, GIT_CONFIG_GLOBAL=str(path))
-    assert set(row.obeyed_on) <= found <= {*row.obeyed_on, *row.other_end}
+    assert set(row.obeyed_on) - set(row.not_from_user) <= found <= {*row.obeyed_on, *row.other_end}
 
 
 @pytest.mark.parametrize("row", ROWS, ids=IDS)

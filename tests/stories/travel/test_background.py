@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 
 from bb.ledger import background
 from tests.stories.travel.travel_support import AMBER, Clone, clone, hub
+from tests.support import environment
 
 
 @pytest.fixture
@@ -70,6 +73,25 @@ def test_a_clone_that_has_never_published_starts_none(tmp_path: Path):
 
     assert alone.sync(background=True) == {"started": False}
     assert not (alone.store / "sync.json").exists()
+
+
+def test_nothing_in_the_directory_of_the_caller_is_imported(pair: list[Clone], tmp_path: Path):
+    """Anybody can commit a folder called `bb`, or a module called as one of Python's own."""
+    here, there = pair
+    mark = tmp_path / "ran"
+    for name in ("bb/__init__.py", "bb/__main__.py", "runpy.py", "select.py", "orjson.py", "_json.py", "encodings.py"):
+        planted = here.path / name
+        planted.parent.mkdir(exist_ok=True)
+        planted.write_text(f"open({str(mark)!r}, 'a').write(__file__)\n")
+    here.settings["PYTHONPATH"] = ""
+    long_ago(here)
+
+    installed = [Path(sys.executable).parent / "bb", "agent", "reserve", "--agent", AMBER, "--scope", "src"]
+    done = subprocess.run([*installed, "--bead", "bb-1"], cwd=here.path, env=environment(**here.settings))
+
+    assert done.returncode == 0
+    assert arrives(there, "src")
+    assert not mark.exists()
 
 
 def test_status_says_what_is_not_published_yet_and_what_went_wrong(tmp_path: Path, pair: list[Clone]):

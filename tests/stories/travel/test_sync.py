@@ -214,3 +214,16 @@ def test_undoing_a_ledger_leaves_nothing_of_it_here_and_says_where_it_is_still_p
     assert here.git("for-each-ref", "refs/bb/") == ""
     here.sync(pull=True)
     assert here.digest == there.digest, "and it can be had again"
+
+
+@pytest.mark.parametrize("address", ["ext::sh -c x", "fd::3"])
+def test_an_address_that_is_a_program_or_an_open_file_is_refused_and_says_how_to_allow_it(
+    pair: list[Clone], address: str
+):
+    here, _ = pair
+    here.git("config", "remote.origin.url", address)
+
+    refused = here.refused("sync", pull=True)
+
+    assert refused.code == "TRANSPORT_NOT_ALLOWED"
+    assert "GIT_ALLOW_PROTOCOL" in str(refused.hint)
