@@ -55,6 +55,8 @@ def is_shown(character: str) -> bool:
 
 def _escaped(character: str) -> str:
     code = ord(character)
+    if 0xDC80 <= code <= 0xDCFF:  # an octet of a file name that is no UTF-8, as Python has it from the system
+        code -= 0xDC00
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 

@@ -109,7 +109,7 @@ def _configured(folder: str) -> str | None:
 
 def _read(path: str, folder: str) -> Found:
     try:
-        with open(path, "rb") as file:
+        with disk.reader(path) as file:
             status = os.fstat(file.fileno())
             if status.st_size > LARGEST:
                 return Found("none", path, note=f"{path} is too large to be read")

@@ -78,7 +78,7 @@ def read(store: str, path: str) -> bytes:
     if not os.path.isfile(_file(store, path)):
         raise BlobNotFound(f"{path} is not here")
     try:
-        with open(_file(store, path), "rb") as file:
+        with disk.reader(_file(store, path)) as file:
             octets = file.read(LARGEST + 1)
     except OSError as error:
         raise disk.refusal(error) from error
@@ -100,7 +100,7 @@ def _has(path: str, octets: bytes) -> bool:
     """Whether the file at PATH is there and is what it is to be: one that was damaged is written anew."""
     if not os.path.isfile(path) or os.path.getsize(path) != len(octets):
         return False
-    with open(path, "rb") as file:
+    with disk.reader(path) as file:
         return file.read() == octets
 
 

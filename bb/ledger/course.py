@@ -12,6 +12,7 @@ import bisect
 import os
 
 from bb.kernel.record import Record
+from bb.ledger import disk
 from bb.ledger import line as lines
 from bb.ledger.journal import SUFFIX, Journal
 from bb.ledger.segments import NO_FOLLOW, read_at
@@ -200,7 +201,7 @@ class Lines:
     def _go(self, path: str) -> None:
         if path != self._path:
             self.close()
-            self._fd = os.open(path, os.O_RDONLY | NO_FOLLOW)
+            self._fd, _ = disk.open_to_read(path, NO_FOLLOW)
             self._path = path
 
     def _line(self, offset: int) -> bytes | None:

@@ -109,13 +109,13 @@ def is_held(home: str) -> bool:
 def _read(path: str) -> tuple[bytes, int]:
     """The contents of a file, and whose it is; nothing where there is none."""
     try:
-        fd = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0))
+        fd, status = disk.open_to_read(path)
     except (FileNotFoundError, NotADirectoryError):
         return b"", -1
     except OSError as error:
         raise disk.refusal(error) from error
     try:
-        return os.read(fd, MOST), os.fstat(fd).st_uid
+        return os.read(fd, MOST), status.st_uid
     except OSError as error:
         raise disk.refusal(error) from error
     finally:

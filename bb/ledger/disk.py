@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import time
 
 from bb.kernel.errors import BbError, Busy, Forbidden, Refused
@@ -17,6 +18,7 @@ NETWORK_FILE_SYSTEMS = frozenset(["nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs
 LONGEST_TICK = 2_000_000_000  # nanoseconds; the coarsest clock of a file system, FAT's
 ENOUGH_ROOM = 64 << 20  # bytes
 ABANDONED = 600  # seconds; replacing a file takes a fraction of one
+READING = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_CLOEXEC", "O_NONBLOCK", "O_NOCTTY", "O_BINARY"))
 SMALL = 1 << 16  # no small file of ours comes near this; a larger one is not ours
 
 
@@ -62,6 +64,13 @@ class TooManyFiles(Busy):
     hint = "try again, or raise the limit on open files"
 
 
+class NotAFile(Refused):
+    """A pipe, a device, a socket or a folder stands where an ordinary file should be."""
+
+    code = "NOT_A_FILE"
+    hint = "look at it with `ls -l`, and put an ordinary file in its place or remove it"
+
+
 REFUSALS: dict[int | None, type[BbError]] = {
     errno.ENOSPC: DiskFull,
     errno.EDQUOT: DiskFull,
@@ -70,6 +79,8 @@ REFUSALS: dict[int | None, type[BbError]] = {
     errno.EACCES: NoPermission,
     errno.EPERM: NoPermission,
     errno.ENOENT: NoSuchFolder,
+    errno.EISDIR: NotAFile,
+    errno.ENXIO: NotAFile,  # also what the system says of a socket, and of a terminal that is not there
     errno.EMFILE: TooManyFiles,
     errno.ENFILE: TooManyFiles,
 }
@@ -78,14 +89,37 @@ REFUSALS: dict[int | None, type[BbError]] = {
 def refusal(error: OSError) -> BbError:
     """What a failed system call means to a user."""
     family = REFUSALS.get(error.errno, DiskFailed)
+    if family is NotAFile and error.filename:
+        return NotAFile(f"{error.filename} is no ordinary file", path=str(error.filename))
     what = f"{(family.__doc__ or '').splitlines()[0].rstrip('.')}: {error.strerror or error}"
     return family(what, **({"path": str(error.filename)} if error.filename else {}))
 
 
+def open_to_read(path: str, flags: int = 0) -> tuple[int, os.stat_result]:
+    """Open an ordinary file, and say what it is; OSError for anything else, which could make us wait for ever.
+
+    A repository or a ledger may hold a named pipe, or a link to a terminal, where a file should be. So nothing is
+    waited for in opening it, and what was opened is looked at, not its name.
+    """
+    fd = os.open(path, READING | flags)
+    status = os.fstat(fd)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(fd)
+        raise OSError(errno.ENXIO, "it is no ordinary file", path)
+    return fd, status
+
+
+def reader(path: str) -> IO[bytes]:
+    """An ordinary file, to be read like any other of Python's; OSError for anything else."""
+    return open(open_to_read(path)[0], "rb")
+
+
 def read_small(path: str, most: int = SMALL) -> bytes | None:
-    """The contents of a file, as far as a small one goes; None when there is none."""
+    """The contents of a file, as far as a small one goes; None when there is none. Refused when it is no file."""
+    if path == os.devnull:  # how users say that there is none
+        return b""
     try:
-        fd = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+        fd, _ = open_to_read(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:

@@ -7,7 +7,7 @@ import os
 from bb.coordination import wiring
 from bb.kernel.errors import Refused
 from bb.kernel.jsontext import NotJson
-from bb.ledger import disk, worktree_files
+from bb.ledger import worktree_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def change(work_tree: str, name: str, edit: Callable[[str], str], *, dry_run: bo
 def installed(work_tree: str, editor: str, *, is_local: bool = False) -> tuple[str, list[str]]:
     """An editor's settings file, and the moments for which it calls our hooks."""
     path = file_of(work_tree, editor, is_local=is_local)
-    text = _text(path, disk.read_small(path, LARGEST))
+    text = _text(path, worktree_files.read_whole(path, name_of(editor, is_local=is_local), LARGEST))
     return path, _checked(path, lambda: wiring.moments(text)) if text.strip() else []
 
 

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import os
 
-from bb.kernel.errors import Refused
 from bb.kernel.record import Record
 from bb.ledger import disk
 from bb.ledger import line as lines
 from bb.ledger.line import BadLine, Link
 from bb.ledger.lock import Lock, NoLock, StandingLock
 from bb.ledger.segments import NO_FOLLOW, Segment, last_line_feed, lines_backwards, place_before, read_at
+from bb.ledger.segments import LedgerDamaged as LedgerDamaged  # noqa: PLC0414  (others know it from here)
 from bb.ledger.writers import LOCK
 
 TYPE_CHECKING = False
@@ -30,13 +30,6 @@ if TYPE_CHECKING:
 SEGMENT_SIZE = 4 << 20
 SUFFIX = ".jsonl"
 PORTION = 1 << 20  # so much is written at once, so that a segment does not grow far beyond its size
-
-
-class LedgerDamaged(Refused):
-    """A journal has a line that cannot be right."""
-
-    code = "LEDGER_DAMAGED"
-    hint = "`bb ledger verify` names the line; `bb doctor --fix` keeps what is whole and goes on"
 
 
 class Position(Record):

@@ -9,7 +9,6 @@ that is damaged, or says what no verdict could, is none.
 from __future__ import annotations
 
 import os
-import stat
 
 import bb
 from bb.cbcl import verifying
@@ -28,7 +27,7 @@ MOST_KEPT, LEFT = 256, 192  # verdicts, and how many are left when there are too
 MOST = 1 << 20  # octets of one
 MOST_SIGNATURES = 64  # of which it is known whether they fit a text
 OTHERS_MAY_WRITE = 0o022
-READING = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_CLOEXEC", "O_NOFOLLOW", "O_NONBLOCK"))
+NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 RULES = f"{bb.__version__} {verifying.VERSION}"
 
 
@@ -98,15 +97,14 @@ def _changed(path: str) -> float:
 def _read_own(path: str) -> bytes | None:
     """What a file holds that only this user can have written; None when there is none."""
     try:
-        fd = os.open(path, READING)
+        fd, status = disk.open_to_read(path, NO_FOLLOW)
     except OSError:
         return None
     try:
-        status = os.fstat(fd)
         is_ours = not hasattr(os, "geteuid") or (
             status.st_uid == os.geteuid() and not status.st_mode & OTHERS_MAY_WRITE
         )
-        if not (is_ours and stat.S_ISREG(status.st_mode) and status.st_size <= MOST):
+        if not (is_ours and status.st_size <= MOST):
             return None
         return os.read(fd, MOST)
     except OSError:

@@ -7,7 +7,6 @@ could say whom to trust would say so about itself. A key is written once and nev
 from __future__ import annotations
 
 import os
-import stat
 import sys
 
 from bb.cbcl import signing, trusting
@@ -29,7 +28,7 @@ SEED_OCTETS = 32
 MOST_NAMED = 8  # keys that a hint names
 MOST = 1 << 18  # octets of the trust file; reading that many keys takes a fraction of a second
 OTHERS_MAY_LOOK, OTHERS_MAY_WRITE = 0o077, 0o022
-READING = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_CLOEXEC", "O_NOFOLLOW", "O_NONBLOCK"))
+NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 
 
 class KeyNotFound(NotFound):
@@ -290,15 +289,14 @@ def _read_own(path: str, forbidden: int, refusal: type[BbError]) -> bytes | None
     if os.path.islink(path):
         raise refusal(f"{path} is a link", hint="put the file itself there", path=path)
     try:
-        fd = os.open(path, READING)
+        fd, status = disk.open_to_read(path, NO_FOLLOW)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise refusal(f"{path} cannot be read: {error.strerror}", hint="look who owns it", path=path) from error
     try:
-        status = os.fstat(fd)
-        if flaw := _not_plain(status):
-            raise refusal(f"{path} {flaw}", path=path)
+        if status.st_size > MOST:
+            raise refusal(f"{path} is larger than {MOST} bytes", path=path)
         if flaw := _not_ours(status, forbidden):
             raise refusal(f"{path} {flaw}", hint=f"chmod 600 {quoted(path)}, as its owner", path=path)
         return os.read(fd, MOST)
@@ -306,12 +304,6 @@ def _read_own(path: str, forbidden: int, refusal: type[BbError]) -> bytes | None
         raise disk.refusal(error) from error
     finally:
         os.close(fd)
-
-
-def _not_plain(status: os.stat_result) -> str | None:
-    if not stat.S_ISREG(status.st_mode):
-        return "is no ordinary file"
-    return f"is larger than {MOST} bytes" if status.st_size > MOST else None
 
 
 def _not_ours(status: os.stat_result, forbidden: int) -> str | None:

@@ -36,7 +36,7 @@ def _bring_blobs(source: Store, target: Store) -> None:
     for name in disk.names(there):
         if not os.path.exists(os.path.join(here, name)):
             disk.make_folder(here)
-            with open(os.path.join(there, name), "rb") as file:
+            with disk.reader(os.path.join(there, name)) as file:
                 disk.replace(os.path.join(here, name), file.read(), durable=True)
 
 

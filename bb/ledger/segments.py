@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from bb.kernel.errors import Refused
 from bb.kernel.record import Record
 from bb.ledger import disk
 from bb.ledger import line as lines
@@ -14,8 +15,16 @@ if TYPE_CHECKING:
 
 BLOCK = 1 << 17  # what a processor's cache holds together with all that is made of it
 TAIL_BLOCK = 1 << 12
+LARGEST = 1 << 26  # bytes; far more than any segment has, which ends soon behind its fourth million
 NEAR = 1 << 14  # reading so many bytes costs less than another look
 NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+
+
+class LedgerDamaged(Refused):
+    """A journal has a line that cannot be right."""
+
+    code = "LEDGER_DAMAGED"
+    hint = "`bb ledger verify` names the line; `bb doctor --fix` keeps what is whole and goes on"
 
 
 class Block(Record):
@@ -46,11 +55,12 @@ class Segment(Record):
 
     def octets(self) -> bytes:
         """The whole file, sound or not."""
-        size = self.size()
         try:
-            fd = os.open(self.path, os.O_RDONLY | NO_FOLLOW)
+            fd, status = disk.open_to_read(self.path, NO_FOLLOW)
             try:
-                return read_at(fd, size, 0)
+                if status.st_size > LARGEST:
+                    raise LedgerDamaged(f"{self.path} is larger than any segment", path=self.path)
+                return read_at(fd, status.st_size, 0)
             finally:
                 os.close(fd)
         except OSError as error:
@@ -59,9 +69,9 @@ class Segment(Record):
     def is_whole(self) -> bool:
         """Whether it ends with a whole line, or is empty."""
         try:
-            fd = os.open(self.path, os.O_RDONLY | NO_FOLLOW)
+            fd, status = disk.open_to_read(self.path, NO_FOLLOW)
             try:
-                size = os.fstat(fd).st_size
+                size = status.st_size
                 return size == 0 or read_at(fd, 1, size - 1) == b"\n"
             finally:
                 os.close(fd)
@@ -74,7 +84,7 @@ class Segment(Record):
         A line longer than any line may be ends the reading.
         """
         try:
-            fd = os.open(self.path, os.O_RDONLY | NO_FOLLOW)
+            fd, _ = disk.open_to_read(self.path, NO_FOLLOW)
             try:
                 while octets := read_at(fd, BLOCK, offset):
                     if b"\n" not in octets:
@@ -95,9 +105,9 @@ def place_before(segment: Segment, prefix: bytes, n: int) -> int:
     writer begins with, up to its number. What does not read so is passed over, so damage costs time and nothing else.
     """
     try:
-        fd = os.open(segment.path, os.O_RDONLY | NO_FOLLOW)
+        fd, status = disk.open_to_read(segment.path, NO_FOLLOW)
         try:
-            low, high = 0, os.fstat(fd).st_size
+            low, high = 0, status.st_size
             while high - low > NEAR:
                 middle = (low + high) // 2
                 octets = read_at(fd, TAIL_BLOCK, middle)
@@ -119,10 +129,10 @@ def place_before(segment: Segment, prefix: bytes, n: int) -> int:
 def lines_backwards(segment: Segment, end: int | None = None) -> Iterator[bytes]:
     """The whole lines of a segment up to END, last first, read in growing blocks."""
     try:
-        fd = os.open(segment.path, os.O_RDONLY | NO_FOLLOW)
+        fd, status = disk.open_to_read(segment.path, NO_FOLLOW)
         try:
             rest, size, is_end = b"", TAIL_BLOCK, True
-            end = os.fstat(fd).st_size if end is None else end
+            end = status.st_size if end is None else end
             while end:
                 start = max(0, end - size)
                 pieces = (read_at(fd, end - start, start) + rest).split(b"\n")
@@ -130,6 +140,8 @@ def lines_backwards(segment: Segment, end: int | None = None) -> Iterator[bytes]
                     pieces.pop()  # empty after a line feed, or a line that is not whole yet
                     is_end = False
                 rest = pieces[0]
+                if len(rest) > 2 * lines.MAX_LINE:  # a file with a hole in it would fill the memory
+                    raise _too_long(segment)
                 if not is_end:
                     yield from reversed(pieces[1:])
                 end, size = start, min(size * 4, BLOCK)
@@ -141,17 +153,23 @@ def lines_backwards(segment: Segment, end: int | None = None) -> Iterator[bytes]
         raise disk.refusal(error) from error
 
 
+def _too_long(segment: Segment) -> LedgerDamaged:
+    return LedgerDamaged(f"{segment.path} holds something longer than a line may be", path=segment.path)
+
+
 def last_line_feed(segment: Segment) -> int:
     """The offset behind the last line feed."""
     try:
-        fd = os.open(segment.path, os.O_RDONLY | NO_FOLLOW)
+        fd, status = disk.open_to_read(segment.path, NO_FOLLOW)
         try:
-            end, size = os.fstat(fd).st_size, TAIL_BLOCK
+            end, size = status.st_size, TAIL_BLOCK
             while end:
                 start = max(0, end - size)
                 found = read_at(fd, end - start, start).rfind(b"\n")
                 if found >= 0:
                     return start + found + 1
+                if status.st_size - start > 2 * lines.MAX_LINE:
+                    raise _too_long(segment)
                 end, size = start, min(size * 4, BLOCK)
             return 0
         finally:

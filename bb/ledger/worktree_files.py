@@ -37,7 +37,15 @@ class LinkInTheWay(Refused):
 
 def read(root: str, path: str, most: int = disk.SMALL) -> bytes | None:
     """What the file at PATH in the work tree ROOT says; None when there is none."""
-    return disk.read_small(os.path.join(root, *_steps(root, path)), most)
+    return read_whole(os.path.join(root, *_steps(root, path)), path, most)
+
+
+def read_whole(whole: str, path: str, most: int = disk.SMALL) -> bytes | None:
+    """What a file of the work tree says that may be a link to another, but to nothing that is no file."""
+    try:
+        return disk.read_small(whole, most)
+    except disk.NotAFile as error:
+        raise LinkInTheWay(f"{path} is no ordinary file", path=path) from error
 
 
 def write(root: str, path: str, octets: bytes) -> None:

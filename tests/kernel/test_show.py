@@ -49,7 +49,7 @@ EVERYTHING = [chr(code) for code in range(sys.maxunicode + 1)]
         ("\u2066x\u2069", "\\u2066x\\u2069"),
         ("\u061cx\u200fy\u200e", "\\u061cx\\u200fy\\u200e"),
         ("\ufeffx", "\\ufeffx"),
-        ("\udc80", "\\udc80"),
+        ("\udc80", "\\x80"),
         ("x\U000e0041", "x\\U000e0041"),
         ("x\U000e0100y", "x\\U000e0100y"),
         ("x\u034f\u3164\u2800\ufe00", "x\\u034f\\u3164\\u2800\\ufe00"),
@@ -172,3 +172,9 @@ def test_words_cannot_end_a_fence_that_is_drawn_afterwards():
         f"| END OF MESSAGE {mark}",
         f"END OF MESSAGE {mark}",
     ]
+
+
+def test_octets_of_a_name_that_is_no_utf_8_are_shown_as_octets_everywhere():
+    path = b"src/\xff\xfe".decode("utf-8", "surrogateescape")
+
+    assert harmless(path) == path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

@@ -68,6 +68,39 @@ def test_three_hundred_half_requests_are_all_closed_and_a_page_comes_all_the_whi
     assert said.count(http_limits.TOO_SLOW) > 100, "those that were let wait are told why they are sent away"
 
 
+@pytest.mark.parametrize("kind", ["half bodies", "half forms of one who may", "answers that are not read"])
+def test_no_crowd_keeps_a_page_from_coming(served: Served, kind: str):
+    caller = Caller(served)
+    caller.get("/sessions")
+    by_cookie = [f"Cookie: {caller.cookie}", f"Origin: {served.base}"]
+    request = {
+        "half bodies": head(served.port, "Content-Length: 100000", path="/", method="POST") + b"x",
+        "half forms of one who may": head(served.port, *by_cookie, "Content-Length: 9", path="/act/ack", method="POST"),
+        "answers that are not read": head(served.port, path="/") * 200,
+    }[kind]
+    with contextlib.ExitStack() as crowd:
+        clients = [connected(crowd, served.port) for _ in range(MANY)]
+        for each in clients:
+            with contextlib.suppress(ConnectionResetError, BrokenPipeError):
+                each.sendall(request)
+        time.sleep(0.3)  # until they are waited for; a page that came before that would prove nothing
+
+        assert [caller.get("/sessions").status for _ in range(3)] == [200] * 3
+
+
+def test_a_body_that_comes_after_its_answer_is_dropped_and_the_answer_is_read(served: Served):
+    with contextlib.ExitStack() as crowd:
+        client = connected(crowd, served.port)
+        client.sendall(head(served.port, f"Content-Length: {1 << 22}", path="/", method="POST"))
+        began, said = time.monotonic(), client.recv(12)
+        _send(client, b"x" * (1 << 20), 3)
+        said += until_closed(client)
+
+    assert said.startswith(b"HTTP/1.1 40")
+    assert said.count(b"HTTP/1.1") == 1
+    assert time.monotonic() - began < http_limits.FOR_A_HEAD
+
+
 @pytest.mark.parametrize("begun", ["nothing", "a second request"])
 def test_who_says_nothing_more_is_sent_away(served: Served, begun: str):
     with contextlib.ExitStack() as crowd:
