@@ -81,6 +81,10 @@ def _of_signatures(found: Outside) -> Iterator[str]:
         yield f"Nothing was signed: {sentence(unsigned)}"
     if left := found.get("left_writer"):
         yield f"Lines were published under our writer {left} by somebody else; this clone goes on under another"
+    if lost := found.get("lost"):
+        named = ", ".join(str(each) for each in lost[:MOST_NAMED])
+        without = f"{counted(len(lost), 'line')} came without a payload"
+        yield f"{without}, and no redaction of them counts; what stood there is unknown here: {named}"
     if not found.get("listed"):
         return
     if came := found.get("came"):

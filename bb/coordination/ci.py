@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 HELD_THEN, HELD_NOW, OUTSIDE = "held-then", "held-now", "outside-declared"
 STALE_TOKEN, PAUSED, UNCLEAR_AUTHOR = "stale-token", "paused-author", "unclear-author"
-FORGED_LINES, UNVERIFIED_LINES = "forged-lines", "unverified-lines"
+LOST_LINES, FORGED_LINES, UNVERIFIED_LINES = "lost-lines", "forged-lines", "unverified-lines"
 RULES = {
     HELD_THEN: "A commit changed a path that another agent held at that time, or that was frozen.",
     HELD_NOW: "A commit changed a path that another agent holds now, or that is frozen.",
@@ -55,6 +55,7 @@ RULES = {
     PAUSED: "A commit was made by an agent that the person has paused.",
     OUTSIDE: "A commit changed a path outside of what its author had declared.",
     UNCLEAR_AUTHOR: "A commit does not say clearly which agent made it.",
+    LOST_LINES: "A line of the ledger was emptied by nobody who may, so what it said cannot be judged.",
     FORGED_LINES: "A signature in the ledger does not fit the lines it stands behind.",
     UNVERIFIED_LINES: "Lines of the ledger are not signed by a key that is listed.",
 }
@@ -90,6 +91,13 @@ class UnclearAuthor(Conflict):
 
     code = "UNCLEAR_AUTHOR"
     hint = "end the message with one trailer such as `BB-Agent: amber-otter`"
+
+
+class LedgerLacking(Conflict):
+    """The published ledger lacks what some of its lines said, so nobody can tell what this change may touch."""
+
+    code = "LEDGER_LACKING"
+    hint = "find out who emptied those lines (`git log bb-ledger`), and have the branch put back: docs/sync.md says how"
 
 
 class Commit(Record):
@@ -169,6 +177,8 @@ def refusal(findings: Sequence[Finding]) -> type[Conflict] | None:
     rules = {each.rule for each in findings if each.severity == ERROR}
     if rules & {HELD_THEN, HELD_NOW, STALE_TOKEN}:
         return CiIncursion
+    if LOST_LINES in rules:
+        return LedgerLacking
     if OUTSIDE in rules:
         return OutsideDeclared
     return PausedAuthor if PAUSED in rules else UnclearAuthor if rules else None
@@ -188,6 +198,16 @@ def of_signatures(standings: Iterable[Standing], *, is_required: bool) -> list[F
             text = f"{sum(count for _, count in some):,} lines are {what}{effect}: writer {writers}{more}"
             findings.append(Finding(rule, WARNING, None, None, None, (), text))
     return findings
+
+
+def of_lost(events: Sequence[str]) -> list[Finding]:
+    """What there is to say about lines whose payload is gone, although nobody whose word counts has taken it back. That
+    is an error whoever made the change: a freeze may have stood there."""
+    if not events:
+        return []
+    named = ", ".join(events[:MOST_WRITERS]) + (" and more" if len(events) > MOST_WRITERS else "")
+    text = f"{len(events):,} lines of the ledger have no payload any more, and no redaction of them counts: {named}"
+    return [Finding(LOST_LINES, ERROR, None, None, None, (), text)]
 
 
 def is_incursion(finding: Finding) -> bool:

@@ -50,8 +50,9 @@ def writer_of(each: Clone) -> str:
     return str(each.ask("ledger.status")["writer"])
 
 
-def pushed(forger: Clone, path: str, octets: bytes) -> None:
-    """Push a commit that puts OCTETS into a file on the ledger's branch, as anybody who may push can."""
+def pushed(forger: Clone, path: str, octets: bytes, *, is_root: bool = False) -> None:
+    """Push a commit that puts OCTETS into a file on the ledger's branch, as anybody who may push can; in the place of
+    the whole branch if it is to be a root."""
     forger.git("fetch", "--quiet", "origin", "+refs/heads/bb-ledger:refs/forged")
     (forger.path / "forged").write_bytes(octets)
     blob = forger.git("hash-object", "-w", "forged").strip()
@@ -66,8 +67,9 @@ def pushed(forger: Clone, path: str, octets: bytes) -> None:
 
     git("read-tree", "refs/forged")
     git("update-index", "--add", "--cacheinfo", f"100644,{blob},{path}")
-    commit = git("commit-tree", git("write-tree"), "-p", "refs/forged", "-m", "bb: [skip ci]")
-    git("push", "--quiet", "origin", f"{commit}:refs/heads/bb-ledger")
+    parents = () if is_root else ("-p", "refs/forged")
+    commit = git("commit-tree", git("write-tree"), *parents, "-m", "bb: [skip ci]")
+    git("push", "--quiet", "origin", f"+{commit}:refs/heads/bb-ledger")
 
 
 def published(each: Clone, writer: str) -> tuple[str, bytes]:
@@ -514,3 +516,140 @@ def test_a_file_of_signers_that_comes_later_settles_anew_who_was_admitted(two: l
     assert other.holds() == set()
     other.ask("agent.reserve", scope=["src"], bead="bb-2", agent=COBALT, **{"global": True})
     assert other.holds() == {(COBALT, "src", "active")}
+
+
+def emptied(forger: Clone, event: str, *, by: str = "", is_root: bool = False) -> None:
+    """Push a commit that takes the payload out of the line of EVENT, and redacts it BY somebody behind its writer's
+    last line."""
+    writer, n = event.split(".")
+    path, octets = published(forger, writer)
+    rows = octets.splitlines()
+    rows[int(n) - 1] = lines.blanked(rows[int(n) - 1]) or b""
+    octets = b"".join(raw + b"\n" for raw in rows)
+    redaction = {"event_id": event, "reason": "tidy"}
+    more = made_up(octets, writer, "x.bb.redacted", by, redaction) if by else b""
+    pushed(forger, path, octets + more, is_root=is_root)
+
+
+def changed(each: Clone) -> str:
+    """Commit a change of src/ by the agent of the second clone; the commit that it is meant for."""
+    base = each.git("rev-parse", "HEAD").strip()
+    (each.path / "src").mkdir()
+    (each.path / "src" / "a.py").write_text("")
+    each.git("add", "--force", "src")
+    each.git("commit", "--quiet", "-m", f"Change\n\nBB-Agent: {COBALT}")
+    return base
+
+
+@pytest.mark.parametrize("has_law", [False, True])
+@pytest.mark.parametrize("is_global", [False, True])
+def test_ci_does_not_believe_a_line_that_nobody_took_back_to_be_empty(
+    two: list[Clone], has_law: bool, is_global: bool
+) -> None:
+    one, other = two
+    if has_law:
+        review([other], listed(one, "laptop"), "#bb mode require")
+    held = one.ask("agent.reserve", scope=["src"], bead="bb-1", agent=AMBER, **{"global": is_global})
+    one.sync()
+    base = changed(other)
+    assert other.refused_or("ci.check", base=base) == "CI_INCURSION"
+
+    emptied(other, held["reservations"][0]["reservation_id"])
+    assert other.refused_or("ci.check", base=base) == "LEDGER_REWRITTEN"
+
+
+def test_ci_does_not_believe_a_signature_to_have_been_taken_back(two: list[Clone]) -> None:
+    one, other = two
+    review([other], listed(one, "laptop"), "#bb mode require")
+    one.ask("agent.reserve", scope=["src"], bead="bb-1", agent=AMBER)
+    one.sync()
+    base = changed(other)
+    emptied(other, f"{writer_of(one)}.{one_row(one)[0]}", by="user")
+
+    assert other.refused_or("ci.check", base=base) == "LEDGER_REWRITTEN"
+
+
+@pytest.mark.parametrize("by", ["", AMBER])
+def test_ci_fails_where_the_branch_was_replaced_by_one_that_lacks_what_a_line_said(two: list[Clone], by: str) -> None:
+    one, other = two
+    review([other], listed(one, "laptop"), "#bb mode require")
+    held = one.ask("agent.reserve", scope=["src"], bead="bb-1", agent=AMBER)["reservations"][0]["reservation_id"]
+    one.sync()
+    emptied(other, held, by=by, is_root=True)
+
+    assert other.refused_or("ci.check", base=changed(other)) == "LEDGER_LACKING"
+
+
+def test_ci_believes_what_was_rightly_taken_back(two: list[Clone]) -> None:
+    one, other = two
+    held = one.ask("agent.reserve", scope=["src"], bead="bb-1", agent=AMBER)["reservations"][0]["reservation_id"]
+    one.sync()
+    one.ask("ledger.redact", event=held, reason="a name", agent=AMBER)
+    one.sync()
+    base = changed(other)
+
+    assert other.ask("ci.check", base=base)["errors"] == 0
+    review([other], listed(one, "laptop"), "#bb mode require")
+    assert other.ask("ci.check", base=base)["errors"] == 0
+
+
+def test_what_an_unsigned_redaction_took_out_of_the_branch_holds_in_new_clones_and_in_ci(two: list[Clone]) -> None:
+    one, other = two
+    rows = listed(one, "laptop"), listed(other, "desk"), "#bb mode require"
+    held = one.ask("agent.reserve", scope=["src"], bead="bb-1", agent=AMBER)["reservations"][0]["reservation_id"]
+    one.sync()
+    emptied(other, held, by=AMBER)
+    fresh = clone(other.path.parent / "hub.git", "fresh")
+    review([fresh, other], *rows)
+    fresh.sync(pull=True)
+    base = changed(other)
+
+    assert (AMBER, "src", "active") in fresh.holds()
+    assert other.refused_or("ci.check", base=base) == "CI_INCURSION"
+
+
+def test_what_an_order_that_does_not_count_took_out_of_the_branch_holds_in_new_clones(two: list[Clone]) -> None:
+    one, other = two
+    held = one.ask("agent.reserve", scope=["src"], bead="bb-1", agent=AMBER)["reservations"][0]["reservation_id"]
+    one.sync()
+    emptied(other, held, by="user")
+    fresh = clone(other.path.parent / "hub.git", "fresh")
+    review([fresh, other], listed(one, "user"))
+    fresh.sync(pull=True)
+
+    assert (AMBER, "src", "active") in fresh.holds()
+    assert other.refused_or("ci.check", base=changed(other)) == "CI_INCURSION"
+
+
+@pytest.mark.parametrize("how", ["freeze", "agent.pause"])
+def test_nobody_redacts_what_the_person_ordered(two: list[Clone], how: str) -> None:
+    one, other = two
+    given: dict[str, Any] = {"scope": ["src"]} if how == "freeze" else {"name": AMBER}
+    one.ask(how, **given)
+    one.sync()
+    order = [each["id"] for each in one.ask("ledger.log") if each["by"] == "user" and each["kind"] in ORDERS][-1]
+    assert one.refused_or("ledger.redact", event=order, reason="tidy", agent="user") == "NOT_REDACTABLE"
+
+    emptied(other, order, by="user")
+    fresh = clone(other.path.parent / "hub.git", "fresh")
+    assert fresh.refused_or("sync", pull=True) == "LEDGER_REWRITTEN"
+    assert other.refused_or("ci.check", base=changed(other)) == "LEDGER_REWRITTEN"
+
+
+ORDERS = ("x.bb.reserved", "x.bb.paused")
+
+
+def test_what_a_new_epoch_lacks_is_an_error_in_ci_and_told_by_a_sync(two: list[Clone]) -> None:
+    one, other = two
+    held = one.ask("agent.reserve", scope=["src"], bead="bb-1", agent=AMBER)["reservations"][0]["reservation_id"]
+    one.sync()
+    rows = listed(one, "laptop"), "#bb mode require"
+    other.sync()
+    other.ask("ledger.redact", event=held, reason="tidy", agent="user")
+    other.sync()
+    other.ask("ledger.rotate", reason="the history is long")
+    fresh = clone(other.path.parent / "hub.git", "fresh")
+    review([fresh, other], *rows)
+
+    assert fresh.sync(pull=True)["signatures"]["lost"] == [held]
+    assert other.refused_or("ci.check", base=changed(other)) == "LEDGER_LACKING"
