@@ -47,7 +47,12 @@ if TYPE_CHECKING:
 
 HELD_THEN, HELD_NOW, OUTSIDE = "held-then", "held-now", "outside-declared"
 STALE_TOKEN, PAUSED, UNCLEAR_AUTHOR = "stale-token", "paused-author", "unclear-author"
-LOST_LINES, FORGED_LINES, UNVERIFIED_LINES = "lost-lines", "forged-lines", "unverified-lines"
+SIGNERS_FILE, LOST_LINES, FORGED_LINES, UNVERIFIED_LINES = (
+    "signers-file",
+    "lost-lines",
+    "forged-lines",
+    "unverified-lines",
+)
 RULES = {
     HELD_THEN: "A commit changed a path that another agent held at that time, or that was frozen.",
     HELD_NOW: "A commit changed a path that another agent holds now, or that is frozen.",
@@ -56,6 +61,7 @@ RULES = {
     OUTSIDE: "A commit changed a path outside of what its author had declared.",
     UNCLEAR_AUTHOR: "A commit does not say clearly which agent made it.",
     LOST_LINES: "A line of the ledger was emptied by nobody who may, so what it said cannot be judged.",
+    SIGNERS_FILE: "A line of the file that says who may write the ledger cannot be used.",
     FORGED_LINES: "A signature in the ledger does not fit the lines it stands behind.",
     UNVERIFIED_LINES: "Lines of the ledger are not signed by a key that is listed.",
 }
@@ -198,6 +204,11 @@ def of_signatures(standings: Iterable[Standing], *, is_required: bool) -> list[F
             text = f"{sum(count for _, count in some):,} lines are {what}{effect}: writer {writers}{more}"
             findings.append(Finding(rule, WARNING, None, None, None, (), text))
     return findings
+
+
+def of_signers(problems: Sequence[str]) -> list[Finding]:
+    """What there is to say about lines of the base's file of signers that cannot be used."""
+    return [Finding(SIGNERS_FILE, WARNING, None, None, None, (), each) for each in problems]
 
 
 def of_lost(events: Sequence[str]) -> list[Finding]:

@@ -24,7 +24,7 @@ from bb.kernel.record import Record
 from bb.kernel.show import harmless
 from bb.ledger import archive, bounds, disk, git, layout, published, redacting, rotating, snapshot
 from bb.ledger import line as lines
-from bb.ledger.charter import CHARTER, NotALedger, charter_of
+from bb.ledger.charter import CHARTER, NotALedger, charter_of, must_be_ours
 from bb.ledger.index import Index
 from bb.ledger.journal import Journal
 from bb.ledger.remote import RemoteNotFound
@@ -96,6 +96,7 @@ def at(place: Place, named: str | None, law: Law | None = None) -> Iterator[Peek
         commit, committed_at, generation = _tip(repository)
         store = os.path.join(folder, "bb")
         if law and (charter := rotating.charter_at(repository, commit)):
+            must_be_ours(charter.repo, law.policy.repo)
             law = law.but(repo=charter.repo)
         index = _read_tip(repository, commit, store, is_read_whole=law is not None)
         lost = _caught_up(index, store, law) if index else []

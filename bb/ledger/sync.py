@@ -21,7 +21,7 @@ from bb.kernel.event import SIGNED
 from bb.kernel.record import Record
 from bb.ledger import git, kinds, pins, policy, publish, redacting, remote, signing, sshsig, verdicts
 from bb.ledger import line as lines
-from bb.ledger.charter import LedgerRewritten
+from bb.ledger.charter import LedgerRewritten, must_be_ours
 from bb.ledger.journal import Journal
 from bb.ledger.layout import LOCAL
 from bb.ledger.pins import Pin
@@ -216,6 +216,7 @@ class Sync:
     def _take_in(self, commits: list[Commit], after: Tip) -> None:
         from bb.ledger import intake  # noqa: PLC0415
 
+        must_be_ours(after.charter.repo, self.known.policy.repo)
         before = sum(self.store.caught_up().heads().values())
         try:
             incoming = intake.checked(self.store, commits, self._published(but=None if self._anew else self.name))
@@ -231,10 +232,10 @@ class Sync:
             )
         if not self.store.exists or is_another:
             self.store.join(after.charter.repo)
-            self._joined, self._known = after.charter.repo, None
+            self._joined = after.charter.repo
+            self._known = policy.look(self.store, self._now, seen=(self.known.text, self.known.where))
         self._forks += intake.write(self.store, incoming)
         self._leave_to_others(incoming)
-        _ = self.known  # what may be blanked here depends on whose lines count
         redacting.blank(self.store)
         self._lost += self._not_believed(commits)
         signatures = sum(each.more.count(SIGNATURE) for each in incoming)
@@ -313,6 +314,7 @@ class Sync:
 
     def wanted(self) -> publish.Unpublished:
         """What is to be published, the lines of ours signed."""
+        must_be_ours(self.store.clone.repo, self.known.policy.repo)
         self._sign()
         return publish.unpublished(self.store, self.pin.tip)
 

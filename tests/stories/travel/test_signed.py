@@ -432,7 +432,8 @@ def test_the_file_counts_as_it_was_reviewed_and_not_as_it_lies_in_the_work_tree(
 def test_the_mode_is_written_for_review_and_only_the_person_may_ask_for_it(two: list[Clone]) -> None:
     one, _ = two
     assert one.ask("ledger.signing", mode="require")["mode"] == "warn"
-    assert (one.path / signers.PATH).read_text() == "#bb mode require\n"
+    repo = one.ask("ledger.status")["repo"]
+    assert (one.path / signers.PATH).read_text() == f"#bb repo {repo}\n#bb mode require\n"
     one.settings["BB_AGENT"] = AMBER
     assert one.refused_or("ledger.signing", mode="off") == "PERSON_ONLY"
 
@@ -653,3 +654,93 @@ def test_what_a_new_epoch_lacks_is_an_error_in_ci_and_told_by_a_sync(two: list[C
 
     assert fresh.sync(pull=True)["signatures"]["lost"] == [held]
     assert other.refused_or("ci.check", base=changed(other)) == "LEDGER_LACKING"
+
+
+def test_the_ledger_of_another_repository_is_refused_by_a_sync_and_in_ci(two: list[Clone]) -> None:
+    one, other = two
+    ours = "0a3250eccf47"
+    fresh = clone(other.path.parent / "hub.git", "fresh")
+    review([fresh, other], listed(one, "user"), f"#bb repo {ours}")
+
+    assert fresh.refused_or("sync", pull=True) == "NOT_OUR_LEDGER"
+    assert not (fresh.store / "clone.json").exists()
+    assert other.refused_or("ci.check", base=changed(other)) == "NOT_OUR_LEDGER"
+    other.ask("agent.reserve", scope=["docs"], bead="bb-1", agent=COBALT)
+    assert other.refused_or("sync") == "NOT_OUR_LEDGER", "this clone has taken the other one over before"
+    assert "failed: ledger" in other.refused("doctor").message
+
+
+def test_the_line_that_names_our_own_ledger_changes_nothing(two: list[Clone]) -> None:
+    one, other = two
+    review(two, listed(one, "user"), f"#bb repo {one.ask('ledger.status')['repo']}", "#bb mode require")
+    one.ask("freeze", scope=["src"])
+    one.sync()
+    other.sync()
+
+    assert ("user", "src", "active") in other.holds()
+    assert other.refused_or("ci.check", base=changed(other)) == "CI_INCURSION"
+
+
+def test_where_no_line_names_our_ledger_it_is_said(two: list[Clone]) -> None:
+    one, _ = two
+    review([one], listed(one, "user"))
+    assert any("#bb repo" in each for each in one.ask("ledger.signing")["uncertain"])
+    one.ask("ledger.signing", mode="warn")
+    review([one], *(one.path / signers.PATH).read_text().splitlines())
+    assert not any("#bb repo" in each for each in one.ask("ledger.signing")["uncertain"])
+
+
+def test_under_require_the_persons_orders_need_a_key_for_the_person_though_none_is_listed(two: list[Clone]) -> None:
+    one, other = two
+    one.ask("freeze", scope=["src"])
+    one.sync()
+    review(two, listed(one, "laptop"), listed(other, "desk"), "#bb mode require")
+    other.sync()
+
+    assert other.holds() == set()
+    base = changed(other)
+    assert other.ask("ci.check", base=base)["errors"] == 0
+    one.sync()
+    refusal = one.refused("freeze", scope=["docs"])
+    assert refusal.code == "ORDER_NOT_ALLOWED"
+    assert "bb ledger key --for user" in (refusal.hint or "")
+
+
+def test_the_default_branch_decides_where_git_does_not_know_which_it_is(two: list[Clone]) -> None:
+    one, _ = two
+    review([one], listed(one, "laptop"), "#bb mode require")
+    one.git("update-ref", "refs/remotes/origin/main", "HEAD")
+    review([one], "#bb mode off")
+
+    found = one.ask("ledger.signing")
+    assert (found["mode"], found["where"]) == ("require", "origin/main")
+
+
+def test_a_clone_that_goes_by_head_says_so(two: list[Clone]) -> None:
+    one, _ = two
+    review([one], listed(one, "laptop"))
+
+    assert any("git remote set-head origin -a" in each for each in one.ask("ledger.signing")["uncertain"])
+    assert "git remote set-head origin -a" in Scratch(one.path).bb("doctor").out
+
+
+def test_whoever_has_a_revoked_key_is_told_to_make_another(two: list[Clone]) -> None:
+    one, _ = two
+    line, name = listed(one, "laptop"), one.ask("ledger.key")["fingerprint"]
+    review([one], line, f"#bb revoked {name}", "#bb mode require")
+    one.sync()
+
+    refusal = one.refused("agent.reserve", scope=["src"], bead="bb-1", agent=AMBER)
+    assert "bb ledger key --rotate" in (refusal.hint or "")
+    said = Scratch(one.path).bb("ledger", "key").out
+    assert "--rotate" in said
+    assert "Add this line" not in said
+
+
+def test_a_revocation_that_cannot_be_read_is_a_fault_and_ci_warns_of_it(two: list[Clone]) -> None:
+    one, other = two
+    review([other], listed(one, "laptop"), "#bb revoked the key of the laptop")
+    base = changed(other)
+
+    assert "signers-file" in {each["rule"] for each in other.ask("ci.check", base=base)["findings"]}
+    assert "failed: signers" in other.refused("doctor").message
