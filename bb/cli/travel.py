@@ -81,6 +81,10 @@ def _of_signatures(found: Outside) -> Iterator[str]:
         yield f"Nothing was signed: {sentence(unsigned)}"
     if left := found.get("left_writer"):
         yield f"Lines were published under our writer {left} by somebody else; this clone goes on under another"
+    if lost := found.get("lost"):
+        named = ", ".join(str(each) for each in lost[:MOST_NAMED])
+        without = f"{counted(len(lost), 'line')} came without a payload"
+        yield f"{without}, and no redaction of them counts; what stood there is unknown here: {named}"
     if not found.get("listed"):
         return
     if came := found.get("came"):
@@ -92,7 +96,9 @@ def _of_signatures(found: Outside) -> Iterator[str]:
         count = each["forged"] or each["unverified"]
         yield f"{_lines(count)} of writer {each['writer']} are {what}{not_counting}: {sentence(each['why'])}"
     if found["mode"] == "require" and not found["is_allowed"]:
-        yield "What this clone records counts for nobody: its key is not listed. `bb ledger key` prints the line to add"
+        revoked = "its key has been revoked. `bb ledger key --rotate` makes another one, to be listed"
+        unlisted = "its key is not listed. `bb ledger key` prints the line to add"
+        yield f"What this clone records counts for nobody: {revoked if found['is_revoked'] else unlisted}"
 
 
 def signatures_known(found: Outside) -> list[str]:
@@ -117,10 +123,11 @@ def signing(found: Outside) -> list[str]:
     """Which signatures are needed."""
     rows = signatures_known(found)
     if found["key"]:
-        listed = "listed" if found["is_allowed"] else "not listed"
+        listed = "listed" if found["is_allowed"] else "revoked" if found["is_revoked"] else "not listed"
         rows.append(f"our key {found['key']} is {listed}{', for the person too' if found['is_persons'] else ''}")
     if found["trouble"]:
         rows.append(f"our key cannot be used: {sentence(found['trouble'])}")
+    rows += [f"note: {sentence(each)}" for each in found["uncertain"]]
     if found["written"]:
         rows.append(f"Wrote {found['written']}. It counts once it has been committed, reviewed and merged.")
     return rows
@@ -129,6 +136,9 @@ def signing(found: Outside) -> list[str]:
 def key(found: Outside) -> list[str]:
     """Our key, and the line that lists it."""
     whose = "git's set-up names it" if found["source"] == "git" else str(found["path"])
+    if found["is_revoked"]:
+        mend = "change user.signingKey" if found["source"] == "git" else "`bb ledger key --rotate` makes another one"
+        return [f"{found['fingerprint']} ({whose}) has been revoked: {mend}, to be listed in its place."]
     listed = (
         "It is listed already." if found["is_allowed"] else f"Add this line to {found['file']}, and have it reviewed:"
     )

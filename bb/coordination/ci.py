@@ -47,7 +47,12 @@ if TYPE_CHECKING:
 
 HELD_THEN, HELD_NOW, OUTSIDE = "held-then", "held-now", "outside-declared"
 STALE_TOKEN, PAUSED, UNCLEAR_AUTHOR = "stale-token", "paused-author", "unclear-author"
-FORGED_LINES, UNVERIFIED_LINES = "forged-lines", "unverified-lines"
+SIGNERS_FILE, LOST_LINES, FORGED_LINES, UNVERIFIED_LINES = (
+    "signers-file",
+    "lost-lines",
+    "forged-lines",
+    "unverified-lines",
+)
 RULES = {
     HELD_THEN: "A commit changed a path that another agent held at that time, or that was frozen.",
     HELD_NOW: "A commit changed a path that another agent holds now, or that is frozen.",
@@ -55,6 +60,8 @@ RULES = {
     PAUSED: "A commit was made by an agent that the person has paused.",
     OUTSIDE: "A commit changed a path outside of what its author had declared.",
     UNCLEAR_AUTHOR: "A commit does not say clearly which agent made it.",
+    LOST_LINES: "A line of the ledger was emptied by nobody who may, so what it said cannot be judged.",
+    SIGNERS_FILE: "A line of the file that says who may write the ledger cannot be used.",
     FORGED_LINES: "A signature in the ledger does not fit the lines it stands behind.",
     UNVERIFIED_LINES: "Lines of the ledger are not signed by a key that is listed.",
 }
@@ -90,6 +97,13 @@ class UnclearAuthor(Conflict):
 
     code = "UNCLEAR_AUTHOR"
     hint = "end the message with one trailer such as `BB-Agent: amber-otter`"
+
+
+class LedgerLacking(Conflict):
+    """The published ledger lacks what some of its lines said, so nobody can tell what this change may touch."""
+
+    code = "LEDGER_LACKING"
+    hint = "find out who emptied those lines (`git log bb-ledger`), and have the branch put back: docs/sync.md says how"
 
 
 class Commit(Record):
@@ -169,6 +183,8 @@ def refusal(findings: Sequence[Finding]) -> type[Conflict] | None:
     rules = {each.rule for each in findings if each.severity == ERROR}
     if rules & {HELD_THEN, HELD_NOW, STALE_TOKEN}:
         return CiIncursion
+    if LOST_LINES in rules:
+        return LedgerLacking
     if OUTSIDE in rules:
         return OutsideDeclared
     return PausedAuthor if PAUSED in rules else UnclearAuthor if rules else None
@@ -188,6 +204,21 @@ def of_signatures(standings: Iterable[Standing], *, is_required: bool) -> list[F
             text = f"{sum(count for _, count in some):,} lines are {what}{effect}: writer {writers}{more}"
             findings.append(Finding(rule, WARNING, None, None, None, (), text))
     return findings
+
+
+def of_signers(problems: Sequence[str]) -> list[Finding]:
+    """What there is to say about lines of the base's file of signers that cannot be used."""
+    return [Finding(SIGNERS_FILE, WARNING, None, None, None, (), each) for each in problems]
+
+
+def of_lost(events: Sequence[str]) -> list[Finding]:
+    """What there is to say about lines whose payload is gone, although nobody whose word counts has taken it back. That
+    is an error whoever made the change: a freeze may have stood there."""
+    if not events:
+        return []
+    named = ", ".join(events[:MOST_WRITERS]) + (" and more" if len(events) > MOST_WRITERS else "")
+    text = f"{len(events):,} lines of the ledger have no payload any more, and no redaction of them counts: {named}"
+    return [Finding(LOST_LINES, ERROR, None, None, None, (), text)]
 
 
 def is_incursion(finding: Finding) -> bool:

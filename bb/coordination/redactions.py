@@ -2,7 +2,8 @@
 
 An event may be redacted by whoever recorded it, or by the person. That is judged when a line is read, so it does not
 matter which of the two lines arrives first. What says how things stand (a release, a take-over, a retirement) cannot be
-redacted: it carries no secret, and without it the past would come back.
+redacted: it carries no secret, and without it the past would come back. Nor can the person's orders be: a freeze is
+ended by a thaw, which shows, and not by a line that says nothing any more.
 """
 
 from __future__ import annotations
@@ -36,7 +37,10 @@ class NotRedactable(Refused):
     """That event says how things stand, and holds nothing that could be taken back."""
 
     code = "NOT_REDACTABLE"
-    hint = "messages, notices, registrations and reservations can be redacted"
+    hint = (
+        "messages, notices, registrations and agents' reservations can be redacted; an order is undone by another one, "
+        "such as `bb thaw` or `bb agent unpause`"
+    )
 
 
 class RedactForbidden(Forbidden):
@@ -50,6 +54,8 @@ def redact(event: str, kind: str, by: str, who: str, reason: str) -> Redacted:
     """Decide whether WHO may redact an EVENT of a KIND that was recorded BY somebody."""
     if kind in LASTING:
         raise NotRedactable(f"{event} is a {kind}, which holds nothing that could be taken back", event_id=event)
+    if _is_order(kind, by):
+        raise NotRedactable(f"{event} is an order of the person's ({kind}), which stays on record", event_id=event)
     if who not in (by, ids.PERSON):
         raise RedactForbidden(f"{by} recorded {event}", event_id=event, by=by)
     return Redacted(who, event, reason)
@@ -75,4 +81,14 @@ def hidden(states: Iterable[tuple[str, State]]) -> dict[str, frozenset[str]]:
 def is_hidden(event: str, by: str, kind: str, known: Hidden) -> bool:
     """Whether an event of a KIND, recorded BY somebody, was rightly taken back."""
     wishes = known.get(event)
-    return wishes is not None and kind not in LASTING and not wishes.isdisjoint((by, ids.PERSON))
+    if wishes is None or kind in LASTING or wishes.isdisjoint((by, ids.PERSON)):
+        return False
+    return not _is_order(kind, by)
+
+
+def _is_order(kind: str, by: str) -> bool:
+    if by != ids.PERSON:
+        return False
+    from bb.coordination import vouching  # noqa: PLC0415  (hardly ever is anything of the person's taken back)
+
+    return vouching.is_order(kind, by)

@@ -3,11 +3,12 @@
     laptop,ada@example.org namespaces="bb-ledger,git" ssh-ed25519 AAAA… ada's laptop
     user namespaces="bb-ledger,git" ssh-ed25519 AAAA… the person's own key
     #bb mode require
+    #bb repo 0a3250eccf47
     #bb revoked SHA256:… k7q2mzp4x3ab:399
 
 A key that is listed for the principal `user` may give the person's orders; any other listed key may record lines. What
-OpenSSH takes for a comment and begins with `#bb` is for us. What cannot be used is passed over and named, so that a
-mistake in one line does not lock everybody out, and never lets anybody in.
+OpenSSH takes for a comment and begins with `#bb` is for us. A key's line that cannot be used is passed over and named,
+so that a mistake in it does not lock everybody out. A line for us that cannot be read means what lets in the least.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ MODES = (OFF, WARN, REQUIRE)
 NAMESPACE, KIND = "bb-ledger", "ssh-ed25519"
 KEY_START = b"\0\0\0\x0bssh-ed25519\0\0\0 "
 KEY_LENGTH = len(KEY_START) + 32
-DIRECTIVE = "#bb"
+DIRECTIVE, MODE, REVOKED, REPO = "#bb", "mode", "revoked", "repo"
+NO_LEDGER, LONGEST_REPO = "", 64
+DIGITS_OF_PRINT, SHORTEST_PART = 43, len("SHA256:") + 5
 CERTIFICATE = "cert-authority"
 TIMED = ("valid-after", "valid-before")
 LARGEST, MOST_LINES, LONGEST = 1 << 20, 20_000, 8192
@@ -37,6 +40,10 @@ LARGEST, MOST_LINES, LONGEST = 1 << 20, 20_000, 8192
 
 class Unusable(Exception):
     """This line of the file counts for nothing; the message says why."""
+
+
+class Unread(Unusable):
+    """This line is for us and cannot be read; the message says what it is taken to mean."""
 
 
 class Signer(Record):
@@ -67,6 +74,8 @@ class Policy(Record):
     signers: tuple[Signer, ...] = ()
     revoked: Mapping[str, Mapping[str, int]] = {}  # by fingerprint: up to which line of which writer it still counts
     problems: tuple[str, ...] = ()
+    repo: str | None = None  # which ledger is that of this repository; None where it does not say
+    is_unread: bool = False  # some line revokes a key, and nobody can tell which
 
     def listed(self, key: str, at: int) -> tuple[Signer, ...]:
         """The lines that let a KEY sign at that moment."""
@@ -81,53 +90,111 @@ class Policy(Record):
 def read(text: str) -> Policy:
     """The policy that a file says."""
     found: list[Signer] = []
-    revoked: dict[str, dict[str, int]] = {}
-    mode: str | None = None
+    said = _Said()
     problems: list[str] = []
     rows = text.split("\n")
     if len(text) > LARGEST or len(rows) > MOST_LINES:
-        return Policy(problems=(f"{PATH} is too large",))
+        return Policy(REQUIRE, problems=(f"{PATH} is too large, so no key is listed",))
     for number, row in enumerate(rows, 1):
         line = row.strip()
         try:
-            if line == DIRECTIVE or line.startswith((DIRECTIVE + " ", DIRECTIVE + "\t")):
-                what, words = _directive(line.split()[1:])
-                if what == "mode":
-                    mode = _mode(words)
-                else:
-                    fingerprint, still = _revoked(words)
-                    revoked.setdefault(fingerprint, {}).update(still)
+            if (words := _ours(line)) is not None:
+                said.take(words)
             elif line and not line.startswith("#"):
                 found.append(_signer(line, number))
+        except Unread as why:
+            problems.append(f"line {number} of {PATH} cannot be read: {why}")
         except Unusable as why:
             problems.append(f"line {number} of {PATH} counts for nothing: {why}")
-    return Policy(mode, tuple(found), revoked, tuple(problems))
+    said.revoke_what_may_be_meant(found)
+    return Policy(said.mode, tuple(found), said.revoked, tuple(problems), said.repo, said.is_unread)
 
 
-def _directive(words: list[str]) -> tuple[str, list[str]]:
-    if not words or words[0] not in ("mode", "revoked"):
-        raise Unusable("it is neither `#bb mode` nor `#bb revoked`")
-    return words[0], words[1:]
+def _ours(line: str) -> list[str] | None:
+    """The words of a line that is for us, as `#bb mode require` and `# BB: mode require` are; None where it is not."""
+    rest = line[1:].lstrip()
+    if line[:1] != "#" or rest[:2].casefold() != "bb" or rest[2:3].isalnum() or rest[2:3] in ("_", "-"):
+        return None
+    words = rest[2:].lstrip(":").split()
+    comment = next((place for place, word in enumerate(words) if word.startswith("#")), len(words))
+    return words[:comment]
 
 
-def _mode(words: list[str]) -> str:
-    if len(words) != 1 or words[0] not in MODES:
-        raise Unusable(f"the mode is one of {', '.join(MODES)}")
-    return words[0]
+class _Said:
+    """What the lines say that are for us. Where one cannot be read, whatever lets in the least is taken to be meant."""
+
+    def __init__(self) -> None:
+        self.mode: str | None = None
+        self.repo: str | None = None
+        self.revoked: dict[str, dict[str, int]] = {}
+        self.is_unread = False
+        self._parts: list[str] = []  # of fingerprints that are too short or too long
+
+    def take(self, words: list[str]) -> None:
+        what, values = (words[0].casefold(), words[1:]) if words else ("", [])
+        if what == MODE:
+            self._take_mode(values)
+        elif what == REPO:
+            self._take_repo(values)
+        elif what == REVOKED:
+            self._revoke(values)
+        else:
+            for word in filter(None, map(_fingerprint, words)):
+                self.revoked[word] = {}  # whoever names a key there cannot have meant to let it in
+            self.is_unread = self.is_unread or what.startswith(REVOKED[:4])
+            raise Unread(f"it is none of `{DIRECTIVE} {MODE}`, `{DIRECTIVE} {REVOKED}` and `{DIRECTIVE} {REPO}`")
+
+    def _take_mode(self, values: list[str]) -> None:
+        word = values[0].casefold() if len(values) == 1 else ""
+        self.mode = word if word in MODES else REQUIRE
+        if word not in MODES:
+            raise Unread(f"the mode is one of {', '.join(MODES)}; until the line is mended, it is {REQUIRE}")
+
+    def _take_repo(self, values: list[str]) -> None:
+        is_right = len(values) == 1 and values[0].isascii() and values[0].isalnum() and len(values[0]) <= LONGEST_REPO
+        is_other = self.repo is not None and self.repo not in values
+        self.repo = values[0] if is_right and not is_other else NO_LEDGER
+        if is_other or not is_right:
+            raise Unread("it does not name one ledger; until the line is mended, no ledger is that of this repository")
+
+    def _revoke(self, values: list[str]) -> None:
+        name = _fingerprint(values[0]) if values else None
+        if name is None:
+            self.is_unread = True
+            self._parts += values[:1]
+            raise Unread(f"`{DIRECTIVE} {REVOKED}` is followed by a fingerprint: SHA256: and 43 characters")
+        known, still = self.revoked.get(name), _still(values[1:])
+        if known is None:
+            self.revoked[name] = still
+        else:
+            known |= {writer: min(n, known.get(writer, n)) for writer, n in still.items()}
+
+    def revoke_what_may_be_meant(self, found: Sequence[Signer]) -> None:
+        """Revoke the keys that a fingerprint may be of that is cut short, or has something behind it."""
+        for part in self._parts:
+            for name in {fingerprint(each.key) for each in found}:
+                if len(part) > SHORTEST_PART and (name.startswith(part) or part.startswith(name)):
+                    self.revoked[name] = {}
 
 
-def _revoked(words: list[str]) -> tuple[str, dict[str, int]]:
-    """A fingerprint, and up to which line of which writer its signatures still count."""
-    if not words or not words[0].startswith("SHA256:"):
-        raise Unusable("`#bb revoked` is followed by a fingerprint, SHA256:…")
+def _fingerprint(word: str) -> str | None:
+    """A fingerprint as `ssh-keygen -l` prints it, also where it is padded; None where WORD is none."""
+    kind, _, rest = word.partition(":")
+    rest = rest.rstrip("=")
+    is_right = kind.casefold() == "sha256" and len(rest) == DIGITS_OF_PRINT and rest.isascii()
+    return f"SHA256:{rest}" if is_right and rest.replace("+", "").replace("/", "").isalnum() else None
+
+
+def _still(words: list[str]) -> dict[str, int]:
+    """Up to which line of which writer the signatures of a revoked key still count."""
     still: dict[str, int] = {}
-    for word in words[1:]:
+    for word in words:
         writer, colon, n = word.partition(":")
         if not (colon and ids.is_writer_id(writer) and n.isascii() and n.isdigit() and len(n) < 16):
             # A key that is to be revoked is revoked, whatever else is wrong with the line.
-            return words[0], {}
+            return {}
         still[writer] = int(n)
-    return words[0], still
+    return still
 
 
 def _signer(line: str, number: int) -> Signer:
@@ -258,12 +325,13 @@ def line(principals: str, key: str, comment: str) -> str:
     return f'{principals} namespaces="{NAMESPACE},git" {KIND} {key} {comment}'.strip()
 
 
-def with_mode(text: str, mode: str) -> str:
-    """The file's TEXT with another mode in it."""
-    rows = [row for row in text.split("\n") if row.split()[:2] != [DIRECTIVE, "mode"]]
+def with_mode(text: str, mode: str, repo: str | None = None) -> str:
+    """The file's TEXT with another mode in it; and with REPO, the ledger that is meant, where it does not say so."""
+    rows = [row for row in text.split("\n") if (_ours(row.strip()) or [""])[0].casefold() != MODE]
     while rows and not rows[-1].strip():
         rows.pop()
-    return "\n".join([*rows, f"{DIRECTIVE} mode {mode}"]) + "\n"
+    more = [f"{DIRECTIVE} {REPO} {repo}"] if repo and read(text).repo is None else []
+    return "\n".join([*rows, *more, f"{DIRECTIVE} {MODE} {mode}"]) + "\n"
 
 
 def names(found: Sequence[Signer]) -> str:

@@ -78,9 +78,12 @@ class Standing(Record):
 
 def is_order(kind: str, by: str) -> bool:
     """Whether a line is the person's order, which counts only from the person's keys where any are listed."""
-    if by != ids.PERSON or kind in NO_ORDERS:
-        return False
-    return kind == SETTINGS or not kind.startswith(ONLY_SAID)
+    return by == ids.PERSON and changes_how_things_stand(kind)
+
+
+def changes_how_things_stand(kind: str) -> bool:
+    """Whether a line of this KIND does more than to say something, or to say who is here."""
+    return kind not in NO_ORDERS and (kind == SETTINGS or not kind.startswith(ONLY_SAID))
 
 
 def signed_by(policy: Policy, writer: str, signature: Signed) -> tuple[int, tuple[Signer, ...]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bb.kernel import jsontext
-from bb.kernel.errors import Refused
+from bb.kernel.errors import Conflict, Refused
 from bb.kernel.record import Record
 from bb.ledger import clone
 
@@ -27,6 +27,22 @@ class LedgerRewritten(Refused):
 
     code = "LEDGER_REWRITTEN"
     hint = "nothing was taken over, and your own copy is whole; have the branch put back: docs/sync.md says how"
+
+
+class NotOurLedger(Conflict):
+    """That branch holds the ledger of another repository than the reviewed .bb/allowed_signers names."""
+
+    code = "NOT_OUR_LEDGER"
+    hint = (
+        "nothing was taken over; ask who pushed another repository's ledger there, and have the branch put back. "
+        "If it is this repository's, have `#bb repo` in .bb/allowed_signers mended"
+    )
+
+
+def must_be_ours(repo: str, expected: str | None) -> None:
+    """Refuse the ledger of REPO where another is EXPECTED."""
+    if expected is not None and repo != expected:
+        raise NotOurLedger(f"the ledger there is that of {repo}, and this repository's is {expected or 'not known'}")
 
 
 class Previous(Record):

@@ -28,6 +28,7 @@ from bb.ledger import (
     writers,
 )
 from bb.ledger import place as places
+from bb.ledger.charter import NotOurLedger
 from bb.ledger.store import Store
 
 TYPE_CHECKING = False
@@ -286,15 +287,23 @@ def _index(store: Store) -> Finding:
 def _signatures(store: Store, now: int | None) -> Iterator[Finding]:
     """Who may write, and whether our key is one of theirs. Nothing where nobody has said."""
     known = policy.look(store, now or 0)
+    for each in policy.uncertain(store.place, known):
+        yield Finding("signers", ODD, each)
     if known.text is None:
         return
+    state = BROKEN if known.policy.is_unread else ODD  # a key may be let in that was to be revoked
     for problem in known.policy.problems:
-        yield Finding("signers", ODD, problem, "mend the line, and have it reviewed")
+        yield Finding("signers", state, problem, "mend the line, and have it reviewed")
+    if known.policy.repo not in (None, store.clone.repo):
+        text = f"{store.clone.repo} is kept here, and .bb/allowed_signers names {known.policy.repo or 'none'}"
+        yield Finding("ledger", BROKEN, text, NotOurLedger.hint)
     if known.trouble:
         yield Finding("signing", ODD, known.trouble, "bb ledger key --own")
     elif known.mode != "off" and not known.is_allowed:
         state = BROKEN if known.mode == "require" else ODD
-        yield Finding("signing", state, "the key of this clone is not listed in .bb/allowed_signers", "bb ledger key")
+        what = "has been revoked" if known.is_revoked else "is not listed in .bb/allowed_signers"
+        mend = "bb ledger key --rotate" if known.is_revoked else "bb ledger key"
+        yield Finding("signing", state, f"the key of this clone {what}", mend)
     found = standing.shown(store, known)
     forged, doubted = found["lines"]["forged"], found["lines"]["unverified"]
     text = f"{known.mode}: {found['lines']['verified']:,} lines verified, {doubted:,} unverified, {forged:,} forged"

@@ -78,10 +78,10 @@ def checked(store: Store, commits: Sequence[Commit], published: dict[str, int]) 
 def _refuse_wrong_blanks(store: Store, commits: Sequence[Commit]) -> None:
     """Refuse commits that blank what nobody has taken back."""
     if any(commit.blanked for commit in commits):
-        refuse_wrong_blanks(store, commits, store.caught_up().hidden())
+        refuse_wrong_blanks(store.path, commits, store.caught_up().hidden())
 
 
-def refuse_wrong_blanks(store: Store, commits: Sequence[Commit], known: dict[str, frozenset[str]]) -> None:
+def refuse_wrong_blanks(store: str, commits: Sequence[Commit], known: dict[str, frozenset[str]]) -> None:
     """Refuse commits that blank what nobody who may has taken back, as far as is KNOWN or they say themselves."""
     blanked = {event for commit in commits for event in commit.blanked}
     raws = {}
@@ -93,7 +93,7 @@ def refuse_wrong_blanks(store: Store, commits: Sequence[Commit], known: dict[str
                 raws[event] = raw
     for event in sorted(blanked):
         writer, n = ids.split_event_id(event)
-        if not redacting.may_be_hidden(raws.get(event) or Journal(store.path, writer).line(n), known):
+        if not redacting.may_be_hidden(raws.get(event) or Journal(store, writer).line(n), known):
             raise LedgerRewritten(f"the payload of {event} is gone, and nobody who may has redacted it")
 
 

@@ -156,6 +156,11 @@ def blanked(line: bytes) -> bytes | None:
     return head + mark + b"null".ljust(len(data) - 1) + b"}" if len(data) > len(b"null") else None
 
 
+def may_hold_blanks(octets: bytes) -> bool:
+    """Whether any of several lines may be one whose payload has been taken out. Most hold none, and this is quick."""
+    return DATA + b"null" in octets
+
+
 def is_blank(line: bytes) -> bool:
     """Whether the payload of LINE has been taken out."""
     return line.partition(DATA)[2][:-1].rstrip(b" ") == b"null"

@@ -4,8 +4,9 @@ It is fetched into a repository of its own in a temporary folder, so the one we 
 not made shallow. That folder knows nothing, so what the repository's own configuration says about transport goes along
 through the environment: checkouts in CI keep their credentials there.
 
-Its last commit is enough where that has every line, or a snapshot for those that were archived. Where it has not, and
-where there were global reservations (which of them were admitted is in the order of publication), every commit is.
+Its last commit is enough where that has every line, or a snapshot for those that were archived. Where it has not,
+where there were global reservations (which of them were admitted is in the order of publication), and where a line says
+nothing any more although nobody whose word counts has taken it back, every commit is: earlier ones have what it said.
 
 Who may push to the branch can put anything there. Only plain files where a ledger has some are read, none larger than
 such a file is, and a line that does not follow from the one before it is a refusal: half a ledger is no verdict.
@@ -21,8 +22,9 @@ from bb.kernel import clock
 from bb.kernel.errors import NotFound, Refused
 from bb.kernel.record import Record
 from bb.kernel.show import harmless
-from bb.ledger import archive, bounds, disk, git, layout, published, rotating, snapshot
-from bb.ledger.charter import CHARTER, NotALedger, charter_of
+from bb.ledger import archive, bounds, disk, git, layout, published, redacting, rotating, snapshot
+from bb.ledger import line as lines
+from bb.ledger.charter import CHARTER, NotALedger, charter_of, must_be_ours
 from bb.ledger.index import Index
 from bb.ledger.journal import Journal
 from bb.ledger.remote import RemoteNotFound
@@ -74,6 +76,7 @@ class Peek(Record):
     generation: int | None  # as the commit claims, unless all before it was fetched, too
     index: Index
     store: str  # as far as it is one: journals and nothing else
+    lost: tuple[str, ...] = ()  # events that nobody can read any more, though nobody whose word counts took them back
 
 
 @contextmanager
@@ -92,27 +95,55 @@ def at(place: Place, named: str | None, law: Law | None = None) -> Iterator[Peek
         _fetch(place, repository, remote, settings, THE_TIP)
         commit, committed_at, generation = _tip(repository)
         store = os.path.join(folder, "bb")
-        commits: list[Commit] = []
-        before = Admitted()
+        if law and (charter := rotating.charter_at(repository, commit)):
+            must_be_ours(charter.repo, law.policy.repo)
+            law = law.but(repo=charter.repo)
         index = _read_tip(repository, commit, store, is_read_whole=law is not None)
-        if index is None:
+        lost = _caught_up(index, store, law) if index else []
+        if index is None or lost:
+            if index:
+                index.close()
             _fetch(place, repository, remote, settings, EVERYTHING)
             generation, commits, before = _read_everything(repository, commit, store)
             index = Index(":memory:", None)
-        if law and (charter := rotating.charter_at(repository, commit)):
-            index.law = law.but(repo=charter.repo)
+            lost = _caught_up(index, store, law)
+            if law:
+                _settle(store, index, law, commits, before)
         try:
-            index.catch_up([Journal(store, writer) for writer in {*index.heads(), *disk.names(_journals(store))}])
-            if damages := index.damages():
-                first = damages[0]
-                raise NotALedger(f"line {first.n} of writer {first.writer} cannot be right: {first.reason}")
-            if index.law and commits:
-                _settle(store, index, index.law, commits, before)
-            yield Peek(_shown(remote), commit, committed_at, generation, index, store)
+            yield Peek(_shown(remote), commit, committed_at, generation, index, store, tuple(lost))
         finally:
             index.close()
     finally:
         disk.remove_folder(folder)
+
+
+def _caught_up(index: Index, store: str, law: Law | None) -> list[str]:
+    """Let INDEX read what was written down; the events that are lost in it. It is closed where it cannot be read."""
+    try:
+        index.law = law
+        index.catch_up([Journal(store, writer) for writer in {*index.heads(), *disk.names(_journals(store))}])
+        _refuse_damage(index)
+        return redacting.not_believed(index, _blank_lines(store))
+    except BaseException:
+        index.close()
+        raise
+
+
+def _refuse_damage(index: Index) -> None:
+    if damages := index.damages():
+        first = damages[0]
+        raise NotALedger(f"line {first.n} of writer {first.writer} cannot be right: {first.reason}")
+
+
+def _blank_lines(store: str) -> Iterator[bytes]:
+    """The lines that were written down without their payload."""
+    for writer in disk.names(_journals(store)):
+        folder = os.path.join(_journals(store), writer)
+        for name in disk.names(folder):
+            with open(os.path.join(folder, name), "rb") as file:
+                octets = file.read()
+            if lines.may_hold_blanks(octets):
+                yield from filter(lines.is_blank, octets.split(b"\n")[:-1])
 
 
 def _remote(known: list[str], named: str | None) -> str:
@@ -231,13 +262,14 @@ def _settle(store: str, index: Index, law: Law, commits: list[Commit], before: A
 def _read_everything(repository: str, commit: str, store: str) -> tuple[int, list[Commit], Admitted]:
     """Verify every commit, write down all their lines as journals and what they have settled; how many there are, and
     what was settled before them."""
-    from bb.ledger import pins, sync  # noqa: PLC0415  (the last commit is enough for most)
+    from bb.ledger import intake, pins, sync  # noqa: PLC0415  (the last commit is enough for most)
 
     if disk.read_small(os.path.join(repository, "shallow")):
         raise LedgerUnreachable("the published ledger was replaced while it was fetched", hint="try again")
     disk.remove_folder(_journals(store))
     history = published.History(repository, None)
     commits = list(history.upto(commit))
+    intake.refuse_wrong_blanks(store, commits, {})
     for writer, first, octets in (added for each in commits for added in each.added):
         _write_lines(store, writer, first, octets)
     pins.write(store, pins.Pins({}, admitted=sync.settled(history.settled, commits)))

@@ -1,9 +1,9 @@
 """What this clone knows of who may write: `signers.json`, the reviewed `.bb/allowed_signers` as it was last seen.
 
-It is read from the remote's default branch as this clone last fetched it; where there is no such ref, from HEAD. Never
-from the work tree, which nobody has reviewed. Commands that are used all the time do not ask git. They go by what the
-last `bb sync`, `bb ledger verify`, `key` or `signing`, or `bb doctor` has found; where there is no such file in the
-repository, there is none in the store either.
+It is read from the remote's default branch as this clone last fetched it; where git does not know which that is, from
+its main or master; where there is none of these, from HEAD. Never from the work tree, which nobody has reviewed.
+Commands that are used all the time do not ask git. They go by what the last `bb sync`, `bb ledger verify`, `key` or
+`signing`, or `bb doctor` has found; where there is no such file in the repository, there is none in the store either.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 NAME = "signers.json"
 LARGEST = 2 * signers.LARGEST
-UPSTREAM = "refs/remotes/{}/HEAD"
+UPSTREAM = ("refs/remotes/{}/HEAD", "refs/remotes/{}/main", "refs/remotes/{}/master")
+HEAD = "HEAD"
 
 
 class Known(Record):
@@ -57,13 +58,18 @@ class Known(Record):
         return self.key is not None and bool(self._lines())
 
     @property
+    def is_revoked(self) -> bool:
+        """Whether our key has been revoked."""
+        return self.key is not None and self.key.fingerprint in self.policy.revoked
+
+    @property
     def is_persons(self) -> bool:
         """Whether our key is listed for the person."""
         return any(each.is_persons for each in self._lines())
 
     def _lines(self) -> list[signers.Signer]:
         key = self.key.line if self.key else ""
-        if self.key and self.key.fingerprint in self.policy.revoked:
+        if self.is_revoked:
             return []
         return [each for each in self.policy.signers if each.key == key and each.may_sign(self.now)]
 
@@ -75,15 +81,27 @@ class Known(Record):
             "key": self.key.fingerprint if self.key else None,
             "is_allowed": self.is_allowed,
             "is_persons": self.is_persons,
+            "is_revoked": self.is_revoked,
+            "repo": self.policy.repo,
             "problems": list(self.policy.problems),
             "trouble": self.trouble,
         }
 
 
-def look(store: Store, now: int, *, makes: bool = False, remote: str | None = None) -> Known:
-    """Look at the reviewed tree and at our key, and remember what was found. MAKES a key where there is none."""
+def look(
+    store: Store,
+    now: int,
+    *,
+    makes: bool = False,
+    remote: str | None = None,
+    seen: tuple[str | None, str] | None = None,
+) -> Known:
+    """Look at the reviewed tree, unless it has been SEEN just now, and at our key, and remember what was found. MAKES a
+    key where there is none."""
+    from bb.ledger import pins  # noqa: PLC0415  (whoever only asks by which lines count does without)
+
     try:
-        text, where = reviewed(store.place, remote)
+        text, where = seen or reviewed(store.place, remote or pins.read(store.path).arbiter)
     except ownership.UnsafeRepository:  # no git is started for another user's: what was seen there last stands
         return remembered(store) or Known(None, "", Policy(), None, now, None)
     policy = signers.read(text) if text is not None else Policy()
@@ -101,7 +119,7 @@ def look(store: Store, now: int, *, makes: bool = False, remote: str | None = No
 
 def reviewed(place: Place, remote: str | None = None, commit: str | None = None) -> tuple[str | None, str]:
     """The file as it was reviewed, or as it is in a COMMIT; None when there is none; and where that is."""
-    trees = [commit] if commit else [UPSTREAM.format(remote or "origin"), "HEAD"]
+    trees = [commit] if commit else [*(each.format(remote or "origin") for each in UPSTREAM), HEAD]
     with git.Conversation(["cat-file", "--batch"], git_dir=place.git_dir or place.common) as objects:
         for tree in trees:
             if not _found(objects, f"{tree}^{{commit}}"):
@@ -109,6 +127,23 @@ def reviewed(place: Place, remote: str | None = None, commit: str | None = None)
             octets = _found(objects, f"{tree}:{signers.PATH}")
             return (octets.decode("utf-8", "replace") if octets else None), tree.removeprefix("refs/remotes/")
     return None, ""
+
+
+def uncertain(place: Place, known: Known) -> list[str]:
+    """What leaves it to others which file counts, or which ledger: what to do about it."""
+    found = []
+    if known.where == HEAD and (remotes := git.run(["remote"], git_dir=place.common).split()):
+        remote = "origin" if "origin" in remotes else remotes[0]
+        found.append(
+            f"{signers.PATH} is read from HEAD, so whatever is committed here decides: `git fetch {remote}`, and then "
+            f"`git remote set-head {remote} -a`"
+        )
+    if known.text is not None and known.policy.repo is None and known.mode != signers.OFF:
+        found.append(
+            f"no line `#bb repo ID` says which ledger is this repository's, so that of another could be put in its "
+            f"place: `bb ledger signing {known.mode}` writes the line, to be reviewed"
+        )
+    return found
 
 
 def _found(objects: git.Conversation, name: str) -> bytes | None:
@@ -163,6 +198,8 @@ def law(store: str, repo: str) -> Law | None:
         own, is_allowed, is_persons = found["own"]
         policy = signers.read(found["text"])
         known = Law(repo, policy, found["mode"], own, is_allowed is True, is_persons is True)
+        if policy.repo not in (None, repo):  # another repository's ledger has come here: none of its lines count
+            known = known.but(policy=policy.but(signers=()), mode=signers.REQUIRE, is_allowed=False, is_persons=False)
         basis = verdicts.basis(repo, found["text"], known.mode, (own, known.is_allowed, known.is_persons))
     except (ValueError, TypeError, KeyError, AttributeError):
         return None

@@ -181,7 +181,7 @@ class History:
 def _blank_ones(added: list[tuple[str, int, bytes]]) -> Iterator[str]:
     """The events that have come without their payload."""
     for writer, first, octets in added:
-        for n, raw in enumerate(octets.split(b"\n")[:-1], first):
+        for n, raw in enumerate(octets.split(b"\n")[:-1] if lines.may_hold_blanks(octets) else (), first):
             if lines.is_blank(raw):
                 yield ids.event_id(writer, n)
 

@@ -7,16 +7,18 @@ short is simply done again.
 
 from __future__ import annotations
 
-from bb.coordination import redactions
+from bb.coordination import redactions, vouching
 from bb.kernel import ids
+from bb.kernel.event import SIGNED
 from bb.ledger import line as lines
 from bb.ledger.journal import Journal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from bb.coordination.redactions import Hidden
+    from bb.ledger.index import Index
     from bb.ledger.store import Store
 
 
@@ -53,3 +55,22 @@ def may_be_hidden(raw: bytes | None, known: Hidden) -> bool:
     except lines.Unreadable:
         return False
     return redactions.is_hidden(found["id"], found["by"], found["kind"], known)
+
+
+def not_believed(index: Index, raws: Iterable[bytes]) -> list[str]:
+    """The events on blank lines (RAWS) that change how things stand, or sign, and that nobody whose word counts has
+    taken back: what the index lacks of them, nobody can know. A line that would count for nothing anyway is none."""
+    known, law = index.hidden(), index.law
+    found = []
+    for raw in raws:
+        if may_be_hidden(raw, known):
+            continue
+        try:
+            head = lines.members(raw)
+            writer, n = ids.split_event_id(head["id"])
+        except (lines.Unreadable, ids.InvalidEventId):  # such a line says nothing, with its payload or without
+            continue
+        counts = law is None or n <= law.reach(writer, index.signatures(law.repo)).upto
+        if head["kind"] == SIGNED or (counts and vouching.changes_how_things_stand(head["kind"])):
+            found.append(head["id"])
+    return found

@@ -42,7 +42,7 @@ def must_be_followed(store: Store, tip: Tip, before: Tip, carried: Admitted) -> 
     history = History(store.place.common, None)
     commits = list(history.upto(tip.commit, store.progress))
     check(history, commits, before, carried)
-    intake.refuse_wrong_blanks(store, commits, {})
+    intake.refuse_wrong_blanks(store.path, commits, {})
 
 
 def live(store: Store) -> list[str]:

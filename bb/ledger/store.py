@@ -80,14 +80,20 @@ class WriterNotAllowed(Forbidden):
     """What is recorded here counts for nobody, because the key of this clone is not listed."""
 
     code = "WRITER_NOT_ALLOWED"
-    hint = "`bb ledger key` prints the line to add to .bb/allowed_signers; once that is reviewed and merged, `bb sync`"
+    hint = (
+        "`bb ledger key` prints the line to add to .bb/allowed_signers (where the key has been revoked, "
+        "`bb ledger key --rotate` that of another one); once that is reviewed and merged, `bb sync`"
+    )
 
 
 class OrderNotAllowed(Forbidden):
     """The person's orders count only from a key that is listed for `user`, and the key of this clone is not."""
 
     code = "ORDER_NOT_ALLOWED"
-    hint = "give it where the person's key is, or have this key listed for user: `bb ledger key` prints the line"
+    hint = (
+        "give it where the person's key is; or have this key listed for the person: `bb ledger key --for user` prints "
+        "the line to add to .bb/allowed_signers; once that is reviewed and merged, `bb sync`"
+    )
 
 
 class Store:
@@ -610,7 +616,7 @@ def _only(event: Event, behind: Link) -> Callable[[Link], list[Event]]:
 
 def _refuse_orders(law: Law, written: Sequence[tuple[str, tuple[str, dict[str, Any], str]]]) -> None:
     """Refuse the person's orders where they would count for nobody."""
-    if law.policy.names_the_person and not law.is_persons:
+    if law.needs_persons_key and not law.is_persons:
         from bb.coordination import vouching  # noqa: PLC0415  (only where orders are signed)
 
         if any(vouching.is_order(kind, by) for by, (kind, _, _) in written):

@@ -21,7 +21,8 @@ from bb.kernel.event import SIGNED
 from bb.kernel.record import Record
 from bb.ledger import git, kinds, pins, policy, publish, redacting, remote, signing, sshsig, verdicts
 from bb.ledger import line as lines
-from bb.ledger.charter import LedgerRewritten
+from bb.ledger.charter import LedgerRewritten, must_be_ours
+from bb.ledger.journal import Journal
 from bb.ledger.layout import LOCAL
 from bb.ledger.pins import Pin
 from bb.ledger.tip import Commit, Tip
@@ -49,6 +50,7 @@ RESERVED = kinds.BY_FACT[Reserved][0]
 HOLDING_KINDS = frozenset(kinds.BY_FACT[fact][0].encode() for fact in holdings.FACTS)
 LEAST_FOR_COMPACTING, LEAST_FOR_PUSHING = 5.0, 20.0  # seconds that are left
 MOST_IN_VAIN = 4  # attempts that are turned away as too late by a remote on which nothing has changed
+MOST_LOST = 100  # events that an answer names
 PULL, PUSH, BOTH = "pull", "push", "both"
 
 
@@ -101,6 +103,7 @@ class Sync:
         self._is_gone = False  # the branch, from a remote that had it
         self._known: Known | None = None  # who may write, and our key
         self._unsigned: BbError | None = None  # why we could not sign
+        self._lost: list[str] = []  # events that came without their payload, for no reason that counts
         self._judged: dict[str, int] = {}  # how many of the lines that came are verified, unverified, forged
         self._doubted: dict[str, dict[str, object]] = {}  # writers some of whose lines are not verified
         self._left_to: str | None = None  # our writer, when somebody else has published under its id
@@ -213,6 +216,7 @@ class Sync:
     def _take_in(self, commits: list[Commit], after: Tip) -> None:
         from bb.ledger import intake  # noqa: PLC0415
 
+        must_be_ours(after.charter.repo, self.known.policy.repo)
         before = sum(self.store.caught_up().heads().values())
         try:
             incoming = intake.checked(self.store, commits, self._published(but=None if self._anew else self.name))
@@ -229,9 +233,11 @@ class Sync:
         if not self.store.exists or is_another:
             self.store.join(after.charter.repo)
             self._joined = after.charter.repo
+            self._known = policy.look(self.store, self._now, seen=(self.known.text, self.known.where))
         self._forks += intake.write(self.store, incoming)
         self._leave_to_others(incoming)
         redacting.blank(self.store)
+        self._lost += self._not_believed(commits)
         signatures = sum(each.more.count(SIGNATURE) for each in incoming)
         self._came += sum(self.store.caught_up().heads().values()) - before - signatures
         for each in incoming:
@@ -241,6 +247,16 @@ class Sync:
         remote.keep(self.store.place.common, self.name, after.commit)
         if self._anew:  # nothing here is to hold on to the earlier commits
             git.run(["update-ref", LOCAL, after.commit], git_dir=self.store.place.common)
+
+    def _not_believed(self, commits: list[Commit]) -> list[str]:
+        """The events that COMMITS brought without their payload, although nobody whose word counts took it back."""
+        raws = []
+        for writer, first, octets in (added for commit in commits for added in commit.added):
+            if lines.may_hold_blanks(octets):
+                numbered = enumerate(octets.split(b"\n")[:-1], first)
+                blank = (n for n, raw in numbered if lines.is_blank(raw))
+                raws += [raw for n in blank if (raw := Journal(self.store.path, writer).line(n))]
+        return redacting.not_believed(self.store.caught_up(), filter(lines.is_blank, raws)) if raws else []
 
     def _hear(self, octets: bytes) -> None:
         """Whose lines have come, and how old they are beside their writer's last: one clock, so it may be compared."""
@@ -293,11 +309,12 @@ class Sync:
     def known(self) -> Known:
         """Who may write, and the key that we sign with."""
         if self._known is None:
-            self._known = policy.look(self.store, self._now, remote=self.pins.arbiter)
+            self._known = policy.look(self.store, self._now, remote=self.pins.arbiter or self.name)
         return self._known
 
     def wanted(self) -> publish.Unpublished:
         """What is to be published, the lines of ours signed."""
+        must_be_ours(self.store.clone.repo, self.known.policy.repo)
         self._sign()
         return publish.unpublished(self.store, self.pin.tip)
 
@@ -312,7 +329,7 @@ class Sync:
             return
         try:
             if self.known.key is None and self.known.trouble is None:
-                self._known = policy.look(store, self._now, makes=True, remote=self.pins.arbiter)
+                self._known = policy.look(store, self._now, makes=True, remote=self.pins.arbiter or self.name)
             key = self.known.must_have_key()
 
             def signed(writer: str, link: Link) -> str:
@@ -361,7 +378,8 @@ class Sync:
         unsigned = {"unsigned": f"{self._unsigned.code}: {self._unsigned.message}"} if self._unsigned else {}
         came = {"came": self._judged, "doubted": list(self._doubted.values())} if self.known.text is not None else {}
         left = {"left_writer": self._left_to} if self._left_to else {}
-        return self.known.shown() | came | unsigned | left
+        lost = {"lost": self._lost[:MOST_LOST]} if self._lost else {}
+        return self.known.shown() | came | unsigned | left | lost
 
     # -- publishing
 

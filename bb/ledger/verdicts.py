@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     Ask = Callable[..., list[Any]]
     Counting = Callable[[str, int, int, str], bool]
 
+RULES = "2"  # another whenever the same file comes to mean something else
 FITS = ""  # what stands in the index of a signature that was checked and is right
 NOT_BY_THAT_KEY = "the signature is not over these lines, or was made by another key"
 
@@ -45,6 +46,11 @@ class Law(Record):
         return self.mode == signers.REQUIRE or (self.mode == signers.WARN and self.policy.names_the_person)
 
     @property
+    def needs_persons_key(self) -> bool:
+        """Whether the person's orders count only from a key that is listed for the person."""
+        return self.mode == signers.REQUIRE or self.policy.names_the_person
+
+    @property
     def is_shut(self) -> bool:
         """Whether what we record would count for nobody."""
         return self.mode == signers.REQUIRE and not self.is_allowed
@@ -53,7 +59,7 @@ class Law(Record):
         """How far the lines of WRITER count."""
         is_ours = writer == self.own and self.is_allowed
         needs_lines = self.mode == signers.REQUIRE and not is_ours
-        needs_orders = self.policy.names_the_person and not (is_ours and self.is_persons)
+        needs_orders = self.needs_persons_key and not (is_ours and self.is_persons)
         if not (needs_lines or needs_orders):
             return Reach(ENDLESS, ENDLESS)
         signed = found.reach(self.policy, writer)
@@ -70,7 +76,7 @@ class Law(Record):
             if (writer, last) not in known:
                 known[writer, last] = found.reach(self.policy, writer, last)
             reach = known[writer, last]
-            needs_order = by == ids.PERSON and self.policy.names_the_person
+            needs_order = by == ids.PERSON and self.needs_persons_key
             return (n <= reach.upto or self.mode != signers.REQUIRE) and (n <= reach.orders or not needs_order)
 
         return counts
@@ -78,7 +84,7 @@ class Law(Record):
 
 def basis(repo: str, text: str, mode: str, own: tuple[str | None, bool, bool]) -> str:
     """What is another whenever other lines may count."""
-    return digest("\0".join([repo, mode, text, *map(str, own)]).encode())
+    return digest("\0".join([RULES, repo, mode, text, *map(str, own)]).encode())
 
 
 class Signatures:

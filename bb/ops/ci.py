@@ -128,6 +128,8 @@ def check(
     law = _law(desk, change.base)
     known, source = _ledger(desk, remote, law, is_local=local, may_pass=unreachable == PASS, is_strict=strict)
     findings = [] if known is None else ci.judge(judged, known, wanted)
+    findings += ci.of_signers(law.policy.problems if law else ())
+    findings += ci.of_lost(source.pop("lost", ()))
     findings += ci.of_signatures(source.pop("standings", ()), is_required=law is not None and law.mode == "require")
     answer = _answer(change, findings, source) | {"ignored_paths": ignored, "format": _shown_as(desk, format_, output)}
     if record:
@@ -201,6 +203,7 @@ def _published(desk: Desk, found: peek.Peek, law: Law | None) -> tuple[ci.Known,
         "generation": found.generation,
         "committed_at": clock.text(found.committed_at),
         "age_seconds": age,
+        "lost": found.lost,
         **signed,
     }
 

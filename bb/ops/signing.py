@@ -131,9 +131,12 @@ def signing(desk: Desk, mode: Mode | None = None, *, agent: AsPerson | None = No
         text = (worktree_files.read(desk.place.work_tree, signers.PATH, signers.LARGEST) or b"").decode(
             "utf-8", "replace"
         )
-        worktree_files.write(desk.place.work_tree, signers.PATH, signers.with_mode(text, str(mode)).encode())
+        worktree_files.write(
+            desk.place.work_tree, signers.PATH, signers.with_mode(text, str(mode), store.clone.repo).encode()
+        )
     known = policy.look(store, desk.now())
-    return standing.shown(store, known) | {"written": written, "asked_for": mode}
+    uncertain = policy.uncertain(desk.place, known)
+    return standing.shown(store, known) | {"written": written, "asked_for": mode, "uncertain": uncertain}
 
 
 @op(

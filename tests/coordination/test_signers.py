@@ -58,6 +58,57 @@ def test_a_line_that_cannot_be_used_lets_nobody_in_and_is_named(line: str):
     assert found.problems[0].startswith("line 1 of .bb/allowed_signers")
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "#bb revoked {}=",
+        "#BB revoked {}",
+        "# bb Revoked {}",
+        "#bb: revoked {} # stolen",
+        "#bb revoke {}",
+        "#bb has been stolen: {}",
+        "#bb revoked {}x",
+        "#bb revoked {:.20}",
+    ],
+)
+def test_a_key_is_revoked_however_the_line_is_written(line: str):
+    name = signers.fingerprint(KEY)
+    found = signers.read(f"laptop ssh-ed25519 {KEY}\ndesk ssh-ed25519 {OTHER}\n{line.format(name)}")
+
+    assert dict(found.revoked) == {name: {}}
+
+
+@pytest.mark.parametrize("line", ["#bb revoked", "#bb revoked that key", "#bb revoke SHA256:"])
+def test_a_revocation_that_names_no_key_is_known_to_be_one(line: str):
+    assert signers.read(line).is_unread
+
+
+@pytest.mark.parametrize(
+    ("line", "mode"),
+    [
+        ("# bb mode require", "require"),
+        ("#BB MODE Require", "require"),
+        ("#bb mode require # from May on", "require"),
+        ("#bb mode off", "off"),
+        ("#bb mode of", "require"),
+        ("#bb mode", "require"),
+        ("#bb mode warn off", "require"),
+        ("# bbq mode require", None),
+        ("# bb-ledger mode require", None),
+        ("# about bb mode require", None),
+    ],
+)
+def test_a_mode_that_cannot_be_read_is_require(line: str, mode: str | None):
+    assert signers.read(line).mode == mode
+
+
+def test_a_line_names_the_ledger_and_one_that_cannot_be_read_names_none():
+    assert signers.read("#bb repo 0a3250eccf47").repo == "0a3250eccf47"
+    assert signers.read("#bb repo").repo == signers.NO_LEDGER
+    assert signers.read("#bb repo one\n#bb repo two").repo == signers.NO_LEDGER
+    assert signers.read("#bb mode warn").repo is None
+
+
 def test_comments_and_empty_lines_say_nothing():
     assert signers.read("# a comment\n\n   \n#bbq mode require\n") == signers.Policy()
 
@@ -77,6 +128,8 @@ def test_the_mode_is_put_in_the_place_of_the_one_before():
     text = signers.with_mode("#bb mode warn\nlaptop ssh-ed25519 X\n\n", "require")
 
     assert text == "laptop ssh-ed25519 X\n#bb mode require\n"
+    assert signers.with_mode("# BB Mode of\n", "off", "abc") == "#bb repo abc\n#bb mode off\n"
+    assert signers.with_mode("#bb repo xyz\n", "off", "abc") == "#bb repo xyz\n#bb mode off\n"
 
 
 def test_a_signature_reaches_as_far_as_its_key_may():

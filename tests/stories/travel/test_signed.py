@@ -50,8 +50,9 @@ def writer_of(each: Clone) -> str:
     return str(each.ask("ledger.status")["writer"])
 
 
-def pushed(forger: Clone, path: str, octets: bytes) -> None:
-    """Push a commit that puts OCTETS into a file on the ledger's branch, as anybody who may push can."""
+def pushed(forger: Clone, path: str, octets: bytes, *, is_root: bool = False) -> None:
+    """Push a commit that puts OCTETS into a file on the ledger's branch, as anybody who may push can; in the place of
+    the whole branch if it is to be a root."""
     forger.git("fetch", "--quiet", "origin", "+refs/heads/bb-ledger:refs/forged")
     (forger.path / "forged").write_bytes(octets)
     blob = forger.git("hash-object", "-w", "forged").strip()
@@ -66,8 +67,9 @@ def pushed(forger: Clone, path: str, octets: bytes) -> None:
 
     git("read-tree", "refs/forged")
     git("update-index", "--add", "--cacheinfo", f"100644,{blob},{path}")
-    commit = git("commit-tree", git("write-tree"), "-p", "refs/forged", "-m", "bb: [skip ci]")
-    git("push", "--quiet", "origin", f"{commit}:refs/heads/bb-ledger")
+    parents = () if is_root else ("-p", "refs/forged")
+    commit = git("commit-tree", git("write-tree"), *parents, "-m", "bb: [skip ci]")
+    git("push", "--quiet", "origin", f"+{commit}:refs/heads/bb-ledger")
 
 
 def published(each: Clone, writer: str) -> tuple[str, bytes]:
@@ -430,7 +432,8 @@ def test_the_file_counts_as_it_was_reviewed_and_not_as_it_lies_in_the_work_tree(
 def test_the_mode_is_written_for_review_and_only_the_person_may_ask_for_it(two: list[Clone]) -> None:
     one, _ = two
     assert one.ask("ledger.signing", mode="require")["mode"] == "warn"
-    assert (one.path / signers.PATH).read_text() == "#bb mode require\n"
+    repo = one.ask("ledger.status")["repo"]
+    assert (one.path / signers.PATH).read_text() == f"#bb repo {repo}\n#bb mode require\n"
     one.settings["BB_AGENT"] = AMBER
     assert one.refused_or("ledger.signing", mode="off") == "PERSON_ONLY"
 
@@ -514,3 +517,230 @@ def test_a_file_of_signers_that_comes_later_settles_anew_who_was_admitted(two: l
     assert other.holds() == set()
     other.ask("agent.reserve", scope=["src"], bead="bb-2", agent=COBALT, **{"global": True})
     assert other.holds() == {(COBALT, "src", "active")}
+
+
+def emptied(forger: Clone, event: str, *, by: str = "", is_root: bool = False) -> None:
+    """Push a commit that takes the payload out of the line of EVENT, and redacts it BY somebody behind its writer's
+    last line."""
+    writer, n = event.split(".")
+    path, octets = published(forger, writer)
+    rows = octets.splitlines()
+    rows[int(n) - 1] = lines.blanked(rows[int(n) - 1]) or b""
+    octets = b"".join(raw + b"\n" for raw in rows)
+    redaction = {"event_id": event, "reason": "tidy"}
+    more = made_up(octets, writer, "x.bb.redacted", by, redaction) if by else b""
+    pushed(forger, path, octets + more, is_root=is_root)
+
+
+def changed(each: Clone) -> str:
+    """Commit a change of src/ by the agent of the second clone; the commit that it is meant for."""
+    base = each.git("rev-parse", "HEAD").strip()
+    (each.path / "src").mkdir()
+    (each.path / "src" / "a.py").write_text("")
+    each.git("add", "--force", "src")
+    each.git("commit", "--quiet", "-m", f"Change\n\nBB-Agent: {COBALT}")
+    return base
+
+
+@pytest.mark.parametrize("has_law", [False, True])
+@pytest.mark.parametrize("is_global", [False, True])
+def test_ci_does_not_believe_a_line_that_nobody_took_back_to_be_empty(
+    two: list[Clone], has_law: bool, is_global: bool
+) -> None:
+    one, other = two
+    if has_law:
+        review([other], listed(one, "laptop"), "#bb mode require")
+    held = one.ask("agent.reserve", scope=["src"], bead="bb-1", agent=AMBER, **{"global": is_global})
+    one.sync()
+    base = changed(other)
+    assert other.refused_or("ci.check", base=base) == "CI_INCURSION"
+
+    emptied(other, held["reservations"][0]["reservation_id"])
+    assert other.refused_or("ci.check", base=base) == "LEDGER_REWRITTEN"
+
+
+def test_ci_does_not_believe_a_signature_to_have_been_taken_back(two: list[Clone]) -> None:
+    one, other = two
+    review([other], listed(one, "laptop"), "#bb mode require")
+    one.ask("agent.reserve", scope=["src"], bead="bb-1", agent=AMBER)
+    one.sync()
+    base = changed(other)
+    emptied(other, f"{writer_of(one)}.{one_row(one)[0]}", by="user")
+
+    assert other.refused_or("ci.check", base=base) == "LEDGER_REWRITTEN"
+
+
+@pytest.mark.parametrize("by", ["", AMBER])
+def test_ci_fails_where_the_branch_was_replaced_by_one_that_lacks_what_a_line_said(two: list[Clone], by: str) -> None:
+    one, other = two
+    review([other], listed(one, "laptop"), "#bb mode require")
+    held = one.ask("agent.reserve", scope=["src"], bead="bb-1", agent=AMBER)["reservations"][0]["reservation_id"]
+    one.sync()
+    emptied(other, held, by=by, is_root=True)
+
+    assert other.refused_or("ci.check", base=changed(other)) == "LEDGER_LACKING"
+
+
+def test_ci_believes_what_was_rightly_taken_back(two: list[Clone]) -> None:
+    one, other = two
+    held = one.ask("agent.reserve", scope=["src"], bead="bb-1", agent=AMBER)["reservations"][0]["reservation_id"]
+    one.sync()
+    one.ask("ledger.redact", event=held, reason="a name", agent=AMBER)
+    one.sync()
+    base = changed(other)
+
+    assert other.ask("ci.check", base=base)["errors"] == 0
+    review([other], listed(one, "laptop"), "#bb mode require")
+    assert other.ask("ci.check", base=base)["errors"] == 0
+
+
+def test_what_an_unsigned_redaction_took_out_of_the_branch_holds_in_new_clones_and_in_ci(two: list[Clone]) -> None:
+    one, other = two
+    rows = listed(one, "laptop"), listed(other, "desk"), "#bb mode require"
+    held = one.ask("agent.reserve", scope=["src"], bead="bb-1", agent=AMBER)["reservations"][0]["reservation_id"]
+    one.sync()
+    emptied(other, held, by=AMBER)
+    fresh = clone(other.path.parent / "hub.git", "fresh")
+    review([fresh, other], *rows)
+    fresh.sync(pull=True)
+    base = changed(other)
+
+    assert (AMBER, "src", "active") in fresh.holds()
+    assert other.refused_or("ci.check", base=base) == "CI_INCURSION"
+
+
+def test_what_an_order_that_does_not_count_took_out_of_the_branch_holds_in_new_clones(two: list[Clone]) -> None:
+    one, other = two
+    held = one.ask("agent.reserve", scope=["src"], bead="bb-1", agent=AMBER)["reservations"][0]["reservation_id"]
+    one.sync()
+    emptied(other, held, by="user")
+    fresh = clone(other.path.parent / "hub.git", "fresh")
+    review([fresh, other], listed(one, "user"))
+    fresh.sync(pull=True)
+
+    assert (AMBER, "src", "active") in fresh.holds()
+    assert other.refused_or("ci.check", base=changed(other)) == "CI_INCURSION"
+
+
+@pytest.mark.parametrize("how", ["freeze", "agent.pause"])
+def test_nobody_redacts_what_the_person_ordered(two: list[Clone], how: str) -> None:
+    one, other = two
+    given: dict[str, Any] = {"scope": ["src"]} if how == "freeze" else {"name": AMBER}
+    one.ask(how, **given)
+    one.sync()
+    order = [each["id"] for each in one.ask("ledger.log") if each["by"] == "user" and each["kind"] in ORDERS][-1]
+    assert one.refused_or("ledger.redact", event=order, reason="tidy", agent="user") == "NOT_REDACTABLE"
+
+    emptied(other, order, by="user")
+    fresh = clone(other.path.parent / "hub.git", "fresh")
+    assert fresh.refused_or("sync", pull=True) == "LEDGER_REWRITTEN"
+    assert other.refused_or("ci.check", base=changed(other)) == "LEDGER_REWRITTEN"
+
+
+ORDERS = ("x.bb.reserved", "x.bb.paused")
+
+
+def test_what_a_new_epoch_lacks_is_an_error_in_ci_and_told_by_a_sync(two: list[Clone]) -> None:
+    one, other = two
+    held = one.ask("agent.reserve", scope=["src"], bead="bb-1", agent=AMBER)["reservations"][0]["reservation_id"]
+    one.sync()
+    rows = listed(one, "laptop"), "#bb mode require"
+    other.sync()
+    other.ask("ledger.redact", event=held, reason="tidy", agent="user")
+    other.sync()
+    other.ask("ledger.rotate", reason="the history is long")
+    fresh = clone(other.path.parent / "hub.git", "fresh")
+    review([fresh, other], *rows)
+
+    assert fresh.sync(pull=True)["signatures"]["lost"] == [held]
+    assert other.refused_or("ci.check", base=changed(other)) == "LEDGER_LACKING"
+
+
+def test_the_ledger_of_another_repository_is_refused_by_a_sync_and_in_ci(two: list[Clone]) -> None:
+    one, other = two
+    ours = "0a3250eccf47"
+    fresh = clone(other.path.parent / "hub.git", "fresh")
+    review([fresh, other], listed(one, "user"), f"#bb repo {ours}")
+
+    assert fresh.refused_or("sync", pull=True) == "NOT_OUR_LEDGER"
+    assert not (fresh.store / "clone.json").exists()
+    assert other.refused_or("ci.check", base=changed(other)) == "NOT_OUR_LEDGER"
+    other.ask("agent.reserve", scope=["docs"], bead="bb-1", agent=COBALT)
+    assert other.refused_or("sync") == "NOT_OUR_LEDGER", "this clone has taken the other one over before"
+    assert "failed: ledger" in other.refused("doctor").message
+
+
+def test_the_line_that_names_our_own_ledger_changes_nothing(two: list[Clone]) -> None:
+    one, other = two
+    review(two, listed(one, "user"), f"#bb repo {one.ask('ledger.status')['repo']}", "#bb mode require")
+    one.ask("freeze", scope=["src"])
+    one.sync()
+    other.sync()
+
+    assert ("user", "src", "active") in other.holds()
+    assert other.refused_or("ci.check", base=changed(other)) == "CI_INCURSION"
+
+
+def test_where_no_line_names_our_ledger_it_is_said(two: list[Clone]) -> None:
+    one, _ = two
+    review([one], listed(one, "user"))
+    assert any("#bb repo" in each for each in one.ask("ledger.signing")["uncertain"])
+    one.ask("ledger.signing", mode="warn")
+    review([one], *(one.path / signers.PATH).read_text().splitlines())
+    assert not any("#bb repo" in each for each in one.ask("ledger.signing")["uncertain"])
+
+
+def test_under_require_the_persons_orders_need_a_key_for_the_person_though_none_is_listed(two: list[Clone]) -> None:
+    one, other = two
+    one.ask("freeze", scope=["src"])
+    one.sync()
+    review(two, listed(one, "laptop"), listed(other, "desk"), "#bb mode require")
+    other.sync()
+
+    assert other.holds() == set()
+    base = changed(other)
+    assert other.ask("ci.check", base=base)["errors"] == 0
+    one.sync()
+    refusal = one.refused("freeze", scope=["docs"])
+    assert refusal.code == "ORDER_NOT_ALLOWED"
+    assert "bb ledger key --for user" in (refusal.hint or "")
+
+
+def test_the_default_branch_decides_where_git_does_not_know_which_it_is(two: list[Clone]) -> None:
+    one, _ = two
+    review([one], listed(one, "laptop"), "#bb mode require")
+    one.git("update-ref", "refs/remotes/origin/main", "HEAD")
+    review([one], "#bb mode off")
+
+    found = one.ask("ledger.signing")
+    assert (found["mode"], found["where"]) == ("require", "origin/main")
+
+
+def test_a_clone_that_goes_by_head_says_so(two: list[Clone]) -> None:
+    one, _ = two
+    review([one], listed(one, "laptop"))
+
+    assert any("git remote set-head origin -a" in each for each in one.ask("ledger.signing")["uncertain"])
+    assert "git remote set-head origin -a" in Scratch(one.path).bb("doctor").out
+
+
+def test_whoever_has_a_revoked_key_is_told_to_make_another(two: list[Clone]) -> None:
+    one, _ = two
+    line, name = listed(one, "laptop"), one.ask("ledger.key")["fingerprint"]
+    review([one], line, f"#bb revoked {name}", "#bb mode require")
+    one.sync()
+
+    refusal = one.refused("agent.reserve", scope=["src"], bead="bb-1", agent=AMBER)
+    assert "bb ledger key --rotate" in (refusal.hint or "")
+    said = Scratch(one.path).bb("ledger", "key").out
+    assert "--rotate" in said
+    assert "Add this line" not in said
+
+
+def test_a_revocation_that_cannot_be_read_is_a_fault_and_ci_warns_of_it(two: list[Clone]) -> None:
+    one, other = two
+    review([other], listed(one, "laptop"), "#bb revoked the key of the laptop")
+    base = changed(other)
+
+    assert "signers-file" in {each["rule"] for each in other.ask("ci.check", base=base)["findings"]}
+    assert "failed: signers" in other.refused("doctor").message
