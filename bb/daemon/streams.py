@@ -13,7 +13,7 @@ from __future__ import annotations
 from functools import partial
 
 from bb.kernel.errors import BbError
-from bb.ledger import course
+from bb.ledger import counting, course
 from bb.ledger import line as lines
 from bb.ledger.course import Course
 from bb.messaging import acks
@@ -62,8 +62,13 @@ class Told:
     def item(self) -> bytes:
         """The line that listeners get."""
         if self._item is None:
-            self._item = cccc.event_item(self._group.shown(self.event)) if self.event else b""
+            self._item = cccc.event_item(self.shown()) if self.event else b""
         return self._item
+
+    def shown(self) -> dict[str, Any]:
+        """The event as clients see it, marked where it is in the person's name and the person has not signed it."""
+        event = self.event
+        return marked(self._group, event, self._group.shown(event)) if event else {}
 
     def is_for(self, who: str) -> bool:
         """Whether it is something for WHO to read, and not its own."""
@@ -74,6 +79,11 @@ class Told:
             and event.by != who
             and acks.is_for(who, event.kind, event.data, self._roles)
         )
+
+
+def marked(group: GroupDesk, event: Event, shown: dict[str, Any]) -> dict[str, Any]:
+    """An event that is SHOWN, and that it is unverified, where somebody else may have said it for the person."""
+    return shown | counting.mark(group.store.index, event.id, event.kind, event.by)
 
 
 class Listener:

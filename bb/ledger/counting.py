@@ -60,10 +60,22 @@ class Counting:
 
     def is_doubted(self, event_id: str, kind: str, by: str) -> bool:
         """Whether an event is in the person's name, and no key of the person's has signed it although one is listed."""
-        if by != ids.PERSON or not self._names_the_person or kind in self._no_orders:
+        return by == ids.PERSON and kind not in self._no_orders and self.is_unsigned_by_the_person(event_id)
+
+    def is_unsigned_by_the_person(self, event_id: str) -> bool:
+        """Whether no key of the person's has signed the line of that name, although one is listed."""
+        if not self._names_the_person or not ids.is_event_id(event_id):
             return False
         writer, n = ids.split_event_id(event_id)
         return n > self.of(writer).orders
+
+
+def mark(index: Index, event_id: str, kind: str, by: str) -> dict[str, Any]:
+    """What is added to an answer about an event: nothing, or that it is unverified although it bears the person's
+    name."""
+    if by != ids.PERSON or (counted := of(index)) is None:
+        return {}
+    return UNVERIFIED if counted.is_doubted(event_id, kind, by) else {}
 
 
 def of(index: Index) -> Counting | None:

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from bb.daemon import delivery
 from bb.daemon.streams import Streams
-from bb.ledger import course
+from bb.ledger import counting, course
 from bb.ops import groupdesk
 from bb.ops.desk import Desk
 from bb.ops.happening import Happenings
@@ -201,3 +202,44 @@ def test_under_warn_the_persons_words_without_the_persons_key_are_told_as_unveri
     }
     orders = [each for each in one.ask("events", since_seq=0) if each["kind"] == "x.bb.reserved"]
     assert [each.get("signature", {}).get("verdict") for each in orders] == ["unverified", None]
+
+
+def test_under_warn_letters_in_the_persons_name_are_marked_where_no_key_of_the_persons_has_signed_them(
+    two: list[Clone],
+) -> None:
+    one, other = two
+    other.ask("agent.pause", name=AMBER, why="evil")  # the order does not count, the letter about it does
+    other.sync()
+    warn(one)
+    one.ask("agent.send", **{"from": "user"}, to=AMBER, bead="bb-1", category="INFO", subject="Go", body="Now.")
+    found = {each["subject"]: each.get("signature") for each in one.ask("agent.inbox", agent=AMBER)}
+    screen = " ".join(one.bb("agent", "inbox", "--agent", AMBER).out.split())
+    stopping = one.bb("hook", "stop", "--agent", AMBER, stdin="{}").out
+
+    assert found == {"user has paused you: evil": {"verdict": "unverified"}, "Go": None}
+    assert "(user, unverified, to amber-otter" in screen
+    assert "(user to amber-otter" in screen
+    assert "from user, unverified, about" in stopping
+
+
+def test_under_warn_a_prompt_says_which_words_of_the_person_are_unverified(two: list[Clone]) -> None:
+    one, other = two
+    other.ask("send", text=EVIL, by="user", to=[AMBER])
+    other.sync()
+    warn(one)
+    one.ask("send", text="Go on.", by="user", to=[AMBER])
+    prompt = one.bb("hook", "prompt", "--agent", AMBER, stdin="{}").out
+    marked = {each["data"]["text"]: each.get("signature") for each in one.ask("inbox_list", actor_id=AMBER)["messages"]}
+
+    assert marked == {EVIL: {"verdict": "unverified"}, "Go on.": None}
+    assert prompt.count("author: human:user, unverified") == 1
+    assert prompt.count("author: human:user") == 2
+
+
+def test_what_is_typed_says_which_words_of_the_person_are_unverified() -> None:
+    said = {"id": "k7q2mzp4x3ab.17", "kind": "chat.message", "by": "user", "data": {"text": "Stop.", "to": []}}
+
+    assert delivery.rendered(said).startswith("[bb] message k7q2mzp4x3ab.17 from user to @all")
+    assert delivery.rendered(said | counting.UNVERIFIED).startswith(
+        "[bb] message k7q2mzp4x3ab.17 from user, unverified, to @all"
+    )
