@@ -70,6 +70,12 @@ class Counting:
         return n > self.of(writer).orders
 
 
+def counts(index: Index, event: Event) -> bool:
+    """Whether what EVENT says counts here."""
+    counted = of(index)
+    return counted is None or counted.counts(event)
+
+
 def mark(index: Index, event_id: str, kind: str, by: str) -> dict[str, Any]:
     """What is added to an answer about an event: nothing, or that it is unverified although it bears the person's
     name."""

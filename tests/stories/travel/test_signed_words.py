@@ -104,10 +104,11 @@ class Client:
 def test_under_require_words_that_nobody_signed_are_in_no_inbox_and_no_history_until_they_are(two: list[Clone]) -> None:
     one, other = two
     require(one)
-    pushed_words(other)
+    event = pushed_words(other)
     one.sync()
 
     assert (inbox(one), history(one)) == ([], [])
+    assert one.refused_or("reply", reply_to=event, text="Why?", by="user") == "EVENT_NOT_FOUND"
     one.ask("send", text="ours", by="user", to=["@all"])  # now there are places for what came
     assert (inbox(one), history(one)) == (["ours"], ["ours"])
 
