@@ -15,6 +15,7 @@ from bb.attention.claims import Claim
 from bb.attention.conversations import BINDING, CONVERSATION, TUNING
 from bb.attention.directory import Binding, Directory
 from bb.attention.gathered import Gathered
+from bb.attention.message import UNSIGNED, is_the_persons
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,10 +66,12 @@ class Book:
         states: States,
         agents: People,
         line: Callable[[str], dict[str, Any] | None],
+        is_unsigned: Callable[[str], bool] | None = None,
     ) -> None:
         self.states = states
         self.agents = agents
         self._line = line
+        self._is_unsigned = is_unsigned  # by the person, of a line by its name; where no key is listed, nobody asks
         self._directory: Directory | None = None
         self._tuning: Tuning | None = None
         self._conversations: dict[str, Conversation] = {}
@@ -127,7 +130,12 @@ class Book:
 
     def data(self, line: str) -> dict[str, Any]:
         """What a line of the ledger says; nothing when it is gone."""
-        return self._line(line) or {}
+        found = self._line(line) or {}
+        return found | {UNSIGNED: True} if found and self._is_unsigned and self._is_unsigned(line) else found
+
+    def is_doubted(self, known: Kept) -> bool:
+        """Whether a message is in the person's name, and the person has not signed it."""
+        return self._is_unsigned is not None and is_the_persons(known) and self._is_unsigned(known.line)
 
     def delivery(self, event: str, agent: str) -> Delivery | None:
         """A message on its way to an agent; None where none is."""

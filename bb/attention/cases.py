@@ -91,7 +91,8 @@ def said_in(known: Kept, data: Mapping[str, Any]) -> Message:
     said = message.read(c2a if isinstance(c2a, dict) else _as_kept(known), text, known.event)
     if known.is_deleted:
         said = said.but(text="", parts=(), more={})
-    return said.but(event=known.event, version=known.version)
+    is_unverified = data.get(message.UNSIGNED) is True and message.is_the_persons(said)
+    return said.but(event=known.event, version=known.version, is_unverified=is_unverified)
 
 
 def _as_kept(known: Kept) -> dict[str, Any]:

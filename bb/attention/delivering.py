@@ -113,7 +113,8 @@ def _head(book: Book, agent: str, last: Message, given: Parcel) -> dict[str, Any
         "conversation": _only(
             {"id": last.conversation, "kind": last.kind, "streamId": last.stream, "threadId": last.thread}
         ),
-        "author": _only({"id": last.author, "kind": last.author_kind, "displayName": name}),
+        "author": _only({"id": last.author, "kind": last.author_kind, "displayName": name})
+        | ({"unverified": True} if last.is_unverified else {}),
         "target": _target(book, agent, last, decision),
         "timing": _only({"createdAt": clock.text(last.at), "sequence": last.sequence}),
         "attention": {

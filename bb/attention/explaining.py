@@ -70,6 +70,7 @@ def explain(book: Book, agent: str, event: str, now: int) -> dict[str, Any]:
         **found.standing.shown(),
         "inputs": {
             "author": knocks.author_of(found.known),
+            **({"unverified": True} if said.is_unverified else {}),
             "authorKind": said.author_kind,
             "kind": said.kind,
             "intent": said.intent,

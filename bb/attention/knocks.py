@@ -78,6 +78,7 @@ def knock(book: Book, said: Sequence[Message], decision: Decision) -> dict[str, 
         "topic": topic(book, last, decision),
         "pullWith": PULL_THREAD if is_thread or decision.directedness == TO_MY_ROLE else PULL_EVENTS,
         "conversation": last.conversation,
+        **({"unverified": True} if last.is_unverified else {}),
     }
     return found | ({"count": len(said)} if len(said) > 1 else {})
 

@@ -142,6 +142,7 @@ def row(book: Book, known: Kept, stands: Standing, now: int, *, with_body: bool 
         "place": known.place,
         "conversation": {"id": known.conversation, "kind": known.kind, **_optional(known)},
         "author": knocks.author_of(known),
+        **({"unverified": True} if book.is_doubted(known) else {}),
         "at": clock.text(known.at),
         "ageMs": max(now - known.at, 0),
         **stands.decision.shown(),

@@ -6,6 +6,7 @@ The line has what CCCS wants (`text`, `to`, `reply_to`) where any client looks f
 from __future__ import annotations
 
 from bb.attention.words import AUTHORS, CHANNEL, CONVERSATIONS, HUMAN, INTENTS, NORMAL, PLAIN, PRIORITIES
+from bb.kernel.ids import PERSON
 from bb.kernel.record import Record
 from bb.kernel.validity import is_line_or_nothing
 
@@ -14,9 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any, TypeVar
 
+    from bb.attention.messages import Kept
+
     T = TypeVar("T")
 
 NOTHING: Mapping[str, Any] = {}
+UNSIGNED = "unsigned_by_the_person"  # added to what a line says, where that is so and matters
 HERE = "bb"  # the platform of what agents say to each other in the ledger itself
 
 
@@ -52,6 +56,7 @@ class Message(Record):
     linked: str = ""  # the event that it is about
     piece_of: str = ""  # the event that it goes on with, where its author named somebody
     more: Mapping[str, Any] = NOTHING  # what came with it that nobody here knows
+    is_unverified: bool = False  # it is in the person's name, and the person has not signed it
 
     @property
     def window(self) -> str:
@@ -62,6 +67,11 @@ class Message(Record):
     def content(self) -> list[dict[str, Any]]:
         """Its parts."""
         return list(self.parts) or [{"type": "text", "text": self.text}]
+
+
+def is_the_persons(said: Message | Kept) -> bool:
+    """Whether a message is in the person's name."""
+    return said.author == PERSON and said.author_kind == HUMAN and not said.agent
 
 
 # what stands in `c2a` -> the field of a message, in the order in which it is written

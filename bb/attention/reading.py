@@ -131,6 +131,7 @@ def _within(book: Book, newest: list[Kept], most_bytes: int, is_cut: bool) -> tu
             {
                 "eventId": known.event,
                 "author": knocks.author_of(known),
+                **({"unverified": True} if said.is_unverified else {}),
                 "at": clock.text(known.at),
                 "parts": [] if known.is_deleted else said.content,
                 "untrusted": True,

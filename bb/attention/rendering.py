@@ -38,6 +38,7 @@ FORGED = tuple(
 FORGED_HEADERS = frozenset(each.replace("_", "") for each in HEADERS)
 LONGEST_VALUE = 120
 MOST_BODY = 8000  # characters of one message in a turn
+UNVERIFIED = ", unverified"  # behind the person's name, where the person has not signed what is said in it
 PLAIN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@#+,%~=!* "
 BLANK = frozenset("\u115f\u1160\u3164\uffa0")  # letters that look like a space
 
@@ -78,7 +79,8 @@ def knock(found: Mapping[str, Any], event_id: str) -> str:
     """A knock, for a prompt."""
     rows = [
         ("event_id", event_id),
-        *((name, str(found[name])) for name in ("from", "where", "directedness", "policy", "priority", "topic")),
+        ("from", f"{found['from']}{UNVERIFIED if 'unverified' in found else ''}"),
+        *((name, str(found[name])) for name in ("where", "directedness", "policy", "priority", "topic")),
         *([("count", str(found["count"]))] if "count" in found else []),
         ("pull_with", str(found["pullWith"])),
     ]
@@ -89,7 +91,8 @@ def _author(said: Message) -> str:
     """Who says it: the kind as the host knows it, and the name as they call themselves."""
     if said.agent:
         return f"agent:{said.agent}"
-    return f"{said.author_kind}:{said.author_name if value(said.author_name) else said.author}"
+    doubt = UNVERIFIED if said.is_unverified else ""
+    return f"{said.author_kind}:{said.author_name if value(said.author_name) else said.author}{doubt}"
 
 
 def _body(said: Message) -> Iterable[str]:

@@ -155,7 +155,8 @@ def context(book: Book, agent: str, first: Message, offer: Offer) -> list[tuple[
 
 
 def _as_told(book: Book, found: Sequence[Kept]) -> list[tuple[Message, str]]:
-    return [(said_in(known, book.data(known.line)), knocks.author_of(known)) for known in reversed(found)]
+    said = [(said_in(known, book.data(known.line)), knocks.author_of(known)) for known in reversed(found)]
+    return [(each, f"{who}{rendering.UNVERIFIED if each.is_unverified else ''}") for each, who in said]
 
 
 def _is_context(book: Book, agent: str, known: Kept) -> bool:

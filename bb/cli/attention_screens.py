@@ -48,13 +48,22 @@ def listed(found: Outside) -> list[str]:
 
 def _rows(rows: Sequence[Outside], when: Callable[[Outside], str] | None = None) -> list[str]:
     """One line for each event: what is to be done, since when, who, where, why, and its id."""
-    authors = min(max((paint.occupied(str(each["author"])) for each in rows), default=0), AUTHOR)
+    authors = min(max((paint.occupied(_author(each)) for each in rows), default=0), AUTHOR)
     places = min(max((paint.occupied(_where(each["conversation"])) for each in rows), default=0), PLACE)
     return [_row(each, (when or _age)(each), authors, places) for each in rows]
 
 
+def _author(each: Outside) -> str:
+    return f"{each['author']}{_doubt(each)}"
+
+
+def _doubt(each: Outside) -> str:
+    """That a message is in the person's name, and the person has not signed it."""
+    return ", unverified" if each.get("unverified") else ""
+
+
 def _row(each: Outside, when: str, authors: int, places: int) -> str:
-    who, where = column(str(each["author"]), authors), column(_where(each["conversation"]), places)
+    who, where = column(_author(each), authors), column(_where(each["conversation"]), places)
     why = ", ".join([whole(each["reason"]), *_notes(each)])
     line = f"{column(_mark(each), 2)} {when}  {who}  {where}  {why}  [{whole(each['eventId'])}]"
     is_quiet = each["policy"] in (ACK_ONLY, MUST_NOT) or not each["open"]
@@ -162,7 +171,8 @@ def _knock(each: Outside) -> str:
     where = whole(str(knock["where"]).replace(":", " ", 1))
     mark = SIGNALS["seen"].glyph if knock["policy"] == ACK_ONLY else knock["policy"].among(MARKS, "?")
     topic = f"{flowing(sentence(knock['topic']))}{count}"
-    line = f"{column(mark, 2)} {topic}, from {knock['from']} in {where}  [{whole(each['eventId'])}]"
+    who = f"{knock['from']}{_doubt(knock)}"
+    line = f"{column(mark, 2)} {topic}, from {who} in {where}  [{whole(each['eventId'])}]"
     return painted(line, "dim") if knock["policy"] == ACK_ONLY else line
 
 
@@ -178,7 +188,7 @@ def read(found: Outside) -> list[str]:
         lines.append(f"-> the same with {whole(f'--before {first}')} shows what was said before")
     for each in found["items"]:
         notes = ", edited" if each.get("version") else ""
-        who = painted(str(each["author"]), "cyan")
+        who = painted(_author(each), "cyan")
         lines.append(f"{moment(each['at'])}  {who}{notes}  [{whole(each['eventId'])}]")
         lines += [f"    {painted('deleted', 'dim')}"] if each.get("tombstone") else spoken(each["parts"])
     return lines if found["items"] else [*lines, "  nothing to read there"]
@@ -188,7 +198,7 @@ def show(found: Outside) -> list[str]:
     """One event, and what has become of it, step by step."""
     is_edited = int(found["version"]) > 1
     deletion = ", deleted" if found.get("deleted") else f", version {found['version']}" if is_edited else ""
-    author, ago = painted(str(found["author"]), "cyan"), paint.span(int(found["ageMs"]) // 1000)
+    author, ago = painted(_author(found), "cyan"), paint.span(int(found["ageMs"]) // 1000)
     lines = [f"{heading(whole(found['eventId']))}  {author} in {_where(found['conversation'])}, {ago} ago{deletion}"]
     posting = f", {found['state']}" if found["state"] else ""
     lines += [f"  to {found['agent']}: {_decision(found)}", f"  {_state(found)}{posting}"]
@@ -293,7 +303,7 @@ def explain(found: Outside) -> list[str]:
     stands, inputs = found["now"], found["inputs"]
     came = found["recorded"] or found
     intent = f", {_article(inputs['intent'])}" if inputs["intent"] != PLAIN else ""
-    author = painted(str(inputs["author"]), "cyan")
+    author = painted(_author(inputs), "cyan")
     where = inputs["kind"].among(KINDS, str(inputs["kind"]))
     lines = [f"{heading(whole(found['eventId']))}  {author} {where}{intent}; to {found['agent']}:"]
     lines += _explained(stands["policy"], POLICY) + _explained(stands["directedness"], AIM)

@@ -126,7 +126,8 @@ def session(shown: Outside) -> list[str]:
             continue
         to = f" -> {row['to']}" if row["to"] else ""
         label = paint.painted(whole(sentence(row["label"])), "cyan")
-        lines.append(f"  {at}  {row['from']}{to}  {label}: {flowing(row['subject'])}  {_done(row)}")
+        doubt = " (unverified)" if row.get("signature") else ""
+        lines.append(f"  {at}  {row['from']}{doubt}{to}  {label}: {flowing(row['subject'])}  {_done(row)}")
         lines += block(row["body"], " " * 6)
     return lines
 
@@ -218,8 +219,13 @@ def letter(message: Outside) -> list[str]:
 def _headline(message: Outside) -> str:
     owed = ", to be accepted" if _is_owed(message) else ""
     proved = _proved(message["verified"]) if "verified" in message else ""
-    who = f"{message['from_agent']} to {message['to_agent']}, {message['state']}{owed}{proved}"
+    who = f"{message['from_agent']}{_doubted(message)} to {message['to_agent']}, {message['state']}{owed}{proved}"
     return f"[{message['message_id']}] {message['category']}: {flowing(message['subject'])} ({who})"
+
+
+def _doubted(message: Outside) -> str:
+    """That a message is in the person's name, and the person has not signed it."""
+    return ", unverified," if "signature" in message else ""
 
 
 def _proved(found: Outside) -> str:

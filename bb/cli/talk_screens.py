@@ -182,13 +182,19 @@ def message(event: Outside) -> list[str]:
     body = data.get("text") or data.get("message") or Outside("")
     title = f": {flowing(data['title'])}" if data.get("title") else ""
     answers = f", answers {whole(data['reply_to'])}" if data.get("reply_to") else ""
-    head = f"{_when(event)}  {paint.painted(str(event['by']), 'cyan')} -> {_to(data)}{_urgency(data)}{answers}"
+    by = f"{paint.painted(str(event['by']), 'cyan')}{_doubt(event)}"
+    head = f"{_when(event)}  {by} -> {_to(data)}{_urgency(data)}{answers}"
     lines = [f"{head}{title}  [{whole(event['id'])}]"]
     lines += block(body, "    ")
     # What the terminal of the actor whom a notice is about showed last.
     lines += block(data.get("context").get("terminal_tail") or "", "    ")
     attached = data.get("attachments")
     return lines + [f"    attached: {whole(_attachment(each))}" for each in (attached if attached.is_list else ())]
+
+
+def _doubt(event: Outside) -> str:
+    """That an event is in the person's name, and the person has not signed it."""
+    return " (unverified)" if event.get("signature") else ""
 
 
 def _when(event: Outside) -> str:
@@ -254,7 +260,7 @@ def event(found: Outside) -> list[str]:
     """One event on one line."""
     said = found["data"].get("text") or found["data"].get("title") or found["data"]
     when = f"{found.get('seq', '-'):>6}  {str(found['ts'])[:19].replace('T', ' ')}"
-    what = f"{found['kind']}  {found['by']}  {brief(said)}"
+    what = f"{found['kind']}  {found['by']}{_doubt(found)}  {brief(said)}"
     return [f"{when}  {what}  [{whole(found['id'])}]"]
 
 

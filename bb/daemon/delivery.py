@@ -63,7 +63,9 @@ def _message(event: Outside, data: Outside) -> Iterator[str]:
     to = [name(each) for each in map(_line, _list(data, "to")) if each]
     others = f" and {len(to) - SEVERAL} more" if len(to) > SEVERAL else ""
     whom = ", ".join(to[:SEVERAL]) or "@all"
-    yield f"message {name(_line(event.get('id')))} from {name(_line(event.get('by')) or '?')} to {whom}{others}"
+    doubt = ", unverified," if event.get("signature") else ""
+    by = name(_line(event.get("by")) or "?")
+    yield f"message {name(_line(event.get('id')))} from {by}{doubt} to {whom}{others}"
     if data.get("priority") == "attention":
         yield f"IMPORTANT: the sender waits for a sign that you have taken this up: {_with_id(ACK, event)}"
     if origin := _line(data.get("src_event_id")):

@@ -3,6 +3,9 @@
 Each group that somebody listens to has one channel. It goes along the course of the group's ledger and reads every
 line once, whoever recorded it and however many listen. A listener that wants what came before goes along the course by
 itself until it has caught up with the channel, a portion at a time, and no faster than its client reads.
+
+A line that does not count (docs/signing.md) is no event for anybody. If it comes to count later, it is passed on then,
+with the place that it has always had.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from __future__ import annotations
 from functools import partial
 
 from bb.kernel.errors import BbError
-from bb.ledger import course
+from bb.ledger import counting, course
 from bb.ledger import line as lines
 from bb.ledger.course import Course
 from bb.messaging import acks
@@ -52,15 +55,20 @@ class Told:
             event = lines.event(passed.raw)
         except lines.Unreadable:
             return
-        if not lines.is_blank(passed.raw):
+        if passed.counts and not lines.is_blank(passed.raw):
             self.event = event.but(seq=passed.seq)
 
     @property
     def item(self) -> bytes:
         """The line that listeners get."""
         if self._item is None:
-            self._item = cccc.event_item(self._group.shown(self.event)) if self.event else b""
+            self._item = cccc.event_item(self.shown()) if self.event else b""
         return self._item
+
+    def shown(self) -> dict[str, Any]:
+        """The event as clients see it, marked where it is in the person's name and the person has not signed it."""
+        event = self.event
+        return marked(self._group, event, self._group.shown(event)) if event else {}
 
     def is_for(self, who: str) -> bool:
         """Whether it is something for WHO to read, and not its own."""
@@ -71,6 +79,11 @@ class Told:
             and event.by != who
             and acks.is_for(who, event.kind, event.data, self._roles)
         )
+
+
+def marked(group: GroupDesk, event: Event, shown: dict[str, Any]) -> dict[str, Any]:
+    """An event that is SHOWN, and that it is unverified, where somebody else may have said it for the person."""
+    return shown | counting.mark(group.store.index, event.id, event.kind, event.by)
 
 
 class Listener:
@@ -86,7 +99,7 @@ class Listener:
 
     def hear(self, told: Told) -> int:
         """Send it on, if it is wanted; how many bytes wait for the client."""
-        self.seq = told.seq
+        self.seq = max(self.seq, told.seq)
         event = told.event
         if event is None or event.kind not in self._kinds or (self._who and not told.is_for(self._who)):
             return 0
@@ -152,7 +165,7 @@ class Channel:
             for heard in self._inside:
                 self._loop.soon(partial(heard, told))  # whatever it does, no stream waits for it
             for listener in list(self._live):
-                if listener.seq < told.seq and listener.hear(told) > TOO_SLOW:
+                if (listener.seq < told.seq or passed.is_late) and listener.hear(told) > TOO_SLOW:
                     listener.connection.close()
 
     def heartbeat(self, item: bytes) -> None:
@@ -206,7 +219,7 @@ class Channel:
             return
         waiting, roles = 0, self.group.roles()
         for count, passed in enumerate(listener.past.onwards(), 1):
-            if passed.seq > listener.seq:
+            if passed.seq > listener.seq or passed.is_late:
                 if passed.seq > self._course.seq:
                     break
                 waiting = listener.hear(Told(self.group, passed, roles))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from itertools import islice
 
 from bb.daemon.session import OnTerminal, Session
+from bb.daemon.streams import marked
 from bb.groups.facts import ACTIVE, PAUSED
 from bb.ledger.talk import CLAIMED, MAIL, NOTICE, TYPED
 from bb.messaging import chat, notify, requests
@@ -61,7 +62,7 @@ class Telling:
         waiting = [event for event in events if event.order >= tuple(actor.agent.since)]
         session.queue.leave_out(len(waiting[MOST_RECALLED:]))
         for event in reversed(waiting[:MOST_RECALLED]):
-            session.tell(event.envelope(), event.seq or 0)
+            session.tell(marked(group, event, event.envelope()), event.seq or 0)
 
     def _heard(self, group_id: str, told: Told) -> None:
         event = told.event
@@ -79,7 +80,7 @@ class Telling:
             for session in sessions:
                 self.resume(group, session)
         elif event.kind in (chat.MESSAGE, notify.NOTIFY) and _is_delivered(group, event.kind):
-            _tell(event, told, sessions)
+            _tell(group, event, told, sessions)
 
     def _withdraw(self, group: GroupDesk, data: dict[str, Any]) -> None:
         """An actor has read up to a message: it need not be typed what it has read."""
@@ -109,11 +110,11 @@ def _untold(talk: Talk, posts: Iterable[Post], actor: str) -> Iterator[Post]:
             yield post
 
 
-def _tell(event: Event, told: Told, sessions: list[Session]) -> None:
+def _tell(group: GroupDesk, event: Event, told: Told, sessions: list[Session]) -> None:
     """Mail waits in the inbox, by its sender's wish."""
     for session in sessions if not requests.is_mail(event.data) else ():
         if isinstance(session, OnTerminal) and told.is_for(session.actor_id):
-            session.tell(event.envelope(), told.seq)
+            session.tell(marked(group, event, event.envelope()), told.seq)
 
 
 def _set_interval(group: GroupDesk, sessions: list[Session]) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from bb.attention.book import Book, Someone
 from bb.coordination import liveness, roster
 from bb.kernel.errors import BbError
+from bb.ledger import counting, presence
 from bb.ledger import line as lines
-from bb.ledger import presence
 from bb.ledger.journal import Journal
 
 TYPE_CHECKING = False
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 def book(store: Store, index: Index, now: int, stale_after: int) -> Book:
     """What is known NOW."""
-    return Book(index, Agents(store, index, now, stale_after), lambda name: data_of(store, name))
+    counted = counting.of(index) if index.law is not None else None
+    is_unsigned = counted.is_unsigned_by_the_person if counted else None
+    return Book(index, Agents(store, index, now, stale_after), lambda name: data_of(store, name), is_unsigned)
 
 
 class Present(Someone):

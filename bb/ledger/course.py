@@ -4,15 +4,20 @@ The order is that of our own journal. Where it has an `x.bb.merged` marker, the 
 come before it, in the total order. So what was once passed stays passed, whatever is fetched later, and a place in the
 course (`seq`) means the same after the index was made anew. Lines of others that no marker accounts for are not in it
 yet; the next line that is recorded here brings one.
+
+Every line has its place, whether it counts or not: a place never changes, and what counts may. Each line that is passed
+says whether it counts (`counts`), so that whoever goes along the course need not know the law. A line that comes to
+count later is passed once more then, with the place that it has always had (`is_late`).
 """
 
 from __future__ import annotations
 
 import bisect
 import os
+from collections import deque
 
 from bb.kernel.record import Record
-from bb.ledger import disk
+from bb.ledger import counting, disk
 from bb.ledger import line as lines
 from bb.ledger.journal import SUFFIX, Journal
 from bb.ledger.segments import NO_FOLLOW, read_at
@@ -24,6 +29,7 @@ if TYPE_CHECKING:
 
     from bb.kernel.event import Event
     from bb.kernel.ids import Order
+    from bb.ledger.counting import Counting
     from bb.ledger.index import Index
     from bb.ledger.segments import Segment
     from bb.ledger.store import Store
@@ -31,6 +37,7 @@ if TYPE_CHECKING:
 MARK = b'"kind":"x.bb.merged"'
 NO_NEWS = (b"x.bb.merged", b"x.bb.seen")
 PIECE = 1 << 14  # bytes: some twenty lines
+MOST_UNCOUNTED = 1000  # lines that did not count when they were passed, and may come to
 
 
 class Passed(Record):
@@ -42,6 +49,8 @@ class Passed(Record):
     segment: int
     offset: int
     raw: bytes
+    counts: bool = True  # by the law: a line that does not count is to be shown to nobody as if it did
+    is_late: bool = False  # whether it was passed before, and did not count then
 
 
 class Spot(Record):
@@ -64,6 +73,7 @@ class Course:
         self._store = store
         self._rebuilt = store.index.rebuilt
         self._foreign: dict[str, Spot] = {}  # where the next lines of each other writer begin
+        self._uncounted: deque[Passed] = deque(maxlen=MOST_UNCOUNTED)  # without what they say
         self.spot = spot
 
     @property
@@ -80,6 +90,9 @@ class Course:
         if self._rebuilt != index.rebuilt or head.link.n < self.spot.n:
             # Somebody took a line back that could not be synced, or the journal was mended: the numbers still hold.
             self._start_over()
+        counted = counting.of(index)
+        if self._uncounted:
+            yield from self._counting_by_now(counted)
         if head.link.n == self.spot.n:
             return
         for n, segment, offset, raw in _lines(Journal(self._store.path, writer), self.spot):
@@ -89,11 +102,11 @@ class Course:
                 self._start_over()  # the same, but whoever took it back has recorded something else since
                 return
             if MARK in raw:
-                yield from self._merged(index, n)
+                yield from self._merged(index, n, counted)
             self.spot = self.spot.but(n=n, segment=segment, offset=offset + len(raw) + 1)
-            yield Passed(self.seq, writer, n, segment, offset, raw)
+            yield self._judged(Passed(self.seq, writer, n, segment, offset, raw), counted)
 
-    def _merged(self, index: Index, n: int) -> Iterator[Passed]:
+    def _merged(self, index: Index, n: int, counted: Counting | None) -> Iterator[Passed]:
         """The foreign lines that the marker in line N brought in."""
         marker = index.marker(n)
         if marker is None:
@@ -108,8 +121,27 @@ class Course:
         ]
         for at, segment, offset, raw in heapq.merge(*batches, key=lambda each: each[0]):
             seq += 1
-            yield Passed(seq, at[1], at[2], segment, offset, raw)
+            yield self._judged(Passed(seq, at[1], at[2], segment, offset, raw), counted)
         self.spot = self.spot.but(foreign_before=marker.foreign_before, heads=marker.heads)
+
+    def _judged(self, passed: Passed, counted: Counting | None) -> Passed:
+        """A line that is passed, with whether it counts. One that does not is remembered."""
+        found = _judged(passed, counted)
+        if not found.counts:
+            self._uncounted.append(found.but(raw=b""))
+        return found
+
+    def _counting_by_now(self, counted: Counting | None) -> Iterator[Passed]:
+        """The lines that did not count when they were passed, and do now."""
+        with Lines(self._store.path) as found:
+            for _ in range(len(self._uncounted)):
+                passed = self._uncounted.popleft()
+                if counted and passed.n > counted.of(passed.writer).upto:
+                    self._uncounted.append(passed)
+                elif raw := found.at(passed.writer, passed.n, passed.segment, passed.offset):
+                    now = self._judged(passed.but(raw=raw), counted)
+                    if now.counts:
+                        yield now.but(is_late=True)
 
     def _lines_of(self, writer: str, after: int, last: int) -> Iterator[tuple[Order, int, int, bytes]]:
         """The lines of another writer behind number AFTER, up to LAST: order, segment, offset, line."""
@@ -134,12 +166,18 @@ def unaccounted(store: Store) -> Iterator[Passed]:
     import heapq  # noqa: PLC0415
 
     index = store.index
-    before = index.markers()[-1].heads
+    before, counted = index.markers()[-1].heads, counting.of(index)
     batches = [
         _brought(Journal(store.path, writer), before.get(writer, 0), head) for writer, head in index.unmerged().items()
     ]
     for at, segment, offset, raw in heapq.merge(*batches, key=lambda each: each[0]):
-        yield Passed(0, at[1], at[2], segment, offset, raw)
+        yield _judged(Passed(0, at[1], at[2], segment, offset, raw), counted)
+
+
+def _judged(passed: Passed, counted: Counting | None) -> Passed:
+    if counted is None:
+        return passed
+    return passed.but(counts=counted.counts_as_written(passed.writer, passed.n, passed.raw))
 
 
 def _brought(journal: Journal, after: int, last: int) -> Iterator[tuple[Order, int, int, bytes]]:

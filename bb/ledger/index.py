@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from bb.ledger.reader import Progress, Reader
     from bb.ledger.verdicts import Law, Signatures
 
-VERSION = 18
+VERSION = 19
 FEW, MANY = 12, 200  # rows that are read at once
 MOST_AT_ONCE = 500  # of SQLite's 999 values in one question
 PAUSE = 0.01
@@ -65,9 +65,15 @@ create table talk_read (
 ) without rowid;
 create table talk_seen (actor text, seq integer, primary key (actor, seq)) without rowid;
 create table talk_floating (heads text);
+create table talk_skipped (
+    writer text, is_order integer, n integer, primary key (writer, is_order)
+) without rowid;
 create table talk_floor (actor text primary key, tokens text, seq integer) without rowid;
 """
-TALK = ("talk", "talk_post", "talk_to", "talk_of", "talk_read", "talk_seen", "talk_floor", "talk_floating")
+TALK = (
+    *("talk", "talk_post", "talk_to", "talk_of", "talk_read", "talk_seen", "talk_floor", "talk_floating"),
+    "talk_skipped",
+)
 PLACED = ("talk_post", "talk_to", "talk_of")
 TABLES = ("cursor", "state", "term", "idempotency", "merged", "signature", "counted", "law", *TALK)
 BEYOND = chr(0x10FFFF)  # sorts behind every character of a place

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from bb.ledger.index import Index
     from bb.messaging.facts import Sent
 
+SENT = "chat.message"  # the kind of the line that a letter is
+
 
 def inbox(index: Index, agent: str, state: str | None = None) -> Iterator[dict[str, Any]]:
     """What was sent to AGENT, newest first, read as it is wanted."""
@@ -84,7 +86,7 @@ def copies_of(
     ]
     states = index.states_of(mailbox.NAME, [mailbox.copy(event, agent) for event, _, _, agent in names])
     return [
-        (order.sortable(letter["said"][:3]), _shown(event, letter, sent, agent, copy))
+        (order.sortable(letter["said"][:3]), _shown(event, letter, sent, agent, copy) | _mark(index, event, sent))
         for event, letter, sent, agent in names
         if (copy := states.get(mailbox.copy(event, agent))) and "sent" in copy
     ]
@@ -95,13 +97,23 @@ def count_unread(index: Index, agent: str) -> int:
     return index.count(mailbox.NAME, f"unread {agent}")
 
 
+def _mark(index: Index, event: str, sent: Sent) -> dict[str, Any]:
+    """That a letter is in the person's name and the person has not signed it, where that matters."""
+    if index.law is None or sent.sender != ids.PERSON:
+        return {}
+    from bb.ledger import counting  # noqa: PLC0415  (only where somebody has said who may write)
+
+    return counting.mark(index, event, SENT, sent.sender)
+
+
 def _named(index: Index, term: str, state: str | None = None) -> Iterator[dict[str, Any]]:
     """The copies that TERM finds, newest first."""
     for _, name, copy in index.newest_first(mailbox.NAME, term):
         if state in (None, mailbox.state_of(copy)):
             event, _, agent = name.partition(" ")
             if (letter := index.state(letters.NAME, event)) is not None:
-                yield _shown(event, letter, letters.sent(letter), agent, copy)
+                sent = letters.sent(letter)
+                yield _shown(event, letter, sent, agent, copy) | _mark(index, event, sent)
 
 
 def _shown(event: str, letter: Any, sent: Sent, agent: str, copy: Any) -> dict[str, Any]:

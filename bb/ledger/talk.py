@@ -4,6 +4,9 @@ This part of the index is made along the course of events (`ledger/course.py`), 
 that commands which need none of it do not pay for it. A message is one row, and one more for each recipient token it
 was sent to. What somebody has read is a place in the course, and never a time: nothing that arrives later can get
 behind it unseen. Where a message itself is written is kept too, so that it is read from the journal at one stroke.
+
+A line that does not count by the law says nothing here. Which lines were passed over for that is remembered, and once
+one of them counts, everything is read anew.
 """
 
 from __future__ import annotations
@@ -104,9 +107,16 @@ class Talk:
 
     def _catch_up(self) -> None:
         self._store.settled()
+        self._forget_if_more_counts()
         while self._read_on():
             pass
         self._float()
+
+    def _forget_if_more_counts(self) -> None:
+        """Begin anew where a line counts by now that was passed over because it did not."""
+        if self._index.law is not None and self._index.ask(COUNTS_BY_NOW):
+            with self._index.writing():
+                self._index.forget_talk()
 
     def _read_on(self) -> bool:
         """Read a portion; whether there is more."""
@@ -161,6 +171,9 @@ class Talk:
     def _note(self, passed: Passed, decode: Callable[[bytes], Any] | None, but: Container[str] = ()) -> None:
         kind = passed.raw[passed.raw.find(KIND) + len(KIND) :].partition(b'"')[0].decode("utf-8", "replace")
         if kind not in NOTED or kind in but:
+            return
+        if not passed.counts:
+            self._rows.skipped.append((passed.writer, passed.n))
             return
         try:
             found = lines.members(passed.raw, decode)
@@ -403,6 +416,13 @@ class Talk:
 WORTH_REMEMBERING = 200
 ADDRESSED = ("chat.message", "system.notify")
 PORTION = 100  # messages looked at in one question
+# A line is passed over because nobody has signed it, or else because it is an order and the person has not.
+SKIPPED = """
+    insert into talk_skipped select ?1, ?2 <= upto, ?2 from counted where writer = ?1
+    on conflict (writer, is_order) do update set n = min(n, excluded.n)"""
+COUNTS_BY_NOW = """
+    select 1 from talk_skipped join counted using (writer)
+    where n <= case is_order when 1 then orders else upto end limit 1"""
 COLUMNS = "seq, writer, n, segment, offset, by, flags, at"
 NOTED: dict[str, Callable[[Talk, Passed, str, dict[str, Any], str], None]] = {
     "chat.message": Talk._said,
@@ -423,6 +443,7 @@ class _Rows:
         self.posts: list[tuple[Any, ...]] = []
         self.to: list[tuple[Any, ...]] = []
         self.of: list[tuple[Any, ...]] = []
+        self.skipped: list[tuple[str, int]] = []  # lines that do not count
 
     def say(self, event: object, what: str, who: str, seq: int) -> None:
         """Something was said of an EVENT, if it is the name of one."""
@@ -440,6 +461,7 @@ class _Rows:
         index.ask_many("insert or replace into talk_post values (?, ?, ?, ?, ?, ?, ?, ?)", self.posts)
         index.ask_many("insert or ignore into talk_to values (?, ?, ?)", self.to)
         index.ask_many("insert or ignore into talk_of values (?, ?, ?, ?)", self.of)
+        index.ask_many(SKIPPED, self.skipped)
         self.__init__()  # type: ignore[misc]
 
 

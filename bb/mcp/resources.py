@@ -6,7 +6,7 @@ from urllib.parse import unquote
 
 from bb.kernel.errors import NotFound, Usage
 from bb.kernel.record import Record
-from bb.ledger import kinds
+from bb.ledger import kinds, policy, standing
 from bb.ops import attention, greeting, overview, protocol, sessions
 from bb.ops.attending import Event
 from bb.ops.params import invalid
@@ -66,8 +66,11 @@ def _open_to_all(desk: Desk, event: str) -> dict[str, Any] | None:
     except (NotFound, Usage):
         return None
     is_ours = found.kind.startswith(OURS) and found.kind.count(".") == OURS.count(".")  # not of C2A, nor of CBCL
-    found = found.but(unreadable=kinds.unreadable(found))
-    return found.envelope() if is_ours or found.kind.startswith(PUBLIC) else None
+    if not (is_ours or found.kind.startswith(PUBLIC)):
+        return None
+    envelope = found.but(unreadable=kinds.unreadable(found)).envelope()
+    known = policy.remembered(desk.ledger)
+    return next(iter(standing.marked(desk.ledger, known, [envelope]))) if known else envelope
 
 
 def _status(desk: Desk, _: str) -> dict[str, Any]:

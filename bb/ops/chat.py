@@ -9,6 +9,7 @@ from bb.kernel import ids
 from bb.kernel.digest import digest
 from bb.kernel.errors import Usage
 from bb.ledger import blobs as stored_blobs
+from bb.ledger import counting
 from bb.messaging import acks, chat, recipients, relays
 from bb.messaging.facts import Said
 from bb.ops import groupdesk
@@ -461,7 +462,8 @@ def message(group: GroupDesk, event_id: Any, missing: type[Usage]) -> Event:
 
 
 def event_of(group: GroupDesk, event_id: Any) -> Event | None:
-    """An event of the group, of whatever kind; None when there is none."""
+    """An event of the group, of whatever kind; None when there is none that counts."""
     if not event_id:
         raise MissingEventId
-    return group.event(event_id)
+    found = group.event(event_id)
+    return found if found and counting.counts(group.store.index, found) else None

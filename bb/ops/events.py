@@ -191,13 +191,21 @@ def _without_place(store: Store, past: Order | None) -> Iterator[Passed]:
 
 
 def _shown(group: GroupDesk, lines_passed: Iterable[Passed], wanted: Wanted) -> Iterator[dict[str, Any]]:
-    """Those that are wanted. What cannot be read, or has been taken out, is passed over."""
+    """Those that are wanted. What cannot be read, has been taken out, or does not count is passed over; under `warn`,
+    an order that does not count is shown, and marked."""
+    from bb.ledger import counting  # noqa: PLC0415
     from bb.ledger import line as lines  # noqa: PLC0415
 
+    counted = counting.of(group.store.index)
     for passed in lines_passed:
         if wanted.admits(passed) and not lines.is_blank(passed.raw):
             try:
                 event = lines.event(passed.raw)
             except lines.Unreadable:
                 continue
-            yield group.shown(event.but(seq=passed.seq or None))
+            shown = group.shown(event.but(seq=passed.seq or None))
+            if counted is None:
+                yield shown
+            elif passed.counts or not counted.leaves_out:
+                is_doubted = not passed.counts or counted.is_doubted(event.id, event.kind, event.by)
+                yield shown | (counting.UNVERIFIED if is_doubted else {})

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 RECORDED, LIVENESS, LAPSED = "recorded", "liveness", "lapsed"
 EVERYTHING = 1_000_000_000
+MOST_WAITING = 1000  # events that do not count yet, and are told if they come to
 
 
 class Happenings:
@@ -47,16 +48,17 @@ class Happenings:
         self._untold += self._follower.new()
         index = self._desk.store.caught_up()  # only now, so that it knows of whatever the events refer to
         alive, held = self._liveness(index), self._holdings(index)
-        recorded = list(self._recorded())
+        teller = telling.Teller(self._desk.store)
+        recorded = list(self._recorded(teller))
         by_time = [*_changed(self._alive, alive, {each["by"] for each in recorded}), *_lapsed(self._held, held)]
-        self._alive, self._held, self._untold = alive, held, []
+        self._alive, self._held = alive, held
+        self._untold = list(filter(teller.waits, self._untold))[-MOST_WAITING:]
         self._known.clear()
         now = clock.text(self._desk.now())
         said = [_by_itself(now, *each) for each in by_time]
         return [*recorded, *(each for each in said if telling.is_about(each, self._agent, self._bead))]
 
-    def _recorded(self) -> Iterator[dict[str, Any]]:
-        teller = telling.Teller(self._desk.store)
+    def _recorded(self, teller: telling.Teller) -> Iterator[dict[str, Any]]:
         for event in self._untold:
             told = teller.told(event)
             if told and event.id not in self._known and telling.is_about(told, self._agent, self._bead):

@@ -277,4 +277,5 @@ def shown_agents(desk: Desk, index: Index) -> list[dict[str, Any]]:
 
 def _brief(message: dict[str, Any]) -> dict[str, Any]:
     wanted = ("message_id", "category", "from_agent", "to_agent", "bead_id", "subject", "state", "created_at")
-    return {name: message[name] for name in wanted} | {"label": mail.LABELS.get(message["category"], "Update")}
+    mark = {"signature": message["signature"]} if "signature" in message else {}
+    return {name: message[name] for name in wanted} | mark | {"label": mail.LABELS.get(message["category"], "Update")}

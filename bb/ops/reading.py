@@ -9,6 +9,7 @@ from itertools import islice
 
 from bb.kernel import ids, jsontext
 from bb.kernel.errors import Usage
+from bb.ledger import counting
 from bb.ledger.talk import CANCELLED, MAIL, NOTICE, REQUEST
 from bb.messaging import acks, chat, requests
 from bb.messaging.facts import Said
@@ -292,7 +293,7 @@ def _fitting(group: GroupDesk, events: Iterable[Event], limit: int) -> tuple[lis
     found: list[dict[str, Any]] = []
     size = 0
     for event in events:
-        shown = group.shown(event)
+        shown = group.shown(event) | counting.mark(group.store.index, event.id, event.kind, event.by)
         size += len(jsontext.dumps_ascii(shown))  # as answers are written
         if len(found) == limit or (size > LARGEST_ANSWER and found):
             return found, True

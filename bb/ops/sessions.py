@@ -221,6 +221,7 @@ def _message_row(message: dict[str, Any]) -> dict[str, Any]:
         "state": message["state"],
         "state_label": {"read": protocol.SEEN, "acked": protocol.ACCEPTED}.get(message["state"], "Unread"),
         "actions": [*can_see, *can_accept],
+        **({"signature": message["signature"]} if "signature" in message else {}),
     }
 
 

@@ -50,7 +50,7 @@ from bb.groups.facts import (
     StateSet,
 )
 from bb.kernel import ids, show
-from bb.ledger import kinds
+from bb.ledger import counting, kinds
 from bb.messaging import letters, mail
 from bb.messaging.facts import Acked, Agreed, Read, Sent
 
@@ -60,12 +60,14 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.kernel.event import Event
+    from bb.ledger.counting import Counting
     from bb.ledger.store import Store
     from bb.ledger.walk import Filter
 
     Sentence = tuple[str, str | None, list[str]]  # and the bead it is about, and who else
 
 KINDS = kinds.KINDS
+UNVERIFIED = "unverified"
 CLAIMS = {"claim": "claimed", "release": "gave back", "transfer": "passed on", "take_over": "took over"}
 OUTCOMES = {deliveries.PUT_OFF: "put off", deliveries.RESOLVED: "settled"}
 VERBS = {HANDOFF: "passed on to", BLOCKED: "needs input from", mail.DECISION: "asks"}  # of messages
@@ -94,12 +96,32 @@ def is_about(told: dict[str, Any], agent: str | None, bead: str | None) -> bool:
 
 
 class Teller:
-    """Tells events, looking up the reservations and messages they name."""
+    """Tells events, looking up the reservations and messages they name.
+
+    What does not count (docs/signing.md) is not told where signatures are required. Elsewhere an order that does not
+    count, and whatever else is in the person's name without the person's key, is told as unverified.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._counted = counting.of(store.caught_up())
+
+    def waits(self, event: Event) -> bool:
+        """Whether EVENT is not told because it does not count yet."""
+        return self._counted is not None and self._counted.leaves_out and not self._counted.counts(event)
 
     def told(self, event: Event) -> dict[str, Any] | None:
+        if self.waits(event):
+            return None
+        found = self._told(event)
+        if found is None or self._counted is None or not self._is_doubted(self._counted, event):
+            return found
+        return found | {"text": f"{UNVERIFIED}: {found['text']}"} | counting.UNVERIFIED
+
+    def _is_doubted(self, counted: Counting, event: Event) -> bool:
+        return counted.is_doubted(event.id, event.kind, event.by) or not counted.counts(event)
+
+    def _told(self, event: Event) -> dict[str, Any] | None:
         fact = kinds.fact_of(event.kind, event.data, event.by)
         if fact is None:
             return _unreadable(event)

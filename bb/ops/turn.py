@@ -209,7 +209,8 @@ def _forgotten(index: Index, held: Holdings, who: str) -> News:
 
 
 def _head(message: Outside, mark: str = "") -> str:
-    about = f"{message['category']} from {message['from_agent']} about {message['bead_id']}"
+    doubt = ", unverified," if "signature" in message else ""
+    about = f"{message['category']} from {message['from_agent']}{doubt} about {message['bead_id']}"
     event, _, _ = message["message_id"].parted("_")
     return f"- [{event}] {mark}{about}: {quotation(message['subject'], SUBJECT_LENGTH)}"
 
