@@ -14,7 +14,7 @@ from bb.messaging import acks, chat, recipients, relays
 from bb.messaging.facts import Said
 from bb.ops import groupdesk
 from bb.ops.catalogue import op
-from bb.ops.params import By, GroupId, Json, Word
+from bb.ops.params import By, GroupId, Json, Reason, Word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -264,6 +264,7 @@ def send(
     deadline_ms: DeadlineMs | None = None,
     followup: bool = False,
     confirm: Confirm | None = None,
+    allow_secret: Reason | None = None,
 ) -> dict[str, Any]:
     """Say something to actors, to the person, or to everybody. Actors that run on a terminal get it typed.
 
@@ -307,7 +308,7 @@ def send(
         "insight": insight,
         "suggested_user_message": suggested_user_message,
     }
-    return {"event": _sent(group, by, to, path, said)}
+    return {"event": _sent(group, by, to, path, said, allow_secret)}
 
 
 @op(
@@ -334,6 +335,7 @@ def reply(
     client_ts: ClientTime | None = None,
     insight: Insight | None = None,
     suggested_user_message: Suggestion | None = None,
+    allow_secret: Reason | None = None,
 ) -> dict[str, Any]:
     """Answer a message: to who wrote it, unless --to says otherwise."""
     group = groupdesk.of(desk, group_id)
@@ -356,10 +358,12 @@ def reply(
         "insight": insight,
         "suggested_user_message": suggested_user_message,
     }
-    return {"event": _sent(group, by, to, None, said)}
+    return {"event": _sent(group, by, to, None, said, allow_secret)}
 
 
-def _sent(group: GroupDesk, by: Any, to: Any, path: Any, said: dict[str, Any]) -> dict[str, Any]:
+def _sent(
+    group: GroupDesk, by: Any, to: Any, path: Any, said: dict[str, Any], allow_secret: str | None
+) -> dict[str, Any]:
     index = group.index()
     who, members = group.by(by), group.members(index)
     resolved = recipients.resolve(to, members)
@@ -378,7 +382,7 @@ def _sent(group: GroupDesk, by: Any, to: Any, path: Any, said: dict[str, Any]) -
         is_woken = who not in group.roles() and group.group().state == IDLE
         return [Said(chat.MESSAGE, data, scope), *([StateSet(who, ACTIVE)] if is_woken else [])]
 
-    events = group.record(facts, who, key=key, window=WINDOW if key else None)
+    events = group.record(facts, who, key=key, window=WINDOW if key else None, allow_secret=allow_secret)
     return next(event for event in events if event["kind"] == chat.MESSAGE)
 
 
@@ -420,6 +424,7 @@ def send_cross_group(
     message_mode: Mode | None = None,
     reply_required: bool = False,
     insight: Insight | None = None,
+    allow_secret: Reason | None = None,
 ) -> dict[str, Any]:
     """Say something in another group. What arrives there says where it is from; a copy stays here."""
     group = groupdesk.of(desk, group_id)
@@ -444,8 +449,10 @@ def send_cross_group(
         )
 
     relayed("not-yet-known")  # what would be refused there is not said here either
-    (src_event,) = group.record([Said(chat.MESSAGE, kept, group.scope_of(None))], who)
-    (dst_event,) = other.record([Said(chat.MESSAGE, relayed(src_event["id"]), other.scope_of(None))], as_whom)
+    (src_event,) = group.record([Said(chat.MESSAGE, kept, group.scope_of(None))], who, allow_secret=allow_secret)
+    (dst_event,) = other.record(
+        [Said(chat.MESSAGE, relayed(src_event["id"]), other.scope_of(None))], as_whom, allow_secret=allow_secret
+    )
     return {"src_event": src_event, "dst_event": dst_event}
 
 

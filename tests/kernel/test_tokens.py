@@ -30,15 +30,15 @@ FALSE = corpus("false.txt")
 
 # (kind, the mark and what it needs to follow, the secret part itself); each is as short as its kind may be
 EXAMPLES = [
-    ("private key", "-----" + "BEGIN ", "PRIVATE" + " KEY"),
-    ("private key", "-----" + "BEGIN ", "EC " + "PRIVATE" + " KEY"),
-    ("private key", "-----" + "BEGIN ", "OPENSSH " + "PRIVATE" + " KEY"),
+    ("private key", "-----" + "BEGIN ", "PRIVATE" + " KEY-----\nMIIEowIBAAKCAQEA"),
+    ("private key", "-----" + "BEGIN ", "EC " + "PRIVATE" + " KEY-----\nMIIEowIBAAKCAQEA"),
+    ("private key", "-----" + "BEGIN ", "OPENSSH " + "PRIVATE" + " KEY-----\nMIIEowIBAAKCAQEA"),
     ("AWS access key", "AK" + "IA", "Q0W1E2R3T4Y5U6I7"),
     ("AWS temporary key", "AS" + "IA", "Q0W1E2R3T4Y5U6I7"),
     *(("GitHub token", "gh" + letter + "_", "aZ09" * 9) for letter in "posur"),
     ("GitHub token", "github" + "_pat_", "aZ0_9" * 10),
     ("GitLab token", "gl" + "pat-", "aZ_09-bY1x" * 2),
-    *(("Slack token", "xo" + "x" + letter + "-", "12345-abcd") for letter in "abeoprs"),
+    *(("Slack token", "xo" + "x" + letter + "-", "12345-abcd") for letter in "abcdeoprs"),
     ("Slack webhook", "hooks.slack" + ".com/services/", "T0Z/B9A/x"),
     ("Anthropic key", "sk" + "-ant-", "aZ_09-bY1x" * 2),
     ("OpenAI key", "sk" + "-proj-", "aZ_09-bY1x" * 2),
