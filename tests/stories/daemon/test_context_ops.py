@@ -22,7 +22,7 @@ PLAN = [
     {"op": "reference.add", "url": "https://example.invalid/iso", "note": "the standard"},
     {"op": "presence.update", "agent_id": "bo", "status": "reading"},
 ]
-TOKEN = "ghp_" + "a" * 36
+TOKEN = "ghp_" + "aZ09" * 9
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from tests.daemons import Daemon, running
 from tests.forks import quick
 from tests.support import Scratch
 
-TOKEN = "ghp_" + "a" * 36
+TOKEN = "ghp_" + "aZ09" * 9
 
 
 @pytest.fixture(scope="module")
