@@ -6,19 +6,17 @@ happened; prompts are files of this machine (`ledger/prompts.py`), and are on th
 
 from __future__ import annotations
 
-import os
-
 import bb
 from bb.coordination.facts import Registered, Updated
 from bb.groups import replacing, settings, templates
 from bb.groups.facts import Changed, SettingsChanged
 from bb.groups.templates import PROMPTS, SIZE, InvalidTemplate, Template, template_actor
-from bb.kernel.errors import BbError, Usage
-from bb.ledger import disk, prompts
+from bb.kernel.errors import Usage
 from bb.ledger import known as knowns
+from bb.ledger import prompts
 from bb.ledger.store import refuse_secrets_in
 from bb.ops import actor as actors
-from bb.ops import groupdesk, running, scoping
+from bb.ops import groupdesk, running, scoping, sources
 from bb.ops.catalogue import op
 from bb.ops.group import ConfirmationRequired, Confirmed, Path, Title, Topic, checked_title, checked_topic
 from bb.ops.params import By, GroupId, Word
@@ -179,13 +177,14 @@ def _parsed(desk: Desk, template: Any) -> Template:
     if desk.is_served or not isinstance(template, str) or "\n" in template:
         return templates.parse(template)
     try:
-        octets = disk.read_small(os.path.join(desk.cwd, os.path.expanduser(template)), SIZE + 1)
-        text = None if octets is None else octets.decode()
-    except (BbError, ValueError):  # a folder, another's file; what can be no path; what is no UTF-8
+        text = sources.read(desk, template, SIZE, _too_large).octets.decode()
+    except (sources.TextNotRead, ValueError):  # a folder, another's file; what can be no path; what is no UTF-8
         raise InvalidTemplate(f"{template[:200]!r} cannot be read as text", path="$.template") from None
-    if text is None:
-        raise InvalidTemplate(f"there is no file {template[:200]!r}", path="$.template")
     return templates.parse(text)
+
+
+def _too_large(name: str, size: int) -> InvalidTemplate:
+    return InvalidTemplate(f"{name} has {size:,} bytes, and a template {SIZE:,} at most", path="$.template")
 
 
 def _prompts(group: GroupDesk) -> dict[str, str]:
