@@ -12,6 +12,8 @@ from bb.ledger.protocol import Events
 from bb.messaging import mail, mailbox
 from bb.messaging.facts import CBCL
 
+SHORT = 20  # characters of a scope, so that a command to be copied fits on a line
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -116,17 +118,17 @@ def _gone_holders(held: Holdings) -> Iterator[dict[str, Any]]:
     """Reservations whose holder has been silent for so long that it will hardly come back."""
     for each in held.everything():
         if each.liveness == liveness.EVICTED:
-            name = each.reservation.agent
+            name, scope = each.reservation.agent, each.reservation.scope
+            place = quoted(scope) if len(scope) <= SHORT else "SCOPE"
             yield _problem(
                 "holder_gone",
                 each.reservation.id,
                 clock.text(each.reservation.renewed_at),
-                f"{name} is gone and still holds {each.reservation.scope}",
-                "take it over with --takeover-stale, or release it: "
-                f"bb agent release --agent user --scope {quoted(each.reservation.scope)}",
+                f"{name} is gone and still holds {scope}",
+                f"take it over with --takeover-stale, or release it: bb agent release --agent user --scope {place}",
                 agent_id=name,
                 bead_id=each.reservation.bead,
-                scope=each.reservation.scope,
+                scope=scope,
             )
 
 

@@ -309,7 +309,7 @@ def canaries() -> dict[str, str]:
         **{mark: mark + key[:36] for mark in ("ghp_", "gho_", "ghs_", "ghu_", "ghr_", "npm_")},
         "github_pat_": "github_pat_" + key[:50],
         "glpat-": "glpat-" + key[:20],
-        "xox": "xoxb-" + "1234567890-" + key[:10],
+        "xox": "xoxb-" + "2718281828-" + key[:10],
         "hooks.slack.com/services/": "https://hooks.slack.com/services/T0Q7/B0Q7/" + key[:20],
         "sk-ant-": "sk-ant-" + key[:40],
         "sk-proj-": "sk-proj-" + key[:40],

@@ -423,10 +423,11 @@ def test_a_secret_in_a_reason_is_refused(repo: Near):
             assert repo.json(*words, "--why", secret).code == "SECRET_FOUND"
 
 
-def test_the_record_of_a_pause_can_be_redacted_by_the_person_and_then_it_is_over(repo: Near):
-    repo.json("agent", "pause", OTTER, "--why", "names a customer")
+def test_the_record_of_a_pause_cannot_be_redacted_or_whoever_can_push_could_end_it_so(repo: Near):
+    repo.json("agent", "pause", OTTER, "--why", "a look at it")
     event = next(each["id"] for each in log(repo, "--limit", "5") if each["kind"] == "x.bb.paused")
-    assert repo.json("ledger", "redact", event, "--reason", "slip", "--agent", OTTER).code == "REDACT_FORBIDDEN"
-    assert repo.json("ledger", "redact", event, "--reason", "slip").status == 0
-    assert "names a customer" not in repo.json("status").out
-    assert check(repo, "src", OTTER).status == 0
+    for who in (OTTER, "user"):
+        refused = repo.json("ledger", "redact", event, "--reason", "slip", "--agent", who)
+        assert refused.code == "NOT_REDACTABLE"
+        assert "bb agent unpause" in refused.envelope["error"]["hint"]
+    assert check(repo, "src", OTTER).code == "AGENT_PAUSED"

@@ -130,7 +130,7 @@ def test_what_is_installed_may_get_its_signature_afterwards(repo: Near):
 
 
 def test_a_secret_in_a_dialect_may_be_allowed(repo: Near):
-    text = dialect('(extend p () (tell @b "ghp_0123456789abcdefghijklmnopqrstuvwxyzAB"))', name="work")
+    text = dialect('(extend p () (tell @b "ghp_aZ09aZ09aZ09aZ09aZ09aZ09aZ09aZ09aZ09"))', name="work")
     assert install(repo, text).code == "SECRET_FOUND"
     assert install(repo, text, "--allow-secret", "an example").data["changed"]
 
