@@ -47,12 +47,8 @@ if TYPE_CHECKING:
 
 HELD_THEN, HELD_NOW, OUTSIDE = "held-then", "held-now", "outside-declared"
 STALE_TOKEN, PAUSED, UNCLEAR_AUTHOR = "stale-token", "paused-author", "unclear-author"
-SIGNERS_FILE, LOST_LINES, FORGED_LINES, UNVERIFIED_LINES = (
-    "signers-file",
-    "lost-lines",
-    "forged-lines",
-    "unverified-lines",
-)
+FORGED_LINES, UNVERIFIED_LINES, LOST_LINES = "forged-lines", "unverified-lines", "lost-lines"
+SIGNERS_FILE = "signers-file"
 RULES = {
     HELD_THEN: "A commit changed a path that another agent held at that time, or that was frozen.",
     HELD_NOW: "A commit changed a path that another agent holds now, or that is frozen.",

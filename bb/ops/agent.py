@@ -161,7 +161,7 @@ def _session(desk: Desk, name: str) -> str | None:
 
 def _works_as(desk: Desk, agent: str) -> bool:
     """Whether the caller may act as this AGENT."""
-    if agent == ids.PERSON or not ids.is_actor_id(agent):
+    if not ids.is_actor_id(agent):
         return agent == ids.PERSON
     try:
         life.judged(desk, life.index_of(desk, agent), agent)

@@ -12,8 +12,6 @@ from bb.ledger.protocol import Events
 from bb.messaging import mail, mailbox
 from bb.messaging.facts import CBCL
 
-SHORT = 20  # characters of a scope, so that a command to be copied fits on a line
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -22,6 +20,8 @@ if TYPE_CHECKING:
     from bb.ledger.holdings import Holdings
     from bb.ledger.index import Index
     from bb.ops.desk import Desk
+
+SHORT = 20  # characters of a scope, so that a command to be copied fits on a line
 
 
 def found(desk: Desk) -> list[dict[str, Any]]:
