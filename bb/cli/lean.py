@@ -26,7 +26,7 @@ JSON = "--json"
 def answer(words: list[str]) -> int | None:
     """The exit status, having answered; None when these words are for Typer."""
     plain = [word for word in words if word != JSON]
-    names = 1 if plain[:1] in (["check"], ["sync"]) else 2  # no other hot op stands alone
+    names = 1 if plain and plain[0] in catalogue.HOT and "." not in plain[0] else 2
     name = ".".join(plain[:names])
     if name not in catalogue.HOT or not all(map(str.isascii, plain)):  # text beyond ASCII may be no text at all
         return None

@@ -23,7 +23,6 @@ from __future__ import annotations
 from bb.coordination import liveness
 from bb.coordination.identity import AdoptionNeeded
 from bb.kernel import clock, ids
-from bb.kernel.digest import digest
 from bb.kernel.errors import Forbidden, Usage
 from bb.kernel.show import harmless
 
@@ -82,6 +81,8 @@ def without(env: Mapping[str, str], *, keeps_own: bool = False) -> dict[str, str
 
 def key(session: str) -> str:
     """What a session is called in the ledger."""
+    from bb.kernel.digest import digest  # noqa: PLC0415  (many callers have no session)
+
     return digest(session.encode("utf-8", "surrogatepass"))[:KEY_LENGTH]
 
 

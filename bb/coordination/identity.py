@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bb.coordination.facts import Registered, Updated
 from bb.coordination.liveness import ACTIVE
 from bb.kernel.errors import Conflict, NotFound, Refused, Usage
 from bb.kernel.show import has_control
@@ -77,6 +76,8 @@ def register(present: Agent | None, agent: str, role: str, title: str | None, *,
 
     An identity is changed by itself, while it is at work. Whoever comes back to one adopts it (§3.3.2).
     """
+    from bb.coordination.facts import Registered, Updated  # noqa: PLC0415  (a heartbeat says none)
+
     if present is None:
         return Registered(agent, role, title or agent)
     if not force:

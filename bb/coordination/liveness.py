@@ -35,15 +35,16 @@ class InvalidStaleMinutes(Usage):
     hint = "unset BB_AGENT_STALE_MINUTES for the default of 15"
 
 
-def stale_after(minutes: str | None) -> int:
-    """The stale threshold in milliseconds, from the text of BB_AGENT_STALE_MINUTES."""
+def stale_after(minutes: str | None, pinned: int | None = None) -> int:
+    """The stale threshold in milliseconds, from the text of BB_AGENT_STALE_MINUTES and what the person has PINNED
+    (`thresholds`), than which an environment may only be milder."""
     if not minutes:
-        return STALE_MINUTES * clock.MINUTE
+        return (pinned or STALE_MINUTES) * clock.MINUTE
     if not (minutes.isascii() and minutes.isdigit() and len(minutes) < 8 and int(minutes) in MINUTES_ALLOWED):
         raise InvalidStaleMinutes(
             f"BB_AGENT_STALE_MINUTES is {minutes[:40]!r}; it must be a whole number from 1 to 10080"
         )
-    return int(minutes) * clock.MINUTE
+    return max(int(minutes), pinned or 0) * clock.MINUTE
 
 
 def latest(moments: Iterable[int], now: int) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bb.coordination import liveness
 from bb.coordination.facts import Pinned
-from bb.kernel import clock, ids
+from bb.kernel import ids
 from bb.kernel.errors import Usage
 from bb.kernel.order import latest
 
@@ -51,13 +51,6 @@ def pinned(state: Mapping[str, list[object]] | None) -> int | None:
     word = (state or {}).get(WORD)
     minutes = word[3][1] if word and isinstance(word[3], list) else None
     return minutes if isinstance(minutes, int) and minutes in liveness.MINUTES_ALLOWED else None
-
-
-def stale_after(minutes: str | None, pinned: int | None) -> int:
-    """The stale threshold in milliseconds, given the text of BB_AGENT_STALE_MINUTES and what is PINNED."""
-    if pinned is None:
-        return liveness.stale_after(minutes)
-    return max(pinned * clock.MINUTE, liveness.stale_after(minutes) if minutes else 0)
 
 
 def minutes(text: str) -> int:

@@ -41,6 +41,18 @@ class Presence(Record):
     paused: dict[str, Any] | None = None  # since when the person wants it to change nothing, and why
     session: str = ""  # the session that works under the name, as the ledger last had it
 
+    def shown(self, now: int, threshold: int) -> dict[str, Any]:
+        """The agent as every face shows it. `version` grows with every change and every heartbeat."""
+        record = dict(self.record)
+        changes = record.pop("changes")
+        return record | {
+            "last_seen_at": clock.text(self.seen_at),
+            "version": changes + self.beats,
+            "liveness": liveness.ACTIVE if self.paused else liveness.liveness(self.seen_at, now, threshold),
+            **({"contested": list(self.contested)} if self.contested else {}),
+            **({"paused": self.paused} if self.paused else {}),
+        }
+
 
 def read(store: str, agent_id: str, now: int | None = None) -> Presence | None:
     """The presence of an agent; None when there is none that can be read.

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from bb.coordination.roster import Agent
     from bb.ledger.index import Index
-    from bb.ledger.presence import Presence
     from bb.ops.desk import Desk
 
 
@@ -82,31 +81,7 @@ def register(
     if not is_decided:  # the key has brought back what was recorded under it before, perhaps by another session
         is_evicted = life.state_of(desk, desk.store.index, agent, now) == liveness.EVICTED
         callers.judge(agent, desk.sessions, is_evicted=is_evicted)
-    return life.shown(life.beat(desk, agent, now), now, desk.stale_after_in(desk.store.index))
-
-
-@op(
-    "agent.heartbeat",
-    examples=("bb agent heartbeat --agent amber-otter --json", "BB_AGENT=amber-otter bb agent heartbeat"),
-)
-def heartbeat(desk: Desk, *, agent: AgentId | None = None) -> dict[str, Any]:
-    """Say that you are alive. Safe to repeat as often as you like; once a minute is plenty.
-
-    An agent that is silent for 15 minutes counts as stale, for 30 as evicted (BB_AGENT_STALE_MINUTES changes the
-    15). A heartbeat makes it active again, but gives nothing back that was taken over meanwhile.
-    """
-    who = desk.caller(agent)
-    now = desk.now()
-    threshold = desk.stale_after
-    desk.may_write()
-    last = presence.read(desk.place.store, who, now)
-    is_active = last and (last.paused or liveness.liveness(last.seen_at, now, threshold) == liveness.ACTIVE)
-    if last is None or not is_active or not _is_its_session(desk, last):
-        last = _come_back(desk, who, now)
-    beat = last.but(seen_at=now, beats=last.beats + 1, is_remote=False)
-    presence.write(desk.place.store, beat)
-    desk.has_beaten = True
-    return life.shown(beat, now, threshold)
+    return life.beat(desk, agent, now).shown(now, desk.stale_after_in(desk.store.index))
 
 
 @op("agent.list", examples=("bb agent list", "bb agent list --liveness stale --json"))
@@ -138,7 +113,7 @@ def show(desk: Desk, *, agent: AgentId | None = None) -> dict[str, Any]:
     known = identity.known(_agent(desk, who), who)
     last = life.presence_of(known, presence.read(desk.place.store, who, now), now)
     last = last.but(paused=paused.shown(desk.store.caught_up(), who))
-    answer = life.shown(last, now, desk.stale_after_in(desk.store.index))
+    answer = last.shown(now, desk.stale_after_in(desk.store.index))
     return answer | ({"status": "retired", "liveness": None} if known.is_retired else {})
 
 
@@ -168,33 +143,6 @@ def _works_as(desk: Desk, agent: str) -> bool:
     except (NotFound, Refused, Forbidden):
         return False
     return True
-
-
-def _is_its_session(desk: Desk, last: Presence) -> bool:
-    """Whether the caller may be the session that works under the name, as the presence has it. In doubt the ledger is
-    asked: where the two files differ, or the session is not the caller's."""
-    noted, sessions = presence.session(desk.place.store, last.agent_id), desk.sessions
-    return noted == last.session and (not (noted and sessions) or noted in sessions)
-
-
-def _come_back(desk: Desk, who: str, now: int) -> Presence:
-    """The presence of an agent that has been silent for long, was never seen in this clone, or whose session may be
-    another one.
-
-    That it is back is a change of state, and those are recorded.
-    """
-    agent = life.judged(desk, life.index_of(desk, who), who)
-    from bb.ops import paused  # noqa: PLC0415  (most heartbeats go by what their presence says)
-
-    last = life.presence_of(agent, presence.read(desk.place.store, who, now), now)
-    last = last.but(paused=paused.shown(desk.store.caught_up(), who))
-    if life.return_of(desk, desk.store.caught_up(), agent, now):
-        desk.store.record(
-            lambda index: life.return_of(desk, index, life.judged(desk, index, who), now), by=who, now=now
-        )
-        last = last.but(session=life.in_service(desk.store.caught_up(), who).session)
-    presence.open_session(desk.place.store, who, last.session)
-    return last
 
 
 def _agent(desk: Desk, agent_id: str) -> Agent | None:

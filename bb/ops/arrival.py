@@ -10,7 +10,7 @@ from bb.kernel.show import quoted, sentence
 from bb.ledger import editor_sessions
 from bb.ledger.place import NotARepository
 from bb.ops import agent as agents
-from bb.ops import life, overview
+from bb.ops import heartbeat, life, overview
 from bb.ops.catalogue import op
 from bb.ops.editors import Host, Payload, Worker, listen, passed, session_of, worker
 from bb.ops.params import AgentId, NewAgentId, Role, Someone
@@ -63,7 +63,7 @@ def session_start(
         if who is None:
             return passed(heard, reply=editors.told(heard, _nobody(heard)))
         life.caller(desk, who)
-        agents.heartbeat(desk, agent=AgentId(who))
+        heartbeat.heartbeat(desk, agent=AgentId(who))
         known = session_of(desk, heard)
         if heard.session:
             known = known.but(agent=who, work_tree=desk.place.work_tree)

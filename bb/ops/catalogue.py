@@ -16,7 +16,6 @@ from __future__ import annotations
 import sys
 
 from bb.kernel import jsontext
-from bb.kernel.digest import digest
 from bb.kernel.errors import BbError, NotFound, Usage
 from bb.kernel.record import Record
 from bb.ops.params import Flag, Scope, invalid
@@ -39,8 +38,8 @@ GROUPS: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "agent": (
         (
-            *("bb.ops.agent", "bb.ops.service", "bb.ops.pausing", "bb.ops.reservations", "bb.ops.transferring"),
-            *("bb.ops.inbox", "bb.ops.mail"),
+            *("bb.ops.agent", "bb.ops.heartbeat", "bb.ops.service", "bb.ops.pausing", "bb.ops.reservations"),
+            *("bb.ops.transferring", "bb.ops.inbox", "bb.ops.mail"),
         ),
         "Agents: who works here, who is alive, who holds what, who has mail.",
     ),
@@ -87,28 +86,33 @@ SUBGROUPS = {
     "cbcl trust": "The authors whose signed dialects you let in, by their public keys.",
 }
 
-# Ops that must answer in little more than an interpreter's start, and the module each is in: they are dispatched
-# without Typer, and nothing else of their group is imported.
+# Ops that agents and hooks call all day, and the module each is in: they are dispatched without Typer, whose import
+# takes twice as long as a bare start, and nothing else of their group is imported.
 HOT = {
-    "agent.heartbeat": "bb.ops.agent",
-    "agent.reserve": "bb.ops.reservations",
-    "agent.renew": "bb.ops.reservations",
-    "agent.release": "bb.ops.reservations",
-    "agent.inbox": "bb.ops.inbox",
-    "agent.send": "bb.ops.mail",
-    "agent.read": "bb.ops.mail",
-    "agent.ack": "bb.ops.mail",
-    "chat.list": "bb.ops.seeing",
-    "chat.inject": "bb.ops.seeing",
-    "check": "bb.ops.check",
-    "sync": "bb.ops.sync",
-    "ci.check": "bb.ops.ci",
-    "hook.pre-commit": "bb.ops.githook",
-    "hook.prepare-commit-msg": "bb.ops.githook",
-    "hook.pre-tool": "bb.ops.hook",
-    "hook.post-tool": "bb.ops.hook",
-    "hook.prompt": "bb.ops.turn",
-    "hook.stop": "bb.ops.turn",
+    name: module
+    for module, names in (
+        ("bb.ops.heartbeat", ("agent.heartbeat",)),
+        ("bb.ops.agent", ("agent.register", "agent.list", "agent.show")),
+        ("bb.ops.reservations", ("agent.reserve", "agent.renew", "agent.release", "agent.status")),
+        ("bb.ops.inbox", ("agent.inbox",)),
+        ("bb.ops.mail", ("agent.send", "agent.read", "agent.ack")),
+        ("bb.ops.seeing", ("chat.list", "chat.inject")),
+        ("bb.ops.attention", ("chat.show", "chat.read", "chat.claim", "chat.defer", "chat.resolve", "chat.progress")),
+        ("bb.ops.protocol", ("protocol.handoff", "protocol.blocked", "protocol.list", "protocol.show")),
+        ("bb.ops.incursions", ("protocol.incursions", "protocol.resolve")),
+        ("bb.ops.overview", ("status", "problems", "timeline", "resume")),
+        ("bb.ops.sessions", ("sessions.list", "sessions.show")),
+        ("bb.ops.ledger", ("ledger.status", "ledger.log", "ledger.show", "ledger.verify")),
+        ("bb.ops.repository", ("doctor",)),
+        ("bb.ops.check", ("check",)),
+        ("bb.ops.sync", ("sync",)),
+        ("bb.ops.ci", ("ci.check",)),
+        ("bb.ops.githook", ("hook.pre-commit", "hook.prepare-commit-msg")),
+        ("bb.ops.hook", ("hook.pre-tool", "hook.post-tool")),
+        ("bb.ops.turn", ("hook.prompt", "hook.stop")),
+        ("bb.ops.arrival", ("hook.session-start",)),
+    )
+    for name in names
 }
 
 # Ops that an editor calls: they answer in the editor's form, not in ours, and a mistake is no verdict.
@@ -252,6 +256,8 @@ class Op(Record):
             raise
 
     def _request(self, desk: Desk, arguments: Mapping[str, Any]) -> str:
+        from bb.kernel.digest import digest  # noqa: PLC0415  (which most requests need not pay for)
+
         asked = {name: value for name, value in sorted(arguments.items()) if name not in NOT_ASKED_FOR}
         where = desk.cwd if any(issubclass(parameter.kind, Scope) for parameter in self.parameters) else ""
         return digest(jsontext.dumps([self.name, where, asked]).encode())

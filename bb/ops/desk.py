@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 
-from bb.coordination import callers, thresholds
+from bb.coordination import callers, liveness
 from bb.kernel import clock, ids
 from bb.kernel.errors import Usage
 from bb.ledger import clone as clones
@@ -104,14 +104,16 @@ class Desk:
         For a heartbeat: the ledger is not opened."""
         minutes = self.env.get("BB_AGENT_STALE_MINUTES")
         try:
-            return thresholds.stale_after(minutes, pinned.read(self.place.store))
+            return liveness.stale_after(minutes, pinned.read(self.place.store))
         except places.NotARepository:
-            return thresholds.stale_after(minutes, None)
+            return liveness.stale_after(minutes)
 
     def stale_after_in(self, index: Index) -> int:
         """The same, by the word of the ledger that INDEX has read."""
+        from bb.coordination import thresholds  # noqa: PLC0415  (a heartbeat opens no ledger)
+
         minutes = thresholds.pinned(index.state(thresholds.NAME, thresholds.ENTRY))
-        return thresholds.stale_after(self.env.get("BB_AGENT_STALE_MINUTES"), minutes)
+        return liveness.stale_after(self.env.get("BB_AGENT_STALE_MINUTES"), minutes)
 
     def go(self, cwd: str, place: Place | None) -> None:
         """Work in that directory from now on, for the repository at that PLACE, or else the one that CWD lies in."""

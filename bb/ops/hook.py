@@ -13,8 +13,7 @@ from bb.kernel.errors import BbError
 from bb.kernel.outside import Outside, quotation
 from bb.kernel.show import quoted
 from bb.ledger.place import NotARepository
-from bb.ops import agent as agents
-from bb.ops import check, life, paused
+from bb.ops import check, heartbeat, life, paused
 from bb.ops.catalogue import op
 from bb.ops.editors import (
     REFUSED,
@@ -115,7 +114,7 @@ def post_tool(
         who = worker(desk, heard, agent) if os.path.isdir(desk.place.store) else None
         if who is None:
             return passed(heard)
-        agents.heartbeat(desk, agent=AgentId(who))
+        heartbeat.heartbeat(desk, agent=AgentId(who))
         files = files_of(desk, heard.paths)
         changed = _held_by_others(desk, who, files) if files else {}
         if changed:

@@ -286,19 +286,6 @@ def presence_of(agent: Agent, last: Presence | None, now: int) -> Presence:
     return known.but(seen_at=seen_at, record=record, session=agent.session)
 
 
-def shown(presence: Presence, now: int, threshold: int) -> dict[str, Any]:
-    """An agent as every face shows it. `version` grows with every change and every heartbeat."""
-    record = dict(presence.record)
-    changes = record.pop("changes")
-    return record | {
-        "last_seen_at": clock.text(presence.seen_at),
-        "version": changes + presence.beats,
-        "liveness": liveness.ACTIVE if presence.paused else liveness.liveness(presence.seen_at, now, threshold),
-        **({"contested": list(presence.contested)} if presence.contested else {}),
-        **({"paused": presence.paused} if presence.paused else {}),
-    }
-
-
 def listed(desk: Desk, index: Index, agents: Sequence[Agent]) -> list[dict[str, Any]]:
     """AGENTS as every face shows them, paused or not as the ledger has it."""
     from bb.coordination import pauses  # noqa: PLC0415  (a heartbeat lists nobody)
@@ -309,5 +296,5 @@ def listed(desk: Desk, index: Index, agents: Sequence[Agent]) -> list[dict[str, 
     for agent in agents:
         pause = pauses.pause(said, agent.agent_id)
         known = presence_of(agent, beats.get(agent.agent_id), now).but(paused=pause and pause.shown())
-        found.append(shown(known, now, threshold))
+        found.append(known.shown(now, threshold))
     return found

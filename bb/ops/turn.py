@@ -16,8 +16,7 @@ from bb.ledger import attention, editor_sessions, queue, tree
 from bb.ledger import mail as mails
 from bb.ledger.place import NotARepository
 from bb.messaging import mailbox
-from bb.ops import agent as agents
-from bb.ops import life, paused
+from bb.ops import heartbeat, life, paused
 from bb.ops.catalogue import op
 from bb.ops.editors import Host, Payload, Worker, listen, passed, worker
 from bb.ops.params import AgentId
@@ -84,7 +83,7 @@ def _turn(
         who = worker(desk, heard, named)
         if who is None:
             return passed(heard)
-        agents.heartbeat(desk, agent=AgentId(who))
+        heartbeat.heartbeat(desk, agent=AgentId(who))
         return answer(desk, heard, who)
     except NotARepository:
         return passed(heard)

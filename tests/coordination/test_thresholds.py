@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bb.coordination import thresholds
+from bb.coordination import liveness, thresholds
 from bb.coordination.facts import Pinned
 from bb.coordination.thresholds import InvalidPin
 from bb.kernel import clock
@@ -28,7 +28,7 @@ WRITER, TS = "a" * 12, "2026-01-05T12:00:00.000Z"
 def test_4_1_an_environment_may_lengthen_what_is_pinned_and_not_shorten_it(
     env: str | None, pinned: int | None, minutes: int
 ):
-    assert thresholds.stale_after(env, pinned) == minutes * clock.MINUTE
+    assert liveness.stale_after(env, pinned) == minutes * clock.MINUTE
 
 
 def test_only_the_persons_word_counts_and_the_last_one_in_any_order():

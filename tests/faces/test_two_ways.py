@@ -222,7 +222,7 @@ def test_a_heartbeat_loads_nothing_heavy(tmp_path: Path):
 
     modules = loaded(repo.path, "agent", "heartbeat", "--agent", "amber-otter", "--json")
 
-    assert "bb.ops.agent" in modules
+    assert "bb.ops.heartbeat" in modules
     assert sorted(modules & set(TOO_HEAVY)) == []
     assert sorted(module for module in modules if module.startswith("bb.ledger.")) == [
         "bb.ledger.clone",
@@ -238,7 +238,7 @@ def test_a_heartbeat_loads_nothing_heavy(tmp_path: Path):
 def test_another_verb_loads_typer_but_nothing_that_it_does_not_use(tmp_path: Path):
     repo = scratch(tmp_path / "repo")
     done = subprocess.run(
-        [sys.executable, "-c", LOADED, "agent", "list", "--json"],
+        [sys.executable, "-c", LOADED, "agent", "name", "--json"],
         cwd=repo.path,
         env=environment(),
         capture_output=True,

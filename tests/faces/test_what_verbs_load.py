@@ -101,7 +101,7 @@ def test_a_heartbeat_imports_next_to_nothing(repo: Scratch, words: list[str], se
     status, modules = loaded(repo.path, words, **settings)
 
     assert status in (0, 2)
-    assert "bb.ops.agent" in modules
+    assert "bb.ops.heartbeat" in modules
     assert sorted(modules & NEVER_HOT) == []
 
 
