@@ -5,57 +5,6 @@ from __future__ import annotations
 
 import sys
 
-from bb.attention.facts import (
-    Arranged,
-    Bound,
-    Claiming,
-    Deleted,
-    Digested,
-    Edited,
-    Moved,
-    Posted,
-    Posting,
-    Progressed,
-    Refusal,
-    Tuned,
-    Typing,
-)
-from bb.cbcl.facts import Heard, Installed, Removed
-from bb.coordination.facts import (
-    Expired,
-    Incurred,
-    Paused,
-    Pinned,
-    Redacted,
-    Registered,
-    Released,
-    Renewed,
-    Reserved,
-    Resolved,
-    Resumed,
-    Retired,
-    Seen,
-    Started,
-    Stopped,
-    TakenOver,
-    Transferred,
-    Unpaused,
-    Updated,
-)
-from bb.groups.facts import (
-    Changed,
-    ContextChanged,
-    Created,
-    GroupStarted,
-    GroupStopped,
-    ScopeAttached,
-    ScopeChosen,
-    ScopeDetached,
-    SettingsChanged,
-    StateSet,
-)
-from bb.messaging.facts import Acked, Agreed, Read, Sent
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,33 +13,38 @@ if TYPE_CHECKING:
 
     Parts = Callable[[Any, Any], Any] | None
 
-GROUP = (
-    *(Created, Changed, ScopeAttached, ScopeDetached, ScopeChosen, StateSet, SettingsChanged),
-    *(GroupStarted, GroupStopped),
-)
-# what a fold calls its entries -> its module, and the facts that change them
-FOLDED: dict[str, tuple[str, tuple[type[Any], ...]]] = {
-    "agent": ("bb.coordination.roster", (Registered, Updated, Retired, Started, Stopped, Seen)),
-    "pause": ("bb.coordination.pauses", (Paused, Unpaused)),
-    "threshold": ("bb.coordination.thresholds", (Pinned,)),
-    "reservation": ("bb.coordination.holdings", (Reserved, Renewed, Released, Transferred, Expired, TakenOver)),
-    "notice": ("bb.coordination.notices", (Incurred, Resumed, Resolved)),
-    "redaction": ("bb.coordination.redactions", (Redacted,)),
-    "letter": ("bb.messaging.letters", (Sent,)),
-    "copy": ("bb.messaging.mailbox", (Sent, Read, Acked, Agreed)),
-    "cbcl": ("bb.messaging.spoken", (Sent, Heard)),
-    "cbcl.dialect": ("bb.cbcl.dialects", (Installed, Removed)),
-    "group": ("bb.groups.group", GROUP),
-    "context": ("bb.groups.context", (ContextChanged,)),
-    "c2a.message": ("bb.attention.messages", (Posted, Edited, Deleted, Posting, Sent, Incurred)),
+# what a fold calls its entries -> its module, and the facts that change them, by their names
+FOLDED: dict[str, tuple[str, tuple[str, ...]]] = {
+    "agent": ("bb.coordination.roster", ("Registered", "Updated", "Retired", "Started", "Stopped", "Seen")),
+    "pause": ("bb.coordination.pauses", ("Paused", "Unpaused")),
+    "threshold": ("bb.coordination.thresholds", ("Pinned",)),
+    "reservation": (
+        "bb.coordination.holdings",
+        ("Reserved", "Renewed", "Released", "Transferred", "Expired", "TakenOver"),
+    ),
+    "notice": ("bb.coordination.notices", ("Incurred", "Resumed", "Resolved")),
+    "redaction": ("bb.coordination.redactions", ("Redacted",)),
+    "letter": ("bb.messaging.letters", ("Sent",)),
+    "copy": ("bb.messaging.mailbox", ("Sent", "Read", "Acked", "Agreed")),
+    "cbcl": ("bb.messaging.spoken", ("Sent", "Heard")),
+    "cbcl.dialect": ("bb.cbcl.dialects", ("Installed", "Removed")),
+    "group": (
+        "bb.groups.group",
+        (
+            *("Created", "Changed", "ScopeAttached", "ScopeDetached", "ScopeChosen", "StateSet", "SettingsChanged"),
+            *("GroupStarted", "GroupStopped"),
+        ),
+    ),
+    "context": ("bb.groups.context", ("ContextChanged",)),
+    "c2a.message": ("bb.attention.messages", ("Posted", "Edited", "Deleted", "Posting", "Sent", "Incurred")),
     "c2a.delivery": (
         "bb.attention.deliveries",
-        (Posted, Edited, Deleted, Moved, Sent, Incurred, Read, Acked, Agreed),
+        ("Posted", "Edited", "Deleted", "Moved", "Sent", "Incurred", "Read", "Acked", "Agreed"),
     ),
-    "c2a.claim": ("bb.attention.claims", (Claiming,)),
-    "c2a.thread": ("bb.attention.threads", (Posted,)),
-    "c2a.setting": ("bb.attention.conversations", (Arranged, Bound, Tuned)),
-    "c2a.aside": ("bb.attention.asides", (Typing, Progressed, Digested, Refusal)),
+    "c2a.claim": ("bb.attention.claims", ("Claiming",)),
+    "c2a.thread": ("bb.attention.threads", ("Posted",)),
+    "c2a.setting": ("bb.attention.conversations", ("Arranged", "Bound", "Tuned")),
+    "c2a.aside": ("bb.attention.asides", ("Typing", "Progressed", "Digested", "Refusal")),
 }
 ATTENTION = tuple(name for name in FOLDED if name.startswith("c2a."))
 
@@ -108,6 +62,6 @@ def of(fact: type[Any]) -> list[tuple[ModuleType, Parts]]:
     """The folds that a kind of fact changes. One fact may say something else about each entry of a fold: then the fold
     takes it apart."""
     if fact not in _loaded:
-        folds = [named(name) for name, (_, facts) in FOLDED.items() if fact in facts]
+        folds = [named(name) for name, (_, facts) in FOLDED.items() if fact.__name__ in facts]
         _loaded[fact] = [(fold, getattr(fold, "parts", None)) for fold in folds]
     return _loaded[fact]

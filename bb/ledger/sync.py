@@ -14,7 +14,6 @@ import os
 import time
 
 from bb.coordination import admission, holdings, signers
-from bb.coordination.facts import Reserved
 from bb.kernel import clock, ids
 from bb.kernel.errors import BbError, Conflict
 from bb.kernel.event import SIGNED
@@ -46,8 +45,8 @@ if TYPE_CHECKING:
 
 SIGNATURE = b'"kind":"%s"' % SIGNED.encode()
 REMEMBERED = 1000  # reservations; beyond that, those that have ended are forgotten
-RESERVED = kinds.BY_FACT[Reserved][0]
-HOLDING_KINDS = frozenset(kinds.BY_FACT[fact][0].encode() for fact in holdings.FACTS)
+RESERVED = kinds.BY_FACT["Reserved"][0]
+HOLDING_KINDS = frozenset(kinds.BY_FACT[fact.__name__][0].encode() for fact in holdings.FACTS)
 LEAST_FOR_COMPACTING, LEAST_FOR_PUSHING = 5.0, 20.0  # seconds that are left
 MOST_IN_VAIN = 4  # attempts that are turned away as too late by a remote on which nothing has changed
 MOST_LOST = 100  # events that an answer names

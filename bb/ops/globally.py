@@ -124,7 +124,7 @@ class _Attempts:
             return [*(Released(wanted.agent, name) for name in self._void), *asked]
 
         recorded = life.act(desk, wanted.agent, decide, allow_secret=self._allow_secret)
-        self._void = names = [event.id for event in recorded if event.kind == kinds.BY_FACT[Reserved][0]]
+        self._void = names = [event.id for event in recorded if event.kind == kinds.BY_FACT["Reserved"][0]]
         if not self._is_admitted(names):
             return None
         self._void = []

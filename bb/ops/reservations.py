@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 
 from bb.coordination import freezing, holdings, notices, reservations
-from bb.coordination.facts import Incurred, Released, Reserved, TakenOver
+from bb.coordination.facts import Incurred, Released, TakenOver
 from bb.coordination.reservations import InvalidArgs, Wanted
 from bb.kernel import clock, ids
 from bb.ledger import kinds, tree
-from bb.ledger import mail as mails
-from bb.messaging import mail
 from bb.ops import life, paused
 from bb.ops.catalogue import op
 from bb.ops.params import Bead, Key, Plain, Reason, Scope, Seconds, Someone, Text
@@ -198,6 +196,8 @@ def status(desk: Desk, *, agent: Someone | None = None, bead: Bead | None = None
     live = held.of(agent) if agent else held.everything()
     live = [each for each in live if bead in (None, each.reservation.bead)]
     counted = [each for each in live if held.counts(each.reservation)]
+    from bb.ledger import mail as mails  # noqa: PLC0415  (to reserve needs no mail)
+
     owed = [message for message in mails.unsettled(index, agent) if bead in (None, message["bead_id"])]
     over = sum(each.is_over for each in counted)
     return {
@@ -238,9 +238,18 @@ def reserved(
 
     def decide(index: Index, held: Holdings) -> list[Any]:
         facts = decided(desk, wanted, index, held, number)
-        return [*facts, *mail.about(facts)]
+        return [*facts, *_told_of(facts)]
 
     return report(desk, wanted, life.act(desk, wanted.agent, decide, key=key, allow_secret=allow_secret))
+
+
+def _told_of(facts: Sequence[Any]) -> list[Any]:
+    """What those are told whom FACTS concern: nothing, unless somebody's reservation is in the way."""
+    if not any(isinstance(fact, Incurred) for fact in facts):
+        return []
+    from bb.messaging import mail  # noqa: PLC0415  (most reservations are in nobody's way)
+
+    return mail.about(facts)
 
 
 def decided(desk: Desk, wanted: Wanted, index: Index, held: Holdings, number: int | None = None) -> list[Any]:
@@ -270,7 +279,7 @@ def report(desk: Desk, wanted: Wanted, recorded: Sequence[Event]) -> dict[str, A
 
 
 def _made(events: Sequence[Event]) -> list[Event]:
-    return [event for event in events if event.kind == kinds.BY_FACT[Reserved][0]]
+    return [event for event in events if event.kind == kinds.BY_FACT["Reserved"][0]]
 
 
 def _incursion(fact: Incurred) -> dict[str, Any]:

@@ -298,7 +298,7 @@ def test_the_ops_that_must_be_fast_are_ops():
 @pytest.mark.parametrize(
     ("name", "needs", "leaves"),
     [
-        ("agent.heartbeat", "agent", "ledger repository"),
+        ("agent.heartbeat", "heartbeat", "agent ledger repository"),
         ("ledger.log", "ledger", "agent"),
         ("init", "repository", "ledger"),
         ("agent.reserve", "reservations", "agent mail inbox service repository ledger"),
