@@ -45,8 +45,8 @@ class NotRedactable(Refused):
 
 
 ORDER = (
-    "another order undoes it, such as `bb thaw` or `bb agent unpause`. If its reason holds a secret, change that secret, "
-    "give the order again with another --why, and redact the messages that repeat the reason (docs/sync.md)"
+    "another order undoes it, such as `bb thaw` or `bb agent unpause`. If its reason holds a secret, change that "
+    "secret, give the order again with another --why, and redact the messages that repeat the reason (docs/sync.md)"
 )
 
 
