@@ -12,7 +12,7 @@ from bb.attention.facts import Digested
 from bb.attention.messages import EVERY
 from bb.attention.messages import NAME as MESSAGES
 from bb.attention.messages import kept as message_kept
-from bb.attention.rendering import value
+from bb.attention.rendering import UNVERIFIED, value
 from bb.attention.words import ASSIGNMENT, DIGEST, DIRECT_MENTION, MUST, MUST_NOT, SILENT
 from bb.kernel import clock
 from bb.kernel.show import stripped
@@ -75,7 +75,9 @@ def _add(book: Book, sections: dict[str, dict[str, Any]], calls: list[str], know
         section["authors"].append(who)
     if decision.mode == DIGEST and len(section["reports"]) < MOST_REPORTS:
         text = " ".join(said_in(known, book.data(known.line)).text.split())
-        section["reports"].append({"eventId": known.event, "from": who, "text": stripped(text)[:REPORT_LENGTH]})
+        doubt = {"unverified": True} if book.is_doubted(known) else {}
+        report = {"eventId": known.event, "from": who, **doubt, "text": stripped(text)[:REPORT_LENGTH]}
+        section["reports"].append(report)
     if decision.policy == MUST and delivery.is_open and decision.reason in (DIRECT_MENTION, ASSIGNMENT):
         calls.append(known.event)
 
@@ -98,7 +100,10 @@ def rendered(found: dict[str, Any]) -> str:
     lines = [TITLE, f"response_policy: {found['policy']}"]
     for section in found["sections"]:
         lines.append(f"- {value(section['about'])}: {section['messages']} from {len(section['authors'])}")
-        lines += [f"  {value(each['from'])}: “{each['text']}”" for each in section["reports"]]
+        lines += [
+            f"  {value(each['from'])}{UNVERIFIED if 'unverified' in each else ''}: “{each['text']}”"
+            for each in section["reports"]
+        ]
     for each in found["progress"]:
         total = f" of {each['total']}" if each.get("total") is not None else ""
         note = f": “{stripped(str(each['message']))[:REPORT_LENGTH]}”" if each.get("message") else ""

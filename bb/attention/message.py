@@ -70,8 +70,9 @@ class Message(Record):
 
 
 def is_the_persons(said: Message | Kept) -> bool:
-    """Whether a message is in the person's name."""
-    return said.author == PERSON and said.author_kind == HUMAN and not said.agent
+    """Whether a message is in the person's name: what was said by `bb chat send` with the options of C2A, as of an
+    agent, is too."""
+    return said.author == PERSON and (said.agent == PERSON or (said.author_kind == HUMAN and not said.agent))
 
 
 # what stands in `c2a` -> the field of a message, in the order in which it is written

@@ -59,7 +59,7 @@ def _lines(octets: bytes) -> list[str]:
 
 def _read(where: str, start: int, end: int) -> bytes:
     try:
-        with open(where, "rb") as file:
+        with disk.reader(where) as file:
             file.seek(start)
             return file.read(max(end - start, 0))
     except FileNotFoundError:

@@ -126,8 +126,7 @@ def session(shown: Outside) -> list[str]:
             continue
         to = f" -> {row['to']}" if row["to"] else ""
         label = paint.painted(whole(sentence(row["label"])), "cyan")
-        doubt = " (unverified)" if row.get("signature") else ""
-        lines.append(f"  {at}  {row['from']}{doubt}{to}  {label}: {flowing(row['subject'])}  {_done(row)}")
+        lines.append(f"  {at}  {row['from']}{_doubt(row)}{to}  {label}: {flowing(row['subject'])}  {_done(row)}")
         lines += block(row["body"], " " * 6)
     return lines
 
@@ -143,12 +142,15 @@ def resume(shown: Outside) -> list[str]:
     left_out = shown.get("left_out", {})
     if not shown["holds"] and "holds" not in left_out:
         lines.append("You hold nothing.")
-    lines += [f"To accept: {each['id']} from {each['from']}: {flowing(each['subject'])}" for each in shown["to_accept"]]
+    lines += [
+        f"To accept: {each['id']} from {each['from']}{_doubt(each)}: {flowing(each['subject'])}"
+        for each in shown["to_accept"]
+    ]
     if shown["unread"]:
         command = whole("`bb agent inbox --state unread`")
         lines.append(f"Unread messages: {shown['unread']}. {command} shows them.")
     if last := shown["last_handoff"]:
-        lines.append(f"Last hand-off, from {last['from']} ({last['state']}): {flowing(last['summary'])}")
+        lines.append(f"Last hand-off, from {last['from']}{_doubt(last)} ({last['state']}): {flowing(last['summary'])}")
         lines += [f"Next: {flowing(last['next_action'])}"] if last["next_action"] else []
     if shown["dirty"]:
         lines.append(f"Uncommitted in your scopes: {', '.join(map(whole, shown['dirty']))}")
@@ -221,6 +223,11 @@ def _headline(message: Outside) -> str:
     proved = _proved(message["verified"]) if "verified" in message else ""
     who = f"{message['from_agent']}{_doubted(message)} to {message['to_agent']}, {message['state']}{owed}{proved}"
     return f"[{message['message_id']}] {message['category']}: {flowing(message['subject'])} ({who})"
+
+
+def _doubt(each: Outside) -> str:
+    """What stands behind the person's name, where the person has not signed what is said in it."""
+    return " (unverified)" if each.get("signature") else ""
 
 
 def _doubted(message: Outside) -> str:
@@ -361,7 +368,8 @@ def _is_well(each: Outside) -> bool:
 def _unacked(each: Outside, now: int) -> str:
     age = paint.span((now - clock.parse_or(str(each["created_at"]), now)) // 1000)
     said = f"{sentence(each['label'])}: {brief(each['subject'])}"
-    return f"{each['from_agent']} -> {each['to_agent']}  {said}  {whole(age + ' ago')}  [{each['message_id']}]"
+    who = f"{each['from_agent']}{_doubt(each)} -> {each['to_agent']}"
+    return f"{who}  {said}  {whole(age + ' ago')}  [{each['message_id']}]"
 
 
 def _incursion(each: Outside) -> str:

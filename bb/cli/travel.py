@@ -205,7 +205,9 @@ def _in_words(found: Outside) -> str:
         f"{count:,} {words[count != 1]}" for kind, count in found["kinds"].items() if (words := kind.among(WORDS, None))
     ]
     agents, more = found["from_agents"][:MOST_NAMED], len(found["from_agents"]) - MOST_NAMED
-    who = f" of {names(agents)}{f' and {more} more' if more > 0 else ''}" if agents else ""
+    doubted = found.get("unverified_agents", [])
+    named = ", ".join(f"{each} (unverified)" if each in doubted else str(each) for each in agents)
+    who = f" of {named}{f' and {more} more' if more > 0 else ''}" if agents else ""
     among = "" if len(known) == len(found["kinds"]) else "among them "
     return f"{who}: {among}{', '.join(known)}" if known else who
 

@@ -127,7 +127,8 @@ def held(each: Outside, now: int, wide: int, *, is_owned: bool = False) -> str:
 
 def unacked(each: Outside, now: int) -> str:
     """What waits to be accepted, and by whom."""
-    who = f"{each['from_agent']} -> {each['to_agent']}"
+    doubt = " (unverified)" if each.get("signature") else ""
+    who = f"{each['from_agent']}{doubt} -> {each['to_agent']}"
     said = f"{sentence(each['label'])}: {quotation(each['subject'])} [{each['bead_id']}]"
     return f"{MARGIN}{cell(_age(each['created_at'], now), 7)} {who}  {said}"
 

@@ -3,7 +3,8 @@
 An event may be redacted by whoever recorded it, or by the person. That is judged when a line is read, so it does not
 matter which of the two lines arrives first. What says how things stand (a release, a take-over, a retirement) cannot be
 redacted: it carries no secret, and without it the past would come back. Nor can the person's orders be: a freeze is
-ended by a thaw, which shows, and not by a line that says nothing any more.
+ended by a thaw, which shows, and not by a line that says nothing any more. Nor can the reason alone be taken out of
+one: the line's head has one digest of all that the line says, so the scope could not be told from a forged one.
 """
 
 from __future__ import annotations
@@ -43,6 +44,12 @@ class NotRedactable(Refused):
     )
 
 
+ORDER = (
+    "another order undoes it, such as `bb thaw` or `bb agent unpause`. If its reason holds a secret, change that "
+    "secret, give the order again with another --why, and redact the messages that repeat the reason (docs/sync.md)"
+)
+
+
 class RedactForbidden(Forbidden):
     """Somebody else recorded that event."""
 
@@ -55,7 +62,8 @@ def redact(event: str, kind: str, by: str, who: str, reason: str) -> Redacted:
     if kind in LASTING:
         raise NotRedactable(f"{event} is a {kind}, which holds nothing that could be taken back", event_id=event)
     if _is_order(kind, by):
-        raise NotRedactable(f"{event} is an order of the person's ({kind}), which stays on record", event_id=event)
+        message = f"{event} is an order of the person's ({kind}), which stays on record"
+        raise NotRedactable(message, hint=ORDER, event_id=event)
     if who not in (by, ids.PERSON):
         raise RedactForbidden(f"{by} recorded {event}", event_id=event, by=by)
     return Redacted(who, event, reason)

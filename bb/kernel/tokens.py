@@ -97,7 +97,7 @@ TOKENS = (
     ("Google key", "AIza", r"[0-9A-Za-z_-]{35}"),
     ("Google OAuth secret", "GOCSPX-", r"[0-9A-Za-z_-]{28}"),
     ("Google OAuth token", "ya29.", r"[0-9A-Za-z_-]{20}"),
-    ("Google service account", "private_key_id", r'(?:\\?"\s{0,4}:\s{0,4}\\?"[0-9a-f]{40})'),
+    ("Google service account", "private_key_id", r'(?:\\{0,15}"\s{0,4}:\s{0,4}\\{0,15}"[0-9a-f]{40})'),
     ("Azure account key", "AccountKey=", r"[0-9A-Za-z+/]{80}"),
     ("Azure account key", "SharedAccessKey=", r"[0-9A-Za-z+/]{40}"),
     ("Azure shared access signature", "sig=", r"[0-9A-Za-z%+/]{43,70}(?:%3D|%3d|=)"),
@@ -168,7 +168,8 @@ TOKENS = (
     ("token in a URL", "://", r"(?=[A-Za-z_-]{0,128}[0-9])[0-9A-Za-z_-]{40,128}@"),
 )
 
-TO_VALUE = r"[\"'\\]{0,4}\s{0,4}[:=]\s{0,4}[\"'\\]{0,4}"  # between a name and its value, also in escaped JSON
+# Between a name and its value, also in JSON that stands in JSON: a quotation mark has 15 backslashes four levels deep.
+TO_VALUE = r"[\"'\\]{0,16}\s{0,4}[:=]\s{0,4}[\"'\\]{0,16}"
 MADE = r"(?=[0-9A-Za-z_.~+/=-]{0,200}(?:[0-9]|[a-z][A-Z]))"  # what follows looks made by a machine
 FORTY = r"(?P<secret>(?<![0-9A-Za-z+/])(?![0-9a-f]{40})[0-9A-Za-z+/]{40})(?![0-9A-Za-z+/=])"  # and no commit
 OPAQUE = rf"(?P<secret>(?P<opaque>{MADE}[0-9A-Za-z_.~+/=-]{{16}}))"
@@ -195,7 +196,7 @@ BESIDE = (
     ("API key header", ("X-Auth-Token", "x-auth-token"), f"(?P<kept>MARK{TO_VALUE}){OPAQUE}"),
     ("npm token", ("_authToken",), rf"(?P<kept>MARK\s{{0,2}}=\s{{0,2}}[\"']?){OPAQUE}"),
     ("registry password", ("_auth",), rf"(?P<kept>MARK\s{{0,2}}=\s{{0,2}}[\"']?){BASIC}"),
-    ("registry password", ('"auth"', '"auth\\"'), f"(?P<kept>MARK{TO_VALUE}){BASIC}"),
+    ("registry password", ('"auth"', '"auth\\'), f"(?P<kept>MARK{TO_VALUE}){BASIC}"),
     (
         "netrc password",
         ("machine ",),

@@ -94,6 +94,9 @@ def mend(cwd: str, env: Mapping[str, str], now: int | None) -> list[str]:
         done.append("wrote clone.json anew from the journals")
     store = Store(place)
     try:
+        done += [
+            f"took the holes out of {path}, which is kept in torn/ as it was" for path in repair.close_holes(store)
+        ]
         done += [f"mended the torn last line of writer {writer}" for writer in repair.mend_torn(store)]
         chains = audit.audit(store).chains
         done += _mend_journals(store, [chain.damage for chain in chains if chain.damage and chain.is_ours], now)

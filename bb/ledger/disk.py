@@ -109,9 +109,12 @@ def open_to_read(path: str, flags: int = 0) -> tuple[int, os.stat_result]:
     return fd, status
 
 
-def reader(path: str) -> IO[bytes]:
-    """An ordinary file, to be read like any other of Python's; OSError for anything else."""
-    return open(open_to_read(path)[0], "rb")
+def reader(path: str, *, may_wait: bool = False) -> IO[bytes]:
+    """An ordinary file, to be read like any other of Python's; OSError for anything else.
+
+    What a person names at a terminal may also be a pipe (`<(make)`): then reading MAY WAIT for whoever writes into it.
+    """
+    return open(path if may_wait else open_to_read(path)[0], "rb")
 
 
 def read_small(path: str, most: int = SMALL) -> bytes | None:

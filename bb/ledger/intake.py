@@ -155,7 +155,7 @@ def tell(store: str) -> list[Fork]:
             path = os.path.join(folder, name.removesuffix(UNTOLD))
             try:
                 os.replace(path + UNTOLD, path)
-                with open(path, "rb") as file:
+                with disk.reader(path) as file:
                     lines_there = sum(1 for _ in file)
             except OSError as error:
                 raise disk.refusal(error) from error

@@ -140,7 +140,7 @@ def _blank_lines(store: str) -> Iterator[bytes]:
     for writer in disk.names(_journals(store)):
         folder = os.path.join(_journals(store), writer)
         for name in disk.names(folder):
-            with open(os.path.join(folder, name), "rb") as file:
+            with disk.reader(os.path.join(folder, name)) as file:
                 octets = file.read()
             if lines.may_hold_blanks(octets):
                 yield from filter(lines.is_blank, octets.split(b"\n")[:-1])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shutil
 
 from bb.kernel import ids
@@ -18,6 +19,7 @@ from bb.ledger import clone, disk, origin, pinned, presence, signing, told, writ
 from bb.ledger import line as lines
 from bb.ledger.clone import Clone
 from bb.ledger.journal import Journal
+from bb.ledger.segments import BLOCK, LARGEST, NO_FOLLOW, LedgerDamaged, read_at
 from bb.ledger.store import ORIGIN, readable
 
 TYPE_CHECKING = False
@@ -25,11 +27,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bb.ledger.cursors import Damage
+    from bb.ledger.segments import Segment
     from bb.ledger.store import Draft, Store
 
 
 FORBIDDEN = frozenset([errno.EACCES, errno.EPERM, errno.EROFS])
 SALVAGED = b'"salvaged_from":'
+NULS = re.compile(rb"\0+")
 ROOM_FOR_ORIGIN = 256
 OWN_FILES = frozenset(
     [
@@ -54,6 +58,73 @@ class NothingToMend(Refused):
 
     code = "STORE_LOST"
     hint = "no journal is left; start again with `bb init --undo --delete-history` and `bb init`"
+
+
+class NoJournalFile(LedgerDamaged):
+    """A journal file is too large to be one."""
+
+    hint = "move it away from the ledger's folder; then `bb doctor --fix` goes on without the lines that are in it"
+
+
+def close_holes(store: Store) -> list[str]:
+    """Take the holes out of our own journal where they make a file larger than any of ours; the files.
+
+    A hole holds nothing: it reads as NULs, and no line has one. The file is kept in `torn/` as it was.
+    """
+    if store.writer is None:
+        return []
+    journal = Journal(store.path, store.writer)
+    with_holes = [segment for segment in journal.segments() if segment.size() > LARGEST]
+    if with_holes:
+        with journal.lock():
+            for segment in with_holes:
+                _close_holes(journal, segment)
+    return [segment.path for segment in with_holes]
+
+
+def _close_holes(journal: Journal, segment: Segment) -> None:
+    octets = bytearray()
+    for piece in _without_holes(segment):
+        octets += piece
+        if len(octets) > LARGEST:
+            raise NoJournalFile(f"{segment.path} is larger than any segment, also without holes", path=segment.path)
+    disk.make_folder(journal.torn)
+    aside = os.path.join(journal.torn, f"{journal.writer}-{segment.first:012}-{os.urandom(3).hex()}.jsonl")
+    try:
+        os.link(segment.path, aside)
+    except OSError as error:
+        raise disk.refusal(error) from error
+    # What is nothing but a hole has lost its lines: a blank one keeps it damaged, so that its writer is retired.
+    disk.replace(segment.path, bytes(octets) or b"\n", durable=True)
+
+
+def _without_holes(segment: Segment, at: int = 0) -> Iterator[bytes]:
+    """What a file holds from byte AT on but for its NULs, block by block. What stands behind them begins a line."""
+    try:
+        fd, _ = disk.open_to_read(segment.path, NO_FOLLOW)
+        try:
+            is_behind_hole, ended = False, True
+            while octets := read_at(fd, BLOCK, held := _next_data(fd, at)):
+                is_behind_hole, at = is_behind_hole or held > at, held + len(octets)
+                for place, piece in enumerate(NULS.split(octets)):
+                    is_behind_hole |= place > 0
+                    if piece:
+                        yield piece if ended or not is_behind_hole else b"\n" + piece
+                        is_behind_hole, ended = False, piece.endswith(b"\n")
+        finally:
+            os.close(fd)
+    except OSError as error:
+        raise disk.refusal(error) from error
+
+
+def _next_data(fd: int, at: int) -> int:
+    """Where something stands at AT or behind it, if the system tells; the end where nothing does."""
+    if not hasattr(os, "SEEK_DATA"):
+        return at
+    try:
+        return os.lseek(fd, at, os.SEEK_DATA)
+    except OSError as error:
+        return os.fstat(fd).st_size if error.errno == errno.ENXIO else at
 
 
 def mend_torn(store: Store) -> list[str]:
@@ -103,9 +174,19 @@ def _whole_behind(journal: Journal, name: str, start: int) -> Iterator[Draft]:
     for segment in journal.segments():
         this = os.path.basename(segment.path)
         offset = start if this == name else 0
-        for raw in segment.octets()[offset:].split(b"\n") if this >= name else ():
+        for raw in _pieces(segment, offset) if this >= name else ():
             if found := _salvaged(raw, journal.writer):
                 yield found
+
+
+def _pieces(segment: Segment, offset: int) -> Iterator[bytes]:
+    """What stands between line feeds, as far as it could be a line."""
+    rest = b""
+    for octets in _without_holes(segment, offset):
+        *pieces, rest = (rest + octets).split(b"\n")
+        yield from pieces
+        rest = rest[: lines.MAX_LINE]  # what is longer is no line, however it goes on
+    yield rest
 
 
 def _journals(store: Store) -> str:

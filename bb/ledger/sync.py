@@ -18,7 +18,7 @@ from bb.kernel import clock, ids
 from bb.kernel.errors import BbError, Conflict
 from bb.kernel.event import SIGNED
 from bb.kernel.record import Record
-from bb.ledger import git, kinds, pins, policy, publish, redacting, remote, signing, sshsig, verdicts
+from bb.ledger import counting, git, kinds, pins, policy, publish, redacting, remote, signing, sshsig, verdicts
 from bb.ledger import line as lines
 from bb.ledger.charter import LedgerRewritten, must_be_ours
 from bb.ledger.journal import Journal
@@ -70,7 +70,8 @@ class Outcome(Record):
     came: int
     went: int
     kinds: dict[str, int]  # of the events that came
-    heard: dict[str, int]  # agents whose lines came, and how long before their writer's last line theirs was
+    heard: dict[str, int]  # agents whose lines came and count, and how long before their writer's last line theirs was
+    unverified: tuple[str, ...]  # those of them in whose name something came that they have not signed
     reserved: tuple[str, ...]  # the reservations among what came
     forks: tuple[Fork, ...]
     joined: str | None
@@ -92,6 +93,7 @@ class Sync:
         self._deadline = time.monotonic() + patience
         self._came = self._went = self._attempts = 0
         self._heard: dict[str, int] = {}
+        self._unverified: set[str] = set()
         self._kinds: dict[str, int] = {}
         self._reserved: list[str] = []
         self._forks: list[Fork] = []
@@ -147,6 +149,7 @@ class Sync:
             went=self._went,
             kinds=self._kinds,
             heard=self._heard,
+            unverified=tuple(sorted(self._unverified)),
             reserved=tuple(self._reserved),
             forks=tuple(self._forks),
             joined=self._joined,
@@ -258,8 +261,10 @@ class Sync:
         return redacting.not_believed(self.store.caught_up(), filter(lines.is_blank, raws)) if raws else []
 
     def _hear(self, octets: bytes) -> None:
-        """Whose lines have come, and how old they are beside their writer's last: one clock, so it may be compared."""
+        """Whose lines have come, and how old they are beside their writer's last: one clock, so it may be compared.
+        A line that does not count where signatures are required is nobody's, and no sign of life."""
         said: dict[str, int] = {}
+        counted = counting.of(self.store.caught_up())
         for raw in octets.split(b"\n")[:-1]:
             try:
                 found = lines.members(raw)
@@ -270,6 +275,10 @@ class Sync:
             self._kinds[found["kind"]] = self._kinds.get(found["kind"], 0) + 1
             if found["kind"] == RESERVED:
                 self._reserved.append(found["id"])
+            if counted and counted.leaves_out and not counted.counts_as_written(*ids.split_event_id(found["id"]), raw):
+                continue
+            if counted and counted.is_doubted(found["id"], found["kind"], found["by"]):
+                self._unverified.add(found["by"])
             said[found["by"]] = clock.parse_or(found["ts"], 0)
         last = max(said.values(), default=0)
         for who, at in said.items():

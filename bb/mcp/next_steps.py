@@ -25,7 +25,8 @@ def _steps(known: Outside, asked: int) -> Iterator[Step]:
         yield _step("session", "This identity is retired: begin under a new name, with a role.")
         return
     for message in known["to_accept"]:
-        why = f"{message['from']} waits for you to accept this, or to say why not."
+        doubt = " (unverified)" if message.get("signature") else ""
+        why = f"{message['from']}{doubt} waits for you to accept this, or to say why not."
         yield _step("acknowledge", why, message=message["id"].raw(), **{"as": "accepted"})
     if asked:
         yield _step(

@@ -118,7 +118,8 @@ def _welcome(desk: Desk, who: str) -> str:
         lines.append(f"{waiting}: bb agent inbox --agent {who}")
     if last := about["last_handoff"]:
         following = quotation(last["next_action"] or last["summary"], LONGEST)
-        lines.append(f"Last hand-off to you, from {last['from']} about {last['bead']}: {following}")
+        doubt = ", unverified," if last.get("signature") else ""
+        lines.append(f"Last hand-off to you, from {last['from']}{doubt} about {last['bead']}: {following}")
     if dirty := about["dirty"]:
         lines.append(f"Uncommitted in what you hold: {_few([f'{each}' for each in dirty])}.")
     return "\n".join([*lines, RULES.format(who=who)])

@@ -6,6 +6,7 @@ from bb.attention.refusals import NUMBERS, refused
 from bb.coordination import roster
 from bb.kernel import ids
 from bb.kernel.errors import BbError
+from bb.kernel.tokens import SecretFound
 from bb.ledger import attention
 from bb.ops.params import Text
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from bb.ops.desk import Desk
 
     Decide = Callable[[Book, int], tuple[list[AttentionFact], dict[str, Any]]]
+
+
+NAMED = "choose another name, id or key: in texts, C2A records a secret as its kind, but a name has to stay as it is"
 
 
 class Self(Text):
@@ -85,7 +89,11 @@ class Attending:
             answer.update(answered)
             return found
 
-        self.store.record(facts, by=who, now=now, author=lambda fact: str(getattr(fact, "by", who)))
+        try:
+            self.store.record(facts, by=who, now=now, author=lambda fact: str(getattr(fact, "by", who)))
+        except SecretFound as refusal:
+            refusal.hint = NAMED  # nobody can vouch for it here, also where a plain message takes --allow-secret
+            raise
         return answer
 
 

@@ -8,7 +8,7 @@ from bb.kernel.errors import NotFound, Usage
 from bb.kernel.show import harmless
 from bb.ledger import blobs, disk
 from bb.messaging import blobs as paths
-from bb.ops import groupdesk
+from bb.ops import groupdesk, sources
 from bb.ops.catalogue import op
 from bb.ops.params import GroupId, Name, Number, Reason, Text
 
@@ -136,8 +136,8 @@ def content(desk: Desk, path: str, group_id: Any) -> bytes:
 def read(desk: Desk, file: str) -> bytes:
     """The bytes of a file that is to be attached. Of one that is too large, so many that it will be refused."""
     try:
-        with open(os.path.join(desk.cwd, os.path.expanduser(file)), "rb") as opened:
-            return opened.read(blobs.LARGEST + 1)
+        with sources.opened(desk, file) as stream:
+            return stream.read(blobs.LARGEST + 1)
     except (OSError, ValueError) as error:  # a NUL in its name, say
         reason = getattr(error, "strerror", None) or str(error)
         raise FileNotRead(f"{harmless(file[:200])} cannot be read: {reason}", path="$.file") from error

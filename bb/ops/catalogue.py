@@ -251,7 +251,8 @@ class Op(Record):
         try:
             return self.call(desk, **arguments)
         except BbError as refusal:
-            if refusal.code == "SECRET_FOUND" and all(each.keyword != VOUCHED for each in self.parameters):
+            is_general = refusal.code == "SECRET_FOUND" and refusal.hint == type(refusal).hint
+            if is_general and all(each.keyword != VOUCHED for each in self.parameters):
                 refusal.hint = NOT_VOUCHED  # a hint must be one that can be followed here
             raise
 

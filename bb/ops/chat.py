@@ -43,6 +43,18 @@ class MissingEventId(Usage):
     hint = "pass the event's id; `bb chat inbox` shows it"
 
 
+class NotOfC2A(Usage):
+    """A message of C2A does not take the options of a plain one."""
+
+    code = "NOT_OF_C2A"
+    hint = "leave the option out, or leave out those of C2A; `bb chat send --help` says which they are"
+
+
+MASKED = (
+    "leave --allow-secret out: what looks like a secret in a message of C2A is recorded as its kind, and not refused"
+)
+
+
 class Text(Word):
     """What there is to say."""
 
@@ -284,11 +296,6 @@ def send(
         "followup": followup or None,
         "confirm": confirm,
     }
-    if conversation or recipient or any(value for name, value in of_c2a.items() if name != "target"):
-        from bb.ops import saying  # noqa: PLC0415  (the daemon's clients say things without)
-
-        return saying.send(desk, by, {"content": text, **of_c2a}, group_id)
-    group = groupdesk.of(desk, group_id)
     said = {
         "text": text,
         "priority": priority,
@@ -308,6 +315,12 @@ def send(
         "insight": insight,
         "suggested_user_message": suggested_user_message,
     }
+    if conversation or recipient or any(value for name, value in of_c2a.items() if name != "target"):
+        from bb.ops import saying  # noqa: PLC0415  (the daemon's clients say things without)
+
+        _refuse_plain(said | {"to": to, "path": path, "allow_secret": allow_secret})
+        return saying.send(desk, by, {"content": text, **of_c2a}, group_id)
+    group = groupdesk.of(desk, group_id)
     return {"event": _sent(group, by, to, path, said, allow_secret)}
 
 
@@ -359,6 +372,16 @@ def reply(
         "suggested_user_message": suggested_user_message,
     }
     return {"event": _sent(group, by, to, None, said, allow_secret)}
+
+
+def _refuse_plain(given: dict[str, Any]) -> None:
+    """Refuse what a message of C2A would take and ignore."""
+    names = {"mode": "message_mode"}
+    for name in (name for name, value in given.items() if value and name not in ("text", "thread")):
+        member = names.get(name, name)
+        option = "--" + member.replace("_", "-")
+        hint = MASKED if name == "allow_secret" else None
+        raise NotOfC2A(f"a message of C2A takes no {option}", hint=hint, path=f"$.{member}")
 
 
 def _sent(

@@ -16,7 +16,7 @@ from bb.ops import groupdesk
 from bb.ops.actor import MissingActorId
 from bb.ops.catalogue import op
 from bb.ops.chat import EventId, MissingEventId, Text, event_of, message
-from bb.ops.params import ActorId, By, GroupId, Json, Word
+from bb.ops.params import ActorId, By, GroupId, Json, Reason, Word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -118,6 +118,7 @@ def system_notify(
     related_event_id: EventId | None = None,
     group_id: GroupId | None = None,
     by: By | None = None,
+    allow_secret: Reason | None = None,
 ) -> dict[str, Any]:
     """Tell an actor, or everybody, of something that is no conversation."""
     group = groupdesk.of(desk, group_id)
@@ -136,7 +137,7 @@ def system_notify(
     )
     if c2a := letters.of_notice(data, who, group.id):
         data["c2a"] = c2a
-    (event,) = group.record([Said(notify.NOTIFY, data, group.scope_of(None))], who)
+    (event,) = group.record([Said(notify.NOTIFY, data, group.scope_of(None))], who, allow_secret=allow_secret)
     return {"event": event}
 
 

@@ -12,7 +12,7 @@ from bb.groups import actors, context, group, permissions, profiles, settings
 from bb.kernel import clock, ids
 from bb.kernel.errors import BbError, NotFound, Refused, Usage
 from bb.kernel.record import Record
-from bb.ledger import course, kinds
+from bb.ledger import counting, course, kinds
 from bb.ledger import known as knowns
 from bb.ledger.known import GroupNotFound, Known
 from bb.ledger.place import NotARepository
@@ -173,16 +173,17 @@ class GroupDesk:
         return event.but(group_id=self.id).envelope()
 
     def event(self, event_id: Any) -> Event | None:
-        """An event by its id, with its place in the course; None when there is none."""
+        """An event by its id, with its place in the course; None when there is none, or it is one that is told to
+        nobody because it does not count (docs/signing.md)."""
         if not isinstance(event_id, str) or not ids.is_event_id(event_id):
             return None
         self.talk.catch_up()
-        if found := self.talk.event(event_id):
-            return found
         try:
-            return self.store.event(event_id)
+            found = self.talk.event(event_id) or self.store.event(event_id)
         except (NotFound, Refused):
             return None
+        counted = counting.of(self.store.index)
+        return None if counted and counted.leaves_out and not counted.counts(found) else found
 
     def last_event(self) -> dict[str, Any] | None:
         """The last event of the course, as clients see it; None when there is none."""

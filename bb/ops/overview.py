@@ -177,7 +177,8 @@ def resume(desk: Desk, *, agent: Someone | None = None) -> dict[str, Any]:
         ],
         "unread": mails.count_unread(index, who),
         "to_accept": [
-            {"id": _event_of(found), "from": found["from_agent"], "subject": found["subject"]} for found in owed
+            {"id": _event_of(found), "from": found["from_agent"], **_doubt(found), "subject": found["subject"]}
+            for found in owed
         ],
         "last_handoff": _last_handoff(index, who),
         "dirty": _dirty(desk, held, who),
@@ -241,6 +242,7 @@ def _last_handoff(index: Index, who: str) -> dict[str, Any] | None:
     return {
         "id": _event_of(found),
         "from": found["from_agent"],
+        **_doubt(found),
         "bead": found["bead_id"],
         "state": found["state"],
         "summary": found["payload"]["summary"],
@@ -275,7 +277,12 @@ def shown_agents(desk: Desk, index: Index) -> list[dict[str, Any]]:
     return sorted(shown, key=lambda agent: (order.index(agent["liveness"]), agent["agent_id"]))
 
 
+def _doubt(message: dict[str, Any]) -> dict[str, Any]:
+    """That MESSAGE is in the person's name, and the person has not signed it."""
+    return {"signature": message["signature"]} if "signature" in message else {}
+
+
 def _brief(message: dict[str, Any]) -> dict[str, Any]:
     wanted = ("message_id", "category", "from_agent", "to_agent", "bead_id", "subject", "state", "created_at")
-    mark = {"signature": message["signature"]} if "signature" in message else {}
-    return {name: message[name] for name in wanted} | mark | {"label": mail.LABELS.get(message["category"], "Update")}
+    label = mail.LABELS.get(message["category"], "Update")
+    return {name: message[name] for name in wanted} | _doubt(message) | {"label": label}

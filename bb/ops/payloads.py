@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 from bb.attention.surfaces import SURFACES, signatures
 from bb.kernel import jsontext
 from bb.kernel.errors import BbError, Usage
 from bb.kernel.show import harmless
+from bb.ops import sources
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,9 +57,9 @@ def _headers(desk: Desk, file: str | None) -> dict[str, str]:
     if file is None:
         return {}
     try:
-        with open(os.path.join(desk.cwd, file), "rb") as opened:
-            found = jsontext.loads(opened.read(LARGEST).decode())
-    except (OSError, UnicodeDecodeError, jsontext.NotJson) as error:
+        with sources.opened(desk, file) as stream:
+            found = jsontext.loads(stream.read(LARGEST).decode())
+    except (OSError, ValueError) as error:  # no UTF-8, no JSON, or a NUL in its name
         raise InvalidPayload(f"{harmless(file[:200])} cannot be read as JSON", path="$.headers") from error
     return _texts(found)
 

@@ -109,9 +109,11 @@ def _bead(message: dict[str, Any]) -> str:
 
 def _about(message: dict[str, Any], kind: str, mend: str, **more: Any) -> dict[str, Any]:
     what = {protocol.HANDOFF: "hands over to", protocol.BLOCKED: "is blocked and asks"}.get(message["category"], "asks")
-    text = f"{message['from_agent']} {what} {message['to_agent']}: {message['subject']}"
+    doubt = {"signature": message["signature"]} if "signature" in message else {}
+    who = f"{message['from_agent']}{', unverified,' if doubt else ''}"
+    text = f"{who} {what} {message['to_agent']}: {message['subject']}"
     about = {name: message[name] for name in ("message_id", "bead_id", "category", "from_agent", "to_agent")}
-    return _problem(kind, message["message_id"], message["created_at"], text, mend, **about, **more)
+    return _problem(kind, message["message_id"], message["created_at"], text, mend, **about, **doubt, **more)
 
 
 def _gone_holders(held: Holdings) -> Iterator[dict[str, Any]]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 from bb.kernel import jsontext
 from bb.kernel.errors import BbError, NotFound, Usage
 from bb.kernel.show import harmless
+from bb.ops import sources
 from bb.ops.catalogue import op
 from bb.ops.params import Json, Name
 
@@ -84,8 +84,8 @@ def _text(desk: Desk, script: str) -> str:
     try:
         if script == "-":
             return sys.stdin.buffer.read(LARGEST).decode()
-        with open(os.path.join(desk.cwd, os.path.expanduser(script)), "rb") as opened:
-            return opened.read(LARGEST).decode()
+        with sources.opened(desk, script) as stream:
+            return stream.read(LARGEST).decode()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is no UTF-8 text"
         raise NoScript(f"{harmless(script[:200])} cannot be read: {reason}") from error

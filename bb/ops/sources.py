@@ -13,10 +13,12 @@ import sys
 from bb.kernel.errors import NotFound, Usage
 from bb.kernel.record import Record
 from bb.kernel.show import harmless
+from bb.ledger import disk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import IO
 
     from bb.kernel.errors import BbError
     from bb.ops.desk import Desk
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
 STDIN = "-"
 PORTION = 1 << 20
 LONGEST_NAME = 200  # characters of a file's name that are repeated
-READING = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
 class FileOrText(Usage):
@@ -76,21 +77,23 @@ def read(desk: Desk, file: str, most: int, too_large: Callable[[str, int], BbErr
             raise NoStdin
         return Source("<stdin>", _within(getattr(sys.stdin, "buffer", None), "what comes from stdin", most, too_large))
     name = harmless(file[:LONGEST_NAME])
-    path = os.path.join(desk.cwd, os.path.expanduser(file))
     try:
-        fd = os.open(path, READING | (getattr(os, "O_NONBLOCK", 0) if desk.is_served else 0))
-        with open(fd, "rb", buffering=0) as opened:
-            status = os.fstat(fd)
-            if stat.S_ISDIR(status.st_mode):
-                raise TextNotRead(f"{name} is a directory", path=file[:LONGEST_NAME])
-            if desk.is_served and not stat.S_ISREG(status.st_mode):
-                raise TextNotRead(f"{name} is no ordinary file", path=file[:LONGEST_NAME])  # it could make all wait
+        with opened(desk, file) as stream:
+            status = os.fstat(stream.fileno())
             if stat.S_ISREG(status.st_mode) and status.st_size > most:
                 raise too_large(name, status.st_size)
-            return Source(file, _within(opened, name, most, too_large))
+            return Source(file, _within(stream, name, most, too_large))
     except (OSError, ValueError) as error:  # a NUL in its name, say
         reason = getattr(error, "strerror", None) or "that is no name of a file"
         raise TextNotRead(f"{name} cannot be read: {reason}", path=file[:LONGEST_NAME]) from error
+
+
+def opened(desk: Desk, file: str) -> IO[bytes]:
+    """A file that was named; OSError where it cannot be read, ValueError for a NUL in its name.
+
+    At a terminal it may be a pipe. Whoever asks a daemon could make everybody wait with one.
+    """
+    return disk.reader(os.path.join(desk.cwd, os.path.expanduser(file)), may_wait=not desk.is_served)
 
 
 def beside(desk: Desk, file: str) -> bool:

@@ -237,8 +237,10 @@ def heard(desk: Desk, outcome: Outcome) -> list[dict[str, str]]:
 
 
 def _shown(desk: Desk, outcome: Outcome, *, publishes: bool) -> dict[str, Any]:
-    answer = {name: value for name, value in outcome.as_dict().items() if name not in ("heard", "reserved", "forks")}
+    apart = ("heard", "unverified", "reserved", "forks")
+    answer = {name: value for name, value in outcome.as_dict().items() if name not in apart}
     answer["from_agents"] = sorted(who for who in outcome.heard if ids.is_principal(who))
+    answer |= {"unverified_agents": list(outcome.unverified)} if outcome.unverified else {}
     return answer | ({"visible_to": _visible_to(desk, outcome.remote)} if publishes else {})
 
 

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from bb.cli import daemon_log
 from bb.kernel.errors import BbError
-from bb.ledger import disk, worktree_files
+from bb.ledger import disk, intake, worktree_files
 from bb.ledger.segments import LARGEST, LedgerDamaged, Segment, last_line_feed, lines_backwards
 from tests.near import near
 
@@ -118,3 +119,20 @@ def test_pipes_in_a_ledger_keep_no_command_waiting(tmp_path: Path, name: str):
     ran = repo.bb("status", "--json")
 
     assert ran.status == 0 or ran.code == "NOT_A_FILE"
+
+
+def test_a_pipe_among_what_was_put_aside_keeps_no_sync_waiting(tmp_path: Path):
+    (tmp_path / intake.ASIDE).mkdir()
+    (tmp_path / intake.ASIDE / f"aaaaaaaaaaaa-3-00.jsonl{intake.UNTOLD}").symlink_to(tmp_path / "pipe")
+
+    with pytest.raises(disk.NotAFile):
+        intake.tell(str(tmp_path))
+
+
+def test_a_pipe_in_the_place_of_the_daemons_log_is_refused(tmp_path: Path):
+    where = Path(daemon_log.path(str(tmp_path)))
+    where.parent.mkdir(parents=True)
+    where.symlink_to(tmp_path / "pipe")
+
+    with pytest.raises(disk.NotAFile):
+        daemon_log.last(str(tmp_path), 10)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import io
 import os
 import sys
+import threading
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from bb.kernel.errors import BbError, Usage
-from bb.ops import sources
+from bb.ops import blob, payloads, replaying, sources
 from bb.ops.desk import Desk
 from bb.ops.sources import FileOrText, NoStdin, TextNotRead
 
@@ -97,3 +99,44 @@ def test_the_text_itself_is_measured_in_octets(tmp_path: Path):
 def test_whether_a_file_lies_beside_is_only_asked(tmp_path: Path, name: str, is_there: bool):
     (tmp_path / "text").write_text("x")
     assert sources.beside(desk(tmp_path), name) is is_there
+
+
+PIPES = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no such files")
+READERS = [
+    pytest.param(blob.read, blob.FileNotRead, id="attachment"),
+    pytest.param(payloads._headers, payloads.InvalidPayload, id="headers"),
+    pytest.param(replaying._text, replaying.NoScript, id="script"),
+]
+
+
+@PIPES
+@pytest.mark.parametrize(("read", "refusal"), READERS)
+@pytest.mark.parametrize("what", ["pipe", "link", "."])
+def test_whatever_else_a_daemon_reads_it_waits_at_no_pipe(tmp_path: Path, read: Any, refusal: type[BbError], what: str):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    waker = threading.Timer(10, lambda: os.close(os.open(tmp_path / "pipe", os.O_RDWR | os.O_NONBLOCK)))
+    waker.start()
+    try:
+        with pytest.raises(refusal):
+            read(desk(tmp_path, is_served=True), what)
+        assert waker.is_alive(), "it waited for somebody to write into the pipe"
+    finally:
+        waker.cancel()
+
+
+@PIPES
+@pytest.mark.parametrize(("read", "_"), READERS)
+def test_at_a_terminal_a_pipe_is_a_file_like_any_other(tmp_path: Path, read: Any, _: type[BbError]):
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=lambda: (tmp_path / "pipe").write_text('{"A": "b"}'))
+    writer.start()
+
+    assert read(desk(tmp_path), "pipe") in (b'{"A": "b"}', {"a": "b"}, '{"A": "b"}')
+    writer.join()
+
+
+@pytest.mark.parametrize(("read", "refusal"), READERS)
+def test_a_name_that_can_be_no_files_is_refused(tmp_path: Path, read: Any, refusal: type[BbError]):
+    with pytest.raises(refusal):
+        read(desk(tmp_path), "a\0b")

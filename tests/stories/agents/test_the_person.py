@@ -430,4 +430,32 @@ def test_the_record_of_a_pause_cannot_be_redacted_or_whoever_can_push_could_end_
         refused = repo.json("ledger", "redact", event, "--reason", "slip", "--agent", who)
         assert refused.code == "NOT_REDACTABLE"
         assert "bb agent unpause" in refused.envelope["error"]["hint"]
+        assert "--why" in refused.envelope["error"]["hint"]
     assert check(repo, "src", OTTER).code == "AGENT_PAUSED"
+
+
+def test_a_secret_in_an_orders_reason_is_gone_from_all_but_the_order_when_the_hint_is_followed(repo: Near):
+    """The reason cannot be taken back alone: an order without it could not be told from a forged one."""
+    slip = "hunter2-slipped-in"
+    repo.json("freeze", "src", "--why", slip)
+    repo.json("agent", "pause", OTTER, "--why", slip)
+    orders = [each for each in log(repo, "--limit", "50") if each["data"].get("why") == slip]
+    assert [each["kind"] for each in orders] == ["x.bb.reserved", "x.bb.paused"]
+
+    for order in orders:
+        refused = repo.json("ledger", "redact", order["id"], "--reason", "a slip", "--agent", "user")
+        assert refused.code == "NOT_REDACTABLE"
+        for said in ("change that secret", "another --why", "redact the messages", "docs/sync.md"):
+            assert said in refused.envelope["error"]["hint"]
+    repo.json("freeze", "src", "--why", WHY)
+    repo.json("agent", "pause", OTTER, "--why", WHY)
+    for message in log(repo, "--limit", "50", "--kind", "chat.message"):
+        if slip in str(message["data"]):
+            words = ["--reason", "a slip", "--agent", "user"]
+            assert repo.json("ledger", "redact", message["id"], *words).status == 0
+
+    assert [each["id"] for each in log(repo, "--limit", "50") if slip in str(each)] == [each["id"] for each in orders]
+    for words in (["status"], ["check", "src"], ["resume", "--agent", OTTER], ["agent", "inbox", "--agent", OTTER]):
+        assert slip not in repo.bb(*words).out, words
+    assert check(repo, "src", HARBOR).code == "PATH_HELD"
+    assert check(repo, "docs", OTTER).code == "AGENT_PAUSED"

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from bb.ledger import journal as journals
+from bb.ledger import writers
 from bb.ledger.journal import Journal
 from tests.forks import Quick
 from tests.ledger.ledger_support import (
@@ -39,6 +42,7 @@ from tests.ledger.ledger_support import (
     segments,
     written,
 )
+from tests.near import Near
 from tests.support import NOON, Scratch, environment
 
 AGENTS = [ADA, BO, "coral-heron", "dusty-wren", "early-robin"]
@@ -346,6 +350,116 @@ def test_a_damaged_journal_of_another_writer_is_named_and_ours_goes_on(here: Scr
 
     assert OTHER_WRITER in here.json("ledger", "verify").envelope["error"]["message"]
     assert here.json("agent", "register", "--name", "fabled-lynx", "--role", "builder").status == 0
+
+
+# -- holes
+
+
+HOLE = 20 << 30
+SPARSE = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="files there may have no holes")
+
+
+def with_hole(file: Path, before: bytes, after: bytes) -> None:
+    with file.open("wb") as made:
+        made.write(before)
+        made.truncate(len(before) + HOLE)
+        made.seek(0, os.SEEK_END)
+        made.write(after)
+
+
+@SPARSE
+@pytest.mark.parametrize("memory", ["fresh index", "index that has read past it"])
+@pytest.mark.parametrize("lines_before", [0, 3, 6])
+def test_a_hole_between_lines_costs_none_and_fills_no_memory(here: Scratch, memory: str, lines_before: int):
+    before = here.journal().read_bytes()
+    cut = len(b"".join(before.splitlines(keepends=True)[:lines_before]))
+    with_hole(here.journal(), before[:cut], before[cut:])
+    if memory == "fresh index":
+        forget_index(here.path)
+    assert here.json("doctor").code == "PROBLEMS_FOUND"
+
+    with limited_memory():
+        assert "took the holes out" in fix(here)[0]
+
+    assert here.journal().read_bytes() == before
+    (aside,) = (here.store / "torn").iterdir()
+    assert aside.stat().st_size == len(before) + HOLE, "it is kept as it was"
+    assert set(known(here)) == set(AGENTS)
+    assert here.json("agent", "register", "--name", "fabled-lynx", "--role", "builder").status == 0
+    assert here.json("ledger", "verify").status == 0
+    assert fix(here) == []
+
+
+@SPARSE
+def test_a_hole_in_the_place_of_lines_costs_those_and_no_others(here: Scratch):
+    raws = here.journal().read_bytes().splitlines(keepends=True)
+    with_hole(here.journal(), b"".join(raws[:3]) + raws[3][:40], b"".join(raws[5:]))
+    forget_index(here.path)
+
+    with limited_memory():
+        fix(here)
+
+    assert set(known(here)) == {ADA, BO, "early-robin"}
+    assert here.json("ledger", "verify").status == 0
+    assert fix(here) == []
+
+
+@SPARSE
+def test_a_file_that_is_nothing_but_a_hole_costs_its_writer(here: Scratch):
+    with_hole(here.journal(), b"", b"")
+    forget_index(here.path)
+
+    fix(here)
+
+    assert here.json("agent", "register", "--name", "fabled-lynx", "--role", "builder").status == 0
+    assert known(here) == ["fabled-lynx"]
+
+
+def test_what_is_too_large_without_any_hole_is_left_alone_and_says_what_to_do(
+    here: Scratch, monkeypatch: pytest.MonkeyPatch
+):
+    before = here.journal().read_bytes()
+    for module in ("bb.ledger.segments", "bb.ledger.repair"):
+        monkeypatch.setattr(f"{module}.LARGEST", 1000)
+
+    refusal = near_by(here).json("doctor", "--fix")
+
+    assert refusal.code == "LEDGER_DAMAGED"
+    assert "move it away" in refusal.envelope["error"]["hint"]
+    assert here.journal().read_bytes() == before
+
+
+@SPARSE
+def test_lines_of_a_retired_writer_are_recorded_again_from_behind_a_hole(here: Scratch):
+    """As an older `bb doctor --fix` left it, which retired the writer and could not read on."""
+    raws = here.journal().read_bytes().splitlines(keepends=True)
+    with_hole(here.journal(), b"".join(raws[:3]), b"".join(raws[4:]))
+    forget_index(here.path)
+    journals_folder, writer = str(here.store / "j"), here.journal().parent.name
+    writers.retire(journals_folder, writer, "line 4: it is longer", f"{here.journal().name}:{len(b''.join(raws[:3]))}")
+
+    with limited_memory():
+        fix(here)
+
+    assert {ADA, BO, "dusty-wren", "early-robin"} == set(known(here))
+    assert fix(here) == []
+
+
+@contextlib.contextmanager
+def limited_memory() -> Iterator[None]:
+    """No more than a gigabyte beyond what there is: children start with that, too."""
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 30), before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def near_by(here: Scratch) -> Near:
+    return Near(here.path, here.settings)
 
 
 # -- torn
