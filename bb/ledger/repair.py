@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 FORBIDDEN = frozenset([errno.EACCES, errno.EPERM, errno.EROFS])
 SALVAGED = b'"salvaged_from":'
+TOO_LARGE = "move it away from the ledger's folder; then `bb doctor --fix` goes on without the lines that are in it"
 NULS = re.compile(rb"\0+")
 ROOM_FOR_ORIGIN = 256
 OWN_FILES = frozenset(
@@ -60,12 +61,6 @@ class NothingToMend(Refused):
     hint = "no journal is left; start again with `bb init --undo --delete-history` and `bb init`"
 
 
-class NoJournalFile(LedgerDamaged):
-    """A journal file is too large to be one."""
-
-    hint = "move it away from the ledger's folder; then `bb doctor --fix` goes on without the lines that are in it"
-
-
 def close_holes(store: Store) -> list[str]:
     """Take the holes out of our own journal where they make a file larger than any of ours; the files.
 
@@ -87,7 +82,8 @@ def _close_holes(journal: Journal, segment: Segment) -> None:
     for piece in _without_holes(segment):
         octets += piece
         if len(octets) > LARGEST:
-            raise NoJournalFile(f"{segment.path} is larger than any segment, also without holes", path=segment.path)
+            message = f"{segment.path} is larger than any segment, also without holes"
+            raise LedgerDamaged(message, hint=TOO_LARGE, path=segment.path)
     disk.make_folder(journal.torn)
     aside = os.path.join(journal.torn, f"{journal.writer}-{segment.first:012}-{os.urandom(3).hex()}.jsonl")
     try:
