@@ -50,9 +50,7 @@ def synced(found: Outside) -> list[str]:
         lines.append(f"The ledger on {name} is at generation {found['generation']} ({found['tip'][:12]})")
     lines += _of_the_branch(found)
     lines += _of_signatures(found.get("signatures", {}))
-    lines += [
-        f"Put aside: {_lines(fork['lines'])} of writer {fork['writer']}, in {fork['path']}" for fork in found["forks"]
-    ]
+    lines += _of_forks(found["forks"])
     lines += [
         f"Contested: {each['agent_id']} does not hold {each['scope']}; {each['stands']} holds "
         f"{each['held']} in another clone"
@@ -61,6 +59,21 @@ def synced(found: Outside) -> list[str]:
     if found.get("visible_to"):
         lines.append(f"It is visible to {sentence(found['visible_to'])}, now and with every sync")
     return lines
+
+
+def _of_forks(forks: Outside) -> Iterator[str]:
+    """What became of the lines that stood where others are published."""
+    for fork in forks:
+        if fork["kept"]:
+            yield f"Put aside: {_lines(fork['lines'])} of writer {fork['writer']}, in {fork['path']}"
+        if fork["kinds"]:
+            count = counted(sum(int(each) for each in fork["kinds"].values()), "event")
+            yield (
+                f"Somebody else published lines under our writer {fork['writer']}, where {count} of ours stood"
+                f"{_of_kinds(fork['kinds'])}; recorded again under writer {fork['under']}"
+            )
+        elif not fork["kept"]:
+            yield f"{_lines(fork['lines'])} of writer {fork['writer']} made way for what is published; nothing is lost"
 
 
 def _of_the_branch(found: Outside) -> Iterator[str]:
@@ -201,13 +214,22 @@ def _and_more(agents: Outside) -> str:
 
 def _in_words(found: Outside) -> str:
     """Of how many agents what came was, and what of each kind that people have a word for."""
-    known = [
-        f"{count:,} {words[count != 1]}" for kind, count in found["kinds"].items() if (words := kind.among(WORDS, None))
-    ]
     agents, more = found["from_agents"][:MOST_NAMED], len(found["from_agents"]) - MOST_NAMED
     who = f" of {names(agents)}{f' and {more} more' if more > 0 else ''}" if agents else ""
-    among = "" if len(known) == len(found["kinds"]) else "among them "
-    return f"{who}: {among}{', '.join(known)}" if known else who
+    said = _named_kinds(found["kinds"])
+    return f"{who}: {said}" if said else who
+
+
+def _of_kinds(kinds: Outside) -> str:
+    said = _named_kinds(kinds)
+    return f" ({said})" if said else ""
+
+
+def _named_kinds(kinds: Outside) -> str:
+    """How many events are of each kind that people have a word for."""
+    known = [f"{count:,} {words[count != 1]}" for kind, count in kinds.items() if (words := kind.among(WORDS, None))]
+    among = "" if len(known) == len(kinds) else "among them "
+    return f"{among}{', '.join(known)}" if known else ""
 
 
 def _lines(count: Outside) -> str:

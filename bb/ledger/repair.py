@@ -13,7 +13,7 @@ import shutil
 
 from bb.kernel import ids
 from bb.kernel.errors import Refused
-from bb.kernel.event import MERGED, SALT
+from bb.kernel.event import MERGED, SALT, SIGNED
 from bb.ledger import clone, disk, origin, pinned, presence, signing, told, writers
 from bb.ledger import line as lines
 from bb.ledger.clone import Clone
@@ -84,7 +84,7 @@ def salvage_owed(store: Store, now: int) -> dict[str, int]:
         if not (name and offset.isdigit()):
             continue
         whole = list(_whole_behind(Journal(store.path, writer), name, int(offset)))
-        done[writer] = store.salvage(lambda whole=whole: _new(store, whole), now)  # type: ignore[misc]
+        done[writer] = store.salvage(lambda _, whole=whole: _new(store, whole), now)  # type: ignore[misc]
         writers.retire(_journals(store), writer, owner.retired or "", None)
     return done
 
@@ -119,7 +119,8 @@ def _salvaged(raw: bytes, writer: str) -> Draft | None:
         event = lines.event(raw)
     except (lines.BadLine, lines.Unreadable):
         return None
-    if event.kind == MERGED or len(raw) > lines.MAX_LINE - ROOM_FOR_ORIGIN:
+    # A signature fits its own chain only, and what was taken back is not to come again as an event that says nothing.
+    if event.kind in (MERGED, SIGNED) or lines.is_blank(raw) or len(raw) > lines.MAX_LINE - ROOM_FOR_ORIGIN:
         return None
     data = {name: value for name, value in event.data.items() if name != SALT}
     origin = {"salvaged_from": event.id, ORIGIN: event.lamport, "salvaged_ts": event.ts}

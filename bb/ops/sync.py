@@ -7,8 +7,8 @@ import os
 from bb.coordination import roster
 from bb.kernel import ids
 from bb.kernel.errors import BbError, NotFound, Refused, Usage
+from bb.ledger import aside, intake, lastsync, pins, writers
 from bb.ledger import background as in_background
-from bb.ledger import intake, lastsync, pins, writers
 from bb.ledger import publish as publishing
 from bb.ledger import remote as remotes
 from bb.ledger.lastsync import LastSync
@@ -32,6 +32,7 @@ PATIENCE = 60
 MIRROR_PATIENCE = 10.0
 
 
+LOOK_THROUGH = "the sync has been done, and what is published counts; record again what still matters in that file"
 ONLY_PULL = "`bb sync --pull` only brings in what others have published"
 
 
@@ -216,11 +217,11 @@ def synced(desk: Desk, name: str, direction: str, patience: int, *, publishes: b
     note(desk, name, now, None, outcome)
     answer = {"already_running": False} | _shown(desk, outcome, publishes=publishes) | {"contested": lost}
     # What an earlier sync has put aside is among them, if that was cut short; and nobody hears one in the background.
-    forks = [] if in_background.MARK in desk.env else intake.tell(store.path)
+    forks = [] if in_background.MARK in desk.env else aside.tell(store.path)
     answer["forks"] = [fork.as_dict() for fork in forks]
-    if forks:
-        first = forks[0]
-        raise intake.LedgerForked(f"lines of writer {first.writer} were put aside, in {first.path}", **answer)
+    if first := next((fork for fork in forks if fork.kept), None):  # where all is recorded again, nobody need look
+        message = f"lines of writer {first.writer} were put aside, in {first.path}"
+        raise intake.LedgerForked(message, hint=LOOK_THROUGH, **answer)
     return answer
 
 
@@ -237,7 +238,7 @@ def heard(desk: Desk, outcome: Outcome) -> list[dict[str, str]]:
 
 
 def _shown(desk: Desk, outcome: Outcome, *, publishes: bool) -> dict[str, Any]:
-    answer = {name: value for name, value in outcome.as_dict().items() if name not in ("heard", "reserved", "forks")}
+    answer = {name: value for name, value in outcome.as_dict().items() if name not in ("heard", "reserved")}
     answer["from_agents"] = sorted(who for who in outcome.heard if ids.is_principal(who))
     return answer | ({"visible_to": _visible_to(desk, outcome.remote)} if publishes else {})
 

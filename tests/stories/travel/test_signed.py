@@ -12,7 +12,8 @@ import pytest
 
 from bb.coordination import signers
 from bb.ledger import line as lines
-from bb.ledger import sshsig, verdicts
+from bb.ledger import remote, sshsig, verdicts
+from tests.ledger.ledger_support import damage_line, forget_index
 from tests.stories.travel.travel_support import AMBER, COBALT, Clone, agents_at_work, clone, hub
 from tests.support import NOON, Scratch, environment
 
@@ -744,3 +745,26 @@ def test_a_revocation_that_cannot_be_read_is_a_fault_and_ci_warns_of_it(two: lis
 
     assert "signers-file" in {each["rule"] for each in other.ask("ci.check", base=base)["findings"]}
     assert "failed: signers" in other.refused("doctor").message
+
+
+def test_a_signature_behind_a_damage_is_not_recorded_again_where_it_fits_no_chain(two: list[Clone]) -> None:
+    one, other = two
+    review(two, listed(one, "laptop"), listed(other, "desk"), "#bb mode require")
+    for scope in ("src", "docs"):
+        one.ask("agent.reserve", scope=[scope], bead="bb-1", agent=AMBER)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(remote, "push", lambda *_: (_ for _ in ()).throw(remote.Offline()))
+        assert one.refused("sync").code == "OFFLINE"
+    (path,) = (one.store / "j" / writer_of(one)).glob("*.jsonl")
+    damage_line(path, path.read_bytes()[: path.read_bytes().index(b'"scope":"src"')].count(b"\n") + 1)
+    forget_index(one.path)
+    damaged = writer_of(one)
+
+    one.bb("doctor", "--fix")
+    one.sync()
+    other.sync()
+
+    assert writer_of(one) != damaged
+    assert standing(other, writer_of(one))["forged"] == 0
+    signatures = [event for event in one.ask("ledger.log") if event["kind"] == "x.bb.signed"]
+    assert not any("salvaged_from" in event["data"] for event in signatures)
