@@ -171,7 +171,11 @@ def committed(found: Outside) -> list[str]:
     """The commit at the local ref."""
     if found["already_running"]:
         return ["Another process is syncing this clone; there is nothing left to do."]
-    return [f"{found['ref']} is at {found['commit'][:12]}, with {_count(found['events'])} more than before"]
+    unsigned = found.get("unsigned")
+    return [
+        f"{found['ref']} is at {found['commit'][:12]}, with {_count(found['events'])} more than before",
+        *([f"It is not signed: {sentence(unsigned)}"] if unsigned else []),
+    ]
 
 
 def mirrored(found: Outside) -> list[str]:

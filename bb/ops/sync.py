@@ -7,7 +7,7 @@ import os
 from bb.coordination import roster
 from bb.kernel import ids
 from bb.kernel.errors import BbError, NotFound, Refused, Usage
-from bb.ledger import aside, intake, lastsync, pins, writers
+from bb.ledger import aside, intake, lastsync, pins, policy, signing, writers
 from bb.ledger import background as in_background
 from bb.ledger import publish as publishing
 from bb.ledger import remote as remotes
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.ledger.pins import Pins
+    from bb.ledger.store import Store
+    from bb.ledger.tip import Tip
     from bb.ops.desk import Desk
 
 PATIENCE = 60
@@ -125,18 +127,32 @@ def sync(
 def commit(desk: Desk) -> dict[str, Any]:
     """Put all that is recorded into one commit at the local ref refs/bb/ledger. No remote is needed or asked.
 
-    `git log -p refs/bb/ledger` shows it like any other history.
+    `git log -p refs/bb/ledger` shows it like any other history. It is signed as a publication is; where that cannot be
+    done, it is made unsigned, since nothing leaves this machine.
     """
     desk.store.must_exist()
     store = desk.store
     try:
         with Turn(store.path):
             known = pins.read(store.path)
-            tip, count = publishing.commit_here(store, known, desk.now())
+            tip, count, unsigned = _committed(store, known, desk.now())
             pins.write(store.path, known.but(local=tip))
     except AlreadySyncing:
         return {"already_running": True, "commit": None, "events": 0}
-    return {"already_running": False, "commit": tip.commit, "ref": LOCAL, "events": count}
+    answer = {"already_running": False, "commit": tip.commit, "ref": LOCAL, "events": count}
+    return answer | ({"unsigned": unsigned} if unsigned else {})
+
+
+def _committed(store: Store, known: Pins, now: int) -> tuple[Tip, int, str | None]:
+    """The commit at the local ref, how many events are new in it, and why it could not be signed."""
+    signer = policy.look(store, now, makes=True)
+    unsigned = signer.trouble
+    if signer.key is not None:
+        try:
+            return *publishing.commit_here(store, known, now, signer.key), None
+        except signing.SigningFailed as refusal:
+            unsigned = f"{refusal.code}: {refusal.message}"
+    return *publishing.commit_here(store, known, now, None), unsigned
 
 
 @op(
