@@ -98,6 +98,7 @@ def _of_signatures(found: Outside) -> Iterator[str]:
         named = ", ".join(str(each) for each in lost[:MOST_NAMED])
         without = f"{counted(len(lost), 'line')} came without a payload"
         yield f"{without}, and no redaction of them counts; what stood there is unknown here: {named}"
+    yield from _come_to_count(found)
     if not found.get("listed"):
         return
     if came := found.get("came"):
@@ -114,12 +115,22 @@ def _of_signatures(found: Outside) -> Iterator[str]:
         yield f"What this clone records counts for nobody: {revoked if found['is_revoked'] else unlisted}"
 
 
+def _come_to_count(found: Outside) -> Iterator[str]:
+    """The lines that were here already and count from now on."""
+    for each in found.get("come_to_count", [])[:MOST_NAMED]:
+        first, last = int(each["first"]), int(each["last"])
+        yield (
+            f"{counted(last - first + 1, 'line')} of writer {each['writer']} have come to count ({first} to {last}); "
+            "messages among them may stand before what was read: `bb chat history` has them"
+        )
+
+
 def signatures_known(found: Outside) -> list[str]:
     """Who may write, in a few lines."""
     lines = found["lines"]
     if not found["listed"]:
         nobody = "signatures: nobody is listed in .bb/allowed_signers, so all lines are unverified"
-        return [nobody + (f"; {lines['forged']:,} are forged" if lines["forged"] else "")]
+        return [nobody + (f"; {lines['forged']:,} are forged" if lines["forged"] else ""), *_come_to_count(found)]
     counts = ", ".join(f"{lines[verdict]:,} {verdict}" for verdict in ("verified", "unverified", "forged"))
     rows = [f"signatures: {found['mode']}, by {found['where']}: {counts}"]
     for each in found["writers"]:
@@ -129,7 +140,7 @@ def signatures_known(found: Outside) -> list[str]:
                 f"  writer {each['writer']}: {each['verified']:,} of {each['lines']:,} lines verified{forged}: "
                 f"{sentence(each['why'])}"
             )
-    return [*rows, *(f"  {sentence(problem)}" for problem in found["problems"])]
+    return [*rows, *(f"  {sentence(problem)}" for problem in found["problems"]), *_come_to_count(found)]
 
 
 def signing(found: Outside) -> list[str]:

@@ -14,7 +14,7 @@ import shutil
 from bb.kernel import ids
 from bb.kernel.errors import Refused
 from bb.kernel.event import MERGED, SALT, SIGNED
-from bb.ledger import clone, disk, origin, pinned, presence, signing, told, writers
+from bb.ledger import clone, come_to_count, disk, origin, pinned, presence, signing, told, writers
 from bb.ledger import line as lines
 from bb.ledger.clone import Clone
 from bb.ledger.journal import Journal
@@ -42,6 +42,7 @@ OWN_FILES = frozenset(
         pinned.FILE,
         "pins.json",
         "signers.json",
+        come_to_count.NAME,
         "sync.json",
         "sync.lock",
         *("index.sqlite" + end for end in ("", "-wal", "-shm", "-journal")),

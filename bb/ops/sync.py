@@ -7,7 +7,7 @@ import os
 from bb.coordination import roster
 from bb.kernel import ids
 from bb.kernel.errors import BbError, NotFound, Refused, Usage
-from bb.ledger import aside, intake, lastsync, pins, policy, signing, writers
+from bb.ledger import aside, come_to_count, intake, lastsync, pins, policy, signing, writers
 from bb.ledger import background as in_background
 from bb.ledger import publish as publishing
 from bb.ledger import remote as remotes
@@ -232,6 +232,9 @@ def synced(desk: Desk, name: str, direction: str, patience: int, *, publishes: b
     outcome = at_work.outcome()
     note(desk, name, now, None, outcome)
     answer = {"already_running": False} | _shown(desk, outcome, publishes=publishes) | {"contested": lost}
+    if outcome.signatures and in_background.MARK not in desk.env:
+        late = come_to_count.since_last_told(store)
+        answer["signatures"] = outcome.signatures | {"come_to_count": [each.as_dict() for each in late]}
     # What an earlier sync has put aside is among them, if that was cut short; and nobody hears one in the background.
     forks = [] if in_background.MARK in desk.env else aside.tell(store.path)
     answer["forks"] = [fork.as_dict() for fork in forks]
