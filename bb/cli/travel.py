@@ -120,7 +120,7 @@ def _come_to_count(found: Outside) -> Iterator[str]:
     for each in found.get("come_to_count", [])[:MOST_NAMED]:
         first, last = int(each["first"]), int(each["last"])
         yield (
-            f"{counted(last - first + 1, 'line')} of writer {each['writer']} have come to count ({first} to {last}); "
+            f"{counted(last - first + 1, 'line')} of writer {each['writer']} came to count ({first} to {last}); "
             "messages among them may stand before what was read: `bb chat history` has them"
         )
 

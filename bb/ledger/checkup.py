@@ -123,7 +123,7 @@ def _mend_journals(store: Store, damages: list[Damage], now: int | None) -> Iter
     for writer, count in repair.salvage_owed(store, now).items():
         yield f"recorded {count} whole events from behind the damage of {writer} again"
     for writer, count in aside.record_again(store, now).items():
-        yield f"recorded {count} events of writer {writer} again that others' lines were published in the place of"
+        yield f"recorded again what writer {writer} said where others' lines are published now (events: {count})"
 
 
 def _python() -> Finding:

@@ -148,13 +148,13 @@ def test_lines_that_come_to_count_are_told_in_a_sentence(two: list[Clone]) -> No
     one.sync()
     review([one], listed(one, "user"), listed(other, "desk"), "#bb mode require")
 
-    said = [line for line in one.bb("sync").out.splitlines() if "come to count" in line]
+    said = [line for line in one.bb("sync").out.splitlines() if "came to count" in line]
 
     writer = str(other.ask("ledger.status")["writer"])
     (sentence,) = said
-    assert f" of writer {writer} have come to count (1 to " in sentence
+    assert f" of writer {writer} came to count (1 to " in sentence
     assert "`bb chat history`" in sentence
-    assert "come to count" not in one.bb("ledger", "verify").out
+    assert "came to count" not in one.bb("ledger", "verify").out
 
 
 def test_a_signature_that_comes_later_lets_words_count_from_then_on(two: list[Clone]) -> None:
