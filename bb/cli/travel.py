@@ -50,9 +50,7 @@ def synced(found: Outside) -> list[str]:
         lines.append(f"The ledger on {name} is at generation {found['generation']} ({found['tip'][:12]})")
     lines += _of_the_branch(found)
     lines += _of_signatures(found.get("signatures", {}))
-    lines += [
-        f"Put aside: {_lines(fork['lines'])} of writer {fork['writer']}, in {fork['path']}" for fork in found["forks"]
-    ]
+    lines += _of_forks(found["forks"])
     lines += [
         f"Contested: {each['agent_id']} does not hold {each['scope']}; {each['stands']} holds "
         f"{each['held']} in another clone"
@@ -61,6 +59,21 @@ def synced(found: Outside) -> list[str]:
     if found.get("visible_to"):
         lines.append(f"It is visible to {sentence(found['visible_to'])}, now and with every sync")
     return lines
+
+
+def _of_forks(forks: Outside) -> Iterator[str]:
+    """What became of the lines that stood where others are published."""
+    for fork in forks:
+        if fork["kept"]:
+            yield f"Put aside: {_lines(fork['lines'])} of writer {fork['writer']}, in {fork['path']}"
+        if fork["kinds"]:
+            count = counted(sum(int(each) for each in fork["kinds"].values()), "event")
+            yield (
+                f"Somebody else published lines under our writer {fork['writer']}, where {count} of ours stood"
+                f"{_of_kinds(fork['kinds'])}; recorded again under writer {fork['under']}"
+            )
+        elif not fork["kept"]:
+            yield f"{_lines(fork['lines'])} of writer {fork['writer']} made way for what is published; nothing is lost"
 
 
 def _of_the_branch(found: Outside) -> Iterator[str]:
@@ -85,6 +98,7 @@ def _of_signatures(found: Outside) -> Iterator[str]:
         named = ", ".join(str(each) for each in lost[:MOST_NAMED])
         without = f"{counted(len(lost), 'line')} came without a payload"
         yield f"{without}, and no redaction of them counts; what stood there is unknown here: {named}"
+    yield from _come_to_count(found)
     if not found.get("listed"):
         return
     if came := found.get("came"):
@@ -101,12 +115,22 @@ def _of_signatures(found: Outside) -> Iterator[str]:
         yield f"What this clone records counts for nobody: {revoked if found['is_revoked'] else unlisted}"
 
 
+def _come_to_count(found: Outside) -> Iterator[str]:
+    """The lines that were here already and count from now on."""
+    for each in found.get("come_to_count", [])[:MOST_NAMED]:
+        first, last = int(each["first"]), int(each["last"])
+        yield (
+            f"{counted(last - first + 1, 'line')} of writer {each['writer']} came to count ({first} to {last}); "
+            "messages among them may stand before what was read: `bb chat history` has them"
+        )
+
+
 def signatures_known(found: Outside) -> list[str]:
     """Who may write, in a few lines."""
     lines = found["lines"]
     if not found["listed"]:
         nobody = "signatures: nobody is listed in .bb/allowed_signers, so all lines are unverified"
-        return [nobody + (f"; {lines['forged']:,} are forged" if lines["forged"] else "")]
+        return [nobody + (f"; {lines['forged']:,} are forged" if lines["forged"] else ""), *_come_to_count(found)]
     counts = ", ".join(f"{lines[verdict]:,} {verdict}" for verdict in ("verified", "unverified", "forged"))
     rows = [f"signatures: {found['mode']}, by {found['where']}: {counts}"]
     for each in found["writers"]:
@@ -116,7 +140,7 @@ def signatures_known(found: Outside) -> list[str]:
                 f"  writer {each['writer']}: {each['verified']:,} of {each['lines']:,} lines verified{forged}: "
                 f"{sentence(each['why'])}"
             )
-    return [*rows, *(f"  {sentence(problem)}" for problem in found["problems"])]
+    return [*rows, *(f"  {sentence(problem)}" for problem in found["problems"]), *_come_to_count(found)]
 
 
 def signing(found: Outside) -> list[str]:
@@ -158,7 +182,11 @@ def committed(found: Outside) -> list[str]:
     """The commit at the local ref."""
     if found["already_running"]:
         return ["Another process is syncing this clone; there is nothing left to do."]
-    return [f"{found['ref']} is at {found['commit'][:12]}, with {_count(found['events'])} more than before"]
+    unsigned = found.get("unsigned")
+    return [
+        f"{found['ref']} is at {found['commit'][:12]}, with {_count(found['events'])} more than before",
+        *([f"It is not signed: {sentence(unsigned)}"] if unsigned else []),
+    ]
 
 
 def mirrored(found: Outside) -> list[str]:
@@ -201,15 +229,24 @@ def _and_more(agents: Outside) -> str:
 
 def _in_words(found: Outside) -> str:
     """Of how many agents what came was, and what of each kind that people have a word for."""
-    known = [
-        f"{count:,} {words[count != 1]}" for kind, count in found["kinds"].items() if (words := kind.among(WORDS, None))
-    ]
     agents, more = found["from_agents"][:MOST_NAMED], len(found["from_agents"]) - MOST_NAMED
     doubted = found.get("unverified_agents", [])
     named = ", ".join(f"{each} (unverified)" if each in doubted else str(each) for each in agents)
     who = f" of {named}{f' and {more} more' if more > 0 else ''}" if agents else ""
-    among = "" if len(known) == len(found["kinds"]) else "among them "
-    return f"{who}: {among}{', '.join(known)}" if known else who
+    said = _named_kinds(found["kinds"])
+    return f"{who}: {said}" if said else who
+
+
+def _of_kinds(kinds: Outside) -> str:
+    said = _named_kinds(kinds)
+    return f" ({said})" if said else ""
+
+
+def _named_kinds(kinds: Outside) -> str:
+    """How many events are of each kind that people have a word for."""
+    known = [f"{count:,} {words[count != 1]}" for kind, count in kinds.items() if (words := kind.among(WORDS, None))]
+    among = "" if len(known) == len(kinds) else "among them "
+    return f"{among}{', '.join(known)}" if known else ""
 
 
 def _lines(count: Outside) -> str:

@@ -21,6 +21,7 @@ SALT, REQUEST = "_", "_q"
 # What is no fact of anybody's: the line that a ledger begins with, one that accounts for lines of others, and one that
 # signs all lines before it in its writer's chain.
 GENESIS, MERGED, SIGNED = "group.create", "x.bb.merged", "x.bb.signed"
+PUT_ASIDE = "put_aside_from"  # the id of an event before it was recorded again under another one
 
 
 class Event(Record):

@@ -12,6 +12,7 @@ from bb.kernel import clock, ids
 from bb.kernel.errors import BbError
 from bb.kernel.record import Record
 from bb.ledger import (
+    aside,
     audit,
     clone,
     descriptor,
@@ -124,6 +125,8 @@ def _mend_journals(store: Store, damages: list[Damage], now: int | None) -> Iter
         yield f"retired writer {damage.writer}: line {damage.n} is damaged"
     for writer, count in repair.salvage_owed(store, now).items():
         yield f"recorded {count} whole events from behind the damage of {writer} again"
+    for writer, count in aside.record_again(store, now).items():
+        yield f"recorded again what writer {writer} said where others' lines are published now (events: {count})"
 
 
 def _python() -> Finding:
@@ -217,6 +220,7 @@ def _store(
         yield _index(store)
         yield from _caller(store, env.get("BB_AGENT", ""))
         yield from _leftovers(store)
+        yield from _put_aside(store)
         yield from _signatures(store, now)
         if now is not None:
             yield _clock(store, now)
@@ -325,6 +329,12 @@ def _leftovers(store: Store) -> Iterator[Finding]:
         yield Finding("leftovers", ODD, f"{count} temporary files of killed processes", "bb doctor --fix")
     if aside := disk.names(os.path.join(store.path, "torn")):
         yield Finding("torn", GOOD, f"{len(aside)} fragments of unfinished writes are kept in {store.path}/torn")
+
+
+def _put_aside(store: Store) -> Iterator[Finding]:
+    if files := aside.owed(store.path):
+        text = f"what our lines said in {', '.join(files)} is still to be recorded again"
+        yield Finding("forked", ODD, text, "bb sync")
 
 
 def _clock(store: Store, now: int) -> Finding:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from bb.ledger.reader import Progress, Reader
     from bb.ledger.verdicts import Law, Signatures
 
-VERSION = 19
+VERSION = 20
 FEW, MANY = 12, 200  # rows that are read at once
 MOST_AT_ONCE = 500  # of SQLite's 999 values in one question
 PAUSE = 0.01

@@ -2,25 +2,23 @@
 
 Lines of a writer go to the end of its journal, as they stand. What is here already is compared: the same line is
 passed over, one whose payload was redacted is blanked here too, and a different line under the same number means that
-two stores wrote under one id. Then the published one counts, because everybody else has it, and ours is put aside for
-a person to look at; unless ours is published elsewhere, and then nothing is taken over at all.
+two stores wrote under one id. Then the published one counts, because everybody else has it, and ours is put aside
+(`ledger/aside.py`); unless ours is published elsewhere, and then nothing is taken over at all.
 """
 
 from __future__ import annotations
 
-import os
 from itertools import islice
 
 from bb.coordination.facts import Redacted
 from bb.kernel import ids
 from bb.kernel.errors import Conflict
 from bb.kernel.record import Record
-from bb.ledger import disk, kinds, redacting, writers
+from bb.ledger import aside, disk, kinds, redacting
 from bb.ledger import line as lines
 from bb.ledger.charter import LedgerRewritten, NotALedger
 from bb.ledger.journal import Journal
 from bb.ledger.line import BadLine
-from bb.ledger.store import JOURNALS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,8 +29,6 @@ if TYPE_CHECKING:
 
 REDACTED = b'"kind":"x.bb.redacted"'
 GLANCE = 1000  # lines between two words about how far we are
-ASIDE = "forked"  # the folder for lines that stood where published ones stand
-UNTOLD = ".untold"  # behind the name of a file there, until somebody has been told of it
 
 
 class LedgerForked(Conflict):
@@ -42,15 +38,6 @@ class LedgerForked(Conflict):
     hint = "two stores have written under one id; docs/sync.md says what to do"
 
 
-class Fork(Record):
-    """Lines of ours that stood where others are published; they are kept in a file of their own."""
-
-    writer: str
-    n: int
-    lines: int
-    path: str
-
-
 class Incoming(Record):
     """What is to be done to one writer's journal."""
 
@@ -58,6 +45,7 @@ class Incoming(Record):
     cut: int | None  # from this number on, what is here makes way
     is_fork: bool  # because it is another line than the published one; else it is damaged
     more: bytes  # then come these lines
+    upto: int  # the number of the last of them
 
 
 def checked(store: Store, commits: Sequence[Commit], published: dict[str, int]) -> list[Incoming]:
@@ -127,52 +115,15 @@ def _checked(store: Store, writer: str, first: int, octets: bytes, published: di
             link = lines.check(raw, writer, link)
         except BadLine as error:
             raise NotALedger(f"line {link.n + 1} of writer {writer} cannot be right: {error}") from None
-    return Incoming(writer, cut, is_fork, b"".join(raw + b"\n" for raw in more))
+    return Incoming(writer, cut, is_fork, b"".join(raw + b"\n" for raw in more), first + len(raws) - 1)
 
 
-def write(store: Store, incoming: Sequence[Incoming]) -> list[Fork]:
-    """Put what was checked into the journals; what had to make way."""
-    forks = []
+def write(store: Store, incoming: Sequence[Incoming]) -> None:
+    """Put what was checked into the journals."""
     for each in incoming:
         journal = Journal(store.path, each.writer)
         disk.make_folder(journal.folder)
         if each.cut is not None:
-            fork = _put_aside(store, journal, each.cut, UNTOLD if each.is_fork else "")
-            forks += [fork] if each.is_fork else []
+            aside.put(store.path, journal, each.cut, is_fork=each.is_fork, upto=each.upto)
         with journal.lock_if_any():
             journal.extend(each.more)
-    return forks
-
-
-def tell(store: str) -> list[Fork]:
-    """The forks that nobody has been told of; from here on they count as told.
-
-    What was put aside says so itself, so that whoever is killed right behind that leaves it to the next to tell.
-    """
-    folder, found = os.path.join(store, ASIDE), []
-    for name in disk.names(folder):
-        if name.endswith(UNTOLD):
-            path = os.path.join(folder, name.removesuffix(UNTOLD))
-            try:
-                os.replace(path + UNTOLD, path)
-                with disk.reader(path) as file:
-                    lines_there = sum(1 for _ in file)
-            except OSError as error:
-                raise disk.refusal(error) from error
-            writer, n, _ = name.split("-")
-            found.append(Fork(writer, int(n), lines_there, path))
-    return found
-
-
-def _put_aside(store: Store, journal: Journal, n: int, mark: str) -> Fork:
-    """Move the lines from N on out of the journal, to which nobody goes on writing, into a file that has this MARK."""
-    journals = os.path.join(store.path, JOURNALS)
-    if writers.read_owner(journals, journal.writer):
-        reason = f"line {n} was published by another store under the same id"
-        writers.retire(journals, journal.writer, reason, None)
-    folder = os.path.join(store.path, ASIDE)
-    disk.make_folder(folder)
-    aside = os.path.join(folder, f"{journal.writer}-{n}-{os.urandom(3).hex()}.jsonl{mark}")
-    with journal.lock_if_any():
-        moved = journal.cut(n, aside)
-    return Fork(journal.writer, n, moved, aside)

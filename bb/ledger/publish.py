@@ -129,8 +129,9 @@ def _with(store: Store, tip: Tip, events: Sequence[str]) -> Iterator[tuple[str, 
             yield path_of(writer, first), Journal(store.path, writer), first
 
 
-def commit_here(store: Store, known: Pins, now: int) -> tuple[Tip, int]:
-    """Put all there is into a commit at the local ref, with no remote; that commit, and how many events are new in it.
+def commit_here(store: Store, known: Pins, now: int, key: Key | None) -> tuple[Tip, int]:
+    """Put all there is into a commit at the local ref, with no remote, signed where there is a KEY; that commit, and
+    how many events are new in it.
 
     It stands on what was last published, if anything was, so that the next sync only replaces it by a better one.
     """
@@ -143,7 +144,7 @@ def commit_here(store: Store, known: Pins, now: int) -> tuple[Tip, int]:
     wanted = unpublished(store, base)
     new = unpublished(store, last or published).count
     if wanted or base is None:
-        return commit(store, base, wanted, now), new
+        return commit(store, base, wanted, now, key), new
     git.run(["update-ref", LOCAL, base.commit], git_dir=store.place.common)
     return base, 0
 

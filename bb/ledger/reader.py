@@ -11,7 +11,7 @@ from itertools import islice
 from bb.coordination import redactions
 from bb.coordination.facts import Redacted
 from bb.kernel import ids, jsontext
-from bb.kernel.event import MERGED, SIGNED
+from bb.kernel.event import MERGED, PUT_ASIDE, SIGNED
 from bb.kernel.undisturbed import Undisturbed
 from bb.ledger import folds, kinds
 from bb.ledger import line as lines
@@ -222,7 +222,7 @@ class Reader:
         if isinstance(fact, Redacted):
             self.redacted.append(fact)
         at, ts = [found["l"], writer, n], found["ts"]
-        if "salvaged_from" in found["data"]:
+        if "salvaged_from" in found["data"] or PUT_ASIDE in found["data"]:
             at, ts = _origin(found["data"], at, ts)
         for fold, parts in folds.of(type(fact)):
             for key, part in parts(fact, at) if parts else [(key, fact) for key in fold.keys(fact, at)]:
@@ -315,9 +315,10 @@ class Reader:
 
 
 def _origin(data: dict[str, Any], at: Place, ts: str) -> tuple[Place, str]:
-    """Where and when an event stood that was recorded again after its journal was damaged. Others name it by that."""
+    """Where and when an event stood that was recorded again. Others name it by where it stood if its journal was
+    damaged; if it was put aside, another event stands there now, so only its time holds."""
     try:
-        writer, n = ids.split_event_id(data["salvaged_from"])
+        writer, n = ids.split_event_id(data["salvaged_from"]) if "salvaged_from" in data else at[1:]
         lamport, then = data["salvaged_lamport"], data["salvaged_ts"]
     except (KeyError, AttributeError, ids.InvalidEventId):
         return at, ts

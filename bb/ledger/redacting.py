@@ -10,6 +10,7 @@ from __future__ import annotations
 from bb.coordination import redactions, vouching
 from bb.kernel import ids
 from bb.kernel.event import SIGNED
+from bb.ledger import aside, recording_again
 from bb.ledger import line as lines
 from bb.ledger.journal import Journal
 
@@ -41,6 +42,8 @@ def blank(store: Store) -> int:
     for event in redacted(store):
         writer, n = ids.split_event_id(event)
         journal = Journal(store.path, writer)
+        if (raw := journal.line(n)) and recording_again.MARK in raw:
+            aside.blank(store.path, raw)  # first, for only this line says where the copies are
         with journal.lock_if_any():
             count += journal.blank(n)
     return count

@@ -14,8 +14,8 @@ import shutil
 
 from bb.kernel import ids
 from bb.kernel.errors import Refused
-from bb.kernel.event import MERGED, SALT
-from bb.ledger import clone, disk, origin, pinned, presence, signing, told, writers
+from bb.kernel.event import MERGED, SALT, SIGNED
+from bb.ledger import clone, come_to_count, disk, origin, pinned, presence, signing, told, writers
 from bb.ledger import line as lines
 from bb.ledger.clone import Clone
 from bb.ledger.journal import Journal
@@ -47,6 +47,7 @@ OWN_FILES = frozenset(
         pinned.FILE,
         "pins.json",
         "signers.json",
+        come_to_count.NAME,
         "sync.json",
         "sync.lock",
         *("index.sqlite" + end for end in ("", "-wal", "-shm", "-journal")),
@@ -151,7 +152,7 @@ def salvage_owed(store: Store, now: int) -> dict[str, int]:
         if not (name and offset.isdigit()):
             continue
         whole = list(_whole_behind(Journal(store.path, writer), name, int(offset)))
-        done[writer] = store.salvage(lambda whole=whole: _new(store, whole), now)  # type: ignore[misc]
+        done[writer] = store.salvage(lambda _, whole=whole: _new(store, whole), now)  # type: ignore[misc]
         writers.retire(_journals(store), writer, owner.retired or "", None)
     return done
 
@@ -196,7 +197,8 @@ def _salvaged(raw: bytes, writer: str) -> Draft | None:
         event = lines.event(raw)
     except (lines.BadLine, lines.Unreadable):
         return None
-    if event.kind == MERGED or len(raw) > lines.MAX_LINE - ROOM_FOR_ORIGIN:
+    # A signature fits its own chain only, and what was taken back is not to come again as an event that says nothing.
+    if event.kind in (MERGED, SIGNED) or lines.is_blank(raw) or len(raw) > lines.MAX_LINE - ROOM_FOR_ORIGIN:
         return None
     data = {name: value for name, value in event.data.items() if name != SALT}
     origin = {"salvaged_from": event.id, ORIGIN: event.lamport, "salvaged_ts": event.ts}

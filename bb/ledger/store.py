@@ -278,9 +278,15 @@ class Store:
             raise disk.refusal(error) from error
         return Lock(path)
 
-    def salvage(self, drafts: Callable[[], Sequence[Draft]], now: int) -> int:
-        """Record events of a retired journal again, under a writer of our own; how many."""
-        return len(self._append(drafts, now))
+    def salvage(self, drafts: Callable[[int], Sequence[Draft]], now: int) -> int:
+        """Record events of a retired journal again, under a writer of our own; how many. DRAFTS is told the number that
+        the first of them will have."""
+
+        def numbered() -> Sequence[Draft]:
+            head = self.index.position(self.writer or "").link.n
+            return drafts(head + (2 if self.index.unmerged() else 1))  # a marker goes before them
+
+        return len(self._append(numbered, now))
 
     # -- recording
 

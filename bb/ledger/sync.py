@@ -18,7 +18,7 @@ from bb.kernel import clock, ids
 from bb.kernel.errors import BbError, Conflict
 from bb.kernel.event import SIGNED
 from bb.kernel.record import Record
-from bb.ledger import counting, git, kinds, pins, policy, publish, redacting, remote, signing, sshsig, verdicts
+from bb.ledger import aside, counting, git, kinds, pins, policy, publish, redacting, remote, signing, sshsig, verdicts
 from bb.ledger import line as lines
 from bb.ledger.charter import LedgerRewritten, must_be_ours
 from bb.ledger.journal import Journal
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from bb.coordination.admission import Admitted
     from bb.coordination.facts import HoldingFact
     from bb.ledger.charter import Charter
-    from bb.ledger.intake import Fork, Incoming
+    from bb.ledger.intake import Incoming
     from bb.ledger.line import Link
     from bb.ledger.pins import Pins
     from bb.ledger.policy import Known
@@ -73,7 +73,6 @@ class Outcome(Record):
     heard: dict[str, int]  # agents whose lines came and count, and how long before their writer's last line theirs was
     unverified: tuple[str, ...]  # those of them in whose name something came that they have not signed
     reserved: tuple[str, ...]  # the reservations among what came
-    forks: tuple[Fork, ...]
     joined: str | None
     attempts: int
     archived: int | None  # lines that left the branch's tree with a snapshot, if one was made
@@ -96,7 +95,6 @@ class Sync:
         self._unverified: set[str] = set()
         self._kinds: dict[str, int] = {}
         self._reserved: list[str] = []
-        self._forks: list[Fork] = []
         self._joined: str | None = None
         self._archived: int | None = None
         self._not_compacted: str | None = None
@@ -117,6 +115,7 @@ class Sync:
         """Do what is to be done in this DIRECTION; PUBLISHES when it was just said that our lines may go there."""
         if direction == PULL or publishes or not self._may_push_at_once():
             self.look(may_be_gone=publishes)
+        self._record_again()
         if publishes and not self.pin.publishes:
             self._pin(self.pin.but(publishes=True))  # now that there is such a remote
         if direction != PULL:
@@ -151,7 +150,6 @@ class Sync:
             heard=self._heard,
             unverified=tuple(sorted(self._unverified)),
             reserved=tuple(self._reserved),
-            forks=tuple(self._forks),
             joined=self._joined,
             attempts=self._attempts,
             archived=self._archived,
@@ -219,7 +217,6 @@ class Sync:
         from bb.ledger import intake  # noqa: PLC0415
 
         must_be_ours(after.charter.repo, self.known.policy.repo)
-        before = sum(self.store.caught_up().heads().values())
         try:
             incoming = intake.checked(self.store, commits, self._published(but=None if self._anew else self.name))
         except intake.LedgerForked as changed:
@@ -236,19 +233,25 @@ class Sync:
             self.store.join(after.charter.repo)
             self._joined = after.charter.repo
             self._known = policy.look(self.store, self._now, seen=(self.known.text, self.known.where))
-        self._forks += intake.write(self.store, incoming)
-        self._leave_to_others(incoming)
+        self._leave_to_others(incoming)  # before they are here: whoever is killed must not go on behind them
+        intake.write(self.store, incoming)
         redacting.blank(self.store)
         self._lost += self._not_believed(commits)
-        signatures = sum(each.more.count(SIGNATURE) for each in incoming)
-        self._came += sum(self.store.caught_up().heads().values()) - before - signatures
         for each in incoming:
+            self._came += each.more.count(b"\n") - each.more.count(SIGNATURE)
             self._hear(each.more)
         self._judge(incoming)
         self._pin(self.pin.but(tip=after), commits)
         remote.keep(self.store.place.common, self.name, after.commit)
         if self._anew:  # nothing here is to hold on to the earlier commits
             git.run(["update-ref", LOCAL, after.commit], git_dir=self.store.place.common)
+        self._record_again()
+
+    def _record_again(self) -> None:
+        """Record again what lines of ours said that made way for others, now or in a sync that was killed."""
+        if aside.owed(self.store.path) and aside.record_again(self.store, self._now):
+            # Our writer is another one, by the same key: what it has recorded is to count here at once.
+            self._known = policy.look(self.store, self._now, remote=self.pins.arbiter or self.name)
 
     def _not_believed(self, commits: list[Commit]) -> list[str]:
         """The events that COMMITS brought without their payload, although nobody whose word counts took it back."""

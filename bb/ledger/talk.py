@@ -14,6 +14,7 @@ from __future__ import annotations
 from bb.coordination import redactions
 from bb.groups import notices
 from bb.kernel import ids, jsontext
+from bb.kernel.event import PUT_ASIDE
 from bb.kernel.record import Record
 from bb.ledger import line as lines
 from bb.ledger.course import START, Course, Lines, Spot, unaccounted
@@ -233,8 +234,13 @@ class Talk:
         if by == SYSTEM and what:
             self._rows.say(data["source_event_id"], what, str(data["actor_id"]), passed.seq)
 
-    def _read(self, passed: Passed, by: str, data: dict[str, Any], ts: str) -> None:  # noqa: ARG002
+    def _read(self, passed: Passed, by: str, data: dict[str, Any], ts: str) -> None:
         """Somebody has read up to a message: in the order of the clone where it was said."""
+        if PUT_ASIDE in data:
+            # It was said in an order of messages that is gone. In this one, others stand before that message which
+            # nobody may have seen; so only the message itself is known to have been read.
+            self._mail_read(passed, by, {**data, "event_ids": [data["event_id"]]}, ts)
+            return
         self._rows.write(self._index)
         actor, event = str(data["actor_id"]), str(data["event_id"])
         post = self.post(event)

@@ -32,7 +32,9 @@ class Owner(Record):
     boot: str
     lock: str
     retired: str | None = None  # why it may not be written to any more
-    owed: str | None = None  # from where on its whole lines are still to be recorded again: segment file, colon, offset
+    # From where on its whole lines are still to be recorded again: segment file, colon, offset. `ledger/aside.py` has
+    # a word of its own.
+    owed: str | None = None
 
     def is_us(self, here: Owner) -> bool:
         same_kernel = self.machine == here.machine or (self.boot != "" and self.boot == here.boot)
@@ -78,6 +80,15 @@ def retire(journals: str, writer: str, reason: str, owed: str | None) -> None:
     """Never write under this id again; what is OWED until then is remembered, should this process die."""
     owner = read_owner(journals, writer) or Owner("", "", "")
     _write_owner(os.path.join(journals, writer), owner.but(retired=reason, owed=owed))
+
+
+def may_be_owed(journals: str, writer: str, owed: str) -> bool:
+    """Whether every line behind the published ones was recorded by this very store and machine: lines from elsewhere
+    retire a writer before they come. One that was retired counts only if this is what it is OWED."""
+    owner = read_owner(journals, writer)
+    if owner is None or not (owner.retired is None or owner.owed == owed):
+        return False
+    return owner.but(retired=None).is_us(_here(os.path.join(journals, writer)))
 
 
 def were_ours(journals: str) -> list[str]:

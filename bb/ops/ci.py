@@ -5,9 +5,10 @@ from __future__ import annotations
 from bb.coordination import ci, ignoring, leases, notices, pauses, scopes, signers
 from bb.coordination.facts import CI
 from bb.coordination.scopes import ScopeOutside
+from bb.coordination.signers import Policy
 from bb.kernel import clock, ids
 from bb.kernel.show import harmless
-from bb.ledger import history, peek, tree, verdicts
+from bb.ledger import history, peek, policy, tree, verdicts
 from bb.ledger.holdings import Holdings, scope_of
 from bb.ops.catalogue import op
 from bb.ops.params import Name, Plain, Scope, Someone, Text
@@ -152,7 +153,7 @@ def _ledger(
     """What the published ledger says, else the one of this clone; None where there is none to go by; and which."""
     if is_local:
         desk.store.must_exist()
-        return _own(desk, None)
+        return _own(desk, None, law)
     try:
         with peek.at(desk.place, remote, law) as found:
             return _published(desk, found, law)
@@ -162,14 +163,21 @@ def _ledger(
         return None, {"kind": "unreachable", "note": f"{failed.message}; nothing was judged"}
     except peek.LedgerUnpublished as none:
         if desk.store.exists:
-            return _own(desk, f"{none.message}; judged by the ledger of this clone")
+            return _own(desk, f"{none.message}; judged by the ledger of this clone", law)
         if is_strict or remote:
             raise
         note = f"{none.message}, so nothing is held; `bb sync --publish` publishes a ledger"
         return None, {"kind": "none", "note": note}
 
 
-def _own(desk: Desk, note: str | None) -> tuple[ci.Known, dict[str, Any]]:
+def _own(desk: Desk, note: str | None, law: Law | None) -> tuple[ci.Known, dict[str, Any]]:
+    """What the ledger of this clone says. Which lines count in it says the reviewed file of the default branch, as in
+    everything else that this clone answers; it is looked at now, since the answer stands for that of CI."""
+    seen = policy.look(desk.store, desk.now())
+    if (law.policy if law else Policy()) != (seen.policy if seen.mode != signers.OFF else Policy()):
+        where = seen.where or "the default branch"
+        apart = f"{signers.PATH} is another one in the base of this change than in {where}, which this clone goes by"
+        note = f"{note}; {apart}" if note else apart
     return _known(desk, desk.store.caught_up(), desk.place.store), {"kind": "local", "note": note}
 
 
@@ -179,12 +187,12 @@ def _law(desk: Desk, base: str) -> Law | None:
     if written is None:
         return None
     text = written.decode("utf-8", "replace")
-    policy = signers.read(text)
-    mode = policy.mode or signers.WARN
+    said = signers.read(text)
+    mode = said.mode or signers.WARN
     return (
         None
         if mode == signers.OFF
-        else verdicts.Law("", policy, mode, basis=verdicts.basis("", text, mode, (None, False, False)))
+        else verdicts.Law("", said, mode, basis=verdicts.basis("", text, mode, (None, False, False)))
     )
 
 

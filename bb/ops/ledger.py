@@ -7,7 +7,7 @@ import os
 from bb.kernel import clock, jsontext
 from bb.kernel.digest import digest
 from bb.kernel.errors import Usage
-from bb.ledger import audit, disk, kinds, policy, standing, writers
+from bb.ledger import audit, come_to_count, disk, kinds, policy, standing, writers
 from bb.ledger import walk as walks
 from bb.ledger.journal import LedgerDamaged
 from bb.ops.catalogue import OLDER, Rows, op
@@ -187,7 +187,8 @@ def verify(desk: Desk, *, published: bool = False) -> dict[str, Any]:
     if not found.is_index_right:
         raise LedgerDamaged("the index does not say what the journals say", hint="bb ledger rebuild", **answer)
     known = policy.look(store, desk.now())
-    answer["signatures"] = standing.shown(store, known)
+    late = [each.as_dict() for each in come_to_count.since_last_told(store)]
+    answer["signatures"] = standing.shown(store, known) | {"come_to_count": late}
     if published:
         answer["published"] = [each.as_dict() for each in audit.published(store, desk.progress)]
     return answer

@@ -7,8 +7,8 @@ import os
 from bb.coordination import roster
 from bb.kernel import ids
 from bb.kernel.errors import BbError, NotFound, Refused, Usage
+from bb.ledger import aside, come_to_count, intake, lastsync, pins, policy, signing, writers
 from bb.ledger import background as in_background
-from bb.ledger import intake, lastsync, pins, writers
 from bb.ledger import publish as publishing
 from bb.ledger import remote as remotes
 from bb.ledger.lastsync import LastSync
@@ -26,12 +26,15 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.ledger.pins import Pins
+    from bb.ledger.store import Store
+    from bb.ledger.tip import Tip
     from bb.ops.desk import Desk
 
 PATIENCE = 60
 MIRROR_PATIENCE = 10.0
 
 
+LOOK_THROUGH = "the sync has been done, and what is published counts; record again what still matters in that file"
 ONLY_PULL = "`bb sync --pull` only brings in what others have published"
 
 
@@ -124,18 +127,32 @@ def sync(
 def commit(desk: Desk) -> dict[str, Any]:
     """Put all that is recorded into one commit at the local ref refs/bb/ledger. No remote is needed or asked.
 
-    `git log -p refs/bb/ledger` shows it like any other history.
+    `git log -p refs/bb/ledger` shows it like any other history. It is signed as a publication is; where that cannot be
+    done, it is made unsigned, since nothing leaves this machine.
     """
     desk.store.must_exist()
     store = desk.store
     try:
         with Turn(store.path):
             known = pins.read(store.path)
-            tip, count = publishing.commit_here(store, known, desk.now())
+            tip, count, unsigned = _committed(store, known, desk.now())
             pins.write(store.path, known.but(local=tip))
     except AlreadySyncing:
         return {"already_running": True, "commit": None, "events": 0}
-    return {"already_running": False, "commit": tip.commit, "ref": LOCAL, "events": count}
+    answer = {"already_running": False, "commit": tip.commit, "ref": LOCAL, "events": count}
+    return answer | ({"unsigned": unsigned} if unsigned else {})
+
+
+def _committed(store: Store, known: Pins, now: int) -> tuple[Tip, int, str | None]:
+    """The commit at the local ref, how many events are new in it, and why it could not be signed."""
+    signer = policy.look(store, now, makes=True)
+    unsigned = signer.trouble
+    if signer.key is not None:
+        try:
+            return *publishing.commit_here(store, known, now, signer.key), None
+        except signing.SigningFailed as refusal:
+            unsigned = f"{refusal.code}: {refusal.message}"
+    return *publishing.commit_here(store, known, now, None), unsigned
 
 
 @op(
@@ -215,12 +232,15 @@ def synced(desk: Desk, name: str, direction: str, patience: int, *, publishes: b
     outcome = at_work.outcome()
     note(desk, name, now, None, outcome)
     answer = {"already_running": False} | _shown(desk, outcome, publishes=publishes) | {"contested": lost}
+    if outcome.signatures and in_background.MARK not in desk.env:
+        late = come_to_count.since_last_told(store)
+        answer["signatures"] = outcome.signatures | {"come_to_count": [each.as_dict() for each in late]}
     # What an earlier sync has put aside is among them, if that was cut short; and nobody hears one in the background.
-    forks = [] if in_background.MARK in desk.env else intake.tell(store.path)
+    forks = [] if in_background.MARK in desk.env else aside.tell(store.path)
     answer["forks"] = [fork.as_dict() for fork in forks]
-    if forks:
-        first = forks[0]
-        raise intake.LedgerForked(f"lines of writer {first.writer} were put aside, in {first.path}", **answer)
+    if first := next((fork for fork in forks if fork.kept), None):  # where all is recorded again, nobody need look
+        message = f"lines of writer {first.writer} were put aside, in {first.path}"
+        raise intake.LedgerForked(message, hint=LOOK_THROUGH, **answer)
     return answer
 
 
@@ -237,7 +257,7 @@ def heard(desk: Desk, outcome: Outcome) -> list[dict[str, str]]:
 
 
 def _shown(desk: Desk, outcome: Outcome, *, publishes: bool) -> dict[str, Any]:
-    apart = ("heard", "unverified", "reserved", "forks")
+    apart = ("heard", "unverified", "reserved")
     answer = {name: value for name, value in outcome.as_dict().items() if name not in apart}
     answer["from_agents"] = sorted(who for who in outcome.heard if ids.is_principal(who))
     answer |= {"unverified_agents": list(outcome.unverified)} if outcome.unverified else {}

@@ -231,6 +231,19 @@ def test_a_salvaged_fact_is_salvaged_once(here: Scratch):
     assert sum(b'"actor_id":"dusty-wren"' in line for line in found) == 2
 
 
+def test_what_was_taken_back_behind_the_damage_does_not_come_again_as_an_empty_event(here: Scratch):
+    about = ["--bead", "bb-1", "--category", "INFO", "--subject", "Parser", "--body", "a password"]
+    sent = here.json("agent", "send", "--from", ADA, "--to", BO, *about).data["message_id"]
+    assert here.json("ledger", "redact", sent, "--reason", "oops", "--agent", "user").status == 0
+    damage_line(here.journal(), 5)
+    forget_index(here.path)
+
+    fix(here)
+
+    said = [event for event in here.json("ledger", "log").data if event["kind"] == "chat.message"]
+    assert said == []
+
+
 def test_doctors_at_work_at_once_salvage_a_fact_once(here: Scratch):
     damage_line(here.journal(), 4)
     forget_index(here.path)

@@ -12,7 +12,8 @@ import pytest
 
 from bb.coordination import signers
 from bb.ledger import line as lines
-from bb.ledger import sshsig, verdicts
+from bb.ledger import remote, sshsig, verdicts
+from tests.ledger.ledger_support import damage_line, forget_index
 from tests.stories.travel.travel_support import AMBER, COBALT, Clone, agents_at_work, clone, hub
 from tests.support import NOON, Scratch, environment
 
@@ -744,3 +745,96 @@ def test_a_revocation_that_cannot_be_read_is_a_fault_and_ci_warns_of_it(two: lis
 
     assert "signers-file" in {each["rule"] for each in other.ask("ci.check", base=base)["findings"]}
     assert "failed: signers" in other.refused("doctor").message
+
+
+def test_a_signature_behind_a_damage_is_not_recorded_again_where_it_fits_no_chain(two: list[Clone]) -> None:
+    one, other = two
+    review(two, listed(one, "laptop"), listed(other, "desk"), "#bb mode require")
+    for scope in ("src", "docs"):
+        one.ask("agent.reserve", scope=[scope], bead="bb-1", agent=AMBER)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(remote, "push", lambda *_: (_ for _ in ()).throw(remote.Offline()))
+        assert one.refused("sync").code == "OFFLINE"
+    (path,) = (one.store / "j" / writer_of(one)).glob("*.jsonl")
+    damage_line(path, path.read_bytes()[: path.read_bytes().index(b'"scope":"src"')].count(b"\n") + 1)
+    forget_index(one.path)
+    damaged = writer_of(one)
+
+    one.bb("doctor", "--fix")
+    one.sync()
+    other.sync()
+
+    assert writer_of(one) != damaged
+    assert standing(other, writer_of(one))["forged"] == 0
+    signatures = [event for event in one.ask("ledger.log") if event["kind"] == "x.bb.signed"]
+    assert not any("salvaged_from" in event["data"] for event in signatures)
+
+
+@NEEDS_SSH
+@pytest.mark.parametrize("verb", ["ledger.commit", "sync"])
+def test_a_commit_at_the_local_ref_is_signed_as_a_published_one_is(two: list[Clone], verb: str) -> None:
+    one, _ = two
+    review(two, listed(one, "laptop"))
+    one.ask("agent.reserve", scope=["src"], bead="bb-1", agent=AMBER)
+
+    answer = one.ask(verb, **({"local": True} if verb == "sync" else {}))
+
+    assert "unsigned" not in answer
+    allowed = str(one.path / signers.PATH)
+    one.git("-c", f"gpg.ssh.allowedSignersFile={allowed}", "verify-commit", "refs/bb/ledger")
+
+
+def test_a_clone_that_has_never_published_signs_its_commit_too(tmp_path: Path) -> None:
+    made = clone(hub(tmp_path / "hub.git"), "alone")
+    made.ask("agent.register", name=AMBER, role="builder")
+
+    made.ask("ledger.commit")
+
+    assert "gpgsig -----BEGIN SSH SIGNATURE-----" in made.git("cat-file", "commit", "refs/bb/ledger")
+
+
+def test_nothing_is_signed_where_signatures_are_off(two: list[Clone]) -> None:
+    one, _ = two
+    review(two, listed(one, "laptop"), "#bb mode off")
+    one.ask("agent.reserve", scope=["src"], bead="bb-1", agent=AMBER)
+
+    assert "unsigned" not in one.ask("ledger.commit")
+    assert "gpgsig" not in one.git("cat-file", "commit", "refs/bb/ledger")
+
+
+@pytest.mark.parametrize("mode", ["warn", "require"])
+def test_a_local_commit_that_cannot_be_signed_is_made_and_says_so(two: list[Clone], mode: str) -> None:
+    """Nothing leaves the machine, so nobody takes it for more than it is."""
+    one, _ = two
+    review(two, listed(one, "laptop"), f"#bb mode {mode}")
+    one.ask("agent.reserve", scope=["src"], bead="bb-1", agent=AMBER)
+    (one.store / "keys" / writer_of(one)).chmod(0o644)
+
+    answer = one.ask("ledger.commit")
+
+    assert "SIGNING_FAILED" in answer["unsigned"]
+    assert answer["events"] > 0
+    assert "It is not signed" in one.bb("sync", "--local").out
+    assert "gpgsig" not in one.git("cat-file", "commit", "refs/bb/ledger")
+
+
+def test_ci_check_local_looks_at_the_reviewed_file_itself(two: list[Clone]) -> None:
+    """Nobody has looked since the file was merged, and every other command goes by the last look."""
+    one, other = two
+    other.ask("agent.reserve", scope=["src"], bead="bb-1", agent=COBALT)
+    other.sync()
+    one.sync()
+    (one.path / "src").mkdir()
+    (one.path / "src" / "a.py").write_text("1\n")
+    one.git("add", "--force", "src")
+    one.git("commit", "--quiet", "-m", f"Work\n\nBB-Agent: {AMBER}")
+    assert one.refused("ci.check", base="HEAD~1", local=True).code == "CI_INCURSION"
+    one.git("branch", "work")
+    one.git("reset", "--quiet", "--hard", "HEAD~1")
+    review([one], listed(one, "laptop"), "#bb mode require")
+    (one.store / "signers.json").unlink(missing_ok=True)
+
+    answer = one.ask("ci.check", base="HEAD~1", head="work", local=True)
+
+    assert answer["findings"] == [], "what cobalt-harbor holds counts for nothing, since its key is not listed"
+    assert ".bb/allowed_signers" in answer["ledger"]["note"], "the base of the change does not say so"

@@ -121,6 +121,46 @@ def test_under_require_words_that_nobody_signed_are_in_no_inbox_and_no_history_u
     assert history(one) == ["ours", EVIL]
 
 
+@pytest.mark.parametrize("verb", ["sync", "ledger.verify"])
+def test_a_message_that_comes_to_count_behind_what_was_read_is_told_of_once_by_its_line(
+    two: list[Clone], verb: str
+) -> None:
+    one, other = two
+    require(one)
+    event = pushed_words(other)
+    one.sync()
+    ours = one.ask("send", text="ours", by="user", to=["@all"])["event"]["id"]  # now there are places for what came
+    one.ask("inbox_mark_read", event_id=ours, actor_id=AMBER, by=AMBER)
+    one.sync()
+    review([one], listed(one, "user"), listed(other, "desk"), "#bb mode require")
+    one.ask("ledger.signing")  # whoever looks first does not take it from those who tell
+
+    (late,) = one.ask(verb)["signatures"]["come_to_count"]
+
+    writer, _, n = event.partition(".")
+    assert (inbox(one), history(one)) == ([], ["ours", EVIL])
+    assert late["writer"] == writer
+    assert late["first"] <= int(n) <= late["last"]
+    for again in ("sync", "ledger.verify"):
+        assert one.ask(again)["signatures"]["come_to_count"] == []
+
+
+def test_lines_that_come_to_count_are_told_in_a_sentence(two: list[Clone]) -> None:
+    one, other = two
+    require(one)
+    pushed_words(other)
+    one.sync()
+    review([one], listed(one, "user"), listed(other, "desk"), "#bb mode require")
+
+    said = [line for line in one.bb("sync").out.splitlines() if "came to count" in line]
+
+    writer = str(other.ask("ledger.status")["writer"])
+    (sentence,) = said
+    assert f" of writer {writer} came to count (1 to " in sentence
+    assert "`bb chat history`" in sentence
+    assert "came to count" not in one.bb("ledger", "verify").out
+
+
 def test_a_signature_that_comes_later_lets_words_count_from_then_on(two: list[Clone]) -> None:
     one, other = two
     (key,) = (path for path in (other.path / ".git" / "bb" / "keys").iterdir() if not path.suffix)
