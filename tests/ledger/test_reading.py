@@ -12,7 +12,7 @@ import pytest
 
 from bb.cli import daemon_log
 from bb.kernel.errors import BbError
-from bb.ledger import disk, intake, worktree_files
+from bb.ledger import aside, disk, worktree_files
 from bb.ledger.segments import LARGEST, LedgerDamaged, Segment, last_line_feed, lines_backwards
 from tests.near import near
 
@@ -122,11 +122,11 @@ def test_pipes_in_a_ledger_keep_no_command_waiting(tmp_path: Path, name: str):
 
 
 def test_a_pipe_among_what_was_put_aside_keeps_no_sync_waiting(tmp_path: Path):
-    (tmp_path / intake.ASIDE).mkdir()
-    (tmp_path / intake.ASIDE / f"aaaaaaaaaaaa-3-00.jsonl{intake.UNTOLD}").symlink_to(tmp_path / "pipe")
+    (tmp_path / aside.FOLDER).mkdir()
+    (tmp_path / aside.FOLDER / f"aaaaaaaaaaaa-3-00.jsonl{aside.UNTOLD}").symlink_to(tmp_path / "pipe")
 
     with pytest.raises(disk.NotAFile):
-        intake.tell(str(tmp_path))
+        aside.tell(str(tmp_path))
 
 
 def test_a_pipe_in_the_place_of_the_daemons_log_is_refused(tmp_path: Path):
