@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,10 @@ from tests.support import Scratch
 # How fast examples come depends on how busy the machine is, and no test is about that.
 settings.register_profile("calm", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("calm")
+
+# Where the tests run in the background of a shell, interrupts are ignored, and so they are in all that tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 FAILED = pytest.StashKey[bool]()
 
