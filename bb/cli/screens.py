@@ -296,9 +296,10 @@ def protocol_events(events: Outside) -> list[str]:
     for event in events:
         payload = event["payload"]
         subject = payload.get("subject") or payload.get("resolution_hint") or payload.get("evidence")
+        who = f"{event['from_agent']}{_doubt(event)} -> {event['to_agent']}"
         lines.append(
-            f"{event['created_at']}  {event['event_type']:<9}"
-            f"  {event['from_agent']}{_doubt(event)} -> {event['to_agent']}  {brief(subject)}  ({event['state']})  [{event['id']}]"
+            f"{event['created_at']}  {event['event_type']:<9}  {who}"
+            f"  {brief(subject)}  ({event['state']})  [{event['id']}]"
         )
     return lines or ["No protocol events."]
 
