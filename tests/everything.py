@@ -163,7 +163,7 @@ def facts_of(known: dict[str, str]) -> list[Any]:
         attention.Posted("svc:slack", C2A, "check the deploy?", (AMBER,), ""),
         attention.Posted("svc:slack", {}, "", (), NOWHERE),
         attention.Edited("svc:slack", letter, 2, {"event": "s:1"}, "check it again"),
-        attention.Deleted("svc:slack", NOWHERE),
+        attention.Deleted("svc:slack", NOWHERE, "a mistake"),
         attention.Moved(AMBER, letter, AMBER, "claimed", {"eta": "soon"}),
         attention.Moved(AMBER, letter, AMBER, "of a later version", None),
         attention.Claiming(AMBER, f"event:{letter}", "claim", {"ttl_ms": 60_000}),

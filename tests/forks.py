@@ -32,11 +32,16 @@ AT_START = ("PYTHON", "LC_", "LANG", "TZ")  # settings that only a fresh interpr
 
 @dataclass(frozen=True)
 class Call:
-    """One command: its words, and what is set for it beside the repository's settings."""
+    """One command: its words, and what is set for it beside the repository's settings.
+
+    With a SIZE, columns and lines, it runs on a terminal of that size, on which `stdin` is typed. Then all that it says
+    is in `out`, as the terminal has it.
+    """
 
     words: Sequence[str]
     settings: Mapping[str, str] = field(default_factory=dict)
     stdin: str | None = None
+    size: tuple[int, int] | None = None
 
     def __str__(self) -> str:
         return " ".join([*(f"{name}={value}" for name, value in self.settings.items()), *map(repr, self.words)])
@@ -75,7 +80,7 @@ def _forked(cwd: Path, settings: dict[str, str], call: Call, way: str) -> Ran:
     server = _server()
     assert server.stdin is not None
     assert server.stdout is not None
-    request = [str(cwd), settings | dict(call.settings), list(call.words), call.stdin, way]
+    request = [str(cwd), settings | dict(call.settings), list(call.words), call.stdin, way, call.size]
     server.stdin.write(json.dumps(request).encode() + b"\n")
     server.stdin.flush()
     return Ran(*json.loads(server.stdout.readline()))
@@ -111,7 +116,11 @@ def _serve() -> None:
         print(json.dumps(_fork(*json.loads(line))), flush=True)
 
 
-def _fork(cwd: str, settings: dict[str, str], words: list[str], given: str | None, way: str) -> list[Any]:
+def _fork(
+    cwd: str, settings: dict[str, str], words: list[str], given: str | None, way: str, size: list[int] | None
+) -> list[Any]:
+    if size:
+        return _fork_on_a_terminal(cwd, settings, words, given, way, size)
     with tempfile.TemporaryFile() as into, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         into.write((given or "").encode())
         into.seek(0)
@@ -120,11 +129,7 @@ def _fork(cwd: str, settings: dict[str, str], words: list[str], given: str | Non
             os.dup2(os.open(os.devnull, os.O_RDONLY) if given is None else into.fileno(), 0)
             os.dup2(out.fileno(), 1)
             os.dup2(err.fileno(), 2)
-            os.chdir(cwd)
-            os.environ.clear()
-            os.environ.update(settings)
-            sys.argv = ["bb", *words]
-            _become(way)
+            _become(cwd, settings, words, way)
         _, status = os.waitpid(child, 0)
         out.seek(0)
         err.seek(0)
@@ -132,17 +137,46 @@ def _fork(cwd: str, settings: dict[str, str], words: list[str], given: str | Non
     return [os.waitstatus_to_exitcode(status), *said]
 
 
-def _become(way: str) -> None:
+def _fork_on_a_terminal(
+    cwd: str, settings: dict[str, str], words: list[str], given: str | None, way: str, size: list[int]
+) -> list[Any]:
+    import fcntl
+    import struct
+    import termios
+
+    screen, theirs = os.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
+    os.write(screen, (given or "").encode())
+    child = os.fork()
+    if child == 0:
+        os.close(screen)
+        os.login_tty(theirs)
+        sys.stdout.reconfigure(line_buffering=True)  # type: ignore[attr-defined]  # as Python has it on a terminal
+        _become(cwd, settings, words, way)
+    os.close(theirs)
+    said = b""
+    with contextlib.suppress(OSError):  # how a terminal says that nobody is at the other end any more
+        while octets := os.read(screen, 1 << 16):
+            said += octets
+    os.close(screen)
+    _, status = os.waitpid(child, 0)
+    return [os.waitstatus_to_exitcode(status), said.decode(errors="surrogateescape"), ""]
+
+
+def _become(cwd: str, settings: dict[str, str], words: list[str], way: str) -> None:
     """Be the command, and end as it ends."""
+    from bb.cli import lean
+    from bb.cli.main import main
+
+    os.chdir(cwd)
+    os.environ.clear()
+    os.environ.update(settings)
+    sys.argv = ["bb", *words]
+    if way == TYPER:
+        lean.answer = lambda _: None
     status = 1
     try:
-        if way == WHOLE:
-            from bb.cli.main import main
-
-            main()
-        from bb.cli import app
-
-        status = app.answer(sys.argv[1:])
+        main()
     except SystemExit as ended:
         status = int(ended.code or 0)
     except BaseException:

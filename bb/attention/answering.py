@@ -67,14 +67,15 @@ def react(
     if found.known.is_deleted:
         raise Superseded(event_id=found.event)
     before = standing.delivery
-    about: dict[str, Any] = {"signal": signal, "counts_as": counts_as, "eta": _line(eta), "note": _line(note)}
+    about: dict[str, Any] = {"signal": signal, "counts_as": counts_as, "eta": remark(eta), "note": remark(note)}
     if SIGNALS[counts_as].disposition == DEFERRED and not remove:
         about["until"] = _ahead(until, now) if until is not None else _later(book, found, now)
     about = {name: value for name, value in about.items() if value not in ("", None)}
     step = Moved(agent, found.event, agent, deliveries.REACTED, about | ({"remove": True} if remove else {}))
     after = _after(book, found, step, now)
     takes_on = SIGNALS[counts_as].disposition == CLAIMED and not remove and before.decision.policy != MUST_NOT
-    is_known = _has_reacted(book, found, signal) if found.is_bystander else _says_nothing_new(before, after, until)
+    is_known = _has_reacted(book, found, about) if found.is_bystander else _says_nothing_new(before, after, until)
+    is_known = is_known and (not note or _last_reaction(book, found).get("note") == about.get("note"))
     if not remove and is_known and not (takes_on and standing.holder != agent):
         return [], _reacted(found, signal, before.disposition, book.tuning)
     facts: list[AttentionFact] = []
@@ -100,11 +101,17 @@ def _says_nothing_new(before: deliveries.Delivery, after: deliveries.Delivery, u
     return is_there and until in (None, before.until)
 
 
-def _has_reacted(book: Book, found: Case, signal: str) -> bool:
+def _has_reacted(book: Book, found: Case, about: dict[str, Any]) -> bool:
     """Whether the last reaction of somebody whom the event was not for was the same."""
+    last = _last_reaction(book, found)
+    return not last.get("remove") and all(last.get(name) == about.get(name) for name in ("signal", "eta"))
+
+
+def _last_reaction(book: Book, found: Case) -> dict[str, Any]:
+    """What the agent has said with its last reaction to the event; nothing where there is none."""
     state = book.states.state(deliveries.NAME, deliveries.name(found.event, found.agent)) or {"log": []}
-    said = [about for *_, what, about in state["log"] if what == deliveries.REACTED]
-    return bool(said) and said[-1].get("signal") == signal and not said[-1].get("remove")
+    said = [about for *_, what, about in state["log"] if what == deliveries.REACTED and isinstance(about, dict)]
+    return said[-1] if said else {}
 
 
 def counted(signal: str, tuned: Tuning) -> str:
@@ -187,14 +194,15 @@ def defer(
         raise NotDeferrable(
             f"{found.event} is {standing.decision.policy}, {before.disposition or 'open'}", event_id=event
         )
-    reason = _line(reason)
+    reason = remark(reason)
     if not reason:
         raise MissingMember("a reason is wanted: why it has to wait", pointer="/reason", member="reason")
-    at = _ahead(until, now) if until is not None else _later(book, found, now)
-    if before.disposition == DEFERRED and before.reason == reason and (until is None or until == before.until):
-        return [], _deferred(found, before.until or at)
+    is_same = before.disposition == DEFERRED and before.reason == reason
+    at = _ahead(until, now) if until is not None else (is_same and before.until) or _later(book, found, now)
+    if is_same and at == before.until and (not eta or remark(eta) == before.eta):
+        return [], _deferred(found, at)
     is_again = _is_put_off_again(before, reason, at)
-    about = {"reason": reason, "until": at, **({"eta": _line(eta)} if eta else {})}
+    about = {"reason": reason, "until": at, **({"eta": remark(eta)} if eta else {})}
     facts: list[AttentionFact] = [Moved(agent, found.event, agent, deliveries.PUT_OFF, about)]
     if is_again:
         facts += escalate(book, before, found.message, now, "put off again")
@@ -241,7 +249,7 @@ def resolve(
         found = case(book, name, agent, now)
         if found.known.is_deleted or found.standing.delivery.disposition == SUPERSEDED:
             raise Superseded(event_id=found.event)
-        about = {"outcome": outcome, **({"note": _line(note)} if note else {})}
+        about = {"outcome": outcome, **({"note": remark(note)} if note else {})}
         step = Moved(agent, found.event, agent, deliveries.RESOLVED, about)
         after = _after(book, found, step, now)
         dispositions[found.event] = after.disposition
@@ -258,6 +266,6 @@ def resolve(
     return facts, {"eventId": first[0], "disposition": first[1], "alsoClosed": list(dispositions)[1:]}
 
 
-def _line(text: str) -> str:
+def remark(text: str) -> str:
     """What an agent adds, on one line, without secrets and without what is obeyed instead of shown."""
     return redacted(" ".join(stripped(line) for line in text.split()))[:LONGEST_NOTE]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bb.attention import asides, claims, deliveries
+from bb.attention.answering import remark
 from bb.attention.cases import find, may_see
 from bb.attention.facts import Deleted, Posting, Progressed
 from bb.attention.messages import EVERY
@@ -141,8 +142,8 @@ def may_progress(book: Book, agent: str, token: str, about: dict[str, Any]) -> N
         raise ProgressWentBack(f"{token[:60]!r} is at {before} already")
 
 
-def cancel(book: Book, agent: str, event: str, reason: str, now: int) -> Answer:  # noqa: ARG001
-    """Take back a message of one's own."""
+def cancel(book: Book, agent: str, event: str, reason: str) -> Answer:
+    """Take back a message of one's own, and say why, in a few words without secrets."""
     known = find(book, event)
     if not may_see(book, agent, known):
         raise NoSuchEvent(f"there is no event {event[:80]!r}", event_id=event[:80])
@@ -150,10 +151,11 @@ def cancel(book: Book, agent: str, event: str, reason: str, now: int) -> Answer:
         raise PermissionDenied("only who sent a message can call it back", event_id=known.event)
     if known.is_deleted:
         return [], {"eventId": known.event, "cancelled": True, "already": True}
-    facts: list[AttentionFact] = [Deleted(agent, known.event), *withdrawn(book, known)]
+    why = remark(reason) or None
+    facts: list[AttentionFact] = [Deleted(agent, known.event, why), *withdrawn(book, known)]
     if known.state == PENDING:
         facts.append(Posting(agent, known.event, FAILED, {"reason": "called back"}))
     elif known.state:  # it may stand there already, and has to be taken down
         about = {"type": "delete", "onMessage": known.event, "agent": agent, "conversation": known.conversation}
         facts.append(Posting(agent, f"{known.event}!delete", PENDING, about))
-    return facts, {"eventId": known.event, "cancelled": True}
+    return facts, {"eventId": known.event, "cancelled": True, **({"reason": why} if why else {})}

@@ -68,6 +68,7 @@ def explain(book: Book, agent: str, event: str, now: int) -> dict[str, Any]:
         "recorded": recorded.shown() if again != recorded else None,
         "now": found.standing.decision.shown(),
         **found.standing.shown(),
+        **({"deletionReason": found.known.deletion_reason} if found.known.deletion_reason else {}),
         "inputs": {
             "author": knocks.author_of(found.known),
             **({"unverified": True} if said.is_unverified else {}),

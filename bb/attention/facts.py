@@ -34,10 +34,11 @@ class Edited(Record):
 
 
 class Deleted(Record):
-    """The author has taken a message away."""
+    """The author has taken a message away; with a REASON where an agent called its own back and gave one."""
 
     by: str
     event: str
+    reason: str | None = None
 
 
 class Moved(Record):

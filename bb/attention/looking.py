@@ -150,6 +150,7 @@ def row(book: Book, known: Kept, stands: Standing, now: int, *, with_body: bool 
         **signal_shown(known.reason, known.linked),
         **({"linked": known.linked} if known.linked else {}),
         **({"deleted": True} if known.is_deleted else {}),
+        **({"deletionReason": known.deletion_reason} if known.deletion_reason else {}),
     }
     if stands.decision.mode == NOTIFY and not with_body:
         said = said_in(known, book.data(known.line))

@@ -67,6 +67,7 @@ class Kept(Record):
     others: Decision = Decision()
     version: int = 1
     is_deleted: bool = False
+    deletion_reason: str = ""  # as who called it back has given it
     posted: Mapping[str, Any] = {}
 
     @property
@@ -108,8 +109,8 @@ def step(state: State | None, fact: MessageFact, at: Place, ts: str) -> State:
             if held is None or (held[3], *held[:3]) < (version, *at):
                 after["edit"] = [*at, version]
             _mean(after, c2a)
-        case Deleted():
-            earliest(after, "deleted", at, True)
+        case Deleted(reason=reason):
+            earliest(after, "deleted", at, reason or True)
         case Posting(state=now, about=about):
             if now in posting.STATES:
                 latest(after, "posting", at, [now, about or {}])
@@ -218,6 +219,7 @@ def kept(name: str, state: Mapping[str, Any] | None) -> Kept | None:
             "others": decisions.read(said.get("else")) or Decision(),
             "version": edit[3] if edit else 1,
             "is_deleted": "deleted" in state,
+            "deletion_reason": why if (deleted := state.get("deleted")) and type(why := deleted[3]) is str else "",
             "state": state_of(dict(state)),
             "posted": posted[3][1] if posted else {},
         },

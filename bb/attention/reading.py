@@ -51,7 +51,7 @@ def read(book: Book, agent: str, window: Window, now: int) -> Answer:
     if not book.conversation(conversation).admits(agent):
         raise NoSuchEvent(f"there is no conversation {conversation[:80]!r}")
     newest, is_cut = _newest(book, agent, f"in {conversation} {thread}".rstrip(), window)
-    if not newest and not window.event:
+    if not newest and not (window.event or window.before or window.after):
         raise NoSuchEvent(f"there is no conversation {conversation[:80]!r}")  # nor one that is private, by its answer
     items, is_cut = _within(book, newest, window.most_bytes, is_cut)
     read_to_the_end = "" if window.before else f"{conversation} {thread}"
@@ -88,10 +88,14 @@ def _is_about_another(known: Kept, agent: str) -> bool:
 
 
 def _place(book: Book, agent: str, event: str) -> str:
-    """Where an event stands among those of its conversation."""
-    state = book.states.state(MESSAGES, event) if event else None
+    """Where an event stands among those of its conversation; nowhere where none is named."""
+    if not event:
+        return ""
+    state = book.states.state(MESSAGES, event)
     known = message_kept(event, state)
-    return place_of(state["said"][:3], state["said"][3]) if state and known and may_see(book, agent, known) else ""
+    if not (state and known and may_see(book, agent, known)):
+        raise NoSuchEvent(f"there is no event {event[:80]!r}", event_id=event[:80])
+    return place_of(state["said"][:3], state["said"][3])
 
 
 def _latest_sequence(book: Book, agent: str, term: str) -> int | None:

@@ -225,7 +225,7 @@ def _progress(replay: Replay, given: Any) -> dict[str, Any]:
 def _cancel(replay: Replay, given: Any) -> dict[str, Any]:
     about, agent = _object(given), _agent(given)
     event, reason = str(about.get("event", "")), str(about.get("reason", ""))
-    return replay.do(lambda: auditing.cancel(replay.here.book, agent, event, reason, replay.now), agent)
+    return replay.do(lambda: auditing.cancel(replay.here.book, agent, event, reason), agent)
 
 
 def _audit(replay: Replay, given: Any) -> dict[str, Any]:

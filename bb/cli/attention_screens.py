@@ -201,13 +201,18 @@ def show(found: Outside) -> list[str]:
     author, ago = painted(_author(found), "cyan"), paint.span(int(found["ageMs"]) // 1000)
     lines = [f"{heading(whole(found['eventId']))}  {author} in {_where(found['conversation'])}, {ago} ago{deletion}"]
     posting = f", {found['state']}" if found["state"] else ""
-    lines += [f"  to {found['agent']}: {_decision(found)}", f"  {_state(found)}{posting}"]
+    lines += [f"  to {found['agent']}: {_decision(found)}", f"  {_state(found)}{posting}", *_called_back(found)]
     if not found["steps"]:
         return [*lines, painted("  nothing was to be done about it", "dim")]
     for each in found["steps"]:
         about, step = told_about(each.get("about", {})), str(each["step"])
         lines.append(f"  {moment(each['at'], 19)}  {f'{column(step, 10)}  {hanging(about)}' if about else step}")
     return lines
+
+
+def _called_back(found: Outside) -> list[str]:
+    """Why a message was called back, in its sender's words."""
+    return [f"  called back: {flowing(found['deletionReason'])}"] if found.get("deletionReason") else []
 
 
 def _decision(found: Outside) -> str:
@@ -309,7 +314,7 @@ def explain(found: Outside) -> list[str]:
     lines += _explained(stands["policy"], POLICY) + _explained(stands["directedness"], AIM)
     lines += _explained(stands["injection"], SEEN) + _explained(stands["reason"], REASONS)
     due = f", due {moment(found['dueAt'])}" if found["dueAt"] and found["open"] else ""
-    lines.append(f"  {_state(found.but(priority=stands['priority']))}{due}")
+    lines += [f"  {_state(found.but(priority=stands['priority']))}{due}", *_called_back(found)]
     if _decision(came) != _decision(stands):
         lines.append(f"When it came it was {_decision(came)}; claims and time have changed that since.")
     if found["recorded"]:

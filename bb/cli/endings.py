@@ -19,8 +19,17 @@ def problem(each: Outside) -> tuple[str, Outside]:
     return sentence(each["text"]), Outside("")
 
 
-def happening(told: Outside) -> tuple[str, Outside]:
-    """What has happened, in our words, and then in somebody's own."""
+def happening(each: Outside) -> tuple[str, Outside]:
+    """What has happened, in our words, and then in somebody's own. That it is unverified is ours to say."""
+    told = each["text"]
+    if each.get("signature"):
+        doubt, has_doubt, rest = told.parted(": ")
+        ours, said = _happening(rest if has_doubt else told)
+        return f"{sentence(doubt)}: {ours}" if has_doubt else ours, said
+    return _happening(told)
+
+
+def _happening(told: Outside) -> tuple[str, Outside]:
     beginning, is_role, role = told.parted(ROLE)
     if is_role and beginning == "":
         return f"{ROLE}{role}", Outside("")

@@ -87,7 +87,7 @@ def timeline(told: Outside) -> list[str]:
             lines.append(paint.heading(day))
         who = column(paint.painted(str(each["by"]), "cyan"), wide)
         bead = f" [{whole(each['bead_id'])}]" if each["bead_id"] else ""
-        lines.append(f"  {each['at'][11:19]}  {who}  {_told(each['text'])}{bead}")
+        lines.append(f"  {each['at'][11:19]}  {who}  {_told(each)}{bead}")
     return lines
 
 
@@ -246,7 +246,7 @@ def protocol_event(event: Outside) -> list[str]:
     """One protocol event with all that it says."""
     to = f" -> {names(event['recipients']) if 'recipients' in event else event['to_agent']}"
     scope = f" in {whole(event['scope'])}" if event["scope"] else ""
-    who = f"{event['from_agent']}{to}{scope}, {event['state']}"
+    who = f"{event['from_agent']}{_doubt(event)}{to}{scope}, {event['state']}"
     head = f"{event['id']}  {event['created_at']}  {sentence(event['label'])}: {who}"
     said = [line for name, value in event["payload"].items() for line in _member(name, value)]
     return [head, *said, *(_discovered(event) if event.get("paths") else []), *_resolution(event)]
@@ -296,8 +296,9 @@ def protocol_events(events: Outside) -> list[str]:
     for event in events:
         payload = event["payload"]
         subject = payload.get("subject") or payload.get("resolution_hint") or payload.get("evidence")
+        who = f"{event['from_agent']}{_doubt(event)} -> {event['to_agent']}"
         lines.append(
-            f"{event['created_at']}  {event['event_type']:<9}  {event['from_agent']} -> {event['to_agent']}"
+            f"{event['created_at']}  {event['event_type']:<9}  {who}"
             f"  {brief(subject)}  ({event['state']})  [{event['id']}]"
         )
     return lines or ["No protocol events."]
@@ -375,7 +376,7 @@ def _unacked(each: Outside, now: int) -> str:
 def _incursion(each: Outside) -> str:
     verb = "changed" if each["outcome"] == "touched" else "in"
     what = whole(each["scope"]) + (f" and {int(each['count']) - 1} more" if int(each["count"]) > 1 else "")
-    return f"{each['from_agent']} {verb} {what}, held by {each['to_agent']} ({whole(each['held'])})"
+    return f"{each['from_agent']}{_doubt(each)} {verb} {what}, held by {each['to_agent']} ({whole(each['held'])})"
 
 
 def problem(each: Outside) -> str:
@@ -415,7 +416,8 @@ def _task(task: Outside) -> str:
     talk = task["communication"]
     notes = [f"{talk['unread_count']} unread"] if talk["unread_count"] else []
     notes += [f"{talk['pending_required']} to accept"] if talk["pending_required"] else []
-    title = brief(task["title"] or talk["latest_snippet"] or "")
+    doubt = "unverified: " if talk.get("signature") and not task["title"] else ""
+    title = f"{doubt}{brief(task['title'] or talk['latest_snippet'] or '')}"
     more = f"  ({', '.join(notes)})" if notes else ""
     name, state = column(whole(task["id"]), 16), paint.state(task["session_state"], 12)
     return f"  {name} {state} {owner}  {title}{more}".rstrip()

@@ -53,5 +53,5 @@ def line(told: Outside) -> str:
     moment = clock.text(clock.parse_or(str(told["at"]), 0))
     bead = f" [{told['bead_id']}]" if told["bead_id"] else ""
     who = paint.painted(str(told["by"]), "cyan")
-    ours, said = endings.happening(told["text"])
+    ours, said = endings.happening(told)
     return f"{moment[:10]} {moment[11:19]}  {who}  {ours}{quotation(said) if said else ''}{bead}"

@@ -127,10 +127,14 @@ def held(each: Outside, now: int, wide: int, *, is_owned: bool = False) -> str:
 
 def unacked(each: Outside, now: int) -> str:
     """What waits to be accepted, and by whom."""
-    doubt = " (unverified)" if each.get("signature") else ""
-    who = f"{each['from_agent']}{doubt} -> {each['to_agent']}"
+    who = f"{each['from_agent']}{_doubt(each)} -> {each['to_agent']}"
     said = f"{sentence(each['label'])}: {quotation(each['subject'])} [{each['bead_id']}]"
     return f"{MARGIN}{cell(_age(each['created_at'], now), 7)} {who}  {said}"
+
+
+def _doubt(each: Outside) -> str:
+    """What stands behind the person's name, where the person has not signed what is said in it."""
+    return " (unverified)" if each.get("signature") else ""
 
 
 def incursion(each: Outside, now: int) -> str:
@@ -138,7 +142,7 @@ def incursion(each: Outside, now: int) -> str:
     verb = "changed" if each["outcome"] == "touched" else "in"
     count = int(each["count"])
     more = f" and {count - 1} more" if count > 1 else ""
-    what = f"{each['from_agent']} {verb} {each['scope']}{more}"
+    what = f"{each['from_agent']}{_doubt(each)} {verb} {each['scope']}{more}"
     whose = f"held by {each['to_agent']} ({each['held']})"
     return f"{MARGIN}{cell(_age(each['created_at'], now), 7)} {paint.painted(what, 'red')}, {whose}"
 
@@ -166,7 +170,7 @@ def _by(each: Outside) -> str:
 
 def _sentence(each: Outside) -> str:
     bead = f" [{each['bead_id']}]" if each["bead_id"] else ""
-    ours, said = endings.happening(each["text"])
+    ours, said = endings.happening(each)
     return ours + (quotation(said) if said else "") + bead
 
 

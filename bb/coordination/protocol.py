@@ -126,7 +126,8 @@ def met(event: Mapping[str, Any]) -> str:
     verb = {CONTESTED: "reserved elsewhere", TOUCHED: "changed", REFUSED: "wanted", TAKEN_OVER: "took"}.get(
         event["outcome"], "works in"
     )
-    return f"{event['from_agent']} {verb} {event['where']}"
+    doubt = ", unverified," if "signature" in event else ""
+    return f"{event['from_agent']}{doubt} {verb} {event['where']}"
 
 
 def resume(*, reason: str, prior: str, adopted: str, evidence: str) -> dict[str, Any]:

@@ -27,6 +27,9 @@ PASSWORD = re.compile(  # what stands for a password in a manual, or is a piece 
     r"|changeme|example|placeholder|redacted)|\*+|\.+|(?:\$|#\{|\{|\[|\(|&lt;|'|\\\().*|%.*%|%\w"
 )
 PORT = re.compile(r"[0-9]{2,5}(?![0-9A-Za-z])")
+# In an escaped text, what ends a line ends a host's name, too, and its port. `CORP\\nick` is an account of a domain.
+LINE_ENDS = re.compile(r"(?![A-Z0-9_-]{1,15}\\)[^\\]*\\+[nrt]")
+PORT_AT_LINE_END = re.compile(r"[0-9]{2,5}\\+[nrt]")
 SAME = 10  # so many equal characters at the end are no secret, as in `ghp_0000`
 REACH = 200  # how far the rest of a word is looked at
 REST = re.compile(r"[0-9A-Za-z_$/+=.~-]*")
@@ -64,6 +67,8 @@ def _is_no_password(user: str, password: str) -> bool:
         or len(set(password)) == 1
         or PASSWORD.fullmatch(password)
         or (is_host and PORT.match(password))
+        or LINE_ENDS.match(user)
+        or PORT_AT_LINE_END.match(password)
     )
 
 

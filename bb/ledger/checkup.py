@@ -93,6 +93,7 @@ def mend(cwd: str, env: Mapping[str, str], now: int | None) -> list[str]:
     if found is None:
         repair.rewrite_clone(place.store)
         done.append("wrote clone.json anew from the journals")
+    done += repair.clear_the_index(place.store)
     store = Store(place)
     try:
         done += [
@@ -285,6 +286,9 @@ def _lines(count: int) -> str:
 
 
 def _index(store: Store) -> Finding:
+    for kind, path in repair.in_place_of_the_index(store.path):
+        text = f"{path} is {kind} where a file of the index belongs, so every command reads the whole ledger"
+        return Finding("index", ODD, text, "bb doctor --fix")
     if store.index.is_in_memory:
         text = f"{store.path} cannot be written, so every command reads the whole ledger"
         return Finding("index", ODD, text, "let your user write there")

@@ -98,7 +98,7 @@ WRITTEN: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
     ),
     "bb.attention.facts": (
         ("Edited", "x.bb.c2a.edited", ("by", "event", "version", "c2a", "text")),
-        ("Deleted", "x.bb.c2a.deleted", ("by", "event")),
+        ("Deleted", "x.bb.c2a.deleted", ("by", "event", "reason")),
         ("Moved", "x.bb.c2a.delivery", ("by", "event", "agent", "to", "about")),
         ("Claiming", "x.bb.c2a.claim", ("by", "subject", "action", "about")),
         ("Bound", "x.bb.c2a.binding", ("by", "agent", "names")),

@@ -86,7 +86,7 @@ def copies_of(
     ]
     states = index.states_of(mailbox.NAME, [mailbox.copy(event, agent) for event, _, _, agent in names])
     return [
-        (order.sortable(letter["said"][:3]), _shown(event, letter, sent, agent, copy) | _mark(index, event, sent))
+        (order.sortable(letter["said"][:3]), _shown(event, letter, sent, agent, copy) | mark(index, event, sent.sender))
         for event, letter, sent, agent in names
         if (copy := states.get(mailbox.copy(event, agent))) and "sent" in copy
     ]
@@ -97,13 +97,13 @@ def count_unread(index: Index, agent: str) -> int:
     return index.count(mailbox.NAME, f"unread {agent}")
 
 
-def _mark(index: Index, event: str, sent: Sent) -> dict[str, Any]:
-    """That a letter is in the person's name and the person has not signed it, where that matters."""
-    if index.law is None or sent.sender != ids.PERSON:
+def mark(index: Index, event: str, sender: str) -> dict[str, Any]:
+    """That what is said is in the person's name and the person has not signed it, where that matters."""
+    if index.law is None or sender != ids.PERSON:
         return {}
     from bb.ledger import counting  # noqa: PLC0415  (only where somebody has said who may write)
 
-    return counting.mark(index, event, SENT, sent.sender)
+    return counting.mark(index, event, SENT, sender)
 
 
 def _named(index: Index, term: str, state: str | None = None) -> Iterator[dict[str, Any]]:
@@ -113,7 +113,7 @@ def _named(index: Index, term: str, state: str | None = None) -> Iterator[dict[s
             event, _, agent = name.partition(" ")
             if (letter := index.state(letters.NAME, event)) is not None:
                 sent = letters.sent(letter)
-                yield _shown(event, letter, sent, agent, copy) | _mark(index, event, sent)
+                yield _shown(event, letter, sent, agent, copy) | mark(index, event, sent.sender)
 
 
 def _shown(event: str, letter: Any, sent: Sent, agent: str, copy: Any) -> dict[str, Any]:

@@ -119,6 +119,7 @@ class Events:
                 },
             )
             | {"state": copy["state"]}
+            | ({"signature": copy["signature"]} if "signature" in copy else {})
             for _, copy in mails.copies_of(self._index, [(name, letter)])
             if copy["payload"] is not None
         ]
@@ -164,7 +165,8 @@ class Events:
     ) -> dict[str, Any]:
         event_type = protocol.INCURSION if "incursion_kind" in payload else protocol.RESUME
         said = {"event_type": event_type, "bead_id": bead, "from_agent": sender, "to_agent": to, "scope": scope}
-        return protocol.envelope(name, notices.noticed_at(state), self._root, said | {"payload": payload})
+        envelope = protocol.envelope(name, notices.noticed_at(state), self._root, said | {"payload": payload})
+        return envelope | mails.mark(self._index, name, sender)
 
     def _is_open(self, name: str, fact: Incurred) -> bool:
         """Whether the two agents still work in each other's way, anywhere in what the owner held then. What was touched

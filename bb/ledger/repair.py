@@ -11,6 +11,7 @@ import errno
 import os
 import re
 import shutil
+import stat
 
 from bb.kernel import ids
 from bb.kernel.errors import Refused
@@ -36,6 +37,7 @@ SALVAGED = b'"salvaged_from":'
 TOO_LARGE = "move it away from the ledger's folder; then `bb doctor --fix` goes on without the lines that are in it"
 NULS = re.compile(rb"\0+")
 ROOM_FOR_ORIGIN = 256
+INDEX_FILES = tuple("index.sqlite" + end for end in ("", "-wal", "-shm", "-journal"))
 OWN_FILES = frozenset(
     [
         clone.NAME,
@@ -50,9 +52,11 @@ OWN_FILES = frozenset(
         come_to_count.NAME,
         "sync.json",
         "sync.lock",
-        *("index.sqlite" + end for end in ("", "-wal", "-shm", "-journal")),
+        *INDEX_FILES,
     ]
 )
+NO_FILES = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFLNK: "a link"}
+EMPTY = ("a pipe", "a socket")  # such hold nothing
 
 
 class NothingToMend(Refused):
@@ -212,6 +216,38 @@ def rewrite_clone(store: str) -> Clone:
         raise NothingToMend
     clone.write(store, found)
     return found
+
+
+def in_place_of_the_index(store: str) -> list[tuple[str, str]]:
+    """What stands where the files of the index belong, and is no file: what it is, and its path."""
+    return [(kind, path) for path in (os.path.join(store, name) for name in INDEX_FILES) if (kind := _no_file(path))]
+
+
+def _no_file(path: str) -> str:
+    """What stands at PATH, unless it is a file, or nothing. A link counts as what it leads to, if that is a file."""
+    try:
+        mode = os.lstat(path).st_mode
+    except OSError:
+        return ""
+    return "" if stat.S_ISREG(mode) or os.path.isfile(path) else NO_FILES.get(stat.S_IFMT(mode), "a device")
+
+
+def clear_the_index(store: str) -> list[str]:
+    """Take away what stands in place of the index; what was done. Nothing is lost: what may hold something is only
+    given another name, and the journals have all that the index had."""
+    done = []
+    for kind, path in in_place_of_the_index(store):
+        aside = f"{path}.aside-{os.urandom(3).hex()}"
+        try:
+            if kind in EMPTY:
+                os.unlink(path)
+            else:
+                os.rename(path, aside)
+        except OSError as error:
+            raise disk.refusal(error) from error
+        where = "" if kind in EMPTY else f", which is {aside} now"
+        done.append(f"took away {kind} that stood in place of the index{where}")
+    return done
 
 
 def sweep(store: str) -> int:

@@ -10,7 +10,7 @@ from bb.ledger import blobs, disk
 from bb.messaging import blobs as paths
 from bb.ops import groupdesk, sources
 from bb.ops.catalogue import op
-from bb.ops.params import GroupId, Name, Number, Reason, Text
+from bb.ops.params import GroupId, Name, Number, Reason, Text, invalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -108,6 +108,8 @@ def get(
 
     At a terminal they go to --output, or into a pipe or file; with --json, and for programs, they come as base64.
     """
+    if output is not None and offset:
+        raise invalid("--offset is for reading portion by portion; a file gets all of it", "offset")
     octets = content(desk, path, group_id)
     if output is not None:
         where = os.path.join(desk.cwd, output)

@@ -91,6 +91,8 @@ def check(
         raise invalid("--staged judges what is in the index; name no paths with it", "path")
     if override is not None and not staged:
         raise invalid("--override goes with --staged", "override")
+    if token is not None and staged:
+        raise invalid("--token goes with PATH; a commit names its own in a trailer `BB-Token:`", "token")
     named = desk.actor(agent)
     who = None if named in (None, "", ids.PERSON) else named
     if staged:

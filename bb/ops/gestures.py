@@ -16,7 +16,7 @@ from bb.ops import groupdesk
 from bb.ops.actor import MissingActorId
 from bb.ops.catalogue import op
 from bb.ops.chat import EventId, MissingEventId, Text, event_of, message
-from bb.ops.params import ActorId, By, GroupId, Json, Reason, Word
+from bb.ops.params import ActorId, By, GroupId, Json, Reason, Word, invalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ class Note(Word):
 @op(
     "chat.react",
     examples=("bb chat react k7q2mzp4x3ab.17 '👍'", "bb chat react EVENT --signal queued --eta 'after the deploy'"),
-    remove="Take the signal back.",
+    remove="Take the signal back; with --signal.",
 )
 def react(
     desk: Desk,
@@ -181,6 +181,8 @@ def react(
 ) -> dict[str, Any]:
     """React to a message: with an emoji, which wakes nobody, or with a signal, which settles what it can (C2A)."""
     if signal is not None:
+        if emoji:
+            raise invalid("a reaction is an emoji or a signal: leave out EMOJI, or --signal", "emoji")
         from bb.ops import saying  # noqa: PLC0415  (a plain emoji needs none of the rules)
 
         if not event_id:
@@ -188,6 +190,9 @@ def react(
         how = {"eta": eta, "until": until, "note": note, "remove": remove}
         found: dict[str, Any] = saying.react(desk, by, str(event_id), str(signal), how, group_id)
         return found
+    for name, given in (("eta", eta), ("until", until), ("note", note), ("remove", remove)):
+        if given:
+            raise invalid(f"--{name} goes with --signal: an emoji says no more than itself", name)
     group = groupdesk.of(desk, group_id)
     who = group.by(by)
     original = message(group, event_id, MissingEventId)

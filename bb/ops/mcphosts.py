@@ -8,7 +8,7 @@ from bb.kernel import ids
 from bb.ledger import editors as files
 from bb.ledger.place import NoWorkTree
 from bb.ops.catalogue import op
-from bb.ops.params import AgentId, Text
+from bb.ops.params import AgentId, Text, invalid
 from bb.ops.wiring import Program
 
 TYPE_CHECKING = False
@@ -52,6 +52,8 @@ def install(
     as it is. There is no secret in it and no path of this machine, so it may be committed. --agent is for a
     configuration that is one agent's alone: without it the server acts for BB_AGENT, or else each call says who asks.
     """
+    if undo and agent is not None:
+        raise invalid("--undo takes out our entry, whoever it is for: leave out --agent", "agent")
     if desk.place.work_tree is None:
         raise NoWorkTree
     wanted = Wanted(host, program, None if agent is None else ids.actor_id(agent))

@@ -151,4 +151,5 @@ def _collisions(events: Events) -> Iterator[dict[str, Any]]:
             bead_id=event["bead_id"],
             from_agent=event["from_agent"],
             to_agent=event["to_agent"],
+            **({"signature": event["signature"]} if "signature" in event else {}),
         )

@@ -159,6 +159,7 @@ class _View:
                 "unread_count": sum(message["state"] == mailbox.UNREAD for message in messages),
                 "pending_required": len(owed),
                 "latest_snippet": last["subject"][:SNIPPET] if last else None,
+                **({"signature": last["signature"]} if last and "signature" in last else {}),
             },
         }
 
@@ -246,6 +247,7 @@ def _event_row(event: dict[str, Any]) -> dict[str, Any]:
         "state": event["state"],
         "state_label": event["state"].capitalize(),
         "actions": [],
+        **({"signature": event["signature"]} if "signature" in event else {}),
     }
 
 

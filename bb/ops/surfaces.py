@@ -20,7 +20,7 @@ from bb.ledger.store import must_be_recordable
 from bb.messaging.principals import SERVICE
 from bb.ops.attending import Attending
 from bb.ops.catalogue import op
-from bb.ops.params import AgentId, GroupId, Json, Name, Number, Text
+from bb.ops.params import AgentId, GroupId, Json, Name, Number, Text, invalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -490,9 +490,14 @@ def outbox_(
     """What agents said where somebody else has to post it; `ack ID` says that this was done, or will never be."""
     at = Attending(desk, desk.principal(), group_id)
     if action is None:
+        for name, given in (("platform_id", platform_id), ("failed", failed), ("unknown", unknown)):
+            if given:
+                raise invalid(f"--{name.replace('_', '-')} goes with `ack ID`", name)
         return outbox_rows(at, follow=follow, limit=limit)
     if action != "ack" or not id:
         raise Usage("outbox takes `ack ID`, or nothing", hint="`bb chat outbox ack ID --platform-id …`")
+    if follow:
+        raise invalid("--follow goes with the list, and not with `ack`", "follow")
     by = desk.principal()
     about = {"platform_id": platform_id, "reason": failed, "unknown": unknown}
     return at.act(lambda book, now: outbox.confirm(book, by, id, about, now), by)

@@ -105,6 +105,8 @@ def sync(
     if sum([pull, push or publish or dry_run, local, background]) > 1:
         raise OneDirection("--pull, --push (or --publish, or --dry-run), --local and --background exclude each other")
     if background:
+        if remote:
+            raise OneDirection("--background syncs with the remote of this clone, so --remote does not go with it")
         return {"started": background_sync(desk)}
     if local:
         if remote:

@@ -182,7 +182,8 @@ def _hints(desk: Desk, index: Index, who: str) -> News:
     for event in Events(index, held, tree.root_of(desk.place)).open_incursions():
         if who in (event["from_agent"], event["to_agent"]):
             other = event["from_agent"] if who == event["to_agent"] else event["to_agent"]
-            line = f"- Contested: {Outside(other)} works in {Outside(event['scope'])} too; agree by mail."
+            doubt = ", unverified," if "signature" in event and other == event["from_agent"] else ""
+            line = f"- Contested: {Outside(other)}{doubt} works in {Outside(event['scope'])} too; agree by mail."
             found.append((event["id"], line))
     for waiter in waiters:
         mine = {each.held.scope.text for each in held.met_by(waiter.scopes) if each.held.reservation.agent == who}

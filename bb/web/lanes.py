@@ -47,6 +47,7 @@ class Mark(Record):
     source: str
     target: str | None
     about: str
+    doubt: str = ""  # behind the person's name, where the person has not signed it
 
 
 def drawn(desk: Desk, since: int) -> dict[str, Any]:
@@ -86,8 +87,8 @@ def _end(reservation: holdings.Reservation, seen_at: int, now: int) -> int:
 
 def _mark(event: dict[str, Any]) -> Mark:
     about = event["payload"].get("subject") or event["scope"] or event["payload"].get("evidence") or ""
-    at = clock.parse_or(event["created_at"], 0)
-    return Mark(event["event_type"], at, event["from_agent"] or "", event["to_agent"], str(about))
+    at, doubt = clock.parse_or(event["created_at"], 0), ", unverified" if "signature" in event else ""
+    return Mark(event["event_type"], at, event["from_agent"] or "", event["to_agent"], str(about), doubt)
 
 
 def picture(bars: Sequence[Held], marks: Sequence[Mark], since: int, now: int) -> dict[str, Any]:
@@ -149,6 +150,7 @@ def _placed(mark: Mark, lanes: dict[str, dict[str, Any]], since: int, now: int) 
         "label": label,
         "about": mark.about,
         "source": mark.source,
+        "doubt": mark.doubt,
         "target": mark.target,
         "at": clock.text(mark.at),
         "x": _x(mark.at, since, now),

@@ -374,7 +374,8 @@ class CommandLine(InRepository):
         return self.run("chat", "progress", given["token"], "--agent", given["agent"], *words)
 
     def _cancel(self, given: dict[str, Any]) -> Any:
-        return self.run("chat", "cancel", given["event"], "--agent", given["agent"])
+        words = ["--reason", given["reason"]] if "reason" in given else []
+        return self.run("chat", "cancel", given["event"], "--agent", given["agent"], *words)
 
     def _audit(self, given: dict[str, Any]) -> Any:
         older = ["--open-older", given["openOlder"]] if "openOlder" in given else []

@@ -48,8 +48,9 @@ def test_c2a_151_what_is_called_back_needs_no_answer(host: Host):
     asked = host.send(AMBER, f"@{BLUE} {OLD}?", "k", target=target, directedness="to_me")["messageId"]
     assert host.sees(BLUE) == [f"content {asked} must_respond"]
 
-    assert host.do(cancel={"agent": AMBER, "event": asked})["cancelled"]
+    assert host.do(cancel={"agent": AMBER, "event": asked, "reason": "a mistake"})["cancelled"]
 
+    assert host.do(show={"agent": BLUE, "event": asked})["deletionReason"] == "a mistake"
     assert host.sees(BLUE) == []
     assert host.disposition(asked, BLUE) == "superseded"
     late = {"content": "It is not.", "inReplyTo": asked, "idempotencyKey": "a", "visibility": "channel"}

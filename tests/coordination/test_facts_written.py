@@ -252,6 +252,7 @@ ATTENTION = [
         {"event": "s:1", "version": 2, "c2a": {"event": "s:1"}, "text": "new"},
     ),
     (Deleted("ada-l", "s:1"), "x.bb.c2a.deleted", {"event": "s:1"}),
+    (Deleted("ada-l", "s:1", "asked by mistake"), "x.bb.c2a.deleted", {"event": "s:1", "reason": "asked by mistake"}),
     (
         Moved("ada-l", "s:1", "bo1", "offered", {"attempt": 1}),
         "x.bb.c2a.delivery",
@@ -315,7 +316,8 @@ RECORDED.append(
 )
 EACH_RECORDED = pytest.mark.parametrize(("fact", "kind", "data"), RECORDED)
 OPTIONAL = ("why", "shared", "is_file", "note", "topic", "about", "is_typing", "text")
-NAMES = {"group.update": {"title"}, "group.attach": {"title"}}  # which may be left out there
+# which may be left out there
+NAMES = {"group.update": {"title"}, "group.attach": {"title"}, "x.bb.c2a.deleted": {"reason"}}
 FLAGS = ("shared", "is_file", "is_typing")
 
 

@@ -231,6 +231,38 @@ def test_looking_mends_nothing_and_fix_mends_what_it_found(own: Scratch, damage:
     assert own.json("agent", "register", "--name", "dusty-wren", "--role", "builder").status == 0
 
 
+def folder_with_a_file(path: Path) -> None:
+    path.mkdir()
+    (path / "mine.txt").write_text("mine")
+
+
+IN_PLACE = {
+    "a pipe": os.mkfifo,
+    "a folder": folder_with_a_file,
+    "a link": lambda path: path.symlink_to("nowhere/at/all"),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [*((kind, "index.sqlite") for kind in IN_PLACE), ("a folder", "index.sqlite-wal")]
+)
+def test_what_stands_in_place_of_the_index_is_named_and_put_aside(own: Scratch, kind: str, name: str):
+    path = own.store / name
+    path.unlink(missing_ok=True)
+    IN_PLACE[kind](path)
+    before = everything_in(own.store / "j")
+    found = checks(own)["index"]
+
+    assert (found["state"], found["mend"]) == ("odd", "bb doctor --fix")
+    assert found["text"].startswith(f"{path} is {kind} where a file of the index belongs")
+    mended = own.json("doctor", "--fix").data["mended"]
+    assert any(each.startswith(f"took away {kind} that stood in place of the index") for each in mended)
+    assert checks(own)["index"]["state"] == "good"
+    assert (own.store / "index.sqlite").is_file()
+    assert everything_in(own.store / "j") == before
+    assert [each.read_text() for each in own.store.rglob("mine.txt")] == (["mine"] if kind == "a folder" else [])
+
+
 @pytest.mark.parametrize("damage", ["damaged", "clone.json"])
 def test_each_problem_names_a_command_that_does_mend_it(own: Scratch, damage: str):
     DAMAGES[damage](own)

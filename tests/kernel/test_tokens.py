@@ -345,7 +345,6 @@ def seconds_for(text: str) -> float:
 
 # Files of ours that hold what has the form of a secret, and why that is right.
 REVIEWED = {
-    "tests/attention/test_c2a_envelope.py": "two addresses in one text, that a bridge has to tell apart",
     "tests/stories/cbcl/test_dialects.py": "planted: a dialect with a token in it is refused",
     "tests/stories/ci/test_which_ledger.py": "planted: a remote's address with a password in it is not repeated",
 }

@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 
+from bb.cli import watch_lines
 from bb.daemon import delivery
 from bb.daemon.streams import Streams
+from bb.kernel.outside import Outside
 from bb.ledger import counting, course
 from bb.mcp.toolbox import Toolbox
 from bb.messaging.acks import EventNotFound
-from bb.ops import core, groupdesk
+from bb.ops import core, groupdesk, incursions
 from bb.ops.desk import Desk
 from bb.ops.happening import Happenings
 from bb.web import pages, rendering
@@ -368,6 +370,84 @@ def test_a_session_that_begins_is_told_that_its_last_hand_off_is_unverified(two:
     assert "Last hand-off, from user (unverified) (unread)" in " ".join(one.bb("resume", "--agent", AMBER).out.split())
     welcome = one.bb("hook", "session-start", "--agent", AMBER, stdin='{"session_id": "s1"}').out
     assert "Last hand-off to you, from user, unverified, about bb-1" in welcome
+
+
+def test_protocol_events_mark_the_persons_words_that_the_person_has_not_signed(doubted: Clone) -> None:
+    doubted.settings["BB_NOW"] = NOON
+    listed = doubted.ask("protocol.list")
+    marks = {each["payload"]["subject"]: each.get("signature") for each in listed}
+    shown = [doubted.ask("protocol.show", event=each["id"]).get("signature") for each in listed]
+    screen = " ".join(doubted.bb("protocol", "list").out.split())
+    each_in_full = {each["payload"]["subject"]: doubted.bb("protocol", "show", each["id"]).out for each in listed}
+
+    assert marks == {"Forged": {"verdict": "unverified"}, "Meant": None}
+    assert shown == [each.get("signature") for each in listed]
+    assert f'user (unverified) -> {AMBER} "Forged"' in screen
+    assert f'user -> {AMBER} "Meant"' in screen
+    assert f"user (unverified) -> {AMBER}" in " ".join(each_in_full["Forged"].split())
+    assert "unverified" not in each_in_full["Meant"]
+
+
+def test_a_session_marks_the_persons_words_that_the_person_has_not_signed(two: list[Clone]) -> None:
+    one, other = two
+    hand_over(other, "Forged")
+    other.sync()
+    warn(one)
+    one.settings["BB_NOW"] = NOON
+    ((task,),) = [epic["tasks"] for epic in one.ask("sessions.list")["feed"]]
+    assert task["communication"]["signature"] == {"verdict": "unverified"}
+    assert 'unverified: "Forged"' in " ".join(one.bb("sessions", "list").out.split())
+
+    hand_over(one, "Meant")
+    shown = one.ask("sessions.show", bead="bb-1")
+    screen = " ".join(one.bb("sessions", "show", "bb-1").out.split())
+    assert "signature" not in shown["communication"]
+    assert {row["subject"]: row.get("signature") for row in shown["conversation"]} == {
+        "Forged": {"verdict": "unverified"},
+        "Meant": None,
+    }
+    assert f'user (unverified) -> {AMBER} Passed to: "Forged"' in screen
+    assert f'user -> {AMBER} Passed to: "Meant"' in screen
+    assert "unverified" not in one.bb("sessions", "list").out
+
+
+def test_an_incursion_in_the_persons_name_is_marked_where_the_person_has_not_signed_it(two: list[Clone]) -> None:
+    one, other = two
+    other.ask("agent.reserve", scope=["src"], bead="bb-1", agent=COBALT)
+    incurred_by_the_person(other)
+    other.sync()
+    warn(one)
+    one.settings["BB_NOW"] = NOON
+
+    (met,) = one.ask("protocol.incursions")
+    (row,) = [each for each in one.ask("sessions.show", bead="bb-1")["conversation"] if each["type"] == "protocol"]
+    assert met["signature"] == row["signature"] == {"verdict": "unverified"}
+    for words in (["protocol", "incursions"], ["protocol", "list"], ["status"], ["sessions", "show", "bb-1"]):
+        assert "user (unverified)" in " ".join(one.bb(*words).out.split()), words
+    assert "user, unverified, changed src/a" in " ".join(one.bb("problems").out.split())
+
+
+def incurred_by_the_person(one: Clone) -> None:
+    """Somebody says in the person's name that the person has changed what an agent holds."""
+    desk = Desk(str(one.path), environment(BB_NOW=NOON) | one.settings)
+    held = desk.holdings(desk.store.caught_up(), desk.now())
+    touched = [("src/a", each) for each in held.everything()]
+    assert incursions.report(desk, "user", "hook", touched)
+    desk.close()
+
+
+def test_a_timeline_says_before_the_words_that_they_are_unverified(two: list[Clone]) -> None:
+    one, other = two
+    other.ask("freeze", scope=["src"], why="evil: really")
+    other.ask("freeze", scope=["docs"])
+    other.sync()
+    warn(one)
+    told = " ".join(one.bb("timeline").out.split())
+
+    assert 'user unverified: froze src: "evil: really"' in told
+    assert "user unverified: froze docs" in told
+    watched = [watch_lines.line(Outside(each)) for each in one.ask("timeline") if each["by"] == "user"]
+    assert any('unverified: froze src: "evil: really"' in each for each in watched)
 
 
 @pytest.mark.parametrize("page", ["attention", "sessions", "problems"])
