@@ -150,7 +150,9 @@ def _fork_on_a_terminal(
     child = os.fork()
     if child == 0:
         os.close(screen)
-        os.login_tty(theirs)
+        # It is not the terminal that the command is controlled by: when such a command ends, what is unread is lost.
+        for number in range(3):
+            os.dup2(theirs, number)
         sys.stdout.reconfigure(line_buffering=True)  # type: ignore[attr-defined]  # as Python has it on a terminal
         _become(cwd, settings, words, way)
     os.close(theirs)

@@ -23,7 +23,7 @@ from tests.forks import TYPER, WHOLE, Call, run_all
 from tests.support import NOON, ROOT, Ran, Scratch, environment, scratch
 from tests.terminals import Terminal
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "login_tty"), reason="there are no pseudo-terminals")
+pytestmark = pytest.mark.skipif(not hasattr(os, "openpty"), reason="there are no pseudo-terminals")
 
 WIDE, NARROW, LOW = (200, 60), (38, 24), (100, 8)
 # What a terminal may be like: its size, and what is set beside.
