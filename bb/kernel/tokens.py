@@ -220,6 +220,10 @@ BESIDE = (
     ),
 )
 MARKS = tuple(dict.fromkeys([*(mark for _, mark, _ in TOKENS), *(mark for _, marks, _ in BESIDE for mark in marks)]))
+# Texts that were found to have no mark: what is taken in by the thousand is looked at before it is recorded, and again
+# when it is, and repeats names.
+UNMARKED: set[str] = set()
+MOST_UNMARKED, LONG = 10_000, 4096
 # A mark that starts with a letter starts a word: `task-` is no `sk-`. This also keeps a search from starting over and
 # over within one long word. In escaped text a word may also start behind an escape, as in `\\nghp_…`.
 # That is asked behind the mark, because a pattern that begins with plain letters is searched for many times faster.
@@ -258,7 +262,15 @@ def found(text: str) -> list[str]:
 
 def may_hold(text: str) -> bool:
     """Whether TEXT has any mark at all. Where it is many texts written as one, each has to be looked at by itself."""
-    return any(map(text.__contains__, MARKS))
+    if text in UNMARKED:
+        return False
+    if any(map(text.__contains__, MARKS)):
+        return True
+    if len(text) < LONG:
+        if len(UNMARKED) >= MOST_UNMARKED:
+            UNMARKED.clear()
+        UNMARKED.add(text)
+    return False
 
 
 def found_in(octets: bytes) -> list[str]:
@@ -289,9 +301,9 @@ def refuse_secrets(text: str, allowed_because: str | None = None) -> None:
 def _suspects(text: str) -> Iterator[tuple[str, str, str]]:
     """The kinds of secret that TEXT may hold, by its marks, each with its pattern and its mark. Those that stand
     beside something come first: once that is masked, they could no longer be told."""
-    marks = list(filter(text.__contains__, MARKS))
-    if not marks:
+    if not may_hold(text):
         return
+    marks = list(filter(text.__contains__, MARKS))
     for kind, theirs, pattern in BESIDE:
         for mark in theirs:
             if mark in marks:

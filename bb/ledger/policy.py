@@ -20,6 +20,7 @@ from bb.ledger.verdicts import Law
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from bb.ledger.place import Place
@@ -95,13 +96,14 @@ def look(
     makes: bool = False,
     remote: str | None = None,
     seen: tuple[str | None, str] | None = None,
+    meanwhile: Callable[[], object] | None = None,
 ) -> Known:
     """Look at the reviewed tree, unless it has been SEEN just now, and at our key, and remember what was found. MAKES a
-    key where there is none."""
+    key where there is none. MEANWHILE is done while git starts."""
     from bb.ledger import pins  # noqa: PLC0415  (whoever only asks by which lines count does without)
 
     try:
-        text, where = seen or reviewed(store.place, remote or pins.read(store.path).arbiter)
+        text, where = seen or reviewed(store.place, remote or pins.read(store.path).arbiter, meanwhile=meanwhile)
     except ownership.UnsafeRepository:  # no git is started for another user's: what was seen there last stands
         return remembered(store) or Known(None, "", Policy(), None, now, None)
     policy = signers.read(text) if text is not None else Policy()
@@ -117,10 +119,17 @@ def look(
     return found
 
 
-def reviewed(place: Place, remote: str | None = None, commit: str | None = None) -> tuple[str | None, str]:
+def reviewed(
+    place: Place,
+    remote: str | None = None,
+    commit: str | None = None,
+    meanwhile: Callable[[], object] | None = None,
+) -> tuple[str | None, str]:
     """The file as it was reviewed, or as it is in a COMMIT; None when there is none; and where that is."""
     trees = [commit] if commit else [*(each.format(remote or "origin") for each in UPSTREAM), HEAD]
     with git.Conversation(["cat-file", "--batch"], git_dir=place.git_dir or place.common) as objects:
+        if meanwhile:
+            meanwhile()
         for tree in trees:
             if not _found(objects, f"{tree}^{{commit}}"):
                 continue

@@ -19,6 +19,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
 FOLDER = "keys"
 PUBLIC = ".pub"
 OTHERS = 0o077
@@ -62,9 +64,7 @@ class Key(Record):
         return self._by_program(message, namespace) if self.source == BY_GIT else self._by_us(message, namespace)
 
     def _by_us(self, message: bytes, namespace: str) -> bytes:
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey  # noqa: PLC0415
-
-        octets = Ed25519PrivateKey.from_private_bytes(self.seed).sign(sshsig.to_sign(namespace, message))
+        octets = ed25519().from_private_bytes(self.seed).sign(sshsig.to_sign(namespace, message))
         return sshsig.blob(self.public, namespace, octets)
 
     def _by_program(self, message: bytes, namespace: str) -> bytes:
@@ -85,6 +85,13 @@ class Key(Record):
         if (signature.key, signature.namespace) != (self.public, namespace):
             raise SigningFailed(f"{self.program} signed with another key than {self.fingerprint}")
         return blob
+
+
+def ed25519() -> type[Ed25519PrivateKey]:
+    """The library's keys. To import it takes as long as to start git, so a sync does both at once."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey  # noqa: PLC0415
+
+    return Ed25519PrivateKey
 
 
 def key_of(store: str, writer: str, git_dir: str, *, makes: bool = False) -> Key | None:

@@ -320,8 +320,18 @@ class Sync:
     def known(self) -> Known:
         """Who may write, and the key that we sign with."""
         if self._known is None:
-            self._known = policy.look(self.store, self._now, remote=self.pins.arbiter or self.name)
+            remote = self.pins.arbiter or self.name
+            meanwhile = signing.ed25519 if self._has_unsigned() else None
+            self._known = policy.look(self.store, self._now, remote=remote, meanwhile=meanwhile)
         return self._known
+
+    def _has_unsigned(self) -> bool:
+        """Whether lines of ours are not signed yet."""
+        store = self.store
+        if not (store.exists and store.writer):
+            return False
+        index = store.caught_up()
+        return index.heads().get(store.writer, 0) > index.signed_upto(store.writer)[0]
 
     def wanted(self) -> publish.Unpublished:
         """What is to be published, the lines of ours signed."""

@@ -7,10 +7,10 @@ from bb.coordination.facts import Pinned
 from bb.kernel import ids
 from bb.kernel.errors import BbError, Refused, Usage
 from bb.kernel.event import GENESIS
-from bb.ledger import checkup, clone, git, pins, repair, walk
+from bb.ledger import clone, git, pins, walk
 from bb.ledger import place as places
 from bb.ledger.place import NoWorkTree
-from bb.ops import life, start
+from bb.ops import life
 from bb.ops import skill as skills
 from bb.ops.catalogue import op
 from bb.ops.params import Plain, invalid
@@ -156,6 +156,8 @@ def init(
         starts = adopt is not None or register is not None or non_interactive or any(idle.values())
         return _pin(desk, stale_minutes, is_alone=not (starts or skill or home or undo or dry_run))
     planned = skills.plan(desk) if skill and not undo else None
+    from bb.ops import start  # noqa: PLC0415  (what other agents do: help needs none of it)
+
     if adopt is not None or register is not None or non_interactive or any(idle.values()):
         try:
             _refuse_what_means_nothing(idle, is_alone=undo or dry_run or home)
@@ -219,6 +221,8 @@ def _make(desk: Desk, place: Place, planned: list[Piece] | None, *, is_home: boo
         }
         if is_home:
             return made
+        from bb.ops import start  # noqa: PLC0415
+
         offered = skills.offered(desk) if planned is None else None
         taught = {"skill": offered} if offered else _taught(desk, planned)
         return {**made, "recommendation": start.advice(desk), **taught}
@@ -253,6 +257,8 @@ def doctor(desk: Desk, *, fix: bool = False) -> dict[str, Any]:
     Looks at Python, git and the settings in the environment, at which program the shell runs as `bb`, and at the
     ledger: format, journals, index, leftovers, clock. --fix mends what can be mended without losing anything.
     """
+    from bb.ledger import checkup  # noqa: PLC0415  (it looks at everything, and help at nothing)
+
     now = desk.now_or_none()
     mended = checkup.mend(desk.cwd, desk.env, now) if fix else []
     findings = checkup.check(desk.cwd, desk.env, now, desk.progress)
@@ -265,6 +271,8 @@ def doctor(desk: Desk, *, fix: bool = False) -> dict[str, Any]:
 
 def _undo(desk: Desk, place: Place, *, is_home: bool, dry_run: bool, delete_history: bool) -> dict[str, Any]:
     """Take away what init made. History only goes when it was asked for by name."""
+    from bb.ledger import repair  # noqa: PLC0415  (only where something is taken away)
+
     events = _events_beyond_genesis(desk, place, is_lost_too=delete_history)
     if events and not delete_history:
         raise HistoryPresent(f"the ledger holds {events:,} events beyond the first", events=events)
