@@ -223,7 +223,7 @@ MARKS = tuple(dict.fromkeys([*(mark for _, mark, _ in TOKENS), *(mark for _, mar
 # Texts that were found to have no mark: what is taken in by the thousand is looked at before it is recorded, and again
 # when it is, and repeats names.
 UNMARKED: set[str] = set()
-MOST_UNMARKED, LONG = 10_000, 4096
+MOST_UNMARKED, LONG = 5_000, 1024
 # A mark that starts with a letter starts a word: `task-` is no `sk-`. This also keeps a search from starting over and
 # over within one long word. In escaped text a word may also start behind an escape, as in `\\nghp_…`.
 # That is asked behind the mark, because a pattern that begins with plain letters is searched for many times faster.
