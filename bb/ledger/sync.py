@@ -321,14 +321,14 @@ class Sync:
         """Who may write, and the key that we sign with."""
         if self._known is None:
             remote = self.pins.arbiter or self.name
-            meanwhile = signing.ed25519 if self._has_unsigned() else None
+            meanwhile = signing.ed25519 if self._is_to_sign() else None
             self._known = policy.look(self.store, self._now, remote=remote, meanwhile=meanwhile)
         return self._known
 
-    def _has_unsigned(self) -> bool:
-        """Whether lines of ours are not signed yet."""
-        store = self.store
-        if not (store.exists and store.writer):
+    def _is_to_sign(self) -> bool:
+        """Whether lines of ours are to be signed, as far as that is known before the reviewed file is looked at."""
+        store, last = self.store, policy.remembered(self.store)
+        if not (store.exists and store.writer) or (last and last.mode == signers.OFF):
             return False
         index = store.caught_up()
         return index.heads().get(store.writer, 0) > index.signed_upto(store.writer)[0]

@@ -156,9 +156,9 @@ def init(
         starts = adopt is not None or register is not None or non_interactive or any(idle.values())
         return _pin(desk, stale_minutes, is_alone=not (starts or skill or home or undo or dry_run))
     planned = skills.plan(desk) if skill and not undo else None
-    from bb.ops import start  # noqa: PLC0415  (what other agents do: help needs none of it)
-
     if adopt is not None or register is not None or non_interactive or any(idle.values()):
+        from bb.ops import start  # noqa: PLC0415  (what other agents do: help needs none of it)
+
         try:
             _refuse_what_means_nothing(idle, is_alone=undo or dry_run or home)
             given = start.session(
