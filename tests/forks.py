@@ -146,6 +146,10 @@ def _fork_on_a_terminal(
 
     screen, theirs = os.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
+    # The system echoes what is typed whenever it comes to it, before or after what the command writes.
+    modes = termios.tcgetattr(theirs)
+    modes[3] &= ~termios.ECHO
+    termios.tcsetattr(theirs, termios.TCSANOW, modes)
     os.write(screen, (given or "").encode())
     child = os.fork()
     if child == 0:
