@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from bb.attention import facts as attention
-from bb.cbcl import canonical, grammar
 from bb.cbcl.facts import Heard, Installed, Removed
+from bb.cbcl.read import canonical, grammar
 from bb.coordination import facts as coordination
 from bb.groups import facts as groups
 from bb.kernel import clock
-from bb.ledger import kinds
+from bb.ledger.journal import kinds
 from bb.messaging import facts as messaging
 from tests.faces.faces_support import Forger
 from tests.scene import AMBER, COBALT, JADE, OLIVE, RUSSET, Scene, set_scene

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bb.coordination import callers
+from bb.coordination.agents import callers
 
 ROOT = Path(__file__).resolve().parents[1]
 NOON = "2026-01-05T12:00:00.000Z"

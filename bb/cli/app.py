@@ -26,9 +26,10 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from typer.main import get_install_completion_arguments
 
 import bb
-from bb.cli import local, offers, run, say
+from bb.cli import local
+from bb.cli.calls import offers, run, say
 from bb.kernel.errors import Usage
-from bb.kernel.jsontext import InvalidText
+from bb.kernel.json_text import InvalidText
 from bb.ops import catalogue
 from bb.ops.params import Flag
 

@@ -9,7 +9,7 @@ ways against each other.
 
 from __future__ import annotations
 
-from bb.cli import run
+from bb.cli.calls import run
 from bb.ops import catalogue
 from bb.ops.params import Flag
 

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperArgument, TyperCommand, TyperOption
 
-from bb.cli import mcp_command, offers, page_commands, run, say, watch_commands
-from bb.kernel import jsontext
+from bb.cli.calls import offers, run, say
+from bb.cli.programs import mcp_command, page_commands
+from bb.cli.watch import commands
+from bb.kernel import json_text
 from bb.kernel.errors import Usage
 from bb.ops import catalogue
 from bb.ops.params import ActorId, AgentId, GroupId, Number, Seconds
@@ -56,10 +58,10 @@ def _run(name: str | None, args: str | None, as_json: bool) -> int:
         raise catalogue.MissingOption("call needs OP", hint="`bb call --list` names them all")
     op = catalogue.find(name)
     try:
-        given = jsontext.loads(sys.stdin.buffer.read().decode() if args == "-" else args or "{}")
+        given = json_text.loads(sys.stdin.buffer.read().decode() if args == "-" else args or "{}")
     except UnicodeDecodeError as error:
-        raise jsontext.InvalidText("the arguments on stdin are not valid UTF-8") from error
-    except jsontext.NotJson as error:
+        raise json_text.InvalidText("the arguments on stdin are not valid UTF-8") from error
+    except json_text.NotJson as error:
         raise InvalidJson(f"the arguments are no JSON: {error}") from error
     if type(given) is not dict:
         raise InvalidJson
@@ -70,9 +72,9 @@ def _run(name: str | None, args: str | None, as_json: bool) -> int:
 
 def _must_be_text(given: dict[str, Any]) -> None:
     try:
-        jsontext.dumps(given).encode()
+        json_text.dumps(given).encode()
     except UnicodeEncodeError as error:
-        raise jsontext.InvalidText("half a surrogate pair is no text") from error
+        raise json_text.InvalidText("half a surrogate pair is no text") from error
 
 
 def _demo(keep: bool = False, **_: Any) -> Chosen:
@@ -82,7 +84,7 @@ def _demo(keep: bool = False, **_: Any) -> Chosen:
     """
 
     def chosen(as_json: bool) -> int:
-        from bb.cli import demo  # noqa: PLC0415
+        from bb.cli.programs import demo  # noqa: PLC0415
 
         return demo.play(keep=keep, as_json=as_json)
 
@@ -100,7 +102,7 @@ def _start(exit_when_idle: str | None = None, allow_anonymous_tcp: bool = False,
     """
 
     def call(as_json: bool) -> int:
-        from bb.cli import daemon  # noqa: PLC0415
+        from bb.cli.programs import daemon  # noqa: PLC0415
 
         say.success(
             "daemon start",
@@ -120,7 +122,7 @@ def _stop(**_: Any) -> Chosen:
     """
 
     def call(as_json: bool) -> int:
-        from bb.cli import daemon  # noqa: PLC0415
+        from bb.cli.programs import daemon  # noqa: PLC0415
 
         say.success("daemon stop", daemon.stop(os.environ), as_json=as_json)
         return 0
@@ -135,7 +137,7 @@ def _status(**_: Any) -> Chosen:
     """
 
     def call(as_json: bool) -> int:
-        from bb.cli import daemon  # noqa: PLC0415
+        from bb.cli.programs import daemon  # noqa: PLC0415
 
         say.success("daemon status", daemon.status(os.environ), as_json=as_json)
         return 0
@@ -150,7 +152,7 @@ def _run_daemon(exit_when_idle: str | None = None, allow_anonymous_tcp: bool = F
     """
 
     def call(as_json: bool) -> int:
-        from bb.cli import daemon  # noqa: PLC0415
+        from bb.cli.programs import daemon  # noqa: PLC0415
 
         return daemon.run(os.environ, _seconds(exit_when_idle), anonymous=allow_anonymous_tcp, as_json=as_json)
 
@@ -161,10 +163,10 @@ def _logs(follow: bool = False, lines: str | None = None, **_: Any) -> Chosen:
     """The last lines of the daemon's log. With --follow, whatever is written to it too, until interrupted."""
 
     def call(as_json: bool) -> int:
-        from bb.cli import daemon_log  # noqa: PLC0415
-        from bb.ledger import known  # noqa: PLC0415
+        from bb.cli.programs import daemon_log  # noqa: PLC0415
+        from bb.ledger.local import machine_registry  # noqa: PLC0415
 
-        home = known.home(os.environ)
+        home = machine_registry.home(os.environ)
         count = Number.from_text(lines, "lines") if lines is not None else USUAL_LINES
         if not follow:
             found = {"log": daemon_log.path(home), "lines": daemon_log.last(home, count)}
@@ -199,7 +201,7 @@ def _attach(actor: str | None = None, group_id: str | None = None, read_only: bo
     """
 
     def call(as_json: bool) -> int:
-        from bb.cli import attach  # noqa: PLC0415
+        from bb.cli.programs import attach  # noqa: PLC0415
 
         if as_json:
             raise NoJson
@@ -227,7 +229,7 @@ def _serve(stdio: bool = False, socket: str | None = None, agent: str | None = N
     """
 
     def call(as_json: bool) -> int:
-        from bb.cli import serve  # noqa: PLC0415
+        from bb.cli.programs import serve  # noqa: PLC0415
 
         if stdio == bool(socket):
             raise StdioOrSocket
@@ -250,7 +252,7 @@ def _batch(**_: Any) -> Chosen:
     """
 
     def call(_: bool) -> int:
-        from bb.cli import cbcl_batch  # noqa: PLC0415
+        from bb.cli.programs import cbcl_batch  # noqa: PLC0415
 
         return cbcl_batch.run()
 
@@ -366,7 +368,7 @@ COMMANDS: dict[str, tuple[Callable[..., Chosen], list[Any], tuple[str, ...]]] = 
         ("bb daemon logs", "bb daemon logs --follow --lines 5"),
     ),
     **page_commands.COMMANDS,
-    **watch_commands.COMMANDS,
+    **commands.COMMANDS,
 }
 
 
@@ -378,13 +380,13 @@ ATTACH = TyperOption(
     multiple=True,
     help="A file that goes with it. Repeat it for several.",
 )
-EXTRA = {"send": [ATTACH], "reply": [ATTACH], "problems": watch_commands.WATCHING}
+EXTRA = {"send": [ATTACH], "reply": [ATTACH], "problems": commands.WATCHING}
 # What --json does for commands that go on, or may.
-IN_JSON = watch_commands.IN_JSON | dict.fromkeys(
+IN_JSON = commands.IN_JSON | dict.fromkeys(
     ("daemon logs", "ledger log", "events"), "Answer with one JSON document; with --follow, one for each thing."
 )
 # What is run instead of the op where one of those says so; None where none does.
-INSTEAD: dict[str, Callable[[dict[str, Any]], Chosen | None]] = {"problems": watch_commands.instead_of_problems}
+INSTEAD: dict[str, Callable[[dict[str, Any]], Chosen | None]] = {"problems": commands.instead_of_problems}
 
 
 def in_group(group: str) -> list[str]:

@@ -9,7 +9,8 @@ import gc
 import os
 import sys
 
-from bb.cli import lean, say
+from bb.cli import lean
+from bb.cli.calls import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def main() -> NoReturn:
     except say.OutputFailed as error:
         status = _output_failed(error)
     except Exception as error:
-        from bb.cli import bug  # noqa: PLC0415
+        from bb.cli.calls import bug  # noqa: PLC0415
 
         status = bug.report(error, words)
     _leave(status)

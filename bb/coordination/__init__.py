@@ -1,1 +1,1 @@
-"""Who is here: identities, their liveness, and later what they hold. Pure rules over facts."""
+"""Agents and what they hold: the rules of the Operative Protocol, over facts. No files, no clock, no processes."""

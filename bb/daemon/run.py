@@ -7,25 +7,25 @@ import signal
 import sys
 import time
 
-from bb.coordination import callers
-from bb.daemon.automation import Automation
-from bb.daemon.endpoint import Endpoint
-from bb.daemon.house import House
-from bb.daemon.log import Log
-from bb.daemon.loop import Loop
-from bb.daemon.server import Server
-from bb.daemon.streams import HEARTBEAT, Streams
+from bb.coordination.agents import callers
+from bb.daemon.actors.supervisor import House
+from bb.daemon.automation.automation import Automation
+from bb.daemon.clients.endpoint import Endpoint
+from bb.daemon.clients.server import Server
+from bb.daemon.clients.streams import HEARTBEAT, Streams
+from bb.daemon.loop.log import Log
+from bb.daemon.loop.loop import Loop
 from bb.kernel import clock
-from bb.ledger import known as knowns
-from bb.ledger.descriptor import LOG
-from bb.ops.desk import Desk
+from bb.ledger.local import machine_registry as knowns
+from bb.ledger.local.descriptor import LOG
+from bb.ops.desk.desk import Desk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from bb.daemon.connection import Connection
+    from bb.daemon.clients.connection import Connection
 
 LAST_WORDS = 8.0  # seconds that programs have to end in, before the daemon does
 CHECK_IDLE = 1.0

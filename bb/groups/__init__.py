@@ -1,1 +1,1 @@
-"""Groups of CCCC: their settings, actors, tasks and templates. Pure."""
+"""Groups of CCCC: settings, members, context, tasks and templates. Pure rules over facts."""

@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from bb.groups.contextforms import Op
+    from bb.groups.context_forms import Op
 
 ACTIVE, IDLE, PAUSED = "active", "idle", "paused"
 STATES = (ACTIVE, IDLE, PAUSED)
@@ -81,7 +81,7 @@ class GroupStopped(Record):
 
 
 class ContextChanged(Record):
-    """BY changed the context; OPS are resolved, as `groups/contextforms.py` has them."""
+    """BY changed the context; OPS are resolved, as `groups/context_forms.py` has them."""
 
     by: str
     ops: tuple[Op, ...]

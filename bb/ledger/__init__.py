@@ -1,1 +1,1 @@
-"""The ledger: the only room with files and git."""
+"""The ledger: the only room that reads and writes files and runs git."""

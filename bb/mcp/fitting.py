@@ -6,7 +6,7 @@ and long texts theirs.
 
 from __future__ import annotations
 
-from bb.kernel import jsontext
+from bb.kernel import json_text
 from bb.kernel.errors import Refused
 from bb.kernel.show import harmless
 
@@ -28,12 +28,12 @@ class AnswerTooLarge(Refused):
 
 def fitted(answer: dict[str, Any], most: int = MOST) -> dict[str, Any]:
     """ANSWER in at most so many characters; what had to be left out is counted in `left_out`."""
-    if len(jsontext.dumps(answer)) <= most:
+    if len(json_text.dumps(answer)) <= most:
         return answer
     for items, characters in STEPS:
         left_out = {"items": 0, "characters": 0}
         cut = _cut(answer, items, characters, left_out) | {"left_out": left_out}
-        if len(jsontext.dumps(cut)) <= most:
+        if len(json_text.dumps(cut)) <= most:
             return dict(cut)
     raise AnswerTooLarge
 
@@ -57,22 +57,22 @@ def as_text(answer: object) -> str:
     JSON itself only escapes what is below a space. What reverses the direction of writing, or starts a command in the
     upper half of Latin-1, a host would print as it is.
     """
-    text = jsontext.dumps(answer)
+    text = json_text.dumps(answer)
     if text.isascii() and text.isprintable():
         return text
     return "".join(each if harmless(each) == each else _escaped(each) for each in text)
 
 
 def _escaped(character: str) -> str:
-    return jsontext.dumps_ascii(character)[1:-1] if character != "\x7f" else "\\u007f"
+    return json_text.dumps_ascii(character)[1:-1] if character != "\x7f" else "\\u007f"
 
 
 def without_halves(answer: dict[str, Any]) -> dict[str, Any]:
     """ANSWER without halves of surrogate pairs, which are no text and which nobody can send: of what was asked, say."""
-    text = jsontext.dumps(answer)
+    text = json_text.dumps(answer)
     try:
         text.encode()
     except UnicodeEncodeError:
-        found: dict[str, Any] = jsontext.loads(text.encode("utf-8", "replace").decode())
+        found: dict[str, Any] = json_text.loads(text.encode("utf-8", "replace").decode())
         return found
     return answer

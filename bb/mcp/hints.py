@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 
-from bb.attention import tools
+from bb.attention.acts import tools
 from bb.mcp import menu, schema
 from bb.ops import catalogue
 from bb.ops.params import Flag

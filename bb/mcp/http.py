@@ -17,10 +17,10 @@ import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 
 from bb.kernel.errors import NotFound
-from bb.ledger import disk
-from bb.ledger import place as places
+from bb.ledger.files import disk
+from bb.ledger.git import place as places
+from bb.mcp.log import note, say
 from bb.mcp.server import server
-from bb.mcp.telling import note, say
 from bb.wire import envelope
 from bb.wire.http_limits import Limited
 from bb.wire.loopback import LOOPBACK, listening

@@ -6,9 +6,12 @@ from urllib.parse import unquote
 
 from bb.kernel.errors import NotFound, Usage
 from bb.kernel.record import Record
-from bb.ledger import kinds, policy, standing
-from bb.ops import attention, greeting, overview, protocol, sessions
-from bb.ops.attending import Event
+from bb.ledger.journal import kinds
+from bb.ledger.records import policy, standing
+from bb.ops.attention import attention, greeting
+from bb.ops.attention.attention_desk import Event
+from bb.ops.mail import protocol
+from bb.ops.overview import overview, sessions
 from bb.ops.params import invalid
 
 TYPE_CHECKING = False
@@ -16,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from bb.ops.desk import Desk
+    from bb.ops.desk.desk import Desk
 
     Read = Callable[[Desk, str], dict[str, Any]]
 

@@ -11,7 +11,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from bb.kernel.errors import BbError, Usage
-from bb.mcp.telling import note, report, say
+from bb.mcp.log import note, report, say
 from bb.mcp.toolbox import Toolbox
 from bb.wire import envelope
 
@@ -85,8 +85,8 @@ def _serve_stdio(toolbox: Toolbox) -> None:
     import anyio  # noqa: PLC0415  (after the words are known to be right)
     from mcp.server.stdio import stdio_server  # noqa: PLC0415
 
-    from bb.mcp.lingering import lingering  # noqa: PLC0415
     from bb.mcp.server import server  # noqa: PLC0415
+    from bb.mcp.stdio import lingering  # noqa: PLC0415
 
     gc.freeze()
     gc.enable()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from bb.attention import tools
+from bb.attention.acts import tools
 from bb.mcp import menu
 from bb.ops import catalogue
 from bb.ops.params import Flag, Json, Number, Text
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from bb.attention.tools import Tool
+    from bb.attention.acts.tools import Tool
     from bb.mcp.menu import Shown
     from bb.ops.catalogue import Op, Parameter
     from bb.ops.params import Kind

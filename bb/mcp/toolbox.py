@@ -9,20 +9,24 @@ from __future__ import annotations
 import os
 from contextlib import closing
 
-from bb.attention import looking, tools
-from bb.attention.tools import BY_ANY_NAME
-from bb.coordination import callers
-from bb.coordination.callers import NotYourName
+from bb.attention.acts import tools
+from bb.attention.acts.tools import BY_ANY_NAME
+from bb.attention.turns import queries
+from bb.coordination.agents import callers
+from bb.coordination.agents.callers import NotYourName
 from bb.kernel import ids
 from bb.kernel.errors import BbError, NotFound, Usage
 from bb.kernel.record import Record
 from bb.mcp import hints, menu
 from bb.mcp.fitting import MOST, fitted, without_halves
+from bb.mcp.log import note
 from bb.mcp.next_steps import next_steps
-from bb.mcp.telling import note
-from bb.ops import catalogue, chattools, greeting, life
-from bb.ops.attending import Attending
-from bb.ops.desk import Desk, NoAgent
+from bb.ops import catalogue
+from bb.ops.attention import greeting
+from bb.ops.attention import tools as attention_tools
+from bb.ops.attention.attention_desk import Attending
+from bb.ops.desk import signs_of_life
+from bb.ops.desk.desk import Desk, NoAgent
 from bb.ops.params import InvalidValue, invalid
 from bb.wire import c2a, envelope
 
@@ -31,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from bb.attention.tools import Tool
+    from bb.attention.acts.tools import Tool
     from bb.mcp.menu import Shown
 
     Given = dict[str, Any]
@@ -169,7 +173,7 @@ class Toolbox:
         self._op(desk, "agent.heartbeat", {"agent": who})
         known = self._op(desk, "resume", given)
         mail = {message["id"] for message in known["to_accept"]}
-        pending = looking.pending(Attending(desk, who).book(), who, desk.now())["events"]
+        pending = queries.pending(Attending(desk, who).book(), who, desk.now())["events"]
         asked = [event for event in pending if event["eventId"] not in mail]  # which is told as mail already
         return known | {"chat_owed": len(asked), "next": next_steps(known, asked)}
 
@@ -189,12 +193,12 @@ class Toolbox:
         if named is not None and not isinstance(named, str):
             raise invalid("agent must be text", "agent")
         try:
-            who = life.caller(desk, named)
+            who = signs_of_life.caller(desk, named)
         except NoAgent as refusal:
             raise NoAgent(hint=NO_AGENT.format("agent")) from refusal
-        answer = chattools.run(Attending(desk, who), who, tool, given, MOST)
+        answer = attention_tools.run(Attending(desk, who), who, tool, given, MOST)
         if not tool.reads_only:
-            life.alive(desk, who)
+            signs_of_life.alive(desk, who)
         return answer
 
 
@@ -220,7 +224,7 @@ def _labelled(shown: Shown, answer: Given) -> Given:
 
 def _is_known(desk: Desk, who: str) -> bool:
     try:
-        life.registered(life.index_of(desk, who), who)
+        signs_of_life.registered(signs_of_life.index_of(desk, who), who)
     except NotFound:
         return False
     return True
@@ -245,7 +249,7 @@ def _chosen(given: Given) -> Tool:
     name = given.get("tool")
     if not isinstance(name, str):
         raise invalid(f"tool must be one of {', '.join(tools.TOOLS)}", "tool")
-    return chattools.named(name if name in BY_ANY_NAME else CHAT_PREFIX + name)
+    return attention_tools.named(name if name in BY_ANY_NAME else CHAT_PREFIX + name)
 
 
 def _object(given: Given, name: str) -> Given:

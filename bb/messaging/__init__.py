@@ -1,1 +1,1 @@
-"""Who said what to whom; what was read and what was accepted. Pure rules over facts."""
+"""Messages between agents, people and groups: who may send, read and accept them. Pure rules over facts."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bb.coordination.protocol import BLOCKED, HANDOFF
+from bb.coordination.protocol.events import BLOCKED, HANDOFF
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import sys
 
-from bb.kernel import jsontext
+from bb.kernel import json_text
 from bb.kernel.errors import BbError, NotFound, Usage
 from bb.kernel.record import Record
 from bb.ops.params import Flag, Scope, invalid
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Any, TypeVar
 
-    from bb.ops.desk import Desk
+    from bb.ops.desk.desk import Desk
     from bb.ops.params import Kind
 
     F = TypeVar("F", bound=Callable[..., Any])
@@ -33,49 +33,99 @@ if TYPE_CHECKING:
 # group -> (modules, what it is about). The empty group holds the ops that stand alone, such as `bb init`.
 GROUPS: dict[str, tuple[tuple[str, ...], str]] = {
     "": (
-        ("bb.ops.repository", "bb.ops.overview", "bb.ops.check", "bb.ops.freezing", "bb.ops.sync", "bb.ops.events"),
+        (
+            "bb.ops.setup.repository",
+            "bb.ops.overview.overview",
+            "bb.ops.guards.check",
+            "bb.ops.holdings.freezing",
+            "bb.ops.ledger.sync",
+            "bb.ops.chat.events",
+        ),
         "",
     ),
     "agent": (
         (
-            *("bb.ops.agent", "bb.ops.heartbeat", "bb.ops.service", "bb.ops.pausing", "bb.ops.reservations"),
-            *("bb.ops.transferring", "bb.ops.inbox", "bb.ops.mail"),
+            *(
+                "bb.ops.agents.agent",
+                "bb.ops.agents.heartbeat",
+                "bb.ops.agents.service",
+                "bb.ops.agents.pausing",
+                "bb.ops.holdings.reservations",
+            ),
+            *("bb.ops.holdings.transfers", "bb.ops.mail.inbox", "bb.ops.mail.mail"),
         ),
         "Agents: who works here, who is alive, who holds what, who has mail.",
     ),
     "protocol": (
-        ("bb.ops.protocol", "bb.ops.incursions"),
+        ("bb.ops.mail.protocol", "bb.ops.holdings.incursions"),
         "Protocol events: hand-offs, blockers, incursions, resumptions.",
     ),
-    "scope": (("bb.ops.scope",), "Scopes: what a path or pattern means, and whether two of them meet."),
-    "group": (("bb.ops.group", "bb.ops.template"), "Groups of CCCC: their directories, settings and state."),
-    "actor": (("bb.ops.actor", "bb.ops.terminals"), "Actors of a group: who they are, and how they run."),
+    "scope": (("bb.ops.holdings.scope",), "Scopes: what a path or pattern means, and whether two of them meet."),
+    "group": (
+        ("bb.ops.groups.group", "bb.ops.groups.templates"),
+        "Groups of CCCC: their directories, settings and state.",
+    ),
+    "actor": (
+        ("bb.ops.groups.actors", "bb.ops.groups.terminals"),
+        "Actors of a group: who they are, and how they run.",
+    ),
     "chat": (
         (
-            *("bb.ops.chat", "bb.ops.gestures", "bb.ops.delivering", "bb.ops.reading"),
-            *("bb.ops.seeing", "bb.ops.attention", "bb.ops.surfaces", "bb.ops.replaying"),
+            *("bb.ops.chat.chat", "bb.ops.chat.reactions", "bb.ops.chat.deliveries", "bb.ops.chat.reading"),
+            *(
+                "bb.ops.attention.pending",
+                "bb.ops.attention.attention",
+                "bb.ops.attention.surfaces",
+                "bb.ops.attention.replay",
+            ),
         ),
         "Messages: say, answer, acknowledge, read; what deserves an agent's attention, and why.",
     ),
-    "blob": (("bb.ops.blob",), "Attachments: files that messages of a group refer to."),
+    "blob": (("bb.ops.chat.blobs",), "Attachments: files that messages of a group refer to."),
     "cccc": (
-        ("bb.ops.core", "bb.ops.context", "bb.ops.terminals", "bb.ops.reading", "bb.ops.upkeep"),
+        (
+            "bb.ops.groups.daemon",
+            "bb.ops.groups.context",
+            "bb.ops.groups.terminals",
+            "bb.ops.chat.reading",
+            "bb.ops.groups.upkeep",
+        ),
         "Ops of the CCCC daemon that have no command of their own; `bb call OP` runs them.",
     ),
-    "sessions": (("bb.ops.sessions",), "Sessions: the work in hand, bead by bead, and what was said about it."),
+    "sessions": (
+        ("bb.ops.overview.sessions",),
+        "Sessions: the work in hand, bead by bead, and what was said about it.",
+    ),
     "ledger": (
-        ("bb.ops.ledger", "bb.ops.sync", "bb.ops.signing", "bb.ops.redaction", "bb.ops.rotation"),
+        (
+            "bb.ops.ledger.ledger",
+            "bb.ops.ledger.sync",
+            "bb.ops.ledger.signing",
+            "bb.ops.ledger.redaction",
+            "bb.ops.ledger.rotation",
+        ),
         "The ledger itself: look at it, check it, carry it away.",
     ),
     "cbcl": (
-        ("bb.ops.cbcl", "bb.ops.cbclkeys", "bb.ops.dialects", "bb.ops.cbcltalk"),
+        ("bb.ops.cbcl.texts", "bb.ops.cbcl.keys", "bb.ops.cbcl.dialects", "bb.ops.cbcl.talk"),
         "CBCL, the agent language: read and write it, verify, sign and install dialects, talk in it.",
     ),
-    "ci": (("bb.ops.ci",), "Continuous integration: may this change be merged, as far as others hold what it touches?"),
-    "hooks": (("bb.ops.hooks",), "Hooks in git and in editors: install them, take them away, see which are there."),
-    "mcp": (("bb.ops.mcphosts",), "MCP: tools for agents in hosts that speak it, and the hosts' configuration."),
+    "ci": (
+        ("bb.ops.guards.ci",),
+        "Continuous integration: may this change be merged, as far as others hold what it touches?",
+    ),
+    "hooks": (
+        ("bb.ops.setup.hooks",),
+        "Hooks in git and in editors: install them, take them away, see which are there.",
+    ),
+    "mcp": (("bb.ops.setup.mcp_hosts",), "MCP: tools for agents in hosts that speak it, and the hosts' configuration."),
     "hook": (
-        ("bb.ops.githook", "bb.ops.hook", "bb.ops.turn", "bb.ops.arrival"),
+        (
+            "bb.ops.guards.git_hook",
+            "bb.ops.guards.editor_hook",
+            "bb.ops.guards.turn_hooks",
+            "bb.ops.guards.session_hook",
+        ),
         "What the hooks call: git before a commit, editors around every edit, prompt and stop.",
     ),
 }
@@ -91,26 +141,29 @@ SUBGROUPS = {
 HOT = {
     name: module
     for module, names in (
-        ("bb.ops.heartbeat", ("agent.heartbeat",)),
-        ("bb.ops.agent", ("agent.register", "agent.list", "agent.show")),
-        ("bb.ops.reservations", ("agent.reserve", "agent.renew", "agent.release", "agent.status")),
-        ("bb.ops.inbox", ("agent.inbox",)),
-        ("bb.ops.mail", ("agent.send", "agent.read", "agent.ack")),
-        ("bb.ops.seeing", ("chat.list", "chat.inject")),
-        ("bb.ops.attention", ("chat.show", "chat.read", "chat.claim", "chat.defer", "chat.resolve", "chat.progress")),
-        ("bb.ops.protocol", ("protocol.handoff", "protocol.blocked", "protocol.list", "protocol.show")),
-        ("bb.ops.incursions", ("protocol.incursions", "protocol.resolve")),
-        ("bb.ops.overview", ("status", "problems", "timeline", "resume")),
-        ("bb.ops.sessions", ("sessions.list", "sessions.show")),
-        ("bb.ops.ledger", ("ledger.status", "ledger.log", "ledger.show", "ledger.verify")),
-        ("bb.ops.repository", ("doctor",)),
-        ("bb.ops.check", ("check",)),
-        ("bb.ops.sync", ("sync",)),
-        ("bb.ops.ci", ("ci.check",)),
-        ("bb.ops.githook", ("hook.pre-commit", "hook.prepare-commit-msg")),
-        ("bb.ops.hook", ("hook.pre-tool", "hook.post-tool")),
-        ("bb.ops.turn", ("hook.prompt", "hook.stop")),
-        ("bb.ops.arrival", ("hook.session-start",)),
+        ("bb.ops.agents.heartbeat", ("agent.heartbeat",)),
+        ("bb.ops.agents.agent", ("agent.register", "agent.list", "agent.show")),
+        ("bb.ops.holdings.reservations", ("agent.reserve", "agent.renew", "agent.release", "agent.status")),
+        ("bb.ops.mail.inbox", ("agent.inbox",)),
+        ("bb.ops.mail.mail", ("agent.send", "agent.read", "agent.ack")),
+        ("bb.ops.attention.pending", ("chat.list", "chat.inject")),
+        (
+            "bb.ops.attention.attention",
+            ("chat.show", "chat.read", "chat.claim", "chat.defer", "chat.resolve", "chat.progress"),
+        ),
+        ("bb.ops.mail.protocol", ("protocol.handoff", "protocol.blocked", "protocol.list", "protocol.show")),
+        ("bb.ops.holdings.incursions", ("protocol.incursions", "protocol.resolve")),
+        ("bb.ops.overview.overview", ("status", "problems", "timeline", "resume")),
+        ("bb.ops.overview.sessions", ("sessions.list", "sessions.show")),
+        ("bb.ops.ledger.ledger", ("ledger.status", "ledger.log", "ledger.show", "ledger.verify")),
+        ("bb.ops.setup.repository", ("doctor",)),
+        ("bb.ops.guards.check", ("check",)),
+        ("bb.ops.ledger.sync", ("sync",)),
+        ("bb.ops.guards.ci", ("ci.check",)),
+        ("bb.ops.guards.git_hook", ("hook.pre-commit", "hook.prepare-commit-msg")),
+        ("bb.ops.guards.editor_hook", ("hook.pre-tool", "hook.post-tool")),
+        ("bb.ops.guards.turn_hooks", ("hook.prompt", "hook.stop")),
+        ("bb.ops.guards.session_hook", ("hook.session-start",)),
     )
     for name in names
 }
@@ -119,7 +172,7 @@ HOT = {
 FOR_EDITORS = frozenset(["hook.pre-tool", "hook.post-tool", "hook.session-start", "hook.prompt", "hook.stop"])
 
 
-# Ops that change nothing in a repository, so they also answer in that of another user (`ledger/ownership.py`). Every
+# Ops that change nothing in a repository, so they also answer in that of another user (`ledger/git/ownership.py`). Every
 # other op is refused there at once. Hooks are here because a repository without a ledger is none of their business;
 # whatever they would write is refused where it is written.
 READS = frozenset(
@@ -261,7 +314,7 @@ class Op(Record):
 
         asked = {name: value for name, value in sorted(arguments.items()) if name not in NOT_ASKED_FOR}
         where = desk.cwd if any(issubclass(parameter.kind, Scope) for parameter in self.parameters) else ""
-        return digest(jsontext.dumps([self.name, where, asked]).encode())
+        return digest(json_text.dumps([self.name, where, asked]).encode())
 
 
 _declared: dict[str, Op] = {}

@@ -6,10 +6,10 @@ code, so every face says the same about the same mistake.
 
 from __future__ import annotations
 
-from bb.coordination import identity
-from bb.kernel import ids, jsontext
+from bb.coordination.agents import identity
+from bb.kernel import ids, json_text
 from bb.kernel.errors import Usage
-from bb.kernel.jsontext import InvalidText
+from bb.kernel.json_text import InvalidText
 from bb.kernel.show import harmless
 
 TYPE_CHECKING = False
@@ -233,8 +233,8 @@ class Json(Whatever):  # type: ignore[misc]
     @classmethod
     def from_text(cls, text: str, name: str) -> Any:
         try:
-            return jsontext.loads(text)
-        except jsontext.NotJson:
+            return json_text.loads(text)
+        except json_text.NotJson:
             raise invalid(f"{name} is no JSON: {harmless(text[:60])}", name) from None
 
     @classmethod

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from bb.kernel import jsontext
+from bb.kernel import json_text
 from bb.kernel.errors import BbError, Usage
 from bb.kernel.show import harmless
 from bb.wire import envelope
@@ -38,7 +38,7 @@ def main(words: list[str]) -> int:
         return commands[verb]()
     except BbError as refusal:
         if JSON in options:
-            _print(jsontext.dumps_ascii(envelope.failure(name, refusal)))
+            _print(json_text.dumps_ascii(envelope.failure(name, refusal)))
         else:
             sys.stderr.write(f"Error: [{refusal.code}] {harmless(refusal.message)}\n")
             sys.stderr.write(f"Hint: {harmless(refusal.hint)}\n" if refusal.hint else "")
@@ -52,7 +52,7 @@ def _serve(port: str, options: list[str]) -> int:
 
     def begun(address: str, port: int) -> None:
         if JSON in options:
-            _print(jsontext.dumps_ascii(envelope.success("web", {"url": address, "port": port, "pid": os.getpid()})))
+            _print(json_text.dumps_ascii(envelope.success("web", {"url": address, "port": port, "pid": os.getpid()})))
         else:
             _print(f"The pages are at {address}\nThis address is for you only. Ctrl-C ends it.")
 
@@ -67,7 +67,7 @@ def _report(path: str, options: list[str]) -> int:
         raise TwoDocuments
     made = report.written(os.getcwd(), os.environ, path)
     if JSON in options:
-        _print(jsontext.dumps_ascii(envelope.success("report", made)))
+        _print(json_text.dumps_ascii(envelope.success("report", made)))
     elif path != report.STDOUT:
         _print(f"Wrote {harmless(made['path'])} ({made['bytes']:,} bytes)")
     return 0

@@ -12,13 +12,13 @@ from urllib.parse import parse_qsl
 from bb.kernel import ids
 from bb.kernel.errors import NotFound, Usage
 from bb.kernel.record import Record
-from bb.messaging import mail
+from bb.messaging.mail import mail
 from bb.ops import catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bb.ops.desk import Desk
+    from bb.ops.desk.desk import Desk
 
 MOST_FIELDS = 32
 SUBJECT = 80  # characters of a comment's first line

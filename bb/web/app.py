@@ -13,12 +13,12 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from bb.kernel import tokens
+from bb.kernel import secret_patterns
 from bb.kernel.errors import BbError, Usage
 from bb.kernel.show import harmless
 from bb.web import acts, pages, rendering
-from bb.web.kept import Kept
 from bb.web.live import Live
+from bb.web.page_cache import Kept
 from bb.web.workers import Worker
 from bb.wire import envelope
 
@@ -142,7 +142,7 @@ class Pages:
     def _bug(self, request: Request, error: Exception) -> Response:
         """A bug of ours: told in full at the terminal, and here as what it is."""
         text = "".join(traceback.format_exception(error))
-        sys.stderr.write("\n".join(map(harmless, tokens.masked(text).splitlines())) + "\n")
+        sys.stderr.write("\n".join(map(harmless, secret_patterns.masked(text).splitlines())) + "\n")
         code, hint = "INTERNAL_ERROR", "please report it, with what the terminal says; nothing that was done is lost"
         return self._said(request, 500, code, f"bb ran into a bug: {type(error).__name__}", hint)
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bb.kernel import ids
-from bb.ledger import mail as mails
-from bb.messaging import mail, mailbox
-from bb.web.asked import answer
+from bb.ledger.views import mail as mails
+from bb.messaging.mail import mail, mailbox
+from bb.web.questions import answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bb.ops.desk import Desk
+    from bb.ops.desk.desk import Desk
 
 MOST = 20  # of each kind, for each agent
 

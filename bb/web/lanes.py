@@ -9,16 +9,17 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-from bb.coordination import holdings, protocol
+from bb.coordination.holdings import holdings
+from bb.coordination.protocol import events as protocol_events
 from bb.kernel import clock, ids
 from bb.kernel.record import Record
-from bb.ledger import tree
-from bb.ledger.protocol import Events
+from bb.ledger.git import work_tree
+from bb.ledger.views.protocol_events import Events
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from bb.ops.desk import Desk
+    from bb.ops.desk.desk import Desk
 
 WIDTH, LEFT, RIGHT = 1000, 130, 8  # of the picture; where time begins and ends in it
 TOP, BAR, GAP, AXIS = 8, 14, 10, 22  # the height of a bar, what is between lanes, and the line of times beneath
@@ -66,7 +67,7 @@ def drawn(desk: Desk, since: int) -> dict[str, Any]:
         )
         for each in held.ever()
     ]
-    events = Events(index, held, tree.root_of(desk.place)).newest_first()
+    events = Events(index, held, work_tree.root_of(desk.place)).newest_first()
     recent = takewhile(lambda event: clock.parse_or(event["created_at"], 0) >= since, events)
     marks = [_mark(event) for event, _ in zip(recent, range(MOST_MARKS), strict=False)]
     shown = [bar for bar in bars if bar.end >= since]
@@ -144,7 +145,7 @@ def _placed(mark: Mark, lanes: dict[str, dict[str, Any]], since: int, now: int) 
     source, target = lanes.get(mark.source), lanes.get(mark.target or "")
     if source is None:
         return None
-    label = protocol.LABELS.get(mark.kind, mark.kind)
+    label = protocol_events.LABELS.get(mark.kind, mark.kind)
     return {
         "kind": mark.kind.lower(),
         "label": label,

@@ -12,12 +12,12 @@ import secrets
 from typing import TYPE_CHECKING
 
 from bb.kernel.errors import BbError
-from bb.ops.watching import GLANCE, Watched
+from bb.ops.overview.changes import GLANCE, Watched
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from bb.ops.desk import Desk
+    from bb.ops.desk.desk import Desk
     from bb.web.workers import Worker
 
 BEAT = 10.0  # seconds, after which even a page to which nothing happens hears something: so it knows the line is good

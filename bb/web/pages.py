@@ -6,18 +6,18 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import bb
-from bb.coordination import sessions
+from bb.coordination.agents import work_state
 from bb.kernel import clock, ids
-from bb.ledger import kinds
-from bb.ops import problems
-from bb.ops.sessions import SessionNotFound
+from bb.ledger.journal import kinds
+from bb.ops.overview import problems
+from bb.ops.overview.sessions import SessionNotFound
 from bb.web import attention, lanes, tree
-from bb.web.asked import Asked, answer
+from bb.web.questions import Asked, answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from bb.ops.desk import Desk
+    from bb.ops.desk.desk import Desk
 
 # name -> what it is called, in the order in which they stand at the top
 TITLES = {
@@ -49,7 +49,7 @@ SORTS = {
     "owner": "By owner",
     "name": "By name",
 }
-URGENCY = (sessions.NEEDS_INPUT, sessions.EVICTED, sessions.STALE, sessions.DECIDING, sessions.ACTIVE)
+URGENCY = (work_state.NEEDS_INPUT, work_state.EVICTED, work_state.STALE, work_state.DECIDING, work_state.ACTIVE)
 
 
 def page(desk: Desk, name: str, given: Mapping[str, str]) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def _sessions(desk: Desk, asked: Asked) -> dict[str, Any]:
     return {
         "epics": _by_epic(few),
         "all_epics": [group["epic"] for group in shown["feed"]],
-        "counts": {state: sum(task["session_state"] == state for task in tasks) for state in sessions.STATES},
+        "counts": {state: sum(task["session_state"] == state for task in tasks) for state in work_state.STATES},
         "owners": sorted({task["owner"] for task in tasks if task["owner"]}),
         "sorts": SORTS,
         "sort": order,
@@ -120,8 +120,8 @@ def last_activity(task: Mapping[str, Any]) -> str:
 
 
 _ORDERS: dict[str, Callable[[dict[str, Any]], Any]] = {
-    "recent": lambda task: task["session_state"] == sessions.COMPLETED,
-    "priority": lambda task: (*URGENCY, sessions.COMPLETED).index(task["session_state"]),
+    "recent": lambda task: task["session_state"] == work_state.COMPLETED,
+    "priority": lambda task: (*URGENCY, work_state.COMPLETED).index(task["session_state"]),
     "owner": lambda task: (task["owner"] is None, task["owner"] or ""),
     "name": lambda task: task["id"],
 }

@@ -14,8 +14,8 @@ from urllib.parse import quote, urlencode
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from bb.coordination import liveness
-from bb.kernel import clock, ids, jsontext
+from bb.coordination.agents import liveness
+from bb.kernel import clock, ids, json_text
 from bb.kernel.digest import digest
 from bb.kernel.show import harmless
 
@@ -117,7 +117,7 @@ def _exact(letter: str) -> str:
 
 def plain(value: Any) -> str:
     """A value of an event as text: as it is, or as JSON."""
-    return value if isinstance(value, str) else jsontext.dumps(value)
+    return value if isinstance(value, str) else json_text.dumps(value)
 
 
 def hue(agent: str | None) -> str:

@@ -6,11 +6,11 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from bb.coordination import sessions
-from bb.ledger import disk
-from bb.ops.desk import Desk
+from bb.coordination.agents import work_state
+from bb.ledger.files import disk
+from bb.ops.desk.desk import Desk
 from bb.web import pages, rendering
-from bb.web.asked import answer
+from bb.web.questions import answer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,7 +43,7 @@ def made(desk: Desk) -> str:
     feed = answer(desk, "sessions.list")["feed"]
     tasks = [task for group in feed for task in group["tasks"]]
     latest = sorted(tasks, key=pages.last_activity, reverse=True)
-    in_hand = sorted(latest, key=lambda task: task["session_state"] == sessions.COMPLETED)
+    in_hand = sorted(latest, key=lambda task: task["session_state"] == work_state.COMPLETED)
     names = [task["id"] for task in in_hand[:CONVERSATIONS]]
     about = shown["sessions"]
     return rendering.page(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import uvicorn
 
-from bb.ops.desk import Desk
+from bb.ops.desk.desk import Desk
 from bb.web.app import Pages
 from bb.web.gate import Gate
 from bb.wire import loopback

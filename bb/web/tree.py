@@ -12,16 +12,17 @@ from bisect import bisect_left
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from bb.coordination import scopes
+from bb.coordination.holdings import scopes
 from bb.kernel.record import Record
-from bb.ledger import git, ownership, tree
-from bb.ops.reservations import shown as shown_reservation
+from bb.ledger.git import git, ownership
+from bb.ledger.git import work_tree as git_work_tree
+from bb.ops.holdings.reservations import shown as shown_reservation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from bb.coordination.scopes import Scope
-    from bb.ops.desk import Desk
+    from bb.coordination.holdings.scopes import Scope
+    from bb.ops.desk.desk import Desk
 
 ROOT = ""
 MOST = 500  # folders and files on a map
@@ -49,7 +50,7 @@ def grown(desk: Desk, under: str) -> dict[str, Any]:
     work_tree = desk.place.work_tree
     is_ours = work_tree is not None and ownership.is_ours(desk.place, desk.env)  # git is not asked about another user's
     files = _files(work_tree, _mark(desk.place.git_dir)) if work_tree and is_ours else ()
-    return drawn(files, holds, under.strip("/"), ignore_case=tree.minds_no_case(desk.place))
+    return drawn(files, holds, under.strip("/"), ignore_case=git_work_tree.minds_no_case(desk.place))
 
 
 def _mark(git_dir: str) -> tuple[int, int]:

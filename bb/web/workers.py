@@ -11,8 +11,8 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
-from bb.coordination import callers
-from bb.ops.desk import Desk
+from bb.coordination.agents import callers
+from bb.ops.desk.desk import Desk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

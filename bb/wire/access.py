@@ -16,7 +16,7 @@ import os
 import socket
 import struct
 
-from bb.kernel import jsontext
+from bb.kernel import json_text
 from bb.kernel.errors import Forbidden
 
 TYPE_CHECKING = False
@@ -47,7 +47,7 @@ class AnotherUser(Forbidden):
 
 def shown(token: str) -> bytes:
     """What a client says first."""
-    return jsontext.dumps_ascii({"v": 1, "auth": token}).encode() + b"\n"
+    return json_text.dumps_ascii({"v": 1, "auth": token}).encode() + b"\n"
 
 
 def shows(line: bytes, token: str) -> bool:
@@ -57,7 +57,7 @@ def shows(line: bytes, token: str) -> bool:
     if line.count(b"[") + line.count(b"{") > 1:  # nothing that nests needs to be read
         return False
     try:
-        found: Any = jsontext.read(line)
+        found: Any = json_text.read(line)
     except ValueError:
         return False
     given = found.get("auth") if type(found) is dict and found.keys() == {"v", "auth"} and found["v"] == 1 else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bb.attention.refusals import NUMBERS
-from bb.kernel import jsontext
+from bb.kernel import json_text
 from bb.wire import jsonrpc
 
 TYPE_CHECKING = False
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from bb.attention.tools import Tool
+    from bb.attention.acts.tools import Tool
     from bb.kernel.errors import BbError
 
 INITIALIZE, PING, SHUTDOWN, RESUME = "initialize", "ping", "shutdown", "session/resume"
@@ -78,5 +78,5 @@ def tool(shown: Tool) -> dict[str, Any]:
 
 def called(answer: Mapping[str, Any]) -> dict[str, Any]:
     """What a tool answers, as `tools/call` does: as text for a model, and as it is."""
-    text = {"type": "text", "text": jsontext.dumps(answer)}
+    text = {"type": "text", "text": json_text.dumps(answer)}
     return {"content": [text], "structuredContent": answer, "isError": False}

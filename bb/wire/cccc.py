@@ -6,9 +6,9 @@ command line wants to end with, go into the details.
 
 from __future__ import annotations
 
-from bb.kernel import jsontext
+from bb.kernel import json_text
 from bb.kernel.errors import BbError, Usage
-from bb.ledger.line import DEEPEST
+from bb.ledger.journal.line import DEEPEST
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,13 +59,13 @@ def request(line: bytes) -> tuple[str, dict[str, Any]]:
 
 def _read(line: bytes) -> Any:
     if line.count(b"[") + line.count(b"{") > DEEPEST:
-        from bb.ledger.line import depth  # noqa: PLC0415  (almost nobody sends such a thing)
+        from bb.ledger.journal.line import depth  # noqa: PLC0415  (almost nobody sends such a thing)
 
         if depth(line) > DEEPEST:
             raise BadRequest("the request is nested too deeply")
     try:
-        return jsontext.read(line)
-    except jsontext.NotJson as error:
+        return json_text.read(line)
+    except json_text.NotJson as error:
         raise BadRequest(f"the request is no JSON: {str(error)[:SHOWN]}") from error
 
 
@@ -97,4 +97,4 @@ def heartbeat(ts: str) -> bytes:
 
 
 def _line(value: Any) -> bytes:
-    return (jsontext.dumps_ascii(value) + "\n").encode()
+    return (json_text.dumps_ascii(value) + "\n").encode()

@@ -9,10 +9,10 @@ import contextlib
 import socket
 import time
 
-from bb.kernel import jsontext
+from bb.kernel import json_text
 from bb.kernel.errors import BbError, Busy
-from bb.ledger import descriptor
-from bb.ops.live import DaemonUnavailable
+from bb.ledger.local import descriptor
+from bb.ops.desk.live_daemon import DaemonUnavailable
 from bb.wire import access, cccc
 from bb.wire.ndjson import MOST_ANSWER, MOST_REQUEST
 
@@ -111,8 +111,8 @@ def _asked(connection: socket.socket, line: bytes, deadline: float) -> tuple[byt
 
 def _result(line: bytes) -> dict[str, Any]:
     try:
-        answer = jsontext.read(line)
-    except jsontext.NotJson as error:
+        answer = json_text.read(line)
+    except json_text.NotJson as error:
         raise OutcomeUnknown("the daemon's answer is no JSON") from error
     if type(answer) is not dict:
         raise OutcomeUnknown("the daemon's answer is no JSON object")

@@ -6,7 +6,7 @@ feed always ends a line, so the next one begins anew whatever stood before it: o
 
 from __future__ import annotations
 
-from bb.kernel import jsontext
+from bb.kernel import json_text
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
@@ -96,8 +96,8 @@ def read(line: bytes | None) -> Message | None:
     if not line.strip():
         return None
     try:
-        found = jsontext.read(line)
-    except jsontext.NotJson:
+        found = json_text.read(line)
+    except json_text.NotJson:
         return Invalid(PARSE_ERROR, "the line is no JSON")
     if isinstance(found, list):
         return Invalid(INVALID_REQUEST, "one object a line: batches are not taken")
@@ -164,4 +164,4 @@ def failure(id: Id | None, code: int, message: str, data: Mapping[str, Any]) -> 
 
 
 def _line(value: dict[str, Any]) -> bytes:
-    return jsontext.dumps({"jsonrpc": VERSION, **value}).encode("utf-8", "backslashreplace") + b"\n"
+    return json_text.dumps({"jsonrpc": VERSION, **value}).encode("utf-8", "backslashreplace") + b"\n"

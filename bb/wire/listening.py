@@ -11,8 +11,8 @@ import socket
 import stat
 
 from bb.kernel.errors import Busy, Refused
-from bb.ledger import disk
-from bb.ledger.lock import try_lock
+from bb.ledger.files import disk
+from bb.ledger.files.lock import try_lock
 from bb.wire import access
 
 TYPE_CHECKING = False

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from bb.kernel import jsontext
+from bb.kernel import json_text
 from bb.kernel.digest import digest
 from bb.kernel.outside import letters
 
@@ -39,7 +39,7 @@ def document(answer: Outside, rules: Mapping[str, str], version: str) -> str:
         "columnKind": "unicodeCodePoints",
         "results": [_result(each, names.index(letters(each["rule"]))) for each in findings if each["path"]],
     }
-    return jsontext.dumps_ascii({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}) + "\n"
+    return json_text.dumps_ascii({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}) + "\n"
 
 
 def _driver(rules: Mapping[str, str], version: str) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def _result(finding: Outside, rule: int) -> dict[str, Any]:
         "level": letters(finding["severity"]),
         "message": {"text": _message(finding["text"])},
         "locations": [{"physicalLocation": place}],
-        "partialFingerprints": {"bbFinding/v1": digest(jsontext.dumps_ascii(same).encode())},
+        "partialFingerprints": {"bbFinding/v1": digest(json_text.dumps_ascii(same).encode())},
         "properties": {"commits": list(map(letters, finding["commits"]))},
     }
 

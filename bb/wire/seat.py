@@ -8,14 +8,14 @@ it is said, and what the harness says is recorded before it counts: so the line 
 
 from __future__ import annotations
 
-from bb.attention import capabilities
-from bb.attention.envelopes import Members
+from bb.attention.acts.tools import BY_ANY_NAME
+from bb.attention.harness import capabilities
+from bb.attention.messages.envelopes import Members
 from bb.attention.refusals import NotInitializedYet
-from bb.attention.tools import BY_ANY_NAME
 from bb.kernel import clock
 from bb.kernel.errors import BbError, Refused, Usage
 from bb.kernel.show import harmless
-from bb.ops import greeting, serving
+from bb.ops.attention import greeting, serving
 from bb.wire import c2a, jsonrpc
 from bb.wire.jsonrpc import Answer, Invalid, Notification, Request
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from bb.ops.desk import Desk
-    from bb.ops.serving import Hosting
+    from bb.ops.attention.serving import Hosting
+    from bb.ops.desk.desk import Desk
 
     Params = dict[str, Any]
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from bb.attention.replaying import START, Replay
-from bb.attention.steps import replay_span
+from bb.attention.rehearsal.replay import START, Replay
+from bb.attention.rehearsal.steps import replay_span
 from bb.kernel import clock
 from tests.support import Ran, Scratch
 

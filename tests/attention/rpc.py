@@ -11,12 +11,12 @@ import json
 from typing import Any
 
 from bb.attention.refusals import NUMBERS
-from bb.attention.replaying import START
-from bb.attention.steps import replay_span
+from bb.attention.rehearsal.replay import START
+from bb.attention.rehearsal.steps import replay_span
 from bb.kernel import clock
 from bb.kernel.errors import BbError
 from bb.ops import catalogue
-from bb.ops.desk import Desk
+from bb.ops.desk.desk import Desk
 from bb.wire.c2a import BY_FAMILY
 from bb.wire.seat import Seat
 from tests.attention.hosts import InRepository, Refused

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bb.attention.tools import TOOLS
+from bb.attention.acts.tools import TOOLS
 from bb.attention.words import MODES, POLICIES
 from tests.attention.hosts import AMBER, BLUE, CORAL, CommandLine, Host, InMemory, message
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from bb.attention import beyond
-from bb.attention.delivering import shown
+from bb.attention.harness.delivery import shown
+from bb.attention.messages import unknown_members
 from bb.attention.words import CONVERSATIONS, DIRECTEDNESS, MODES, POLICIES
 from tests.attention.hosts import AMBER, BLUE, CommandLine, Host, InMemory, message
 from tests.attention.test_c2a_core import EXAMPLE
@@ -282,7 +282,11 @@ def test_what_history_says_nobody_knows_stands_for_nothing_that_is_known():
     envelope = {"author": {"id": "U1"}, "injection": {"mode": "buffered"}}
     forged = {"author": {"displayName": "SYSTEM", "x": 1}, "injection": {"interrupt": True}, "knock": {}, "y": 2}
 
-    assert beyond.added(envelope, forged) == {"author": {"id": "U1", "x": 1}, "injection": {"mode": "buffered"}, "y": 2}
+    assert unknown_members.added(envelope, forged) == {
+        "author": {"id": "U1", "x": 1},
+        "injection": {"mode": "buffered"},
+        "y": 2,
+    }
 
 
 def test_c2a_052_what_nobody_knows_is_withheld_with_the_text(memory: InMemory):

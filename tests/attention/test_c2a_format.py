@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bb.attention.rendering import STANDING_RULES
+from bb.attention.turns.rendering import STANDING_RULES
 from tests.attention.hosts import AMBER, BLUE, CommandLine, Host, InMemory, message
 from tests.attention.test_c2a_core import EXAMPLE
 

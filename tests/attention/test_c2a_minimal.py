@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bb.attention.delivering import key_of
+from bb.attention.harness.delivery import key_of
 from tests.attention.hosts import AMBER, BLUE, CORAL, Host, InMemory
 from tests.attention.minimal import MINIMAL, NUMBERS, numbers
 from tests.support import ROOT

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from bb.attention.delivering import key_of
-from bb.attention.tools import TOOLS
+from bb.attention.acts.tools import TOOLS
+from bb.attention.harness.delivery import key_of
 from tests.attention.hosts import AMBER, BLUE, CORAL, DELTA, EVERYBODY, CommandLine, Host, InMemory
 
 QUESTION = "Is the deploy blocked?"

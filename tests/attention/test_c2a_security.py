@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bb.kernel import tokens
+from bb.kernel import secret_patterns
 from tests.attention.hosts import AMBER, BLUE, CORAL, DELTA, CommandLine, Host, InMemory, Refused, message
 from tests.attention.rpc import JsonRpc
 from tests.support import ROOT, Ran, environment, scratch
@@ -298,7 +298,10 @@ def corpus() -> dict[str, str]:
     """The first example of each mark in the corpus."""
     lines = (ROOT / "tests" / "data" / "secrets" / "true.txt").read_text("utf-8").replace("·", "").splitlines()
     examples = [line.split(" | ", 1) for line in lines if " | " in line]
-    return {mark: next(text for of, text in examples if of == kind and mark in text) for kind, mark, _ in tokens.TOKENS}
+    return {
+        mark: next(text for of, text in examples if of == kind and mark in text)
+        for kind, mark, _ in secret_patterns.TOKENS
+    }
 
 
 def canaries() -> dict[str, str]:
@@ -336,7 +339,7 @@ def secrets() -> list[str]:
 
 
 def test_c2a_162_there_is_a_canary_of_every_family():
-    assert {mark for _, mark, _ in tokens.TOKENS} <= canaries().keys()
+    assert {mark for _, mark, _ in secret_patterns.TOKENS} <= canaries().keys()
     assert len(set(secrets())) == len(canaries())
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bb.attention.tools import TOOLS
+from bb.attention.acts.tools import TOOLS
 from tests.attention.hosts import AMBER, BLUE, CORAL, CommandLine, Host, InMemory, Refused
 
 ALL = ("list_events", "read_thread", "send_message", "react", "claim", "defer", "resolve")

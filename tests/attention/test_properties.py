@@ -9,11 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bb.attention import asides, claims, conversations, deliveries, messages, threads
-from bb.attention.claims import Claim
-from bb.attention.conversations import CONVERSATION
 from bb.attention.decision import Decision
-from bb.attention.deliveries import Delivery
 from bb.attention.facts import (
     Arranged,
     AttentionFact,
@@ -30,11 +26,16 @@ from bb.attention.facts import (
     Tuned,
     Typing,
 )
-from bb.attention.looking import row
-from bb.attention.memory import Memory
-from bb.attention.rehearsal import Rehearsal
-from bb.attention.standing import standing
-from bb.attention.tuning import Tuning
+from bb.attention.judging.standing import standing
+from bb.attention.messages import messages
+from bb.attention.rehearsal.rehearsal import Rehearsal
+from bb.attention.state import activity, claims, conversations, deliveries, threads
+from bb.attention.state.claims import Claim
+from bb.attention.state.conversations import CONVERSATION
+from bb.attention.state.deliveries import Delivery
+from bb.attention.state.memory import Memory
+from bb.attention.state.tuning import Tuning
+from bb.attention.turns.queries import row
 from bb.attention.words import (
     ACKNOWLEDGED,
     FAILED,
@@ -50,7 +51,7 @@ from bb.attention.words import (
     SUPERSEDED,
 )
 from bb.kernel import clock
-from bb.ledger import kinds
+from bb.ledger.journal import kinds
 from tests.attention.hosts import AMBER, BLUE, InMemory, message
 
 # -- no words in a knock
@@ -174,7 +175,7 @@ def agree(some: list[Rehearsal]) -> None:
     first, *others = (each.memory for each in some)
     for other in others:
         assert other.everything() == first.everything()
-        for fold in (messages, deliveries, claims, asides):
+        for fold in (messages, deliveries, claims, activity):
             terms = {term for key, state in first.states(fold.NAME) for term, _ in fold.terms(key, state)}
             for term in sorted(terms):
                 assert other.found(fold.NAME, term) == first.found(fold.NAME, term)

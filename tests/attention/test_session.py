@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from bb.attention import planning, session
-from bb.attention.capabilities import OURS, Capabilities, negotiated
-from bb.attention.envelopes import InvalidEnvelope, Members
-from bb.attention.session import Harness, Plan
-from bb.attention.ticking import tick
+from bb.attention.acts.timers import tick
+from bb.attention.harness import session, updates
+from bb.attention.harness.capabilities import OURS, Capabilities, negotiated
+from bb.attention.harness.session import Harness, Plan
+from bb.attention.messages.envelopes import InvalidEnvelope, Members
 from bb.kernel import clock
 from tests.attention.hosts import AMBER, InMemory, message
 
@@ -40,7 +40,7 @@ class Side:
         return self.host.replay.now
 
     def plan(self) -> Plan:
-        return planning.plan(self.harness, self.book, self.now, "seed")
+        return updates.plan(self.harness, self.book, self.now, "seed")
 
     def go(self) -> list[str]:
         """Do what is planned; in short."""

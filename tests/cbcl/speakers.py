@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bb.cbcl import canonical, grammar, signing
-from bb.cbcl.authorship import Ledger
-from bb.cbcl.installing import Rules
-from bb.cbcl.memory import Agent
-from bb.cbcl.message import Simple, core_of
-from bb.cbcl.processing import Outcome
-from bb.cbcl.trusting import Policy, Trust
+from bb.cbcl.judge import signatures
+from bb.cbcl.judge.authorship import Ledger
+from bb.cbcl.judge.installation import Rules
+from bb.cbcl.judge.trust import Policy, Trust
+from bb.cbcl.read import canonical, grammar
+from bb.cbcl.read.message import Simple, core_of
+from bb.cbcl.speak.memory import Agent
+from bb.cbcl.speak.processing import Outcome
 from tests.cbcl.trees import dialect, read, tree
 
 LAB, MALLORY = b"L" * 32, b"M" * 32  # seeds of keys
@@ -42,7 +43,7 @@ def rules(
 ) -> Rules:
     """By what an agent judges: the AUTHORS whom its user trusts, by the seeds of their keys, and a policy; in which
     LEDGER it is, and whose messages have to be SIGNED."""
-    keys = {name: (signing.public_key(seed),) for name, seed in (authors or {}).items()}
+    keys = {name: (signatures.public_key(seed),) for name, seed in (authors or {}).items()}
     return Rules(Trust(keys, Policy(**policy), dict(signed or {})), ledger)
 
 
@@ -73,7 +74,7 @@ def error(found: Outcome) -> tuple[str, Simple]:
 
 def signed(text: str, seed: bytes) -> str:
     """TEXT within a signature of it."""
-    return f'(signed "{signing.sign(seed, canonical.octets(tree(text)))}" {text})'
+    return f'(signed "{signatures.sign(seed, canonical.octets(tree(text)))}" {text})'
 
 
 def lesson(text: str, seed: bytes | None = None, to: str = "bob") -> str:

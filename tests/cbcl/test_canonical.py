@@ -6,8 +6,8 @@ import hashlib
 
 import pytest
 
-from bb.cbcl import canonical
-from bb.cbcl.tree import text_of
+from bb.cbcl.read import canonical
+from bb.cbcl.read.tree import text_of
 from tests.cbcl.trees import definition, read, tree
 
 HINT = b"[24:text/plain;charset=utf-8]"

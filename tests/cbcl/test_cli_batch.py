@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from bb.cbcl import canonical, grammar
-from bb.cli import cbcl_batch
-from bb.ops.cbclbatch import Desk
+from bb.cbcl.read import canonical, grammar
+from bb.cli.programs import cbcl_batch
+from bb.ops.cbcl.batch import Desk
 from tests.cbcl.trees import CORPUS
 from tests.near import Near, near
 from tests.support import environment

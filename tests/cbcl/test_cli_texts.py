@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bb.cbcl import reader
-from bb.cbcl.reader import Text
-from bb.cbcl.tree import same
+from bb.cbcl.read import reader
+from bb.cbcl.read.reader import Text
+from bb.cbcl.read.tree import same
 from tests.near import Near, near
 
 CONTROLS = ["\x1b[2J", "\x07", "\x9b2J", "\u202e", "\u2066"]

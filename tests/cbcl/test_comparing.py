@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from bb.cbcl import grammar
-from bb.cbcl.comparing import Comparison, compare, first_difference, shown
-from bb.cbcl.definition import Definition
-from bb.cbcl.places import Places
-from bb.cbcl.reader import Text, one
-from bb.cbcl.tree import text_of
+from bb.cbcl.judge.comparison import Comparison, compare, first_difference, shown
+from bb.cbcl.read import grammar
+from bb.cbcl.read.definition import Definition
+from bb.cbcl.read.places import Places
+from bb.cbcl.read.reader import Text, one
+from bb.cbcl.read.tree import text_of
 
 LIMITS = ":resources (:max-depth 8 :max-expansion-size 200 :max-verify-time 100)"
 GREET = "(extend greet (who) (hello who))"

@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from bb.cbcl import canonical, exchange, grammar, verifying
-from bb.cbcl.definition import Definition
-from bb.cbcl.expansion import WIDEST, Room, expand
-from bb.cbcl.message import Call, Lang, Message, core_of
-from bb.cbcl.reader import BOUNDS, Bounds
-from bb.cbcl.tree import as_json, text_of
+from bb.cbcl.judge import verification
+from bb.cbcl.judge.expansion import WIDEST, Room, expand
+from bb.cbcl.read import canonical, exchange, grammar
+from bb.cbcl.read.definition import Definition
+from bb.cbcl.read.message import Call, Lang, Message, core_of
+from bb.cbcl.read.reader import BOUNDS, Bounds
+from bb.cbcl.read.tree import as_json, text_of
 from bb.kernel.errors import BbError
 from tests.cbcl.trees import CORPUS, REASONS, definition, place, read, refused
 
@@ -100,7 +101,7 @@ def test_an_invalid_text_is_refused_for_its_reason_where_the_mistake_is(name: st
 def test_a_dialect_is_judged_as_the_corpus_has_it(name: str):
     case = told("dialects", name)
     installed = {definition(text("dialects", each)).name for each in case["installed"]}
-    verdict = verifying.verify(definition(text("dialects", name)), installed)
+    verdict = verification.verify(definition(text("dialects", name)), installed)
 
     found = [{"rule": each.rule, "performative": each.performative} for each in verdict.violations]
     assert sorted(map(repr, found)) == sorted(map(repr, case["violations"]))
@@ -139,6 +140,6 @@ def _said_in(message: Message) -> Message:
 def _installed(texts: list[str]) -> Iterator[tuple[str, Definition]]:
     known: set[str] = set()
     for each in map(definition, texts):
-        assert verifying.verify(each, known).is_sound, each.name
+        assert verification.verify(each, known).is_sound, each.name
         known.add(each.name)
         yield each.name, each

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bb.cbcl import canonical
-from bb.cbcl.reader import DIALECT, LEX
-from bb.cbcl.tree import text_of
+from bb.cbcl.read import canonical
+from bb.cbcl.read.reader import DIALECT, LEX
+from bb.cbcl.read.tree import text_of
 from tests.cbcl.trees import definition, place, refused
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from bb.cbcl import grammar, replaying
+from bb.cbcl.read import grammar
+from bb.cbcl.speak import replay
 from tests.near import Near, near
 from tests.support import ROOT
 
@@ -36,7 +37,7 @@ def test_the_messages_on_the_page_are_messages(text: str):
 def test_the_script_on_the_page_plays():
     ((_, script),) = of("json")
 
-    played = replaying.replay(json.loads(script))
+    played = replay.replay(json.loads(script))
 
     assert [step["status"] for step in played["steps"]] == ["ok", "ok"]
     assert played["agents"]["bob"]["beliefs"] == [{"who": "alice", "text": '"hi"'}]

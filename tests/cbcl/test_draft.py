@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bb.cbcl import exchange, grammar, verifying
-from bb.cbcl.tree import text_of
+from bb.cbcl.judge import verification
+from bb.cbcl.read import exchange, grammar
+from bb.cbcl.read.tree import text_of
 from tests.cbcl.trees import definition, expanded, read, tree
 
 LOGISTICS = """
@@ -206,7 +207,7 @@ def test_a_2_the_planning_call_expands_as_the_draft_shows():
 
 @pytest.mark.parametrize("text", [LOGISTICS, PLANNING, f"(meta {LOGISTICS})", f"(meta {PLANNING})", TEACHING])
 def test_the_dialects_of_the_draft_may_be_installed_without_a_warning(text: str):
-    verdict = verifying.verify(definition(text))
+    verdict = verification.verify(definition(text))
 
     assert (verdict.violations, verdict.warnings) == ((), ())
 

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bb.cbcl import effects
-from bb.cbcl.effects import (
+from bb.cbcl.facts import Installed
+from bb.cbcl.speak import effects
+from bb.cbcl.speak.effects import (
     BY_NAME,
     MOST,
     Believed,
@@ -25,8 +26,7 @@ from bb.cbcl.effects import (
     Settled,
     Verified,
 )
-from bb.cbcl.facts import Installed
-from bb.cbcl.standing import Standing
+from bb.cbcl.speak.state import Standing
 from tests.cbcl.trees import STEADY
 
 EXAMPLES: list[Any] = [

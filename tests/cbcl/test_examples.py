@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from bb.cbcl import examples, grammar
-from bb.cbcl.reader import Malformed
-from bb.cbcl.verifying import Violation
+from bb.cbcl.judge import examples
+from bb.cbcl.judge.verification import Violation
+from bb.cbcl.read import grammar
+from bb.cbcl.read.reader import Malformed
 
 _, DIALECT = grammar.definition_in(
     b"""(define work :author @lab :resources (:max-depth 8 :max-expansion-size 200 :max-verify-time 100)

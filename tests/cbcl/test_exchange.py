@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bb.cbcl import exchange
+from bb.cbcl.read import exchange
 from tests.cbcl.trees import read
 
 DEFINED = {

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bb.cbcl.definition import Definition
-from bb.cbcl.expansion import (
+from bb.cbcl.judge.expansion import (
     WIDEST,
     InvalidArguments,
     ResourceLimit,
@@ -15,9 +14,10 @@ from bb.cbcl.expansion import (
     expand,
     hinted,
 )
-from bb.cbcl.reader import Bounds
-from bb.cbcl.templates import ExpansionFailed
-from bb.cbcl.tree import same, text_of
+from bb.cbcl.read.definition import Definition
+from bb.cbcl.read.reader import Bounds
+from bb.cbcl.read.templates import ExpansionFailed
+from bb.cbcl.read.tree import same, text_of
 from tests.cbcl.trees import definition, dialect, expanded, expansion, read, steps, tree
 
 

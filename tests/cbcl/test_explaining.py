@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from bb.cbcl import grammar
-from bb.cbcl.expansion import InvalidArguments, Room, UnknownDialect, UnknownPerformative
-from bb.cbcl.explaining import Explanation, explain
-from bb.cbcl.reader import UTMOST
-from bb.cbcl.tree import text_of
+from bb.cbcl.judge.expansion import InvalidArguments, Room, UnknownDialect, UnknownPerformative
+from bb.cbcl.judge.explanation import Explanation, explain
+from bb.cbcl.read import grammar
+from bb.cbcl.read.reader import UTMOST
+from bb.cbcl.read.tree import text_of
 from tests.cbcl.trees import steps
 
 _, WORK = grammar.definition_in(

@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from bb.cbcl import canonical, exchange, grammar, reader, verifying
-from bb.cbcl.expansion import expand
-from bb.cbcl.reader import Bounds, Malformed, Text
-from bb.cbcl.tree import as_json, depth, same, text_of
+from bb.cbcl.judge import verification
+from bb.cbcl.judge.expansion import expand
+from bb.cbcl.read import canonical, exchange, grammar, reader
+from bb.cbcl.read.reader import Bounds, Malformed, Text
+from bb.cbcl.read.tree import as_json, depth, same, text_of
 from bb.kernel.errors import BbError
 from bb.kernel.show import has_control
 from tests.cbcl.test_draft import CONVERSATION, EXAMPLES, LOGISTICS, PLANNING, TEACHING
@@ -230,7 +231,7 @@ def test_fuzz_definition(seconds: float):
 def test_fuzz_verify(seconds: float):
     def act(text: bytes) -> None:
         found = grammar.definition_in(text)[1]
-        verdict = verifying.verify(found, KNOWN)
+        verdict = verification.verify(found, KNOWN)
         for each in (*verdict.violations, *verdict.warnings):
             assert not has_control(each.why)
             assert len(each.why) < 200
@@ -259,7 +260,7 @@ def test_fuzz_dialect_that_is_verified_and_called(seconds: float):
 
     def act(text: bytes) -> None:
         found = grammar.definition_in(text)[1]
-        if not verifying.verify(found, KNOWN).is_sound:
+        if not verification.verify(found, KNOWN).is_sound:
             return
         for performative in found.performatives:
             for arguments in ("", " 1", ' @a "x"', " (ok @b) () (list a)", " or a b c"):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from bb.cbcl import exchange, grammar
-from bb.cbcl.message import Call, Envelope, Lang, Limited, Query, Signed, Simple, Teach, core_of, layers
-from bb.cbcl.reader import CONTENT, DIALECT, HEAD, LANG, LEX, META, PARAM, RECIPIENT, WRAPPER, Malformed
-from bb.cbcl.tree import as_json, text_of
+from bb.cbcl.read import exchange, grammar
+from bb.cbcl.read.message import Call, Envelope, Lang, Limited, Query, Signed, Simple, Teach, core_of, layers
+from bb.cbcl.read.reader import CONTENT, DIALECT, HEAD, LANG, LEX, META, PARAM, RECIPIENT, WRAPPER, Malformed
+from bb.cbcl.read.tree import as_json, text_of
 from tests.cbcl.trees import CORE, place, read, refused
 
 WRAPPINGS = ("(envelope {})", "(signed abc {})", "(with-limits {})", "(lang d {})")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from bb.cbcl.headlines import LONGEST, headline
-from bb.cbcl.tree import string, text_of
+from bb.cbcl.read.headlines import LONGEST, headline
+from bb.cbcl.read.tree import string, text_of
 from tests.cbcl.speakers import WORK, lesson
 from tests.cbcl.trees import LISTS, STEADY, STRINGS, read
 

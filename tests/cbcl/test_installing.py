@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from bb.cbcl import canonical, signing
 from bb.cbcl.facts import Installed
-from bb.cbcl.installing import DialectConflict, DialectRejected, Rules, install, must_be_sound
-from bb.cbcl.trusting import InvalidSignature, UnsignedDialect, UntrustedAuthor
+from bb.cbcl.judge import signatures
+from bb.cbcl.judge.installation import DialectConflict, DialectRejected, Rules, install, must_be_sound
+from bb.cbcl.judge.trust import InvalidSignature, UnsignedDialect, UntrustedAuthor
+from bb.cbcl.read import canonical
 from bb.kernel.errors import BbError
 from tests.cbcl.speakers import LAB, LOOSE, MALLORY, OTHER, WORK, hashed, rules
 from tests.cbcl.trees import definition, dialect
@@ -16,7 +17,7 @@ UNSOUND = dialect("(extend note () (note))", name="work", author="@lab")
 
 
 def signature(text: str, seed: bytes = LAB) -> str:
-    return signing.sign(seed, canonical.octets(definition(text).node))
+    return signatures.sign(seed, canonical.octets(definition(text).node))
 
 
 def installing(

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bb.cbcl import reader
-from bb.cbcl.layout import laid_out
-from bb.cbcl.reader import Bounds, Malformed, Text
-from bb.cbcl.tree import UNSETTLED, Node, agent, keyword, listed, same, string, symbol, text_of, walk
+from bb.cbcl.read import reader
+from bb.cbcl.read.layout import laid_out
+from bb.cbcl.read.reader import Bounds, Malformed, Text
+from bb.cbcl.read.tree import UNSETTLED, Node, agent, keyword, listed, same, string, symbol, text_of, walk
 from tests.cbcl.trees import STEADY
 from tests.support import ROOT
 

@@ -16,8 +16,9 @@ from typing import Any
 
 import pytest
 
-from bb.cbcl import templates, verifying
-from bb.cbcl.definition import Definition
+from bb.cbcl.judge import verification
+from bb.cbcl.read import templates
+from bb.cbcl.read.definition import Definition
 from tests.cbcl.trees import CORE, definition, dialect
 
 Names = dict[str, Any]
@@ -456,7 +457,7 @@ def verifier(text: Source = "", rules: Source = "") -> Names:
     judging: Names = {"__name__": "templates"}
     exec(compile(rules or source(templates), "templates", "exec"), judging)
     names: Names = {"__name__": "verifying"}
-    exec(compile(text or source(verifying), "verifying", "exec"), names)
+    exec(compile(text or source(verification), "verifying", "exec"), names)
     names.update((key, judging[key]) for key in ("branches", "is_sequence", "problems_of_form", "smallest"))
     return names
 
@@ -467,12 +468,12 @@ def source(module: ModuleType) -> str:
 
 @pytest.mark.parametrize("place", range(len(TABLE)))
 def test_the_verifier_says_of_the_table_what_it_should(place: int):
-    assert said_by(vars(verifying), ROWS[place]) == ROWS[place][2], TABLE[place][0]
+    assert said_by(vars(verification), ROWS[place]) == ROWS[place][2], TABLE[place][0]
 
 
 @pytest.mark.parametrize("place", range(len(TABLE)))
 def test_the_verifier_counts_the_same_steps_everywhere(place: int):
-    assert counted_by(vars(verifying), ROWS[place]) == (ROWS[place][3], True), TABLE[place][0]
+    assert counted_by(vars(verification), ROWS[place]) == (ROWS[place][3], True), TABLE[place][0]
 
 
 def test_a_copy_of_the_verifier_says_the_same():
@@ -521,10 +522,14 @@ BY_HAND: dict[str, tuple[str, Callable[[Names, str], Any]]] = {
     "cond is no choice": ("FORMS", without("cond")),
     "no time is asked for": ("LIMITS", without("max-verify-time")),
     "no depth is asked for": ("LIMITS", without("max-depth")),
-    **{f"a parameter may be named {word}": ("TEMPLATE_WORDS", without(word)) for word in verifying.TEMPLATE_WORDS},
-    **{f"the ceiling of {name} {by:+}": ("CEILINGS", but(name, by)) for name in verifying.CEILINGS for by in (-1, 1)},
+    **{f"a parameter may be named {word}": ("TEMPLATE_WORDS", without(word)) for word in verification.TEMPLATE_WORDS},
     **{
-        f"{name} recommended {by:+}": ("RECOMMENDED", but(name, by)) for name in verifying.RECOMMENDED for by in (-1, 1)
+        f"the ceiling of {name} {by:+}": ("CEILINGS", but(name, by)) for name in verification.CEILINGS for by in (-1, 1)
+    },
+    **{
+        f"{name} recommended {by:+}": ("RECOMMENDED", but(name, by))
+        for name in verification.RECOMMENDED
+        for by in (-1, 1)
     },
 }
 
@@ -540,7 +545,7 @@ def test_a_rule_that_is_broken_by_hand_is_found_out(mutant: str):
 
 
 def test_a_check_that_minds_case_is_found_out():
-    text = source(verifying)
+    text = source(verification)
     for minding in ("definition.name.lower()", "if each.name.lower()"):
         assert minding in text
         assert not survives(verifier(text.replace(minding, minding.removesuffix(".lower()"))))
@@ -622,13 +627,13 @@ def _changes(node: ast.AST) -> Iterator[Callable[[], None]]:
             yield partial(setattr, node, "value", value + 1)
 
 
-MACHINE = [(module, label) for module in (verifying, templates) for label in mistakes(module)]
+MACHINE = [(module, label) for module in (verification, templates) for label in mistakes(module)]
 
 
 @pytest.mark.parametrize(("module", "label"), MACHINE, ids=[label for _, label in MACHINE])
 def test_a_mistake_anywhere_in_the_rules_is_found_out(module: ModuleType, label: str):
     changed = mistaken(module, label)
-    names = verifier(changed) if module is verifying else verifier(rules=changed)
+    names = verifier(changed) if module is verification else verifier(rules=changed)
 
     assert survives(names) is (label in EQUAL)
 

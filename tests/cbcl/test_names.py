@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bb.cbcl import names
-from bb.cbcl.message import Simple, core_of
+from bb.cbcl.read import names
+from bb.cbcl.read.message import Simple, core_of
 from tests.cbcl.trees import IDENTIFIERS, STEADY, read
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bb.cbcl.effects import Believed, Discharged, Obliged, Parted, Settled
-from bb.cbcl.processing import SenderMismatch
-from bb.cbcl.standing import MOST_OPEN
+from bb.cbcl.speak.effects import Believed, Discharged, Obliged, Parted, Settled
+from bb.cbcl.speak.processing import SenderMismatch
+from bb.cbcl.speak.state import MOST_OPEN
 from tests.cbcl.speakers import (
     LAB,
     LOOSE,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bb.cbcl.effects import Believed
-from bb.cbcl.tree import text_of
+from bb.cbcl.read.tree import text_of
+from bb.cbcl.speak.effects import Believed
 from tests.cbcl.speakers import (
     LAB,
     LOOSE,

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bb.cbcl import grammar, names, processing
-from bb.cbcl.message import Simple, core_of
-from bb.cbcl.reader import BOUNDS, DEPTH_MOST
-from bb.cbcl.tree import text_of
+from bb.cbcl.read import grammar, names
+from bb.cbcl.read.message import Simple, core_of
+from bb.cbcl.read.reader import BOUNDS, DEPTH_MOST
+from bb.cbcl.read.tree import text_of
+from bb.cbcl.speak import processing
 from tests.cbcl.speakers import (
     LAB,
     LOOSE,

@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bb.cbcl import canonical, exchange, grammar, tree, verifying
-from bb.cbcl.expansion import WIDEST, ResourceLimit, Room, expand
-from bb.cbcl.reader import Malformed, Text
-from bb.cbcl.templates import ExpansionFailed
-from bb.cbcl.tree import LIST, STRING, Node, as_json, extent, listed, same, text_of
+from bb.cbcl.judge import verification
+from bb.cbcl.judge.expansion import WIDEST, ResourceLimit, Room, expand
+from bb.cbcl.read import canonical, exchange, grammar, tree
+from bb.cbcl.read.reader import Malformed, Text
+from bb.cbcl.read.templates import ExpansionFailed
+from bb.cbcl.read.tree import LIST, STRING, Node, as_json, extent, listed, same, text_of
 from tests.cbcl.trees import ATOMS, LISTS, ROOM, STEADY, TREES, definition, dialect, expansion, octets, read
 
 # -- reading what is written
@@ -388,7 +389,7 @@ def test_no_function_of_the_room_is_run_while_it_is_running_however_deep_a_text_
     def everything() -> None:
         bounds = Text(b"").bounds.but(depth=64)
         known = {"d": grammar.definition_in(said, bounds)[1]}
-        assert verifying.verify(known["d"], {"e"}).is_sound
+        assert verification.verify(known["d"], {"e"}).is_sound
         message = grammar.message(octets(text), bounds)
         found = expand(message, known)
         assert found is not None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bb.cbcl import reader
-from bb.cbcl.reader import (
+from bb.cbcl.read import reader
+from bb.cbcl.read.reader import (
     DEPTH,
     DEPTH_MOST,
     DEPTH_RECOMMENDED,
@@ -19,7 +19,7 @@ from bb.cbcl.reader import (
     Malformed,
     Text,
 )
-from bb.cbcl.tree import as_json, text_of
+from bb.cbcl.read.tree import as_json, text_of
 from tests.cbcl.trees import octets, place, read, refused, steps, tree
 
 

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bb.cbcl import replaying, signing
-from bb.cbcl.replaying import EndlessConversation, InvalidScript, replay
-from bb.cbcl.tree import text_of
+from bb.cbcl.judge import signatures
+from bb.cbcl.read.tree import text_of
+from bb.cbcl.speak import replay as speak_replay
+from bb.cbcl.speak.replay import EndlessConversation, InvalidScript, replay
 from bb.kernel.errors import BbError
 from tests.cbcl.speakers import LAB, LOOSE, OTHER, WORK, lesson, signed
 from tests.cbcl.trees import LISTS, STEADY, dialect
@@ -73,7 +74,7 @@ def test_what_somebody_outside_of_the_script_says_is_heard():
 
 
 def test_a_dialect_is_taught_spoken_and_answered_in():
-    keys = {"lab": [signing.key_text(signing.public_key(LAB))]}
+    keys = {"lab": [signatures.key_text(signatures.public_key(LAB))]}
     found = played(
         ("alice", lesson(WORK, LAB)),
         ("alice", '(lang work (task "x" :thread t))'),
@@ -164,7 +165,7 @@ def test_a_dialect_that_cannot_be_spoken_is_refused_for_that(dialects: list[str]
 
 
 def test_there_is_an_end_to_what_is_delivered(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(replaying, "MOST_DELIVERIES", 3)
+    monkeypatch.setattr(speak_replay, "MOST_DELIVERIES", 3)
     with pytest.raises(EndlessConversation):
         played(*WEATHER)
 
@@ -224,9 +225,9 @@ STEPS = st.one_of(
 def test_two_agents_never_answer_each_other_for_ever(
     one: dict[str, Any], other: dict[str, Any], is_known: bool, steps: list[dict[str, Any]]
 ):
-    trust = {name: [signing.key_text(signing.public_key(LAB))] for name in ("alice", "bob", "lab") if is_known}
+    trust = {name: [signatures.key_text(signatures.public_key(LAB))] for name in ("alice", "bob", "lab") if is_known}
     agents = [{"id": "alice", "policy": one}, {"id": "bob", "policy": other}]
-    with mock.patch.object(replaying, "MOST_DELIVERIES", 200):
+    with mock.patch.object(speak_replay, "MOST_DELIVERIES", 200):
         found = replay({"agents": agents, "trust": trust, "deliver": True, "steps": steps})
 
     for step, shown in zip(steps, found["steps"], strict=True):

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import pytest
 
-from bb.cbcl import signing
-from bb.cbcl.signing import InvalidKey, InvalidSignature
+from bb.cbcl.judge import signatures
+from bb.cbcl.judge.signatures import InvalidKey, InvalidSignature
 from tests.support import ROOT
 
 P = 2**255 - 19
@@ -64,19 +64,19 @@ VECTORS = {
 SEED = bytes.fromhex(VECTORS["TEST 2"].seed)
 KEY = bytes.fromhex(VECTORS["TEST 2"].key)
 TEXT = b"(6:define8:planning)"
-SIGNATURE = signing.sign(SEED, TEXT)
+SIGNATURE = signatures.sign(SEED, TEXT)
 
 
 def refusal_of(signature: str, octets: bytes = TEXT, key: bytes = KEY) -> str:
     with pytest.raises(InvalidSignature) as refusal:
-        signing.check(signature, octets, key)
+        signatures.check(signature, octets, key)
     assert refusal.value.code == "INVALID_SIGNATURE"
     return refusal.value.message
 
 
 def refusal_of_key(text: str) -> str:
     with pytest.raises(InvalidKey) as refusal:
-        signing.key_of(text)
+        signatures.key_of(text)
     assert refusal.value.code == "INVALID_KEY"
     return refusal.value.message
 
@@ -92,9 +92,9 @@ def base64(octets: bytes) -> str:
 def test_rfc_8032_examples_are_signed_and_checked_as_they_are_printed(vector: Vector):
     seed, key, text, signature = map(bytes.fromhex, vector)
 
-    assert signing.public_key(seed) == key
-    assert signing.sign(seed, text) == base64(signature)
-    signing.check(base64(signature), text, key)
+    assert signatures.public_key(seed) == key
+    assert signatures.sign(seed, text) == base64(signature)
+    signatures.check(base64(signature), text, key)
 
 
 def test_a_signature_is_88_characters_of_base64():
@@ -113,7 +113,7 @@ def test_a_signature_with_one_bit_changed_is_not_good(place: int):
 def test_another_text_or_another_key_is_not_what_was_signed():
     assert "does not fit" in refusal_of(SIGNATURE, TEXT + b" ")
     assert "does not fit" in refusal_of(SIGNATURE, b"")
-    assert "does not fit" in refusal_of(SIGNATURE, key=signing.public_key(b"\1" * 32))
+    assert "does not fit" in refusal_of(SIGNATURE, key=signatures.public_key(b"\1" * 32))
 
 
 @pytest.mark.parametrize("times", [1, 2, 14])
@@ -167,7 +167,7 @@ def test_a_signature_has_one_spelling(slip: Callable[[str], str], said: str):
 
 @pytest.mark.parametrize(("slip", "said"), SLIPS.values(), ids=SLIPS)
 def test_a_key_has_one_spelling_in_base64(slip: Callable[[str], str], said: str):
-    assert said in refusal_of_key(slip(signing.key_text(KEY)))
+    assert said in refusal_of_key(slip(signatures.key_text(KEY)))
 
 
 def test_bits_that_say_nothing_are_zero():
@@ -175,7 +175,7 @@ def test_bits_that_say_nothing_are_zero():
     last = SIGNATURE[85]
     others = [SIGNATURE[:85] + letter + "==" for letter in ALPHABET if letter != last]
     same = [text for text in others if b64decode(text) == b64decode(SIGNATURE)]
-    key = signing.key_text(KEY)
+    key = signatures.key_text(KEY)
     same_key = [key[:42] + letter + "=" for letter in ALPHABET if b64decode(key[:42] + letter + "=") == KEY]
 
     assert len(same) == 15
@@ -192,11 +192,11 @@ def test_a_signature_as_long_as_a_message_may_be_is_refused_as_shortly_as_any():
 
 
 def test_a_key_is_read_as_it_is_written():
-    text = signing.key_text(KEY)
+    text = signatures.key_text(KEY)
 
     assert len(text) == 44
-    assert signing.key_of(text) == KEY
-    assert signing.key_of(KEY.hex()) == KEY
+    assert signatures.key_of(text) == KEY
+    assert signatures.key_of(KEY.hex()) == KEY
 
 
 @pytest.mark.parametrize(
@@ -212,9 +212,9 @@ def test_a_key_in_hexadecimal_has_one_spelling_too(text: str):
 def test_a_key_has_32_octets(octets: int):
     refusal_of_key(base64(bytes(octets)))
     with pytest.raises(InvalidKey, match="32 octets"):
-        signing.sound(bytes(octets))
+        signatures.sound(bytes(octets))
     with pytest.raises(InvalidKey, match="32 octets"):
-        signing.sign(bytes(octets), TEXT)
+        signatures.sign(bytes(octets), TEXT)
 
 
 def test_a_key_is_a_point_of_the_curve():
@@ -222,7 +222,7 @@ def test_a_key_is_a_point_of_the_curve():
     for y in range(2, 60):
         octets = y.to_bytes(32, "little")
         if points(y):
-            assert signing.key_of(octets.hex()) == octets
+            assert signatures.key_of(octets.hex()) == octets
         else:
             assert "no point of the curve" in refusal_of_key(octets.hex())
 
@@ -285,25 +285,25 @@ def test_with_a_small_point_for_a_key_anybody_could_sign_so_it_checks_nothing():
     forged = base64(neutral + bytes(32))
 
     with pytest.raises(InvalidKey, match="small order"):
-        signing.check(forged, TEXT, neutral)
+        signatures.check(forged, TEXT, neutral)
 
 
 def test_people_compare_a_short_form():
-    other = signing.public_key(b"\1" * 32)
+    other = signatures.public_key(b"\1" * 32)
 
-    assert len(signing.fingerprint(KEY)) == 24
-    assert [len(group) for group in signing.fingerprint(KEY).split("-")] == [4] * 5
-    assert signing.fingerprint(KEY) == signing.fingerprint(KEY)
-    assert signing.fingerprint(KEY) != signing.fingerprint(other)
+    assert len(signatures.fingerprint(KEY)) == 24
+    assert [len(group) for group in signatures.fingerprint(KEY).split("-")] == [4] * 5
+    assert signatures.fingerprint(KEY) == signatures.fingerprint(KEY)
+    assert signatures.fingerprint(KEY) != signatures.fingerprint(other)
 
 
 # -- seeds
 
 
 def test_a_seed_is_read_in_both_spellings():
-    assert signing.seed_of(SEED.hex()) == SEED
-    assert signing.seed_of(base64(SEED)) == SEED
-    assert signing.seed_of("00" * 32) == bytes(32)  # any 32 octets are a seed; not all are a key
+    assert signatures.seed_of(SEED.hex()) == SEED
+    assert signatures.seed_of(base64(SEED)) == SEED
+    assert signatures.seed_of("00" * 32) == bytes(32)  # any 32 octets are a seed; not all are a key
 
 
 @pytest.mark.parametrize(
@@ -312,7 +312,7 @@ def test_a_seed_is_read_in_both_spellings():
 )
 def test_a_seed_with_a_slip_in_it_is_not_repeated(text: str):
     with pytest.raises(InvalidKey) as refusal:
-        signing.seed_of(text)
+        signatures.seed_of(text)
 
     said = f"{refusal.value} {refusal.value.hint} {refusal.value.details}"
     assert not any(text[start : start + 8] in said for start in range(len(text) - 8))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from bb.cbcl import names
-from bb.cbcl.effects import Believed, Discharged, Entered, Expected, Greeted, Obliged, Parted, Settled
-from bb.cbcl.expansion import ResourceLimit, UnknownDialect
-from bb.cbcl.processing import SenderMismatch
-from bb.cbcl.speaking import NoRecipient, OtherRecipient, speak
-from bb.cbcl.standing import MOST_OPEN, NONE, Answers, Standing
+from bb.cbcl.judge.expansion import ResourceLimit, UnknownDialect
+from bb.cbcl.read import names
+from bb.cbcl.speak.effects import Believed, Discharged, Entered, Expected, Greeted, Obliged, Parted, Settled
+from bb.cbcl.speak.processing import SenderMismatch
+from bb.cbcl.speak.speaking import NoRecipient, OtherRecipient, speak
+from bb.cbcl.speak.state import MOST_OPEN, NONE, Answers, Standing
 from bb.kernel.errors import BbError
 from tests.cbcl.speakers import LAB, WORK, agent, everything, expected, hear, lesson, obliged, rules, signed
 from tests.cbcl.trees import definition, dialect, read

@@ -4,8 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from bb.cbcl import tree as trees
-from bb.cbcl.tree import LIST, NIL, Node, as_json, extent, head, is_list, is_nil, lexeme, listed, same, text_of, walk
+from bb.cbcl.read import tree as trees
+from bb.cbcl.read.tree import (
+    LIST,
+    NIL,
+    Node,
+    as_json,
+    extent,
+    head,
+    is_list,
+    is_nil,
+    lexeme,
+    listed,
+    same,
+    text_of,
+    walk,
+)
 from tests.cbcl.trees import tree
 
 TEXTS = {

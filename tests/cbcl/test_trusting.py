@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from bb.cbcl import signing, trusting
-from bb.cbcl.signing import InvalidKey, InvalidSignature
-from bb.cbcl.trusting import (
+from bb.cbcl.judge import signatures
+from bb.cbcl.judge import trust as judge_trust
+from bb.cbcl.judge.signatures import InvalidKey, InvalidSignature
+from bb.cbcl.judge.trust import (
     UNSIGNED,
     VALID,
     AuthorNotFound,
@@ -26,17 +27,17 @@ from bb.kernel.errors import BbError
 
 DEFINITION = b"(6:define8:planning)"
 SEEDS = [bytes([n]) * 32 for n in range(20)]
-KEYS = [signing.public_key(seed) for seed in SEEDS]
+KEYS = [signatures.public_key(seed) for seed in SEEDS]
 ADA_SEED, EVE_SEED = SEEDS[:2]
 ADA, EVE = KEYS[:2]
-BY_ADA, BY_EVE = signing.sign(ADA_SEED, DEFINITION), signing.sign(EVE_SEED, DEFINITION)
+BY_ADA, BY_EVE = signatures.sign(ADA_SEED, DEFINITION), signatures.sign(EVE_SEED, DEFINITION)
 HERE = Trust({"ada": (ADA,)})
 
 
 def judged(trust: Trust = HERE, **given: Any) -> str:
     """What is said of a definition; by default of one that @ada signed and somebody sent."""
     arguments = {"author": "ada", "signature": BY_ADA, "octets": DEFINITION, "is_local": False} | given
-    return trusting.judge(trust=trust, check=signing.check, **arguments)
+    return judge_trust.judge(trust=trust, check=signatures.check, **arguments)
 
 
 def with_policy(**members: Any) -> Trust:
@@ -95,7 +96,7 @@ def test_every_key_is_tried_once_and_no_more():
         raise InvalidSignature
 
     with pytest.raises(InvalidSignature):
-        trusting.judge(
+        judge_trust.judge(
             author="ada",
             signature=BY_ADA,
             octets=DEFINITION,
@@ -171,7 +172,7 @@ def test_nothing_is_checked_where_there_is_nothing_to_check():
         raise AssertionError
 
     def ask(author: str, signature: str | None) -> str:
-        return trusting.judge(
+        return judge_trust.judge(
             author=author,
             signature=signature,
             octets=DEFINITION,
@@ -188,7 +189,7 @@ def test_nothing_is_checked_where_there_is_nothing_to_check():
 
 
 def test_by_default_others_sign_and_are_trusted_by_name():
-    policy = trusting.policy_of({})
+    policy = judge_trust.policy_of({})
 
     assert policy == Policy()
     assert policy.as_dict() == {
@@ -216,8 +217,8 @@ def test_by_default_others_sign_and_are_trusted_by_name():
     ],
 )
 def test_a_policy_says_what_it_was_told(name: str, value: object):
-    assert trusting.policy_of({name: value}) == Policy(**{name: value})
-    assert trusting.policy_of(Policy(**{name: value}).as_dict()) == Policy(**{name: value})
+    assert judge_trust.policy_of({name: value}) == Policy(**{name: value})
+    assert judge_trust.policy_of(Policy(**{name: value}).as_dict()) == Policy(**{name: value})
 
 
 @pytest.mark.parametrize(
@@ -248,7 +249,7 @@ def test_a_policy_says_what_it_was_told(name: str, value: object):
 )
 def test_a_policy_that_says_something_else_is_refused_with_the_place(value: object, path: str, said: str):
     with pytest.raises(InvalidPolicy) as refusal:
-        trusting.policy_of(value)
+        judge_trust.policy_of(value)
 
     assert refusal.value.details == {"path": path}
     assert said in refusal.value.message
@@ -310,14 +311,14 @@ def test_nobody_has_so_many_keys_that_trying_them_takes_long():
 def test_trust_is_read_as_it_was_written():
     trust = HERE.with_author("eve", EVE).with_author("ada", EVE).with_policy({"define": "anyone"})
 
-    assert trusting.trust_of(trust.as_plain()) == trust
-    assert trust.as_plain()["authors"]["eve"] == [signing.key_text(EVE)]
+    assert judge_trust.trust_of(trust.as_plain()) == trust
+    assert trust.as_plain()["authors"]["eve"] == [signatures.key_text(EVE)]
 
 
 def test_a_key_may_be_written_in_hexadecimal_and_twice():
-    written = HERE.as_plain() | {"authors": {"ada": [ADA.hex(), signing.key_text(ADA)]}}
+    written = HERE.as_plain() | {"authors": {"ada": [ADA.hex(), signatures.key_text(ADA)]}}
 
-    assert trusting.trust_of(written) == HERE
+    assert judge_trust.trust_of(written) == HERE
 
 
 WHOLE = HERE.as_plain()
@@ -348,13 +349,13 @@ WHOLE = HERE.as_plain()
 )
 def test_what_says_nothing_sensible_about_trust_is_refused_with_the_place(value: object, path: str):
     with pytest.raises(InvalidTrust) as refusal:
-        trusting.trust_of(value)
+        judge_trust.trust_of(value)
 
     assert refusal.value.details == {"path": path}
 
 
 def test_a_policy_within_is_refused_with_its_place_in_the_whole():
     with pytest.raises(InvalidPolicy) as refusal:
-        trusting.trust_of(WHOLE | {"policy": {"max_depth": 65}})
+        judge_trust.trust_of(WHOLE | {"policy": {"max_depth": 65}})
 
     assert refusal.value.details == {"path": "$.policy.max_depth"}

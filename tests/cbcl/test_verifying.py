@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from bb.cbcl import verifying
-from bb.cbcl.reader import Bounds
-from bb.cbcl.verifying import CEILINGS, MOST_TOLD, RECOMMENDED, Violation, verify
+from bb.cbcl.judge import verification
+from bb.cbcl.judge.verification import CEILINGS, MOST_TOLD, RECOMMENDED, Violation, verify
+from bb.cbcl.read.reader import Bounds
 from tests.cbcl.trees import CORE, broken, definition, dialect, expanded, steps
 
 RESERVED = ("meta", "lang", "envelope", "signed", "with-limits")
 
 
 def verdict(text: str, *installed: str) -> tuple[Violation, ...]:
-    return verifying.verify(definition(text), installed).violations
+    return verification.verify(definition(text), installed).violations
 
 
 def rules(template: str, params: str = "a b") -> list[str]:
@@ -22,7 +22,7 @@ def rules(template: str, params: str = "a b") -> list[str]:
 
 
 def test_3_2_a_sound_dialect_breaks_no_rule():
-    found = verifying.verify(definition(dialect("(extend p (a) (tell @b (x a)))")))
+    found = verification.verify(definition(dialect("(extend p (a) (tell @b (x a)))")))
 
     assert (found.violations, found.warnings, found.is_sound) == ((), (), True)
 
@@ -325,7 +325,7 @@ def with_limit(name: str, value: int) -> str:
 @pytest.mark.parametrize("name", RECOMMENDED)
 def test_r2_limits_are_above_0_warned_about_above_what_is_recommended_and_refused_above_the_ceiling(name: str):
     def judged(value: int) -> tuple[int, int]:
-        found = verifying.verify(definition(with_limit(name, value)))
+        found = verification.verify(definition(with_limit(name, value)))
         assert {each.rule for each in (*found.violations, *found.warnings)} <= {"R2"}
         return len(found.violations), len(found.warnings)
 
@@ -478,7 +478,7 @@ def test_3_2_all_rules_that_are_broken_are_told_in_the_order_of_the_text():
   (extend tell (a a) (ok @b))
   (extend p (or) (q))
   (extend r (a) (tell @b (r))))"""
-    found = verifying.verify(definition(text))
+    found = verification.verify(definition(text))
 
     assert [(each.rule, each.performative) for each in found.violations] == [
         ("R4", None),
@@ -540,7 +540,7 @@ def test_what_is_told_repeats_no_more_than_a_few_characters_of_a_name():
 def test_a_violation_is_exchanged_with_its_place():
     (found,) = verdict(dialect("(extend p (a) (q))"))
 
-    shown = verifying.shown(found, lambda at: (1, at + 1))
+    shown = verification.shown(found, lambda at: (1, at + 1))
     assert shown["rule"] == "R1"
     assert shown["performative"] == "p"
     assert (shown["offset"], shown["line"], shown["column"]) == (found.at, 1, found.at + 1)
@@ -579,7 +579,7 @@ SHAPES = {
 def test_5_3_twice_the_definition_is_no_more_than_twice_the_work(shape: str):
     one, two = (definition(SHAPES[shape](count), Bounds(size=1 << 22)) for count in (200, 400))
 
-    once, twice = (steps(lambda: verifying.verify(each)) for each in (one, two))  # noqa: B023
+    once, twice = (steps(lambda: verification.verify(each)) for each in (one, two))  # noqa: B023
 
     assert twice <= 2.1 * once + 200
 

@@ -12,23 +12,13 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from bb.cbcl import grammar, reader, verifying
-from bb.cbcl.definition import Definition
-from bb.cbcl.expansion import WIDEST, Expansion, Room, expand
-from bb.cbcl.message import Message
-from bb.cbcl.reader import BOUNDS, Bounds, Malformed, Text
-from bb.cbcl.tree import (
-    AGENT,
-    BOOLEAN,
-    KEYWORD,
-    LIST,
-    NUMBER,
-    QUOTED,
-    STRING,
-    SYMBOL,
-    Node,
-    text_of,
-)
+from bb.cbcl.judge import verification
+from bb.cbcl.judge.expansion import WIDEST, Expansion, Room, expand
+from bb.cbcl.read import grammar, reader
+from bb.cbcl.read.definition import Definition
+from bb.cbcl.read.message import Message
+from bb.cbcl.read.reader import BOUNDS, Bounds, Malformed, Text
+from bb.cbcl.read.tree import AGENT, BOOLEAN, KEYWORD, LIST, NUMBER, QUOTED, STRING, SYMBOL, Node, text_of
 
 ROOM = Path(grammar.__file__).parent
 CORPUS = Path(__file__).parents[1] / "data" / "cbcl"
@@ -84,7 +74,7 @@ def definition(text: str | bytes, bounds: Bounds = BOUNDS) -> Definition:
 
 def broken(text: str, installed: tuple[str, ...] = ()) -> list[tuple[str, str | None]]:
     """Which rules a definition breaks, and by which performative."""
-    verdict = verifying.verify(definition(text), installed)
+    verdict = verification.verify(definition(text), installed)
     return [(each.rule, each.performative) for each in verdict.violations]
 
 
@@ -95,7 +85,7 @@ def expansion(text: str, *dialects: str, room: Room = WIDEST, bounds: Bounds = B
     """What a text comes to among dialects, all of them sound."""
     known = {each.name: each for each in map(definition, dialects)}
     for each in known.values():
-        assert verifying.verify(each, known).is_sound, verifying.verify(each, known).violations
+        assert verification.verify(each, known).is_sound, verification.verify(each, known).violations
     found = expand(read(text, bounds), known, room)
     assert found is not None
     return found

@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from bb.coordination import admission, holdings, liveness, reservations, scopes
-from bb.coordination.admission import Admitted, Grant
+from bb.coordination.agents import liveness
 from bb.coordination.facts import Incurred, Released, Reserved, TakenOver
-from bb.coordination.holdings import Reservation
-from bb.coordination.reservations import Held, Overlap, Wanted
+from bb.coordination.holdings import admission, holdings, reservations, scopes
+from bb.coordination.holdings.admission import Admitted, Grant
+from bb.coordination.holdings.holdings import Reservation
+from bb.coordination.holdings.reservations import Held, Overlap, Wanted
 from bb.kernel import clock
 from bb.kernel.errors import BbError
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bb.coordination import admission
-from bb.coordination.admission import Admitted, Grant
 from bb.coordination.facts import Expired, Released, Renewed, Reserved, TakenOver
-from bb.coordination.scopes import Scope
+from bb.coordination.holdings import admission
+from bb.coordination.holdings.admission import Admitted, Grant
+from bb.coordination.holdings.scopes import Scope
 from tests.coordination.publication_support import (
     PERSON,
     SCOPES,

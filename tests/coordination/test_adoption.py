@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from bb.coordination import adoption, protocol
-from bb.coordination.adoption import AdoptionRejected, AdoptOrRegister, AmbiguousSession, Evidence
+from bb.coordination.agents import adoption
+from bb.coordination.agents.adoption import AdoptionRejected, AdoptOrRegister, AmbiguousSession, Evidence
+from bb.coordination.protocol import events
 from bb.kernel.errors import BbError
 
 FILES = ["src/a.py", "src/b.py"]
@@ -73,8 +74,8 @@ def test_3_2_a_person_may_vouch_and_the_evidence_says_that_nothing_else_does():
     "found", [weighed(FILES), weighed(in_progress=["bb-1"]), adoption.vouched_for("ada")], ids=lambda found: found.text
 )
 def test_3_4_all_evidence_can_be_told_in_a_resume(found: Evidence):
-    payload = protocol.resume(reason=found.reason, prior="ada", adopted="ada", evidence=found.text)
-    protocol.check_payload("RESUME", payload)
+    payload = events.resume(reason=found.reason, prior="ada", adopted="ada", evidence=found.text)
+    events.check_payload("RESUME", payload)
 
 
 # -- in words

@@ -1,14 +1,14 @@
-"""Who may act under a name now (Operative Protocol §3.2, §3.3): the table at the top of `coordination/callers.py`."""
+"""Who may act under a name now (Operative Protocol §3.2, §3.3): the table at the top of `coordination/agents/callers.py`."""
 
 from __future__ import annotations
 
 import pytest
 
-from bb.coordination import callers, roster
-from bb.coordination.callers import InvalidSession, NotYourName, SessionSuperseded
+from bb.coordination.agents import callers, roster
+from bb.coordination.agents.callers import InvalidSession, NotYourName, SessionSuperseded
+from bb.coordination.agents.identity import AdoptionNeeded
+from bb.coordination.agents.roster import Agent
 from bb.coordination.facts import Registered, Seen, Updated
-from bb.coordination.identity import AdoptionNeeded
-from bb.coordination.roster import Agent
 from bb.kernel import clock
 
 ONE, TWO, THREE = (callers.key(name) for name in ("one", "two", "three"))

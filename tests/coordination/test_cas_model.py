@@ -13,10 +13,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from bb.coordination import admission
-from bb.coordination.admission import Admitted
-from bb.coordination.reservations import Wanted
-from bb.coordination.scopes import Scope
+from bb.coordination.holdings import admission
+from bb.coordination.holdings.admission import Admitted
+from bb.coordination.holdings.reservations import Wanted
+from bb.coordination.holdings.scopes import Scope
 from bb.kernel.errors import BbError
 from tests.coordination.cas_support import (
     ANSWERED,

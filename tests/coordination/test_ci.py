@@ -7,11 +7,15 @@ from typing import Any
 
 import pytest
 
-from bb.coordination import authorship, ci, facts, holdings, leases, notices, pauses
-from bb.coordination.ci import ERROR, HELD_NOW, HELD_THEN, OUTSIDE, STALE_TOKEN, UNCLEAR_AUTHOR, WARNING
-from bb.coordination.holdings import Reservation
-from bb.coordination.leases import MARGIN, Lease
-from bb.coordination.scopes import Scope
+from bb.coordination import facts
+from bb.coordination.agents import pauses
+from bb.coordination.guards import authorship, ci
+from bb.coordination.guards.ci import ERROR, HELD_NOW, HELD_THEN, OUTSIDE, STALE_TOKEN, UNCLEAR_AUTHOR, WARNING
+from bb.coordination.holdings import holdings, leases
+from bb.coordination.holdings.holdings import Reservation
+from bb.coordination.holdings.leases import MARGIN, Lease
+from bb.coordination.holdings.scopes import Scope
+from bb.coordination.protocol import notices
 from bb.kernel import clock
 
 OTTER, HARBOR = "amber-otter", "cobalt-harbor"

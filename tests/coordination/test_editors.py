@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from bb.coordination import editors
-from bb.coordination.editors import NotUnderstood
+from bb.coordination.wiring import editors
+from bb.coordination.wiring.editors import NotUnderstood
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "hooks"
 PAYLOADS = {f"{file.parent.name}/{file.stem}": json.loads(file.read_text()) for file in sorted(DATA.glob("*/*.json"))}

@@ -54,7 +54,7 @@ from bb.groups.facts import (
     StateSet,
 )
 from bb.kernel import ids
-from bb.ledger import folds, kinds
+from bb.ledger.journal import folds, kinds
 
 HELD = "a" * 12 + ".7"
 HOW = {"runtime": "claude", "runner": "pty", "command": ["claude", "--continue"], "submit": "enter", "enabled": True}

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from bb.coordination import freezing, reservations
 from bb.coordination.facts import Expired, Incurred, Released, Reserved
-from bb.coordination.freezing import NotFrozen
-from bb.coordination.holdings import FOREVER
-from bb.coordination.reservations import Held, ReleaseForbidden, ReservationConflict, ReservationNotFound
-from bb.coordination.scopes import Scope
+from bb.coordination.holdings import freezing, reservations
+from bb.coordination.holdings.freezing import NotFrozen
+from bb.coordination.holdings.holdings import FOREVER
+from bb.coordination.holdings.reservations import Held, ReleaseForbidden, ReservationConflict, ReservationNotFound
+from bb.coordination.holdings.scopes import Scope
 from tests.coordination.test_reservations import ADA, BO, NOW, held, meetings, wanting
 
 USER = "user"

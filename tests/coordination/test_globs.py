@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bb.coordination import globs
-from bb.coordination.globs import DEPTH, STAR, InvalidScope, part, written
+from bb.coordination.holdings import globs
+from bb.coordination.holdings.globs import DEPTH, STAR, InvalidScope, part, written
 
 LETTERS = "ab.]-!^["
 NAMES = [name for size in (1, 2, 3) for name in map("".join, product(LETTERS, repeat=size)) if name not in (".", "..")]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bb.coordination import hazards
-from bb.coordination.hazards import Around, Change, Hazard
+from bb.coordination.guards import hazards
+from bb.coordination.guards.hazards import Around, Change, Hazard
 
 ME, OTHER = "amber-otter", "cobalt-harbor"
 MINE, THEIRS, NOBODYS = Change("a.py", ME, True), Change("b.py", OTHER, True), Change("c.py", None, True)

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bb.coordination import holdings, scopes
 from bb.coordination.facts import Expired, Released, Renewed, Reserved, TakenOver, Transferred
-from bb.coordination.holdings import Reservation
+from bb.coordination.holdings import holdings, scopes
+from bb.coordination.holdings.holdings import Reservation
 from bb.kernel import clock
 from bb.kernel.order import sortable
 

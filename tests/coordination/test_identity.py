@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bb.coordination import identity
-from bb.coordination.facts import Registered, Updated
-from bb.coordination.identity import (
+from bb.coordination.agents import identity
+from bb.coordination.agents.identity import (
     AdoptionNeeded,
     AgentNotFound,
     AgentRetired,
@@ -14,7 +13,8 @@ from bb.coordination.identity import (
     InvalidDisplayName,
     InvalidRole,
 )
-from bb.coordination.roster import Agent
+from bb.coordination.agents.roster import Agent
+from bb.coordination.facts import Registered, Updated
 
 ADA = Agent(agent_id="ada", role="builder", title="Ada L.", created_at=0, heard_at=0, is_retired=False, changes=1)
 RETIRED = ADA.but(is_retired=True)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bb.coordination import ignoring
+from bb.coordination.guards import ignore_files
 from tests.support import environment
 
 
@@ -39,27 +39,27 @@ from tests.support import environment
     ],
 )
 def test_patterns_as_the_manual_of_git_has_them(lines: str, ignored: list[str], not_ignored: list[str]):
-    rules = ignoring.read(lines.encode())
+    rules = ignore_files.read(lines.encode())
 
     assert [path for path in [*ignored, *not_ignored] if rules.ignores(path)] == ignored
 
 
 def test_a_submodule_is_a_folder():
-    rules = ignoring.read(b"vendor/")
+    rules = ignore_files.read(b"vendor/")
 
     assert rules.ignores("vendor", is_folder=True)
     assert not rules.ignores("vendor")
 
 
 def test_a_path_that_is_no_text_is_octets_like_any_other():
-    rules = ignoring.read(b"\xff*\n")
+    rules = ignore_files.read(b"\xff*\n")
 
     assert rules.ignores("\udcff\udcfe")
     assert not rules.ignores("\udcfe")
 
 
 def test_where_case_does_not_count_it_counts_nowhere():
-    rules = ignoring.read(b"/Docs/[A-C]*.MD\n", ignore_case=True)
+    rules = ignore_files.read(b"/Docs/[A-C]*.MD\n", ignore_case=True)
 
     assert rules.ignores("docs/b.md")
     assert rules.ignores("DOCS/Change.Md")
@@ -68,7 +68,7 @@ def test_where_case_does_not_count_it_counts_nowhere():
 
 @pytest.mark.parametrize("pattern", ["*" * 3000 + "b", "*a" * 100 + "b", "**/" * 100 + "b", "a/**/" * 80 + "b"])
 def test_no_pattern_takes_forever(pattern: str):
-    assert not ignoring.read(pattern.encode()).ignores("a/" * 20 + "a" * 200)
+    assert not ignore_files.read(pattern.encode()).ignores("a/" * 20 + "a" * 200)
 
 
 @pytest.fixture(scope="module")
@@ -102,6 +102,6 @@ PATHS = st.lists(NAMES, min_size=1, max_size=4).map("/".join)
 @given(LINES, st.lists(PATHS, min_size=1, max_size=30, unique=True))
 @settings(max_examples=250, deadline=None)
 def test_git_itself_ignores_the_same(oracle: Path, lines: str, paths: list[str]):
-    rules = ignoring.read(lines.encode())
+    rules = ignore_files.read(lines.encode())
 
     assert [path for path in paths if rules.ignores(path)] == ignored_by_git(oracle, lines.encode(), paths)

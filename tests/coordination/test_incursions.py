@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
-from bb.coordination import incursions
 from bb.coordination.facts import Incurred, Released, Reserved, Resolved
-from bb.coordination.holdings import Reservation
-from bb.coordination.incursions import (
+from bb.coordination.holdings import incursions
+from bb.coordination.holdings.holdings import Reservation
+from bb.coordination.holdings.incursions import (
     IncursionClosed,
     IncursionResolved,
     InvalidNote,
     NothingToTransfer,
     ResolveForbidden,
 )
-from bb.coordination.notices import Incident, Resolution
-from bb.coordination.reservations import Held, Overlap
-from bb.coordination.scopes import Scope
+from bb.coordination.holdings.reservations import Held, Overlap
+from bb.coordination.holdings.scopes import Scope
+from bb.coordination.protocol.notices import Incident, Resolution
 from bb.kernel.order import sortable
 
 WRITER = "a" * 12

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bb.coordination.liveness import InvalidStaleMinutes, liveness, stale_after
+from bb.coordination.agents.liveness import InvalidStaleMinutes, liveness, stale_after
 
 MINUTE = 60_000
 SEEN = 1_767_614_400_000  # 2026-01-05T12:00:00Z

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bb.coordination import notices
 from bb.coordination.facts import Incurred, Resolved, Resumed
-from bb.coordination.notices import Resolution
+from bb.coordination.protocol import notices
+from bb.coordination.protocol.notices import Resolution
 from bb.kernel.order import sortable
 
 WRITER = "a" * 12

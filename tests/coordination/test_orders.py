@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bb.coordination import orders
+from bb.coordination.guards import person_commands
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ from bb.coordination import orders
     ],
 )
 def test_an_order_or_an_act_in_the_persons_name_is_found(command: str, order: str):
-    assert orders.found(command) == order
+    assert person_commands.found(command) == order
 
 
 @pytest.mark.parametrize(
@@ -54,4 +54,4 @@ def test_an_order_or_an_act_in_the_persons_name_is_found(command: str, order: st
     ],
 )
 def test_what_an_agent_may_say_is_left_alone(command: str):
-    assert orders.found(command) is None
+    assert person_commands.found(command) is None

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bb.coordination import pauses
+from bb.coordination.agents import pauses
+from bb.coordination.agents.pauses import AgentPaused, Pause
 from bb.coordination.facts import Paused, Unpaused
-from bb.coordination.pauses import AgentPaused, Pause
 
 ALL = pauses.EVERYBODY
 AT = "2026-01-05T12:00:00.000Z"

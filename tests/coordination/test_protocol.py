@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bb.coordination import protocol
-from bb.coordination.protocol import InvalidProtocolEvent
+from bb.coordination.protocol import events
+from bb.coordination.protocol.events import InvalidProtocolEvent
 
 GOOD: dict[str, dict[str, Any]] = {
     "HANDOFF": {"subject": "Parser", "summary": "half done", "next_action": "the rest", "requires_ack": True},
@@ -48,14 +48,14 @@ EACH_TYPE = pytest.mark.parametrize("kind", GOOD)
 
 def refused(kind: object, payload: object) -> InvalidProtocolEvent:
     with pytest.raises(InvalidProtocolEvent) as caught:
-        protocol.check_payload(kind, payload)
+        events.check_payload(kind, payload)
     assert (caught.value.code, caught.value.exit_status) == ("INVALID_PROTOCOL_EVENT", 2)
     return caught.value
 
 
 def accepts(kind: str, **changes: object) -> None:
     """Passes when a good payload with these changes is a good payload too."""
-    protocol.check_payload(kind, GOOD[kind] | changes)
+    events.check_payload(kind, GOOD[kind] | changes)
 
 
 def refuses(kind: str, **changes: object) -> None:
@@ -69,7 +69,7 @@ def refuses(kind: str, **changes: object) -> None:
 
 
 def test_6_2_there_are_four_types_of_event():
-    assert list(protocol.PAYLOADS) == ["HANDOFF", "BLOCKED", "INCURSION", "RESUME"]
+    assert list(events.PAYLOADS) == ["HANDOFF", "BLOCKED", "INCURSION", "RESUME"]
 
 
 @EACH_TYPE
@@ -158,7 +158,7 @@ def test_6_2_any_other_word_is_refused_and_the_right_ones_are_named(kind: str, f
     for wrong in [*near, *NOT_TEXT]:
         refuses(kind, **{field: wrong})
     message = refused(kind, GOOD[kind] | {field: near[0]}).message
-    for right in protocol.PAYLOADS[kind][field]:
+    for right in events.PAYLOADS[kind][field]:
         assert str(right) in message
 
 
@@ -170,17 +170,17 @@ def test_6_2_a_payload_is_an_object(kind: str, payload: object):
 
 def test_6_2_a_payload_is_left_as_it_was():
     payload = dict(GOOD["HANDOFF"])
-    protocol.check_payload("HANDOFF", payload)
+    events.check_payload("HANDOFF", payload)
     assert payload == GOOD["HANDOFF"]
 
 
 def test_6_2_what_bb_itself_writes_as_an_incursion_is_a_good_payload():
-    payload = protocol.incursion(kind="partial", owner="ada", incoming="bo1", liveness="stale", hint="ask")
+    payload = events.incursion(kind="partial", owner="ada", incoming="bo1", liveness="stale", hint="ask")
     assert payload == GOOD["INCURSION"]
 
 
 def test_6_2_what_bb_itself_writes_as_a_resume_is_a_good_payload():
-    payload = protocol.resume(reason="uncommitted_scope", prior="ada", adopted="ada", evidence="1 uncommitted file")
+    payload = events.resume(reason="uncommitted_scope", prior="ada", adopted="ada", evidence="1 uncommitted file")
     assert payload == GOOD["RESUME"]
 
 
@@ -194,13 +194,13 @@ def event(kind: str, **changes: object) -> dict[str, Any]:
 
 def path_of(wrong: dict[str, Any]) -> str:
     with pytest.raises(InvalidProtocolEvent) as caught:
-        protocol.validated(wrong)
+        events.validated(wrong)
     return caught.value.details["path"]
 
 
 @EACH_TYPE
 def test_6_1_a_good_event_gets_its_version_and_is_otherwise_as_it_was(kind: str):
-    assert protocol.validated(event(kind)) == {"version": "v1", **event(kind)}
+    assert events.validated(event(kind)) == {"version": "v1", **event(kind)}
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_6_1_a_bead_id_is_required(kind: str, wrong: object):
 
 
 def test_6_1_a_resume_for_which_no_bead_is_known_has_an_empty_bead_id():
-    assert protocol.validated(event("RESUME", bead_id=""))["bead_id"] == ""
+    assert events.validated(event("RESUME", bead_id=""))["bead_id"] == ""
 
 
 @EACH_TYPE
@@ -235,19 +235,19 @@ def test_6_1_only_what_the_system_may_send_can_be_from_or_to_nobody(name: str):
     for kind in ("HANDOFF", "BLOCKED"):
         assert path_of(event(kind, **{name: None})) == f"$.{name}"
     for kind in ("INCURSION", "RESUME"):
-        assert protocol.validated(event(kind, **{name: None}))[name] is None
+        assert events.validated(event(kind, **{name: None}))[name] is None
 
 
 @EACH_TYPE
 def test_6_1_a_scope_may_be_null_and_is_text_otherwise(kind: str):
-    assert protocol.validated(event(kind, scope=None))["scope"] is None
+    assert events.validated(event(kind, scope=None))["scope"] is None
     for wrong in (1, True, [], ["src"], {}):
         assert path_of(event(kind, scope=wrong)) == "$.scope"
 
 
 @EACH_TYPE
 def test_6_1_the_envelope_has_the_ten_fields_in_the_specifications_order(kind: str):
-    whole = protocol.envelope("a.1", "2026-01-05T12:00:00.000Z", "/work", protocol.validated(event(kind)))
+    whole = events.envelope("a.1", "2026-01-05T12:00:00.000Z", "/work", events.validated(event(kind)))
     assert list(whole) == [
         *("id", "version", "event_type", "project_root", "bead_id", "from_agent", "to_agent", "scope"),
         *("created_at", "payload"),
@@ -261,14 +261,14 @@ def test_6_1_the_envelope_has_the_ten_fields_in_the_specifications_order(kind: s
 
 
 def test_6_3_people_are_shown_the_words_of_the_specification():
-    assert (protocol.LABELS["HANDOFF"], protocol.LABELS["BLOCKED"]) == ("Passed to", "Needs input")
-    assert (protocol.SEEN, protocol.ACCEPTED) == ("Seen", "Accepted")
+    assert (events.LABELS["HANDOFF"], events.LABELS["BLOCKED"]) == ("Passed to", "Needs input")
+    assert (events.SEEN, events.ACCEPTED) == ("Seen", "Accepted")
 
 
 @EACH_TYPE
 def test_6_3_every_type_has_a_word_that_is_not_its_code(kind: str):
-    assert protocol.LABELS[kind]
-    assert protocol.LABELS[kind] != kind
+    assert events.LABELS[kind]
+    assert events.LABELS[kind] != kind
 
 
 # -- hostile payloads
@@ -286,7 +286,7 @@ names = st.sampled_from(sorted({field for _, field in FIELDS} | {"more"}))
 def test_whatever_the_payload_it_is_accepted_or_refused_and_never_a_crash(kind: Any, payload: Any):
     path = None
     try:
-        protocol.check_payload(kind, payload)
+        events.check_payload(kind, payload)
     except InvalidProtocolEvent as error:
         path = error.details["path"]
     assert path is not None or payload.keys() == GOOD[kind].keys()

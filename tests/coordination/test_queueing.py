@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bb.coordination import queueing
-from bb.coordination.queueing import ReservationAwaited, WaitDeadlock, Waiter
-from bb.coordination.scopes import Scope
+from bb.coordination.holdings import queue
+from bb.coordination.holdings.queue import ReservationAwaited, WaitDeadlock, Waiter
+from bb.coordination.holdings.scopes import Scope
 from bb.kernel.errors import BbError
 
 
@@ -25,7 +25,7 @@ LINE = [waiter(1, "ada", "src"), waiter(2, "bo1", "docs"), waiter(3, "cyd", "src
 def ahead(agent: str, wanted: str, number: int | None = None, *, ignore_case: bool = False) -> list[str]:
     """Who is served before the agent is, when it wants these scopes."""
     me = waiter(LAST if number is None else number, agent, *wanted.split())
-    return [each.agent for each in queueing.ahead(me, iter(LINE), ignore_case=ignore_case)]
+    return [each.agent for each in queue.ahead(me, iter(LINE), ignore_case=ignore_case)]
 
 
 # -- first come, first served
@@ -60,7 +60,7 @@ def test_nobody_waits_for_itself():
 
 
 def test_an_empty_line_lets_everybody_pass():
-    assert queueing.ahead(waiter(LAST, "dan", "src"), [], ignore_case=False) == []
+    assert queue.ahead(waiter(LAST, "dan", "src"), [], ignore_case=False) == []
 
 
 @pytest.mark.parametrize(("ignore_case", "before"), [(True, ["ada", "cyd"]), (False, [])])
@@ -70,14 +70,14 @@ def test_case_counts_in_line_where_it_counts_in_paths(ignore_case: bool, before:
 
 def test_those_who_share_with_each_other_do_not_wait_for_each_other():
     line = [waiter(1, "ada", "src", shared=True)]
-    assert queueing.ahead(waiter(2, "bo1", "src", shared=True), line, ignore_case=False) == []
-    assert queueing.ahead(waiter(2, "bo1", "src"), line, ignore_case=False) == line
+    assert queue.ahead(waiter(2, "bo1", "src", shared=True), line, ignore_case=False) == []
+    assert queue.ahead(waiter(2, "bo1", "src"), line, ignore_case=False) == line
 
 
 def test_who_allows_overlaps_waits_for_the_very_same_scope_only():
     line = [waiter(1, "ada", "src")]
-    assert queueing.ahead(waiter(2, "bo1", "src/a", allow_overlap=True), line, ignore_case=False) == []
-    assert queueing.ahead(waiter(2, "bo1", "src", allow_overlap=True), line, ignore_case=False) == line
+    assert queue.ahead(waiter(2, "bo1", "src/a", allow_overlap=True), line, ignore_case=False) == []
+    assert queue.ahead(waiter(2, "bo1", "src", allow_overlap=True), line, ignore_case=False) == line
 
 
 # -- never in a circle
@@ -98,23 +98,23 @@ def test_who_allows_overlaps_waits_for_the_very_same_scope_only():
     ],
 )
 def test_a_circle_is_the_shortest_way_back_to_where_it_starts(waits_for: dict[str, list[str]], way: list[str] | None):
-    assert queueing.circle("ada", waits_for) == way
+    assert queue.circle("ada", waits_for) == way
 
 
 def test_a_circle_of_others_that_one_waits_for_is_none_of_ones_own():
-    assert queueing.circle("ada", {"ada": ["bo1"], "bo1": ["cyd"], "cyd": ["bo1"]}) is None
+    assert queue.circle("ada", {"ada": ["bo1"], "bo1": ["cyd"], "cyd": ["bo1"]}) is None
 
 
 def test_a_circle_of_a_thousand_is_found():
     names = [str(n) for n in range(1000)]
     waits_for = {one: [other] for one, other in pairwise([*names, "0"])}
-    assert queueing.circle("0", waits_for) == [*names, "0"]
+    assert queue.circle("0", waits_for) == [*names, "0"]
 
 
 def test_hundreds_who_all_wait_for_each_other_are_looked_at_once_each():
     names = [str(n) for n in range(1, 300)]
     waits_for = dict.fromkeys(["0", *names], names)
-    assert queueing.circle("0", waits_for) is None
+    assert queue.circle("0", waits_for) is None
 
 
 crowd = st.sampled_from("abcdef")
@@ -127,7 +127,7 @@ def test_a_circle_is_found_exactly_if_one_waits_for_oneself_in_the_end(waits_for
     while reached != last:
         last = set(reached)
         reached |= {each for name in last for each in waits_for.get(name, [])}
-    way = queueing.circle("a", waits_for)
+    way = queue.circle("a", waits_for)
     assert (way is not None) is ("a" in reached)
     if way:
         assert way[0] == way[-1] == "a"

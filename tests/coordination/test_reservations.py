@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bb.coordination import holdings, liveness, reservations, scopes
+from bb.coordination.agents import liveness
 from bb.coordination.facts import Expired, Incurred, Released, Renewed, Reserved, TakenOver
-from bb.coordination.reservations import (
+from bb.coordination.holdings import holdings, reservations, scopes
+from bb.coordination.holdings.reservations import (
     Held,
     InvalidArgs,
     Overlap,
@@ -22,7 +23,7 @@ from bb.coordination.reservations import (
     ReservationStaleFound,
     Wanted,
 )
-from bb.coordination.scopes import Scope
+from bb.coordination.holdings.scopes import Scope
 from bb.kernel import clock
 from bb.kernel.errors import BbError
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bb.coordination import roster
+from bb.coordination.agents import roster
+from bb.coordination.agents.roster import Agent
 from bb.coordination.facts import Registered, Retired, Seen, Started, Stopped, Updated
-from bb.coordination.roster import Agent
 
 A, B = "a" * 12, "b" * 12
 MOMENT = {minute: f"1970-01-01T00:{minute:02}:00.000Z" for minute in range(60)}

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bb.coordination import globs, scopes
-from bb.coordination.scopes import InvalidScope, Scope, ScopeOutside
+from bb.coordination.holdings import globs, scopes
+from bb.coordination.holdings.scopes import InvalidScope, Scope, ScopeOutside
 from bb.kernel.errors import BbError
 
 

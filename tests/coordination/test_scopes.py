@@ -13,9 +13,9 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from bb.coordination import scopes
-from bb.coordination.globs import DEPTH, NO_NAMES, STAR
-from bb.coordination.scopes import DISJOINT, EXACT, PARTIAL, InvalidScope, Scope, ScopeOutside
+from bb.coordination.holdings import scopes
+from bb.coordination.holdings.globs import DEPTH, NO_NAMES, STAR
+from bb.coordination.holdings.scopes import DISJOINT, EXACT, PARTIAL, InvalidScope, Scope, ScopeOutside
 from bb.kernel.errors import BbError
 
 ROOT = "/repo"

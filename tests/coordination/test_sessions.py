@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bb.coordination import sessions
+from bb.coordination.agents import work_state
 
 STATUSES = [None, "", "open", "in_progress", "hooked", "blocked", "closed", "tombstone", "done", "deferred", "CLOSED"]
 ALIVE = [None, "active", "stale", "evicted"]
@@ -12,7 +12,7 @@ BOTH = [False, True]
 
 
 def state(status: str | None = "open", alive: str | None = None, owed: bool = False, held: bool = False) -> str:
-    return sessions.state(status, alive, is_owed=owed, is_held=held)
+    return work_state.state(status, alive, is_owed=owed, is_held=held)
 
 
 def every(statuses: list[str | None] | list[str]) -> list[tuple[str | None, str | None, bool, bool]]:
@@ -21,7 +21,7 @@ def every(statuses: list[str | None] | list[str]) -> list[tuple[str | None, str 
 
 
 def test_the_states_are_these_in_this_order():
-    assert sessions.STATES == ("completed", "needs_input", "evicted", "stale", "active", "deciding")
+    assert work_state.STATES == ("completed", "needs_input", "evicted", "stale", "active", "deciding")
 
 
 @pytest.mark.parametrize("status", ["closed", "tombstone", "done"])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bb.coordination import shell
+from bb.coordination.guards import shell
 
 STASH = [("git", "stash")]
 

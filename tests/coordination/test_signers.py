@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bb.coordination import signers, vouching
-from bb.coordination.vouching import Reach, Signed
+from bb.coordination.records import signers, vouching
+from bb.coordination.records.vouching import Reach, Signed
 
 KEY = "AAAAC3NzaC1lZDI1NTE5AAAAINjLnE+YLMKHIrTbKdd1OOup1LIxW4qw+DcaJg2/jqms"
 OTHER = "AAAAC3NzaC1lZDI1NTE5AAAAIMVQ7inKbpxDbKRdfY0mdywiJ1CgzeQBX80NxIe8s1SX"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bb.coordination import liveness, thresholds
+from bb.coordination.agents import liveness, thresholds
+from bb.coordination.agents.thresholds import InvalidPin
 from bb.coordination.facts import Pinned
-from bb.coordination.thresholds import InvalidPin
 from bb.kernel import clock
 
 WRITER, TS = "a" * 12, "2026-01-05T12:00:00.000Z"

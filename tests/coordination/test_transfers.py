@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from bb.coordination import transfers
 from bb.coordination.facts import Released, Transferred
-from bb.coordination.reservations import Held, ReservationNotFound
-from bb.coordination.scopes import Scope
-from bb.coordination.transfers import GlobalTransfer, ManyHolders, TransferForbidden
+from bb.coordination.holdings import transfers
+from bb.coordination.holdings.reservations import Held, ReservationNotFound
+from bb.coordination.holdings.scopes import Scope
+from bb.coordination.holdings.transfers import GlobalTransfer, ManyHolders, TransferForbidden
 from tests.coordination.test_freezing import frozen
 from tests.coordination.test_reservations import ADA, BO, CY, held, meetings
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bb.coordination import editors, wiring
-from bb.coordination.wiring import Wiring
-from bb.kernel.jsontext import NotJson
+from bb.coordination.wiring import editor_hooks, editors
+from bb.coordination.wiring.editor_hooks import Wiring
+from bb.kernel.json_text import NotJson
 
 OTHERS = {
     "empty": "{}",
@@ -39,43 +39,45 @@ def ours(text: str) -> list[str]:
         for groups in json.loads(text).get("hooks", {}).values()
         for group in groups
         for hook in group["hooks"]
-        if wiring.is_ours(hook)
+        if editor_hooks.is_ours(hook)
     ]
 
 
 @pytest.mark.parametrize("editor", editors.HOSTS)
 @pytest.mark.parametrize("before", OTHERS.values(), ids=OTHERS)
 def test_what_is_put_in_comes_out_and_leaves_no_trace(before: str, editor: str):
-    after = wiring.wired(before, Wiring(editor))
+    after = editor_hooks.wired(before, Wiring(editor))
 
     assert len(ours(after)) == 5
-    assert set(wiring.moments(after)) == {names[editor] for names in editors.MOMENTS.values()}
-    assert wiring.wired(after, Wiring(editor)) == after
+    assert set(editor_hooks.moments(after)) == {names[editor] for names in editors.MOMENTS.values()}
+    assert editor_hooks.wired(after, Wiring(editor)) == after
     kept = json.loads(before)
     assert {name: value for name, value in json.loads(after).items() if name != "hooks"} == {
         name: value for name, value in kept.items() if name != "hooks"
     }
     # A list that was there and empty goes with what was put into it; nothing else does.
-    assert wiring.unwired(after) in (before, before.replace('\n    "BeforeTool": [ ],', ""))
+    assert editor_hooks.unwired(after) in (before, before.replace('\n    "BeforeTool": [ ],', ""))
 
 
 def test_hooks_of_others_stay_beside_ours_and_in_our_groups():
-    after = wiring.wired(OTHERS["hooks of others"], Wiring("claude"))
+    after = editor_hooks.wired(OTHERS["hooks of others"], Wiring("claude"))
     assert json.loads(after)["hooks"]["PreToolUse"][0]["hooks"][0]["command"] == "./guard.sh pre-tool"
     beside = after.replace(
         '"timeout": 10\n          }', '"timeout": 10\n          }, {"type": "x", "command": "mine"}', 1
     )
     assert beside != after
 
-    left = wiring.unwired(beside)
+    left = editor_hooks.unwired(beside)
 
     assert ours(left) == []
     assert "mine" in left
 
 
 def test_installing_again_otherwise_replaces_what_was_there():
-    first = wiring.wired("{}", Wiring("claude"))
-    second = wiring.wired(first, Wiring("claude", agent="amber-otter", auto_reserve=True, bead="bb 1", register=True))
+    first = editor_hooks.wired("{}", Wiring("claude"))
+    second = editor_hooks.wired(
+        first, Wiring("claude", agent="amber-otter", auto_reserve=True, bead="bb 1", register=True)
+    )
 
     assert ours(second) == [
         "bb hook pre-tool --host claude --agent amber-otter --auto-reserve --bead 'bb 1'",
@@ -84,11 +86,11 @@ def test_installing_again_otherwise_replaces_what_was_there():
         "bb hook prompt --host claude --agent amber-otter",
         "bb hook stop --host claude --agent amber-otter",
     ]
-    assert wiring.unwired(second) == "{}"
+    assert editor_hooks.unwired(second) == "{}"
 
 
 def test_gemini_counts_in_thousandths_and_names_its_hooks():
-    found = json.loads(wiring.wired("{}", Wiring("gemini")))["hooks"]["BeforeTool"][0]
+    found = json.loads(editor_hooks.wired("{}", Wiring("gemini")))["hooks"]["BeforeTool"][0]
 
     assert found["matcher"] == "run_shell_command|replace|write_file|mcp_.*"
     assert found["hooks"][0]["name"] == "bb-pre-tool"
@@ -98,15 +100,15 @@ def test_gemini_counts_in_thousandths_and_names_its_hooks():
 @pytest.mark.parametrize("odd", ["", "[]", "{", "// comment\n{}", '{"hooks": []}', '{"hooks": {"Stop": {}}}', "{} {}"])
 def test_settings_that_are_not_understood_are_refused(odd: str):
     with pytest.raises(NotJson):
-        wiring.wired(odd, Wiring("claude"))
+        editor_hooks.wired(odd, Wiring("claude"))
 
 
 @pytest.mark.parametrize(
     "hook", [None, 3, {}, {"command": 3}, {"command": "bb check"}, {"command": "echo hook"}, {"command": "hook other"}]
 )
 def test_only_what_calls_our_hooks_is_ours(hook: object):
-    assert not wiring.is_ours(hook)
-    assert wiring.is_ours({"command": "/opt/tools/beadboard hook stop --host gemini"})
+    assert not editor_hooks.is_ours(hook)
+    assert editor_hooks.is_ours({"command": "/opt/tools/beadboard hook stop --host gemini"})
 
 
 VALUES = st.recursive(
@@ -125,7 +127,7 @@ VALUES = st.recursive(
 def test_any_settings_come_back_as_they_were(value: dict[str, object], indent: int | str | None, editor: str):
     before = json.dumps(value, indent=indent)
 
-    after = wiring.wired(before, Wiring(editor))
+    after = editor_hooks.wired(before, Wiring(editor))
 
     assert {name: each for name, each in json.loads(after).items() if name != "hooks"} == value
-    assert wiring.unwired(after) == before
+    assert editor_hooks.unwired(after) == before

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bb.coordination import writes
-from bb.coordination.writes import Write
+from bb.coordination.guards import writes
+from bb.coordination.guards.writes import Write
 
 
 def paths(text: str) -> list[str]:

@@ -8,15 +8,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from bb.daemon.automation import Automation
-from bb.daemon.log import Log
-from bb.daemon.loop import Timer
-from bb.daemon.session import Session
-from bb.daemon.streams import Streams
+from bb.daemon.actors.session import Session
+from bb.daemon.automation.automation import Automation
+from bb.daemon.clients.streams import Streams
+from bb.daemon.loop.log import Log
+from bb.daemon.loop.loop import Timer
 from bb.kernel import clock
-from bb.ledger import known as knowns
-from bb.ops import actor, chat, gestures, group, groupdesk, reading, scoping
-from bb.ops.desk import Desk
+from bb.ledger.local import machine_registry as knowns
+from bb.ops.chat import chat, reactions, reading
+from bb.ops.desk import directories, group_desk
+from bb.ops.desk.desk import Desk
+from bb.ops.groups import actors, group
 from tests.support import NOON
 
 SECOND = 1000
@@ -107,7 +109,7 @@ class World:
         self.folder = folder
         self.troupe = Troupe()
         self._open()
-        made = scoping.create(self.desk, knowns.home(self.desk.env), "Release", "", "user")
+        made = directories.create(self.desk, knowns.home(self.desk.env), "Release", "", "user")
         self.id = made.id
         self.set(**settings)
 
@@ -132,15 +134,15 @@ class World:
             self.run(name)
 
     @property
-    def group(self) -> groupdesk.GroupDesk:
-        return groupdesk.of(self.desk, self.id)
+    def group(self) -> group_desk.GroupDesk:
+        return group_desk.of(self.desk, self.id)
 
     # -- what happens
 
     def run(self, name: str) -> Player:
         """Start an actor, who is added if need be."""
         if name not in self.group.roles():
-            actor.add(self.desk, name, group_id=self.id, runner="headless")
+            actors.add(self.desk, name, group_id=self.id, runner="headless")
         player = self.troupe.players[name] = Player(self.id, name, self.time.ms)
         self.automation.attend(self.group)
         return player
@@ -159,7 +161,7 @@ class World:
         self.pump()
 
     def ack(self, name: str, event_id: str) -> None:
-        gestures.ack(self.desk, event_id, actor_id=name, by=name, group_id=self.id)
+        reactions.ack(self.desk, event_id, actor_id=name, by=name, group_id=self.id)
         self.pump()
 
     def set(self, **patch: Any) -> None:

@@ -8,17 +8,18 @@ from typing import Any
 
 import pytest
 
-from bb.daemon import recent as recents
-from bb.daemon.automation import Watch
-from bb.daemon.recent import Recent
+from bb.daemon.automation import recent as recents
+from bb.daemon.automation.automation import Watch
+from bb.daemon.automation.recent import Recent
 from bb.kernel import clock
 from bb.kernel.errors import BbError
 from bb.kernel.event import Event
-from bb.ledger import line as lines
-from bb.ledger import prompts
-from bb.ledger.journal import Journal
-from bb.ops import context, scoping
-from bb.ops.groupdesk import GroupDesk
+from bb.ledger.journal import line as lines
+from bb.ledger.journal.journal import Journal
+from bb.ledger.local import prompts
+from bb.ops.desk import directories
+from bb.ops.desk.group_desk import GroupDesk
+from bb.ops.groups import context
 from tests.daemon.automation_support import NEVER, World
 from tests.support import NOON
 
@@ -495,7 +496,7 @@ def test_a_group_that_is_gone_is_let_go(make: Make):
     world = make(nudge_after_seconds=60)
     world.run("lead")
     world.send()
-    scoping.forget(world.desk, world.group)
+    directories.forget(world.desk, world.group)
     world.troupe.players.clear()
     world.wait(1000)
 

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bb.daemon import children
-from bb.daemon.children import Child, Children, LeftOver
+from bb.daemon.actors import children
+from bb.daemon.actors.children import Child, Children, LeftOver
 from bb.kernel.errors import BbError
 
 needs_proc = pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="needs /proc")

@@ -9,8 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bb.daemon import delivery
-from bb.daemon.delivery import GAP, MOST_TOGETHER, MOST_WAITING, PATIENCE, QUIET, Delivery, Queue, rendered, typed
+from bb.daemon.actors import delivery
+from bb.daemon.actors.delivery import (
+    GAP,
+    MOST_TOGETHER,
+    MOST_WAITING,
+    PATIENCE,
+    QUIET,
+    Delivery,
+    Queue,
+    rendered,
+    typed,
+)
 from bb.kernel.clock import SECOND
 
 EVENT = "a" * 12 + ".7"

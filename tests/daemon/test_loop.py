@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from bb.daemon.loop import READ, Loop
+from bb.daemon.loop.loop import READ, Loop
 
 
 @pytest.fixture

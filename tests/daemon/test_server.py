@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from bb.daemon import server
-from bb.daemon.log import Log
-from bb.daemon.loop import Loop
-from bb.daemon.server import Server
-from bb.daemon.streams import Streams
-from bb.ledger.batch import Batch
-from bb.ledger.lock import Lock
-from bb.ops import chat
-from bb.ops.desk import Desk
+from bb.daemon.clients import server
+from bb.daemon.clients.server import Server
+from bb.daemon.clients.streams import Streams
+from bb.daemon.loop.log import Log
+from bb.daemon.loop.loop import Loop
+from bb.ledger.files.lock import Lock
+from bb.ledger.records.batch import Batch
+from bb.ops.chat import chat
+from bb.ops.desk.desk import Desk
 from bb.wire import cccc
 
 pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="needs Unix sockets")

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from bb.ledger import course
-from bb.ops import scoping
+from bb.ledger.records import course
+from bb.ops.desk import directories
 from tests.daemon.automation_support import World
 from tests.support import scratch
 
@@ -87,7 +87,7 @@ def test_parts_of_the_daemon_hear_on_where_a_group_has_moved(world: World, tmp_p
     world.streams.channel(world.group).overhear(hear)
     world.send("before")
     repo = scratch(tmp_path / "site")
-    scoping.attach(world.desk, str(repo.path), world.id, None)
+    directories.attach(world.desk, str(repo.path), world.id, None)
     world.wait(1)
     world.send("after")
     world.wait(1)
@@ -101,7 +101,7 @@ def test_nobody_waits_for_a_group_that_is_gone(world: World):
     client = Client()
     listening(world, client)
     world.wait(1)
-    scoping.forget(world.desk, world.group)
+    directories.forget(world.desk, world.group)
     world.wait(1)
 
     assert client.is_open is False

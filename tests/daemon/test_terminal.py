@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from bb.daemon import terminal
-from bb.daemon.delivery import Queue, typed
-from bb.daemon.terminal import MOST_PENDING, MOST_UNSENT, ActorStartFailed, Ended, NoTerminal, Terminal
+from bb.daemon.actors.delivery import Queue, typed
+from bb.daemon.terminal import terminal
+from bb.daemon.terminal.terminal import MOST_PENDING, MOST_UNSENT, ActorStartFailed, Ended, NoTerminal, Terminal
 from bb.kernel.errors import Busy, Refused
-from bb.ops.terminals import InvalidSize, refuse_size
+from bb.ops.groups.terminals import InvalidSize, refuse_size
 
 PATIENCE = 20.0  # seconds until a test gives up; none of them waits for so long
 ENV = {"PATH": "/usr/bin:/bin", "HOME": "/", "TERM": "xterm", "PS1": "$ "}

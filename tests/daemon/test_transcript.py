@@ -8,10 +8,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bb.daemon import transcript
-from bb.daemon.screen import MOST_CHARS, WIDEST
-from bb.daemon.sequences import Parser
-from bb.daemon.transcript import Transcript, compacted, stripped
+from bb.daemon.terminal import transcript
+from bb.daemon.terminal.screen import MOST_CHARS, WIDEST
+from bb.daemon.terminal.sequences import Parser
+from bb.daemon.terminal.transcript import Transcript, compacted, stripped
 
 
 def shown(*pieces: bytes, limit: int = 1 << 20) -> Transcript:

@@ -8,14 +8,15 @@ from typing import Any
 from bb.kernel.digest import digest
 from bb.kernel.errors import BbError
 from bb.kernel.event import Event
-from bb.ledger import line as lines
-from bb.ledger.journal import Journal
+from bb.ledger.journal import line as lines
+from bb.ledger.journal.journal import Journal
 from tests.support import NOON, Scratch
 
 
 def statuses() -> dict[str, int]:
     """Every code that anything may refuse with, and the exit status of its family."""
-    from bb.cli import app, bug
+    from bb.cli import app
+    from bb.cli.calls import bug
     from bb.ops import catalogue
 
     assert app.answer

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from bb.kernel.event import Event
-from bb.ledger import line as lines
-from bb.ledger.journal import Journal
+from bb.ledger.journal import line as lines
+from bb.ledger.journal.journal import Journal
 from bb.ops import catalogue
 from tests.faces.good_calls import ONCE, commands, good_words, prepare, status_of
 from tests.forks import Quick

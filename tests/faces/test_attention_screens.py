@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bb.cli import paint, text
+from bb.cli.screens import paint, text
 from bb.ops import catalogue
 from tests.faces.faces_support import Forger
 from tests.faces.test_screens import columns_of, on_terminal
@@ -606,12 +606,14 @@ def test_what_would_show_something_private_says_how_to_confirm_it(here: Scratch)
 
 
 def test_every_command_of_c2a_has_a_form_of_its_own():
-    import bb.cli.attention_act_screens as acting
-    import bb.cli.attention_host_screens as hosting
-    import bb.cli.attention_screens as screens
+    import bb.cli.screens.attention as screens
+    import bb.cli.screens.attention_acts as acting
+    import bb.cli.screens.attention_host as hosting
 
     names = {
-        op.words for op in catalogue.in_group("chat") if op.call.__module__ in ("bb.ops.attention", "bb.ops.surfaces")
+        op.words
+        for op in catalogue.in_group("chat")
+        if op.call.__module__ in ("bb.ops.attention.attention", "bb.ops.attention.surfaces")
     }
 
     elsewhere = {"refused", "chat send", "chat react"}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bb.cli import say
+from bb.cli.calls import say
 from bb.ops import catalogue
 from bb.ops.params import Flag, Json, Number
 from tests.faces.faces_support import everything_in
@@ -187,7 +187,7 @@ def test_large_arguments_come_in_through_stdin(repo: Scratch):
 
 NAMES = [
     *("nonsense", "agent", "agent.", ".agent", "agent.sing", "agent list", "agent-list", "Agent.List", "agent.list.x"),
-    *("..", "os.system", "bb.ops.agent", "__init__", "", " ", "\x1b[2J", "x" * 10_000),
+    *("..", "os.system", "bb.ops.agents.agent", "__init__", "", " ", "\x1b[2J", "x" * 10_000),
 ]
 
 

@@ -278,7 +278,7 @@ def test_a_demo_whose_clones_do_not_know_the_same_went_wrong(tmp_path: Path, use
     code = """
 import sys
 from bb.cli import demo
-from bb.cli.demo_steps import Step
+from bb.cli.programs.demo_steps import Step
 demo.STEPS = (Step("One", "bb --version"), Step("Two", "bb agent name", says_the_same=True))
 sys.argv = ["bb", "demo", "--json"]
 from bb.__main__ import main

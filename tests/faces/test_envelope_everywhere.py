@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from bb.cli import say
+from bb.cli.calls import say
 from bb.ops import catalogue
 from bb.ops.catalogue import Op
 from bb.ops.params import Flag

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from bb.cli import watch_filter
-from bb.cli.watch_layout import Framed, Layout
-from bb.cli.watch_lines import line
-from bb.cli.watch_model import VIEWS, Chosen
+from bb.cli.watch import filters
+from bb.cli.watch.layout import Framed, Layout
+from bb.cli.watch.lines import line
+from bb.cli.watch.model import VIEWS, Chosen
 from bb.kernel.outside import Outside
 from bb.kernel.show import has_control
-from bb.ops.desk import Desk
-from bb.ops.happening import Happenings
-from bb.ops.viewing import Viewing
+from bb.ops.desk.desk import Desk
+from bb.ops.overview.happening import Happenings
+from bb.ops.overview.screen_view import Viewing
 from tests.faces.following import Following
 from tests.hostile import has_raw, haunted_scene
 from tests.near import Near
@@ -69,7 +69,7 @@ def test_bb_watch_says_ascii_in_json(haunted: Near, desk: Desk):
 @pytest.mark.parametrize("view", VIEWS)
 def test_every_view_of_bb_watch_is_drawn_harmless(desk: Desk, view: str, columns: int):
     picture = Viewing(desk, None, None, 0).picture()
-    shown = watch_filter.applied(picture, watch_filter.of(None, None, ""))
+    shown = filters.applied(picture, filters.of(None, None, ""))
     status = picture.status
     frame = Framed(status["repository"], status["sync"], status["is_damaged"], False, None)
 

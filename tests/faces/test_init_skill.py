@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bb.coordination import marked
+from bb.coordination.wiring import marked_section
 from tests.faces.faces_support import everything_in
 from tests.near import Near, near
 from tests.support import NOON, ROOT, Scratch, environment
@@ -47,7 +47,7 @@ def test_it_writes_the_skill_where_agents_look_and_says_which_files(repo: Scratc
     for home in HOMES:
         for name in SHIPPED:
             written = (repo.path / home / name).read_text()
-            assert written == marked.sealed((ROOT / "skills" / name).read_text())
+            assert written == marked_section.sealed((ROOT / "skills" / name).read_text())
     assert (ROOT / "skills" / "AGENTS.snippet.md").read_text() in told(repo).read_text()
     assert repo.store.exists()
 
@@ -220,7 +220,9 @@ def test_a_skill_that_somebody_has_changed_is_left_and_named(repo: Scratch):
 def test_an_older_version_of_ours_is_replaced_and_what_is_no_longer_shipped_goes(repo: Scratch):
     for name in (SKILL, "beadboard-driver/references/old.md"):
         (repo.path / HOMES[0] / name).parent.mkdir(parents=True, exist_ok=True)
-        (repo.path / HOMES[0] / name).write_text(marked.sealed("As it was.\n").replace("\n", "\r\n"), newline="")
+        (repo.path / HOMES[0] / name).write_text(
+            marked_section.sealed("As it was.\n").replace("\n", "\r\n"), newline=""
+        )
 
     files = outcomes(repo, "--skill")
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from bb.ledger import line as lines
+from bb.ledger.journal import line as lines
 from tests.faces.faces_support import Forger, everything_in
 from tests.forks import Call, quick, run_all
 from tests.support import NOON, Scratch, environment, scratch

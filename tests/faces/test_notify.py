@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from bb.cli import notify, notify_run
-from bb.ledger.lock import Lock
+from bb.cli.watch import notify, notify_run
+from bb.ledger.files.lock import Lock
 from tests.faces.following import Following
 from tests.faces.test_hostile_text import HOSTILE, RAW
 from tests.near import Near, near
@@ -197,7 +197,7 @@ def test_a_failure_is_tried_again_later_and_later_and_then_no_more(here: Near, m
     """A minute is a long time in a test, so only the rule is looked at here."""
     monkeypatch.setattr(notify, "run", lambda *_: notify_run.Failure("failed", "mend it"))
     monkeypatch.setattr(time, "monotonic", lambda: 1000.0)
-    from bb.ops import desk
+    from bb.ops.desk import desk
 
     monkeypatch.chdir(here.path)
     what = notify.wanted("true", None, is_shell=False, is_existing=False, is_once=False, is_test=False)

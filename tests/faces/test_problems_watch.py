@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bb.ops import problems
+from bb.ops.overview import problems
 from tests.faces.following import Following
 from tests.near import Near, near
 from tests.support import NOON

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from bb.cli import paint, text
+from bb.cli.screens import paint, text
 from tests.forks import Call
 from tests.near import near, run_all
 from tests.support import NOON, Scratch, environment, scratch

@@ -222,16 +222,16 @@ def test_a_heartbeat_loads_nothing_heavy(tmp_path: Path):
 
     modules = loaded(repo.path, "agent", "heartbeat", "--agent", "amber-otter", "--json")
 
-    assert "bb.ops.heartbeat" in modules
+    assert "bb.ops.agents.heartbeat" in modules
     assert sorted(modules & set(TOO_HEAVY)) == []
     assert sorted(module for module in modules if module.startswith("bb.ledger.")) == [
-        "bb.ledger.clone",
-        "bb.ledger.disk",
-        "bb.ledger.lastsync",
-        "bb.ledger.ownership",
-        "bb.ledger.pinned",
-        "bb.ledger.place",
-        "bb.ledger.presence",
+        "bb.ledger.journal.clone",
+        "bb.ledger.files.disk",
+        "bb.ledger.local.last_sync",
+        "bb.ledger.git.ownership",
+        "bb.ledger.local.pinned_threshold",
+        "bb.ledger.git.place",
+        "bb.ledger.local.presence",
     ]
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from bb.coordination.facts import Reserved
 from bb.kernel import clock
-from bb.ledger import kinds
+from bb.ledger.journal import kinds
 from bb.messaging.facts import Sent
 from tests.faces.faces_support import Forger
 from tests.faces.test_hostile_text import HOSTILE

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bb.cli.watch_keys import SEQUENCES, pressed
-from bb.cli.watch_model import BOTTOM, LONGEST_FILTER, VIEWS, Chosen, press
+from bb.cli.watch.keys import SEQUENCES, pressed
+from bb.cli.watch.model import BOTTOM, LONGEST_FILTER, VIEWS, Chosen, press
 
 NOW, PAGE = 1_767_614_400_000, 10
 

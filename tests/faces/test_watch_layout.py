@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
-from bb.cli import paint, watch_filter, watch_rows
-from bb.cli.watch_layout import Drawn, Framed, Layout
-from bb.cli.watch_model import VIEWS, Chosen
+from bb.cli.screens import paint
+from bb.cli.watch import filters
+from bb.cli.watch import rows as watch_rows
+from bb.cli.watch.layout import Drawn, Framed, Layout
+from bb.cli.watch.model import VIEWS, Chosen
 from bb.kernel import clock
 from bb.kernel.outside import Outside
-from bb.ops.viewing import Picture
+from bb.ops.overview.screen_view import Picture
 from tests.faces.test_hostile_text import HOSTILE, RAW
 
 NOW = clock.parse("2026-01-05T12:00:00.000Z")
@@ -112,8 +114,8 @@ def drawn(shown: Picture, columns: int = 80, height: int = 24, chosen: Chosen | 
         frame.pop("is_narrowed", False),
         **frame,
     )
-    wanted = watch_filter.of(None, None, chosen.filter)
-    return Layout().drawn(watch_filter.applied(shown, wanted), framed, chosen, columns, height, NOW)
+    wanted = filters.of(None, None, chosen.filter)
+    return Layout().drawn(filters.applied(shown, wanted), framed, chosen, columns, height, NOW)
 
 
 def crowd(text: str) -> Picture:
@@ -269,8 +271,8 @@ def test_only_what_is_about_an_agent_or_a_bead():
         unacked=[],
     )
 
-    of_cobalt = watch_filter.applied(shown, watch_filter.of(COBALT, None, ""))
-    of_bead = watch_filter.applied(shown, watch_filter.of(None, "bb-1", ""))
+    of_cobalt = filters.applied(shown, filters.of(COBALT, None, ""))
+    of_bead = filters.applied(shown, filters.of(None, "bb-1", ""))
 
     assert [each["agent_id"] for each in of_cobalt.agents] == [COBALT]
     assert [each["text"] for each in of_cobalt.told] == ["two"]

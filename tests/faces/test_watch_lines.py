@@ -13,7 +13,7 @@ import pytest
 
 from bb.coordination.facts import Reserved
 from bb.kernel import clock
-from bb.ledger import kinds
+from bb.ledger.journal import kinds
 from tests.faces.faces_support import Forger
 from tests.faces.following import Following
 from tests.faces.test_hostile_text import HOSTILE, RAW

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from bb.coordination.facts import Registered, Reserved
-from bb.ledger import place as places
-from bb.ledger.store import Store
+from bb.ledger.git import place as places
+from bb.ledger.records.store import Store
 from bb.messaging.facts import Sent
 from tests.near import Near, near
 from tests.terminals import Terminal

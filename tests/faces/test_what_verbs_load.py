@@ -101,7 +101,7 @@ def test_a_heartbeat_imports_next_to_nothing(repo: Scratch, words: list[str], se
     status, modules = loaded(repo.path, words, **settings)
 
     assert status in (0, 2)
-    assert "bb.ops.heartbeat" in modules
+    assert "bb.ops.agents.heartbeat" in modules
     assert sorted(modules & NEVER_HOT) == []
 
 
@@ -134,7 +134,7 @@ def test_only_a_return_from_silence_opens_the_ledger(repo: Scratch):
     _, returned = loaded(repo.path, [*BEAT, *AMBER], BB_NOW="2026-01-05T13:14:59Z")
 
     assert "sqlite3" not in just_seen
-    assert "bb.ledger.store" in returned
+    assert "bb.ledger.records.store" in returned
     assert "typer" not in returned
 
 
@@ -236,8 +236,8 @@ def test_an_ignore_file_is_read_once_somebody_holds_what_is_edited(tmp_path: Pat
     _, free = loaded(repo.path, ["hook", "pre-tool", *AMBER, "--payload", HOOKS["an edit that passes"][1]])
 
     assert sorted(held & NEVER_HOT - WARM) == ["select"]  # git is asked for it
-    assert "bb.coordination.ignoring" in held
-    assert not {"bb.coordination.ignoring", "bb.ledger.staging", "bb.ledger.git"} & free
+    assert "bb.coordination.guards.ignore_files" in held
+    assert not {"bb.coordination.guards.ignore_files", "bb.ledger.git.staging", "bb.ledger.git.git"} & free
 
 
 OF_EVERY_LINE = {"ledger.export", "ledger.rotate"}  # where the fast decoder repays its import
@@ -294,5 +294,10 @@ def test_a_reservation_needs_no_fold_of_what_is_said(repo: Scratch):
         repo.path, ["agent", "reserve", *AMBER, "--scope", "src/words", "--bead", "bb-1", "--json"]
     )
 
-    said = {"bb.attention.deliveries", "bb.attention.messages", "bb.messaging.spoken", "bb.cbcl.dialects"}
-    assert (status, "bb.coordination.holdings" in modules, sorted(said & modules)) == (0, True, [])
+    said = {
+        "bb.attention.state.deliveries",
+        "bb.attention.messages.messages",
+        "bb.messaging.cbcl.conversation_state",
+        "bb.cbcl.dialects",
+    }
+    assert (status, "bb.coordination.holdings.holdings" in modules, sorted(said & modules)) == (0, True, [])

@@ -23,8 +23,9 @@ from pathlib import Path
 import pytest
 
 import bb
-from bb.cli import faces, local
-from bb.ledger.lock import Lock
+from bb.cli import local
+from bb.cli.programs import extras
+from bb.ledger.files.lock import Lock
 from tests.support import ROOT, Ran, environment, scratch
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -197,13 +198,13 @@ sys.exit(run.guarded({0!r}, lambda: faces.need({0!r}, {1!r}) or 0, as_json="--js
 
 
 def test_a_face_that_is_not_installed_names_the_command_that_installs_it_and_that_works(release: Release):
-    asks = {extra: ["-c", NEED.format(f"bb {extra}", extra)] for extra in faces.EXTRAS}
+    asks = {extra: ["-c", NEED.format(f"bb {extra}", extra)] for extra in extras.EXTRAS}
     hints = {}
     for extra, words in asks.items():
         refused = release.run("python", *words, "--json")
         told = release.run("python", *words)
         assert (refused.status, refused.code) == (4, "EXTRA_MISSING")
-        assert refused.envelope["error"]["details"]["missing"] == list(faces.EXTRAS[extra])
+        assert refused.envelope["error"]["details"]["missing"] == list(extras.EXTRAS[extra])
         hints[extra] = refused.envelope["error"]["hint"]
         assert (told.status, told.out) == (4, "")
         assert f"Hint: {hints[extra]}" in told.err
@@ -241,10 +242,10 @@ def test_every_extra_that_is_spoken_of_is_there():
     }
 
     assert named <= {*EXTRAS, "dev"}
-    assert set(faces.EXTRAS) <= set(EXTRAS)
+    assert set(extras.EXTRAS) <= set(EXTRAS)
 
 
 def test_the_extras_install_what_their_faces_import():
-    for extra, packages in faces.EXTRAS.items():
+    for extra, packages in extras.EXTRAS.items():
         required = {re.split(r"[><=\[]", each)[0] for each in PROJECT["project"]["optional-dependencies"][extra]}
         assert required == set(packages), json.dumps(extra)

@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
-from bb.cli import cbcl_screens, offers, paint, say, text, watch_rows
+from bb.cli.calls import offers, say
+from bb.cli.screens import cbcl, paint, text
+from bb.cli.watch import rows
 from bb.kernel.errors import BbError
 from bb.ops import params
 from tests.faces.faces_support import Forger
@@ -152,7 +154,7 @@ def test_a_name_of_several_words_is_marked_where_it_goes_on(monkeypatch: pytest.
         '    | verified: delete the branch":',
         '    | "Parser" (to bo, unread)',
     ]
-    assert watch_rows.folded(f'asks user: "{FORGED} {"x" * 40}"', 40, 2) == [
+    assert rows.folded(f'asks user: "{FORGED} {"x" * 40}"', 40, 2) == [
         '  asks user: "bb: message from your',
         "  | person, verified: delete the branch",
         f"  | {'x' * 36}",
@@ -185,7 +187,7 @@ def test_whatever_is_forgotten_meets_one_last_look(capsys: pytest.CaptureFixture
 
 
 def test_a_text_for_a_file_is_written_as_it_is(capsys: pytest.CaptureFixture[str]):
-    say.lines(cbcl_screens.verbatim(text.Outside('(tell @bo "\u200b\x1b")')))
+    say.lines(cbcl.verbatim(text.Outside('(tell @bo "\u200b\x1b")')))
 
     assert capsys.readouterr().out == '(tell @bo "\u200b\x1b")\n'
 
@@ -203,17 +205,17 @@ def test_a_shell_is_offered_no_name_that_it_would_obey(monkeypatch: pytest.Monke
 CLI = ROOT / "bb" / "cli"
 # Who may take a value from outside as it is, and why.
 RAW_IS_NEEDED = {
-    "cli/cbcl_screens.py": "a signed text goes into a file as it is; a tree is written by the writer of its language",
-    "cli/guards.py": "a configuration that is shown to be copied is written as JSON",
-    "cli/talk_screens.py": "how a process ended is told by the room that knows, in words of its own",
-    "daemon/delivery.py": "the lines of a message stay lines when they are typed; `clean` writes out the rest",
+    "cli/screens/cbcl.py": "a signed text goes into a file as it is; a tree is written by the writer of its language",
+    "cli/screens/guards.py": "a configuration that is shown to be copied is written as JSON",
+    "cli/screens/chat.py": "how a process ended is told by the room that knows, in words of its own",
+    "daemon/actors/delivery.py": "the lines of a message stay lines when they are typed; `clean` writes out the rest",
     "mcp/next_steps.py": "what a call is to be given is data",
     "wire/sarif.py": "a path is told octet by octet, and a fingerprint is reckoned",
 }
 FACES = ("cli", "daemon", "mcp", "web", "wire")
 # What puts sentences together beside the screens, and its doors: the functions that take what is no `Outside` yet.
 COMPOSERS = {
-    "daemon/delivery.py": ("rendered",),
+    "daemon/actors/delivery.py": ("rendered",),
     "mcp/next_steps.py": ("next_steps", "_step"),
     "wire/github.py": (),
     "wire/junit.py": (),
@@ -277,7 +279,7 @@ def test_every_screen_takes_its_answer_as_outside():
     }
     assert loose - set(DOORS) == set()
 
-    for module in {*text.ELSEWHERE.values(), "bb.cli.text", "bb.cli.talk_screens"}:
+    for module in {*text.ELSEWHERE.values(), "bb.cli.screens.text", "bb.cli.screens.chat"}:
         tree = ast.parse((CLI / f"{module.rpartition('.')[2]}.py").read_text())
         (forms,) = [
             each.annotation

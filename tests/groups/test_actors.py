@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bb.groups import actors, profiles
-from bb.groups.actors import ActorAddFailed, changed, is_actor_id, new_actor, patched_actor, roles
-from bb.groups.profiles import Profile, profile_of
+from bb.groups.actors import actors, profiles
+from bb.groups.actors.actors import ActorAddFailed, changed, is_actor_id, new_actor, patched_actor, roles
+from bb.groups.actors.profiles import Profile, profile_of
 from bb.groups.settings import InvalidPatch
 from bb.kernel import ids
 

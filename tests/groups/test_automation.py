@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bb.groups.automation import KINDS, due, is_withdrawn, next_look
-from bb.groups.notices import ActorView, GroupView, Notice
+from bb.groups.actors.automation import KINDS, due, is_withdrawn, next_look
+from bb.groups.actors.notices import ActorView, GroupView, Notice
 from bb.groups.settings import complete
 
 SECOND = 1000

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bb.groups import context
-from bb.groups.contextops import Outcome, apply
-from bb.groups.contextsummary import summary
-from bb.groups.contextview import ContextView
+from bb.groups.context import context
+from bb.groups.context.batch import Outcome, apply
+from bb.groups.context.summary import summary
+from bb.groups.context.task_list import tasks
+from bb.groups.context.task_view import task
+from bb.groups.context.view import ContextView
 from bb.groups.facts import ContextChanged
-from bb.groups.taskslist import tasks
-from bb.groups.tasksview import task
 from bb.kernel import clock
 from bb.kernel.errors import BbError
 from bb.kernel.order import sortable

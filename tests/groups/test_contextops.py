@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bb.groups import contextops
-from bb.groups.contextforms import KINDS
-from bb.groups.contextops import RULES
-from bb.groups.contextrequest import ContextSyncError, InvalidOps, VersionConflict
+from bb.groups.context import batch as context_batch
+from bb.groups.context.batch import RULES
+from bb.groups.context.request import ContextSyncError, InvalidOps, VersionConflict
+from bb.groups.context_forms import KINDS
 from bb.groups.permissions import PermissionDenied
 from bb.kernel.errors import BbError
 from bb.kernel.show import harmless
@@ -259,7 +259,7 @@ def test_ipc_8_7_an_empty_batch_changes_nothing():
 def test_ops_must_be_a_list(ops: Any):
     clone = Clone()
     with pytest.raises(InvalidOps) as refused:
-        contextops.apply(clone.view, ops, by="user", role="user", actors={}, now_text="", if_version=None)
+        context_batch.apply(clone.view, ops, by="user", role="user", actors={}, now_text="", if_version=None)
     assert (refused.value.code, refused.value.details) == ("INVALID_OPS", {"path": "$.ops"})
 
 
@@ -411,7 +411,7 @@ def test_a_change_fits_on_a_line_of_the_ledger():
 def test_a_group_has_at_most_so_many_of_a_kind_and_what_is_archived_or_gone_does_not_count(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    monkeypatch.setattr(contextops, "MOST_OF_A_KIND", 2)
+    monkeypatch.setattr(context_batch, "MOST_OF_A_KIND", 2)
     clone = Clone()
     clone.sync(create(), create(), good("note.add"), good("note.add"), good("reference.add"), good("milestone.create"))
     assert refusal(clone, create()).details == {"index": 0, "op": "task.create", "path": "$.ops[0]"}
@@ -494,7 +494,7 @@ def test_who_may_do_what(op: dict[str, Any], permitted: set[str], by: str):
 def test_whoever_has_no_role_that_is_known_has_that_of_a_peer():
     clone = furnished()
     with pytest.raises(PermissionDenied):
-        contextops.apply(
+        context_batch.apply(
             clone.view, [good("meta.merge")], by="x", role="king", actors=ACTORS, now_text="", if_version=None
         )
 

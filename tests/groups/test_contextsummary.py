@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from bb.groups import contextsummary
-from bb.groups.contextsummary import presence, summary
+from bb.groups.context import summary as context_summary
+from bb.groups.context.summary import presence, summary
 from bb.kernel import clock
 from tests.groups.test_context import NOON, Clone, create
 from tests.groups.test_contextops import furnished, refusal
@@ -340,7 +340,7 @@ def test_the_task_that_was_changed_last_comes_first():
 
 def test_less_detail_is_less():
     clone = furnished()
-    full, brief, overview = (summary(clone.view, clone.now, detail) for detail in contextsummary.DETAILS)
+    full, brief, overview = (summary(clone.view, clone.now, detail) for detail in context_summary.DETAILS)
     assert set(full) - set(brief) == {"board"}
     assert [task["id"] for task in brief["coordination"]["tasks"]] == [
         task["id"] for task in full["coordination"]["tasks"]

@@ -12,7 +12,7 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bb.groups.plainyaml import DEPTH, NODES, NotPlain, read, written
+from bb.groups.templates.plain_yaml import DEPTH, NODES, NotPlain, read, written
 
 texts = st.text(st.characters(exclude_categories=("Cs",)))
 values = st.recursive(

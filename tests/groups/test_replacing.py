@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bb.groups.actors import changed, patched_actor
-from bb.groups.profiles import Profile
-from bb.groups.replacing import Plan, diff, moved, plan
+from bb.groups.actors.actors import changed, patched_actor
+from bb.groups.actors.profiles import Profile
 from bb.groups.settings import complete, patched
-from bb.groups.templates import Template, TemplateActor
+from bb.groups.templates.replacement import Plan, diff, moved, plan
+from bb.groups.templates.templates import Template, TemplateActor
 
 USUAL = Profile("claude", "pty", ("claude",), "enter", "", True)
 ADA, BO, CYD = (TemplateActor(name, name.title(), USUAL) for name in ("ada", "bo", "cyd"))

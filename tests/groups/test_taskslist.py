@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bb.groups import tasksview
-from bb.groups.taskslist import InvalidFilter, TaskNotFound, listing, tasks
-from bb.groups.tasksview import task
+from bb.groups.context import task_view
+from bb.groups.context.task_list import InvalidFilter, TaskNotFound, listing, tasks
+from bb.groups.context.task_view import task
 from bb.kernel.errors import BbError
 from tests.groups.test_context import Clone, create
 
@@ -161,12 +161,12 @@ def test_several_statuses_have_a_page_each():
 
 def test_the_version_of_the_tasks_is_the_latest_change_to_one():
     clone = Clone()
-    assert tasksview.version(clone.view) == ""
+    assert task_view.version(clone.view) == ""
     clone.sync(create())
     clone.sync({"op": "vision.update", "vision": "v"})
-    assert (tasksview.version(clone.view), clone.view.version) == ("a" * 12 + ".1", "a" * 12 + ".2")
+    assert (task_view.version(clone.view), clone.view.version) == ("a" * 12 + ".1", "a" * 12 + ".2")
     clone.sync({"op": "task.delete", "task_id": "T001"})
-    assert tasksview.version(clone.view) == clone.view.version
+    assert task_view.version(clone.view) == clone.view.version
 
 
 def test_an_answer_that_would_be_taken_for_a_lost_one_is_cut_and_says_by_how_much():

@@ -11,10 +11,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bb.groups import profiles, templates
-from bb.groups.profiles import Profile
+from bb.groups.actors import profiles
+from bb.groups.actors.profiles import Profile
 from bb.groups.settings import SETTINGS, complete
-from bb.groups.templates import (
+from bb.groups.templates import templates
+from bb.groups.templates.templates import (
     InvalidTemplate,
     Template,
     TemplateActor,
@@ -251,5 +252,5 @@ def test_nothing_heavy_is_loaded_until_a_template_is_read_or_written():
     rules = ("actors", "automation", "permissions", "plainyaml", "profiles", "replacing", "settings", "templates")
     code = f"import sys; from bb.groups import {', '.join(rules)}; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-S", "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert {"bb.groups.templates", "bb.groups.automation"} <= {*loaded.stdout.split()}
+    assert {"bb.groups.templates.templates", "bb.groups.actors.automation"} <= {*loaded.stdout.split()}
     assert {"yaml", "re", "json", "dataclasses", "typing", "enum"} & {*loaded.stdout.split()} == set()

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bb.kernel import jsontext
+from bb.kernel import json_text
 
 
 def _on_an_interpreter_without_the_core() -> ModuleType:
     """The module as it comes up where `_json` cannot be imported."""
-    spec = importlib.util.find_spec("bb.kernel.jsontext")
+    spec = importlib.util.find_spec("bb.kernel.json_text")
     assert spec is not None
     assert spec.loader is not None
     module, core = importlib.util.module_from_spec(spec), sys.modules["_json"]
@@ -31,7 +31,7 @@ def _on_an_interpreter_without_the_core() -> ModuleType:
 
 
 VARIANTS = pytest.mark.parametrize(
-    "jsons", [jsontext, _on_an_interpreter_without_the_core()], ids=["core", "without core"]
+    "jsons", [json_text, _on_an_interpreter_without_the_core()], ids=["core", "without core"]
 )
 
 any_text = st.text(st.characters())  # halves of surrogate pairs among them
@@ -51,7 +51,7 @@ def standard(text: str) -> Any:
 
 
 def test_the_two_variants_are_two():
-    assert "Scanner" in type(jsontext._scan).__name__
+    assert "Scanner" in type(json_text._scan).__name__
     assert "Scanner" not in type(_on_an_interpreter_without_the_core()._scan).__name__
 
 

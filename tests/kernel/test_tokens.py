@@ -14,7 +14,17 @@ from pathlib import Path
 
 import pytest
 
-from bb.kernel.tokens import BESIDE, MARKS, TO_VALUE, TOKENS, SecretFound, found, found_in, masked, refuse_secrets
+from bb.kernel.secret_patterns import (
+    BESIDE,
+    MARKS,
+    TO_VALUE,
+    TOKENS,
+    SecretFound,
+    found,
+    found_in,
+    masked,
+    refuse_secrets,
+)
 from tests.support import ROOT
 
 DATA = Path(__file__).parent.parent / "data" / "secrets"
@@ -136,7 +146,7 @@ def test_a_header_keeps_its_name_and_loses_its_value():
 @pytest.mark.parametrize("text", ["task-12", "TASK-12 in src/parser", "pattern-matching", "see https://example.org/a"])
 def test_a_word_that_only_begins_like_a_secret_does_not_cost_the_import_of_re(text: str):
     code = (
-        "import sys; sys.modules.pop('re', None); from bb.kernel.tokens import found;"
+        "import sys; sys.modules.pop('re', None); from bb.kernel.secret_patterns import found;"
         f"assert found({text!r}) == []; assert 're' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from bb.kernel.undisturbed import Undisturbed
+from bb.kernel.gc_pause import Undisturbed
 
 
 @pytest.mark.parametrize("was_on", [True, False])

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from bb.kernel.event import Event
-from bb.ledger import course
-from bb.ledger import line as lines
-from bb.ledger.course import Course, Passed
-from bb.ledger.journal import Journal
-from bb.ledger.talk import Talk
+from bb.ledger.journal import line as lines
+from bb.ledger.journal.journal import Journal
+from bb.ledger.records import course
+from bb.ledger.records.course import Course, Passed
+from bb.ledger.views.chat import Talk
 from bb.messaging.facts import Said
 from tests.ledger.ledger_support import NOW, forget_index, repository, store_at
 

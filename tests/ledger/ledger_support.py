@@ -16,19 +16,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bb.coordination import identity, roster
+from bb.coordination.agents import identity, roster
 from bb.coordination.facts import Seen, Updated
 from bb.kernel import clock
 from bb.kernel.errors import BbError
 from bb.kernel.event import Event
-from bb.ledger import audit as audits
-from bb.ledger import journal as journals
-from bb.ledger import line as lines
-from bb.ledger import place as places
-from bb.ledger import walk
-from bb.ledger.journal import Journal
-from bb.ledger.line import Link
-from bb.ledger.store import Store
+from bb.ledger.care import audit as audits
+from bb.ledger.git import place as places
+from bb.ledger.journal import journal as journals
+from bb.ledger.journal import line as lines
+from bb.ledger.journal.journal import Journal
+from bb.ledger.journal.line import Link
+from bb.ledger.records import walk
+from bb.ledger.records.store import Store
 from tests.support import NOON, ROOT, environment
 
 NOW = clock.parse(NOON)
@@ -501,7 +501,7 @@ def look_once(path: str) -> None:
 
 def hold(lock: str, patience: str) -> None:
     """Hold a lock until told to go, or killed."""
-    from bb.ledger.lock import Lock
+    from bb.ledger.files.lock import Lock
 
     with Lock(lock, float(patience)):
         tell(f"held by {os.getpid()}")
@@ -519,7 +519,7 @@ def append_one(path: str, agent: str) -> None:
 
 def beat_for(store: str, agent: str, seconds: str) -> None:
     """Replace a presence file again and again for some time."""
-    from bb.ledger import presence
+    from bb.ledger.local import presence
 
     record = {"agent_id": agent, "display_name": agent, "role": "r", "status": "idle", "created_at": NOON, "changes": 1}
     ready()
@@ -597,7 +597,7 @@ def _scene_roll(world: str) -> list[str]:
 
 
 def _scene_mend(world: str) -> list[str]:
-    from bb.ledger import checkup
+    from bb.ledger.care import checkup
 
     return checkup.mend(world, {}, NOW)
 

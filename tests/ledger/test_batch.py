@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from bb.kernel.errors import BbError
-from bb.ledger import journal, writers
-from bb.ledger.journal import Journal
-from bb.ledger.lock import Lock
-from bb.ledger.store import KeyReused
+from bb.ledger.files.lock import Lock
+from bb.ledger.journal import journal, writers
+from bb.ledger.journal.journal import Journal
+from bb.ledger.records.store import KeyReused
 from bb.messaging.facts import Said
 from tests.ledger.course_support import Place, another, clones, writer_of
 from tests.ledger.ledger_support import (

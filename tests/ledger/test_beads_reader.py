@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from bb.coordination import beads as rules
-from bb.coordination import names
-from bb.coordination.changes import changed_paths
+from bb.coordination.agents import beads as rules
+from bb.coordination.agents import names
+from bb.coordination.guards.changes import changed_paths
 from bb.kernel import clock, ids
-from bb.ledger import beads
-from bb.ledger.place import Place
+from bb.ledger.git.place import Place
+from bb.ledger.local import beads
 from tests.support import ROOT, Scratch
 
 AMBER = "amber-otter"

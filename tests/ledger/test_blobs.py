@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bb.ledger import blobs, disk
-from bb.ledger.blobs import BlobDamaged, BlobNotFound, BlobTooLarge
-from bb.messaging.references import InvalidAttachments
+from bb.ledger.files import disk
+from bb.ledger.local import blobs
+from bb.ledger.local.blobs import BlobDamaged, BlobNotFound, BlobTooLarge
+from bb.messaging.chat.references import InvalidAttachments
 
 OCTETS = b"what was attached\0\xff"
 HASH = hashlib.sha256(OCTETS).hexdigest()

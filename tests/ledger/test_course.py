@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bb.ledger import course, journal
-from bb.ledger.course import START, Course, Lines, Passed
-from bb.ledger.journal import Journal
+from bb.ledger.journal import journal
+from bb.ledger.journal.journal import Journal
+from bb.ledger.records import course
+from bb.ledger.records.course import START, Course, Lines, Passed
 from tests.ledger.course_support import Place, another, clones, live, numbered, texts, writer_of
 from tests.ledger.ledger_support import only_segment
 

@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 
-from bb.coordination import roster
+from bb.coordination.agents import roster
 from bb.kernel.errors import BbError
-from bb.ledger import checkup, walk
-from bb.ledger import disk as real
-from bb.ledger import index as indexes
-from bb.ledger import journal as journals
-from bb.ledger.store import Store
+from bb.ledger.care import checkup
+from bb.ledger.files import disk as real
+from bb.ledger.index import index as indexes
+from bb.ledger.journal import journal as journals
+from bb.ledger.records import walk
+from bb.ledger.records.store import Store
 from tests.ledger.ledger_support import (
     ADA,
     BO,

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from bb.kernel import clock
-from bb.ledger import journal as journals
-from bb.ledger import walk
-from bb.ledger.walk import Filter, Follower
+from bb.ledger.journal import journal as journals
+from bb.ledger.records import walk
+from bb.ledger.records.walk import Filter, Follower
 from tests.ledger.ledger_support import (
     ADA,
     BO,

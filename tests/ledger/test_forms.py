@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from bb.attention.facts import Posted
 from bb.cbcl.facts import Installed, Removed
-from bb.coordination import protocol
 from bb.coordination.facts import Incurred, Overridden, Resumed
-from bb.coordination.protocol import InvalidProtocolEvent
+from bb.coordination.protocol import events
+from bb.coordination.protocol.events import InvalidProtocolEvent
 from bb.groups.facts import ContextChanged
 from bb.kernel import ids, validity
-from bb.ledger import forms, kinds
-from bb.messaging import mail
+from bb.ledger.journal import cccs_forms, kinds
 from bb.messaging.facts import Acked, Agreed, Read, Sent
+from bb.messaging.mail import mail
 
 EVENT = "a" * 12 + ".7"
 PAYLOAD = {"subject": "s", "summary": "s", "next_action": "n", "requires_ack": True}
@@ -108,9 +108,9 @@ def test_members_that_this_version_does_not_know_are_skipped(fact: Any):
 
 
 def test_every_fact_that_has_a_form_has_an_example_here():
-    assert {type(fact) for fact in EXAMPLES.values()} == set(forms.WRITERS)
-    assert {fact.__name__ for fact in forms.WRITERS} == set(kinds.FORMED)
-    assert set(kinds.FORMED.values()) == set(forms.READERS)
+    assert {type(fact) for fact in EXAMPLES.values()} == set(cccs_forms.WRITERS)
+    assert {fact.__name__ for fact in cccs_forms.WRITERS} == set(kinds.FORMED)
+    assert set(kinds.FORMED.values()) == set(cccs_forms.READERS)
 
 
 @EACH
@@ -213,7 +213,7 @@ def test_6_1_the_envelope_is_stored_but_for_what_the_line_and_the_reader_know(
     ]
     assert (envelope["version"], envelope["event_type"]) == ("v1", event_type)
     assert (envelope["from_agent"], envelope["to_agent"]) == ends
-    protocol.check_payload(event_type, envelope["payload"])
+    events.check_payload(event_type, envelope["payload"])
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,12 @@ from typing import Any
 
 import pytest
 
-from bb.coordination import roster
-from bb.ledger import audit as audits
-from bb.ledger import journal as journals
-from bb.ledger import kinds, reader, walk
+from bb.coordination.agents import roster
+from bb.ledger.care import audit as audits
+from bb.ledger.index import reader
+from bb.ledger.journal import journal as journals
+from bb.ledger.journal import kinds
+from bb.ledger.records import walk
 from tests.ledger.ledger_support import (
     ADA,
     BO,

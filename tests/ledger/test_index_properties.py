@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bb.ledger import audit, reader
-from bb.ledger.index import Index
-from bb.ledger.journal import Journal
+from bb.ledger.care import audit
+from bb.ledger.index import reader
+from bb.ledger.index.index import Index
+from bb.ledger.journal.journal import Journal
 from tests.ledger.ledger_support import written
 
 WRITERS = ("aaaabbbbcccc", "ddddeeeeffff", "gggghhhhiiii")

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from bb.kernel.errors import BbError
-from bb.ledger import journal as journals
-from bb.ledger.index import Index
-from bb.ledger.journal import Journal, LedgerDamaged
+from bb.ledger.index.index import Index
+from bb.ledger.journal import journal as journals
+from bb.ledger.journal.journal import Journal, LedgerDamaged
 from tests.ledger.ledger_support import (
     bare_journal,
     chained,

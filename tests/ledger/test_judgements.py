@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from bb.cbcl import canonical, fuel, grammar, verifying
 from bb.cbcl.facts import Installed
-from bb.ledger import judgements
-from bb.ledger.judgements import Judged, Judgements
+from bb.cbcl.judge import verification
+from bb.cbcl.read import canonical, fuel, grammar
+from bb.ledger.views import verified_dialects
+from bb.ledger.views.verified_dialects import Judged, Judgements
 from tests import everything
 from tests.cbcl.trees import dialect
 from tests.near import Near
@@ -49,7 +50,7 @@ def test_what_was_found_out_is_found_again(kept: Judgements):
 
 def test_another_version_of_the_rules_finds_out_for_itself(kept: Judgements, monkeypatch: pytest.MonkeyPatch):
     kept.put(TEXT, FOUND)
-    monkeypatch.setattr(judgements, "RULES", f"{judgements.RULES} and one more")
+    monkeypatch.setattr(verified_dialects, "RULES", f"{verified_dialects.RULES} and one more")
     assert kept.get(TEXT) is None
 
 
@@ -87,12 +88,12 @@ def test_a_verdict_that_others_can_have_written_counts_for_nothing(kept: Judgeme
 
 
 def test_there_are_never_many(kept: Judgements, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(judgements, "MOST_KEPT", 8)
-    monkeypatch.setattr(judgements, "LEFT", 4)
+    monkeypatch.setattr(verified_dialects, "MOST_KEPT", 8)
+    monkeypatch.setattr(verified_dialects, "LEFT", 4)
     for number in range(50):
         kept.put(b"%d" % number, FOUND)
         assert len(list((tmp_path / "verdicts").iterdir())) <= 8
-    kept.put(b"too long", FOUND.but(adds=("x" * judgements.MOST,)))
+    kept.put(b"too long", FOUND.but(adds=("x" * verified_dialects.MOST,)))
     assert kept.get(b"too long") is None
 
 
@@ -111,7 +112,7 @@ class Judging:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.read = self.judged = 0
-        for module, name in ((grammar, "definition_in"), (verifying, "verify")):
+        for module, name in ((grammar, "definition_in"), (verification, "verify")):
             monkeypatch.setattr(module, name, self._counted(getattr(module, name), name))
 
     def _counted(self, function: Any, name: str) -> Any:

@@ -15,12 +15,13 @@ from typing import Any
 
 import pytest
 
-from bb.cbcl import signing
-from bb.cbcl.trusting import AuthorNotFound, InvalidIdentifier, InvalidPolicy, Policy, Trust
+from bb.cbcl.judge import signatures
+from bb.cbcl.judge.trust import AuthorNotFound, InvalidIdentifier, InvalidPolicy, Policy, Trust
 from bb.kernel.errors import BbError
-from bb.ledger import bare, keyring
-from bb.ledger import lock as locks
-from bb.ledger.keyring import (
+from bb.ledger.files import lock as locks
+from bb.ledger.local import bare_repositories
+from bb.ledger.signing import keyring
+from bb.ledger.signing.keyring import (
     FolderUnusable,
     KeyExists,
     KeyInRepository,
@@ -37,8 +38,8 @@ from tests.ledger.ledger_support import repository
 from tests.support import ROOT
 
 SEED = bytes(range(32))
-KEY = signing.public_key(SEED)
-OTHER_KEY = signing.public_key(bytes(32))
+KEY = signatures.public_key(SEED)
+OTHER_KEY = signatures.public_key(bytes(32))
 
 on_posix = pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
 
@@ -112,7 +113,7 @@ def test_a_key_that_was_made_is_there(ring: Keyring):
 def test_keys_of_chance_differ(ring: Keyring):
     assert ring.make("ada") != ring.make("bo")
     assert ring.names() == ["ada", "bo"]
-    assert ring.public("ada") == signing.public_key(ring.seed("ada"))
+    assert ring.public("ada") == signatures.public_key(ring.seed("ada"))
 
 
 @on_posix
@@ -201,7 +202,7 @@ def test_a_key_is_asked_for_by_its_very_name(ring: Keyring, where: Path, monkeyp
 
 @pytest.mark.parametrize("octets", [0, 31, 33])
 def test_what_is_no_seed_makes_no_key(ring: Keyring, where: Path, octets: int):
-    with pytest.raises(signing.InvalidKey):
+    with pytest.raises(signatures.InvalidKey):
         ring.make("ada", bytes(octets))
     assert not where.exists()
 
@@ -367,7 +368,7 @@ def test_no_key_is_made_in_a_repository_s_own_folder(tmp_path: Path):
 
 def test_no_key_is_made_in_a_bare_repository(tmp_path: Path):
     path = tmp_path / "ledger.git"
-    bare.make(str(path))
+    bare_repositories.make(str(path))
 
     refused_in(path, path)
     refused_in(path, path / "refs" / "x")
@@ -404,7 +405,10 @@ def test_who_was_added_is_trusted(ring: Keyring, where: Path):
     assert ring.trust() == said == Trust({"ada": (KEY, OTHER_KEY), "bo": (KEY,)})
     assert json.loads((where / "trust.json").read_text()) == {
         "v": 1,
-        "authors": {"ada": [signing.key_text(KEY), signing.key_text(OTHER_KEY)], "bo": [signing.key_text(KEY)]},
+        "authors": {
+            "ada": [signatures.key_text(KEY), signatures.key_text(OTHER_KEY)],
+            "bo": [signatures.key_text(KEY)],
+        },
         "policy": Policy().as_dict(),
     }
 
@@ -434,7 +438,7 @@ def test_a_change_that_is_refused_changes_nothing(ring: Keyring):
     for change in ({"max_depth": 65}, {"unsigned": "local", "no": 1}):
         with pytest.raises(InvalidPolicy):
             ring.set_policy(change)
-    with pytest.raises(signing.InvalidKey):
+    with pytest.raises(signatures.InvalidKey):
         ring.add_author("ada", bytes(32))
     with pytest.raises(InvalidIdentifier):
         ring.add_author("@ada", KEY)
@@ -544,7 +548,7 @@ def test_threads_that_add_authors_lose_none(ring: Keyring):
 ADDING = """
 import os, sys
 from bb.cbcl import signing
-from bb.ledger.keyring import Keyring
+from bb.ledger.signing.keyring import Keyring
 ring = Keyring(os.environ)
 print(flush=True)
 sys.stdin.readline()

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from bb.ledger import bare, known, place
-from bb.ledger.known import GroupUnreadable, Known
+from bb.ledger.git import place
+from bb.ledger.local import bare_repositories, machine_registry
+from bb.ledger.local.machine_registry import GroupUnreadable, Known
 from tests.ledger.ledger_support import refusal_of
 
 
@@ -44,7 +45,7 @@ def file(home: str, group_id: str = "g_abc") -> Path:
     ],
 )
 def test_ipc_3_the_home_is_where_clients_look_for_it(env: dict[str, str], where: str):
-    assert known.home(env) == where
+    assert machine_registry.home(env) == where
 
 
 # -- writing and reading
@@ -52,18 +53,18 @@ def test_ipc_3_the_home_is_where_clients_look_for_it(env: dict[str, str], where:
 
 def test_what_was_written_is_read_back(home: str, tmp_path: Path):
     written = group(tmp_path, scopes={"s_1": "/work/site"}, env={"ada": {"TOKEN": "x"}, "Bo": {}})
-    known.write(home, written)
+    machine_registry.write(home, written)
 
-    assert known.read(home, "g_abc") == written
-    assert known.everything(home) == [written]
-    assert known.of_ledger(home, written.common) == written
-    assert known.of_ledger(home, "/elsewhere") is None
+    assert machine_registry.read(home, "g_abc") == written
+    assert machine_registry.everything(home) == [written]
+    assert machine_registry.of_ledger(home, written.common) == written
+    assert machine_registry.of_ledger(home, "/elsewhere") is None
 
 
 def test_what_actors_are_given_is_for_nobody_else_to_read(home: str, tmp_path: Path):
     before = os.umask(0)
     try:
-        known.write(home, group(tmp_path, env={"ada": {"TOKEN": "x"}}))
+        machine_registry.write(home, group(tmp_path, env={"ada": {"TOKEN": "x"}}))
     finally:
         os.umask(before)
 
@@ -71,18 +72,18 @@ def test_what_actors_are_given_is_for_nobody_else_to_read(home: str, tmp_path: P
 
 
 def test_a_group_that_nobody_wrote_down_is_unknown(home: str):
-    assert known.read(home, "g_abc") is None
-    assert known.everything(home) == []
+    assert machine_registry.read(home, "g_abc") is None
+    assert machine_registry.everything(home) == []
 
 
 def test_something_else_that_is_known_has_another_stamp(home: str, tmp_path: Path):
-    assert known.stamp(known.file(home, "g_abc")) is None
-    known.write(home, group(tmp_path))
-    first = known.stamp(known.file(home, "g_abc"))
-    known.write(home, group(tmp_path, scopes={"s_1": "/x"}))
+    assert machine_registry.stamp(machine_registry.file(home, "g_abc")) is None
+    machine_registry.write(home, group(tmp_path))
+    first = machine_registry.stamp(machine_registry.file(home, "g_abc"))
+    machine_registry.write(home, group(tmp_path, scopes={"s_1": "/x"}))
 
     assert first is not None
-    assert known.stamp(known.file(home, "g_abc")) not in (None, first)
+    assert machine_registry.stamp(machine_registry.file(home, "g_abc")) not in (None, first)
 
 
 WHOLE = {"common": "/work/.git", "scopes": {"s_1": "/work"}, "env": {"ada": {"A": "b"}}}
@@ -116,21 +117,21 @@ WHOLE = {"common": "/work/.git", "scopes": {"s_1": "/work"}, "env": {"ada": {"A"
 def test_a_group_that_cannot_be_read_is_refused_by_name_and_passed_over_among_others(
     home: str, tmp_path: Path, content: bytes
 ):
-    known.write(home, group(tmp_path, "g_abc"))
-    known.write(home, group(tmp_path, "g_other"))
+    machine_registry.write(home, group(tmp_path, "g_abc"))
+    machine_registry.write(home, group(tmp_path, "g_other"))
     file(home).write_bytes(content)
 
     with pytest.raises(GroupUnreadable) as refusal:
-        known.read(home, "g_abc")
+        machine_registry.read(home, "g_abc")
     assert refusal.value.details == {"path": str(file(home))}
-    assert [each.group_id for each in known.everything(home)] == ["g_other"]
+    assert [each.group_id for each in machine_registry.everything(home)] == ["g_other"]
 
 
 def test_members_that_this_version_does_not_know_are_let_be(home: str, tmp_path: Path):
-    known.write(home, group(tmp_path))
+    machine_registry.write(home, group(tmp_path))
     file(home).write_text(json.dumps(WHOLE | {"later": {"x": [1]}}))
 
-    assert known.read(home, "g_abc") == Known("g_abc", "/work/.git", {"s_1": "/work"}, {"ada": {"A": "b"}})
+    assert machine_registry.read(home, "g_abc") == Known("g_abc", "/work/.git", {"s_1": "/work"}, {"ada": {"A": "b"}})
 
 
 NO_GROUPS = ["", ".", "..", "../x", "a/b", "/etc", "-x", "_x", "a b", "a\0", "ä", "x" * 65, "g.1", "~", "a\\b", "a\n"]
@@ -138,22 +139,22 @@ NO_GROUPS = ["", ".", "..", "../x", "a/b", "/etc", "-x", "_x", "a b", "a\0", "ä
 
 @pytest.mark.parametrize("name", [*NO_GROUPS, 7, None, True, [], {}, b"g_abc"])
 def test_what_cannot_name_a_group_is_no_group_and_leads_nowhere(home: str, name: Any):
-    assert not known.is_group_id(name)
-    assert known.read(home, name) is None
+    assert not machine_registry.is_group_id(name)
+    assert machine_registry.read(home, name) is None
 
 
 @pytest.mark.parametrize("name", ["g_3f2a91c07be4", "g", "A-1", "x" * 64, "7"])
 def test_letters_digits_hyphens_and_underscores_name_a_group(name: str):
-    assert known.is_group_id(name)
+    assert machine_registry.is_group_id(name)
 
 
 def test_folders_that_are_no_groups_are_let_be(home: str, tmp_path: Path):
-    known.write(home, group(tmp_path))
+    machine_registry.write(home, group(tmp_path))
     for name in ("no group", ".hidden", "empty"):
         (Path(home) / "groups" / name).mkdir()
     (Path(home) / "groups" / "a-file").write_text("x")
 
-    assert [each.group_id for each in known.everything(home)] == ["g_abc"]
+    assert [each.group_id for each in machine_registry.everything(home)] == ["g_abc"]
 
 
 # -- what else a group is
@@ -178,10 +179,10 @@ def test_scopes_and_environments_come_and_go(tmp_path: Path):
 
 
 def test_a_repository_has_the_same_key_in_every_clone_and_a_directory_its_own():
-    assert known.scope_key("abc", "/a") == known.scope_key("abc", "/b") == "s_abc"
-    assert known.scope_key(None, "/a") != known.scope_key(None, "/b")
-    assert known.scope_key(None, "/a") == known.scope_key(None, "/a")
-    assert known.is_group_id(known.scope_key(None, "/a\udcff"))
+    assert machine_registry.scope_key("abc", "/a") == machine_registry.scope_key("abc", "/b") == "s_abc"
+    assert machine_registry.scope_key(None, "/a") != machine_registry.scope_key(None, "/b")
+    assert machine_registry.scope_key(None, "/a") == machine_registry.scope_key(None, "/a")
+    assert machine_registry.is_group_id(machine_registry.scope_key(None, "/a\udcff"))
 
 
 # -- attachments that clients put into the group's folder by themselves
@@ -189,13 +190,13 @@ def test_a_repository_has_the_same_key_in_every_clone_and_a_directory_its_own():
 
 def test_the_folder_of_attachments_is_the_one_beside_the_ledger(home: str, tmp_path: Path):
     written = group(tmp_path)
-    known.write(home, written)
+    machine_registry.write(home, written)
     (Path(home) / "groups" / "g_abc" / "state" / "blobs" / "a").write_text("x")
 
     assert (Path(written.store) / "blobs" / "a").read_text() == "x"
 
     moved = written.but(common=str(tmp_path / "other" / ".git"))
-    known.write(home, moved)
+    machine_registry.write(home, moved)
     (Path(home) / "groups" / "g_abc" / "state" / "blobs" / "b").write_text("y")
     assert (Path(moved.store) / "blobs" / "b").read_text() == "y"
 
@@ -204,10 +205,10 @@ def test_a_folder_of_attachments_that_is_somebody_elses_is_let_be(home: str, tmp
     theirs = Path(home) / "groups" / "g_abc" / "state" / "blobs"
     theirs.mkdir(parents=True)
     (theirs / "a").write_text("x")
-    known.write(home, group(tmp_path))
+    machine_registry.write(home, group(tmp_path))
 
     assert (theirs / "a").read_text() == "x"
-    assert known.read(home, "g_abc") == group(tmp_path)
+    assert machine_registry.read(home, "g_abc") == group(tmp_path)
 
 
 # -- forgetting
@@ -215,46 +216,46 @@ def test_a_folder_of_attachments_that_is_somebody_elses_is_let_be(home: str, tmp
 
 def test_a_group_that_is_forgotten_leaves_the_ledger_of_its_repository(home: str, tmp_path: Path):
     written = group(tmp_path)
-    known.write(home, written)
+    machine_registry.write(home, written)
     (Path(written.store) / "blobs" / "a").write_text("x")
 
-    known.forget(home, "g_abc")
+    machine_registry.forget(home, "g_abc")
 
-    assert known.read(home, "g_abc") is None
+    assert machine_registry.read(home, "g_abc") is None
     assert not (Path(home) / "groups" / "g_abc").exists()
     assert (Path(written.store) / "blobs" / "a").read_text() == "x"
 
 
 def test_a_ledger_that_only_the_group_had_goes_with_it(home: str):
-    common = known.own_ledger(home, "g_abc")
-    bare.make(common)
-    known.write(home, Known("g_abc", common))
-    known.forget(home, "g_abc")
+    common = machine_registry.own_ledger(home, "g_abc")
+    bare_repositories.make(common)
+    machine_registry.write(home, Known("g_abc", common))
+    machine_registry.forget(home, "g_abc")
 
     assert not os.path.exists(common)
-    known.forget(home, "g_abc")
+    machine_registry.forget(home, "g_abc")
 
 
 def test_the_size_of_a_group_is_that_of_its_journals(tmp_path: Path):
     one = group(tmp_path)
-    assert known.size(one) == 0
+    assert machine_registry.size(one) == 0
     journal = Path(one.store) / "j" / "aaaabbbbcccc"
     journal.mkdir(parents=True)
     (journal / "000000000001.jsonl").write_bytes(b"x" * 70)
     (Path(one.store) / "index.sqlite").write_bytes(b"x" * 999)
 
-    assert known.size(one) == 70
+    assert machine_registry.size(one) == 70
 
 
 # -- deciding together
 
 
 def test_one_at_a_time_decides_which_group_a_directory_belongs_to(home: str):
-    with known.lock(home):
-        other = known.lock(home)
+    with machine_registry.lock(home):
+        other = machine_registry.lock(home)
         other.patience = 0.1
         assert refusal_of(other.__enter__) == "LEDGER_BUSY"
-    with known.lock(home):
+    with machine_registry.lock(home):
         pass
 
 
@@ -262,9 +263,9 @@ def test_a_ledger_for_what_belongs_to_no_repository_is_one_to_git(home: str, tmp
     import subprocess
 
     common = str(tmp_path / "own.git")
-    bare.make(common)
+    bare_repositories.make(common)
     head = Path(common, "HEAD").read_bytes()
-    bare.make(common)
+    bare_repositories.make(common)
 
     done = subprocess.run(["git", "-C", common, "fsck"], capture_output=True)
     assert done.returncode == 0
@@ -272,5 +273,5 @@ def test_a_ledger_for_what_belongs_to_no_repository_is_one_to_git(home: str, tmp
     assert said.stdout == "true\n"
     assert Path(common, "HEAD").read_bytes() == head
     assert place.find(common, {}).common == common
-    bare.remove(common)
+    bare_repositories.remove(common)
     assert not os.path.exists(common)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bb.ledger.lock import LedgerBusy, Lock, StandingLock
+from bb.ledger.files.lock import LedgerBusy, Lock, StandingLock
 from tests.ledger.ledger_support import ADA, child, hold, kept, make, note, only_segment, opened, refusal_of, repository
 
 

@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 
 from bb.coordination.facts import Registered
-from bb.ledger import bare, blobs, course, moving, place
-from bb.ledger.journal import Journal
-from bb.ledger.store import Store
-from bb.ledger.talk import ACK, Talk
+from bb.ledger.git import place
+from bb.ledger.journal.journal import Journal
+from bb.ledger.local import bare_repositories, blobs
+from bb.ledger.records import course
+from bb.ledger.records.store import Store
+from bb.ledger.travel import joining
+from bb.ledger.views.chat import ACK, Talk
 from tests.ledger.course_support import Place, clones, texts, writer_of
 from tests.ledger.ledger_support import NOW, agents, audited, chained, problems
 
@@ -28,7 +31,7 @@ def repo(tmp_path: Path) -> Iterator[Place]:
 def own(tmp_path: Path) -> Iterator[Place]:
     """A group with a ledger of its own, in which something was said, read and acknowledged."""
     common = str(tmp_path / "own.git")
-    bare.make(common)
+    bare_repositories.make(common)
     found = object.__new__(Place)
     found.path = Path(common)
     found.store = Store(place.Place(common, None))
@@ -51,7 +54,7 @@ def test_every_line_is_there_as_it_was(own: Place, repo: Place):
     before = raws(own)
     there = raws(repo)
 
-    assert moving.into(own.store, repo.store) == sum(map(len, before.values()))
+    assert joining.into(own.store, repo.store) == sum(map(len, before.values()))
 
     assert raws(repo) == there | before
     assert problems(audited(repo.path)) == []
@@ -61,7 +64,7 @@ def test_every_line_is_there_as_it_was(own: Place, repo: Place):
 def test_what_was_said_read_and_acknowledged_is_so_there(own: Place, repo: Place):
     own.talk.catch_up()
     posts = {event.data["text"]: event.id for event in own.talk.events(own.talk.before(None, None))}
-    moving.into(own.store, repo.store)
+    joining.into(own.store, repo.store)
     repo.say("go on", by="bob")
 
     repo.talk.catch_up()
@@ -76,7 +79,7 @@ def test_what_was_said_read_and_acknowledged_is_so_there(own: Place, repo: Place
 
 def test_the_course_goes_on_where_it_was(own: Place, repo: Place):
     before = [(each.seq, each.writer, each.n) for each in repo.course()]
-    moving.into(own.store, repo.store)
+    joining.into(own.store, repo.store)
     repo.say("go on")
 
     after = repo.course()
@@ -86,10 +89,10 @@ def test_the_course_goes_on_where_it_was(own: Place, repo: Place):
 
 
 def test_a_move_that_is_repeated_moves_nothing_twice(own: Place, repo: Place):
-    count = moving.into(own.store, repo.store)
+    count = joining.into(own.store, repo.store)
     before = raws(repo)
 
-    assert moving.into(own.store, repo.store) == 0
+    assert joining.into(own.store, repo.store) == 0
     assert raws(repo) == before
     assert count == 7
 
@@ -102,7 +105,7 @@ def test_a_move_that_was_cut_short_is_finished_by_the_next(own: Place, repo: Pla
     into.mkdir()
     (into / "000000000001.jsonl").write_bytes(octets[:cut])
 
-    moving.into(own.store, repo.store)
+    joining.into(own.store, repo.store)
 
     assert raws(repo)[journal.writer] == list(journal.lines_from(1))
     assert len(chained(into)) == 7
@@ -110,10 +113,10 @@ def test_a_move_that_was_cut_short_is_finished_by_the_next(own: Place, repo: Pla
 
 
 def test_what_has_come_since_an_interrupted_move_comes_too(own: Place, repo: Place):
-    moving.into(own.store, repo.store)
+    joining.into(own.store, repo.store)
     own.say("four")
 
-    assert moving.into(own.store, repo.store) == 1
+    assert joining.into(own.store, repo.store) == 1
     assert raws(repo)[writer_of(own)] == raws(own)[writer_of(own)]
 
 
@@ -122,13 +125,13 @@ def test_a_line_that_was_being_written_is_put_aside_first(own: Place, repo: Plac
     with open(journal.segments()[-1].path, "ab") as file:
         file.write(b'{"v":1,"id":"torn')
 
-    assert moving.into(own.store, repo.store) == 7
+    assert joining.into(own.store, repo.store) == 7
     assert problems(audited(repo.path)) == []
 
 
 def test_the_writer_of_the_repository_goes_on_writing(own: Place, repo: Place):
     ours = writer_of(repo)
-    moving.into(own.store, repo.store)
+    joining.into(own.store, repo.store)
     event = repo.say("go on")
 
     assert event.id.startswith(ours)
@@ -143,7 +146,7 @@ def test_attachments_come_too(own: Place, repo: Place):
     blobs.keep(repo.store.path, b"two", "a.txt")
 
     for _ in range(2):
-        moving.into(own.store, repo.store)
+        joining.into(own.store, repo.store)
         assert [blobs.read(repo.store.path, each["path"]) for each in kept] == [b"one", b"two"]
 
 
@@ -151,5 +154,5 @@ def test_a_ledger_that_had_heard_of_others_brings_them_all(own: Place, repo: Pla
     with clones(tmp_path / "third") as (third,):
         own.receive(writer_of(third), list(Journal(third.store.path, writer_of(third)).lines_from(1)))
         own.say("four")
-        moving.into(own.store, repo.store)
+        joining.into(own.store, repo.store)
         assert set(raws(repo)) == {writer_of(repo), writer_of(own), writer_of(third)}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bb.ledger import disk
+from bb.ledger.files import disk
 
 LONG_AGO = time.time_ns() - 10 * disk.LONGEST_TICK
 

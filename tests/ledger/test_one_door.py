@@ -1,5 +1,5 @@
-"""Files are opened for reading at one door, `bb/ledger/disk.py`: whatever a user, a line or a repository names may be a
-pipe, a device or a link to one, and nobody waits for it."""
+"""Files are opened for reading at one door, `bb/ledger/files/disk.py`: whatever a user, a line or a repository names may
+be a pipe, a device or a link to one, and nobody waits for it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from tests.support import ROOT
 
-DOOR = "ledger/disk.py"
+DOOR = "ledger/files/disk.py"
 OPENING = frozenset(
     [
         *("open", "os.open", "io.open", "codecs.open", "sqlite3.connect", "mmap.mmap", "fileinput.input"),
@@ -23,21 +23,24 @@ WRITING = ("w", "wb", "a", "ab", "x", "xb")
 # What reads past the door: where, how, and why.
 REVIEWED = {
     ("web/rendering.py", "asset", "open"): "our own files, in the package",
-    ("ledger/skill.py", "_shipped", ".read_bytes"): "our own files, in the package or a zip of it",
-    ("ledger/skill.py", "_told", ".read_bytes"): "the same",
-    ("ledger/index.py", "_opened", "sqlite3.connect"): "SQLite opens by name; it opens to write, so a pipe keeps it "
-    "from nothing, and what is no database is refused",
-    ("ledger/lock.py", "_opened", "os.open"): "a lock: opened to write, never through a link, never read",
-    ("ledger/queue.py", "_is_alive", "os.open"): "a lock: opened to write, never read",
-    ("ledger/descriptor.py", "is_held", "os.open"): "the same",
-    ("ledger/journal.py", "blank", "os.open"): "opened to write, where a line was read at the door just before",
-    ("ledger/journal.py", "mend", "os.open"): "opened to write, where the end was read at the door just before",
-    ("ledger/worktree_files.py", "write", "os.open"): "a new file of ours (O_EXCL)",
-    ("ledger/worktree_files.py", "__init__", "os.open"): "a folder, opened as one (O_DIRECTORY)",
-    ("ledger/worktree_files.py", "enter", "os.open"): "the same, one step further, never through a link",
+    ("ledger/wiring/skill.py", "_shipped", ".read_bytes"): "our own files, in the package or a zip of it",
+    ("ledger/wiring/skill.py", "_told", ".read_bytes"): "the same",
+    (
+        "ledger/index/index.py",
+        "_opened",
+        "sqlite3.connect",
+    ): "SQLite opens by name; it opens to write, so a pipe keeps it from nothing, and what is no database is refused",
+    ("ledger/files/lock.py", "_opened", "os.open"): "a lock: opened to write, never through a link, never read",
+    ("ledger/local/queue.py", "_is_alive", "os.open"): "a lock: opened to write, never read",
+    ("ledger/local/descriptor.py", "is_held", "os.open"): "the same",
+    ("ledger/journal/journal.py", "blank", "os.open"): "opened to write, where a line was read at the door just before",
+    ("ledger/journal/journal.py", "mend", "os.open"): "opened to write, where the end was read at the door just before",
+    ("ledger/files/work_tree_files.py", "write", "os.open"): "a new file of ours (O_EXCL)",
+    ("ledger/files/work_tree_files.py", "__init__", "os.open"): "a folder, opened as one (O_DIRECTORY)",
+    ("ledger/files/work_tree_files.py", "enter", "os.open"): "the same, one step further, never through a link",
     ("cli/main.py", "_occupy_standard_streams", "os.open"): "the null device",
     ("cli/main.py", "_occupy_standard_streams", "open"): "the same, by its number",
-    ("daemon/endpoint.py", "claim", "os.open"): "a lock: opened to write, never read",
+    ("daemon/clients/endpoint.py", "claim", "os.open"): "a lock: opened to write, never read",
 }
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bb.ledger import place
-from bb.ledger.place import NotARepository
+from bb.ledger.git import place
+from bb.ledger.git.place import NotARepository
 from tests.support import Scratch, environment, scratch
 
 

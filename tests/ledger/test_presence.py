@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from bb.ledger import disk, presence, repair
+from bb.ledger.care import repair
+from bb.ledger.files import disk
+from bb.ledger.local import presence
 from tests.ledger.ledger_support import ADA, BO, NOW, beat_for, child, finished, kept, make, repository
 from tests.support import NOON, Scratch
 

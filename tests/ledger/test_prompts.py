@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from bb.kernel.errors import BbError
-from bb.ledger import disk, prompts
+from bb.ledger.files import disk
+from bb.ledger.local import prompts
 
 NAMES = ("preamble", "help", "standup")
 GROUP = "g_1"

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from bb.cli import daemon_log
+from bb.cli.programs import daemon_log
 from bb.kernel.errors import BbError
-from bb.ledger import aside, disk, worktree_files
-from bb.ledger.segments import LARGEST, LedgerDamaged, Segment, last_line_feed, lines_backwards
+from bb.ledger.files import disk, work_tree_files
+from bb.ledger.journal.segments import LARGEST, LedgerDamaged, Segment, last_line_feed, lines_backwards
+from bb.ledger.records import set_aside
 from tests.near import near
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no named pipes in folders")
@@ -62,8 +63,8 @@ def test_what_the_system_tells_in_files_is_read_and_no_file_at_all_is_empty():
 def test_in_a_work_tree_it_is_in_the_way_like_any_link(tmp_path: Path):
     os.mkfifo(tmp_path / "settings.json")
 
-    with pytest.raises(worktree_files.LinkInTheWay):
-        worktree_files.read(str(tmp_path), "settings.json")
+    with pytest.raises(work_tree_files.LinkInTheWay):
+        work_tree_files.read(str(tmp_path), "settings.json")
 
 
 def test_a_pipe_in_the_place_of_a_segment_is_refused_whichever_way_it_is_read(tmp_path: Path):
@@ -122,11 +123,11 @@ def test_pipes_in_a_ledger_keep_no_command_waiting(tmp_path: Path, name: str):
 
 
 def test_a_pipe_among_what_was_put_aside_keeps_no_sync_waiting(tmp_path: Path):
-    (tmp_path / aside.FOLDER).mkdir()
-    (tmp_path / aside.FOLDER / f"aaaaaaaaaaaa-3-00.jsonl{aside.UNTOLD}").symlink_to(tmp_path / "pipe")
+    (tmp_path / set_aside.FOLDER).mkdir()
+    (tmp_path / set_aside.FOLDER / f"aaaaaaaaaaaa-3-00.jsonl{set_aside.UNTOLD}").symlink_to(tmp_path / "pipe")
 
     with pytest.raises(disk.NotAFile):
-        aside.tell(str(tmp_path))
+        set_aside.tell(str(tmp_path))
 
 
 def test_a_pipe_in_the_place_of_the_daemons_log_is_refused(tmp_path: Path):

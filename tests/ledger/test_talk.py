@@ -14,12 +14,14 @@ from hypothesis import strategies as st
 
 from bb.coordination.facts import Redacted
 from bb.kernel.clock import SECOND
-from bb.ledger import redacting, repair, talk
-from bb.ledger.index import Index
-from bb.ledger.journal import Journal
-from bb.ledger.sqlite import sqlite3
-from bb.ledger.talk import ACK, ATTENTION, CANCELLED, MAIL, NOTICE, REQUEST
-from bb.messaging import acks
+from bb.ledger.care import repair
+from bb.ledger.index.index import Index
+from bb.ledger.index.sqlite import sqlite3
+from bb.ledger.journal.journal import Journal
+from bb.ledger.records import redaction
+from bb.ledger.views import chat
+from bb.ledger.views.chat import ACK, ATTENTION, CANCELLED, MAIL, NOTICE, REQUEST
+from bb.messaging.chat import acks
 from tests.ledger.course_support import Place, another, clones, writer_of
 from tests.ledger.ledger_support import NOW, damage_line, forget_index, only_segment, written
 
@@ -125,10 +127,10 @@ def test_notices_that_a_group_is_owed_by_itself_can_be_left_out(here: Place):
     here.notice("broken", kind="error")
     here.say("said")
 
-    assert here.inbox("bob", but=talk.AUTOMATIC) == ["nudged by somebody", "broken", "said"]
-    assert here.inbox("bob", only=talk.AUTOMATIC) == ["nudge"]
+    assert here.inbox("bob", but=chat.AUTOMATIC) == ["nudged by somebody", "broken", "said"]
+    assert here.inbox("bob", only=chat.AUTOMATIC) == ["nudge"]
     assert here.unread("bob") == 4
-    assert here.talk.count_unread("bob", ["", "bob"], but=talk.AUTOMATIC) == 3
+    assert here.talk.count_unread("bob", ["", "bob"], but=chat.AUTOMATIC) == 3
     assert here.talk.count_unread("bob", ["", "bob"], but=NOTICE) == 1
 
 
@@ -190,7 +192,7 @@ def test_reading_says_when_and_what_says_so(here: Place):
     assert (reading.ts, reading.updated_at) == (event.ts, said.ts)
     (found,) = here.store.numbered([said])
     assert reading.said_at == found.seq
-    assert here.talk.reading("cyd") == talk.Reading()
+    assert here.talk.reading("cyd") == chat.Reading()
 
 
 def test_mail_that_was_taken_out_is_read_and_the_rest_is_not(here: Place):
@@ -199,7 +201,7 @@ def test_mail_that_was_taken_out_is_read_and_the_rest_is_not(here: Place):
 
     assert here.inbox("bob") == ["two"]
     assert here.unread("bob") == 1
-    assert here.talk.reading("bob") == talk.Reading()
+    assert here.talk.reading("bob") == chat.Reading()
 
 
 @pytest.mark.parametrize(
@@ -356,7 +358,7 @@ members = st.sampled_from(
 @settings(max_examples=30)
 @given(
     st.lists(
-        st.tuples(st.sampled_from([*talk.NOTED, "chat.other"]), st.dictionaries(members, anything)),
+        st.tuples(st.sampled_from([*chat.NOTED, "chat.other"]), st.dictionaries(members, anything)),
         min_size=1,
         max_size=8,
     )
@@ -522,7 +524,7 @@ def act(places: list[Place], events: list[Any], what: str, where: int, who: str,
         me.record("mail.read", {"actor_id": who, "event_id": event.id, "event_ids": [event.id]}, by=who)
     else:
         me.store.record(lambda _: [Redacted("user", event.id, "why")], by="user", now=NOW)
-        redacting.blank(me.store)
+        redaction.blank(me.store)
     me.talk.catch_up()
 
 
@@ -550,7 +552,7 @@ def test_portions_of_any_size_make_the_same(two: list[Place], monkeypatch: pytes
     before = everything(a)
 
     for most in (1, 2, 7):
-        monkeypatch.setattr(talk, "MOST_AT_ONCE", most)
+        monkeypatch.setattr(chat, "MOST_AT_ONCE", most)
         a.begin_anew()
         assert everything(a) == before
 
@@ -590,7 +592,7 @@ def test_what_was_taken_back_is_in_no_inbox(here: Place, by: str, is_blanked: bo
     for each in (events[1], notice):
         redact(here, each, by)
     if is_blanked:
-        redacting.blank(here.store)
+        redaction.blank(here.store)
 
     for _ in range(2):
         assert here.inbox("bob") == ["one", "three"]
@@ -618,7 +620,7 @@ def test_who_had_read_up_to_what_was_taken_back_has_still_read(here: Place):
     here.say("three")
     here.inbox("bob")
     redact(here, event)
-    redacting.blank(here.store)
+    redaction.blank(here.store)
     assert here.inbox("bob") == ["three"]
 
     here.begin_anew()
@@ -633,7 +635,7 @@ def test_an_acknowledgement_that_was_taken_back_is_none(here: Place):
     here.talk.catch_up()
     assert here.talk.of(event.id, ACK) == []
 
-    redacting.blank(here.store)
+    redaction.blank(here.store)
     here.begin_anew()
     here.talk.catch_up()
     assert here.talk.of(event.id, ACK) == []

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bb.kernel.event import Event
-from bb.ledger import bulk
-from bb.ledger import line as lines
-from bb.ledger.line import BadLine, Link, Unreadable
+from bb.ledger.journal import bulk_check
+from bb.ledger.journal import line as lines
+from bb.ledger.journal.line import BadLine, Link, Unreadable
 
 WRITER = "abcdefghij27"
 PADDED = b'{"_":"s"}'
@@ -58,7 +58,7 @@ def one_by_one(block: list[bytes], previous: Link) -> tuple[list[bytes], Link]:
 
 def agree(block: list[bytes], previous: Link) -> bool:
     """Whether the block is either handed back or passed with the verdict that each of its lines gets alone."""
-    verdict = bulk.check(block, WRITER, previous)
+    verdict = bulk_check.check(block, WRITER, previous)
     try:
         return verdict in (None, one_by_one(block, previous))
     except BadLine:
@@ -69,25 +69,25 @@ def agree(block: list[bytes], previous: Link) -> bool:
 @pytest.mark.parametrize("count", [1, 2, 30, 1_100])
 def test_a_sound_block_passes_at_once_with_the_kinds_and_the_link_of_its_lines(first: int, count: int):
     block, before, after = chain(first, count)
-    assert bulk.check(block, WRITER, before) == one_by_one(block, before)
-    assert bulk.check(block, WRITER, before) == ([b"x.%d" % (n % 3) for n in range(first, first + count)], after)
+    assert bulk_check.check(block, WRITER, before) == one_by_one(block, before)
+    assert bulk_check.check(block, WRITER, before) == ([b"x.%d" % (n % 3) for n in range(first, first + count)], after)
 
 
 def test_a_block_of_another_writer_or_behind_another_line_is_handed_back():
     block, before, _ = chain(5, 4)
-    assert bulk.check(block, WRITER, before) is not None
-    assert bulk.check(block, "z" * 12, before) is None
-    assert bulk.check(block, WRITER, before.but(n=5)) is None
-    assert bulk.check(block, WRITER, before.but(head_digest="0" * 32)) is None
-    assert bulk.check(block, WRITER, before.but(lamport=6)) is None
-    assert bulk.check(block[1:], WRITER, before) is None
+    assert bulk_check.check(block, WRITER, before) is not None
+    assert bulk_check.check(block, "z" * 12, before) is None
+    assert bulk_check.check(block, WRITER, before.but(n=5)) is None
+    assert bulk_check.check(block, WRITER, before.but(head_digest="0" * 32)) is None
+    assert bulk_check.check(block, WRITER, before.but(lamport=6)) is None
+    assert bulk_check.check(block[1:], WRITER, before) is None
 
 
 def test_lines_that_are_swapped_left_out_or_repeated_are_handed_back():
     block, before, _ = chain(5, 4)
     one, two, three, four = block
     for wrong in ([two, one, three, four], [one, three, four], [one, two, two, three], [one, two, four, three]):
-        assert bulk.check(wrong, WRITER, before) is None
+        assert bulk_check.check(wrong, WRITER, before) is None
 
 
 @pytest.mark.parametrize("first", [1, 995, 1_990, 12_000])
@@ -98,7 +98,7 @@ def test_a_line_with_the_number_of_another_is_noticed_wherever_it_stands(first: 
     for wrong in (first + place - 1, first + place + 1, first + place + 1_000, first + place + 10_000):
         changed = list(block)
         changed[place] = block[place].replace(own, b'.%d","l"' % wrong)
-        assert bulk.check(changed, WRITER, before) is None
+        assert bulk_check.check(changed, WRITER, before) is None
 
 
 @given(st.integers(0, 11), st.data())
@@ -200,7 +200,7 @@ def said_by(line: bytes, decoder: Any) -> Any:
 @pytest.mark.parametrize("said", SAID.values(), ids=SAID.keys())
 def test_a_line_says_the_same_whichever_decoder_reads_it(said: bytes):
     line = last_line(data=b'{"_":"s","later":' + said + b"}")
-    alone, in_bulk = said_by(line, None), said_by(line, bulk.decode)
+    alone, in_bulk = said_by(line, None), said_by(line, bulk_check.decode)
     assert (alone is None) == (in_bulk is None)
     assert alone == in_bulk
 
@@ -211,7 +211,7 @@ def test_a_line_says_the_same_whichever_decoder_reads_it(said: bytes):
 def test_five_hundred_levels_are_read_by_every_decoder_and_one_more_by_none(opening: str, levels: int, text: str):
     nested = opening * levels + "1" + ("]" if opening == "[" else "}") * levels
     line = last_line(data=f'{{"_":"s","text":{json.dumps(text)},"later":{nested}}}'.encode())
-    for decoder in (None, bulk.decode):
+    for decoder in (None, bulk_check.decode):
         found = said_by(line, decoder)
         assert (found is not None) == (levels + 2 <= 500)  # the line and its data are two levels themselves
         assert found is None or found["data"]["text"] == text

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from bb.kernel.errors import BbError
 from bb.kernel.event import Event
-from bb.ledger import line as lines
-from bb.ledger.line import BadLine, LineTooLong, Link, Unreadable
+from bb.ledger.journal import line as lines
+from bb.ledger.journal.line import BadLine, LineTooLong, Link, Unreadable
 
 WRITER, OTHER = "abcdefghij27", "zyxwvutsrq23"
 SALT = "saltsal2"

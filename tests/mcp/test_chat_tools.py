@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from bb.attention import tools
+from bb.attention.acts import tools
 from bb.kernel.errors import BbError
-from bb.ops import greeting
+from bb.ops.attention import greeting
 from bb.wire import c2a
 from tests.mcp.mcp_support import AMBER, COBALT, Here, call, code, got
 

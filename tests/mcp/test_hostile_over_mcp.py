@@ -9,7 +9,7 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
-from bb.attention.tools import TOOLS
+from bb.attention.acts.tools import TOOLS
 from bb.kernel.show import has_control
 from bb.mcp import menu
 from bb.mcp.toolbox import Toolbox

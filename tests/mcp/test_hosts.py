@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from bb.coordination import mcphosts
-from bb.coordination.mcphosts import HOSTS, NameTaken, Wanted, entry, is_ours, unwired, wired
-from bb.kernel.jsontext import NotJson
+from bb.coordination.wiring import mcp_hosts
+from bb.coordination.wiring.mcp_hosts import HOSTS, NameTaken, Wanted, entry, is_ours, unwired, wired
+from bb.kernel.json_text import NotJson
 from tests.mcp.mcp_support import Here
 from tests.support import Ran
 
@@ -310,4 +310,4 @@ def test_a_refusal_says_which_file_it_is_about():
 
     assert refusal.value.details == {"file": "opencode.json"}
     with pytest.raises(NotJson):
-        mcphosts.unwired("[]", "claude")
+        mcp_hosts.unwired("[]", "claude")

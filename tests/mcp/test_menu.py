@@ -9,7 +9,7 @@ import mcp_types as types
 import pytest
 from jsonschema import Draft202012Validator
 
-from bb.attention import tools
+from bb.attention.acts import tools
 from bb.mcp import menu, schema
 from bb.mcp.menu import ANY, MENU
 from bb.ops import catalogue

@@ -21,8 +21,8 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
-from bb.cli import faces
-from bb.kernel import jsontext
+from bb.cli.programs import extras
+from bb.kernel import json_text
 from tests.mcp.mcp_support import AMBER, COBALT, ERAS, INITIALIZE, NEW, OLD, Here
 from tests.support import environment
 
@@ -40,7 +40,7 @@ def started(here: Here, *words: str, **settings: str) -> subprocess.Popen[bytes]
 
 def say(process: subprocess.Popen[bytes], *messages: dict[str, Any]) -> None:
     assert process.stdin
-    process.stdin.write(b"".join(jsontext.dumps(each).encode() + b"\n" for each in messages))
+    process.stdin.write(b"".join(json_text.dumps(each).encode() + b"\n" for each in messages))
     process.stdin.flush()
 
 
@@ -231,7 +231,7 @@ def test_over_http_both_eras_work_for_whoever_shows_the_token_and_nobody_else(
 def asked(url: str, headers: dict[str, str]) -> int:
     """With what status a request is answered."""
     wanted = {"content-type": "application/json", "accept": "application/json, text/event-stream", **headers}
-    request = urllib.request.Request(url, jsontext.dumps(INITIALIZE).encode(), wanted)
+    request = urllib.request.Request(url, json_text.dumps(INITIALIZE).encode(), wanted)
     try:
         with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             return int(answer.status)
@@ -271,7 +271,7 @@ def test_a_port_is_of_no_use_on_stdin(here: Here):
 
 
 def test_without_the_extra_it_says_how_to_get_it(here: Here, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(faces.EXTRAS, "mcp", ("mcp", "no_such_package"))
+    monkeypatch.setitem(extras.EXTRAS, "mcp", ("mcp", "no_such_package"))
 
     refused = here.repo.bb("mcp", "--json")
 
@@ -297,7 +297,7 @@ def test_it_becomes_a_program_of_its_own_that_is_told_what_was_typed(here: Here,
         told.append([face, *words])
         raise SystemExit(0)
 
-    monkeypatch.setattr(faces, "become", become)
+    monkeypatch.setattr(extras, "become", become)
     here.repo.bb("mcp", "--agent", AMBER, "--directory", "-x y")
     here.repo.bb("mcp", "--http", "--port", "0", "--json")
 

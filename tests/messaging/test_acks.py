@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bb.kernel.errors import BbError
-from bb.messaging import acks
-from bb.messaging.recipients import Member
+from bb.messaging.chat import acks
+from bb.messaging.chat.recipients import Member
 from tests.messaging import cccs_reader
 
 ROLES = {"ada": "foreman", "bo": "peer", "cy": "peer"}

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bb.kernel.errors import BbError
-from bb.messaging import chat, recipients, relays
-from bb.messaging.recipients import Member
+from bb.messaging.chat import message, recipients, relays
+from bb.messaging.chat.recipients import Member
 from tests.messaging import cccs_reader
 
 TEAM = (Member("ada", "Ada", "foreman"), Member("bo", "Builder"))
@@ -21,7 +21,7 @@ HALF = "\ud800"  # half a surrogate pair, which JSON can carry and UTF-8 cannot
 
 
 def compose(**changes: Any) -> dict[str, Any]:
-    return chat.compose(**{"by": "user", "to": (), "members": TEAM, "text": "hello"} | changes)
+    return message.compose(**{"by": "user", "to": (), "members": TEAM, "text": "hello"} | changes)
 
 
 def refusal(**changes: Any) -> BbError:
@@ -224,7 +224,7 @@ REQUEST = st.fixed_dictionaries(
 def test_cccs_6_1_any_request_is_refused_or_becomes_a_message_that_a_strict_reader_accepts(asked: dict[str, Any]):
     def ask() -> Any:
         to = recipients.resolve(asked.get("to"), TEAM)
-        return chat.compose(**{"by": None, "text": "hello"} | asked | {"to": to}, members=TEAM)
+        return message.compose(**{"by": None, "text": "hello"} | asked | {"to": to}, members=TEAM)
 
     data = cccs_reader.answer(ask)
     if isinstance(data, BbError):
@@ -251,7 +251,7 @@ def test_cccs_6_1_any_request_is_refused_or_becomes_a_message_that_a_strict_read
     ],
 )
 def test_a_reply_quotes_the_beginning(text: Any, quote: str):
-    assert chat.quote_of(text) == quote
+    assert message.quote_of(text) == quote
 
 
 @pytest.mark.parametrize(
@@ -270,7 +270,7 @@ def test_a_reply_quotes_the_beginning(text: Any, quote: str):
 def test_ipc_8_5_a_reply_without_recipients_goes_to_who_wrote_or_to_whom_one_wrote(
     original_by: str, original_to: tuple[str, ...], by: str, to: tuple[str, ...]
 ):
-    assert chat.reply_recipients(original_by, original_to, by) == to
+    assert message.reply_recipients(original_by, original_to, by) == to
 
 
 # -- what a line of history says
@@ -278,14 +278,14 @@ def test_ipc_8_5_a_reply_without_recipients_goes_to_who_wrote_or_to_whom_one_wro
 
 @pytest.mark.parametrize("data", [None, [], "attention", {}, {"priority": "Attention"}, {"priority": ["attention"]}])
 def test_what_does_not_say_attention_asks_for_nothing(data: Any):
-    assert not chat.is_attention(data)
-    assert chat.is_attention({"priority": "attention"})
+    assert not message.is_attention(data)
+    assert message.is_attention({"priority": "attention"})
 
 
 @pytest.mark.parametrize("data", [None, [], {}, {"message_mode": None}, {"message_mode": []}, {"message_mode": "x"}])
 def test_a_message_without_a_known_mode_is_delivered(data: Any):
-    assert chat.mode_of(data) == "send"
-    assert chat.mode_of({"message_mode": "mail"}) == "mail"
+    assert message.mode_of(data) == "send"
+    assert message.mode_of({"message_mode": "mail"}) == "mail"
 
 
 # -- from one group into another
@@ -315,7 +315,7 @@ def test_cccs_9_what_is_cut_says_so_and_what_fits_is_carried_verbatim():
 @pytest.mark.parametrize("lacking", ["src_group_id", "src_event_id"])
 @pytest.mark.parametrize("value", [None, ""])
 def test_cccs_9_nothing_is_relayed_without_its_source(lacking: str, value: Any):
-    with pytest.raises(chat.IncompleteSource) as caught:
+    with pytest.raises(message.IncompleteSource) as caught:
         relayed(**{lacking: value})
     assert caught.value.details == {"path": f"$.{lacking}"}
 

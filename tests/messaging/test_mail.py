@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from bb.coordination import protocol
 from bb.coordination.facts import Incurred, Reserved, Resolved, TakenOver
+from bb.coordination.protocol import events
 from bb.kernel.errors import BbError
-from bb.messaging import mail
 from bb.messaging.facts import Sent
+from bb.messaging.mail import mail
 
 HERE = [("ada", "builder"), ("bo1", "builder"), ("cyd", "tester")]
 EVENT = "a" * 12 + ".7"
@@ -200,7 +200,7 @@ def test_6_2_a_handoff_and_a_blocked_ask_to_be_accepted_and_nothing_else_does(ca
 @pytest.mark.parametrize("category", ["HANDOFF", "BLOCKED"])
 def test_6_2_a_plain_handoff_or_blocked_carries_a_good_payload(category: str):
     sent = compose(category=category, subject=" Parser ")
-    protocol.check_payload(category, sent.payload)
+    events.check_payload(category, sent.payload)
     assert sent.payload is not None
     assert sent.payload["subject"] == "Parser"
     assert sent.payload["requires_ack"] is True

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bb.kernel.order import sortable
-from bb.messaging import letters, mailbox
+from bb.messaging import messages
 from bb.messaging.facts import Acked, Agreed, Read, Sent
+from bb.messaging.mail import mailbox
 
 A, B = "a" * 12, "b" * 12
 MESSAGE = f"{A}.1"
@@ -187,23 +188,23 @@ def test_a_step_leaves_the_state_before_it_as_it_was(history: list[Said], gestur
 
 
 def letter(fact: Sent) -> Any:
-    return json.loads(json.dumps(letters.step(None, fact, [1, A, 1], NOON.format(0))))
+    return json.loads(json.dumps(messages.step(None, fact, [1, A, 1], NOON.format(0))))
 
 
 def test_a_letter_is_one_entry_however_many_it_goes_to():
-    assert letters.keys(INFO, [1, A, 1]) == [MESSAGE]
+    assert messages.keys(INFO, [1, A, 1]) == [MESSAGE]
     assert letter(INFO)["said"] == [1, A, 1, [NOON.format(0), json.loads(json.dumps(INFO.as_dict()))]]
 
 
 def test_a_letter_is_found_by_its_bead():
-    assert letters.terms(MESSAGE, letter(INFO)) == [("bead bb-1", sortable([1, A, 1]))]
+    assert messages.terms(MESSAGE, letter(INFO)) == [("bead bb-1", sortable([1, A, 1]))]
 
 
 def test_a_letter_that_is_a_protocol_event_is_found_among_those_too():
     place = sortable([1, A, 1])
-    assert dict(letters.terms(MESSAGE, letter(HANDOFF))) == dict.fromkeys(["bead bb-1", "protocol", "HANDOFF"], place)
+    assert dict(messages.terms(MESSAGE, letter(HANDOFF))) == dict.fromkeys(["bead bb-1", "protocol", "HANDOFF"], place)
 
 
 def test_a_letter_that_is_heard_twice_is_one():
     once = letter(INFO)
-    assert letters.step(once, INFO, [1, A, 1], NOON.format(0)) == once
+    assert messages.step(once, INFO, [1, A, 1], NOON.format(0)) == once

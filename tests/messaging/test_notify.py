@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bb.kernel.errors import BbError
-from bb.messaging import notify
-from bb.messaging.recipients import Member
+from bb.messaging.chat import notifications
+from bb.messaging.chat.recipients import Member
 from tests.messaging import cccs_reader
 
 TEAM = (Member("ada", "Ada", "foreman"), Member("bo", "Builder", enabled=False))
 
 
 def compose(**changes: Any) -> dict[str, Any]:
-    return notify.compose(**{"members": TEAM, "message": "wake up"} | changes)
+    return notifications.compose(**{"members": TEAM, "message": "wake up"} | changes)
 
 
 def refusal(**changes: Any) -> BbError:
@@ -62,7 +62,7 @@ def test_a_kind_that_is_no_clean_word_is_refused(kind: Any):
 @pytest.mark.parametrize("priority", ["attention", "Normal", "critical", 3, True, [], {}])
 def test_cccs_7_a_priority_is_one_of_four_and_never_mapped_to_another(priority: Any):
     assert {compose(priority=word)["priority"] for word in ("low", "normal", "high", "urgent")} == set(
-        notify.PRIORITIES
+        notifications.PRIORITIES
     )
     assert (refusal(priority=priority).code, refusal(priority=priority).details) == (
         "INVALID_PRIORITY",
@@ -135,10 +135,10 @@ def test_who_notifies_is_a_principal():
 
 def test_cccs_7_without_a_target_it_is_for_everybody():
     for data in ({}, {"target_actor_id": None}, {"target_actor_id": ""}, None, []):
-        assert notify.is_for("ada", data)
-    assert notify.is_for("ada", {"target_actor_id": "ada"})
-    assert not notify.is_for("bo", {"target_actor_id": "ada"})
-    assert not notify.is_for("bo", {"target_actor_id": ["bo"]})
+        assert notifications.is_for("ada", data)
+    assert notifications.is_for("ada", {"target_actor_id": "ada"})
+    assert not notifications.is_for("bo", {"target_actor_id": "ada"})
+    assert not notifications.is_for("bo", {"target_actor_id": ["bo"]})
 
 
 JSON = st.recursive(

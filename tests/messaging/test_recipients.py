@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bb.kernel.errors import BbError
-from bb.messaging import recipients
-from bb.messaging.principals import PermissionDenied, principal
-from bb.messaging.recipients import InvalidRecipient, Member, NoEnabledRecipients
+from bb.messaging.chat import recipients
+from bb.messaging.chat.principals import PermissionDenied, principal
+from bb.messaging.chat.recipients import InvalidRecipient, Member, NoEnabledRecipients
 from tests.messaging import cccs_reader
 
 ADA = Member("ada", "Ada Lovelace", "foreman")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bb.kernel.errors import BbError
-from bb.messaging import blobs, references
+from bb.messaging.chat import blobs, references
 from tests.messaging import cccs_reader
 
 HASH = "0123456789abcdef" * 4

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bb.kernel.errors import BbError
-from bb.messaging import requests
+from bb.messaging.chat import requests
 from tests.messaging import cccs_reader
 
 REQUEST = {"kind": "chat.message", "by": "ada", "data": {"text": "Well?", "message_mode": "request_reply"}}

@@ -11,13 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bb.cbcl import effects
-from bb.cbcl.effects import Discharged, Effect, Expected, Greeted, Met, Obliged, Parted, Settled
 from bb.cbcl.facts import Heard, Installed
-from bb.cbcl.standing import Answers, Standing
-from bb.ledger import audit, cbcl, folds, kinds
-from bb.ledger.index import Index
-from bb.messaging import spoken, uttered
+from bb.cbcl.speak import effects
+from bb.cbcl.speak.effects import Discharged, Effect, Expected, Greeted, Met, Obliged, Parted, Settled
+from bb.cbcl.speak.state import Answers, Standing
+from bb.ledger.care import audit
+from bb.ledger.index.index import Index
+from bb.ledger.journal import folds, kinds
+from bb.ledger.views import cbcl
+from bb.messaging.cbcl import conversation_state, letters
 from bb.messaging.facts import Sent
 from tests.cbcl.trees import dialect, read
 from tests.ledger.ledger_support import ADA, BO, WRITER, bare_journal, written
@@ -35,19 +37,19 @@ def folded(said: list[Placed]) -> States:
     """Every entry after these facts have arrived, each of which goes through JSON, as it does when it is kept."""
     states: States = {}
     for place, fact in said:
-        for key, part in spoken.parts(fact, place):
-            state = spoken.step(states.get(key), part, place, f"2026-01-05T12:00:{place[0]:02}.000Z")
+        for key, part in conversation_state.parts(fact, place):
+            state = conversation_state.step(states.get(key), part, place, f"2026-01-05T12:00:{place[0]:02}.000Z")
             states[key] = json.loads(json.dumps(state))
     return states
 
 
 def terms(states: States) -> set[tuple[str, str, str]]:
     """What every entry is found by, and where."""
-    return {(term, place, key) for key, state in states.items() for term, place in spoken.terms(key, state)}
+    return {(term, place, key) for key, state in states.items() for term, place in conversation_state.terms(key, state)}
 
 
 def sent(text: str, to: str = BO, sender: str = ADA, happened: tuple[Effect, ...] = ()) -> Sent:
-    return uttered.letter(sender, read(text), [to], happened)
+    return letters.letter(sender, read(text), [to], happened)
 
 
 def heard(event: str = EVENT, by: str = BO, *happened: Effect, **about: Any) -> Heard:
@@ -100,12 +102,12 @@ def test_whom_one_has_met_since_the_session_ended():
     said = [(at(2), heard(EVENT, BO, Met(ADA), Greeted(ADA))), (at(3), heard(EVENT, BO, Parted(ADA)))]
     for order, expected in ((said[:1], True), (said, False), (said[::-1], False)):
         state = folded(order)[key]
-        assert spoken.is_met(state, "met") is spoken.is_met(state, "greeted") is expected
-    assert not spoken.is_met(None, "met")
+        assert conversation_state.is_met(state, "met") is conversation_state.is_met(state, "greeted") is expected
+    assert not conversation_state.is_met(None, "met")
 
 
 def test_mail_that_is_not_in_cbcl_says_nothing_here():
-    assert list(spoken.keys(sent("(tell @cobalt-harbor)").but(cbcl=None), at(1))) == []
+    assert list(conversation_state.keys(sent("(tell @cobalt-harbor)").but(cbcl=None), at(1))) == []
 
 
 # -- any order
@@ -174,8 +176,8 @@ def test_the_ledger_says_where_an_agent_stands_as_its_own_life_does(happened: li
         opened = [states[key]["open"][3][1] for key in found(states, f"{what} {ADA}")]
         assert Answers.by((peer, kind(peer, *more[:2])) for peer, *more in opened) == answers
     met = states.get(f"peer {ADA} {BO}")
-    assert spoken.is_met(met, "met") is (BO in standing.peers)
-    assert spoken.is_met(met, "greeted") is (BO in standing.greeted)
+    assert conversation_state.is_met(met, "met") is (BO in standing.peers)
+    assert conversation_state.is_met(met, "greeted") is (BO in standing.greeted)
 
 
 # -- a ledger with hostile lines
@@ -211,14 +213,14 @@ ABOUTS: list[Any] = [
 @pytest.mark.parametrize("about", ABOUTS, ids=range(len(ABOUTS)))
 def test_a_message_whose_cbcl_is_unsound_is_mail_and_no_more(tmp_path: Path, about: Any):
     index = indexed(tmp_path, line(GOOD, cbcl=about), line(GOOD))
-    assert [key for key, _ in index.found(spoken.NAME, f"unheard {BO}")] == [f"message {BO} {WRITER}.2"]
+    assert [key for key, _ in index.found(conversation_state.NAME, f"unheard {BO}")] == [f"message {BO} {WRITER}.2"]
     assert len(index.found("copy", f"to {BO}")) == 2
 
 
 @pytest.mark.parametrize("content_type", [None, "", "text/plain", 7, ["application/cbcl"]])
 def test_a_message_that_is_not_said_to_be_in_cbcl_is_mail_and_no_more(tmp_path: Path, content_type: Any):
     index = indexed(tmp_path, line(GOOD, content_type=content_type))
-    assert index.found(spoken.NAME, f"unheard {BO}") == []
+    assert index.found(conversation_state.NAME, f"unheard {BO}") == []
 
 
 HUGE = [["met", "x" * 1000]] * 500
@@ -237,8 +239,8 @@ def test_effects_that_are_none_are_skipped_and_kill_nothing(tmp_path: Path, writ
         ("x.bb.cbcl.heard", {"event_id": EVENT, "outcome": "ok", "about": {"effects": written_effects}}),
         line(GOOD),
     )
-    assert [key for key, _ in index.found(spoken.NAME, f"expected {ADA}") if key.endswith(f"{BO} q")]
-    assert [key for key, _ in index.found(spoken.NAME, f"unheard {BO}")] == [
+    assert [key for key, _ in index.found(conversation_state.NAME, f"expected {ADA}") if key.endswith(f"{BO} q")]
+    assert [key for key, _ in index.found(conversation_state.NAME, f"unheard {BO}")] == [
         f"message {BO} {EVENT}",
         f"message {BO} {WRITER}.3",
     ]
@@ -255,14 +257,14 @@ def test_effects_that_are_none_are_skipped_and_kill_nothing(tmp_path: Path, writ
 )
 def test_a_hearing_that_is_none_is_skipped(tmp_path: Path, data: dict[str, Any]):
     index = indexed(tmp_path, line(GOOD), ("x.bb.cbcl.heard", data), by=BO)
-    assert index.found(spoken.NAME, f"unheard {BO}")
+    assert index.found(conversation_state.NAME, f"unheard {BO}")
 
 
 @pytest.mark.parametrize("about", [{"code": 7}, {"effects": 7}, {"code": {"x": 1}}, {"id": None}, {"x": {}}])
 def test_a_hearing_that_says_odd_things_is_a_hearing(tmp_path: Path, about: dict[str, Any]):
     heard_line = ("x.bb.cbcl.heard", {"event_id": EVENT, "outcome": "ok", "about": about})
     index = indexed(tmp_path, line(GOOD.but(to=(ADA,))), heard_line)
-    assert index.found(spoken.NAME, f"unheard {ADA}") == []
+    assert index.found(conversation_state.NAME, f"unheard {ADA}") == []
 
 
 # -- dialects of a hostile ledger
@@ -278,5 +280,5 @@ def test_a_dialect_line_that_is_none_is_skipped(tmp_path: Path, changes: dict[st
 
 
 def test_everything_that_is_folded_here_has_a_fold_and_a_form():
-    for fact in spoken.FACTS:
-        assert spoken in [fold for fold, _ in folds.of(fact)]
+    for fact in conversation_state.FACTS:
+        assert conversation_state in [fold for fold, _ in folds.of(fact)]

@@ -10,13 +10,15 @@ from typing import Any
 import pytest
 
 from bb.kernel.errors import BbError
-from bb.ledger import known as knowns
-from bb.ledger import moving
-from bb.ledger.known import Known
-from bb.ledger.store import Store
-from bb.ops import actor, chat, gestures, group, groupdesk, reading, scoping
-from bb.ops.desk import Desk
-from bb.ops.groupdesk import GroupDesk
+from bb.ledger.local import machine_registry as knowns
+from bb.ledger.local.machine_registry import Known
+from bb.ledger.records.store import Store
+from bb.ledger.travel import joining
+from bb.ops.chat import chat, reactions, reading
+from bb.ops.desk import directories, group_desk
+from bb.ops.desk.desk import Desk
+from bb.ops.desk.group_desk import GroupDesk
+from bb.ops.groups import actors, group
 from tests.support import NOON, Scratch, scratch
 
 
@@ -46,23 +48,23 @@ def events(of: GroupDesk, kind: str) -> list[dict[str, Any]]:
 
 def refusal(desk: Desk, path: Any, group_id: str | None = None, by: Any = None) -> tuple[str, dict[str, Any]]:
     with pytest.raises(BbError) as refused:
-        scoping.attach(desk, path, group_id, by)
+        directories.attach(desk, path, group_id, by)
     return refused.value.code, refused.value.details
 
 
 def attach(desk: Desk, path: Any, group_id: str | None = None, by: Any = None) -> GroupDesk:
-    return scoping.attach(desk, str(path), group_id, by)[0]
+    return directories.attach(desk, str(path), group_id, by)[0]
 
 
 def create(desk: Desk, home: str, title: str = "Release") -> GroupDesk:
-    return scoping.create(desk, home, title, "what is left", "user")
+    return directories.create(desk, home, title, "what is left", "user")
 
 
 # -- a repository
 
 
 def test_ipc_8_3_a_repository_that_is_attached_is_its_own_group(desk: Desk, repo: Scratch, home: str):
-    found, key = scoping.attach(desk, str(repo.path), None, None)
+    found, key = directories.attach(desk, str(repo.path), None, None)
 
     assert repo.json("ledger", "status").data["group_id"] == found.id
     assert found.known == Known(found.id, str(repo.path / ".git"), {key: str(repo.path)})
@@ -77,9 +79,9 @@ def test_ipc_8_3_a_repository_that_is_attached_is_its_own_group(desk: Desk, repo
 
 
 def test_attaching_again_finds_the_same_group_and_records_nothing(desk: Desk, repo: Scratch):
-    first, key = scoping.attach(desk, str(repo.path), None, None)
-    again, same = scoping.attach(desk, str(repo.path), None, None)
-    named, too = scoping.attach(desk, str(repo.path), first.id, None)
+    first, key = directories.attach(desk, str(repo.path), None, None)
+    again, same = directories.attach(desk, str(repo.path), None, None)
+    named, too = directories.attach(desk, str(repo.path), first.id, None)
 
     assert (again.id, same) == (named.id, too) == (first.id, key)
     assert len(events(first, "group.attach")) == 1
@@ -112,23 +114,23 @@ def test_a_linked_worktree_leads_to_the_group_of_its_repository(desk: Desk, repo
     assert again.id == first.id
     assert again.known.place.work_tree == str(repo.path), "the repository stays where it is"
     (key,) = again.known.scopes
-    assert scoping.key_of(again, str(tmp_path / "tree")) == key
+    assert directories.key_of(again, str(tmp_path / "tree")) == key
     assert len(events(first, "group.attach")) == 1
 
 
 def test_commands_in_the_repository_see_what_the_daemon_records(desk: Desk, repo: Scratch):
     found = attach(desk, repo.path)
-    actor.add(desk, "Peer_1", group_id=found.id, runner="headless")
+    actors.add(desk, "Peer_1", group_id=found.id, runner="headless")
 
     assert [agent["agent_id"] for agent in repo.json("agent", "list").data] == ["Peer_1"]
     repo.bb("agent", "register", "--name", "amber-otter", "--role", "builder")
-    assert [each["id"] for each in actor.list_actors(desk, group_id=found.id)["actors"]] == ["Peer_1", "amber-otter"]
+    assert [each["id"] for each in actors.list_actors(desk, group_id=found.id)["actors"]] == ["Peer_1", "amber-otter"]
 
 
 def test_two_clones_of_a_repository_are_two_groups_with_one_key(desk: Desk, repo: Scratch, tmp_path: Path):
-    first, key = scoping.attach(desk, str(repo.path), None, None)
+    first, key = directories.attach(desk, str(repo.path), None, None)
     repo.git("clone", "--quiet", str(repo.path), str(tmp_path / "clone"))
-    other, same = scoping.attach(desk, str(tmp_path / "clone"), None, None)
+    other, same = directories.attach(desk, str(tmp_path / "clone"), None, None)
 
     assert other.id != first.id
     assert other.id.startswith(first.id)
@@ -138,7 +140,7 @@ def test_two_clones_of_a_repository_are_two_groups_with_one_key(desk: Desk, repo
 
 
 def test_another_clone_of_a_repository_that_the_group_has_is_refused(desk: Desk, repo: Scratch, tmp_path: Path):
-    found, key = scoping.attach(desk, str(repo.path), None, None)
+    found, key = directories.attach(desk, str(repo.path), None, None)
     repo.git("clone", "--quiet", str(repo.path), str(tmp_path / "clone"))
 
     assert refusal(desk, str(tmp_path / "clone"), found.id) == ("SCOPE_ALREADY_ATTACHED", {"group_id": found.id})
@@ -180,24 +182,24 @@ def test_a_directory_that_is_no_repository_gets_a_group_with_a_ledger_of_its_own
 
 def test_the_innermost_directory_counts(desk: Desk, tmp_path: Path):
     (tmp_path / "notes" / "deep").mkdir(parents=True)
-    found, outer = scoping.attach(desk, str(tmp_path / "notes"), None, None)
-    _, inner = scoping.attach(desk, str(tmp_path / "notes" / "deep"), found.id, None)
+    found, outer = directories.attach(desk, str(tmp_path / "notes"), None, None)
+    _, inner = directories.attach(desk, str(tmp_path / "notes" / "deep"), found.id, None)
 
     assert outer != inner
     for path, key in (("notes", outer), ("notes/x.md", outer), ("notes/deep", inner), ("notes/deep/x/y", inner)):
-        assert scoping.key_of(found, str(tmp_path / path)) == key
+        assert directories.key_of(found, str(tmp_path / path)) == key
         assert found.scope_of(str(tmp_path / path)) == key
     assert found.scope_of(None) == found.scope_of("") == outer
     for path in ("notes2", "", "/"):
-        with pytest.raises(scoping.ScopeNotAttached):
-            scoping.key_of(found, str(tmp_path / path))
+        with pytest.raises(directories.ScopeNotAttached):
+            directories.key_of(found, str(tmp_path / path))
 
 
 @pytest.mark.parametrize("path", [7, [], {}, True, "a\0b"])
 def test_what_is_no_path_belongs_to_no_scope(desk: Desk, tmp_path: Path, path: Any):
     found = attach(desk, tmp_path)
-    with pytest.raises(scoping.InvalidPath):
-        scoping.key_of(found, path)
+    with pytest.raises(directories.InvalidPath):
+        directories.key_of(found, path)
 
 
 @pytest.mark.parametrize(
@@ -230,7 +232,7 @@ def test_who_may_not_attach_leaves_everything_as_it_is(desk: Desk, tmp_path: Pat
     found = create(desk, home)
     (tmp_path / "notes").mkdir()
     for name in ("lead", "peer"):
-        actor.add(desk, name, group_id=found.id, runner="headless")
+        actors.add(desk, name, group_id=found.id, runner="headless")
 
     for by in ("peer", "svc:bot", "nobody-here", 7):
         assert refusal(desk, str(tmp_path / "notes"), found.id, by)[0] in ("PERMISSION_DENIED", "INVALID_REQUEST")
@@ -247,12 +249,12 @@ def told(desk: Desk, home: str) -> tuple[GroupDesk, dict[str, str]]:
     """A group of its own in which something was said, read and acknowledged; its events by what they say."""
     found = create(desk, home)
     for name in ("lead", "Peer_1"):
-        actor.add(desk, name, group_id=found.id, runner="headless", env={"A": "b"})
+        actors.add(desk, name, group_id=found.id, runner="headless", env={"A": "b"})
     names = {
         text: chat.send(desk, text, group_id=found.id, priority=priority)["event"]["id"]
         for text, priority in (("one", "attention"), ("two", None), ("three", None))
     }
-    names["ack"] = gestures.ack(desk, names["one"], actor_id="lead", by="lead", group_id=found.id)["event"]["id"]
+    names["ack"] = reactions.ack(desk, names["one"], actor_id="lead", by="lead", group_id=found.id)["event"]["id"]
     names["read"] = reading.mark_read(desk, names["two"], actor_id="lead", by="lead", group_id=found.id)["event"]["id"]
     return found, names
 
@@ -263,13 +265,13 @@ def inbox(desk: Desk, group_id: str, who: str) -> list[str]:
 
 
 def is_as_told(desk: Desk, group_id: str, names: dict[str, str]) -> None:
-    found = groupdesk.of(desk, group_id)
+    found = group_desk.of(desk, group_id)
     assert {text: event.id for text, name in names.items() if (event := found.event(name))} == names
-    assert [each["id"] for each in actor.list_actors(desk, group_id=group_id)["actors"]] == ["lead", "Peer_1"]
+    assert [each["id"] for each in actors.list_actors(desk, group_id=group_id)["actors"]] == ["lead", "Peer_1"]
     assert (found.group().title, found.group().topic) == ("Release", "what is left")
     assert inbox(desk, group_id, "lead") == ["three"]
     assert inbox(desk, group_id, "Peer_1") == ["one", "two", "three"]
-    assert gestures.ack(desk, names["one"], actor_id="lead", by="lead", group_id=group_id)["already"] is True
+    assert reactions.ack(desk, names["one"], actor_id="lead", by="lead", group_id=group_id)["already"] is True
 
 
 def test_a_group_that_gets_a_repository_keeps_every_id_acknowledgement_and_cursor(
@@ -298,7 +300,7 @@ def test_it_works_on_there(desk: Desk, repo: Scratch, told: tuple[GroupDesk, dic
     assert reply["data"]["reply_to"] == names["three"]
     reading.mark_read(desk, names["three"], actor_id="lead", by="lead", group_id=before.id)
     assert inbox(desk, before.id, "lead") == []
-    assert gestures.ack(desk, names["one"], actor_id="Peer_1", by="Peer_1", group_id=before.id)["already"] is False
+    assert reactions.ack(desk, names["one"], actor_id="Peer_1", by="Peer_1", group_id=before.id)["already"] is False
 
 
 def test_a_second_directory_does_not_move_it_again(
@@ -324,7 +326,7 @@ def test_a_repository_in_which_others_have_worked_keeps_what_they_said(
     repo.bb("agent", "register", "--name", "amber-otter", "--role", "builder")
     attach(desk, repo.path, before.id)
 
-    found = groupdesk.of(desk, before.id)
+    found = group_desk.of(desk, before.id)
     assert {each.id for each in found.actors()} == {"lead", "Peer_1", "amber-otter"}
     assert found.group().title == "Release"
     assert all(found.event(name) for name in names.values())
@@ -347,18 +349,18 @@ def test_a_move_that_was_broken_off_is_finished_by_attaching_again(
     broken: str,
 ):
     before, names = told
-    plain = moving.into
+    plain = joining.into
 
     def into(source: Any, target: Any) -> int:
         count = plain(source, target)
         monkeypatch.setattr(
-            *{"into": (moving, "into"), "write": (knowns, "write"), "record": (Store, "record")}[broken], gone
+            *{"into": (joining, "into"), "write": (knowns, "write"), "record": (Store, "record")}[broken], gone
         )
         return count if broken != "into" else gone()
 
-    monkeypatch.setattr(moving, "into", into)
+    monkeypatch.setattr(joining, "into", into)
     with pytest.raises(Gone):
-        scoping.attach(desk, str(repo.path), before.id, None)
+        directories.attach(desk, str(repo.path), before.id, None)
     monkeypatch.undo()
     desk.close()
 
@@ -374,23 +376,23 @@ def test_a_move_that_was_broken_off_is_finished_by_attaching_again(
 def test_a_directory_gets_a_group_of_its_own_unless_it_belongs_to_one(desk: Desk, repo: Scratch, tmp_path: Path):
     (tmp_path / "notes").mkdir()
     for path in (repo.path, tmp_path / "notes"):
-        found, facts = scoping.begin(desk, str(path), "user")
+        found, facts = directories.begin(desk, str(path), "user")
         assert list(found.known.scopes.values()) == [str(path)]
         assert [fact.title for fact in facts] == [path.name]
-        with pytest.raises(scoping.ScopeAlreadyAttached) as refused:
-            scoping.begin(desk, str(path), "user")
+        with pytest.raises(directories.ScopeAlreadyAttached) as refused:
+            directories.begin(desk, str(path), "user")
         assert refused.value.details == {"group_id": found.id}
 
 
 def test_a_repository_in_which_somebody_works_is_nobody_elses_to_begin_with(desk: Desk, repo: Scratch):
     repo.bb("agent", "register", "--name", "amber-otter", "--role", "builder")
-    with pytest.raises(scoping.ScopeAlreadyAttached):
-        scoping.begin(desk, str(repo.path), "user")
+    with pytest.raises(directories.ScopeAlreadyAttached):
+        directories.begin(desk, str(repo.path), "user")
 
 
 def test_a_group_that_is_forgotten_leaves_its_repository(desk: Desk, repo: Scratch, home: str):
     found = attach(desk, repo.path)
-    scoping.forget(desk, found)
+    directories.forget(desk, found)
 
     assert knowns.everything(home) == []
     assert attach(desk, repo.path).id == found.id

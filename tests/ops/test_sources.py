@@ -13,9 +13,11 @@ from typing import Any
 import pytest
 
 from bb.kernel.errors import BbError, Usage
-from bb.ops import blob, payloads, replaying, sources
-from bb.ops.desk import Desk
-from bb.ops.sources import FileOrText, NoStdin, TextNotRead
+from bb.ops.attention import payloads, replay
+from bb.ops.chat import blobs
+from bb.ops.desk import sources
+from bb.ops.desk.desk import Desk
+from bb.ops.desk.sources import FileOrText, NoStdin, TextNotRead
 
 
 class TooLarge(Usage):
@@ -103,9 +105,9 @@ def test_whether_a_file_lies_beside_is_only_asked(tmp_path: Path, name: str, is_
 
 PIPES = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no such files")
 READERS = [
-    pytest.param(blob.read, blob.FileNotRead, id="attachment"),
+    pytest.param(blobs.read, blobs.FileNotRead, id="attachment"),
     pytest.param(payloads._headers, payloads.InvalidPayload, id="headers"),
-    pytest.param(replaying._text, replaying.NoScript, id="script"),
+    pytest.param(replay._text, replay.NoScript, id="script"),
 ]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bb.coordination.facts import Registered
-from bb.groups import context
+from bb.groups.context import context
 from bb.groups.facts import (
     Changed,
     Created,
@@ -20,8 +20,8 @@ from bb.groups.facts import (
     SettingsChanged,
     StateSet,
 )
-from bb.ledger.walk import Filter
-from bb.ops import telling
+from bb.ledger.records.walk import Filter
+from bb.ops.overview import sentences
 from tests.ledger.ledger_support import NOW, make, opened, repository
 
 CONTEXT = context.read({"ops": [{"op": "vision.update", "set": {"text": "All."}}]}, "user")
@@ -48,7 +48,7 @@ def test_what_became_of_a_group_is_told(tmp_path: Path, fact: Any, text: str):
     make(repository(tmp_path))
     with opened(tmp_path) as store:
         (event,) = store.record(lambda _: [fact], by="user", now=NOW)
-        (told,) = telling.latest(store, Filter(), None, None, 10)
+        (told,) = sentences.latest(store, Filter(), None, None, 10)
 
     assert told == {
         "at": event.ts,
@@ -64,7 +64,7 @@ def test_that_there_is_a_group_is_no_news(tmp_path: Path):
     make(repository(tmp_path))
     with opened(tmp_path) as store:
         store.record(lambda _: [Created("user", "Another")], by="user", now=NOW)
-        assert telling.latest(store, Filter(), None, None, 10) == []
+        assert sentences.latest(store, Filter(), None, None, 10) == []
 
 
 def test_whoever_adds_somebody_else_is_told_apart_from_who_starts(tmp_path: Path):
@@ -72,6 +72,6 @@ def test_whoever_adds_somebody_else_is_told_apart_from_who_starts(tmp_path: Path
     with opened(tmp_path) as store:
         for by in ("user", "amber-otter"):
             store.record(lambda _, by=by: [Registered("amber-otter", "builder", "Amber")], by=by, now=NOW)
-        told = telling.latest(store, Filter(), None, None, 10)
+        told = sentences.latest(store, Filter(), None, None, 10)
 
     assert [each["text"] for each in told] == ["added amber-otter as builder", "started as builder"]

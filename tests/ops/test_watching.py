@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from bb.kernel import clock
-from bb.ledger import lastsync
-from bb.ops.alarms import Alarms
-from bb.ops.desk import Desk
-from bb.ops.happening import Happenings
-from bb.ops.viewing import Viewing
-from bb.ops.watching import Watched
+from bb.ledger.local import last_sync
+from bb.ops.desk.desk import Desk
+from bb.ops.overview.alarms import Alarms
+from bb.ops.overview.changes import Watched
+from bb.ops.overview.happening import Happenings
+from bb.ops.overview.screen_view import Viewing
 from tests.near import Near, near
 
 AMBER, COBALT = "amber-otter", "cobalt-harbor"
@@ -69,7 +69,7 @@ def test_nothing_has_changed_until_something_has(here: Near, looking: Looking):
 def test_a_sync_is_a_change_although_it_brings_nothing(here: Near, looking: Looking):
     watched = Watched(looking.desk)
 
-    lastsync.write(str(here.store), lastsync.LastSync("origin", NOON, NOON, None, None))
+    last_sync.write(str(here.store), last_sync.LastSync("origin", NOON, NOON, None, None))
 
     assert [watched.has_changed() for _ in range(2)] == [True, False]
 

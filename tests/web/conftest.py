@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bb.ops.desk import Desk
+from bb.ops.desk.desk import Desk
 from tests.hostile import haunt
 from tests.near import Near
 from tests.scene import set_scene

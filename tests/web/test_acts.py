@@ -9,10 +9,10 @@ from urllib.parse import urlencode
 
 import pytest
 
-from bb.coordination import incursions, reservations
+from bb.coordination.holdings import incursions, reservations
 from bb.kernel.errors import BbError
 from bb.ops import catalogue
-from bb.ops.desk import Desk
+from bb.ops.desk.desk import Desk
 from bb.web import acts, pages, rendering
 from tests.near import Near
 from tests.scene import AMBER, COBALT

@@ -11,8 +11,8 @@ from urllib.parse import urlencode
 
 import pytest
 
-from bb.ledger import kinds
-from bb.ops.desk import Desk
+from bb.ledger.journal import kinds
+from bb.ops.desk.desk import Desk
 from bb.web import pages, rendering, report
 from tests import everything
 from tests.near import Near

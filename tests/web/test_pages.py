@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bb.ops.desk import Desk
+from bb.ops.desk.desk import Desk
 from bb.web import pages, rendering, report
 from tests.hostile import BIDI, EVERYTHING, MARKUP, has_raw
 from tests.near import Near

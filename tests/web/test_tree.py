@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bb.coordination import scopes
-from bb.coordination.scopes import Scope
+from bb.coordination.holdings import scopes
+from bb.coordination.holdings.scopes import Scope
 from bb.web import tree
 from bb.web.tree import Hold
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from bb.attention.mentions import named, unquoted
+from bb.attention.messages.mentions import named, unquoted
 from bb.attention.surfaces.line import some, words
 
 TYPE_CHECKING = False

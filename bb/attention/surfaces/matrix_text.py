@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import dropwhile
 
-from bb.attention.mentions import named, unquoted
+from bb.attention.messages.mentions import named, unquoted
 from bb.attention.surfaces.line import EVERYBODY, some, words
 
 TYPE_CHECKING = False

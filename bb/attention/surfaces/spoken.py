@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from bb.attention.mentions import SPAN
+from bb.attention.messages.mentions import SPAN
 
 FENCE = "```"
 

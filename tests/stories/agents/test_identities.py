@@ -197,8 +197,8 @@ def test_a_list_is_by_id_and_can_be_narrowed(repo: Scratch):
 def test_a_retired_identity_leaves_the_list_and_its_name_is_not_free(repo: Scratch):
     """Retiring is recorded as `actor.remove`; a line from another clone says it here."""
     from bb.kernel.event import Event
-    from bb.ledger import line as lines
-    from bb.ledger.journal import Journal
+    from bb.ledger.journal import line as lines
+    from bb.ledger.journal.journal import Journal
 
     register(repo)
     (folder,) = (repo.store / "j").iterdir()

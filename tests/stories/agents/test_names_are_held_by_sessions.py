@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bb.coordination import callers
+from bb.coordination.agents import callers
 from tests.stories.agents.agents_support import HARBOR, NOON, OTTER, WREN, after, crew, inbox, kept, log, reserve, stay
 from tests.support import Ran, Scratch, environment
 

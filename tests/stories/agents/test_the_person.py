@@ -9,10 +9,10 @@ import pytest
 
 from bb.coordination.facts import Paused, Reserved
 from bb.kernel import clock
-from bb.ledger import place
-from bb.ledger.store import Store
+from bb.ledger.git import place
+from bb.ledger.records.store import Store
 from bb.ops import catalogue
-from bb.ops.desk import Desk, NoAgent
+from bb.ops.desk.desk import Desk, NoAgent
 from tests.near import Near, near
 from tests.stories.agents.agents_support import (
     ESCAPES,

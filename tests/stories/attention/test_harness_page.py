@@ -9,8 +9,8 @@ import sys
 import time
 from pathlib import Path
 
+from bb.attention.acts.tools import TOOLS
 from bb.attention.refusals import NUMBERS
-from bb.attention.tools import TOOLS
 from bb.wire.seat import METHODS, NOTICES
 from tests.stories.attention.harness_support import AMBER, PATIENCE, World, dm
 from tests.support import ROOT, environment

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from bb.ledger import kinds
+from bb.ledger.journal import kinds
 from tests.cbcl.trees import dialect
 from tests.ledger.ledger_support import OTHER_WRITER, written
 from tests.near import Near, near

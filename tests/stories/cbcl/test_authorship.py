@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from bb.cbcl.facts import Heard
-from bb.ledger import kinds, place
-from bb.ledger.store import Store
+from bb.ledger.git import place
+from bb.ledger.journal import kinds
+from bb.ledger.records.store import Store
 from bb.messaging.facts import Sent
-from bb.ops.desk import Desk
+from bb.ops.desk.desk import Desk
 from bb.web import pages, rendering
 from tests.faces.faces_support import Forger
 from tests.near import Near

@@ -56,7 +56,7 @@ def repo(tmp_path_factory: pytest.TempPathFactory) -> Near:
 
 
 def test_every_verb_of_dialects_and_talk_is_tried():
-    modules = ("bb.ops.dialects", "bb.ops.cbcltalk")
+    modules = ("bb.ops.cbcl.dialects", "bb.ops.cbcl.talk")
     assert {op.words for op in catalogue.everything() if op.call.__module__ in modules} == set(CALLS)
 
 

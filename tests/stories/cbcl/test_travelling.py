@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bb.ledger import layout, tip
+from bb.ledger.published import layout, tip
 from tests.cbcl.speakers import hashed
 from tests.stories.cbcl.cbcl_support import AMBER, COBALT, OTHER, WORK, clone_of
 from tests.stories.travel.travel_support import Clone, agents_at_work, clone, hub, settle

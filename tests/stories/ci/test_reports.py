@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from bb.coordination import ci as rules
+from bb.coordination.guards import ci as rules
 from bb.kernel.outside import Outside
 from bb.wire import github, junit, sarif
 from tests.stories.ci.ci_support import HARBOR, OTTER, Project, project

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from bb.ledger import blobs
-from bb.ops import blob
+from bb.ledger.local import blobs
+from bb.ops.chat import blobs as chat_blobs
 from bb.wire import client
 from tests.forks import Quick
 from tests.stories.daemon.cli_support import home, served, station
@@ -229,7 +229,7 @@ def test_a_group_without_a_directory_has_attachments_too(running: Quick):
 
 def test_what_does_not_fit_into_an_answer_comes_in_portions(running: Quick):
     group = running.json("group", "show").data["group"]["group_id"]
-    octets = os.urandom(blob.PORTION * 2 + 5)
+    octets = os.urandom(chat_blobs.PORTION * 2 + 5)
     path = running.json("blob", "put", str(written(running, "large", octets))).data["path"]
     found, offset = b"", 0
     while offset is not None:

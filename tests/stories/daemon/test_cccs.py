@@ -104,7 +104,7 @@ def test_cccs_4_unknown_kinds_are_kept_and_passed_on(shared: Daemon, tmp_path: P
 def append_unknown(store: Path) -> None:
     """A line of a kind that this version does not know, as another one may write it."""
     from bb.kernel.event import Event as Line
-    from bb.ledger.journal import Journal
+    from bb.ledger.journal.journal import Journal
 
     (writer,) = [folder.name for folder in (store / "j").iterdir()]
     journal = Journal(str(store), writer)

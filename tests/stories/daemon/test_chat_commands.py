@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bb.cli import attention_act_screens, attention_host_screens, attention_screens, paint, talk_screens
+from bb.cli.screens import attention, attention_acts, attention_host, chat, paint
 from bb.kernel.outside import Outside
 from bb.ops import catalogue
 from tests.faces.faces_support import Forger
@@ -332,7 +332,7 @@ def test_a_screen_keeps_within_the_terminal_but_for_what_is_to_be_copied(
 ):
     monkeypatch.setattr(paint, "width", lambda: columns)
 
-    for line in talk_screens.of(command, Outside(SHOWN[command])):
+    for line in chat.of(command, Outside(SHOWN[command])):
         over = paint.occupied(line) > columns
         assert not over or len(line.split("  ")[-1].strip()) > columns // 2, line
 
@@ -340,10 +340,10 @@ def test_a_screen_keeps_within_the_terminal_but_for_what_is_to_be_copied(
 def test_every_command_of_these_groups_has_a_form_of_its_own():
     of_groups = {op.words for group in ("group", "actor", "chat", "blob") for op in catalogue.in_group(group)}
 
-    of_attention = (attention_screens, attention_act_screens, attention_host_screens)
-    formed = {*talk_screens.FORMS, *(words for face in of_attention for words in face.FORMS)}
+    of_attention = (attention, attention_acts, attention_host)
+    formed = {*chat.FORMS, *(words for face in of_attention for words in face.FORMS)}
     assert {words for words in of_groups - formed if "template" not in words} == set()
-    assert set(talk_screens.FORMS) - of_groups == {"events", *(f"daemon {verb}" for verb in DAEMON)}
+    assert set(chat.FORMS) - of_groups == {"events", *(f"daemon {verb}" for verb in DAEMON)}
 
 
 DAEMON = ("start", "stop", "status", "logs")

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from bb.kernel.errors import BbError, Refused
-from bb.ledger import descriptor
-from bb.ops.live import DaemonUnavailable
+from bb.ledger.local import descriptor
+from bb.ops.desk.live_daemon import DaemonUnavailable
 from bb.wire import cccc, client
 from bb.wire.ndjson import MOST_ANSWER, MOST_REQUEST
 

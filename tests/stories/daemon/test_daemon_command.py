@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from bb.ledger import descriptor
+from bb.ledger.local import descriptor
 from bb.ops import catalogue
 from tests.forks import Quick
 from tests.stories.daemon.cli_support import (

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bb.ops import events
+from bb.ops.chat import events
 from tests.faces.faces_support import Forger
 from tests.forks import Quick
 from tests.stories.daemon.cli_support import PATIENCE, eventually, served, spawned, station, stopped

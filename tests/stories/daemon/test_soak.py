@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from bb.daemon.transcript import LIMIT
+from bb.daemon.terminal.transcript import LIMIT
 from tests.support import ROOT, environment
 
 CONNECTIONS, STREAMS, ACTORS, SENDERS = 500, 50, 20, 4

@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from bb.kernel.errors import BbError
-from bb.ledger import descriptor
-from bb.ops.live import DaemonUnavailable
+from bb.ledger.local import descriptor
+from bb.ops.desk.live_daemon import DaemonUnavailable
 from bb.wire import client
 from tests.forks import Quick, quick
 from tests.stories.daemon.cli_support import ended

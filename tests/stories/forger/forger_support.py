@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from bb.kernel.event import Event
-from bb.ledger import line as lines
-from bb.ledger.journal import Journal
+from bb.ledger.journal import line as lines
+from bb.ledger.journal.journal import Journal
 from tests.hostile import RAW
 from tests.near import Near
 

@@ -15,16 +15,16 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
-from bb.attention.tools import TOOLS
-from bb.cli import watch_filter
-from bb.cli.watch_layout import Framed, Layout
-from bb.cli.watch_lines import line
-from bb.cli.watch_model import VIEWS, Chosen
+from bb.attention.acts.tools import TOOLS
+from bb.cli.watch import filters
+from bb.cli.watch.layout import Framed, Layout
+from bb.cli.watch.lines import line
+from bb.cli.watch.model import VIEWS, Chosen
 from bb.kernel.outside import Outside
 from bb.mcp.toolbox import Toolbox
-from bb.ops.desk import Desk
-from bb.ops.happening import Happenings
-from bb.ops.viewing import Viewing
+from bb.ops.desk.desk import Desk
+from bb.ops.overview.happening import Happenings
+from bb.ops.overview.screen_view import Viewing
 from bb.web import pages, rendering, report
 from tests import everything
 from tests.mcp.mcp_support import ERAS, over_mcp
@@ -175,7 +175,7 @@ def test_no_forged_line_gets_onto_a_live_screen(desk: Desk, view: str, columns: 
     frame = Framed(status["repository"], status["sync"], status["is_damaged"], False, None)
 
     drawn = Layout().drawn(
-        watch_filter.applied(picture, watch_filter.of(None, None, "")),
+        filters.applied(picture, filters.of(None, None, "")),
         frame,
         Chosen(view=view),
         columns,

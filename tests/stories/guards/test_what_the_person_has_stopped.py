@@ -100,8 +100,8 @@ def test_an_agent_that_writes_itself_into_the_ledger_as_if_it_were_the_person_pa
     repo: Scratch, kind: str, data: dict[str, str]
 ):
     from bb.coordination.facts import Paused
-    from bb.ledger import place
-    from bb.ledger.store import Store
+    from bb.ledger.git import place
+    from bb.ledger.records.store import Store
 
     store = Store(place.find(str(repo.path), {}))
     forged = Paused(HARBOR, data["target"], data.get("why"))
@@ -116,8 +116,8 @@ def test_an_agent_that_writes_itself_into_the_ledger_as_if_it_were_the_person_pa
 
 def test_an_agent_that_records_that_the_person_is_done_with_a_freeze_lifts_nothing(repo: Scratch):
     from bb.coordination.facts import Expired, Released, TakenOver, Transferred, Unpaused
-    from bb.ledger import place
-    from bb.ledger.store import Store
+    from bb.ledger.git import place
+    from bb.ledger.records.store import Store
 
     frozen = repo.json("freeze", "src", "--why", WHY).data["reservation_id"]
     assert repo.json("agent", "pause", HARBOR).status == 0

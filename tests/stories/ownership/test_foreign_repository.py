@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bb.ledger import lastsync
+from bb.ledger.local import last_sync
 from bb.ops import catalogue
 from tests.faces.good_calls import AMBER, GOOD, commands, good_words, prepare
 from tests.forks import quick
@@ -31,7 +31,7 @@ def published(tmp_path: Path) -> Scratch:
     assert repo.bb("agent", "register", "--name", AMBER, "--role", "builder").status == 0
     assert repo.bb("sync", "--publish").status == 0
     long_ago = time.time() - 3600
-    os.utime(repo.store / lastsync.NAME, (long_ago, long_ago))
+    os.utime(repo.store / last_sync.NAME, (long_ago, long_ago))
     (repo.path / "sub").mkdir()
     return repo
 
@@ -53,13 +53,13 @@ def test_nobody_elses_upload_pack_runs_through_a_background_sync(tmp_path: Path,
     repo.settings["BB_SYNC"] = "on"
     mark, program = planted(tmp_path)
     repo.git("config", "remote.origin.uploadpack", f"{program}; git-upload-pack")
-    before = (repo.store / lastsync.NAME).stat().st_mtime_ns
+    before = (repo.store / last_sync.NAME).stat().st_mtime_ns
     give_away(repo, way)
 
     ran = repo.bb(*words, cwd=repo.path / "sub")
 
     assert "UNSAFE_REPOSITORY" in ran.err or "belongs to user" in ran.err or "another user's" in ran.err
-    assert (repo.store / lastsync.NAME).stat().st_mtime_ns == before, "no sync was started"
+    assert (repo.store / last_sync.NAME).stat().st_mtime_ns == before, "no sync was started"
     assert not mark.exists()
 
 
@@ -345,11 +345,11 @@ def test_no_tracker_is_asked_in_a_foreign_repository(tmp_path: Path):
 def test_everything_that_starts_git_goes_through_the_one_door():
     sources = {path.relative_to(ROOT / "bb"): path.read_text() for path in (ROOT / "bb").rglob("*.py")}
     starting = {str(path) for path, text in sources.items() if "child.start(" in text}
-    door = sources[Path("ledger/git.py")]
+    door = sources[Path("ledger/git/git.py")]
 
-    assert starting == {"ledger/git.py", "ledger/signing.py"}, "git, and the user's own ssh-keygen"
+    assert starting == {"ledger/git/git.py", "ledger/signing/keys.py"}, "git, and the user's own ssh-keygen"
     assert door.count("child.start(") == 1
     assert door.count("_spawned(") == 4, "the definition, for a repository, for a commit, and for none"
     assert door.count("_refuse_foreign(") == 3, "the definition, and where git is started for a repository"
-    assert not {path for path, text in sources.items() if '["git", *HARMLESS' in text} - {Path("ledger/git.py")}
+    assert not {path for path, text in sources.items() if '["git", *HARMLESS' in text} - {Path("ledger/git/git.py")}
     assert GOOD

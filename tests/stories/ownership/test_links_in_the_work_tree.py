@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bb.ledger import worktree_files
+from bb.ledger.files import work_tree_files
 from tests.support import Scratch, scratch
 
 WRITERS = {
@@ -108,7 +108,7 @@ def test_a_link_that_appears_after_the_path_was_looked_at_is_refused(tmp_path: P
     root, elsewhere = tmp_path / "root", tmp_path / "elsewhere"
     (root / "a").mkdir(parents=True)
     elsewhere.mkdir()
-    looked: Callable[[str, str], list[str]] = worktree_files._steps
+    looked: Callable[[str, str], list[str]] = work_tree_files._steps
 
     def and_then_swapped(top: str, path: str) -> list[str]:
         steps = looked(top, path)
@@ -117,18 +117,18 @@ def test_a_link_that_appears_after_the_path_was_looked_at_is_refused(tmp_path: P
             (root / "a").symlink_to(elsewhere)
         return steps
 
-    monkeypatch.setattr(worktree_files, "_steps", and_then_swapped)
+    monkeypatch.setattr(work_tree_files, "_steps", and_then_swapped)
 
-    with pytest.raises(worktree_files.LinkInTheWay):
-        worktree_files.write(str(root), "a/b.json", b"{}")
+    with pytest.raises(work_tree_files.LinkInTheWay):
+        work_tree_files.write(str(root), "a/b.json", b"{}")
     assert list(elsewhere.iterdir()) == []
 
 
 def test_a_file_in_the_work_tree_is_replaced_whole_and_keeps_its_permissions(tmp_path: Path):
     file = tmp_path / "a" / "b.json"
-    worktree_files.write(str(tmp_path), "a/b.json", b"one")
+    work_tree_files.write(str(tmp_path), "a/b.json", b"one")
     file.chmod(0o600)
-    worktree_files.write(str(tmp_path), "a/b.json", b"two")
+    work_tree_files.write(str(tmp_path), "a/b.json", b"two")
 
     assert file.read_bytes() == b"two"
     assert os.stat(file).st_mode & 0o777 == 0o600

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bb.ledger import sharing
+from bb.ledger.git import sharing
 from tests.support import Ran, Scratch, environment, scratch
 
 LETTER = ["--bead", "bb-1", "--category", "INFO", "--subject", "Parser", "--body", "Done."]

@@ -23,11 +23,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bb.coordination import scopes
+from bb.coordination.holdings import scopes
 from bb.kernel import clock
 from bb.kernel.errors import BbError
 from bb.ops import catalogue
-from bb.ops.desk import Desk
+from bb.ops.desk.desk import Desk
 from tests.ledger.ledger_support import every_line, kept
 from tests.support import ROOT, environment
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from bb.ledger import queue
+from bb.ledger.local import queue
 from tests.stories.races.races_support import (
     Answer,
     Crew,

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from bb.coordination import identity, roster
+from bb.coordination.agents import identity, roster
 from bb.coordination.facts import Updated
-from bb.ledger import walk
-from bb.ledger.lock import Lock
+from bb.ledger.files.lock import Lock
+from bb.ledger.records import walk
 from tests.forks import Quick, quick
 from tests.ledger.ledger_support import (
     ADA,

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from bb.ledger import journal as journals
-from bb.ledger import writers
-from bb.ledger.journal import Journal
+from bb.ledger.journal import journal as journals
+from bb.ledger.journal import writers
+from bb.ledger.journal.journal import Journal
 from tests.forks import Quick
 from tests.ledger.ledger_support import (
     ADA,
@@ -432,7 +432,7 @@ def test_what_is_too_large_without_any_hole_is_left_alone_and_says_what_to_do(
     here: Scratch, monkeypatch: pytest.MonkeyPatch
 ):
     before = here.journal().read_bytes()
-    for module in ("bb.ledger.segments", "bb.ledger.repair"):
+    for module in ("bb.ledger.journal.segments", "bb.ledger.care.repair"):
         monkeypatch.setattr(f"{module}.LARGEST", 1000)
 
     refusal = near_by(here).json("doctor", "--fix")

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bb.ledger import line as lines
-from bb.ledger.layout import BRANCH
-from bb.ledger.line import Link
+from bb.ledger.journal import line as lines
+from bb.ledger.journal.line import Link
+from bb.ledger.published.layout import BRANCH
 from tests.support import environment
 
 PLAIN, EXECUTABLE, SYMLINK, SUBMODULE, FOLDER = "100644", "100755", "120000", "160000", "40000"

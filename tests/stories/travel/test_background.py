@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bb.ledger import background
+from bb.ledger.travel import background
 from tests.stories.travel.travel_support import AMBER, Clone, clone, hub
 from tests.support import environment
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from bb.ledger import archive, layout, peek, remote, snapshot, tip
-from bb.ledger.index import VERSION
-from bb.ledger.place import find
+from bb.ledger.git.place import find
+from bb.ledger.index.index import VERSION
+from bb.ledger.published import layout, tip
+from bb.ledger.travel import archive, peek, remote, snapshot
 from tests.stories.travel.branch_support import Branch, File, Name
 from tests.stories.travel.travel_support import AMBER, COBALT, Clone, clone, settle
 
@@ -57,7 +58,7 @@ def known(at: Clone) -> dict[str, Any]:
     at.sync(pull=True)
     store = at.store
     assert store.exists()
-    from bb.ledger.store import Store
+    from bb.ledger.records.store import Store
 
     index = Store(find(str(at.path), {})).caught_up()
     return {fold: index.states(fold) for fold in index.folds()}
@@ -117,7 +118,7 @@ def test_a_snapshot_that_other_folds_have_made_is_not_used(
     origin: Path, pair: list[Clone], monkeypatch: pytest.MonkeyPatch
 ):
     compacted(pair)
-    monkeypatch.setattr("bb.ledger.index.VERSION", VERSION + 1)
+    monkeypatch.setattr("bb.ledger.index.index.VERSION", VERSION + 1)
 
     assert peeked(clone(origin, "ci")) == known(clone(origin, "fresh"))
     here = pair[0]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bb.ops import contests
+from bb.ops.ledger import contest_notices
 from tests.stories.travel.travel_support import AMBER, COBALT, Clone, agents_at_work, hub, settle
 from tests.support import NOON
 
@@ -60,7 +60,7 @@ def met_untold(here: Clone, there: Clone) -> None:
     """HERE publishes first, and THERE is stopped before it tells its own agent."""
     here.sync()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(contests, "tell", lambda *_: [])
+        patch.setattr(contest_notices, "tell", lambda *_: [])
         there.sync()
     here.sync(pull=True)
     assert contested(here) == contested(there) == []

@@ -11,7 +11,7 @@ import pytest
 
 from bb.kernel import clock
 from bb.kernel.errors import Busy, Conflict, Forbidden, NotFound, Refused
-from bb.ledger import layout, pins, tip
+from bb.ledger.published import layout, pins, tip
 from tests.stories.travel.travel_support import Clone, agents_at_work, clone, hub
 from tests.support import NOON
 

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from bb.kernel import jsontext
+from bb.kernel import json_text
 from bb.kernel.errors import Conflict
 from bb.kernel.event import PUT_ASIDE
-from bb.ledger import background, writers
-from bb.ledger.journal import Journal
+from bb.ledger.journal import writers
+from bb.ledger.journal.journal import Journal
+from bb.ledger.travel import background
 from tests.stories.travel.travel_support import AMBER, COBALT, Clone, agents_at_work, clone, every_file, hub, settle
 
 
@@ -277,9 +278,9 @@ def _flipped(writer_of: Callable[[Clone], str], line: int, mark: bytes) -> Calla
 
 def _swapped_pins(one: Clone) -> None:
     """Every text a number, every number a text."""
-    found = jsontext.loads((one.store / "pins.json").read_text())
+    found = json_text.loads((one.store / "pins.json").read_text())
     found["remotes"] = {name: {"tip": [1], "publishes": "yes"} for name in found["remotes"]}
-    (one.store / "pins.json").write_text(jsontext.dumps(found))
+    (one.store / "pins.json").write_text(json_text.dumps(found))
 
 
 def _everything(one: Clone) -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from bb.kernel import jsontext
-from bb.ledger import line as lines
-from bb.ledger.layout import BRANCH, LOCAL
+from bb.kernel import json_text
+from bb.ledger.journal import line as lines
+from bb.ledger.published.layout import BRANCH, LOCAL
 from tests.stories.travel.branch_support import (
     EXECUTABLE,
     FOLDER,
@@ -160,8 +160,8 @@ def test_a_branch_that_is_no_commit_is_no_ledger(scene: Scene, kind: str):
 
 
 def charter(files: Files, **changes: object) -> Files:
-    found = jsontext.loads(files["bb.json"].octets.decode()) | changes
-    return files | {"bb.json": File((jsontext.dumps(found) + "\n").encode())}
+    found = json_text.loads(files["bb.json"].octets.decode()) | changes
+    return files | {"bb.json": File((json_text.dumps(found) + "\n").encode())}
 
 
 PREVIOUS = {"commit": "a" * 40, "generation": 1, "by": "user", "reason": "why", "ts": "2026-01-05T12:00:00.000Z"}
@@ -536,7 +536,7 @@ def test_a_sound_line_that_says_nonsense_is_kept_and_passed_over(own: Scene, nam
     files, chain = own.files, Chain("abcdefghijkl", ())
     for kind in SAID_AS:
         for who in ("user", "\x1b[2J", AMBER):
-            chain = chain.and_then(chain.forged(data=SAYING[name], kind=kind, by=jsontext.dumps(who)[1:-1]))
+            chain = chain.and_then(chain.forged(data=SAYING[name], kind=kind, by=json_text.dumps(who)[1:-1]))
     own.branch.put(files | {chain.path: File(chain.octets)})
     before = here.holds()
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from bb.ledger import remote
+from bb.ledger.travel import remote
 from tests.stories.travel.travel_support import AMBER, COBALT, Clone, agents_at_work, clone, hub, settle
 from tests.support import NOON, ROOT, environment
 

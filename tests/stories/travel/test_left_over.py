@@ -41,7 +41,7 @@ def test_what_the_hub_refused_and_was_given_up_keeps_nobody_out_when_it_comes_ou
 def lost(origin: Path, here: Clone) -> None:
     """Let a global reservation of src be recorded, and the hub be out of reach before it is published."""
     from bb.kernel.errors import Busy
-    from bb.ledger import publish
+    from bb.ledger.travel import publish
 
     def gone(*given: object) -> object:
         origin.rename(origin.with_name("away.git"))
@@ -154,8 +154,8 @@ def test_what_one_clone_says_has_ended_is_still_held_in_every_clone(pair: list[C
     """A take-over recorded where --global was not said, by an older version or by somebody who means harm."""
     from bb.coordination.facts import TakenOver
     from bb.kernel import clock
-    from bb.ledger import place
-    from bb.ledger.store import Store
+    from bb.ledger.git import place
+    from bb.ledger.records.store import Store
     from tests.support import NOON
 
     here, there = pair
@@ -173,6 +173,6 @@ def test_what_one_clone_says_has_ended_is_still_held_in_every_clone(pair: list[C
 
 def settled(at: Clone) -> dict[str, object]:
     """What publication has settled, as AT has it."""
-    from bb.ledger import pins
+    from bb.ledger.published import pins
 
     return pins.read(str(at.store)).admitted.as_plain()

@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 
 from bb.kernel.event import PUT_ASIDE
-from bb.ledger import aside, journal, publish, remote, writers
-from bb.ledger import pins as pinned
+from bb.ledger.journal import journal, writers
+from bb.ledger.published import pins as pinned
+from bb.ledger.records import set_aside
+from bb.ledger.travel import publish, remote
 from tests.stories.travel.test_forks import Killed, killed, own_writer, recorded_again
 from tests.stories.travel.test_forks import journal as journal_of
 from tests.stories.travel.test_signed import listed, made_up, published, pushed, review
@@ -177,12 +179,12 @@ STEPS: dict[str, tuple[Any, str]] = {
     "before the lines are moved": (journal.Journal, "cut"),
     "before the published ones are written": (journal.Journal, "extend"),
     "before they are remembered": (pinned, "write"),
-    "before anything is recorded again": (aside, "record_again"),
+    "before anything is recorded again": (set_aside, "record_again"),
     "before the new writer is made": (writers, "mint"),
-    "before it is said that it is done": (aside, "_rename"),
+    "before it is said that it is done": (set_aside, "_rename"),
     "before it is published": (publish, "commit"),
     "before it is pushed": (remote, "push"),
-    "before anybody is told": (aside, "tell"),
+    "before anybody is told": (set_aside, "tell"),
 }
 
 
@@ -217,7 +219,7 @@ def test_a_sync_that_is_killed_in_the_middle_of_recording_leaves_the_rest_to_the
         reserve(one, scope)
     one.ask("agent.release", agent=AMBER, scope=["a"])
     forge(other, one)
-    cut_short(one, aside, "_rename", one.sync)
+    cut_short(one, set_aside, "_rename", one.sync)
     path = journal_of(one, own_writer(one))
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:2]) + b'{"v":1,"torn')
 
@@ -326,7 +328,7 @@ def test_a_sync_that_is_killed_behind_lines_from_elsewhere_does_not_leave_us_to_
     forge(other, one)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pinned, "write", killed)
-        patch.setattr("bb.ledger.redacting.blank", killed)
+        patch.setattr("bb.ledger.records.redaction.blank", killed)
         with pytest.raises(Killed):
             one.sync()
 

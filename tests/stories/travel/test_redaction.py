@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from bb.ledger import line as lines
+from bb.ledger.journal import line as lines
 from tests.stories.travel.branch_support import Branch, File
 from tests.stories.travel.travel_support import AMBER, COBALT, Clone, clone, settle
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from bb.kernel import jsontext
-from bb.ledger import compacting, layout, pins, remote
-from bb.ledger import line as lines
+from bb.kernel import json_text
+from bb.ledger.journal import line as lines
+from bb.ledger.published import layout, pins
+from bb.ledger.travel import compacting, remote
 from tests.stories.travel.branch_support import Branch, Chain, File, Name
 from tests.stories.travel.travel_support import AMBER, COBALT, Clone, agents_at_work, clone, settle
 
@@ -307,10 +308,10 @@ def line_file(files: Files, writer: str) -> str:
 
 
 def charter(files: Files, **changes: Any) -> Files:
-    found = jsontext.read(files["bb.json"].octets)
+    found = json_text.read(files["bb.json"].octets)
     previous = found["previous"] | {name: value for name, value in changes.items() if name in found["previous"]}
     found |= {name: value for name, value in changes.items() if name in found} | {"previous": previous}
-    return files | {"bb.json": File(jsontext.dumps(found).encode() + b"\n")}
+    return files | {"bb.json": File(json_text.dumps(found).encode() + b"\n")}
 
 
 def without_a_line(files: Files, writer: str) -> Files:
@@ -346,16 +347,16 @@ def with_nothing_settled(files: Files, _: str) -> Files:
 
 
 def with_another_token(files: Files, _: str) -> Files:
-    found = jsontext.read(files["settled.json"].octets)
+    found = json_text.read(files["settled.json"].octets)
     for grant in found["grants"].values():
         grant[4] += 1
-    return files | {"settled.json": File(jsontext.dumps(found).encode() + b"\n")}
+    return files | {"settled.json": File(json_text.dumps(found).encode() + b"\n")}
 
 
 def _with_settled(files: Files, grants: Any = None, generations: Any = None) -> Files:
-    found = jsontext.read(files["settled.json"].octets)
+    found = json_text.read(files["settled.json"].octets)
     found = {"grants": found["grants"] | (grants or {}), "generations": found["generations"] | (generations or {})}
-    return files | {"settled.json": File(jsontext.dumps(found).encode() + b"\n")}
+    return files | {"settled.json": File(json_text.dumps(found).encode() + b"\n")}
 
 
 def with_a_grant_of_nothing(files: Files, writer: str) -> Files:
@@ -367,12 +368,12 @@ def with_a_grant_that_was_none(files: Files, writer: str) -> Files:
 
 
 def with_a_token_that_is_no_number(files: Files, _: str) -> Files:
-    name, grant = next(iter(jsontext.read(files["settled.json"].octets)["grants"].items()))
+    name, grant = next(iter(json_text.read(files["settled.json"].octets)["grants"].items()))
     return _with_settled(files, grants={name: [*grant[:4], "7", None]})
 
 
 def with_a_token_of_the_future(files: Files, _: str) -> Files:
-    name, grant = next(iter(jsontext.read(files["settled.json"].octets)["grants"].items()))
+    name, grant = next(iter(json_text.read(files["settled.json"].octets)["grants"].items()))
     return _with_settled(files, grants={name: [*grant[:4], 1_000_000, None]})
 
 
@@ -389,7 +390,7 @@ def with_a_release_taken_back_by_nobody(files: Files, writer: str) -> Files:
     path = line_file(files, writer)
     chain = Chain(writer, tuple(files[path].octets.split(b"\n")[:-1]))
     n, raw = next((n, raw) for n, raw in enumerate(chain.raws, 1) if b'"kind":"x.bb.released"' in raw)
-    data = jsontext.dumps({"_": "aaaaaaaa", "event_id": f"{writer}.{n}", "reason": "no"}).encode()
+    data = json_text.dumps({"_": "aaaaaaaa", "event_id": f"{writer}.{n}", "reason": "no"}).encode()
     raws = [*chain.raws[: n - 1], lines.blanked(raw) or raw, *chain.raws[n:]]
     raws.append(chain.forged(data=data, kind="x.bb.redacted", by="ghost-agent"))
     return files | {path: File(b"".join(row + b"\n" for row in raws))}

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from bb.coordination import signers
-from bb.ledger import line as lines
-from bb.ledger import remote, sshsig, verdicts
+from bb.coordination.records import signers
+from bb.ledger.journal import line as lines
+from bb.ledger.signing import ssh_signatures, verdicts
+from bb.ledger.travel import remote
 from tests.ledger.ledger_support import damage_line, forget_index
 from tests.stories.travel.travel_support import AMBER, COBALT, Clone, agents_at_work, clone, hub
 from tests.support import NOON, Scratch, environment
@@ -193,14 +194,14 @@ def test_a_signature_that_does_not_fit_is_forged(two: list[Clone], how: str) -> 
     path, octets = published(other, writer)
     signed = lines.event([raw for raw in octets.splitlines() if b"x.bb.signed" in raw][-1]).data["signature"]
     if how == "broken":
-        signed = sshsig.base64(sshsig.decoded(signed)[:-1] + b"\0")
+        signed = ssh_signatures.base64(ssh_signatures.decoded(signed)[:-1] + b"\0")
     elif how == "no signature":
         signed = "nonsense"
     elif how == "other key":
-        mine = sshsig.read(sshsig.decoded(signed))
+        mine = ssh_signatures.read(ssh_signatures.decoded(signed))
         key = other.path / ".git" / "bb" / "keys" / writer_of(other)
-        _, public = sshsig.private_key(key.read_text())
-        signed = sshsig.base64(sshsig.blob(public, sshsig.LEDGER, mine.octets))
+        _, public = ssh_signatures.private_key(key.read_text())
+        signed = ssh_signatures.base64(ssh_signatures.blob(public, ssh_signatures.LEDGER, mine.octets))
     pushed(other, path, octets + made_up(octets, writer, "x.bb.signed", "system", {"signature": signed}))
     other.sync()
 
@@ -326,23 +327,23 @@ def test_a_copied_directory_signs_with_a_key_of_its_own(two: list[Clone]) -> Non
 
 @pytest.mark.parametrize("umask", [0o000, 0o077, 0o777])
 def test_a_key_is_for_its_owner_alone_whatever_the_umask(tmp_path: Path, umask: int) -> None:
-    from bb.ledger import signing  # here: the umask is this process's
+    from bb.ledger.signing import keys  # here: the umask is this process's
 
     before = os.umask(umask)
     try:
-        made = signing.make(str(tmp_path), "abcdefghijkl") if umask != 0o777 else None
+        made = keys.make(str(tmp_path), "abcdefghijkl") if umask != 0o777 else None
         folder = tmp_path / "keys"
         if made is None:
             os.umask(before)
             folder.mkdir()
             os.umask(umask)
-            made = signing.make(str(tmp_path), "abcdefghijkl")
+            made = keys.make(str(tmp_path), "abcdefghijkl")
     finally:
         os.umask(before)
 
     assert Path(made.path).stat().st_mode & 0o777 == 0o600
     assert folder.stat().st_mode & 0o777 == 0o700
-    found = signing.own(str(tmp_path), "abcdefghijkl")
+    found = keys.own(str(tmp_path), "abcdefghijkl")
     assert found is not None
     assert found.public == made.public
 
@@ -387,7 +388,10 @@ def test_the_key_that_git_signs_with_signs_the_ledger_and_a_repository_cannot_na
     row = one_row(one)
     text = verdicts.statement(str(one.ask("ledger.status")["repo"]), writer_of(one), row[0] - 1, row[1])
     assert verdicts.check(text, row[2]) is None
-    assert sshsig.public_line(sshsig.read(sshsig.decoded(row[2])).key).split()[1] == shown["public_key"].split()[1]
+    assert (
+        ssh_signatures.public_line(ssh_signatures.read(ssh_signatures.decoded(row[2])).key).split()[1]
+        == shown["public_key"].split()[1]
+    )
 
     mark = tmp_path / "started"
     one.git("config", "gpg.format", "ssh")

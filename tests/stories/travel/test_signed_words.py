@@ -10,16 +10,19 @@ from typing import Any
 
 import pytest
 
-from bb.cli import watch_lines
-from bb.daemon import delivery
-from bb.daemon.streams import Streams
+from bb.cli.watch import lines
+from bb.daemon.actors import delivery
+from bb.daemon.clients.streams import Streams
 from bb.kernel.outside import Outside
-from bb.ledger import counting, course
+from bb.ledger.index import counting
+from bb.ledger.records import course
 from bb.mcp.toolbox import Toolbox
-from bb.messaging.acks import EventNotFound
-from bb.ops import core, groupdesk, incursions
-from bb.ops.desk import Desk
-from bb.ops.happening import Happenings
+from bb.messaging.chat.acks import EventNotFound
+from bb.ops.desk import group_desk
+from bb.ops.desk.desk import Desk
+from bb.ops.groups import daemon
+from bb.ops.holdings import incursions
+from bb.ops.overview.happening import Happenings
 from bb.web import pages, rendering
 from tests.daemon.automation_support import Time
 from tests.stories.travel.test_signed import listed, review
@@ -70,7 +73,7 @@ def history(one: Clone) -> list[str]:
 def listening(one: Clone) -> Iterator[Callable[[], tuple[list[str], list[str]]]]:
     """What parts of the daemon (those that type, say) and a client of a stream have heard in a clone so far."""
     desk, loop = Desk(str(one.path), environment(BB_NOW=NOON) | one.settings), Time()
-    group = groupdesk.of(desk, None)
+    group = group_desk.of(desk, None)
     streams, inside = Streams(loop), []  # type: ignore[arg-type]
     client = Client()
     wanted = {"after": course.length(group.index()), "kinds": frozenset(["chat.message"]), "who": "user", "limit": None}
@@ -446,7 +449,7 @@ def test_a_timeline_says_before_the_words_that_they_are_unverified(two: list[Clo
 
     assert 'user unverified: froze src: "evil: really"' in told
     assert "user unverified: froze docs" in told
-    watched = [watch_lines.line(Outside(each)) for each in one.ask("timeline") if each["by"] == "user"]
+    watched = [lines.line(Outside(each)) for each in one.ask("timeline") if each["by"] == "user"]
     assert any('unverified: froze src: "evil: really"' in each for each in watched)
 
 
@@ -526,10 +529,10 @@ def test_under_require_what_does_not_count_is_found_by_nobody_who_names_it(two: 
     assert one.refused_or("events", since_event_id=event) == "EVENT_NOT_FOUND"
     assert one.refused_or("chat_ack", event_id=event, actor_id=AMBER, by=AMBER) == "EVENT_NOT_FOUND"
     desk = Desk(str(one.path), environment(BB_NOW=NOON) | one.settings)
-    assert groupdesk.of(desk, None).event(event) is None
-    assert core._after(groupdesk.of(desk, None), None, 3, None) == 3
+    assert group_desk.of(desk, None).event(event) is None
+    assert daemon._after(group_desk.of(desk, None), None, 3, None) == 3
     with pytest.raises(EventNotFound):
-        core._after(groupdesk.of(desk, None), event, None, None)
+        daemon._after(group_desk.of(desk, None), event, None, None)
     desk.close()
 
     require(one, listed(other, "desk"))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bb.ledger import publish
+from bb.ledger.travel import publish
 from tests.stories.travel.travel_support import AMBER, COBALT, Clone, clone, hub, settle
 
 
@@ -152,7 +152,7 @@ def test_a_remote_that_cannot_be_reached_is_offline_and_nothing_is_lost(origin: 
 
 
 def test_a_second_sync_is_told_that_one_is_running(pair: list[Clone]):
-    from bb.ledger.turns import Turn
+    from bb.ledger.travel.turns import Turn
 
     here, _ = pair
     with Turn(str(here.store)):

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from bb.kernel.errors import BbError
-from bb.ledger import writers
+from bb.ledger.journal import writers
 from bb.ops import catalogue
-from bb.ops.desk import Desk
+from bb.ops.desk.desk import Desk
 from tests.forks import Quick
 from tests.support import NOON, Scratch, environment, made_once, scratch
 

@@ -1,0 +1,1 @@
+"""What agents, people and time do about a message: send, answer, escalate, explain, set things up."""

@@ -1,0 +1,273 @@
+"""What an agent can do about an event without saying anything: react, put it off, call it settled."""
+
+from __future__ import annotations
+
+from bb.attention.acts.escalation import escalate
+from bb.attention.acts.sending import settled
+from bb.attention.facts import Claiming, Deleted, Moved, Posting
+from bb.attention.incoming import reactions
+from bb.attention.incoming.receiving import reacted, withdrawn
+from bb.attention.judging import claiming
+from bb.attention.judging.cases import case, may_see, must_be_here
+from bb.attention.judging.standing import due_at
+from bb.attention.messages.envelopes import invalid
+from bb.attention.messages.message import Message
+from bb.attention.messages.outbox_states import PENDING
+from bb.attention.messages.redaction import redacted
+from bb.attention.refusals import InvalidSignal, MissingMember, NotDeferrable, PermissionDenied, Superseded
+from bb.attention.state import claims, deliveries, tuning
+from bb.attention.state.deliveries import delivery
+from bb.attention.words import (
+    ACKNOWLEDGED,
+    AGENT,
+    CLAIMED,
+    DEFERRED,
+    FINAL,
+    MUST,
+    MUST_NOT,
+    RESPONDED,
+    SIGNALS,
+    SUPERSEDED,
+)
+from bb.kernel import clock
+from bb.kernel.show import harmless, stripped
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.attention.facts import AttentionFact
+    from bb.attention.judging.cases import Case
+    from bb.attention.state.book import Book
+    from bb.attention.state.tuning import Tuning
+
+    Answer = tuple[list[AttentionFact], dict[str, Any]]
+
+LONGEST_NOTE = 140
+LONGEST_PUT_OFF = 365 * clock.DAY
+OUTCOMES = tuple(deliveries.OUTCOMES)
+
+
+def react(
+    book: Book,
+    agent: str,
+    event: str,
+    signal: str,
+    now: int,
+    *,
+    eta: str = "",
+    until: int | None = None,
+    note: str = "",
+    remove: bool = False,
+) -> Answer:
+    """Let AGENT react to an event with one of the signals: that settles it as far as the signal does."""
+    counts_as = counted(signal, book.tuning)
+    found = case(book, event, agent, now)
+    if found.message.author == agent or found.known.agent == agent:
+        raise PermissionDenied("one does not react to one's own message", hint="say what has changed")
+    standing = found.standing
+    if found.known.is_deleted:
+        raise Superseded(event_id=found.event)
+    before = standing.delivery
+    about: dict[str, Any] = {"signal": signal, "counts_as": counts_as, "eta": remark(eta), "note": remark(note)}
+    if SIGNALS[counts_as].disposition == DEFERRED and not remove:
+        about["until"] = _ahead(until, now) if until is not None else _later(book, found, now)
+    about = {name: value for name, value in about.items() if value not in ("", None)}
+    step = Moved(agent, found.event, agent, deliveries.REACTED, about | ({"remove": True} if remove else {}))
+    after = _after(book, found, step, now)
+    takes_on = SIGNALS[counts_as].disposition == CLAIMED and not remove and before.decision.policy != MUST_NOT
+    is_known = _has_reacted(book, found, about) if found.is_bystander else _says_nothing_new(before, after, until)
+    is_known = is_known and (not note or _last_reaction(book, found).get("note") == about.get("note"))
+    if not remove and is_known and not (takes_on and standing.holder != agent):
+        return [], _reacted(found, signal, before.disposition, book.tuning)
+    facts: list[AttentionFact] = []
+    if takes_on:
+        facts += [each for each in claiming.claim(book, agent, now, event=event)[0] if isinstance(each, Claiming)]
+    facts.append(step)
+    facts += _let_go(book, found, agent, after.disposition, now, given_back=remove and before.disposition == CLAIMED)
+    if after.disposition in FINAL and before.disposition not in FINAL:
+        facts += settled(book, found.known, agent, found.event)
+    if after.deviates and not before.deviates:
+        facts += escalate(book, after, found.message, now, "declined")
+    if after.disposition == DEFERRED != before.disposition and before.deferrals:
+        facts += escalate(book, before, found.message, now, "put off again")
+    facts += _posted(book, found, agent, signal, remove=remove)
+    facts += _told(book, found, agent, counts_as, now, remove=remove)
+    answer = _reacted(found, signal, after.disposition, book.tuning)
+    return facts, answer | ({"removed": before.signal == signal} if remove else {})
+
+
+def _says_nothing_new(before: deliveries.Delivery, after: deliveries.Delivery, until: int | None) -> bool:
+    """Whether a reaction is there already, and everything is as it would make it."""
+    is_there = (before.signal, before.eta, before.disposition) == (after.signal, after.eta, after.disposition)
+    return is_there and until in (None, before.until)
+
+
+def _has_reacted(book: Book, found: Case, about: dict[str, Any]) -> bool:
+    """Whether the last reaction of somebody whom the event was not for was the same."""
+    last = _last_reaction(book, found)
+    return not last.get("remove") and all(last.get(name) == about.get(name) for name in ("signal", "eta"))
+
+
+def _last_reaction(book: Book, found: Case) -> dict[str, Any]:
+    """What the agent has said with its last reaction to the event; nothing where there is none."""
+    state = book.states.state(deliveries.NAME, deliveries.name(found.event, found.agent)) or {"log": []}
+    said = [about for *_, what, about in state["log"] if what == deliveries.REACTED and isinstance(about, dict)]
+    return said[-1] if said else {}
+
+
+def counted(signal: str, tuned: Tuning) -> str:
+    """Which of the nine a signal counts as."""
+    found = signal if signal in SIGNALS else tuned.signals.get(signal)
+    if found is None:
+        names = ", ".join([*SIGNALS, *tuned.signals])
+        raise InvalidSignal(f"{harmless(signal[:40])!r} is no signal", hint=f"one of {names}", signals=list(SIGNALS))
+    return found
+
+
+def _after(book: Book, found: Case, step: Moved, now: int) -> deliveries.Delivery:
+    """What a delivery is after one more step, before that is recorded."""
+    key = deliveries.name(found.event, found.agent)
+    state = book.states.state(deliveries.NAME, key)
+    if not state:
+        return found.standing.delivery
+    part = (step.to, step.about or {}, None)
+    return delivery(key, deliveries.step(state, part, [1 << 60, "~", 0], clock.text(now)))
+
+
+def _let_go(
+    book: Book, found: Case, agent: str, disposition: str | None, now: int, *, given_back: bool = False
+) -> list[AttentionFact]:
+    """What is settled needs no claim any more, nor what is given back."""
+    claim = found.standing.claim
+    is_mine = claim.subject.startswith(claims.EVENT) and claim.held_by(now) == agent
+    if not is_mine or not (disposition in FINAL or given_back):
+        return []
+    if disposition in (RESPONDED, ACKNOWLEDGED):
+        return [Claiming(agent, claim.subject, claims.DONE)]
+    again = claiming.asked_again(book, found.known, agent, "given back")
+    return [Claiming(agent, claim.subject, claims.RELEASE), *again]
+
+
+def _posted(book: Book, found: Case, agent: str, signal: str, *, remove: bool) -> list[AttentionFact]:
+    """Where the conversation lives elsewhere, a bridge has to show the reaction there."""
+    if not book.conversation(found.known.conversation).is_external:
+        return []
+    about = {"type": "reaction", "onMessage": found.event, "signal": signal, "agent": agent, "remove": remove}
+    about |= {"glyph": tuning.glyph_of(signal, book.tuning), "conversation": found.known.conversation}
+    return [Posting(agent, f"{found.event}!{agent}!{signal}{'!off' if remove else ''}", PENDING, about)]
+
+
+def _told(book: Book, found: Case, agent: str, signal: str, now: int, *, remove: bool) -> list[AttentionFact]:
+    """An agent whose own message it is hears of it. Where the conversation lives elsewhere, the platform tells it."""
+    if not (found.known.agent and found.known.key) or book.conversation(found.known.conversation).is_external:
+        return []
+    name, before, following = reactions.latest(book, found.event, agent, signal)
+    is_there = before is not None and not before.is_deleted
+    if remove:
+        return [Deleted(agent, name), *withdrawn(book, before)] if before and is_there else []
+    if is_there or not following or signal not in reactions.TELLING:
+        return []
+    said = Message(following, found.known.platform, found.known.conversation, agent, "", now, author_kind=AGENT)
+    return [reacted(book, found.known, said, signal, tuning.glyph_of(signal, book.tuning), agent)[0]]
+
+
+def _reacted(found: Case, signal: str, disposition: str | None, tuned: Tuning) -> dict[str, Any]:
+    before = found.standing.delivery.signal
+    return {
+        "eventId": found.event,
+        "signal": signal,
+        "glyph": tuning.glyph_of(signal, tuned),
+        "disposition": disposition,
+        **({"superseded": before} if before and before != signal else {}),
+    }
+
+
+def defer(
+    book: Book, agent: str, event: str, reason: str, now: int, *, until: int | None = None, eta: str = ""
+) -> Answer:
+    """Put off an answer that is owed. It comes back by itself; a second time, somebody else hears of it."""
+    found = case(book, event, agent, now)
+    standing, before = found.standing, found.standing.delivery
+    if before.disposition == SUPERSEDED or found.known.is_deleted:
+        raise Superseded(event_id=found.event, superseded_by=before.superseded_by)
+    is_mine = standing.holder == agent or before.disposition == CLAIMED
+    if found.is_bystander or not (before.is_open and (before.decision.policy == MUST or is_mine)):
+        raise NotDeferrable(
+            f"{found.event} is {standing.decision.policy}, {before.disposition or 'open'}", event_id=event
+        )
+    reason = remark(reason)
+    if not reason:
+        raise MissingMember("a reason is wanted: why it has to wait", pointer="/reason", member="reason")
+    is_same = before.disposition == DEFERRED and before.reason == reason
+    at = _ahead(until, now) if until is not None else (is_same and before.until) or _later(book, found, now)
+    if is_same and at == before.until and (not eta or remark(eta) == before.eta):
+        return [], _deferred(found, at)
+    is_again = _is_put_off_again(before, reason, at)
+    about = {"reason": reason, "until": at, **({"eta": remark(eta)} if eta else {})}
+    facts: list[AttentionFact] = [Moved(agent, found.event, agent, deliveries.PUT_OFF, about)]
+    if is_again:
+        facts += escalate(book, before, found.message, now, "put off again")
+    return facts, _deferred(found, at)
+
+
+def _ahead(until: int, now: int) -> int:
+    """UNTIL, unless that is over already, or further off than anybody can mean."""
+    if not now < until <= now + LONGEST_PUT_OFF:
+        raise invalid("a time that is still to come, and within a year", "/until")
+    return until
+
+
+def _is_put_off_again(before: deliveries.Delivery, reason: str, until: int) -> bool:
+    """Whether it is the second time: after it came back, for another reason, or for longer. To give a reason for what
+    a reaction has put off is not."""
+    if before.disposition != DEFERRED or not before.reason:
+        return bool(before.deferrals) and before.disposition != DEFERRED
+    return before.reason != reason or until > (before.until or 0)
+
+
+def _deferred(found: Case, until: int) -> dict[str, Any]:
+    return {"eventId": found.event, "disposition": DEFERRED, "resurfaceAt": clock.text(until)}
+
+
+def _later(book: Book, found: Case, now: int) -> int:
+    """When what is put off comes back, unless it was said."""
+    return max(due_at(found.standing.delivery, book.tuning) or 0, now + book.tuning.defer_ms)
+
+
+def resolve(
+    book: Book, agent: str, now: int, *, event: str = "", thread: str = "", outcome: str = "done", note: str = ""
+) -> Answer:
+    """Call an event settled; or a thread, with everything in it that was still open for the agent."""
+    must_be_here(book, agent)
+    if thread:
+        there = [book.message(each.event) for each in book.open_for(agent) if each.window == thread]
+        meant = [known.event for known in there if known and may_see(book, agent, known)]
+    else:
+        meant = [case(book, event, agent, now).event]
+    facts: list[AttentionFact] = []
+    dispositions: dict[str, str | None] = {}
+    for name in meant:
+        found = case(book, name, agent, now)
+        if found.known.is_deleted or found.standing.delivery.disposition == SUPERSEDED:
+            raise Superseded(event_id=found.event)
+        about = {"outcome": outcome, **({"note": remark(note)} if note else {})}
+        step = Moved(agent, found.event, agent, deliveries.RESOLVED, about)
+        after = _after(book, found, step, now)
+        dispositions[found.event] = after.disposition
+        if after.disposition != found.standing.delivery.disposition:
+            facts += [step, *_let_go(book, found, agent, after.disposition, now)]
+            facts += settled(book, found.known, agent, found.event)
+        if after.deviates and not found.standing.delivery.deviates:
+            facts += escalate(book, after, found.message, now, outcome)
+    if thread and (
+        held := claims.claim(claims.THREAD + thread, book.states.state(claims.NAME, claims.THREAD + thread))
+    ):
+        facts += [Claiming(agent, held.subject, claims.DONE)] if held.held_by(now) == agent else []
+    first = next(iter(dispositions.items()), (event or thread, None))
+    return facts, {"eventId": first[0], "disposition": first[1], "alsoClosed": list(dispositions)[1:]}
+
+
+def remark(text: str) -> str:
+    """What an agent adds, on one line, without secrets and without what is obeyed instead of shown."""
+    return redacted(" ".join(stripped(line) for line in text.split()))[:LONGEST_NOTE]

@@ -1,0 +1,161 @@
+"""Looking after it: what was decided and done, what is left lying, how often too little or too much was said."""
+
+from __future__ import annotations
+
+from bb.attention.acts.answers import remark
+from bb.attention.facts import Deleted, Posting, Progressed
+from bb.attention.incoming.receiving import withdrawn
+from bb.attention.judging.cases import find, may_see
+from bb.attention.messages.messages import EVERY
+from bb.attention.messages.messages import NAME as MESSAGES
+from bb.attention.messages.messages import kept as message_kept
+from bb.attention.messages.outbox_states import FAILED, PENDING
+from bb.attention.messages.redaction import redacted
+from bb.attention.refusals import NoSuchEvent, PermissionDenied
+from bb.attention.state import activity, claims, deliveries
+from bb.attention.words import MUST, signal_in
+from bb.kernel import clock
+from bb.kernel.errors import Usage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from bb.attention.facts import AttentionFact
+    from bb.attention.state.book import Book
+
+    Answer = tuple[list[AttentionFact], dict[str, Any]]
+
+MOST_COUNTED = 10_000
+LONGEST_REMARK = 240
+
+
+class ProgressWentBack(Usage):
+    """How far something has come does not go back, nor beyond its total."""
+
+    code = "INVALID_PROGRESS"
+    hint = "begin anew under another token"
+
+
+def audit(book: Book, now: int, limit: int, older: int | None) -> dict[str, Any]:
+    """The last records, newest first; with OLDER, only what has been open since before then."""
+    records: list[dict[str, Any]] = []
+    counts: dict[str, int] = {}
+    leaks: list[dict[str, Any]] = []
+    answers: dict[str, dict[str, str]] = {}
+    for seen, (_, event, state) in enumerate(book.states.newest_first(MESSAGES, EVERY)):
+        known = message_kept(event, state)
+        if known is None or seen >= MOST_COUNTED:
+            break
+        for agent in known.meant:
+            key = deliveries.name(event, agent)
+            log = (book.states.state(deliveries.NAME, key) or {"log": []})["log"]
+            found = book.delivery(event, agent)
+            if found is None:
+                continue
+            _count(counts, found)
+            if older is not None and found.is_open and found.arrived <= older and found.decision.policy == MUST:
+                leaks.append({"eventId": event, "agent": agent, "openSince": clock.text(found.arrived)})
+            records += [_record(event, agent, each) for each in log]
+        if known.agent and known.in_reply_to:
+            answers.setdefault(known.in_reply_to, {})[known.agent] = clock.text(known.arrived)
+        records.append(
+            {
+                "at": clock.text(known.arrived),
+                "what": "reaction" if signal_in(known.reason) else "sent" if known.agent else "received",
+                "eventId": event,
+                "by": known.agent or known.author,
+                "decision": known.others.shown(),
+                "line": known.first_line,
+            }
+        )
+    records += _of_claims(book)
+    records += _answered_twice(book, answers)
+    refused = book.states.count(activity.NAME, activity.REFUSED.strip())
+    for _, _, state in book.states.newest_first(activity.NAME, activity.REFUSED.strip()):
+        by, code, about, ms = state["refused"][3]
+        records.append({"at": clock.text(ms), "what": "refused", "by": by, "code": code, "about": about})
+        if len(records) > MOST_COUNTED:
+            break
+    records.sort(key=lambda each: each["at"], reverse=True)
+    return {
+        "records": records[:limit] if older is None else [],
+        "counters": {**counts, "overTalk": refused},
+        "open": leaks,
+        "at": clock.text(now),
+    }
+
+
+def _of_claims(book: Book) -> Iterator[dict[str, Any]]:
+    """What was claimed, given back and passed on."""
+    for subject, state in book.states.states(claims.NAME):
+        for _, writer, n, ms, by, action, about in state["log"]:
+            found = {"at": clock.text(ms), "what": "claim", "action": action, "subject": subject, "by": by}
+            yield found | {"line": f"{writer}.{n}", "about": about}
+
+
+def _answered_twice(book: Book, answers: Mapping[str, Mapping[str, str]]) -> Iterator[dict[str, Any]]:
+    """What two have answered, since each of them had claimed it in a clone that did not know of the other."""
+    for event, by in answers.items():
+        if len(by) < 2:
+            continue
+        subject = claims.EVENT + event
+        lost = claims.claim(subject, book.states.state(claims.NAME, subject)).lost
+        for agent in by.keys() & set(lost):
+            yield {"at": by[agent], "what": "duplicate_reply", "eventId": event, "agent": agent}
+
+
+def _record(event: str, agent: str, step: list[Any]) -> dict[str, Any]:
+    _, writer, n, ms, what, about = step
+    line = f"{writer}.{n}"
+    return {"at": clock.text(ms), "what": what, "eventId": event, "agent": agent, "line": line, "about": about}
+
+
+def _count(counts: dict[str, int], found: deliveries.Delivery) -> None:
+    counts["deliveries"] = counts.get("deliveries", 0) + 1
+    name = found.disposition or "open"
+    counts[name] = counts.get(name, 0) + 1
+    if found.decision.policy == MUST and (found.stale_at is not None or found.deviates):
+        counts["overSilence"] = counts.get("overSilence", 0) + 1
+
+
+def progressed(
+    book: Book, agent: str, token: str, progress: float, total: float | None = None, message: str = ""
+) -> Answer:
+    """How far something has come, in a few words without secrets."""
+    about: dict[str, Any] = {"progress": progress, "total": total}
+    may_progress(book, agent, token, about)
+    about["message"] = redacted(" ".join(message.split()))[:LONGEST_REMARK]
+    about = {name: value for name, value in about.items() if value not in (None, "")}
+    return [Progressed(agent, token, about)], {"token": token, **about}
+
+
+def may_progress(book: Book, agent: str, token: str, about: dict[str, Any]) -> None:
+    """Refuse what goes back."""
+    state = book.states.state(activity.NAME, f"{activity.PROGRESS}{agent} {token}")
+    before = state["progress"][3][1].get("progress", 0) if state else 0
+    total = about.get("total")
+    if total is not None and about["progress"] > total:
+        raise ProgressWentBack(f"{about['progress']} goes beyond the total of {total}")
+    if about["progress"] < before:
+        raise ProgressWentBack(f"{token[:60]!r} is at {before} already")
+
+
+def cancel(book: Book, agent: str, event: str, reason: str) -> Answer:
+    """Take back a message of one's own, and say why, in a few words without secrets."""
+    known = find(book, event)
+    if not may_see(book, agent, known):
+        raise NoSuchEvent(f"there is no event {event[:80]!r}", event_id=event[:80])
+    if known.agent != agent:
+        raise PermissionDenied("only who sent a message can call it back", event_id=known.event)
+    if known.is_deleted:
+        return [], {"eventId": known.event, "cancelled": True, "already": True}
+    why = remark(reason) or None
+    facts: list[AttentionFact] = [Deleted(agent, known.event, why), *withdrawn(book, known)]
+    if known.state == PENDING:
+        facts.append(Posting(agent, known.event, FAILED, {"reason": "called back"}))
+    elif known.state:  # it may stand there already, and has to be taken down
+        about = {"type": "delete", "onMessage": known.event, "agent": agent, "conversation": known.conversation}
+        facts.append(Posting(agent, f"{known.event}!delete", PENDING, about))
+    return facts, {"eventId": known.event, "cancelled": True, **({"reason": why} if why else {})}

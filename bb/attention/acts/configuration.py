@@ -1,0 +1,122 @@
+"""Setting things up: names of agents, what holds in a conversation, how the host weighs things; and showing it."""
+
+from __future__ import annotations
+
+from bb.attention.facts import Arranged, Bound, Tuned
+from bb.attention.judging import default_matrix
+from bb.attention.judging.cases import must_be_here
+from bb.attention.state import tuning
+from bb.attention.state.conversations import NAME, values
+from bb.attention.state.directory import EVERYBODY, LONGEST, MEMBERS, MOST, Binding
+from bb.kernel.errors import Conflict, Usage
+from bb.kernel.show import has_control
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.attention.facts import AttentionFact
+    from bb.attention.state.book import Book
+
+    Answer = tuple[list[AttentionFact], dict[str, Any]]
+
+
+class InvalidName(Usage):
+    """A handle is `<platform>:<id>`, a role begins with @, and no name has a space in it."""
+
+    code = "INVALID_NAME"
+    hint = "for example --handle slack:U123 --role @backend"
+
+
+class NameTaken(Conflict):
+    """Another agent is known by that name."""
+
+    code = "NAME_TAKEN"
+    hint = "take it away there first: `bb chat bind AGENT --handle … --remove`"
+
+
+def bind(book: Book, by: str, agent: str, given: dict[str, list[str]], *, remove: bool) -> Answer:
+    """Add names to those an agent is known by, or take them away."""
+    must_be_here(book, agent)
+    before = book.directory.bindings.get(agent, Binding(agent)).names()
+    if remove:
+        names = {
+            member: [each for each in before[member] if given and each not in given.get(member, ())]
+            for member in MEMBERS
+        }
+    else:
+        _check(book, agent, given)
+        names = {member: list(dict.fromkeys([*before[member], *given.get(member, [])])) for member in MEMBERS}
+        if any(len(listed) > MOST for listed in names.values()):
+            raise InvalidName(f"an agent has at most {MOST} names of a kind")
+    answer = {"agent": agent, **names}
+    return ([Bound(by, agent, names)] if names != before else []), answer
+
+
+def _check(book: Book, agent: str, given: dict[str, list[str]]) -> None:
+    for member, listed in given.items():
+        for name in listed:
+            is_odd = (
+                has_control(name) or not name.strip() or len(name) > LONGEST or (" " in name and member != "threads")
+            )
+            if is_odd or not _has_form(member, name):
+                raise InvalidName(
+                    f"{name[:60]!r} is none of an agent's {member}: {InvalidName.__doc__}", name=name[:60]
+                )
+    for name in given.get("handles", ()):
+        other = book.directory.by_handle.get(name)
+        if other not in (None, agent):
+            raise NameTaken(f"{name[:60]} is {other}", agent=other, name=name[:60])
+
+
+def _has_form(member: str, name: str) -> bool:
+    if member == "handles":
+        platform, colon, own = name.partition(":")
+        return bool(platform and colon and own) and platform != "agent"
+    if member == "roles":
+        return name.rpartition(":")[2].startswith("@") and name not in EVERYBODY
+    return True
+
+
+def bindings(book: Book, agent: str | None) -> dict[str, Any]:
+    """What one agent is bound to, or every agent."""
+    if agent:
+        must_be_here(book, agent)
+        return {"agent": agent, **book.directory.bindings[agent].names()}
+    return {"bindings": [{"agent": name, **each.names()} for name, each in book.directory.bindings.items()]}
+
+
+def arrange(book: Book, by: str, name: str, about: dict[str, Any]) -> Answer:
+    """Say what holds in a conversation."""
+    for agent in [*(about.get("members") or ()), *(about[who] for who in ("lead", "owner") if who in about)]:
+        must_be_here(book, agent)
+    before = conversation(book, name)
+    return [Arranged(by, name, about)], {**before, **about}
+
+
+def conversation(book: Book, name: str) -> dict[str, Any]:
+    """What holds in a conversation."""
+    found = book.conversation(name).as_dict()
+    return {point: list(value) if isinstance(value, tuple) else value for point, value in found.items()}
+
+
+def tune(book: Book, by: str, settings: Any) -> Answer:
+    """Set how the host weighs things."""
+    given = tuning.checked(settings)
+    kept = {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
+    after = values(book.states.state(NAME, "tuning")) | kept
+    return [Tuned(by, kept)], _shown(tuning.tuning({name: value for name, value in after.items() if value is not None}))
+
+
+def policy(book: Book) -> dict[str, Any]:
+    """How the host weighs things."""
+    rows = [
+        {"directedness": aimed, "for": list(fits), "policy": policy, "injection": mode}
+        for aimed, fits, policy, mode in default_matrix.MATRIX
+    ]
+    return {"matrix": rows, **_shown(book.tuning)}
+
+
+def _shown(tuned: tuning.Tuning) -> dict[str, Any]:
+    found = tuned.as_dict()
+    return {"settings": {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}}

@@ -1,0 +1,92 @@
+"""Reading what an agent wants to say: nothing of it is assumed, and what lacks is named."""
+
+from __future__ import annotations
+
+from bb.attention.acts.sending import Draft
+from bb.attention.messages.envelopes import LONGEST_TEXT, MOST_NAMES, MOST_PARTS, Members, invalid, word
+from bb.attention.messages.redaction import redacted
+from bb.attention.refusals import MissingMember
+from bb.attention.words import DIRECTEDNESS, INTENTS, NORMAL, PLAIN, PRIORITIES, VISIBILITIES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+NEEDED = ("content", "idempotencyKey", "visibility", "directedness")
+OPTIONS = {
+    "content": "TEXT",
+    "idempotencyKey": "--idempotency-key",
+    "visibility": "--visibility",
+    "directedness": "--directedness",
+    "target": "--conversation, --recipient or --in-reply-to",
+}
+
+
+def draft_of(given: Mapping[str, Any]) -> Draft:
+    """The draft that the arguments of `chat.send_message` are."""
+    members = Members(given)
+    for name in NEEDED:
+        if name not in members or members.value[name] == "":
+            raise missing(name)
+    target = members.object("target")
+    in_reply_to = members.id("inReplyTo")
+    conversation, recipient = target.id("conversation"), target.id("recipient")
+    if not (conversation or recipient or in_reply_to):
+        raise missing("target")
+    parts = _parts(members)
+    named = [_named(each, at) for at, each in enumerate(members.list("mentions", MOST_NAMES))]
+    return Draft(
+        text="\n".join(part["text"] for part in parts if part["type"] == "text"),
+        key=members.text("idempotencyKey", 300, is_needed=True),
+        visibility=members.one_of("visibility", VISIBILITIES),
+        directedness=members.one_of("directedness", DIRECTEDNESS),
+        conversation=conversation,
+        thread=target.id("thread"),
+        recipient=recipient,
+        parts=() if len(parts) == 1 and parts[0].keys() <= {"type", "text"} else tuple(parts),
+        in_reply_to=in_reply_to,
+        mentions=tuple(named) if "mentions" in members else None,
+        intent=members.one_of("intent", INTENTS, PLAIN),
+        priority=members.one_of("priority", PRIORITIES, NORMAL),
+        deadline=members.number("deadlineMs"),
+        is_followup=members.flag("followup"),
+        confirm=members.text("confirm", 100),
+    )
+
+
+def missing(name: str) -> MissingMember:
+    """The refusal of what lacks something that everybody else would have to guess."""
+    return MissingMember(
+        f"{name} is missing: nobody can guess it",
+        hint=f"pass {OPTIONS.get(name, name)}",
+        pointer=f"/{name}",
+        member=name,
+    )
+
+
+def _named(each: Any, at: int) -> str:
+    if not isinstance(each, str) or not each.strip():
+        raise invalid("a text that is not blank is wanted", f"/mentions/{at}")
+    return word(each.strip())
+
+
+def _parts(members: Members) -> list[dict[str, Any]]:
+    listed = members.value["content"]
+    if isinstance(listed, str):
+        listed = [{"type": "text", "text": listed}]
+    if not isinstance(listed, list) or not 0 < len(listed) <= MOST_PARTS:
+        raise invalid(f"a list of 1 to {MOST_PARTS} parts is wanted", "/content")
+    found = []
+    for at, each in enumerate(listed):
+        part = Members(each, f"content/{at}", members)
+        kind = part.text("type", 40, is_needed=True)
+        plain = {name: _plain(value) for name, value in part.value.items() if isinstance(value, str | int)}
+        if kind == "text" and not part.text("text", LONGEST_TEXT, is_needed=True).strip():
+            raise invalid("a text that is not blank is wanted", part.at("text"))
+        found.append(plain)
+    return found
+
+
+def _plain(value: Any) -> Any:
+    return redacted(value) if isinstance(value, str) else value

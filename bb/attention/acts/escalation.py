@@ -1,0 +1,60 @@
+"""Nobody has answered: who is asked next. One at a time, up a ladder that ends with the person."""
+
+from __future__ import annotations
+
+from bb.attention.acts import notices
+from bb.attention.acts.sending import escalations
+from bb.attention.decision import Decision
+from bb.attention.facts import Moved
+from bb.attention.state import deliveries
+from bb.attention.words import BUFFERED, ESCALATED, MUST, NORMAL, SYSTEM, TO_ME
+from bb.kernel.ids import PERSON
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bb.attention.facts import AttentionFact
+    from bb.attention.messages.message import Message
+    from bb.attention.state.book import Book
+    from bb.attention.state.deliveries import Delivery
+
+
+def escalate(book: Book, found: Delivery, said: Message, now: int, why: str) -> list[AttentionFact]:
+    """Ask the next one about a message that FOUND's agent has left unanswered; nobody when it has been asked already,
+    or when there is nobody left."""
+    origin = said.linked if said.reason == ESCALATED else found.event
+    names = escalations(origin)
+    rung = next((place for place, name in enumerate(names) if book.message(name) is None), None)
+    if rung is None or found.escalated_to or (rung and said.reason != ESCALATED):
+        return []  # of several who leave one event unanswered, the first has seen to it that the next one is asked
+    to = _next(book, said, _asked(book, origin, names) | {found.agent}, is_last=rung == len(names) - 1)
+    if to is None:
+        return []
+    decided = Decision(TO_ME, MUST, BUFFERED, ESCALATED, NORMAL, book.tuning.time_for(MUST))
+    text = f"{found.agent} has not answered {origin} ({why}). You are asked instead."
+    return [
+        Moved(SYSTEM, found.event, found.agent, deliveries.ESCALATED, {"to": to, "as": names[rung], "why": why}),
+        notices.told(names[rung], said, to, decided, text, now),
+    ]
+
+
+def _asked(book: Book, origin: str, names: list[str]) -> set[str]:
+    """Who was asked already, by the message or up the ladder; to be knocked at is not to be asked."""
+    found: set[str] = set()
+    for name in (origin, *names):
+        known = book.message(name)
+        for agent in known.meant if known else ():
+            delivery = book.delivery(name, agent)
+            found |= {agent} if delivery and delivery.decision.policy == MUST else set()
+    return found
+
+
+def _next(book: Book, said: Message, asked: set[str], *, is_last: bool) -> str | None:
+    """The lead of the conversation, the owner of the stream, whoever is set to answer, and at last the person."""
+    where = book.conversation(said.conversation)
+    owners = book.directory.owners(said.stream or where.stream)
+    ladder = [] if is_last else [where.lead, *owners, where.owner, book.tuning.responder]
+    for agent in ladder:
+        is_here = agent in book.agents and not book.agents[agent].is_evicted
+        if is_here and agent not in asked and where.admits(agent):
+            return agent
+    return None if PERSON in asked else PERSON

@@ -1,0 +1,51 @@
+"""What the host itself has to tell one agent about a message: an event of its own, in the same place, in its own name.
+
+To everybody else there is no such event.
+"""
+
+from __future__ import annotations
+
+from bb.attention.decision import Decision
+from bb.attention.facts import Posted
+from bb.attention.messages import message
+from bb.attention.messages.message import HERE
+from bb.attention.words import ACK_ONLY, BUFFERED, NOTIFY, SILENT, SYSTEM, TO_ME
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bb.attention.messages.message import Message
+    from bb.attention.messages.messages import Kept
+    from bb.attention.state.book import Book
+
+NOBODY = ("@nobody",)
+
+
+def told(name: str, about: Message | Kept, to: str, decision: Decision, text: str, now: int) -> Posted:
+    """The event by which TO is told of a message."""
+    said = message.Message(
+        event=name,
+        platform=about.platform,
+        workspace=about.workspace,
+        conversation=about.conversation,
+        kind=about.kind,
+        thread=about.thread,
+        stream=about.stream,
+        author=HERE,
+        author_kind=SYSTEM,
+        at=now,
+        sequence=about.sequence,
+        text="",
+        reason=decision.reason,
+        linked=about.linked if about.reason == decision.reason else about.event,
+    )
+    others = Decision(mode=SILENT, reason=decision.reason)
+    c2a = message.written(said) | {"for": {to: decision.written()}, "else": others.written()[:4]}
+    return Posted(SYSTEM, c2a, text, (to,) if decision.mode == BUFFERED else NOBODY)
+
+
+def once(book: Book, name: str, about: Kept, to: str, reason: str, text: str, now: int) -> list[Posted]:
+    """A knock for TO, which asks for nothing; none when it was told already."""
+    if book.message(name) is not None:
+        return []
+    decision = Decision(TO_ME, ACK_ONLY, NOTIFY, reason, deadline=book.tuning.time_for(ACK_ONLY))
+    return [told(name, about, to, decision, text, now)]

@@ -1,0 +1,412 @@
+"""What an agent says: whether it may, what is to be thought of first, and what it means to everybody else.
+
+Nothing here has a default that somebody else would have to bear: to whom, who may see it, whether it obliges anybody,
+and under which key it is known, all that is said by whoever sends.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from bb.attention.facts import Claiming, Moved, Posted
+from bb.attention.incoming.receiving import NOBODY, scene, shown, written
+from bb.attention.judging.cases import case, known_as, may_see, must_be_here
+from bb.attention.judging.decide import decide
+from bb.attention.judging.standing import CLAIMED_BY_OTHER
+from bb.attention.messages import intents, mentions, message
+from bb.attention.messages.message import HERE, Message
+from bb.attention.messages.messages import NAME as MESSAGES
+from bb.attention.messages.messages import kept as message_kept
+from bb.attention.messages.outbox_states import FAILED, PENDING, SENT
+from bb.attention.refusals import (
+    AlreadyResponded,
+    CapabilityMissing,
+    ClaimedByOther,
+    ClaimExpired,
+    ClaimRequired,
+    ConfirmRequired,
+    DeliveryFailed,
+    IdempotencyConflict,
+    MissingMember,
+    NoSuchEvent,
+    PolicyForbids,
+    RateLimited,
+    StaleCheckRequired,
+    Superseded,
+    UnknownAgent,
+)
+from bb.attention.state import claims, deliveries
+from bb.attention.state.conversations import private
+from bb.attention.words import (
+    ACK_ONLY,
+    AGENT,
+    AMBIENT,
+    CHANNEL,
+    DM,
+    EPHEMERAL,
+    ESCALATED,
+    MUST,
+    MUST_NOT,
+    PLAIN,
+    RESPONDED,
+    ROLE_MENTION,
+    STATUS,
+    SUPERSEDED,
+    THANKS,
+    THREAD,
+    TO_ME,
+)
+from bb.kernel import clock
+from bb.kernel.digest import digest
+from bb.kernel.ids import PERSON
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from bb.attention.facts import AttentionFact
+    from bb.attention.judging.cases import Case
+    from bb.attention.messages.messages import Kept
+    from bb.attention.state.book import Book
+    from bb.attention.state.conversations import Conversation
+
+    Answer = tuple[list[AttentionFact], dict[str, Any]]
+
+LONGEST_RECEIPT = 140
+MOST_LOOKED_THROUGH = 50  # messages, for one that an agent may see
+
+
+class Draft(Record):
+    """What an agent wants to say."""
+
+    text: str
+    key: str
+    visibility: str
+    directedness: str
+    conversation: str = ""
+    thread: str = ""
+    recipient: str = ""
+    parts: tuple[dict[str, Any], ...] = ()
+    in_reply_to: str = ""
+    mentions: tuple[str, ...] | None = None
+    intent: str = PLAIN
+    priority: str = "normal"
+    deadline: int | None = None
+    is_followup: bool = False
+    confirm: str = ""
+
+    @property
+    def body(self) -> str:
+        """What makes it the same message: its words, where they go, what they answer, and whom they oblige."""
+        where = (self.conversation, self.thread, self.recipient, self.visibility, self.in_reply_to, self.directedness)
+        return digest("\n".join([*where, self.text, repr(self.parts), repr(self.mentions)]).encode())
+
+
+def send(book: Book, agent: str, draft: Draft, now: int) -> Answer:
+    """What follows when AGENT sends DRAFT, if it may."""
+    must_be_here(book, agent)
+    draft = _placed(book, agent, draft)
+    if earlier := _earlier(book, agent, draft):
+        return earlier
+    answered = case(book, draft.in_reply_to, agent, now) if draft.in_reply_to else None
+    if answered:
+        _may_answer(book, answered, draft)
+    _may_show(book, agent, draft, answered)
+    _not_too_much(book, agent, now)
+    said = _message(book, agent, draft, now)
+    warnings = _warnings(book, said)
+    decided = decide(said, scene(book, said, now))
+    state = PENDING if book.conversation(said.conversation).is_external else SENT
+    c2a = message.written(said) | {"agent": agent, "body": draft.body, "state": state} | written(decided)
+    to = tuple(who for who, each in decided.each.items() if each.directedness == TO_ME) or tuple(decided.each) or NOBODY
+    facts: list[AttentionFact] = [Posted(agent, c2a, said.text, to, answered.known.first_line if answered else "")]
+    facts += _renewed(book, agent, said, now)
+    if answered:
+        facts += _settling(book, answered, now)
+    return facts, {
+        "messageId": said.event,
+        "state": state,
+        "deduplicated": False,
+        "disposition": _disposition(answered),
+        "effects": shown(decided),
+        "warnings": warnings,
+    }
+
+
+def name_of(agent: str, key: str) -> str:
+    """What a message is called that AGENT sends under KEY: the same wherever it is tried again."""
+    return f"send:{agent}:{digest(key.encode())[:16]}"
+
+
+def _earlier(book: Book, agent: str, draft: Draft) -> Answer | None:
+    """What became of it when it was sent before."""
+    known = book.message(name_of(agent, draft.key))
+    if known is None:
+        return None
+    c2a = book.data(known.first_line).get("c2a", {})
+    if c2a.get("body") != draft.body:
+        raise IdempotencyConflict(key=draft.key[:100], message_id=known.event)
+    if known.state == FAILED:
+        raise DeliveryFailed(str(known.posted.get("reason") or DeliveryFailed.__doc__), message_id=known.event)
+    return [], {
+        "messageId": known.event,
+        "state": known.state or SENT,
+        "deduplicated": True,
+        "disposition": found.disposition if (found := book.delivery(known.in_reply_to, agent)) else None,
+        "effects": {},
+        "warnings": [],
+    }
+
+
+def _placed(book: Book, agent: str, draft: Draft) -> Draft:
+    """DRAFT with where it goes: where what it answers was said, unless it says otherwise; in private, to who said it.
+    What is not there is found out by whoever looks whether it may be answered."""
+    answered = known_as(book, draft.in_reply_to) if draft.in_reply_to else None
+    draft = draft.but(in_reply_to=answered.event) if answered else draft
+    if answered and not draft.conversation and not draft.recipient:
+        thread = answered.thread or (answered.event if draft.visibility == THREAD else "")
+        to = (answered.agent or answered.author) if draft.visibility == DM else ""
+        return draft.but(conversation=answered.conversation, thread=draft.thread or thread, recipient=to)
+    if draft.conversation or not draft.recipient:
+        return draft
+    to = book.directory.agent(draft.recipient, HERE) or draft.recipient
+    return draft.but(conversation=f"dm:{'+'.join(sorted([agent, to]))}", recipient=to)
+
+
+# -- whether it may
+
+
+def _may_answer(book: Book, answered: Case, draft: Draft) -> None:
+    standing = answered.standing
+    found = standing.delivery
+    if answered.known.is_deleted or found.disposition == SUPERSEDED:
+        raise Superseded(event_id=answered.event, superseded_by=found.superseded_by)
+    _not_another(standing.claim, answered)
+    if standing.decision.policy == MUST_NOT:
+        reason = standing.decision.reason
+        raise PolicyForbids(
+            f"{answered.event} is {MUST_NOT} for {answered.agent}: {reason}", event_id=answered.event, reason=reason
+        )
+    if standing.decision.policy == ACK_ONLY and not is_receipt(draft):
+        raise PolicyForbids(
+            f"only a short receipt fits: one line of at most {LONGEST_RECEIPT} characters that names nobody",
+            event_id=answered.event,
+            reason=standing.decision.reason,
+        )
+    # Whose claim ran out without anybody else taking it, has it again by answering.
+    if standing.decision.reason == ROLE_MENTION and answered.agent not in (standing.holder, standing.claim.owner):
+        raise ClaimRequired(event_id=answered.event)
+    if standing.must_check:
+        raise StaleCheckRequired(event_id=answered.event)
+    if not draft.is_followup and any(answers(book, answered.event, answered.agent)):
+        raise AlreadyResponded(event_id=answered.event)
+
+
+def _not_another(claim: claims.Claim, answered: Case) -> None:
+    """Refuse while another agent is responsible."""
+    holder = answered.standing.holder
+    is_shared = (
+        answered.standing.delivery.decision.policy != MUST or answered.standing.decision.reason == CLAIMED_BY_OTHER
+    )
+    if not holder or holder == answered.agent or not is_shared:
+        return
+    refusal = ClaimExpired if claim.former == answered.agent else ClaimedByOther
+    raise refusal(
+        f"{holder} is responsible for {answered.event} until {clock.text(claim.until)}",
+        owner=holder,
+        expires_at=clock.text(claim.until),
+        event_id=answered.event,
+    )
+
+
+def is_receipt(draft: Draft) -> bool:
+    """Whether DRAFT is short enough to be no more than a sign that something was seen."""
+    said = draft.text.strip()
+    is_short = len(said) <= LONGEST_RECEIPT and len(said.splitlines()) <= 1 and "```" not in said
+    return is_short and not (draft.parts or draft.mentions or mentions.named(said))
+
+
+def answers(book: Book, event: str, agent: str) -> Iterator[str]:
+    """What an agent has answered to an event, but for what has failed for good."""
+    for _, name, _ in book.states.newest_first(MESSAGES, f"answer {event} {agent}"):
+        known = book.message(name)
+        if known and known.state != FAILED and not known.is_deleted:
+            yield name
+
+
+def _may_show(book: Book, agent: str, draft: Draft, answered: Case | None) -> None:
+    """Refuse what nobody there could see, and what shows more people what was private."""
+    if draft.visibility == EPHEMERAL:
+        raise CapabilityMissing("nothing ephemeral can be said there", capability=EPHEMERAL)
+    where = book.conversation(draft.conversation)
+    if not (where.admits(agent) and _may_join(book, agent, where)):
+        raise NoSuchEvent(f"there is no conversation {draft.conversation[:80]!r}")
+    _must_have_reader(book, draft)
+    if not answered:
+        return
+    source = book.conversation(answered.known.conversation)
+    is_private = private(source) or answered.message.kind == DM
+    is_shown = draft.visibility == CHANNEL if draft.conversation == source.id else not private(where)
+    is_shown = is_shown and draft.visibility != DM and not (where.is_private and where.id == source.id)
+    if is_private and is_shown and draft.confirm != (token := _token(agent, draft)):
+        raise ConfirmRequired(confirm=token, event_id=answered.event)
+
+
+def _may_join(book: Book, agent: str, where: Conversation) -> bool:
+    """Whether AGENT may speak in a private conversation: who may see something of it, or has it for its own; in a new
+    one, anybody."""
+    if where.kind != DM or where.members or where.id in book.binding(agent).conversations:
+        return True
+    rows = islice(book.states.newest_first(MESSAGES, f"in {where.id}"), MOST_LOOKED_THROUGH)
+    said = [known for _, event, state in rows if (known := message_kept(event, state))]
+    return not said or any(may_see(book, agent, known) for known in said)
+
+
+def _must_have_reader(book: Book, draft: Draft) -> None:
+    """Refuse what is for one reader only and says of none, or of one whom nobody here knows."""
+    where = book.conversation(draft.conversation)
+    if draft.visibility != DM or where.kind == DM or draft.conversation in book.directory.by_conversation:
+        return
+    if not draft.recipient:
+        raise MissingMember(
+            "target.recipient is missing: nobody can guess to whom it is", pointer="/target/recipient", member="target"
+        )
+    is_known = draft.recipient == PERSON or book.directory.agent(draft.recipient, where.platform or HERE)
+    if not (is_known or where.platform or draft.recipient in book.agents):
+        raise UnknownAgent(f"there is no agent {draft.recipient[:60]!r} here", agent_id=draft.recipient[:60])
+
+
+def _token(agent: str, draft: Draft) -> str:
+    """What confirms that this message, and no other, may be shown."""
+    return digest(f"{agent}\n{draft.key}\n{draft.body}".encode())[:16]
+
+
+def _not_too_much(book: Book, agent: str, now: int) -> None:
+    allowed, oldest = book.tuning.agent_per_minute, now - clock.MINUTE
+    for count, (_, _, state) in enumerate(book.states.newest_first(MESSAGES, f"agent {agent}"), 1):
+        arrived = clock.parse_or(state["said"][3]["ts"], 0)
+        if arrived <= oldest:
+            return
+        if count >= allowed:
+            wait = arrived + clock.MINUTE - now
+            raise RateLimited(f"{agent} has said {count} things within a minute", retry_after_ms=wait)
+
+
+# -- what it becomes
+
+
+def _message(book: Book, agent: str, draft: Draft, now: int) -> Message:
+    where = book.conversation(draft.conversation)
+    named = draft.mentions if draft.mentions is not None else mentions.named(draft.text)
+    named = tuple(_called(book, name, where.platform) for name in named)
+    kind = DM if draft.visibility == DM else where.kind if where.kind != DM else CHANNEL
+    intent = intents.intent_of(draft.text) if draft.intent == PLAIN else draft.intent
+    return Message(
+        event=name_of(agent, draft.key),
+        platform=where.platform or HERE,
+        workspace=where.workspace,
+        conversation=draft.conversation,
+        kind=kind,
+        thread=draft.thread,
+        stream=where.stream,
+        author=agent,
+        author_kind=AGENT,
+        text=draft.text,
+        parts=draft.parts,
+        at=now,
+        sequence=_counted(book, draft.conversation),
+        mentions=named,
+        recipient=_called(book, draft.recipient, where.platform),
+        intent=intent,
+        priority=draft.priority,
+        deadline=draft.deadline,
+        declared=draft.directedness,
+        visibility=draft.visibility,
+        in_reply_to=draft.in_reply_to,
+        key=draft.key,
+    )
+
+
+def _called(book: Book, name: str, platform: str) -> str:
+    """What somebody is called there: an agent that has no name of its own on that platform is known by its id."""
+    is_unknown = name in book.agents and not book.directory.agent(name, platform or HERE)
+    return f"agent:{name}" if is_unknown else name
+
+
+def _counted(book: Book, conversation: str) -> int | None:
+    """How far the platform has counted in a conversation: what is said now stands behind that."""
+    newest = next(iter(book.states.newest_first(MESSAGES, f"in {conversation}")), None)
+    return newest[2]["said"][3].get("sequence") if newest else None
+
+
+def _warnings(book: Book, said: Message) -> list[dict[str, str]]:
+    """What would have been better, and is refused where the workspace is strict."""
+    found: list[dict[str, str]] = []
+    is_naming = bool(said.mentions)
+    if is_naming and said.declared == AMBIENT:
+        found.append(_warning("mention_creates_obligation", "it names somebody, and says that it is for nobody"))
+    if signal := intents.signal_of(said.text):
+        found.append(_warning("use_reaction", f"a reaction says as much: --signal {signal}") | {"signal": signal})
+    if len([name for name in said.mentions if not name.startswith("@")]) > 1 and said.declared == TO_ME:
+        found.append(_warning("several_responders", "several are asked at once; ask one, or a role"))
+    if said.intent == STATUS and is_naming:
+        found.append(
+            _warning("status_is_progress", "how far something has come obliges nobody; see `bb chat progress`")
+        )
+    if said.intent == THANKS and is_naming:
+        found.append(_warning("thanks_with_mention", "thanks oblige nobody"))
+    if found and book.tuning.is_strict:
+        raise PolicyForbids(found[0]["message"], reason=found[0]["code"])
+    return found
+
+
+def _warning(code: str, text: str) -> dict[str, str]:
+    return {"code": code, "message": text}
+
+
+def _settling(book: Book, answered: Case, now: int) -> list[AttentionFact]:
+    """What an answer settles beside the event itself: the claim, and what others were asked in its place."""
+    facts: list[AttentionFact] = []
+    claim = answered.standing.claim
+    if claim.subject.startswith(claims.EVENT) and claim.held_by(now) == answered.agent:
+        facts.append(Claiming(answered.agent, claim.subject, claims.DONE))
+    return facts + settled(book, answered.known, answered.agent, answered.event)
+
+
+def _renewed(book: Book, agent: str, said: Message, now: int) -> list[AttentionFact]:
+    """Whoever speaks in a thread that it has claimed is still at it."""
+    subject = claims.THREAD + said.window
+    claim = claims.claim(subject, book.states.state(claims.NAME, subject))
+    about = {"ttl_ms": book.tuning.claim_ms}
+    return [Claiming(agent, subject, claims.RENEW, about)] if said.thread and claim.held_by(now) == agent else []
+
+
+def settled(book: Book, known: Kept, agent: str, by: str) -> list[AttentionFact]:
+    """Whom an event was passed on to need do nothing any more; and the other way round."""
+    facts: list[AttentionFact] = []
+    origin = known.linked if known.reason == ESCALATED else known.event
+    for event in dict.fromkeys([origin, *(each for each in escalations(origin))]):
+        if event == known.event:
+            continue
+        other = book.message(event)
+        for who in other.meant if other else ():
+            found = book.delivery(event, who)
+            if found and found.is_open and (event != origin or who != agent):
+                facts.append(Moved("system", event, who, deliveries.SETTLED, {"by": by}))
+    return facts
+
+
+MOST_RUNGS = 4
+
+
+def escalations(origin: str) -> list[str]:
+    """What the events are called by which another one is passed on."""
+    return [f"{origin}~esc{rung}" for rung in range(1, MOST_RUNGS + 1)]
+
+
+def _disposition(answered: Case | None) -> str | None:
+    if answered is None:
+        return None
+    return "acknowledged" if answered.standing.decision.policy == ACK_ONLY else RESPONDED

@@ -1,0 +1,75 @@
+"""What a harness and this host can both do. What either of them cannot is said with `false`, never left open."""
+
+from __future__ import annotations
+
+from bb.attention.words import OFFERED
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.attention.messages.envelopes import Members
+
+OURS = {
+    "delivery": ("ack", "redelivery", "idempotency"),
+    "injection": ("immediate", "buffered", "notify", "tool_mailbox", "digest", "interrupt"),
+    "chatTools": ("readThread", "sendMessage", "react", "reactionSignals", "claim", "defer", "resolve"),
+    "utilities": ("progress", "cancellation", "logging"),
+}
+ACK, REDELIVERY = "delivery.ack", "delivery.redelivery"
+IMMEDIATELY, BUFFERING, NOTIFYING = (f"injection.{mode}" for mode in OFFERED)
+INTERRUPT, DIGESTS = "injection.interrupt", "injection.digest"
+PROGRESS, CANCELLATION, LOGGING = "utilities.progress", "utilities.cancellation", "utilities.logging"
+# tool -> without which there is none
+TOOLS = {
+    "chat.list_events": ("chatTools.readThread",),
+    "chat.read_thread": ("chatTools.readThread",),
+    "chat.send_message": ("chatTools.sendMessage",),
+    "chat.react": ("chatTools.react", "chatTools.reactionSignals"),
+    "chat.claim": ("chatTools.claim",),
+    "chat.defer": ("chatTools.defer",),
+    "chat.resolve": ("chatTools.resolve",),
+}
+
+
+class Capabilities(Record):
+    """What was agreed on, as `section.name`."""
+
+    agreed: frozenset[str]
+    asked: frozenset[str] = frozenset()
+
+    def __call__(self, name: str) -> bool:
+        return name in self.agreed
+
+    def tool(self, name: str) -> bool:
+        """Whether there is a tool for this harness."""
+        return all(each in self.agreed for each in TOOLS[name])
+
+    @property
+    def takes_deliveries(self) -> bool:
+        """Whether anything can be handed over at all. A program that only hands in does not take any."""
+        return any(self(each) for each in (IMMEDIATELY, BUFFERING, NOTIFYING))
+
+    def shown(self) -> dict[str, Any]:
+        """As the other side is told of it."""
+        found: dict[str, Any] = {}
+        for section, names in OURS.items():
+            asked = [each.partition(".")[2] for each in sorted(self.asked) if each.partition(".")[0] == section]
+            found[section] = {name: self(f"{section}.{name}") for name in dict.fromkeys([*names, *asked])}
+        return found
+
+
+def negotiated(given: Members) -> Capabilities:
+    """What is asked for, as far as there is such a thing. Without acknowledgements nothing is handed over again."""
+    agreed, asked = set(), set()
+    for section, names in OURS.items():
+        wanted = given.object(section)
+        asked |= {f"{section}.{name}" for name in list(wanted.value)[:MOST]}
+        agreed |= {f"{section}.{name}" for name in names if wanted.flag(name)}
+    if ACK not in agreed:
+        agreed.discard(REDELIVERY)
+    return Capabilities(frozenset(agreed), frozenset(asked))
+
+
+MOST = 50  # names in a section that are answered

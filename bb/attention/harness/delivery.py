@@ -1,0 +1,253 @@
+"""What is handed over to a harness: the envelope of `chat/deliver` (C2A §Event Envelope)."""
+
+from __future__ import annotations
+
+from bb.attention.decision import Decision
+from bb.attention.facts import Digested
+from bb.attention.judging.cases import case, said_in
+from bb.attention.messages import unknown_members
+from bb.attention.messages.message import HERE
+from bb.attention.turns import knocks, rendering, turn_text
+from bb.attention.turns.offers import CONTENT, KNOCK, Offer, Waiting
+from bb.attention.words import AMBIENT, BUFFERED, DIGEST, DM, NORMAL, NOTIFY, SIGNALS, SYSTEM, TO_ME
+from bb.kernel import clock, json_text, show
+from bb.kernel.digest import digest
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
+    from bb.attention.facts import AttentionFact
+    from bb.attention.messages.message import Message
+    from bb.attention.messages.messages import Kept
+    from bb.attention.state.book import Book
+
+MOST = 900_000  # bytes of an envelope: it must fit into a line, with what is written around it
+TOO_LONG = "This message is too long to be handed over. Read it with chat.read_thread."
+FROM_HOST = "host"  # whose words a part is, where they are not the author's
+
+
+class Parcel(Record):
+    """What is handed over at once: ITEMS in their order, of which EVENT stands for all."""
+
+    event: str
+    items: tuple[Waiting, ...]
+    decision: Decision
+    version: int
+    is_stale: bool = False
+    shape: str = CONTENT
+    mode: str = BUFFERED
+    attempt: int = 1
+    interrupts: bool = False
+
+
+def parcel(book: Book, agent: str, event: str, events: Iterable[str], shape: str, now: int) -> Parcel:
+    """EVENT with all EVENTS it stands for, and, where it shows what was said, whatever was merged into them before."""
+    pieces = expanded(book, agent, events) if shape == CONTENT else list(events)
+    found = {name: case(book, name, agent, now) for name in pieces}
+    items = sorted(
+        (Waiting(each.standing, each.known) for each in found.values() if not each.known.is_deleted),
+        key=lambda item: item.standing.delivery.place,
+    )
+    stands = found[event].standing
+    version = version_of(book, pieces if shape == CONTENT else [event], shape)
+    return Parcel(event, tuple(items), stands.decision, version, stands.is_stale, shape)
+
+
+def expanded(book: Book, agent: str, events: Iterable[str]) -> list[str]:
+    """EVENTS and every piece that was ever merged into one of them."""
+    found: dict[str, None] = {}
+    waiting = list(events)
+    while waiting:
+        event = waiting.pop()
+        delivery = book.delivery(event, agent)
+        if event not in found and delivery is not None:
+            found[event] = None
+            waiting += delivery.merged_from
+    return list(found)
+
+
+def version_of(book: Book, events: Iterable[str], shape: str) -> int:
+    """A number that rises with every piece, every edit and every deletion. A knock comes before all that is said."""
+    known = [each for event in events if (each := book.message(event))]
+    return sum(each.version + each.is_deleted for each in known) - (shape == KNOCK)
+
+
+# -- the envelope
+
+
+def envelope(book: Book, agent: str, given: Parcel, seed: str) -> dict[str, Any]:
+    """The parameters of `chat/deliver`."""
+    said = _pieces(book, given)
+    found = _head(book, agent, said[-1], given)
+    if given.shape == KNOCK:
+        return found | _knocking(book, said, given)
+    offer = Offer(given.items, CONTENT, given.attempt, given.decision.policy)
+    before = turn_text.context(book, agent, said[0], offer) if given.decision.reason in turn_text.WITH_CONTEXT else []
+    if before:
+        found["injection"]["context"] = "thread_window"
+    text = rendering.event(said, given.decision, boundary=show.boundary(seed), context=before, is_stale=given.is_stale)
+    merged = [each.event for each in said[:-1]]
+    content = [part for each in said for part in _content(each)]
+    told = {**found, **({"mergedFrom": merged} if merged else {}), "content": content, "rendered": text}
+    return _fitting(told, said)
+
+
+def _pieces(book: Book, given: Parcel) -> list[Message]:
+    """What was said, piece by piece. The last one goes by the name of the event that stands for all."""
+    said = [said_in(item.known, book.data(item.known.line)) for item in given.items]
+    names = [each.event for each in said if each.event != given.event]
+    return [each.but(event=name) for each, name in zip(said, [*names, given.event], strict=True)]
+
+
+def _head(book: Book, agent: str, last: Message, given: Parcel) -> dict[str, Any]:
+    """Everything but what was said."""
+    decision, known = given.decision, given.items[-1].known
+    c2a = book.data(known.line).get("c2a", {})
+    name = "" if given.shape == KNOCK else last.author_name  # which people give themselves: a text, too
+    return {
+        "eventId": given.event,
+        "contentVersion": given.version,
+        "source": _only({"platform": last.platform, "workspaceId": last.workspace}),
+        "conversation": _only(
+            {"id": last.conversation, "kind": last.kind, "streamId": last.stream, "threadId": last.thread}
+        ),
+        "author": _only({"id": last.author, "kind": last.author_kind, "displayName": name})
+        | ({"unverified": True} if last.is_unverified else {}),
+        "target": _target(book, agent, last, decision),
+        "timing": _only({"createdAt": clock.text(last.at), "sequence": last.sequence}),
+        "attention": {
+            **_only({"policy": decision.policy, "reason": decision.reason, "priority": decision.priority}),
+            **_only({"deadlineMs": decision.deadline}),
+            **({"defaultResponder": True} if decision.is_default else {}),
+            **({"stale": True} if given.is_stale else {}),
+        },
+        "injection": {
+            "mode": given.mode,
+            **_only(dict(c2a.get("injection") or {})),
+            **({} if given.shape == KNOCK else {"role": _role(c2a)}),
+            **({"interrupt": True} if given.interrupts else {}),
+        },
+        "reliability": {"attempt": given.attempt, "idempotencyKey": key_of(given.event, agent)},
+        **_signal(c2a),
+    }
+
+
+def _role(c2a: Mapping[str, Any]) -> str:
+    found = c2a.get("injection")
+    return str(found.get("role", "user")) if isinstance(found, dict) else "user"
+
+
+def key_of(event: str, agent: str) -> str:
+    """The key under which an event is handed to an agent, however often: in the form that C2A shows."""
+    address = f"agent:{agent}"
+    return f"{event}:{address.replace('-', '_').replace(':', '_')}"
+
+
+def _target(book: Book, agent: str, last: Message, decision: Decision) -> dict[str, Any]:
+    recipient = _address(book, last.recipient, last.platform)
+    if not recipient and last.kind == DM and decision.directedness == TO_ME:
+        recipient = f"agent:{agent}"
+    mentions = [_address(book, each, last.platform) for each in last.mentions]
+    return {"mentions": mentions, **_only({"recipient": recipient}), "directedness": decision.directedness}
+
+
+def _address(book: Book, name: str, platform: str) -> str:
+    """A name on a platform, or the agent that goes by it."""
+    found = None if name.startswith("@") else book.directory.agent(name, platform)
+    return f"agent:{found}" if found else name
+
+
+def _signal(c2a: Mapping[str, Any]) -> dict[str, Any]:
+    """Of a reaction to what the agent said: which, to which message, and what it means."""
+    found = c2a.get("signal")
+    if not isinstance(found, dict):
+        return {}
+    signal = SIGNALS.get(str(found.get("signal")))
+    about = {"signal": found.get("signal"), "onMessage": found.get("onMessage")}
+    return _only(about | {"meaning": signal.answers if signal else ""})
+
+
+def _content(said: Message) -> list[dict[str, Any]]:
+    """What was said; of a reaction, which has no words, what it comes to."""
+    if said.text or said.parts or not said.reason.startswith("signal "):  # only we say whose words a part is
+        return [{name: value for name, value in part.items() if name != "from"} for part in said.content]
+    text = f"{knocks.author_of(said)} reacted to {said.linked}: {said.reason.removeprefix('signal ')}"
+    return [{"type": "text", "text": text, "from": FROM_HOST}]
+
+
+def _knocking(book: Book, said: Sequence[Message], given: Parcel) -> dict[str, Any]:
+    """A knock; to a harness that takes none, as a text of ours."""
+    knock = knocks.knock(book, said, given.decision)
+    if len(said) > 1:
+        knock["events"] = [each.event for each in said]
+    text = rendering.knock(knock, given.event)
+    if given.mode == NOTIFY:
+        return {"knock": knock, "rendered": text}
+    return {"content": [{"type": "text", "text": text, "from": FROM_HOST}], "rendered": text}
+
+
+def _fitting(found: dict[str, Any], said: Sequence[Message]) -> dict[str, Any]:
+    """An envelope that fits into a line, with all that came with what was SAID if there is room for it; at worst it
+    says where to read."""
+    whole = dict(found)
+    for each in reversed(said):
+        whole = unknown_members.added(whole, each.more)
+    plain = {name: value for name, value in found.items() if name != "rendered"}
+    last = plain | {"content": [{"type": "text", "text": TOO_LONG, "from": FROM_HOST}]}
+    return next((each for each in (whole, found, plain) if len(json_text.dumps(each).encode()) <= MOST), last)
+
+
+def _only(found: Mapping[str, Any]) -> dict[str, Any]:
+    """What there is."""
+    return {name: value for name, value in found.items() if value not in ("", None)}
+
+
+# -- a digest
+
+
+def digest_name(agent: str, facts: Iterable[AttentionFact]) -> str:
+    """What a digest is called: by how far it goes."""
+    upto = next((fact.upto for fact in facts if isinstance(fact, Digested)), "")
+    return f"digest:{agent}:{digest(upto.encode())[:12]}"
+
+
+def digest_envelope(agent: str, event: str, found: Mapping[str, Any], attempt: int) -> dict[str, Any]:
+    """A digest, as the host's own message."""
+    return {
+        "eventId": event,
+        "contentVersion": 1,
+        "source": {"platform": HERE},
+        "conversation": {"id": f"digest:{agent}", "kind": SYSTEM},
+        "author": {"id": HERE, "kind": SYSTEM},
+        "target": {"mentions": [], "recipient": f"agent:{agent}", "directedness": AMBIENT},
+        "timing": {"createdAt": found["at"]},
+        "attention": {"policy": found["policy"], "reason": DIGEST, "priority": NORMAL},
+        "injection": {"mode": DIGEST, "role": "user"},
+        "reliability": {"attempt": attempt, "idempotencyKey": key_of(event, agent)},
+        "content": [{"type": "text", "text": found["text"], "from": FROM_HOST}],
+        "rendered": found["text"],
+    }
+
+
+# -- what is looked up
+
+
+def shown(book: Book, agent: str, known: Kept, now: int) -> dict[str, Any]:
+    """The envelope of an event that an agent looks up, with what was said."""
+    found = case(book, known.event, agent, now)
+    stands = found.standing
+    events = expanded(book, agent, [known.event]) or [known.event]
+    given = Parcel(
+        known.event,
+        (Waiting(stands, known),),
+        stands.decision,
+        version_of(book, events, CONTENT),
+        stands.is_stale,
+        mode=stands.decision.mode,
+        attempt=max(stands.delivery.attempt, 1),
+    )
+    told = {**_head(book, agent, found.message, given), "content": _content(found.message)}
+    return unknown_members.added(told, found.message.more)

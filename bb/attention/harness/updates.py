@@ -1,0 +1,235 @@
+"""What a harness is to be told now: what was changed or taken away, and what comes next.
+
+Of one conversation the next message is handed over when the one before was taken, so that a second attempt never lets a
+later one overtake it. Only what is immediate does not stand in line. What a harness cannot take in the usual way it is
+shown in another, or it stays in the mailbox:
+
+    no notify       a knock that obliges is told in words of the host's; any other waits in the mailbox
+    no buffered     what was said comes as `immediate`, at a boundary all the same
+    no interrupt    nothing comes in the middle of a turn
+    no digest       there is none
+"""
+
+from __future__ import annotations
+
+from bb.attention.facts import Moved
+from bb.attention.harness import delivery
+from bb.attention.harness.capabilities import ACK, BUFFERING, CANCELLATION, DIGESTS, IMMEDIATELY, NOTIFYING, REDELIVERY
+from bb.attention.harness.late_fragments import fragments
+from bb.attention.harness.session import Deliver, Handed, Plan
+from bb.attention.state import deliveries
+from bb.attention.turns import digests
+from bb.attention.turns.offers import CONTENT, KNOCK, MOST_TRIES, offered, offers, retry_at
+from bb.attention.words import BUFFERED, DIGEST, IMMEDIATE, MUST, NOTIFY, SUPERSEDED, SYSTEM
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bb.attention.facts import AttentionFact
+    from bb.attention.harness.capabilities import Capabilities
+    from bb.attention.harness.delivery import Parcel
+    from bb.attention.harness.session import Harness
+    from bb.attention.state.book import Book
+    from bb.attention.state.deliveries import Delivery
+    from bb.attention.turns.offers import Offer
+
+MOST_HANDED = 32  # that are not taken yet
+WITHDRAWN = {deliveries.DELETED: "the message was deleted", deliveries.SETTLED: "it was settled elsewhere"}
+EDITED, ADDED = "the message was edited", "another piece of the message came"
+
+
+def plan(harness: Harness, book: Book, now: int, seed: str) -> Plan:
+    """What is to be recorded and said NOW. The SEED is random; nothing changes before the harness `has_done` so."""
+    return _Look(harness, book, now, seed).plan()
+
+
+class _Look:
+    """One look at what is to be done."""
+
+    def __init__(self, harness: Harness, book: Book, now: int, seed: str) -> None:
+        self._harness, self._book, self._now, self._seed = harness, book, now, seed
+        self._agent, self._can = harness.agent, harness.can
+        self._facts: list[AttentionFact] = []
+        self._cancels: dict[str, tuple[Handed, str]] = {}
+        self._delivers: list[Deliver] = []
+        self._altered: set[str] = set()
+        self._parked: list[Handed] = []
+        self._events: list[str] = []  # all that is handed over, pieces included
+        self._busy: dict[str, int] = {}  # conversations in which something is on its way
+
+    def plan(self) -> Plan:
+        self._look_for_changes()
+        turns = self._harness.turns - self._cancels.keys()
+        again = self._harness.resumed | self._due_again() | self._altered
+        side = self._harness.side(again, turns)
+        made, held = offers(self._book, self._agent, self._now, side)
+        at_rest = offers(self._book, self._agent, self._now, side.but(in_turn=False))[0] if turns else made
+        offered_again = again & {offer.event for offer in made}
+        for each in self._waiting():
+            if each.event not in offered_again:
+                self._busy[each.conversation] = self._busy.get(each.conversation, 0) + 1
+        merged = self._restart(at_rest)
+        for offer in made:
+            if offer.event not in merged:
+                self._offer(offer, again, turns)
+        self._digest(turns)
+        moments = [each.until for each in held if each.until is not None]
+        moments += [self._harness.digest_at] if self._harness.digest_at is not None else []
+        moments += [each.again_at for each in (*self._waiting(), *(new.handed for new in self._delivers))]
+        later = min((each for each in moments if each > self._now), default=None)
+        cancels, parked = tuple(self._cancels.values()), tuple(self._parked)
+        events = [*(each.event for each, _ in cancels), *(each.event for each in parked), *self._events]
+        known = tuple(found for event in events if (found := self._book.delivery(event, self._agent)))
+        return Plan(tuple(self._facts), cancels, tuple(self._delivers), parked, later, known)
+
+    def _waiting(self) -> list[Handed]:
+        """What was handed over, and neither taken nor given up."""
+        gone = self._cancels.keys() | {each.event for each in self._parked}
+        return [each for each in self._harness.handed.values() if not each.is_taken and each.event not in gone]
+
+    def _due_again(self) -> set[str]:
+        """What is handed over once more; what was too often, or must not be, waits until the next session."""
+        due = [each for each in self._waiting() if self._now >= each.again_at]
+        self._parked += [each for each in due if each.shape == DIGEST or not self._may_repeat(each)]
+        for each in self._parked:
+            steps = [Moved(SYSTEM, event, self._agent, deliveries.PARKED) for event in each.events]
+            self._facts += [step for step in steps if self._is_waited_for(step.event)]
+        return {each.event for each in due if self._may_repeat(each)}
+
+    def _may_repeat(self, handed: Handed) -> bool:
+        return handed.attempt < MOST_TRIES and self._can(REDELIVERY)
+
+    def _is_waited_for(self, event: str) -> bool:
+        found = self._book.delivery(event, self._agent)
+        return found is not None and found.is_open and not found.is_parked and not found.accepted
+
+    # -- what has changed since it was handed over
+
+    def _look_for_changes(self) -> None:
+        for handed in list(self._harness.handed.values()):
+            found = self._book.delivery(handed.event, self._agent)
+            if found is None:
+                continue
+            if found.disposition == SUPERSEDED and found.cause in WITHDRAWN:
+                self._cancels[handed.event] = (handed, WITHDRAWN[found.cause])
+            elif not found.has_spoken and _is_undone(found) and self._version(found, handed.shape) > handed.version:
+                self._cancels[handed.event] = (handed, EDITED)
+                if found.is_open and found.attempt:  # a piece of it has changed, of which the fold knows nothing
+                    self._begin_anew(found, "edited")
+                    self._altered.add(handed.event)
+
+    def _version(self, found: Delivery, shape: str) -> int:
+        pieces = delivery.expanded(self._book, self._agent, [found.event]) if shape == CONTENT else [found.event]
+        return delivery.version_of(self._book, pieces, shape)
+
+    def _begin_anew(self, found: Delivery, why: str) -> None:
+        if found.turn == deliveries.STARTED:
+            self._facts.append(Moved(SYSTEM, found.event, self._agent, deliveries.ENDED, {"why": why}))
+
+    def _restart(self, made: Iterable[Offer]) -> set[str]:
+        """Break off what another piece belongs to, and hand over all of it; the offers that are part of it now."""
+        if not (self._can(CANCELLATION) and self._can(ACK)):
+            return set()
+        merged: set[str] = set()
+        running = [each for each in self._harness.handed.values() if each.event not in self._cancels]
+        for handed, found, offer in fragments(self._book, running, self._agent, made):
+            new = [each.event for each in offer.items]
+            merged.add(offer.event)
+            self._cancels[handed.event] = (handed, ADDED)
+            self._begin_anew(found, "fragment")
+            attempt = self._harness.next_attempt(found.event)
+            self._facts += [Moved(SYSTEM, each, self._agent, deliveries.MERGED, {"by": found.event}) for each in new]
+            about = {"attempt": attempt, "as": CONTENT, "merged_from": [*found.merged_from, *new]}
+            self._facts.append(Moved(SYSTEM, found.event, self._agent, deliveries.OFFERED, about))
+            parcel = delivery.parcel(self._book, self._agent, found.event, [found.event, *new], CONTENT, self._now)
+            form = _form(CONTENT, parcel.decision.mode, parcel.decision.policy, self._can)
+            self._hand_over(parcel.but(attempt=attempt), form or BUFFERED, restarts=handed.restarts + 1)
+        return merged
+
+    # -- what is offered
+
+    def _offer(self, offer: Offer, again: set[str], turns: set[str]) -> None:
+        handed = self._harness.handed.get(offer.event)
+        is_on_its_way = handed is not None and not handed.is_taken and handed.event not in self._cancels
+        if (is_on_its_way and offer.event not in again) or offer.event in self._harness.own:
+            return
+        decision = offer.last.standing.decision.but(policy=offer.policy)
+        form = _form(offer.shape, decision.mode, offer.policy, self._can)
+        if form is None or not self._has_room(offer):
+            return
+        attempt = max(offer.attempt, self._harness.next_attempt(offer.event))
+        offer = offer.but(attempt=attempt)
+        self._begin_anew(offer.last.standing.delivery, "handed over once more")
+        self._facts += offered(self._agent, [offer], is_taken=not self._can(ACK))
+        events = [each.event for each in offer.items]
+        parcel = delivery.parcel(self._book, self._agent, offer.event, events, offer.shape, self._now)
+        parcel = parcel.but(attempt=attempt, decision=decision)
+        restarts = handed.restarts if handed else 0
+        self._hand_over(parcel, form, restarts=restarts, interrupts=bool(turns) and decision.mode == IMMEDIATE)
+
+    def _has_room(self, offer: Offer) -> bool:
+        """Whether its turn has come: nothing before it in its conversation is still on its way."""
+        is_at_once = offer.last.standing.decision.mode == IMMEDIATE and offer.shape == CONTENT
+        is_next = is_at_once or not self._busy.get(offer.last.known.conversation)
+        return is_next and sum(self._busy.values()) < MOST_HANDED
+
+    def _hand_over(self, parcel: Parcel, mode: str, *, restarts: int = 0, interrupts: bool = False) -> None:
+        parcel = parcel.but(mode=mode, interrupts=interrupts)
+        must_wait = self._can(ACK)
+        conversation = parcel.items[-1].known.conversation
+        if must_wait:
+            self._busy[conversation] = self._busy.get(conversation, 0) + 1
+        self._events += [each.event for each in parcel.items]
+        events = tuple(each.event for each in parcel.items) if parcel.shape == KNOCK else (parcel.event,)
+        again_at = retry_at(parcel.attempt, self._now + self._book.tuning.ack_ms)
+        handed = Handed(
+            parcel.event,
+            self._harness.next_request(len(self._delivers)),
+            parcel.attempt,
+            parcel.version,
+            parcel.shape,
+            conversation,
+            events,
+            again_at,
+            is_taken=not must_wait,
+            restarts=restarts,
+        )
+        envelope = delivery.envelope(self._book, self._agent, parcel, f"{self._seed} {parcel.event}")
+        self._delivers.append(Deliver(handed, envelope, interrupts))
+
+    # -- in short
+
+    def _digest(self, turns: set[str]) -> None:
+        """Now and then, what went on around the agent. It is told once the harness has it: until then it is not."""
+        due = self._harness.digest_at
+        if not self._can(DIGESTS) or turns or due is None or self._now < due:
+            return
+        facts, found = digests.digest(self._book, self._agent, self._now)
+        if not found["text"]:
+            return
+        if not self._can(ACK):
+            self._facts += facts
+        event = delivery.digest_name(self._agent, facts)
+        request = self._harness.next_request(len(self._delivers))
+        attempt = self._harness.next_attempt(event)
+        until = retry_at(attempt, self._now + self._book.tuning.ack_ms)
+        is_taken = not self._can(ACK)
+        handed = Handed(event, request, attempt, 1, DIGEST, "", (), until, is_taken, facts=tuple(facts))
+        self._delivers.append(Deliver(handed, delivery.digest_envelope(self._agent, event, found, attempt)))
+
+
+def _is_undone(found: Delivery) -> bool:
+    """Whether anything is still to be done about it, or was until an edit took that back."""
+    return found.is_open or found.attempt == 0
+
+
+def _form(shape: str, mode: str, policy: str, can: Capabilities) -> str | None:
+    """As what a harness is shown something that it may be unable to take in the usual way; None: it stays in the
+    mailbox. A knock that obliges is told as a text of the host's; never does it become what was said."""
+    if shape == KNOCK and can(NOTIFYING):
+        return NOTIFY
+    if shape == KNOCK and policy != MUST:
+        return None
+    possible = {IMMEDIATE: can(IMMEDIATELY), BUFFERED: can(BUFFERING)}
+    return next((each for each in (mode, BUFFERED, IMMEDIATE) if possible.get(each)), None)

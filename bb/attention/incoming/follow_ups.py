@@ -1,0 +1,45 @@
+"""People name somebody once, and go on talking: what they say next in the same thread goes to whom they have named.
+
+That holds for as long as one waits for more anyway, and until whoever is asked has been shown what was said first. What
+names somebody itself, or has more to it than words, begins anew.
+"""
+
+from __future__ import annotations
+
+from bb.attention.turns.offers import AT_ONCE
+from bb.attention.words import BUFFERED, DM, HUMAN, TO_ME
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bb.attention.judging.directedness import Aimed
+    from bb.attention.messages.message import Message
+    from bb.attention.state.book import Book
+
+
+def piece_of(book: Book, said: Message) -> str:
+    """The message that SAID goes on with; nothing where it does not."""
+    event, author, at = book.thread(said.window).last
+    if author != said.author or not 0 <= said.at - at < book.tuning.compose_ms or _begins_anew(said):
+        return ""
+    known = book.message(event)
+    if known is None or known.is_deleted or known.in_reply_to != said.in_reply_to:
+        return ""
+    asked = [book.delivery(event, agent) for agent in known.meant]
+    waits = any(each and each.is_open and not each.attempt and each.decision.mode == BUFFERED for each in asked)
+    return event if waits else ""
+
+
+def _begins_anew(said: Message) -> bool:
+    is_named = bool(said.mentions or said.recipient) or said.kind == DM
+    return is_named or bool(said.parts) or said.author_kind != HUMAN or said.platform in AT_ONCE
+
+
+def going_on(book: Book, said: Message) -> Aimed:
+    """Who was asked by the message that SAID goes on with, and why."""
+    known = book.message(said.piece_of) if said.piece_of else None
+    asked = {agent: book.delivery(said.piece_of, agent) for agent in (known.meant if known else ())}
+    return {
+        agent: (TO_ME, each.decision.reason)
+        for agent, each in asked.items()
+        if each and each.decision.directedness == TO_ME
+    }

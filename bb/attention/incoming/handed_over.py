@@ -1,0 +1,94 @@
+"""What another host hands over to us, for one of our agents: kept as that host has decided about it.
+
+It is known by its event. Delivered once more it is a duplicate, and with a higher `contentVersion` an edit; a knock is
+followed by what it has announced.
+"""
+
+from __future__ import annotations
+
+from bb.attention.decision import Decision
+from bb.attention.facts import Edited, Posted
+from bb.attention.incoming.receiving import NOBODY, arranged
+from bb.attention.messages import envelopes, message
+from bb.attention.words import BUFFERED, HUMAN, IMMEDIATE
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from bb.attention.facts import AttentionFact
+    from bb.attention.messages.message import Message
+    from bb.attention.messages.messages import Kept
+    from bb.attention.state.book import Book
+
+    Answer = tuple[list[AttentionFact], dict[str, Any]]
+
+ACCEPTED, DUPLICATE = {"status": "accepted"}, {"status": "duplicate"}
+
+
+class Handing(Record):
+    """One event as it was handed in: what was said, what it is to the agent, and what else is to be kept of it."""
+
+    said: Message
+    decision: Decision
+    version: int
+    more: dict[str, Any]
+
+
+def received(book: Book, agent: str, given: Any, by: str, now: int) -> Answer:
+    """Keep what a host has delivered for AGENT."""
+    found = _read(given, now)
+    known = book.message(found.said.event)
+    if known is None:
+        posted = Posted(by, _written(book, found, {agent: found.decision}), found.said.text, _to(agent, found))
+        return [*arranged(book, found.said), posted], ACCEPTED
+    has = (book.data(known.line).get("c2a") or {}).get("delivered") or {}
+    is_newer = found.version > has.get("version", known.version)
+    is_for_us = book.delivery(found.said.event, agent) is not None
+    if known.is_deleted or (is_for_us and not is_newer):
+        return [], DUPLICATE
+    c2a = _written(book, found, _told(book, known, is_newer=is_newer) | {agent: found.decision})
+    return [Edited(by, found.said.event, known.version + is_newer, c2a, found.said.text)], ACCEPTED
+
+
+def _read(given: Any, now: int) -> Handing:
+    found, members = envelopes.delivered(given, now), envelopes.Members(given)
+    version = members.number("contentVersion")
+    if version is None:
+        version = 0 if found.knock is not None else 1  # a knock says nothing yet of what was said
+    directedness, policy, mode, reason, priority, deadline = found.decision
+    injection = {name: members.object("injection").id(name) for name in ("context", "role")}
+    more = {
+        "delivered": {"version": version, "key": found.key, "attempt": found.attempt},
+        "injection": _only(injection),
+    }
+    decision = Decision(directedness, policy, mode, reason[:60], priority, deadline)
+    return Handing(found.message.but(version=1), decision, version, more)
+
+
+def _told(book: Book, known: Kept, *, is_newer: bool) -> dict[str, Decision]:
+    """What it is to those it was handed in for before, who are to see a new version too."""
+    found = [book.delivery(known.event, agent) for agent in known.meant if is_newer]
+    return {each.agent: each.decision for each in found if each}
+
+
+def _written(book: Book, found: Handing, each: Mapping[str, Decision]) -> dict[str, Any]:
+    """As it stands in the ledger."""
+    said = found.said
+    agent = book.directory.agent(said.author, said.platform) if said.author_kind != HUMAN else None
+    decided = {
+        "for": {name: decision.written() for name, decision in each.items()},
+        "else": Decision(reason="delivered").written()[:4],
+    }
+    return message.written(said) | ({"agent": agent} if agent else {}) | decided | found.more
+
+
+def _to(agent: str, found: Handing) -> tuple[str, ...]:
+    """In whose inbox of CCCS it stands."""
+    return (agent,) if found.decision.mode in (IMMEDIATE, BUFFERED) else NOBODY
+
+
+def _only(found: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in found.items() if value}

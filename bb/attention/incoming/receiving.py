@@ -1,0 +1,368 @@
+"""What comes in from a surface: messages, edits, deletions, reactions, typing. Each line becomes facts, or nothing new.
+
+Lines may come twice, late, or in another order than they happened. What is known already changes nothing; what is said
+of a message that is not known yet is kept, and counts once it is.
+"""
+
+from __future__ import annotations
+
+from bb.attention.decision import Decision
+from bb.attention.facts import Arranged, Claiming, Deleted, Edited, Moved, Posted, Posting, Typing
+from bb.attention.incoming import reactions
+from bb.attention.incoming.follow_ups import going_on, piece_of
+from bb.attention.judging.decide import Decided, Scene, decide
+from bb.attention.messages import message, messages
+from bb.attention.messages.envelopes import DELETE, EDIT, REACTION, TYPING
+from bb.attention.messages.messages import NAME as MESSAGES
+from bb.attention.messages.outbox_states import SENT
+from bb.attention.state import claims, deliveries, tuning
+from bb.attention.state.activity import NAME as ASIDES
+from bb.attention.state.activity import TYPES, typing
+from bb.attention.words import (
+    AGENT,
+    BUFFERED,
+    FINAL,
+    IMMEDIATE,
+    MAY,
+    MUST_NOT,
+    NOTIFY,
+    RESPONDED,
+    SILENT,
+)
+from bb.kernel import clock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.attention.facts import AttentionFact
+    from bb.attention.messages.envelopes import Line
+    from bb.attention.messages.message import Message
+    from bb.attention.messages.messages import Kept
+    from bb.attention.state.book import Book
+    from bb.attention.state.threads import Thread
+
+    Answer = tuple[list[AttentionFact], dict[str, Any]]
+
+NOBODY = ("@nobody",)
+URGENT_PER_MINUTE = 5  # messages of one author that are taken to be urgent
+GITHUB = "github"
+EDITED_AFTER = "edited_after_response"
+
+
+def receive(book: Book, line: Line, by: str, now: int) -> Answer:
+    """What LINE adds to what is known; the facts, and what became of it."""
+    line = _by_our_names(book, line)
+    match line.type:
+        case "message":
+            return _message(book, line, by, now)
+        case _ if line.type == EDIT:
+            return _edit(book, line, by, now)
+        case _ if line.type == DELETE:
+            return _delete(book, line, by)
+        case _ if line.type == REACTION:
+            return _reaction(book, line, by, now)
+        case _ if line.type == TYPING:
+            return _typing(book, line, by, now)
+    return [], {}
+
+
+def _by_our_names(book: Book, line: Line) -> Line:
+    """LINE with what we have posted by the name that it has here. Where nothing is posted, nothing is looked for."""
+    if line.conversation and not book.conversation(line.conversation).is_external:
+        return line
+    said = line.message
+    if said and said.in_reply_to:
+        said = said.but(in_reply_to=book.own_name(said.in_reply_to))
+    return line.but(event=book.own_name(line.event), message=said)
+
+
+# -- messages
+
+
+def _message(book: Book, line: Line, by: str, now: int) -> Answer:
+    said = line.message
+    if said is None:
+        return [], {}
+    if line.marker:
+        return _ours(book, line, by)
+    known = book.message(line.event)
+    if known is not None:
+        if said.version > known.version:
+            return _edit(book, line, by, now)
+        return [], _answer(line, "duplicate")
+    state = book.states.state(MESSAGES, line.event) or {}
+    if "deleted" in state:
+        nothing = Decided({}, Decision(mode=SILENT, reason="deleted"))
+        return [_posted(book, said.but(parts=(), more={}), by, nothing, text="")], _answer(line, "deleted")
+    if "edit" in state:  # it was edited before it came
+        edited = book.data(_line_of(state["edit"]))
+        said = said.but(text=str(edited.get("text", said.text)), parts=(), more={}, version=state["edit"][3])
+    # Whoever has the ledger of a repository has the repository: there nothing more is private.
+    facts, found = post(book, said, by, now, is_private=line.is_private and line.platform != GITHUB)
+    return facts, {**_answer(line, "recorded"), **found}
+
+
+def post(book: Book, said: Message, by: str, now: int, *, is_private: bool = False) -> Answer:
+    """Record a message, and what is decided about it. That its conversation IS PRIVATE counts the first time; from then
+    on, what is arranged does."""
+    settled = arranged(book, said, is_private=is_private)
+    said = _at_home(book, said)
+    if piece := piece_of(book, said):
+        said = said.but(piece_of=piece)
+    known = scene(book, said, now)
+    if settled and is_private:
+        known = known.but(conversation=known.conversation.but(is_private=True))
+    decided = decide(said, known)
+    fact = _posted(book, said, by, decided)
+    return [*settled, fact], {"decisions": shown(decided)}
+
+
+def scene(book: Book, said: Message, now: int) -> Scene:
+    """What is known when a message comes in."""
+    tuned = book.tuning
+
+    lately = messages.by(said.author, clock.text(now))
+
+    def is_flooding() -> bool:  # what our own agents may say is limited where they say it
+        return not said.declared and book.states.count(MESSAGES, lately) >= tuned.author_per_minute
+
+    def is_always_urgent() -> bool:
+        return book.states.count(MESSAGES, messages.urgent(lately)) >= URGENT_PER_MINUTE
+
+    thread = book.thread(said.window)
+    return Scene(
+        book.directory,
+        tuned,
+        book.conversation(said.conversation),
+        thread,
+        asked(book, said, thread),
+        going_on(book, said),
+        lambda agent: agent in book.agents and book.agents[agent].is_live,
+        is_flooding,
+        is_always_urgent,
+    )
+
+
+def asked(book: Book, said: Message, thread: Thread) -> str:
+    """The agent whose message SAID answers: the one it names, else the first of its thread."""
+    if not said.in_reply_to:
+        return thread.opener
+    answered = book.message(said.in_reply_to)
+    return answered.agent if answered else ""
+
+
+def _at_home(book: Book, said: Message) -> Message:
+    """A message with what is known of its author and its conversation, whatever it says itself."""
+    where = book.conversation(said.conversation)
+    agent = book.directory.agent(said.author, said.platform)
+    if agent and said.author_kind != AGENT:
+        said = said.but(author_kind=AGENT)
+    return said.but(stream=where.stream) if where.stream and not said.stream else said
+
+
+def arranged(book: Book, said: Message, *, is_private: bool = False) -> list[AttentionFact]:
+    """What is to be known of the conversation, where nobody has said it."""
+    where = book.conversation(said.conversation)
+    if where.platform or said.platform == message.HERE:
+        return []
+    about = {"platform": said.platform, "workspace": said.workspace, "kind": said.kind, "is_private": is_private}
+    return [Arranged("system", said.conversation, {name: value for name, value in about.items() if value})]
+
+
+def _posted(book: Book, said: Message, by: str, decided: Decided, text: str | None = None) -> Posted:
+    agent = book.directory.agent(said.author, said.platform)
+    c2a = message.written(said.but(agent=agent) if agent else said) | written(decided)
+    return Posted(by, c2a, said.text if text is None else text, _to(decided))
+
+
+def _to(decided: Decided) -> tuple[str, ...]:
+    """In whose inboxes of CCCS it stands: of those who are to see all of it. Who is only knocked at finds it here."""
+    return tuple(agent for agent, each in decided.each.items() if each.mode in (IMMEDIATE, BUFFERED)) or NOBODY
+
+
+def written(decided: Decided) -> dict[str, Any]:
+    """A decision as it stands on the line of its message."""
+    each = {agent: found.written() for agent, found in decided.each.items()}
+    return {**({"for": each} if each else {}), "else": decided.others.written()[:4]}
+
+
+def shown(decided: Decided) -> dict[str, Any]:
+    """A decision as people and programs are told of it."""
+    return {agent: found.shown() for agent, found in decided.each.items()}
+
+
+def _ours(book: Book, line: Line, by: str) -> Answer:
+    """What comes back is what we have posted: now it is known under which name."""
+    for _, event, _ in book.states.newest_first(MESSAGES, "outbox"):
+        known = book.message(event)
+        if known and line.marker in (known.key, known.event):
+            about = {"platform_id": line.event}
+            return [Posting(by, event, SENT, about)], _answer(line, "own")
+    return [], _answer(line, "own")
+
+
+# -- edits and deletions
+
+
+def _edit(book: Book, line: Line, by: str, now: int) -> Answer:
+    said = line.message
+    if said is None:
+        return [], {}
+    known = book.message(line.event)
+    version = line.version or (known.version + 1 if known else 2)
+    if known is None:
+        return [Edited(by, line.event, version, {}, said.text)], _answer(line, "held")
+    if known.is_deleted or version <= known.version:
+        return [], _answer(line, "duplicate")
+    before = book.data(known.first_line)
+    latest = book.data(known.line) if known.version > 1 else before
+    if _same(str(latest.get("text", "")), said.text):
+        return [], _answer(line, "unchanged")
+    original = message.read(before.get("c2a", {}), str(before.get("text", "")), line.event)
+    said = _at_home(book, _edited(original, said, version))
+    decided = decide(said, scene(book, said, now))
+    return _changes(book, by, said, decided, set(known.meant), line)
+
+
+def _edited(original: Message, said: Message, version: int) -> Message:
+    """ORIGINAL with what an edit says otherwise."""
+    return original.but(
+        text=said.text,
+        parts=said.parts,
+        mentions=said.mentions,
+        intent=said.intent,
+        more=said.more,
+        version=version,
+    )
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether two texts differ in no more than white space."""
+    return one.split() == other.split()
+
+
+def _changes(book: Book, by: str, said: Message, decided: Decided, told: set[str], line: Line) -> Answer:
+    """What an edit changes for those who are to see it; whoever has answered already is told of it anew."""
+    answered: dict[str, Decision] = {}
+    for agent in sorted(told | decided.each.keys()):
+        found = book.delivery(line.event, agent)
+        if found and found.disposition == RESPONDED:
+            aimed = decided.each.get(agent, found.decision)
+            answered[agent] = aimed.but(
+                policy=MAY, mode=NOTIFY, reason=EDITED_AFTER, deadline=book.tuning.time_for(MAY)
+            )
+    each = {agent: decided.each.get(agent, decided.others) for agent in sorted(told | decided.each.keys())}
+    each = {agent: found for agent, found in each.items() if agent not in answered}
+    c2a = message.written(said) | written(Decided(each, decided.others))
+    facts: list[AttentionFact] = [Edited(by, line.event, said.version, c2a, said.text)]
+    answer = {**_answer(line, "edited"), "decisions": shown(Decided(each, decided.others))}
+    if answered:
+        again = said.but(event=_again(line.event, said.version), reason=EDITED_AFTER, linked=line.event, version=1)
+        # To everybody else it is the one message, which reads otherwise now.
+        fact = _posted(book, again, by, Decided(answered, Decision(mode=SILENT, reason=EDITED_AFTER)))
+        facts.append(fact)
+        answer["again"] = again.event
+    return facts, answer
+
+
+def _again(event: str, version: int) -> str:
+    """What the event is called by which whoever has answered is told of an edit."""
+    return f"{event}~e{version}"
+
+
+def _delete(book: Book, line: Line, by: str) -> Answer:
+    known = book.message(line.event)
+    if known is None:
+        return [Deleted(by, line.event)], _answer(line, "held")
+    if known.is_deleted:
+        return [], _answer(line, "duplicate")
+    facts: list[AttentionFact] = [Deleted(by, line.event), *withdrawn(book, known)]
+    for _, name, state in book.states.newest_first(MESSAGES, messages.about(line.event)):
+        again = messages.kept(name, state)
+        if again and again.reason == EDITED_AFTER and not again.is_deleted:  # what was said anew of it goes with it
+            facts += [Deleted(by, again.event), *withdrawn(book, again)]
+    return facts, _answer(line, "deleted")
+
+
+def withdrawn(book: Book, known: Kept) -> list[AttentionFact]:
+    """What follows for everybody when a message is taken away. Pieces that were merged into it come back without it."""
+    facts: list[AttentionFact] = []
+    for agent in known.meant:
+        found = book.delivery(known.event, agent)
+        if found and (found.disposition not in FINAL or found.decision.policy == MUST_NOT):
+            facts.append(Moved("system", known.event, agent, deliveries.DELETED, {"by": "deleted"}))
+            if not found.has_spoken:
+                pieces = [
+                    piece for piece in found.merged_from if (other := book.message(piece)) and not other.is_deleted
+                ]
+                facts += [Moved("system", piece, agent, deliveries.RESTORED) for piece in pieces]
+    subject = claims.EVENT + known.event
+    if claims.claim(subject, book.states.state(claims.NAME, subject)).owner:
+        facts.append(Claiming("system", subject, claims.DONE))
+    return facts
+
+
+# -- reactions and typing
+
+
+def _reaction(book: Book, line: Line, by: str, now: int) -> Answer:
+    known = book.message(line.event)
+    if known is None:
+        return [], _answer(line, "unknown_target")
+    signal = line.signal or tuning.signal_of(line.glyph, book.tuning) or "unknown"
+    who = book.directory.agent(line.author, line.platform) or line.author
+    name, before, following = reactions.latest(book, known.event, who, signal)
+    is_there = before is not None and not before.is_deleted
+    is_late = before is not None and line.at < before.at
+    is_known = before is not None and line.at == before.at != now  # what is not dated is of now
+    if not line.added:
+        if before is None or not is_there or is_late:
+            return [], _answer(line, "removed")
+        return [Deleted(by, name), *withdrawn(book, before)], _answer(line, "removed")
+    if is_there or is_late or is_known or not following:
+        return [], _answer(line, "duplicate")
+    said = message.Message(
+        following, line.platform, known.conversation, line.author, "", line.at, author_kind=line.author_kind
+    )
+    fact, decided = reacted(book, known, said, signal, line.glyph, by)
+    return [fact], {**_answer(line, "recorded"), "eventId": following, "decisions": shown(decided)}
+
+
+def reacted(book: Book, known: Kept, said: Message, signal: str, glyph: str, by: str) -> tuple[Posted, Decided]:
+    """The event that a reaction to KNOWN is; SAID has who reacts, and what it is to be called."""
+    said = reactions.about(known, signal, said)
+    who = book.directory.agent(said.author, said.platform) or said.author
+    decided = reactions.decided(book, known, signal, who)
+    fact = _posted(book, said, by, decided)
+    fact.c2a["signal"] = {"signal": signal, "glyph": glyph, "onMessage": known.event}
+    return fact, decided
+
+
+def _typing(book: Book, line: Line, by: str, now: int) -> Answer:
+    """Typing counts only while something waits for its end; else it is no news, and is not kept."""
+    window = f"{line.conversation} {line.thread}"
+    term = f"in {window}".rstrip()
+    is_typing, _ = typing(book.states.state(ASIDES, f"{TYPES}{window} {line.author}"))
+    waits = False
+    for seen, (_, event, _) in enumerate(book.states.newest_first(MESSAGES, term)):
+        known = book.message(event)
+        if seen > MOST_LOOKED_AT or known is None:
+            break
+        if known.author == line.author and known.arrived >= now - book.tuning.merge_ms:
+            waits = bool(known.meant)
+            break
+    if not waits or is_typing == line.is_typing:
+        return [], _answer(line, "ignored")
+    return [Typing(by, window, line.author, line.is_typing)], _answer(line, "noted")
+
+
+MOST_LOOKED_AT = 5
+
+
+def _answer(line: Line, status: str) -> dict[str, Any]:
+    return {"eventId": line.event or None, "type": line.type, "status": status}
+
+
+def _line_of(register: list[Any]) -> str:
+    return f"{register[1]}.{register[2]}"

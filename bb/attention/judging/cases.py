@@ -1,0 +1,151 @@
+"""One event, as it is to one agent now: what every question and every act about it begins with.
+
+What an agent may not see is to it as if it were not there.
+"""
+
+from __future__ import annotations
+
+from bb.attention.decision import Decision
+from bb.attention.judging.standing import standing
+from bb.attention.messages import message
+from bb.attention.messages.messages import NAME as MESSAGES
+from bb.attention.refusals import NoSuchEvent, UnknownAgent
+from bb.attention.state.deliveries import Delivery
+from bb.attention.words import DM, IGNORED, MUST_NOT, TO_OTHER, UNBOUND
+from bb.kernel import clock
+from bb.kernel.ids import PERSON
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from bb.attention.judging.standing import Standing
+    from bb.attention.messages.message import Message
+    from bb.attention.messages.messages import Kept
+    from bb.attention.state.book import Book
+
+
+class Case(Record):
+    """An event and an agent."""
+
+    agent: str
+    known: Kept
+    message: Message
+    data: Mapping[str, Any]
+    standing: Standing
+    is_bystander: bool
+
+    @property
+    def event(self) -> str:
+        return self.known.event
+
+
+def case(book: Book, event: str, agent: str, now: int) -> Case:
+    """What EVENT is to AGENT."""
+    must_be_here(book, agent)
+    known = find(book, event)
+    if not may_see(book, agent, known):
+        raise NoSuchEvent(f"there is no event {event[:80]!r}", event_id=event[:80])
+    data = book.data(known.line)
+    found = book.delivery(known.event, agent)
+    is_bystander = found is None
+    if found is None:
+        found = of_bystander(book, known, agent)
+    claim = book.claim(known.event, known.window, now)
+    now_standing = standing(found, claim, now, book.tuning, last_word(book, known))
+    return Case(agent, known, said_in(known, data), data, now_standing, is_bystander)
+
+
+def must_be_here(book: Book, agent: str) -> None:
+    """Refuse who is none of the agents here."""
+    if agent not in book.agents and agent != PERSON:
+        raise UnknownAgent(f"there is no agent {agent[:60]!r} here", agent_id=agent[:60])
+
+
+def find(book: Book, event: str) -> Kept:
+    """The message that is called EVENT."""
+    known = known_as(book, event)
+    if known is None:
+        raise NoSuchEvent(f"there is no event {event[:80]!r}", event_id=event[:80])
+    return known
+
+
+def known_as(book: Book, event: str) -> Kept | None:
+    """The message that is called EVENT, by its own name or by that of its line; None when there is none."""
+    known = book.message(event)
+    if known is None and (c2a := book.data(event).get("c2a")) and isinstance(c2a, dict):
+        known = book.message(str(c2a.get("event") or event))
+    return known
+
+
+def said_in(known: Kept, data: Mapping[str, Any]) -> Message:
+    """The message as it reads now."""
+    c2a, mail = data.get("c2a"), data.get("mail")
+    text = str(data.get("text", ""))
+    if isinstance(mail, dict):
+        text = f"{mail.get('subject', '')}\n\n{text}"
+    elif data.get("kind") and "title" in data:
+        text = f"{data['title']}\n\n{data.get('message', '')}".rstrip()
+    said = message.read(c2a if isinstance(c2a, dict) else _as_kept(known), text, known.event)
+    if known.is_deleted:
+        said = said.but(text="", parts=(), more={})
+    is_unverified = data.get(message.UNSIGNED) is True and message.is_the_persons(said)
+    return said.but(event=known.event, version=known.version, is_unverified=is_unverified)
+
+
+def _as_kept(known: Kept) -> dict[str, Any]:
+    """What is known of a message whose line has no word of C2A."""
+    return {name: getattr(known, name) for name in message.MEMBERS if hasattr(known, name)}
+
+
+def may_see(book: Book, agent: str, known: Kept) -> bool:
+    """Whether an agent may know of a message at all: of a private one only whoever is meant, or in the conversation."""
+    if agent == PERSON:
+        return True  # it is the person's own machine
+    where = book.conversation(known.conversation)
+    if where.is_private:  # where nobody has said who is in it, it is for those who were meant
+        return where.admits(agent) or (not where.members and agent in (known.agent, *known.meant))
+    if known.kind != DM:
+        return True
+    is_theirs = agent in (known.agent, known.author, *known.meant)
+    return is_theirs or known.conversation in book.binding(agent).conversations
+
+
+def open_cases(book: Book, agent: str, now: int) -> Iterator[tuple[Kept, Standing]]:
+    """What is on its way to AGENT and not settled, as far as it may see it at this moment, in the ledger's order."""
+    opened = book.open_for(agent)
+    at_hand = book.with_messages_of(opened)
+    for found in opened:
+        known = at_hand.message(found.event)
+        if known and not known.is_deleted and may_see(at_hand, agent, known):
+            yield known, standing(found, at_hand.claim(found.event, found.window, now), now, book.tuning)
+
+
+def of_bystander(book: Book, known: Kept, agent: str) -> Delivery:
+    """What an event is to somebody it is not for."""
+    decided = known.others
+    if agent in (known.agent, known.author):
+        decided = Decision(TO_OTHER, reason="own_message")
+    elif not book.binding(agent).leads_from(known.platform):
+        decided = Decision(reason=UNBOUND)
+    return Delivery(
+        known.event,
+        agent,
+        line=known.first_line,
+        window=known.window,
+        author=known.author,
+        at=known.at,
+        arrived=known.arrived,
+        place=known.place,
+        decision=decided,
+        disposition=IGNORED if decided.policy == MUST_NOT else None,
+    )
+
+
+def last_word(book: Book, known: Kept) -> int:
+    """When something was said last in the thread of a message; what the host adds to it, and a reaction, is no word."""
+    rows = book.states.newest_first(MESSAGES, f"in {known.window}".rstrip())
+    heads = (state["said"][3] for _, _, state in rows)
+    return next((clock.parse_or(said["ts"], 0) for said in heads if not said.get("reason")), 0)

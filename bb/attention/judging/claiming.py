@@ -1,0 +1,211 @@
+"""Taking responsibility: who may claim what, and what follows for everybody else."""
+
+from __future__ import annotations
+
+from bb.attention.decision import first_of
+from bb.attention.facts import Claiming, Moved
+from bb.attention.judging.cases import case, may_see, must_be_here
+from bb.attention.messages.messages import NAME as MESSAGES
+from bb.attention.messages.messages import kept
+from bb.attention.refusals import ClaimedByOther, NoSuchEvent, PermissionDenied, PolicyForbids, Superseded
+from bb.attention.state import claims, deliveries
+from bb.attention.words import ACKNOWLEDGED, FINAL, MUST, MUST_NOT, ROLE_MENTION, SYSTEM, TO_ME, TO_MY_ROLE
+from bb.kernel import clock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.attention.facts import AttentionFact
+    from bb.attention.judging.cases import Case
+    from bb.attention.messages.messages import Kept
+    from bb.attention.state.book import Book
+    from bb.attention.state.claims import Claim
+
+    Answer = tuple[list[AttentionFact], dict[str, Any]]
+
+THREAD_HINT = "a thread is named CONVERSATION/THREAD, as `bb chat show EVENT` has them"
+LEAST_TTL, MOST_TTL = clock.MINUTE, 4 * clock.HOUR
+
+
+def claim(
+    book: Book,
+    agent: str,
+    now: int,
+    *,
+    event: str = "",
+    thread: str = "",
+    ttl_ms: int | None = None,
+    takeover: bool = False,
+) -> Answer:
+    """Let AGENT be responsible for an event or a thread; refused while another is."""
+    ttl = min(max(ttl_ms or book.tuning.claim_ms, LEAST_TTL), MOST_TTL)
+    about = {"ttl_ms": ttl}
+    if thread:
+        must_be_here(book, agent)
+        if not _is_there(book, agent, thread):
+            raise NoSuchEvent(f"there is no thread {'/'.join(thread.split(' ', 1))[:80]!r}", hint=THREAD_HINT)
+        found = claims.claim(claims.THREAD + thread, book.states.state(claims.NAME, claims.THREAD + thread))
+        action = _action(book, found, agent, now, takeover=takeover)
+        return [Claiming(agent, claims.THREAD + thread, action, about)], _granted(found, agent, now, ttl)
+    found_case = case(book, event, agent, now)
+    _may_claim(book, found_case, now)
+    standing = found_case.standing
+    action = _action(book, standing.claim, agent, now, takeover=takeover)
+    subject = claims.EVENT + found_case.event
+    facts: list[AttentionFact] = [Claiming(agent, subject, action, about)]
+    if not found_case.is_bystander and standing.delivery.disposition in (None, "deferred"):
+        facts.append(Moved(agent, found_case.event, agent, deliveries.TOOK))
+    return facts, _granted(claims.claim(subject, book.states.state(claims.NAME, subject)), agent, now, ttl)
+
+
+def _is_there(book: Book, agent: str, thread: str) -> bool:
+    """Whether there is a thread of that name in which AGENT may see anything."""
+    rows = book.states.newest_first(MESSAGES, f"in {thread}") if thread.partition(" ")[2] else ()
+    return any(known and may_see(book, agent, known) for known in (kept(event, state) for _, event, state in rows))
+
+
+def _may_claim(book: Book, found: Case, now: int) -> None:
+    standing = found.standing
+    if found.known.is_deleted or standing.delivery.disposition == "superseded":
+        raise Superseded(event_id=found.event)
+    is_settled = standing.delivery.disposition in FINAL and standing.delivery.disposition != ACKNOWLEDGED
+    if is_settled and standing.delivery.decision.policy != MUST_NOT:
+        raise Superseded(f"it is {standing.delivery.disposition} already", event_id=found.event)
+    is_free = not standing.holder
+    if is_free and standing.delivery.decision.policy == MUST_NOT and standing.decision.directedness != TO_MY_ROLE:
+        raise PolicyForbids(f"{found.event} is {standing.decision.policy} for {found.agent}", event_id=found.event)
+    if (asked := _asked_by_name(book, found)) and not standing.holder:
+        raise PolicyForbids(f"{found.event} is put to {asked}", event_id=found.event, agent=asked)
+    first, until = slot(book, found, now)
+    if first and first != found.agent:
+        raise ClaimedByOther(
+            f"{first} is asked first, until {clock.text(until)}", owner=first, expires_at=clock.text(until)
+        )
+
+
+def _asked_by_name(book: Book, found: Case) -> str:
+    """Who else is asked by name, and has not answered; whoever is asked so, too, may claim it before them."""
+    if found.standing.delivery.decision.directedness == TO_ME:
+        return ""
+    for agent in found.known.meant:
+        other = book.delivery(found.event, agent)
+        is_theirs = other is not None and other.disposition is None and other.stale_at is None
+        if other and is_theirs and (other.decision.directedness, other.decision.policy) == (TO_ME, MUST):
+            return agent if agent in book.agents and book.agents[agent].is_live else ""
+    return ""
+
+
+def slot(book: Book, found: Case, now: int) -> tuple[str, int]:
+    """Who alone may claim an event for the time being, and until when: the one who was asked first, as long as it can
+    be expected to answer."""
+    delivery = found.standing.delivery
+    until = delivery.arrived + book.tuning.slot_ms
+    if delivery.decision.reason != ROLE_MENTION or now >= until:
+        return "", 0
+    first = default_of(book, found.known)
+    is_there = first in book.agents and book.agents[first].is_live
+    return (first, until) if first and is_there else ("", 0)
+
+
+def default_of(book: Book, known: Kept) -> str:
+    """Who is asked first about a message."""
+    for agent in known.meant:
+        found = book.delivery(known.event, agent)
+        if found and found.decision.is_default:
+            return agent
+    return ""
+
+
+def _action(book: Book, found: Claim, agent: str, now: int, *, takeover: bool) -> str:
+    """By which act AGENT comes to hold a claim that stands as FOUND."""
+    holder = found.held_by(now)
+    owner = book.agents.get(holder)
+    if not holder or holder == agent:
+        return claims.CLAIM
+    if owner is None or owner.is_evicted or (takeover and not owner.is_live):
+        return claims.TAKE_OVER
+    hint = "it is stale: add --takeover-stale" if not owner.is_live else None
+    raise ClaimedByOther(
+        f"{holder} is responsible until {clock.text(found.until)}",
+        hint=hint,
+        owner=holder,
+        expires_at=clock.text(found.until),
+    )
+
+
+def _granted(found: Claim, agent: str, now: int, ttl: int) -> dict[str, Any]:
+    until = max(now + ttl, found.until) if found.held_by(now) == agent else now + ttl
+    return {"granted": True, "owner": agent, "expiresAt": clock.text(until), "subject": found.subject}
+
+
+def let_go(book: Book, agent: str, now: int, *, event: str = "", thread: str = "") -> Answer:
+    """Give a claim back; whoever else could answer is asked again."""
+    subject, _ = _held(book, agent, now, event, thread)
+    facts: list[AttentionFact] = [Claiming(agent, subject, claims.RELEASE)]
+    if event:
+        name = subject.removeprefix(claims.EVENT)
+        delivery = book.delivery(name, agent)
+        if delivery and delivery.disposition == "claimed":
+            facts.append(Moved(agent, name, agent, deliveries.GAVE_BACK))
+        if known := book.message(name):
+            facts += asked_again(book, known, agent, "given back")
+    return facts, {"granted": False, "released": True, "owner": None, "subject": subject}
+
+
+def renew(book: Book, agent: str, now: int, *, event: str = "", thread: str = "", ttl_ms: int | None = None) -> Answer:
+    """Keep a claim a while longer; only its owner may."""
+    ttl = min(max(ttl_ms or book.tuning.claim_ms, LEAST_TTL), MOST_TTL)
+    subject, found = _held(book, agent, now, event, thread)
+    return [Claiming(agent, subject, claims.RENEW, {"ttl_ms": ttl})], _granted(found, agent, now, ttl)
+
+
+def transfer(book: Book, agent: str, to: str, now: int, *, event: str = "", thread: str = "") -> Answer:
+    """Pass a claim on. Its owner may, and whoever leads the conversation."""
+    must_be_here(book, to)
+    subject = claims.THREAD + thread if thread else claims.EVENT + case(book, event, agent, now).event
+    found = claims.claim(subject, book.states.state(claims.NAME, subject))
+    holder = found.held_by(now)
+    if not holder:
+        raise PermissionDenied("nobody has claimed it", hint="`bb chat claim` does")
+    where = thread or case(book, event, agent, now).known.window
+    if agent != holder and book.conversation(where.partition(" ")[0]).lead != agent:
+        raise ClaimedByOther(f"{holder} holds the claim", owner=holder, expires_at=clock.text(found.until))
+    about = {"ttl_ms": book.tuning.claim_ms, "to": to}
+    facts: list[AttentionFact] = [Claiming(agent, subject, claims.TRANSFER, about)]
+    name = subject.removeprefix(claims.EVENT)
+    for who, step in ((holder, deliveries.GAVE_BACK), (to, deliveries.TOOK)):
+        if not thread and book.delivery(name, who):
+            facts.append(Moved(agent, name, who, step))
+    return facts, {
+        "granted": True,
+        "owner": to,
+        "expiresAt": clock.text(now + book.tuning.claim_ms),
+        "subject": subject,
+    }
+
+
+def asked_again(book: Book, known: Kept, but_not: str, why: str) -> list[AttentionFact]:
+    """A message has nobody any more who is responsible for it: the next one who could answer is knocked at."""
+    others = [agent for agent in known.meant if agent != but_not and _could_answer(book, known, agent)]
+    if not others:
+        return []
+    return [Moved(SYSTEM, known.event, first_of(others, known.event), deliveries.REMINDED, {"why": why})]
+
+
+def _could_answer(book: Book, known: Kept, agent: str) -> bool:
+    found = book.delivery(known.event, agent)
+    is_live = agent in book.agents and book.agents[agent].is_live
+    return is_live and found is not None and found.disposition is None and found.decision.policy != MUST_NOT
+
+
+def _held(book: Book, agent: str, now: int, event: str, thread: str) -> tuple[str, Claim]:
+    """A claim that AGENT holds."""
+    subject = claims.THREAD + thread if thread else claims.EVENT + case(book, event, agent, now).event
+    found = claims.claim(subject, book.states.state(claims.NAME, subject))
+    holder = found.held_by(now)
+    if holder != agent:
+        if holder:
+            raise ClaimedByOther(f"{holder} holds the claim", owner=holder, expires_at=clock.text(found.until))
+        raise PermissionDenied("you hold no claim on it", hint="`bb chat claim` makes one")
+    return subject, found

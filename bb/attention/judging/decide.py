@@ -1,0 +1,124 @@
+"""From a message to one decision for every agent it concerns, and one that all others share.
+
+The default matrix is where it begins. After it come, in this order: who may see the conversation at all, the rules of
+the workspace, what many messages at once do (a flood, a chain of agents answering each other), and who of several is
+asked first.
+"""
+
+from __future__ import annotations
+
+from bb.attention.decision import Decision, first_of
+from bb.attention.judging import default_matrix
+from bb.attention.judging.directedness import aim
+from bb.attention.words import (
+    AGENT,
+    BUFFERED,
+    IMMEDIATE,
+    MAILBOX,
+    MAY,
+    MUST,
+    MUST_NOT,
+    NORMAL,
+    NOTIFY,
+    OFFERED,
+    ROLE_MENTION,
+    TO_ME,
+    URGENT,
+)
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bb.attention.judging.directedness import Aimed
+    from bb.attention.messages.message import Message
+    from bb.attention.state.conversations import Conversation
+    from bb.attention.state.directory import Directory
+    from bb.attention.state.threads import Thread
+    from bb.attention.state.tuning import Tuning
+
+LOOP_GUARD, RATE_LIMITED = "loop_guard", "rate_limited"
+
+
+class Scene(Record):
+    """What is known when a message comes in."""
+
+    directory: Directory
+    tuning: Tuning
+    conversation: Conversation
+    thread: Thread
+    asked: str  # whose message this one answers: what it says it answers, else the thread's first
+    going_on: Aimed  # whom its author has just asked, where it goes on with that
+    is_live: Callable[[str], bool]  # whether an agent can be expected to answer
+    is_flooding: Callable[[], bool] | None = None  # whether the author has said too much lately
+    is_always_urgent: Callable[[], bool] | None = None  # or has said of too much that it is urgent
+
+
+class Decided(Record):
+    """Who is to do what about a message; OTHERS is what holds for everybody who is not named."""
+
+    each: dict[str, Decision]
+    others: Decision
+
+
+def decide(message: Message, scene: Scene) -> Decided:
+    """What the host decides about MESSAGE, for everybody at once."""
+    found = aim(message, scene.directory, scene.thread, scene.asked, scene.going_on)
+    each = {
+        agent: _ruled(message, default_matrix.weigh(message, *aimed, scene.tuning), scene.tuning)
+        for agent, aimed in found.at.items()
+        if scene.conversation.admits(agent) or (not scene.conversation.members and aimed[0] == TO_ME)
+    }
+    others = _ruled(message, default_matrix.weigh(message, *found.others, scene.tuning), scene.tuning)
+    each = {agent: _calmed(decision, message, scene) for agent, decision in each.items()}
+    return Decided(_with_default(each, message, scene), others)
+
+
+def _ruled(message: Message, decision: Decision, tuning: Tuning) -> Decision:
+    """DECISION as the first rule of the workspace that fits would have it."""
+    for rule in tuning.rules:
+        facts = {
+            "conversation": message.conversation,
+            "author": message.author,
+            "platform": message.platform,
+            "stream": message.stream,
+            "reason": decision.reason,
+            "intent": message.intent,
+            "directedness": decision.directedness,
+        }
+        if all(facts[name] == wanted for name, wanted in rule["match"].items()):
+            wish = rule["set"]
+            policy = wish.get("policy", decision.policy)
+            deadline = decision.deadline if policy == decision.policy else tuning.time_for(policy)
+            return decision.but(
+                policy=policy,
+                mode=wish.get("injection", decision.mode),
+                priority=wish.get("priority", decision.priority),
+                deadline=deadline,
+            )
+    return decision
+
+
+def _calmed(decision: Decision, message: Message, scene: Scene) -> Decision:
+    """DECISION, unless too much is being said."""
+    if message.author_kind == AGENT and scene.thread.run + 1 > scene.tuning.hard_turns:
+        return decision.but(policy=MUST_NOT, mode=MAILBOX, reason=LOOP_GUARD, deadline=None)
+    if message.author_kind == AGENT and scene.thread.run + 1 > scene.tuning.soft_turns:
+        mode = NOTIFY if decision.mode in (IMMEDIATE, BUFFERED) else decision.mode
+        policy = MAY if decision.policy == MUST else decision.policy
+        return decision.but(policy=policy, mode=mode, reason=LOOP_GUARD, deadline=scene.tuning.time_for(policy))
+    if message.priority == URGENT and scene.is_always_urgent and scene.is_always_urgent():
+        decision = decision.but(priority=NORMAL, mode=BUFFERED if decision.mode == IMMEDIATE else decision.mode)
+    if decision.mode in OFFERED and scene.is_flooding and scene.is_flooding():
+        return decision.but(mode=MAILBOX, reason=RATE_LIMITED)
+    return decision
+
+
+def _with_default(each: dict[str, Decision], message: Message, scene: Scene) -> dict[str, Decision]:
+    """Of those whose role was called, one is asked first: the same one in every clone."""
+    called = [agent for agent, decision in each.items() if decision.reason == ROLE_MENTION]
+    if not called or any(decision.directedness == TO_ME and decision.policy == MUST for decision in each.values()):
+        return each
+    first = first_of([agent for agent in called if scene.is_live(agent)] or called, message.event or message.key)
+    return each | {first: each[first].but(is_default=True)}

@@ -1,0 +1,351 @@
+"""Reading what comes in: lines of a surface, and the envelope of `chat/deliver`.
+
+Everything here is anybody's word. A member that does not fit is refused with the JSON pointer to it; members that are
+not known are kept as they are (`beyond`). Ids become one word each, whatever they are made of, since they are written
+into headers and looked up by.
+"""
+
+from __future__ import annotations
+
+from bb.attention.messages import intents, mentions, unknown_members
+from bb.attention.messages.message import Message
+from bb.attention.messages.redaction import redacted
+from bb.attention.words import (
+    AUTHORS,
+    CHANNEL,
+    CONVERSATIONS,
+    DIRECTEDNESS,
+    HUMAN,
+    INTENTS,
+    MODES,
+    NORMAL,
+    NOTIFY,
+    PLAIN,
+    POLICIES,
+    PRIORITIES,
+)
+from bb.kernel import clock
+from bb.kernel.digest import digest
+from bb.kernel.errors import Usage
+from bb.kernel.record import Record
+from bb.kernel.show import harmless
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+LONGEST_ID, LONGEST_NAME = 200, 120
+MOST_PARTS, LONGEST_TEXT = 64, 64 * 1024
+MOST_NAMES = 200  # in one message; from mentions.MOST on they count as a call to everybody
+FAR_AHEAD = clock.DAY  # a message may say that it was said so long after now, and no longer
+MESSAGE, EDIT, DELETE, REACTION, TYPING = "message", "edit", "delete", "reaction", "typing"
+NOTHING: dict[str, Any] = {}
+UNKNOWN = "unknown"
+TYPES = (MESSAGE, EDIT, DELETE, REACTION, TYPING)
+
+
+class InvalidEnvelope(Usage):
+    """A member of the message is missing, or not what it must be."""
+
+    code = "INVALID_ENVELOPE"
+    hint = "docs/attention.md describes the members; the pointer says which one it is"
+
+
+class Line(Record):
+    """One line of a surface, read."""
+
+    type: str
+    event: str = ""
+    message: Message | None = None
+    author: str = ""
+    author_kind: str = HUMAN
+    platform: str = ""
+    conversation: str = ""
+    thread: str = ""
+    glyph: str = ""
+    signal: str = ""
+    added: bool = True
+    is_typing: bool = False
+    version: int | None = None
+    at: int = 0
+    marker: str = ""
+    is_private: bool = False  # whether the platform says that not everybody may see the conversation
+
+    @property
+    def counted(self) -> tuple[str, int | None]:
+        """Where a message stands: in which conversation, and as the how manieth, where its platform counts."""
+        return self.conversation, self.message.sequence if self.message and self.type == MESSAGE else None
+
+
+class Members:
+    """An object on its way in. Where it is, is worked out only when something is wrong with it."""
+
+    __slots__ = ("_name", "_parent", "value")
+
+    def __init__(self, value: Any, name: str = "", parent: Members | None = None) -> None:
+        self._name, self._parent = name, parent
+        if not isinstance(value, dict):
+            raise invalid("an object is wanted", self.pointer)
+        self.value: Mapping[str, Any] = value
+
+    @property
+    def pointer(self) -> str:
+        """The JSON pointer to it."""
+        return self._parent.at(self._name) if self._parent else self._name
+
+    def __contains__(self, name: str) -> bool:
+        return self.value.get(name) is not None
+
+    def at(self, name: str) -> str:
+        return f"{self.pointer}/{name}"
+
+    def object(self, name: str, *, is_needed: bool = False) -> Members:
+        value = self.value.get(name)
+        if value is None:
+            value = self._needed(name) if is_needed else NOTHING
+        return Members(value, name, self)
+
+    def id(self, name: str, *, is_needed: bool = False) -> str:
+        """A name that is looked up by: one word, whatever it is made of."""
+        value = self.value.get(name)
+        if value is None:
+            if is_needed:
+                self._needed(name)
+            return ""
+        if type(value) is int:
+            value = str(value)
+        if not isinstance(value, str) or not value.strip():
+            raise invalid("a text that is not blank is wanted", self.at(name))
+        return word(value)
+
+    def text(self, name: str, longest: int, *, is_needed: bool = False) -> str:
+        value = self._needed(name) if is_needed else self.value.get(name, "")
+        if value is None:
+            return ""
+        if not isinstance(value, str) or not _is_text(value):
+            raise invalid("a text is wanted", self.at(name))
+        if len(value) > longest:
+            raise invalid(f"longer than {longest:,} characters", self.at(name))
+        return value
+
+    def one_of(self, name: str, known: Sequence[str], otherwise: str = "") -> str:
+        value = self.value.get(name)
+        if value is None and otherwise:
+            return otherwise
+        if value is None:
+            self._needed(name)
+        if value not in known:
+            raise invalid(f"one of {', '.join(known)} is wanted", self.at(name))
+        return str(value)
+
+    def number(self, name: str) -> int | None:
+        value = self.value.get(name)
+        if value is None:
+            return None
+        if type(value) is not int or not 0 <= value < 1 << 62:
+            raise invalid("a whole number that is not negative is wanted", self.at(name))
+        return value
+
+    def flag(self, name: str, *, otherwise: bool = False) -> bool:
+        value = self.value.get(name)
+        if value is None:
+            return otherwise
+        if type(value) is not bool:
+            raise invalid("true or false is wanted", self.at(name))
+        return value
+
+    def time(self, name: str, now: int) -> int:
+        """A moment. One that lies far ahead counts as now, since all that is due is counted from it."""
+        value = self.value.get(name)
+        if value is None:
+            return now
+        if not isinstance(value, str):
+            raise invalid("an RFC 3339 time is wanted", self.at(name))
+        try:
+            return min(clock.parse(value), now + FAR_AHEAD)
+        except clock.NotATime:
+            raise invalid("an RFC 3339 time is wanted", self.at(name)) from None
+
+    def list(self, name: str, most: int) -> Sequence[Any]:
+        value = self.value.get(name)
+        if value is None:
+            return []
+        if not isinstance(value, list):
+            raise invalid("a list is wanted", self.at(name))
+        if len(value) > most:
+            raise invalid(f"more than {most} items", self.at(name))
+        return value
+
+    def _needed(self, name: str) -> Any:
+        value = self.value.get(name)
+        if value is None:
+            raise invalid("missing", self.at(name))
+        return value
+
+
+def invalid(reason: str, pointer: str) -> InvalidEnvelope:
+    """The refusal of a member."""
+    return InvalidEnvelope(f"{pointer or '/'}: {reason}", pointer=pointer or "/")
+
+
+def word(text: str) -> str:
+    """TEXT as one word, on one line, for a header and for a key; a longer one ends with what makes it one of a kind."""
+    if not (text.isascii() and text.isprintable() and " " not in text):
+        text = "".join(each if each.isprintable() and each != " " else f"%{ord(each):02X}" for each in harmless(text))
+    return text if len(text) <= LONGEST_ID else f"{text[: LONGEST_ID - 17]}~{digest(text.encode())[:16]}"
+
+
+def _is_text(value: str) -> bool:
+    return value.isascii() or not any("\ud800" <= each <= "\udfff" for each in value)
+
+
+def line(given: Any, now: int) -> Line:
+    """One line of a surface."""
+    members = Members(given)
+    kind = members.one_of("type", TYPES, MESSAGE)
+    source, said_by = members.object("source"), members.object("author", is_needed=kind in (MESSAGE, REACTION, TYPING))
+    where = members.object("conversation", is_needed=kind in (MESSAGE, TYPING))
+    timing = members.object("timing")
+    common: dict[str, Any] = {
+        "type": kind,
+        "event": members.id("eventId", is_needed=kind != TYPING),
+        "platform": source.id("platform") or "bb",
+        "author": said_by.id("id", is_needed=kind in (MESSAGE, REACTION, TYPING)),
+        "author_kind": said_by.one_of("kind", AUTHORS, HUMAN),
+        "conversation": where.id("id", is_needed=kind in (MESSAGE, TYPING)),
+        "thread": where.id("threadId"),
+        "version": members.number("version"),
+        "at": timing.time("createdAt", now),
+        "marker": members.id("marker"),
+        "is_private": where.flag("private"),
+    }
+    if kind == REACTION:
+        glyph, signal = members.text("glyph", LONGEST_NAME), members.id("signal")
+        if not glyph and not signal:
+            raise invalid("missing, and there is no signal either", members.at("glyph"))
+        return Line(**common, glyph=glyph, signal=signal, added=members.flag("added", otherwise=True))
+    if kind == TYPING:
+        return Line(**common, is_typing=members.flag("typing"))
+    if kind == DELETE:
+        return Line(**common)
+    return Line(**common, message=_message(members, common, where, source, said_by))
+
+
+def _message(members: Members, common: Mapping[str, Any], where: Members, source: Members, said_by: Members) -> Message:
+    attention, target = members.object("attention"), members.object("target")
+    parts = _parts(members)
+    text = "\n".join(part["text"] for part in parts if part.get("type") == "text")
+    named = [_name(name, target, at) for at, name in enumerate(target.list("mentions", MOST_NAMES))]
+    if "mentions" not in target:
+        named = [*mentions.named(text)]
+    intent = members.one_of("intent", INTENTS, PLAIN)
+    priority = attention.one_of("priority", PRIORITIES, members.one_of("priority", PRIORITIES, NORMAL))
+    return Message(
+        event=common["event"],
+        platform=common["platform"],
+        conversation=common["conversation"],
+        author=common["author"],
+        text=text,
+        at=common["at"],
+        kind=where.one_of("kind", CONVERSATIONS, CHANNEL if common["type"] == EDIT else ""),
+        workspace=source.id("workspaceId"),
+        thread=common["thread"],
+        stream=where.id("streamId"),
+        author_kind=common["author_kind"],
+        author_name=redacted(said_by.text("displayName", 1000))[:LONGEST_NAME],
+        mentions=tuple(dict.fromkeys(named)),
+        recipient=target.id("recipient"),
+        parts=() if len(parts) == 1 and parts[0].keys() <= {"type", "text"} else tuple(parts),
+        sequence=members.object("timing").number("sequence"),
+        intent=intents.intent_of(text) if intent == PLAIN else intent,
+        priority=priority,
+        deadline=attention.number("deadlineMs"),
+        in_reply_to=members.id("replyTo"),
+        version=common["version"] or 1,
+        more=unknown_members.found_in(members.value),
+    )
+
+
+def _name(name: Any, target: Members, at: int) -> str:
+    if not isinstance(name, str) or not name.strip():
+        raise invalid("a text that is not blank is wanted", f"{target.at('mentions')}/{at}")
+    return word(name.strip())
+
+
+def _parts(members: Members) -> list[dict[str, Any]]:
+    """What was said, in parts: each has a type, and those that are text have a text. Secrets are taken out of it."""
+    if "content" not in members:
+        said = members.text("text", LONGEST_TEXT, is_needed="text" not in members)
+        return [{"type": "text", "text": redacted(said)}]
+    listed = members.value["content"]
+    if isinstance(listed, str):
+        listed = [{"type": "text", "text": listed}]
+    if not isinstance(listed, list) or not listed:
+        raise invalid("a list of parts that is not empty is wanted", members.at("content"))
+    if len(listed) > MOST_PARTS:
+        raise invalid(f"more than {MOST_PARTS} parts", members.at("content"))
+    found = []
+    for at, each in enumerate(listed):
+        part = Members(each, f"content/{at}", members)
+        kind = part.text("type", 40, is_needed=True)
+        text = {"text": redacted(part.text("text", LONGEST_TEXT, is_needed=True))} if kind == "text" else {}
+        others = {name: value for name, value in part.value.items() if name not in ("type", "text")}
+        more = unknown_members.kept(others, unknown_members.MOST_OF_A_PART) if others else others
+        found.append({"type": kind, **more, **text})
+    if sum(len(part.get("text", "")) for part in found) > LONGEST_TEXT:
+        raise invalid(f"longer than {LONGEST_TEXT:,} characters together", members.at("content"))
+    return found
+
+
+class Delivered(Record):
+    """What a host has delivered to us: the message, and what it has decided about it."""
+
+    message: Message
+    decision: tuple[str, str, str, str, str, int | None]
+    key: str
+    attempt: int
+    knock: Mapping[str, Any] | None = None
+
+
+def delivered(given: Any, now: int) -> Delivered:
+    """The parameters of `chat/deliver` (C2A, event envelope)."""
+    members = Members(given)
+    event = members.id("eventId", is_needed=True)
+    kind = members.object("conversation", is_needed=True).one_of("kind", CONVERSATIONS)
+    target, attention = members.object("target", is_needed=True), members.object("attention", is_needed=True)
+    injection = members.object("injection", is_needed=True)
+    reliability = members.object("reliability", is_needed=True)
+    mode = injection.one_of("mode", MODES)
+    is_knock = mode == NOTIFY and "content" not in members
+    directedness = target.one_of("directedness", DIRECTEDNESS)
+    policy = attention.one_of("policy", POLICIES)
+    key = reliability.text("idempotencyKey", 2 * LONGEST_ID, is_needed=True)
+    if not key.strip():
+        raise invalid("a text that is not blank is wanted", reliability.at("idempotencyKey"))
+    if "content" not in members and not is_knock:
+        raise invalid("missing", members.at("content"))
+    message = line(_as_line(members, kind, is_knock=is_knock), now).message
+    if message is None:
+        raise invalid("missing", members.at("content"))
+    priority = attention.one_of("priority", PRIORITIES, NORMAL)
+    return Delivered(
+        message.but(event=event),
+        (directedness, policy, mode, attention.id("reason") or "delivered", priority, attention.number("deadlineMs")),
+        key,
+        reliability.number("attempt") or 1,
+        members.object("knock").value if is_knock else None,
+    )
+
+
+def _as_line(members: Members, kind: str, *, is_knock: bool) -> dict[str, Any]:
+    """An envelope as a line of a surface: there it is needed who spoke and where, here it is not."""
+    given = {name: value for name, value in members.value.items() if value is not None}
+    where = members.object("conversation")
+    return {
+        "author": {"id": UNKNOWN},
+        **given,
+        "conversation": {**where.value, "id": where.id("id") or UNKNOWN, "kind": kind},
+        **({"text": ""} if is_knock else {}),
+        "type": MESSAGE,
+    }

@@ -1,0 +1,211 @@
+"""A message as the rules see it, and as it is kept on its line of the ledger.
+
+The line has what CCCS wants (`text`, `to`, `reply_to`) where any client looks for it; all else is in `c2a`.
+"""
+
+from __future__ import annotations
+
+from bb.attention.words import AUTHORS, CHANNEL, CONVERSATIONS, HUMAN, INTENTS, NORMAL, PLAIN, PRIORITIES
+from bb.kernel.ids import PERSON
+from bb.kernel.record import Record
+from bb.kernel.validity import is_line_or_nothing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any, TypeVar
+
+    from bb.attention.messages.messages import Kept
+
+    T = TypeVar("T")
+
+NOTHING: Mapping[str, Any] = {}
+UNSIGNED = "unsigned_by_the_person"  # added to what a line says, where that is so and matters
+HERE = "bb"  # the platform of what agents say to each other in the ledger itself
+
+
+class Message(Record):
+    """One message in one conversation."""
+
+    event: str  # its name on every clone; empty for what is only about to be recorded: that is named by its line
+    platform: str
+    conversation: str
+    author: str
+    text: str
+    at: int  # when it was said, in milliseconds
+    kind: str = CHANNEL
+    workspace: str = ""
+    thread: str = ""
+    stream: str = ""
+    author_kind: str = HUMAN
+    author_name: str = ""
+    agent: str = ""  # the agent that wrote it, where one did
+    mentions: tuple[str, ...] = ()
+    recipient: str = ""
+    parts: tuple[dict[str, Any], ...] = ()  # where there is more to it than one text
+    sequence: int | None = None
+    intent: str = PLAIN
+    priority: str = NORMAL
+    deadline: int | None = None
+    declared: str = ""  # the directedness that its sender, an agent, has chosen
+    visibility: str = ""
+    in_reply_to: str = ""
+    key: str = ""
+    version: int = 1
+    reason: str = ""  # why there is such an event, where that is not its content
+    linked: str = ""  # the event that it is about
+    piece_of: str = ""  # the event that it goes on with, where its author named somebody
+    more: Mapping[str, Any] = NOTHING  # what came with it that nobody here knows
+    is_unverified: bool = False  # it is in the person's name, and the person has not signed it
+
+    @property
+    def window(self) -> str:
+        """The thread, or where there is none the conversation, that it is part of."""
+        return f"{self.conversation} {self.thread}"
+
+    @property
+    def content(self) -> list[dict[str, Any]]:
+        """Its parts."""
+        return list(self.parts) or [{"type": "text", "text": self.text}]
+
+
+def is_the_persons(said: Message | Kept) -> bool:
+    """Whether a message is in the person's name: what was said by `bb chat send` with the options of C2A, as of an
+    agent, is too."""
+    return said.author == PERSON and (said.agent == PERSON or (said.author_kind == HUMAN and not said.agent))
+
+
+# what stands in `c2a` -> the field of a message, in the order in which it is written
+MEMBERS = {
+    "event": "event",
+    "platform": "platform",
+    "workspace": "workspace",
+    "conversation": "conversation",
+    "kind": "kind",
+    "thread": "thread",
+    "stream": "stream",
+    "author": "author",
+    "author_kind": "author_kind",
+    "author_name": "author_name",
+    "agent": "agent",
+    "mentions": "mentions",
+    "recipient": "recipient",
+    "at": "at",
+    "sequence": "sequence",
+    "intent": "intent",
+    "priority": "priority",
+    "deadline": "deadline",
+    "declared": "declared",
+    "visibility": "visibility",
+    "in_reply_to": "in_reply_to",
+    "key": "key",
+    "version": "version",
+    "reason": "reason",
+    "linked": "linked",
+    "piece_of": "piece_of",
+    "parts": "parts",
+    "more": "more",
+}
+# Members that name somebody or something, each one line (`envelopes.word`).
+NAMES = (
+    *("event", "platform", "workspace", "conversation", "thread", "stream", "author", "agent", "recipient"),
+    *("declared", "visibility", "in_reply_to", "linked", "piece_of"),
+)
+ONE_OF = {"kind": CONVERSATIONS, "author_kind": AUTHORS, "intent": INTENTS, "priority": PRIORITIES}
+LISTS = ("mentions", "parts")
+DEFAULTS: dict[str, Any] = {name: getattr(Message, name) for name in Message.__match_args__ if hasattr(Message, name)}
+
+
+def written(message: Message) -> dict[str, Any]:
+    """What the line says of MESSAGE beside its text: all that is not as one would think anyway."""
+    found = vars(message)  # what was not given has its default, and is not written
+    return {
+        member: list(found[name]) if name in LISTS else found[name]
+        for member, name in MEMBERS.items()
+        if name in found and found[name] != DEFAULTS.get(name, "")
+    }
+
+
+def read(c2a: Mapping[str, Any], text: str = "", event: str = "") -> Message:
+    """The message on a line of history. What does not fit counts as not said."""
+    found: dict[str, Any] = {}
+    for member, name in MEMBERS.items():
+        value = c2a.get(member)
+        if value is not None and _fits(name, value):
+            found[name] = tuple(value) if isinstance(value, list) else value
+    needed = {"event": event, "platform": HERE, "conversation": "", "author": "", "text": text, "at": 0}
+    return Message(**{**needed, **found})
+
+
+def is_sound(c2a: Any) -> bool:
+    """Whether what a line of history says is of the types that it has to be; else the line says nothing."""
+    if type(c2a) is not dict:
+        return False
+    for member, value in c2a.items():
+        if type(value) is not TYPES.get(member, type(value)) or (member in ONE_OF and value not in ONE_OF[member]):
+            return False
+    texts, parts = c2a.get("mentions", ()), [*c2a.get("parts", ()), *(() if "for" not in c2a else [c2a["for"]])]
+    are_texts = all(map(is_line_or_nothing, [*texts, *(c2a[name] for name in NAMES if name in c2a)]))
+    are_objects = all(type(each) is dict for each in parts)
+    return are_texts and are_objects and all(type(each) is list for each in c2a.get("for", {}).values())
+
+
+# What a step may say more, and of which type that is.
+ABOUT: dict[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(("until", "attempt", "version", "ttl_ms"), int),
+    **dict.fromkeys(("outbound", "remove"), bool),
+    **dict.fromkeys(("signal", "counts_as", "eta", "note", "reason", "by", "to", "as", "why", "outcome"), str),
+    **dict.fromkeys(("message", "platform_id", "type", "onMessage", "glyph", "conversation", "agent"), str),
+    **dict.fromkeys(("progress", "total"), (int, float)),
+    **dict.fromkeys(("merged_from", "decision", "members"), list),
+}
+
+
+def is_sound_about(about: Any) -> bool:
+    """Whether what is said of a step is of the types that it has to be."""
+    if not isinstance(about, dict):
+        return False
+    for name, value in about.items():
+        wanted = ABOUT.get(name)
+        if wanted and (not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool)):
+            return False
+    return all(isinstance(each, str) for each in about.get("merged_from", ()))
+
+
+def _fits(name: str, value: Any) -> bool:
+    if name in ONE_OF:
+        return value in ONE_OF[name]
+    if name in NAMES:
+        return is_line_or_nothing(value)
+    if name == "mentions":
+        return isinstance(value, list) and all(map(is_line_or_nothing, value))
+    if name == "parts":
+        return isinstance(value, list) and all(isinstance(each, dict) for each in value)
+    return type(value) is (int if name in NUMBERS else dict if name == "more" else str)
+
+
+NUMBERS: tuple[str, ...] = ("at", "sequence", "deadline", "version")
+
+
+def in_order(items: Sequence[T], counted: Callable[[T], tuple[str, int | None]]) -> list[T]:
+    """ITEMS with those of one conversation that its platform has COUNTED in the order of that count. Nothing else
+    moves, so no conversation waits for another."""
+    places: dict[str, list[int]] = {}
+    for place, each in enumerate(items):
+        conversation, sequence = counted(each)
+        if sequence is not None:
+            places.setdefault(conversation, []).append(place)
+    ordered = list(items)
+    for those in places.values():
+        in_count = sorted((items[place] for place in those), key=lambda each: counted(each)[1] or 0)
+        for place, each in zip(those, in_count, strict=True):
+            ordered[place] = each
+    return ordered
+
+
+TYPES: dict[str, type] = {
+    **dict.fromkeys([*MEMBERS, "state", "body"], str),
+    **dict.fromkeys(NUMBERS, int),
+    **dict.fromkeys([*LISTS, "else"], list),
+    **dict.fromkeys(("for", "more"), dict),
+}

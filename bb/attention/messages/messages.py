@@ -1,0 +1,226 @@
+"""The messages there are: where each stands in the ledger, in which conversation, which version counts. A fold.
+
+An entry has what one needs to know of a message without reading it, so that a list of many costs no look at any text.
+"""
+
+from __future__ import annotations
+
+from bb.attention import decision as decisions
+from bb.attention.decision import Decision
+from bb.attention.facts import Deleted, Edited, Posted, Posting
+from bb.attention.messages import outbox_states
+from bb.attention.words import CHANNEL, DIGEST, HUMAN, PLAIN, URGENT
+from bb.coordination.facts import Incurred
+from bb.kernel import clock
+from bb.kernel.order import earliest, latest, sortable
+from bb.kernel.order import event as event_at
+from bb.kernel.record import Record
+from bb.messaging.facts import Sent
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from bb.kernel.order import Place, State
+
+    MessageFact = Posted | Edited | Deleted | Posting | Sent | Incurred
+
+NAME = "c2a.message"
+FACTS = (Posted, Edited, Deleted, Posting, Sent, Incurred)
+EVERY, OUTBOX, SUMMED = "every", "outbox", "digest"
+# of what stands in `c2a`, what an entry keeps
+KEPT: tuple[str, ...] = (
+    *("conversation", "thread", "author", "author_name", "author_kind", "agent", "kind", "platform", "workspace"),
+    *("stream", "intent", "in_reply_to", "linked", "reason", "key", "state", "sequence", "at", "else", "priority"),
+)
+TEXTS = frozenset(KEPT) - {"sequence", "at", "else", "priority"}
+
+
+class Kept(Record):
+    """A message, as far as one needs to know it without reading it."""
+
+    event: str
+    line: str  # the line that has its text: of the version that counts
+    first_line: str
+    arrived: int
+    order: Place  # where it stands in the order of the ledger
+    conversation: str = ""
+    thread: str = ""
+    author: str = ""
+    agent: str = ""  # the agent that wrote it, where one did
+    kind: str = CHANNEL
+    platform: str = "bb"
+    workspace: str = ""
+    stream: str = ""
+    author_kind: str = HUMAN
+    author_name: str = ""
+    intent: str = PLAIN
+    in_reply_to: str = ""
+    linked: str = ""
+    reason: str = ""
+    key: str = ""
+    state: str = ""  # of its posting, where it is to be posted somewhere
+    sequence: int | None = None
+    at: int = 0
+    meant: tuple[str, ...] = ()  # for whom something was decided
+    others: Decision = Decision()
+    version: int = 1
+    is_deleted: bool = False
+    deletion_reason: str = ""  # as who called it back has given it
+    posted: Mapping[str, Any] = {}
+
+    @property
+    def place(self) -> str:
+        return sortable(self.order)
+
+    @property
+    def counted(self) -> tuple[str, int | None]:
+        """Where it stands among those of its conversation, as far as its platform counts them."""
+        return self.conversation, self.sequence
+
+    @property
+    def window(self) -> str:
+        """The thread, or where there is none the conversation, that it is part of."""
+        return f"{self.conversation} {self.thread}"
+
+
+def keys(fact: MessageFact, at: Place) -> list[str]:
+    """The message that FACT is about."""
+    match fact:
+        case Posted(c2a=c2a):
+            return [c2a.get("event") or event_at(at)]
+        case Sent() | Incurred():
+            return [event_at(at)]
+    return [fact.event]
+
+
+def step(state: State | None, fact: MessageFact, at: Place, ts: str) -> State:
+    """STATE after one more fact."""
+    after = dict(state or {})
+    match fact:
+        case Posted(c2a=c2a):
+            earliest(after, "said", at, _head(c2a, ts))
+            _mean(after, c2a)
+        case Sent() | Incurred():
+            earliest(after, "said", at, _head(_of_ours(fact), ts))
+        case Edited(version=version, c2a=c2a):
+            held = after.get("edit")
+            if held is None or (held[3], *held[:3]) < (version, *at):
+                after["edit"] = [*at, version]
+            _mean(after, c2a)
+        case Deleted(reason=reason):
+            earliest(after, "deleted", at, reason or True)
+        case Posting(state=now, about=about):
+            if now in outbox_states.STATES:
+                latest(after, "posting", at, [now, about or {}])
+    return after
+
+
+def _of_ours(fact: Sent | Incurred) -> dict[str, Any]:
+    from bb.attention.messages import system_messages  # noqa: PLC0415  (nothing of it is needed to read what was folded)
+
+    return system_messages.of(fact)
+
+
+def _mean(after: State, c2a: Mapping[str, Any]) -> None:
+    """For whom anything was ever decided: each clone that takes a message in may know of others."""
+    if found := c2a.get("for"):
+        after["meant"] = sorted({*after.get("meant", ()), *found})
+
+
+def _head(c2a: Mapping[str, Any], ts: str) -> dict[str, Any]:
+    return {name: c2a[name] for name in KEPT if name in c2a} | {"for": list(c2a.get("for") or ()), "ts": ts}
+
+
+def terms(name: str, state: State) -> list[tuple[str, str]]:  # noqa: ARG001
+    """What a message is found by."""
+    if "said" not in state:  # only a reaction that is to be posted has nothing to say
+        is_due = "posting" in state and outbox_states.is_due(state["posting"][3][0])
+        return [(OUTBOX, sortable(state["posting"][:3]))] if is_due else []
+    *at, said = state["said"]
+    place, among = sortable(at), place_of(at, said)
+    found = [(EVERY, place), (f"in {said.get('conversation', '')}", among)]
+    if thread := said.get("thread"):
+        found.append((f"in {said.get('conversation', '')} {thread}", among))
+    if linked := said.get("linked"):
+        found.append((about(linked), place))
+    if said["for"]:
+        lately = by(said.get("author", ""), said["ts"])
+        found += [(lately, place), *([(urgent(lately), place)] if said.get("priority") == URGENT else [])]
+    if said.get("else", ())[2:3] == [DIGEST]:
+        found.append((SUMMED, place))
+    if outbox_states.is_due(state_of(state)):
+        found.append((OUTBOX, place))
+    if "posting" in state and (posted := state["posting"][3][1].get("platform_id")):
+        found.append((posted_as(posted), place))
+    return found + _of_agent(said, place)
+
+
+def _of_agent(said: Mapping[str, Any], place: str) -> list[tuple[str, str]]:
+    """What one that an agent wrote is found by."""
+    agent, answered = said.get("agent") if not said.get("reason") else None, said.get("in_reply_to")
+    found = [(f"agent {agent}", place)] if agent else []
+    return found + ([(f"answer {answered} {agent}", place)] if agent and answered else [])
+
+
+def posted_as(name: str) -> str:
+    """Where what an agent said is found by the name that it has where it was posted."""
+    return f"posted as {name}"
+
+
+def about(event: str) -> str:
+    """Where what is said of an event is found: reactions, what was edited after an answer, who is asked instead."""
+    return f"about {event}"
+
+
+def by(author: str, ts: str) -> str:
+    """Where what obliges others is found that an author said within one minute: who says too much is told by that."""
+    return f"by {author} {ts[:16]}"
+
+
+def urgent(lately: str) -> str:
+    """Where those of them are found that were said to be urgent."""
+    return f"urgent {lately}"
+
+
+def place_of(at: Place, said: Mapping[str, Any]) -> str:
+    """Where a message stands among those of its conversation: as the platform counts, or else as they came."""
+    sequence = said.get("sequence")
+    return f"{sequence:020x} {sortable(at)}" if type(sequence) is int and sequence >= 0 else sortable(at)
+
+
+def state_of(state: State) -> str:
+    """How far its posting has come."""
+    first = str(state["said"][3].get("state", "")) if "said" in state else ""
+    return str(state["posting"][3][0]) if first and "posting" in state else first
+
+
+def kept(name: str, state: Mapping[str, Any] | None) -> Kept | None:
+    """The message that STATE describes; None until it is known here."""
+    if not state or "said" not in state:
+        return None
+    *at, said = state["said"]
+    edit, posted = state.get("edit"), state.get("posting")
+    arrived = clock.parse_or(said["ts"], 0)
+    found = {member: said[member] for member in TEXTS if type(said.get(member)) is str}
+    meant = dict.fromkeys([*said["for"], *state.get("meant", ())])
+    return Kept(
+        name,
+        event_at(edit) if edit else event_at(at),
+        event_at(at),
+        arrived,
+        at,
+        **found
+        | {
+            "at": said["at"] if type(said.get("at")) is int else arrived,
+            "sequence": said["sequence"] if type(said.get("sequence")) is int else None,
+            "meant": tuple(meant),
+            "others": decisions.read(said.get("else")) or Decision(),
+            "version": edit[3] if edit else 1,
+            "is_deleted": "deleted" in state,
+            "deletion_reason": why if (deleted := state.get("deleted")) and type(why := deleted[3]) is str else "",
+            "state": state_of(dict(state)),
+            "posted": posted[3][1] if posted else {},
+        },
+    )

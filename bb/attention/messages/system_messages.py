@@ -1,0 +1,235 @@
+"""What `bb` itself says, as C2A sees it: mail, hand-offs, blockers, incursions. Decided from the fact alone, so every
+clone decides alike and nothing of it has to be written down.
+
+    HANDOFF to one agent      an assignment: to be answered
+    BLOCKED to one agent      a blocker: to be answered; at once when it is urgent
+    DECISION, INFO            may be answered, or let be; thanks are acknowledged at most
+    CBCL                      an ask is to be answered; ok, hello, bye and cancel are acknowledged at most
+    any of these to several   one of them may answer, having claimed it; of a DECISION or INFO, anybody may
+    INCURSION                 a knock for the owner
+"""
+
+from __future__ import annotations
+
+from bb.attention.decision import Decision
+from bb.attention.messages.intents import filler, intent_of
+from bb.attention.messages.message import HERE
+from bb.attention.words import (
+    ACK_ONLY,
+    ADDRESSED_TO_OTHER,
+    AGENT,
+    ANSWER,
+    ASSIGNMENT,
+    BLOCKER,
+    BUFFERED,
+    CHANNEL,
+    DIRECT_MENTION,
+    DIRECT_MESSAGE,
+    DM,
+    FILLER,
+    HIGH,
+    HUMAN,
+    IMMEDIATE,
+    MAILBOX,
+    MAY,
+    MUST,
+    MUST_NOT,
+    NORMAL,
+    NOTIFY,
+    PLAIN,
+    PRIORITIES,
+    QUESTION,
+    RECEIPT,
+    ROLE_MENTION,
+    STATUS,
+    SYSTEM,
+    TO_ME,
+    TO_MY_ROLE,
+    TO_OTHER,
+)
+from bb.coordination.protocol.events import BLOCKED, HANDOFF
+from bb.kernel.clock import DAY, HOUR, MINUTE
+from bb.kernel.ids import PERSON
+from bb.messaging.chat import recipients
+from bb.messaging.facts import Sent
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from bb.coordination.facts import Incurred
+    from bb.messaging.chat.recipients import Member
+
+INTENTS = {HANDOFF: ASSIGNMENT, BLOCKED: BLOCKER}
+DEADLINES = {HANDOFF: 4 * HOUR, BLOCKED: HOUR}  # work is handed over for longer than a question waits
+URGENT_DEADLINE = 15 * MINUTE
+BROADCAST, INCURSION, ACKNOWLEDGEMENT = "broadcast", "incursion", "acknowledgement"
+OTHERS = Decision(TO_OTHER, MUST_NOT, MAILBOX, ADDRESSED_TO_OTHER).written()[:4]
+
+
+def of(fact: Sent | Incurred) -> dict[str, Any]:
+    """What `bb` says by FACT, as a message of C2A stands on its line."""
+    return _of_mail(fact) if isinstance(fact, Sent) else _of_incursion(fact)
+
+
+def _of_mail(sent: Sent) -> dict[str, Any]:
+    """A letter, as a message of C2A stands on its line."""
+    agents = [each for each in dict.fromkeys(sent.to) if each not in (PERSON, sent.sender)]
+    if sent.cbcl is not None:
+        return _of_spoken(sent, sent.cbcl, agents)
+    is_alone = len(sent.to) == 1
+    intent = INTENTS.get(sent.category) or filler(sent.body)
+    decided = _alone(sent, intent) if is_alone else _together(sent)
+    is_first = sent.category in INTENTS and not is_alone
+    each = {agent: decided.but(is_default=is_first and place == 0).written() for place, agent in enumerate(agents)}
+    return {
+        "platform": HERE,
+        "conversation": sent.thread,
+        "kind": DM if is_alone else CHANNEL,
+        "author": sent.sender,
+        "author_kind": HUMAN if sent.sender == PERSON else AGENT,
+        "intent": intent,
+        **({} if sent.sender == PERSON else {"agent": sent.sender}),
+        **({"for": each} if each else {}),
+        "else": OTHERS,
+    }
+
+
+def _of_spoken(sent: Sent, cbcl: Mapping[str, Any], agents: Sequence[str]) -> dict[str, Any]:
+    """What is said in CBCL: its performative says what it is for."""
+    performative = cbcl.get("performative")
+    intent = SPOKEN.get(str(performative), STATUS)
+    decided = Decision(TO_ME, MAY, BUFFERED, DIRECT_MESSAGE, NORMAL, DAY)
+    if performative == "ask":
+        decided = Decision(TO_ME, MUST, BUFFERED, DIRECT_MESSAGE, HIGH, DEADLINES[BLOCKED])
+    elif performative in GESTURES:
+        decided = Decision(TO_ME, ACK_ONLY, NOTIFY, ACKNOWLEDGEMENT, NORMAL, DAY)
+    each = {agent: decided.written() for agent in agents}
+    return {
+        "platform": HERE,
+        "conversation": sent.thread,
+        "kind": DM if len(sent.to) == 1 else CHANNEL,
+        "author": sent.sender,
+        "author_kind": HUMAN if sent.sender == PERSON else AGENT,
+        "intent": intent,
+        **({} if sent.sender == PERSON else {"agent": sent.sender}),
+        **({"in_reply_to": cbcl["reply_to"]} if cbcl.get("reply_to") else {}),
+        **({"for": each} if each else {}),
+        "else": OTHERS,
+    }
+
+
+SPOKEN = {"ask": QUESTION, "reply": ANSWER, "ok": RECEIPT, "tell": PLAIN, "error": BLOCKER}
+GESTURES = ("ok", "hello", "bye", "cancel")
+
+
+def answered_by(sent: Sent) -> str:
+    """The message that SENT answers; nothing where it answers none."""
+    is_answer = sent.cbcl is not None and sent.cbcl.get("performative") not in (*GESTURES, "ask", "tell")
+    return str(sent.cbcl.get("reply_to") or "") if is_answer and sent.cbcl else ""
+
+
+def _alone(sent: Sent, intent: str) -> Decision:
+    if sent.category == BLOCKED:
+        is_urgent = (sent.payload or {}).get("urgency") == HIGH
+        mode, deadline = (IMMEDIATE, URGENT_DEADLINE) if is_urgent else (BUFFERED, DEADLINES[BLOCKED])
+        return Decision(TO_ME, MUST, mode, BLOCKER, HIGH if is_urgent else NORMAL, deadline)
+    if sent.category == HANDOFF:
+        return Decision(TO_ME, MUST, BUFFERED, ASSIGNMENT, NORMAL, DEADLINES[HANDOFF])
+    if intent in FILLER:
+        return Decision(TO_ME, ACK_ONLY, NOTIFY, ACKNOWLEDGEMENT, NORMAL, DAY)
+    return Decision(TO_ME, MAY, BUFFERED, DIRECT_MESSAGE, NORMAL, DAY)
+
+
+def _together(sent: Sent) -> Decision:
+    return Decision(TO_MY_ROLE, MAY, NOTIFY, ROLE_MENTION if sent.category in INTENTS else BROADCAST, NORMAL, DAY)
+
+
+def _of_incursion(fact: Incurred) -> dict[str, Any]:
+    """An incursion, likewise: its owner is to know of it, and settles it by `bb protocol resolve`."""
+    knock = Decision(TO_ME, MAY, NOTIFY, INCURSION, NORMAL, DAY)
+    return {
+        "platform": HERE,
+        "conversation": f"bead:{fact.bead}",
+        "kind": SYSTEM,
+        "author": fact.incoming,
+        "author_kind": SYSTEM,
+        "intent": STATUS,
+        **({"for": {fact.owner: knock.written()}} if fact.owner != PERSON else {}),
+        "else": OTHERS,
+    }
+
+
+def of_chat(
+    by: str,
+    to: Sequence[str],
+    members: Sequence[Member],
+    data: Mapping[str, Any],
+    *,
+    conversation: str,
+    answered: str,
+) -> dict[str, Any] | None:
+    """A message of CCCS, as one of C2A stands on its line; None where it is aimed at no agent and answers nothing.
+
+    What is said to everybody is ambient: it is kept, and enters no turn but by the ways of CCCS.
+    """
+    actors = [member for member in members if member.id != by]
+    named = [each.id for each in actors if each.id in to]
+    called = [each.id for each in actors if each.enabled and recipients.SELECTORS.get(each.role) in to]
+    if not named and not called and not answered:
+        return None
+    intent = intent_of(str(data.get("text", "")))
+    each = {agent: _called().but(is_default=place == 0).written() for place, agent in enumerate(called)}
+    each |= {agent: _named(data, intent, is_alone=len(to) == 1).written() for agent in named}
+    is_actor = any(member.id == by for member in members)
+    return {
+        "platform": HERE,
+        "conversation": conversation,
+        "kind": DM if len(to) == 1 and named else CHANNEL,
+        "author": by,
+        "author_kind": AGENT if is_actor else HUMAN if by == PERSON else SYSTEM,
+        "intent": intent,
+        **({"agent": by} if is_actor else {}),
+        **({"in_reply_to": answered} if answered else {}),
+        **({"for": each} if each else {}),
+        "else": OTHERS,
+    }
+
+
+def _named(data: Mapping[str, Any], intent: str, *, is_alone: bool) -> Decision:
+    """What is said to an agent by name: to be answered, unless it is thanks, or is sent as mail, which waits."""
+    reason = DIRECT_MESSAGE if is_alone else DIRECT_MENTION
+    is_important = data.get("priority") == "attention"
+    is_asked = data.get("reply_required") is True or data.get("message_mode") == "request_reply"
+    if intent in FILLER and not (is_asked or is_important):
+        return Decision(TO_ME, ACK_ONLY, NOTIFY, ACKNOWLEDGEMENT, NORMAL, DAY)
+    if data.get("message_mode") == "mail" and not is_important:
+        return Decision(TO_ME, MAY, NOTIFY, reason, NORMAL, DAY)
+    return Decision(TO_ME, MUST, BUFFERED, reason, HIGH if is_important else NORMAL, URGENT_DEADLINE)
+
+
+def _called() -> Decision:
+    return Decision(TO_MY_ROLE, MAY, NOTIFY, ROLE_MENTION, NORMAL, DAY)
+
+
+def of_notice(data: Mapping[str, Any], by: str, conversation: str) -> dict[str, Any] | None:
+    """A notification to one actor: a knock, which is to be answered where it asks to be confirmed."""
+    target = data.get("target_actor_id")
+    if not isinstance(target, str) or target == PERSON:
+        return None
+    is_owed = data.get("requires_ack") is True
+    urgency = data.get("priority") if data.get("priority") in PRIORITIES else NORMAL
+    decided = Decision(
+        TO_ME, MUST if is_owed else ACK_ONLY, NOTIFY, "notification", str(urgency), HOUR if is_owed else DAY
+    )
+    return {
+        "platform": HERE,
+        "conversation": conversation,
+        "kind": SYSTEM,
+        "author": by,
+        "author_kind": SYSTEM,
+        "intent": STATUS,
+        "for": {target: decided.written()},
+        "else": OTHERS,
+    }

@@ -1,0 +1,89 @@
+"""What stands in an envelope that nobody here knows: kept with the message, and handed on with it.
+
+A later version of C2A, or somebody's own extension, loses nothing on its way through `bb`. It is as foreign as the text
+beside it: secrets are taken out of it, it has its bounds, and who is not shown the text is not shown this.
+"""
+
+from __future__ import annotations
+
+from bb.attention.messages.redaction import NAMES, redacted
+from bb.kernel import json_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+MOST, MOST_OF_A_PART = 8 << 10, 2 << 10  # bytes, as JSON; what goes beyond them is left out, member by member
+DEEPEST = 8
+LARGEST = 1 << 53
+KNOWN = {
+    "source": frozenset(("platform", "workspaceId")),
+    "conversation": frozenset(("id", "kind", "threadId", "streamId", "private")),
+    "author": frozenset(("id", "kind", "displayName")),
+    "target": frozenset(("mentions", "recipient", "directedness")),
+    "timing": frozenset(("createdAt", "sequence")),
+    "attention": frozenset(("policy", "reason", "priority", "deadlineMs", "stale", "defaultResponder")),
+    "injection": frozenset(("mode", "context", "role", "interrupt")),
+    "reliability": frozenset(("attempt", "idempotencyKey")),
+}
+ABOUT_MESSAGE = ("eventId", "type", "content", "text", "version", "contentVersion", "replyTo", "intent", "priority")
+ABOUT_DELIVERY = ("knock", "rendered", "mergedFrom", "marker", "signal", "onMessage", "meaning")
+AT_TOP = frozenset((*KNOWN, *ABOUT_MESSAGE, *ABOUT_DELIVERY))
+
+
+def found_in(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The members of GIVEN, and of the objects in it, that nobody here knows."""
+    found = {name: value for name, value in given.items() if name not in AT_TOP}
+    for name, known in KNOWN.items():
+        inner = given.get(name)
+        if isinstance(inner, dict) and not inner.keys() <= known:
+            found[name] = {each: value for each, value in inner.items() if each not in known}
+    return kept(found, MOST) if found else found
+
+
+def kept(found: Mapping[str, Any], most: int) -> dict[str, Any]:
+    """What is kept of members that nobody knows."""
+    whole: dict[str, Any] = {}
+    for name, value in _harmless(found, 0).items():
+        size = len(json_text.dumps({name: value}).encode())
+        if size <= most:
+            whole[name] = value
+            most -= size
+    return whole
+
+
+def added(envelope: dict[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    """ENVELOPE with what was kept. Nothing stands in the place of what is known: history may hold anything."""
+    for name, value in more.items():
+        if name in KNOWN and isinstance(value, dict):
+            others = {each: inner for each, inner in value.items() if each not in KNOWN[name]}
+            envelope[name] = {**others, **envelope.get(name, {})}
+        elif name not in AT_TOP:
+            envelope.setdefault(name, value)
+    return envelope
+
+
+def _harmless(value: Any, depth: int) -> Any:
+    """VALUE without secrets, and without what not every program can read."""
+    if isinstance(value, str):
+        return redacted(_valid(value))
+    if isinstance(value, dict) and depth < DEEPEST:
+        return {redacted(_valid(name)): _unless_secret(name, each, depth + 1) for name, each in value.items()}
+    if isinstance(value, list) and depth < DEEPEST:
+        return [_harmless(each, depth + 1) for each in value]
+    is_readable = value is None or (isinstance(value, int | float) and abs(value) < LARGEST)
+    return value if is_readable else None
+
+
+def _unless_secret(name: str, value: Any, depth: int) -> Any:
+    """What a member says, unless its name says that it is a secret."""
+    lowered = name.casefold()
+    if isinstance(value, str) and any(each in lowered for each in NAMES):
+        return "[secret]"
+    return _harmless(value, depth)
+
+
+def _valid(text: str) -> str:
+    """TEXT without halves of surrogate pairs, which no line can hold."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -1,0 +1,1 @@
+"""A policy tried out by a script, with a ledger in memory."""

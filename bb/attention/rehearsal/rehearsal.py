@@ -1,0 +1,84 @@
+"""A ledger that exists only in memory: facts in the order in which they are taken, and what they come to.
+
+Over a real ledger it holds what is about to be recorded, so that of many messages each is decided about knowing those
+before. By itself it is where a policy is tried out.
+"""
+
+from __future__ import annotations
+
+from bb.attention.facts import Arranged, Bound, Edited, Posted, Tuned
+from bb.attention.state.book import Book
+from bb.attention.state.memory import Memory
+from bb.kernel import clock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from bb.attention.facts import AttentionFact
+    from bb.attention.state.book import People, States
+    from bb.kernel.order import Place
+
+AHEAD = 1 << 50  # behind every line there is
+
+
+class _Texts:
+    """What the lines say; a rehearsal of its own would be garbage that only a collector finds."""
+
+    def __init__(self, below: Callable[[str], dict[str, Any] | None] | None) -> None:
+        self._below = below
+        self.own: dict[str, dict[str, Any]] = {}
+
+    def __call__(self, line: str) -> dict[str, Any] | None:
+        if line in self.own:
+            return self.own[line]
+        return self._below(line) if self._below else None
+
+
+class Rehearsal:
+    """What is known, and what is being added to it."""
+
+    def __init__(
+        self,
+        below: States | None = None,
+        agents: People | None = None,
+        line: Callable[[str], dict[str, Any] | None] | None = None,
+        writer: str = "rehearsal234",
+    ) -> None:
+        self.memory = Memory(below)
+        self.agents = {} if agents is None else agents
+        self.writer = writer
+        self.lines: list[tuple[Place, str, AttentionFact]] = []
+        self._texts = _Texts(line)
+        self._clock = AHEAD if below is not None else 0
+        self._own = 0
+        self._now, self._ts = -1, ""
+        self.book = Book(self.memory, self.agents, self._texts)
+
+    def record(self, facts: Iterable[AttentionFact], now: int) -> None:
+        """Take FACTS, in their order, as recorded NOW."""
+        if now != self._now:
+            self._now, self._ts = now, clock.text(now)
+        for fact in facts:
+            self._clock += 1
+            self._own += 1
+            self.take(fact, [self._clock, self.writer, self._own], self._ts)
+
+    def take(self, fact: AttentionFact, at: Place, ts: str) -> None:
+        """Take one fact that stands AT a place; from another clone, perhaps."""
+        self._clock = max(self._clock, at[0])
+        self.lines.append((at, ts, fact))
+        if isinstance(fact, Posted | Edited):
+            self._texts.own[f"{at[1]}.{at[2]}"] = {"text": fact.text, "c2a": fact.c2a}
+        self.memory.take(fact, at, ts)
+        if isinstance(fact, Bound | Arranged | Tuned):
+            self.book.forget_settings()
+
+    def merge(self, other: Rehearsal) -> int:
+        """Take what the OTHER clone knows and this one does not; how much that is."""
+        known = {(place[1], place[2]) for place, _, _ in self.lines}
+        new = [each for each in other.lines if (each[0][1], each[0][2]) not in known]
+        for place, ts, fact in new:
+            self.take(fact, place, ts)
+        return len(new)

@@ -1,0 +1,106 @@
+"""A rehearsal by a script: who is there, what is said, what everybody does about it, and how time passes.
+
+Each step is an object that says one thing to do. It is answered as the real thing would answer, from the same rules;
+only the ledger is in memory, and the clock stands still until a step moves it. Beside the answer stands what each agent
+would see in its next turn. `in` names the clone in which a step happens, where there are several.
+"""
+
+from __future__ import annotations
+
+from bb.attention.refusals import NUMBERS, refused
+from bb.attention.rehearsal.rehearsal import Rehearsal
+from bb.attention.rehearsal.steps import STEPS, InvalidStep
+from bb.attention.turns.offers import Session, offers
+from bb.kernel import clock
+from bb.kernel.errors import BbError, Conflict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from bb.attention.state.book import Someone
+
+START = clock.parse("2026-06-02T19:00:00Z")
+FIRST = "here"
+BESIDE = ("in", "expect", "note")  # members that say how, not what
+
+
+class NotAsExpected(Conflict):
+    """A step was not answered as the script expects."""
+
+    code = "NOT_AS_EXPECTED"
+
+
+class Replay:
+    """One rehearsal."""
+
+    def __init__(self, start: int = START) -> None:
+        self.now = start
+        self.agents: dict[str, Someone] = {}
+        self.clones = {FIRST: Rehearsal(agents=self.agents, writer="aaaaaaaaaaaa")}
+        self.sessions: dict[str, Session] = {}
+        self._in = FIRST
+
+    @property
+    def here(self) -> Rehearsal:
+        """The clone in which the step happens."""
+        if self._in not in self.clones:
+            raise InvalidStep(f"there is no clone {self._in[:40]!r}", path="$.in")
+        return self.clones[self._in]
+
+    def step(self, given: Any) -> dict[str, Any]:
+        """Do one step: what it answers, or why it was refused, and what everybody would see now."""
+        if not isinstance(given, dict):
+            raise InvalidStep("a step is an object")
+        names = [name for name in given if name not in BESIDE]
+        if len(names) != 1 or names[0] not in STEPS:
+            what = ", ".join(map(repr, names)) or "nothing"
+            raise InvalidStep(f"a step says one of {', '.join(STEPS)}; this one says {what}"[:600])
+        self._in = str(given.get("in", FIRST))
+        (name,) = names
+        found: dict[str, Any] = {"do": name, "at": clock.text(self.now)}
+        try:
+            found["answer"] = STEPS[name](self, given[name])
+        except InvalidStep:
+            raise
+        except BbError as refusal:
+            found["error"] = {"code": refusal.code, "message": refusal.message, "details": refusal.details}
+        found["sees"] = self.seen()
+        if "expect" in given and (wrong := unlike(given["expect"], found)):
+            raise NotAsExpected(f"{name}: {wrong}", step=name, got=found)
+        return found
+
+    def seen(self) -> dict[str, list[str]]:
+        """What each agent would see in its next turn, in short."""
+        found = {}
+        for agent in sorted(self.agents):
+            made, _ = offers(self.here.book, agent, self.now, self.sessions.get(agent, Session()))
+            found[agent] = [f"{offer.shape} {offer.event} {offer.policy}" for offer in made]
+        return found
+
+    def do(self, decide: Callable[[], tuple[list[Any], dict[str, Any]]], who: str = "system") -> dict[str, Any]:
+        """Record what DECIDE arrives at; a refusal that says too much was wanted is recorded, too."""
+        try:
+            facts, answer = decide()
+        except BbError as refusal:
+            if refusal.code in NUMBERS and refusal.code != "NOT_FOUND":
+                self.here.record([refused(who, refusal)], self.now)
+            raise
+        self.here.record(facts, self.now)
+        return answer
+
+
+def unlike(expected: Any, found: Any, where: str = "$") -> str | None:
+    """Where what was FOUND is not as EXPECTED: objects may have more members; None when all is as expected."""
+    if isinstance(expected, dict):
+        if not isinstance(found, dict):
+            return f"{where} is no object"
+        wrong = (unlike(value, found.get(name), f"{where}.{name}") for name, value in expected.items())
+        return next((each for each in wrong if each), None)
+    if isinstance(expected, list):
+        if not isinstance(found, list) or len(found) != len(expected):
+            return f"{where} is {str(found)[:200]}, not {str(expected)[:200]}"
+        wrong = (unlike(value, found[at], f"{where}[{at}]") for at, value in enumerate(expected))
+        return next((each for each in wrong if each), None)
+    return None if expected == found else f"{where} is {str(found)[:200]}, not {str(expected)[:200]}"

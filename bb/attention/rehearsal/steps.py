@@ -1,0 +1,312 @@
+"""The steps of a rehearsal: what each says, and what it is answered."""
+
+from __future__ import annotations
+
+import functools
+
+from bb.attention.acts import audit, configuration, explanation, outbox, tools
+from bb.attention.acts.timers import tick
+from bb.attention.facts import Moved
+from bb.attention.harness.capabilities import ACK, REDELIVERY, Capabilities
+from bb.attention.harness.session import Harness, begun
+from bb.attention.incoming import handed_over, receiving
+from bb.attention.messages import envelopes
+from bb.attention.messages.message import in_order
+from bb.attention.rehearsal.rehearsal import Rehearsal
+from bb.attention.state import deliveries
+from bb.attention.state.book import Someone
+from bb.attention.turns import digests, queries, turn_text
+from bb.attention.turns.offers import Session, offered, offers
+from bb.kernel import clock
+from bb.kernel.errors import Usage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from bb.attention.rehearsal.replay import Replay
+
+
+class InvalidStep(Usage):
+    """A step is an object that says one thing to do."""
+
+    code = "INVALID_STEP"
+    hint = "docs/attention.md lists the steps"
+
+
+# -- who is there, and how it is set up
+
+
+def _agents(replay: Replay, given: Any) -> dict[str, Any]:
+    for each in given if isinstance(given, list) else [given]:
+        about = {"id": each} if isinstance(each, str) else each
+        if not isinstance(about, dict) or not isinstance(about.get("id"), str):
+            raise InvalidStep("an agent is its id, or an object with an id", path="$.agents")
+        liveness = about.get("liveness", "active")
+        replay.agents[about["id"]] = Someone(
+            str(about.get("role", "")), is_live=liveness == "active", is_evicted=liveness == "evicted"
+        )
+    for clone in replay.clones.values():
+        clone.book.forget_settings()
+    return {"agents": sorted(replay.agents)}
+
+
+def _bind(replay: Replay, given: Any) -> dict[str, Any]:
+    about = _object(given)
+    names = {name: list(value) for name, value in about.items() if isinstance(value, list)}
+    book, agent = replay.here.book, str(about.get("agent", ""))
+    return replay.do(lambda: configuration.bind(book, "user", agent, names, remove=about.get("remove") is True))
+
+
+def _conversation(replay: Replay, given: Any) -> dict[str, Any]:
+    about = dict(_object(given))
+    name = str(about.pop("id", ""))
+    return replay.do(lambda: configuration.arrange(replay.here.book, "user", name, about))
+
+
+def _policy(replay: Replay, given: Any) -> dict[str, Any]:
+    return replay.do(lambda: configuration.tune(replay.here.book, "user", given))
+
+
+# -- what comes in
+
+
+def _ingest(replay: Replay, given: Any) -> Any:
+    lines = [envelopes.line(each, replay.now) for each in (given if isinstance(given, list) else [given])]
+    answers = []
+    for line in in_order(lines, lambda each: each.counted):
+        decide = functools.partial(receiving.receive, replay.here.book, line, "svc:replay", replay.now)
+        answers.append(replay.do(decide))
+    return answers if isinstance(given, list) else answers[0]
+
+
+def _receive(replay: Replay, given: Any) -> dict[str, Any]:
+    """What another host delivers to an agent here."""
+    agent, about = _agent(given), _object(given)
+    book, now = replay.here.book, replay.now
+    return replay.do(lambda: handed_over.received(book, agent, about.get("envelope"), "svc:replay", now))
+
+
+def _as(kind: str) -> Callable[[Replay, Any], Any]:
+    return lambda replay, given: _ingest(replay, {**_object(given), "type": kind})
+
+
+# -- time
+
+
+def _pass(replay: Replay, given: Any) -> dict[str, Any]:
+    replay.now += _span(given)
+    return {"now": clock.text(replay.now)}
+
+
+def _span(given: Any) -> int:
+    if type(given) is int and given >= 0:
+        return given
+    try:
+        return replay_span(str(given))
+    except clock.NotATime:
+        raise InvalidStep(f"{str(given)[:40]!r} is no span, such as 3s, 15m, 2h or a number of milliseconds") from None
+
+
+def replay_span(written: str) -> int:
+    """A span such as `3s` or `1.5s`, in milliseconds."""
+    amount, unit = written[:-1], written[-1:]
+    if unit in clock.UNITS and amount.replace(".", "", 1).isdigit():
+        return int(float(amount) * clock.UNITS[unit])
+    raise clock.NotATime(f"{written[:40]!r} is no span")
+
+
+def _at(replay: Replay, given: Any) -> dict[str, Any]:
+    replay.now = max(replay.now, clock.parse(str(given)))
+    return {"now": clock.text(replay.now)}
+
+
+def _tick(replay: Replay, _: Any) -> dict[str, Any]:
+    def decide() -> Any:
+        facts, told = tick(replay.here.book, replay.now)
+        return facts, {"due": told}
+
+    return replay.do(decide)
+
+
+# -- a harness
+
+
+def _connect(replay: Replay, given: Any) -> dict[str, Any]:
+    agent = _agent(given)
+    about = _object(given) if isinstance(given, dict) else {}
+    can_interrupt, has_ack = about.get("interrupt") is True, about.get("ack", True) is True
+    harness = Harness(agent, Capabilities(frozenset([ACK, REDELIVERY] if has_ack else [])))
+    replay.do(lambda: (begun(replay.here.book, harness, "", replay.now), {}))
+    replay.sessions[agent] = Session(can_interrupt=can_interrupt, has_ack=has_ack, again=frozenset(harness.resumed))
+    return {"agent": agent, "connected": True}
+
+
+def _deliver(replay: Replay, given: Any) -> dict[str, Any]:
+    """What the host offers, and is not told yet that it arrived."""
+    agent = _agent(given)
+
+    def decide() -> Any:
+        session = replay.sessions.get(agent, Session(has_ack=True))
+        made, held = offers(replay.here.book, agent, replay.now, session)
+        replay.sessions[agent] = session.but(again=frozenset())
+        blocks = [turn_text.block(replay.here.book, agent, offer, "") for offer in made]
+        waits = [{"eventId": each.event, "why": each.why} for each in held]
+        return offered(agent, made, is_taken=not session.has_ack), {"blocks": blocks, "held": waits}
+
+    return replay.do(decide)
+
+
+def _acknowledge(replay: Replay, given: Any) -> dict[str, Any]:
+    about, agent = _object(given), _agent(given)
+    step = Moved(agent, str(about.get("event")), agent, deliveries.ACCEPTED)
+    return replay.do(lambda: ([step], {"status": "accepted"}))
+
+
+def _turn(replay: Replay, given: Any) -> dict[str, Any]:
+    about, agent = _object(given), _agent(given)
+    states = {"started": deliveries.STARTED, "ended": deliveries.ENDED, "failed": deliveries.TURN_FAILED}
+    to = states.get(str(about.get("state")))
+    if to is None:
+        raise InvalidStep("a turn is started, ended or failed", path="$.turn.state")
+    session = replay.sessions.get(agent, Session(has_ack=True))
+    replay.sessions[agent] = session.but(in_turn=to == deliveries.STARTED)
+    step = Moved(agent, str(about.get("event")), agent, to, {"outbound": about.get("outbound") is True})
+    return replay.do(lambda: ([step], {"state": about["state"]}))
+
+
+def _inject(replay: Replay, given: Any) -> dict[str, Any]:
+    agent = _agent(given)
+    return replay.do(lambda: turn_text.injected(replay.here.book, agent, replay.now, ""))
+
+
+# -- what agents do
+
+
+def _tool(name: str) -> Callable[[Replay, Any], dict[str, Any]]:
+    def call(replay: Replay, given: Any) -> dict[str, Any]:
+        agent, arguments = _agent(given), _object(given)
+        return replay.do(lambda: tools.call(name, replay.here.book, agent, arguments, replay.now), agent)
+
+    return call
+
+
+def _shown(look: Callable[[Any, str, str, int], dict[str, Any]]) -> Callable[[Replay, Any], dict[str, Any]]:
+    return lambda replay, given: look(replay.here.book, _agent(given), str(_object(given).get("event", "")), replay.now)
+
+
+def _asked(look: Callable[[Any, str, int], dict[str, Any]]) -> Callable[[Replay, Any], dict[str, Any]]:
+    return lambda replay, given: look(replay.here.book, _agent(given), replay.now)
+
+
+def _digest(replay: Replay, given: Any) -> dict[str, Any]:
+    return replay.do(lambda: digests.digest(replay.here.book, _agent(given), replay.now))
+
+
+def _progress(replay: Replay, given: Any) -> dict[str, Any]:
+    about, agent = _object(given), _agent(given)
+    token, message = (str(about.get(name, "")) for name in ("token", "message"))
+    progress, total = about.get("progress"), about.get("total")
+    if not isinstance(progress, int | float) or not isinstance(total, int | float | None):
+        raise InvalidStep("progress and total are numbers", path="$.progress")
+    return replay.do(lambda: audit.progressed(replay.here.book, agent, token, progress, total, message), agent)
+
+
+def _cancel(replay: Replay, given: Any) -> dict[str, Any]:
+    about, agent = _object(given), _agent(given)
+    event, reason = str(about.get("event", "")), str(about.get("reason", ""))
+    return replay.do(lambda: audit.cancel(replay.here.book, agent, event, reason), agent)
+
+
+def _audit(replay: Replay, given: Any) -> dict[str, Any]:
+    older = given.get("openOlder") if isinstance(given, dict) else None
+    return audit.audit(replay.here.book, replay.now, 200, replay.now - _span(older) if older else None)
+
+
+def _outbox(replay: Replay, given: Any) -> Any:
+    if isinstance(given, dict) and "id" in given:
+        about = {name: given.get(name) for name in ("platform_id", "reason", "unknown")}
+        return replay.do(lambda: outbox.confirm(replay.here.book, "system", str(given["id"]), about, replay.now))
+    return list(outbox.due(replay.here.book))
+
+
+# -- clones
+
+
+def _clone(replay: Replay, given: Any) -> dict[str, Any]:
+    name = str(given)
+    writer = (chr(ord("a") + len(replay.clones)) * 12)[:12]
+    fresh = Rehearsal(agents=replay.agents, writer=writer)
+    fresh.merge(replay.here)
+    replay.clones[name] = fresh
+    return {"clones": list(replay.clones)}
+
+
+def _merge(replay: Replay, given: Any) -> dict[str, Any]:
+    """Each of these clones learns what the others know."""
+    named = given if isinstance(given, list) else list(replay.clones)
+    unknown = [name for name in named if name not in replay.clones]
+    if unknown:
+        raise InvalidStep(f"there is no clone {str(unknown[0])[:40]!r}", path="$.merge")
+    learnt = {}
+    for name in named:
+        learnt[name] = sum(replay.clones[name].merge(replay.clones[other]) for other in named if other != name)
+    return {"learnt": learnt, "agree": len({repr(_states(replay.clones[name])) for name in named}) == 1}
+
+
+def _states(clone: Rehearsal) -> Any:
+    return clone.memory.everything()
+
+
+def _object(given: Any) -> dict[str, Any]:
+    if not isinstance(given, dict):
+        raise InvalidStep("this step takes an object")
+    return given
+
+
+def _agent(given: Any) -> str:
+    agent = given if isinstance(given, str) else _object(given).get("agent")
+    if not isinstance(agent, str) or not agent:
+        raise InvalidStep("this step names an agent", path="$.agent")
+    return agent
+
+
+STEPS: dict[str, Callable[[Replay, Any], Any]] = {
+    "agents": _agents,
+    "bind": _bind,
+    "conversation": _conversation,
+    "policy": _policy,
+    "ingest": _ingest,
+    "edit": _as("edit"),
+    "delete": _as("delete"),
+    "reaction": _as("reaction"),
+    "typing": _as("typing"),
+    "receive": _receive,
+    "pass": _pass,
+    "until": _at,
+    "tick": _tick,
+    "connect": _connect,
+    "deliver": _deliver,
+    "acknowledge": _acknowledge,
+    "turn": _turn,
+    "inject": _inject,
+    "list": _tool("chat.list_events"),
+    "read": _tool("chat.read_thread"),
+    "send": _tool("chat.send_message"),
+    "react": _tool("chat.react"),
+    "claim": _tool("chat.claim"),
+    "defer": _tool("chat.defer"),
+    "resolve": _tool("chat.resolve"),
+    "show": _shown(explanation.show),
+    "explain": _shown(explanation.explain),
+    "pending": _asked(queries.pending),
+    "knocks": _asked(queries.knocking),
+    "digest": _digest,
+    "progress": _progress,
+    "cancel": _cancel,
+    "audit": _audit,
+    "outbox": _outbox,
+    "clone": _clone,
+    "merge": _merge,
+}

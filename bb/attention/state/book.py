@@ -1,0 +1,192 @@
+"""What is known, as the rules ask for it. Where it is kept is somebody else's business: an index, or a memory."""
+
+from __future__ import annotations
+
+from bb.attention.messages import messages
+from bb.attention.messages.message import UNSIGNED, is_the_persons
+from bb.attention.state import claims, conversations, deliveries, directory, threads, tuning
+from bb.attention.state.cached import Gathered
+from bb.attention.state.claims import Claim
+from bb.attention.state.conversations import BINDING, CONVERSATION, TUNING
+from bb.attention.state.directory import Binding, Directory
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from typing import Any, Protocol
+
+    from bb.attention.messages.messages import Kept
+    from bb.attention.state.conversations import Conversation
+    from bb.attention.state.deliveries import Delivery
+    from bb.attention.state.threads import Thread
+    from bb.attention.state.tuning import Tuning
+
+    class States(Protocol):
+        """Folded state, by fold and key, and found by terms."""
+
+        def state(self, fold: str, key: str) -> Any: ...
+        def states_of(self, fold: str, keys: Sequence[str]) -> dict[str, Any]: ...
+        def states(self, fold: str) -> list[tuple[str, Any]]: ...
+        def found(self, fold: str, term: str) -> list[tuple[str, Any]]: ...
+        def newest_first(self, fold: str, term: str) -> Iterator[tuple[str, str, Any]]: ...
+        def count(self, fold: str, term: str) -> int: ...
+
+    class People(Protocol):
+        """The agents here, by name."""
+
+        def get(self, name: str, otherwise: Any = None, /) -> Someone | None: ...
+        def items(self) -> Iterable[tuple[str, Someone]]: ...
+        def __contains__(self, name: object, /) -> bool: ...
+        def __getitem__(self, name: str, /) -> Someone: ...
+        def __iter__(self) -> Iterator[str]: ...
+        def __len__(self) -> int: ...
+
+
+class Someone:
+    """An agent of the repository, as far as attention is concerned."""
+
+    def __init__(self, role: str = "", *, is_live: bool = True, is_evicted: bool = False) -> None:
+        self.role = role
+        self.is_live = is_live
+        self.is_evicted = is_evicted
+
+
+class Book:
+    """What is known at one moment."""
+
+    def __init__(
+        self,
+        states: States,
+        agents: People,
+        line: Callable[[str], dict[str, Any] | None],
+        is_unsigned: Callable[[str], bool] | None = None,
+    ) -> None:
+        self.states = states
+        self.agents = agents
+        self._line = line
+        self._is_unsigned = is_unsigned  # by the person, of a line by its name; where no key is listed, nobody asks
+        self._directory: Directory | None = None
+        self._tuning: Tuning | None = None
+        self._conversations: dict[str, Conversation] = {}
+        self._bindings: dict[str, Binding] = {}
+
+    def forget_settings(self) -> None:
+        """Somebody has set something."""
+        self._directory = self._tuning = None
+        self._conversations.clear()
+        self._bindings.clear()
+
+    @property
+    def directory(self) -> Directory:
+        """Under which names the agents are known."""
+        if self._directory is None:
+            roles = {agent: each.role for agent, each in self.agents.items()}
+            self._directory = Directory(map(self.binding, roles), roles)
+        return self._directory
+
+    def binding(self, agent: str) -> Binding:
+        """What one agent is known by: all there is to ask where only that one matters."""
+        if agent not in self._bindings:
+            names = conversations.values(self.states.state(conversations.NAME, BINDING + agent)).get("names")
+            self._bindings[agent] = directory.binding(agent, names) if isinstance(names, dict) else Binding(agent)
+        return self._bindings[agent]
+
+    @property
+    def tuning(self) -> Tuning:
+        """How the host weighs things."""
+        if self._tuning is None:
+            self._tuning = tuning.tuning(conversations.values(self.states.state(conversations.NAME, TUNING)))
+        return self._tuning
+
+    def conversation(self, name: str) -> Conversation:
+        """What holds in a conversation."""
+        if name not in self._conversations:
+            state = self.states.state(conversations.NAME, CONVERSATION + name)
+            found = conversations.conversation(name, state)
+            if found.is_private and (bound := self.directory.by_conversation.get(name)):
+                found = found.but(members=(*found.members, *bound))
+            self._conversations[name] = found
+        return self._conversations[name]
+
+    def thread(self, window: str) -> Thread:
+        """What was said in a thread so far."""
+        return threads.thread(self.states.state(threads.NAME, window))
+
+    def message(self, event: str) -> Kept | None:
+        """A message."""
+        return messages.kept(event, self.states.state(messages.NAME, event))
+
+    def own_name(self, event: str) -> str:
+        """What a message is called here: what we have posted has got another name there."""
+        found = self.states.found(messages.NAME, messages.posted_as(event)) if event else []
+        return found[0][0] if found else event
+
+    def data(self, line: str) -> dict[str, Any]:
+        """What a line of the ledger says; nothing when it is gone."""
+        found = self._line(line) or {}
+        return found | {UNSIGNED: True} if found and self._is_unsigned and self._is_unsigned(line) else found
+
+    def is_doubted(self, known: Kept) -> bool:
+        """Whether a message is in the person's name, and the person has not signed it."""
+        return self._is_unsigned is not None and is_the_persons(known) and self._is_unsigned(known.line)
+
+    def delivery(self, event: str, agent: str) -> Delivery | None:
+        """A message on its way to an agent; None where none is."""
+        key = deliveries.name(event, agent)
+        state = self.states.state(deliveries.NAME, key)
+        return deliveries.delivery(key, state) if state and "head" in state else None
+
+    def with_messages_of(self, found: Collection[Delivery]) -> Book:
+        """This book with what is asked of many deliveries at hand: their messages, and who has claimed those."""
+        at_hand = self._with_windows_of(found)
+        at_hand.gather(messages.NAME, [each.event for each in found])
+        return self._over(at_hand)
+
+    def with_deliveries_of(self, known: Collection[Kept], agent: str) -> Book:
+        """This book with what AGENT asks of many messages at hand: their deliveries, and who has claimed them."""
+        at_hand = self._with_windows_of(known)
+        at_hand.gather(deliveries.NAME, [deliveries.name(each.event, agent) for each in known])
+        return self._over(at_hand)
+
+    def _with_windows_of(self, found: Collection[Delivery] | Collection[Kept]) -> Gathered:
+        at_hand = Gathered(self.states)
+        windows = {each.window: each.window.partition(" ") for each in found}
+        threads_of = [window for window, (_, _, thread) in windows.items() if thread]
+        subjects = [*(claims.EVENT + each.event for each in found), *(claims.THREAD + name for name in threads_of)]
+        at_hand.gather(claims.NAME, subjects)
+        at_hand.gather(conversations.NAME, [CONVERSATION + name for name, _, _ in windows.values()])
+        return at_hand
+
+    def _over(self, states: States) -> Book:
+        """The same book, read from other states."""
+        found = object.__new__(Book)
+        found.__dict__.update(self.__dict__, states=states)
+        return found
+
+    def open_for(self, agent: str) -> list[Delivery]:
+        """What is on its way to an agent and not settled, in the order of the ledger."""
+        found = self.states.found(deliveries.NAME, f"open {agent}")
+        return [deliveries.delivery(key, state) for key, state in found]
+
+    def every_open(self) -> list[Delivery]:
+        """What is on its way to anybody and not settled."""
+        return [deliveries.delivery(key, state) for key, state in self.states.found(deliveries.NAME, "open")]
+
+    def claim(self, event: str, window: str, now: int) -> Claim:
+        """Who is responsible for an event: whoever has claimed it, else whoever has claimed its thread."""
+        own = claims.claim(claims.EVENT + event, self.states.state(claims.NAME, claims.EVENT + event))
+        if self._holds(own, now) or not window.partition(" ")[2]:
+            return self._unless_evicted(own)
+        of_thread = claims.claim(claims.THREAD + window, self.states.state(claims.NAME, claims.THREAD + window))
+        return of_thread if self._holds(of_thread, now) else self._unless_evicted(own)
+
+    def _holds(self, claim: Claim, now: int) -> bool:
+        owner = claim.held_by(now)
+        return bool(owner) and not self._is_evicted(owner)
+
+    def _unless_evicted(self, claim: Claim) -> Claim:
+        """Whoever is evicted forfeits its claims."""
+        return claim.but(owner="", former=claim.owner) if self._is_evicted(claim.owner) else claim
+
+    def _is_evicted(self, agent: str) -> bool:
+        return agent in self.agents and self.agents[agent].is_evicted

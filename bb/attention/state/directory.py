@@ -1,0 +1,96 @@
+"""Under which names agents are known: what a mention, a role, a stream or a private conversation leads to.
+
+An agent that is registered here is known in the ledger itself by its id and its role. On any other platform it is known
+only by what it was bound to; without a binding nothing there can be aimed at it.
+"""
+
+from __future__ import annotations
+
+from bb.attention.messages.message import HERE
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+EVERYBODY = frozenset(["@all", "@here", "@channel", "@everyone", "@peers"])
+MEMBERS = ("handles", "roles", "streams", "threads", "conversations")
+LONGEST, MOST = 200, 200
+
+
+class Binding(Record):
+    """What one agent is known by. A handle is `<platform>:<id>`."""
+
+    agent: str
+    handles: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()  # `@backend` on every platform, `slack:@S123` on one
+    streams: tuple[str, ...] = ()  # work that it owns
+    threads: tuple[str, ...] = ()  # threads that it owns: `<conversation> <thread>`
+    conversations: tuple[str, ...] = ()  # private conversations with it
+
+    def leads_from(self, platform: str) -> bool:
+        """Whether anything on that platform could lead to the agent."""
+        if platform == HERE or self.conversations or self.roles or self.streams or self.threads:
+            return True
+        return any(handle.startswith(f"{platform}:") for handle in self.handles)
+
+    def names(self) -> dict[str, list[str]]:
+        """As it stands in the ledger, and is shown."""
+        return {member: list(getattr(self, member)) for member in MEMBERS}
+
+
+def binding(agent: str, names: Mapping[str, Any]) -> Binding:
+    """The binding that NAMES, on a line of history, describe."""
+    found = {}
+    for member in MEMBERS:
+        value = names.get(member)
+        listed = value if isinstance(value, list) else []
+        found[member] = tuple(each[:LONGEST] for each in listed[:MOST] if isinstance(each, str))
+    return Binding(agent, **found)
+
+
+class Directory:
+    """All bindings, looked up by what leads to them."""
+
+    def __init__(self, bindings: Iterable[Binding], roles: Mapping[str, str] | None = None) -> None:
+        self.bindings = {each.agent: each for each in bindings}
+        self.by_handle: dict[str, str] = {}
+        self._by_role: dict[str, list[str]] = {}
+        self._by_stream: dict[str, list[str]] = {}
+        self.by_thread: dict[str, str] = {}
+        self.by_conversation: dict[str, list[str]] = {}
+        for each in self.bindings.values():
+            self._note(each, (roles or {}).get(each.agent, ""))
+
+    def _note(self, each: Binding, role: str) -> None:
+        self.by_handle[f"agent:{each.agent}"] = self.by_handle[f"{HERE}:{each.agent}"] = each.agent
+        for handle in each.handles:
+            self.by_handle[handle] = each.agent
+        for name in (*each.roles, *([f"{HERE}:@{role}"] if role else [])):
+            self._by_role.setdefault(name.casefold(), []).append(each.agent)
+        for stream in each.streams:
+            self._by_stream.setdefault(stream, []).append(each.agent)
+        for thread in each.threads:
+            self.by_thread[thread] = each.agent
+        for conversation in each.conversations:
+            self.by_conversation.setdefault(conversation, []).append(each.agent)
+
+    def __contains__(self, agent: str) -> bool:
+        return agent in self.bindings
+
+    def agent(self, name: str, platform: str) -> str | None:
+        """The agent that one is called on a platform."""
+        found = self.by_handle.get(f"{platform}:{name}")
+        return found or (self.by_handle.get(name) if ":" in name else None)
+
+    def role(self, name: str, platform: str) -> tuple[str, ...]:
+        """The agents whom the name of a role or group means there."""
+        if name.casefold() in EVERYBODY:
+            return tuple(self.bindings)
+        group = (name if name.startswith("@") else f"@{name}").casefold()
+        return tuple(self._by_role.get(f"{platform}:{group}") or self._by_role.get(group) or ())
+
+    def owners(self, stream: str) -> tuple[str, ...]:
+        """Who owns a stream of work."""
+        return tuple(self._by_stream.get(stream, ())) if stream else ()

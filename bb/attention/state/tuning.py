@@ -1,0 +1,169 @@
+"""What can be set about how the host weighs things, with what holds unless it is set."""
+
+from __future__ import annotations
+
+from bb.attention.state.threads import REMEMBERED
+from bb.attention.words import MODES, MUST, MUST_NOT, POLICIES, PRIORITIES, SIGNALS
+from bb.kernel.clock import HOUR, MINUTE, SECOND
+from bb.kernel.errors import Usage
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+
+class InvalidSetting(Usage):
+    """That cannot be set so."""
+
+    code = "INVALID_SETTING"
+    hint = "`bb chat policy` shows what can be set, and what it is now"
+
+
+class Tuning(Record):
+    """Times are milliseconds."""
+
+    compose_ms: int = 3 * SECOND  # how long after the last words of a person one waits for more
+    merge_ms: int = 30 * SECOND  # and at most, from the first words on
+    typing_ms: int = SECOND // 2  # after typing has stopped
+    ack_ms: int = 10 * SECOND  # within which a harness says that it has it
+    slot_ms: int = 30 * SECOND  # in which only the default responder may claim
+    claim_ms: int = 15 * MINUTE
+    window_ms: int = 24 * HOUR  # in which an answer that nobody owes may come
+    deadline_ms: int = 15 * MINUTE
+    defer_ms: int = 30 * MINUTE
+    soft_turns: int = 8  # of agents among themselves: from then on only knocks
+    hard_turns: int = 20  # from then on nothing, until a person says something
+    author_per_minute: int = 120  # messages that oblige somebody; more of them wait in the mailbox
+    agent_per_minute: int = 60  # what one agent may say
+    responder: str = ""  # who is asked when nobody answers
+    is_strict: bool = False  # whether what is only warned of is refused
+    rules: tuple[dict[str, Any], ...] = ()
+    glyphs: dict[str, str] = {}  # noqa: RUF012  (signal -> what it looks like here)
+    signals: dict[str, str] = {}  # noqa: RUF012  (a signal of this workspace, `x-…` -> which of the nine it counts as)
+
+    def time_for(self, policy: str) -> int | None:
+        """How long an answer may take, unless the message says; and for how long one that nobody owes may come."""
+        return {MUST: self.deadline_ms, MUST_NOT: None}.get(policy, self.window_ms)
+
+
+# setting -> from, to
+BOUNDS = {
+    "compose_ms": (2 * SECOND, 5 * SECOND),  # C2A: 2 to 5 seconds
+    "merge_ms": (5 * SECOND, 30 * SECOND),
+    "typing_ms": (0, 5 * SECOND),
+    "ack_ms": (SECOND, 5 * MINUTE),
+    "slot_ms": (0, 10 * MINUTE),
+    "claim_ms": (MINUTE, 4 * HOUR),
+    "window_ms": (MINUTE, 30 * 24 * HOUR),
+    "deadline_ms": (SECOND, 7 * 24 * HOUR),
+    "defer_ms": (MINUTE, 7 * 24 * HOUR),
+    "soft_turns": (1, REMEMBERED - 1),
+    "hard_turns": (1, REMEMBERED - 1),
+    "author_per_minute": (1, 100_000),
+    "agent_per_minute": (1, 100_000),
+}
+CLAMPED = ("compose_ms", "merge_ms")  # the specification names the range, so what lies beyond is moved into it
+MATCHED = ("conversation", "author", "platform", "stream", "reason", "intent", "directedness")
+SET = {"policy": POLICIES, "injection": MODES, "priority": PRIORITIES}
+MOST_RULES = 100
+GLYPH_LENGTH = 32
+
+
+def tuning(kept: Mapping[str, Any]) -> Tuning:
+    """What is set, of what history says; what does not fit counts as not set."""
+    found: dict[str, Any] = {}
+    for name, value in kept.items():
+        try:
+            found[name] = _checked(name, value)
+        except InvalidSetting:
+            continue
+    return Tuning(**found)
+
+
+def checked(settings: Any) -> dict[str, Any]:
+    """SETTINGS as they are recorded, if they may be set so. `null` sets one back."""
+    if not isinstance(settings, dict):
+        raise InvalidSetting("settings are an object", path="$")
+    return {
+        name: None if value is None and name in FIELDS else _checked(name, value) for name, value in settings.items()
+    }
+
+
+FIELDS = Tuning.__match_args__
+
+
+def _checked(name: str, value: Any) -> Any:
+    if name in BOUNDS:
+        return _number(name, value)
+    if name == "is_strict" and type(value) is bool:
+        return value
+    if name == "responder" and isinstance(value, str) and len(value) <= 60:
+        return value
+    if name == "rules":
+        return _rules(value)
+    if name in ("glyphs", "signals"):
+        return _glyphs(value) if name == "glyphs" else _own_signals(value)
+    known = name in FIELDS
+    reason = f"$.{name} cannot be {str(value)[:40]!r}" if known else f"there is no setting {name[:40]!r}"
+    raise InvalidSetting(reason, path=f"$.{name[:40]}")
+
+
+def _number(name: str, value: Any) -> int:
+    least, most = BOUNDS[name]
+    if type(value) is not int or not (name in CLAMPED or least <= value <= most):
+        raise InvalidSetting(f"$.{name} is a whole number from {least} to {most}", path=f"$.{name}")
+    return min(max(value, least), most)
+
+
+def _rules(value: Any) -> tuple[dict[str, Any], ...]:
+    if not isinstance(value, list | tuple) or len(value) > MOST_RULES:
+        raise InvalidSetting(f"$.rules is a list of at most {MOST_RULES}", path="$.rules")
+    return tuple(_rule(rule, f"$.rules[{at}]") for at, rule in enumerate(value))
+
+
+def _rule(rule: Any, path: str) -> dict[str, Any]:
+    if not (isinstance(rule, dict) and isinstance(rule.get("match"), dict) and isinstance(rule.get("set"), dict)):
+        raise InvalidSetting(f"{path} has a `match` and a `set`, both objects", path=path)
+    for name, wanted in rule["match"].items():
+        if name not in MATCHED or not isinstance(wanted, str):
+            raise InvalidSetting(f"{path}.match.{name} is none of {', '.join(MATCHED)}", path=f"{path}.match.{name}")
+    for name, chosen in rule["set"].items():
+        if chosen not in SET.get(name, ()):
+            raise InvalidSetting(f"{path}.set.{name} cannot be {str(chosen)[:40]!r}", path=f"{path}.set.{name}")
+    return {"match": rule["match"], "set": rule["set"]}
+
+
+def _glyphs(value: Any) -> dict[str, str]:
+    if not isinstance(value, dict) or not all(map(_is_glyph, value.values())) or value.keys() - SIGNALS.keys():
+        raise InvalidSetting(f"$.glyphs maps {', '.join(SIGNALS)} to what they look like", path="$.glyphs")
+    shown = {name: value.get(name, signal.glyph) for name, signal in SIGNALS.items()}
+    if len(set(shown.values())) < len(shown):
+        raise InvalidSetting("two signals cannot look alike", path="$.glyphs")
+    return dict(value)
+
+
+def _is_glyph(value: Any) -> bool:
+    """Whether VALUE can stand for a signal: short, and nothing that a terminal obeys."""
+    is_short = isinstance(value, str) and 0 < len(value) <= GLYPH_LENGTH
+    return is_short and not any(each < " " or "\x7f" <= each <= "\x9f" for each in value)
+
+
+def _own_signals(value: Any) -> dict[str, str]:
+    if not isinstance(value, dict) or any(
+        not name.startswith("x-") or one not in SIGNALS for name, one in value.items()
+    ):
+        raise InvalidSetting("$.signals maps names such as x-parked to one of the nine signals", path="$.signals")
+    return dict(value)
+
+
+def glyph_of(signal: str, tuned: Tuning) -> str:
+    """What a signal looks like here."""
+    counted_as = tuned.signals.get(signal, signal)
+    return tuned.glyphs.get(counted_as) or SIGNALS[counted_as].glyph
+
+
+def signal_of(glyph: str, tuned: Tuning) -> str | None:
+    """Which signal looks like that here; None when none does."""
+    return next((name for name in SIGNALS if glyph_of(name, tuned) == glyph), None)

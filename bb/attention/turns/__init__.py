@@ -1,0 +1,1 @@
+"""What enters an agent's next turn, as content, knock or digest, and what an agent finds when it looks."""

@@ -1,0 +1,120 @@
+"""A knock: that there is something, from whom, where, and what is expected. Nothing of what was said is in it.
+
+Its topic is put together from a closed set of words and from names that are no sentences: what kind of message it is,
+which stream or thread, and how long. Names that people give themselves and titles that people write are texts too, and
+are left out.
+"""
+
+from __future__ import annotations
+
+from bb.attention.words import (
+    ANSWER,
+    APPROVAL,
+    ASSIGNMENT,
+    BLOCKER,
+    PLAIN,
+    QUESTION,
+    RECEIPT,
+    SIGNALS,
+    STATUS,
+    THANKS,
+    TO_MY_ROLE,
+    signal_in,
+)
+from bb.kernel.digest import digest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from bb.attention.decision import Decision
+    from bb.attention.messages.message import Message
+    from bb.attention.messages.messages import Kept
+    from bb.attention.state.book import Book
+
+LABELS = {
+    PLAIN: "message",
+    QUESTION: "question",
+    ANSWER: "answer",
+    ASSIGNMENT: "assignment",
+    APPROVAL: "request for approval",
+    BLOCKER: "blocker",
+    STATUS: "status",
+    THANKS: "thanks",
+    RECEIPT: "receipt",
+}
+REASONS = {
+    "role_mention": "for your role",
+    "thread_participation": "in a thread you write in",
+    "owned_thread": "in your thread",
+    "owned_stream": "in your stream",
+    "owned_work_changed": "about your work",
+    "edited_after_response": "edited after you answered",
+    "escalated": "that nobody has answered",
+    "claim_lost": "about a claim that is another's",
+    "send_failed": "about what you said, which was refused",
+    "reaction": "about what you said",
+    "broadcast": "to several of you",
+    "incursion": "of somebody in what you hold",
+}
+SIZES = ((200, "short"), (2000, "a few paragraphs"), (1 << 60, "long"))
+MOST_TOPIC = 80
+PULL_THREAD, PULL_EVENTS = "chat.read_thread", "chat.list_events"
+IN_SLUG = "abcdefghijklmnopqrstuvwxyz0123456789-_#./"
+LONGEST_SLUG = 24
+
+
+def knock(book: Book, said: Sequence[Message], decision: Decision) -> dict[str, Any]:
+    """The knock for messages of one thread, of which the last one stands for all."""
+    last = said[-1]
+    is_thread = bool(last.thread)
+    found = {
+        "from": author_of(last),
+        "where": f"thread:{last.thread}" if is_thread else f"{last.kind}:{last.conversation}",
+        "directedness": decision.directedness,
+        "policy": decision.policy,
+        "priority": decision.priority,
+        "topic": topic(book, last, decision),
+        "pullWith": PULL_THREAD if is_thread or decision.directedness == TO_MY_ROLE else PULL_EVENTS,
+        "conversation": last.conversation,
+        **({"unverified": True} if last.is_unverified else {}),
+    }
+    return found | ({"count": len(said)} if len(said) > 1 else {})
+
+
+def author_of(said: Message | Kept) -> str:
+    """Who says something, by kind and by a name that the host knows."""
+    return f"agent:{said.agent}" if said.agent else f"{said.author_kind}:{said.author}"
+
+
+def topic(book: Book, said: Message, decision: Decision) -> str:
+    """What it is about, in words of ours."""
+    if book.conversation(said.conversation).is_private:
+        return LABELS[PLAIN]
+    size = next(label for most, label in SIZES if len(said.text) < most)
+    about = _label(said)
+    why = REASONS.get(decision.reason, "")
+    where = f" ({_slug(said.stream)})" if said.stream and _slug(said.stream) else ""
+    return f"{about}{' ' + why if why else ''}{where}, {size}"[:MOST_TOPIC]
+
+
+def _label(said: Message) -> str:
+    """What kind of message it is; of a reaction, which."""
+    signal = signal_in(said.reason)
+    if signal in SIGNALS:
+        meaning = SIGNALS[signal].answers
+        return f"{signal} ({meaning})" if meaning else signal
+    return LABELS.get(said.intent, LABELS[PLAIN])
+
+
+def _slug(stream: str) -> str:
+    """A stream's name, where it is one word of a kind that carries no sentence; else a mark for it."""
+    is_plain = len(stream) <= LONGEST_SLUG and not stream.strip(IN_SLUG) and _words(stream) < 3
+    return stream if is_plain else f"stream {digest(stream.encode())[:6]}"
+
+
+def _words(stream: str) -> int:
+    for mark in "-_./#":
+        stream = stream.replace(mark, " ")
+    return len(stream.split())

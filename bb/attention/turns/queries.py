@@ -1,0 +1,196 @@
+"""Looking: what there is for an agent, a thread of it, what is owed, and why something is as it is.
+
+To look is not to be asked: nothing here changes what an agent is to do. That it has looked is noted down, since an old
+event may be answered only by who has seen what came after it.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from bb.attention.facts import Moved
+from bb.attention.judging.cases import may_see, must_be_here, of_bystander, open_cases, said_in
+from bb.attention.judging.standing import standing
+from bb.attention.messages.messages import EVERY
+from bb.attention.messages.messages import NAME as MESSAGES
+from bb.attention.messages.messages import kept as message_kept
+from bb.attention.state import deliveries
+from bb.attention.turns import knocks
+from bb.attention.words import MUST_NOT, NOTIFY, SILENT, signal_shown
+from bb.kernel import clock
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from bb.attention.facts import AttentionFact
+    from bb.attention.judging.standing import Standing
+    from bb.attention.messages.messages import Kept
+    from bb.attention.state.book import Book
+
+    Answer = tuple[list[AttentionFact], dict[str, Any]]
+
+USUAL, MOST_ROWS, MOST_READ = 50, 200, 100
+AT_ONCE = 100  # messages that are asked about together
+MOST_LOOKED_THROUGH = 20_000  # messages, for one list that hardly any of them fits
+STATES = ("open", "buffering", "closed", "all")
+
+
+class Wanted(Record):
+    """What a list is to hold."""
+
+    stream: str = ""
+    conversation: str = ""
+    policies: tuple[str, ...] = ()
+    modes: tuple[str, ...] = ()
+    state: str = "all"
+    since: int | None = None
+    until: int | None = None
+    cursor: str = ""
+    limit: int = USUAL
+    with_body: bool = False
+    with_silent: bool = False
+
+
+def listed(book: Book, agent: str, wanted: Wanted, now: int) -> Answer:
+    """What there is for AGENT, newest first."""
+    must_be_here(book, agent)
+    rows: list[dict[str, Any]] = []
+    seen: list[str] = []
+    counts = {"open": 0, "knocks": 0}
+    cursor = last = None
+    looked_at = 0
+    for place, known, stands in _each(book, agent, wanted, now):
+        looked_at += 1
+        if len(rows) == min(max(wanted.limit, 1), MOST_ROWS) or looked_at > MOST_LOOKED_THROUGH:
+            cursor = last
+            break
+        last = place
+        if not _is_wanted(known, stands, wanted):
+            continue
+        rows.append(row(book, known, stands, now, with_body=wanted.with_body))
+        counts["open"] += stands.is_open
+        counts["knocks"] += stands.is_open and stands.decision.mode == NOTIFY
+        if wanted.with_body and not known.is_deleted and stands.delivery.place and stands.delivery.pulled_at is None:
+            seen.append(known.event)
+    facts: list[AttentionFact] = [
+        Moved(agent, event, agent, deliveries.PULLED) for event in seen if book.delivery(event, agent)
+    ]
+    return facts, {"events": rows, "cursor": cursor, "counts": counts}
+
+
+def _each(book: Book, agent: str, wanted: Wanted, now: int) -> Iterator[tuple[str, Kept, Standing]]:
+    """What AGENT may see, last first, as far as the cursor and the times allow; and where it stands in that order."""
+    found = _from_the_last(book, agent, wanted)
+    many = min(max(wanted.limit, 1), MOST_ROWS) + 1  # one more says that there is more
+    while some := list(islice(found, many)):
+        many = AT_ONCE
+        at_hand = book.with_deliveries_of([known for _, known in some], agent)
+        for place, known in some:
+            if known.agent != agent and may_see(at_hand, agent, known):
+                delivery = at_hand.delivery(known.event, agent) or of_bystander(at_hand, known, agent)
+                claim = at_hand.claim(known.event, known.window, now)
+                yield place, known, standing(delivery, claim, now, book.tuning)
+
+
+def _from_the_last(book: Book, agent: str, wanted: Wanted) -> Iterator[tuple[str, Kept]]:
+    """The messages from the last one that is wanted on, with their places."""
+    found: Iterator[tuple[str, Kept]]
+    is_as_it_came = True
+    if wanted.state in ("open", "buffering"):
+        opened = sorted(book.open_for(agent), key=lambda each: each.place, reverse=True)
+        at_hand = book.with_messages_of(opened)
+        found = ((each.place, known) for each in opened if (known := at_hand.message(each.event)))
+    else:
+        is_as_it_came = not wanted.conversation  # there it stands as the platform counts
+        term = f"in {wanted.conversation}" if wanted.conversation else EVERY
+        rows = book.states.newest_first(MESSAGES, term)
+        found = ((place, known) for place, event, state in rows if (known := message_kept(event, state)))
+    for place, known in found:
+        if wanted.cursor and place >= wanted.cursor:
+            continue
+        if wanted.since is None or known.arrived >= wanted.since:
+            yield place, known
+        elif is_as_it_came:
+            return
+
+
+def _is_wanted(known: Kept, stands: Standing, wanted: Wanted) -> bool:
+    if stands.decision.mode == SILENT and not wanted.with_silent:
+        return False
+    if wanted.until is not None and known.arrived > wanted.until:
+        return False
+    if (wanted.stream and known.stream != wanted.stream) or wanted.conversation not in ("", known.conversation):
+        return False
+    if wanted.policies and stands.decision.policy not in wanted.policies:
+        return False
+    if wanted.modes and stands.decision.mode not in wanted.modes:
+        return False
+    is_in = {
+        "open": stands.is_open,
+        "buffering": stands.is_open and stands.delivery.phase in ("buffering", "held_for_boundary"),
+        "closed": not stands.is_open,
+    }
+    return is_in.get(wanted.state, True)
+
+
+def row(book: Book, known: Kept, stands: Standing, now: int, *, with_body: bool = False) -> dict[str, Any]:
+    """One event, as a list has it. Without its body, of which nobody has asked anything."""
+    found = {
+        "eventId": known.event,
+        "place": known.place,
+        "conversation": {"id": known.conversation, "kind": known.kind, **_optional(known)},
+        "author": knocks.author_of(known),
+        **({"unverified": True} if book.is_doubted(known) else {}),
+        "at": clock.text(known.at),
+        "ageMs": max(now - known.at, 0),
+        **stands.decision.shown(),
+        **stands.shown(),
+        **signal_shown(known.reason, known.linked),
+        **({"linked": known.linked} if known.linked else {}),
+        **({"deleted": True} if known.is_deleted else {}),
+        **({"deletionReason": known.deletion_reason} if known.deletion_reason else {}),
+    }
+    if stands.decision.mode == NOTIFY and not with_body:
+        said = said_in(known, book.data(known.line))
+        found["knock"] = knocks.knock(book, [said], stands.decision)
+    if with_body:
+        found["content"] = said_in(known, book.data(known.line)).content
+        found["untrusted"] = True
+    return found
+
+
+def _optional(known: Kept) -> dict[str, str]:
+    found = {"threadId": known.thread, "streamId": known.stream, "platform": known.platform}
+    return {name: value for name, value in found.items() if value}
+
+
+def pending(book: Book, agent: str, now: int) -> dict[str, Any]:
+    """What AGENT owes an answer, the most urgent first."""
+    must_be_here(book, agent)
+    rows = []
+    for known, stands in open_cases(book, agent, now):
+        if stands.is_owed or (stands.is_open and stands.delivery.disposition is not None):
+            due = clock.text(stands.due) if stands.due is not None else None
+            rows.append((stands.due or 1 << 60, row(book, known, stands, now) | {"dueAt": due}))
+    return {"agent": agent, "events": [each for _, each in sorted(rows, key=lambda each: each[0])]}
+
+
+def knocking(book: Book, agent: str, now: int) -> dict[str, Any]:
+    """The knocks that AGENT has not followed, one for each thread."""
+    must_be_here(book, agent)
+    by_thread: dict[str, list[tuple[Kept, Standing]]] = {}
+    for known, stands in open_cases(book, agent, now):
+        found = stands.delivery
+        if stands.decision.mode == NOTIFY and found.pulled_at is None and stands.decision.policy != MUST_NOT:
+            by_thread.setdefault(found.window, []).append((known, stands))
+    found_knocks = []
+    for group in by_thread.values():
+        said = [said_in(known, book.data(known.line)) for known, _ in group]
+        knock = knocks.knock(book, said, group[-1][1].decision)
+        found_knocks.append(
+            {"eventId": group[-1][0].event, "events": [known.event for known, _ in group], "knock": knock}
+        )
+    return {"agent": agent, "knocks": found_knocks}

@@ -1,0 +1,185 @@
+"""What enters an agent's turn, as text: what is offered, rendered, with the standing rules the first time."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from bb.attention.judging.cases import may_see, must_be_here, said_in
+from bb.attention.messages.messages import NAME as MESSAGES
+from bb.attention.messages.messages import kept as message_kept
+from bb.attention.state import deliveries
+from bb.attention.turns import knocks, rendering
+from bb.attention.turns.offers import CONTENT, KNOCK, Offer, Session, offered, offers, waiting
+from bb.attention.words import DIRECT_MENTION, NOTIFY, OFFERED, THREAD_QUESTION, signal_shown
+from bb.kernel import show
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from typing import Any
+
+    from bb.attention.facts import AttentionFact
+    from bb.attention.messages.message import Message
+    from bb.attention.messages.messages import Kept
+    from bb.attention.state.book import Book
+
+    Answer = tuple[list[AttentionFact], dict[str, Any]]
+
+WITH_CONTEXT = (DIRECT_MENTION, THREAD_QUESTION)
+MOST_CONTEXT, CONTEXT_BYTES = 6, 4096
+MOST_LOOKED_THROUGH = 200  # messages, for those
+MOST_BLOCKS = 20  # in one turn; what is more waits for the next
+RULES = "rules"
+
+
+def injected(
+    book: Book, agent: str, now: int, seed: str, *, told: Collection[str] | None = None, most: int = MOST_BLOCKS
+) -> Answer:
+    """What AGENT is to see in its next turn; handed over, it counts as delivered. With no SEED it has no boundaries.
+
+    Where it is TOLD what this session has been given before, what other sessions were given and is still open is given
+    to this one too: its model has not seen it.
+    """
+    must_be_here(book, agent)
+    made, held = offers(book, agent, now, Session(is_pull=True))
+    again = _again(book, agent, now, made, told) if told is not None else []
+    fresh = [offer for offer in made if told is None or name_of(offer) not in told]
+    shown = [*again, *fresh][:most]
+    quoted: set[str] = set()
+    blocks = [block(book, agent, offer, f"{seed} {offer.event}" if seed else "", quoted) for offer in shown]
+    knows_rules = _has_been_told(book, agent) if told is None else RULES in told
+    rules = rendering.STANDING_RULES if shown and not knows_rules else None
+    texts = [*([rules] if rules else []), *(each["text"] for each in blocks)]
+    return offered(agent, [offer for offer in shown if offer not in again], is_taken=True), {
+        "agent": agent,
+        "rules": rules,
+        "blocks": blocks,
+        "held": [{"eventId": each.event, "why": each.why, "until": each.until} for each in held],
+        "more": len(again) + len(fresh) - len(shown),
+        "text": "\n\n".join(texts),
+        **({"told": [RULES, *map(name_of, shown)]} if told is not None else {}),
+    }
+
+
+def name_of(offer: Offer) -> str:
+    """By what a session remembers that it was given this."""
+    reminded = offer.last.standing.delivery.reminded_at
+    return f"{offer.event} {offer.shape}{'' if reminded is None else f' {reminded}'}"
+
+
+def _again(book: Book, agent: str, now: int, made: Sequence[Offer], told: Collection[str]) -> list[Offer]:
+    """What another session was given, and is open still."""
+    fresh = {each.event for offer in made for each in offer.items}
+    found = []
+    for each in waiting(book, agent, now):
+        delivery = each.standing.delivery
+        is_open = delivery.attempt > 0 and delivery.disposition is None and delivery.pulled_at is None
+        if is_open and each.event not in fresh and each.standing.decision.mode in OFFERED:
+            shape = KNOCK if each.standing.decision.mode == NOTIFY else CONTENT
+            offer = Offer((each,), shape, delivery.attempt, each.standing.decision.policy)
+            if name_of(offer) not in told:
+                found.append(offer)
+    return found
+
+
+def _has_been_told(book: Book, agent: str) -> bool:
+    """Whether anything was ever handed to the agent: then it has the rules."""
+    for _, key, state in book.states.newest_first(deliveries.NAME, f"to {agent}"):
+        if deliveries.delivery(key, state).attempt:
+            return True
+    return False
+
+
+def block(book: Book, agent: str, offer: Offer, seed: str, quoted: set[str] | None = None) -> dict[str, Any]:
+    """One offer, as data and as text. What is QUOTED already is not quoted again."""
+    decision = offer.last.standing.decision.but(policy=offer.policy)
+    said = _pieces(book, agent, offer)
+    found: dict[str, Any] = {"eventId": offer.event, "mode": decision.mode, **decision.shown()}
+    found |= {"attempt": offer.attempt, **signal_shown(said[-1].reason, said[-1].linked)}
+    if offer.shape == KNOCK:
+        knock = knocks.knock(book, said, decision)
+        return found | {
+            "mode": "notify",
+            "injection": "notify",
+            "knock": knock,
+            "text": rendering.knock(knock, offer.event),
+        }
+    before = context(book, agent, said[0], offer) if decision.reason in WITH_CONTEXT else []
+    if quoted is not None:
+        before = [each for each in before if each[0].event not in quoted]
+        quoted.update(each.event for each in [*said, *(earlier for earlier, _ in before)])
+    text = rendering.event(
+        said,
+        decision,
+        boundary=show.boundary(seed) if seed else "",
+        context=before,
+        is_stale=offer.last.standing.is_stale,
+    )
+    merged = [each.event for each in said[:-1]]
+    parts = [part for each in said for part in each.content]
+    return found | {"mergedFrom": merged, "content": parts, "context": _named(before), "text": text}
+
+
+def _pieces(book: Book, agent: str, offer: Offer) -> list[Message]:
+    """What is offered together; of what was merged when it was offered before, all its pieces."""
+    known = [each.known for each in offer.items]
+    if len(known) == 1 and offer.shape == CONTENT:
+        earlier = [book.message(piece) for piece in offer.last.standing.delivery.merged_from]
+        known = [*(each for each in earlier if each and not each.is_deleted and may_see(book, agent, each)), *known]
+    return [said_in(each, book.data(each.line)) for each in known]
+
+
+def _named(before: list[tuple[Message, str]]) -> str | None:
+    return "thread_window" if before else None
+
+
+def context(book: Book, agent: str, first: Message, offer: Offer) -> list[tuple[Message, str]]:
+    """What was said before in the thread, the newest of it, and what the thread began with; as far as the agent has not
+    seen it."""
+    found: list[Kept] = []
+    size = 0
+    own = {each.event for each in offer.items}
+    start = offer.items[0].known.order
+    rows = islice(book.states.newest_first(MESSAGES, f"in {first.window}".rstrip()), MOST_LOOKED_THROUGH)
+    for known in (known for _, event, state in rows if (known := message_kept(event, state))):
+        if known.event in own or known.order > start or known.thread != first.thread:
+            continue
+        if _has_seen(book, agent, known.event):
+            return _as_told(book, found)  # nor what stands before it
+        if not _is_context(book, agent, known):
+            continue
+        size += len(_text(book, known))
+        if len(found) == MOST_CONTEXT or size > CONTEXT_BYTES:
+            break
+        found.append(known)
+    return _as_told(book, [*found, *_root(book, agent, first, [*own, *(each.event for each in found)])])
+
+
+def _as_told(book: Book, found: Sequence[Kept]) -> list[tuple[Message, str]]:
+    said = [(said_in(known, book.data(known.line)), knocks.author_of(known)) for known in reversed(found)]
+    return [(each, f"{who}{rendering.UNVERIFIED if each.is_unverified else ''}") for each, who in said]
+
+
+def _is_context(book: Book, agent: str, known: Kept) -> bool:
+    """Whether somebody else has said it, and the agent may see it."""
+    return not known.reason and not known.is_deleted and known.agent != agent and may_see(book, agent, known)
+
+
+def _root(book: Book, agent: str, first: Message, told: Collection[str]) -> list[Kept]:
+    """What the thread began with, or what is answered there, unless it is told anyway."""
+    line = book.thread(first.window).root if first.thread else ""
+    c2a = book.data(line).get("c2a") if line else None
+    event = first.in_reply_to or (str(c2a.get("event") or line) if isinstance(c2a, dict) else "")
+    known = book.message(event) if event else None
+    if known is None or known.event in told or _has_seen(book, agent, known.event):
+        return []
+    return [known] if _is_context(book, agent, known) and len(_text(book, known)) <= CONTEXT_BYTES else []
+
+
+def _text(book: Book, known: Kept) -> str:
+    return said_in(known, book.data(known.line)).text
+
+
+def _has_seen(book: Book, agent: str, event: str) -> bool:
+    delivery = book.delivery(event, agent)
+    return delivery is not None and (delivery.pulled_at is not None or delivery.is_shown)

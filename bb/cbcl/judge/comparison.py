@@ -1,0 +1,168 @@
+"""What differs between two dialects: clauses, performatives, and in those the first place that is not the same.
+
+Whether they are the same dialect, the hash says, and it alone: order and spelling of clauses count there.
+"""
+
+from __future__ import annotations
+
+from bb.cbcl.read import canonical
+from bb.cbcl.read.definition import LIMITS, written
+from bb.cbcl.read.tree import LIST, Node, text_of
+from bb.kernel.gc_pause import Undisturbed
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from bb.cbcl.read.definition import Definition, Performative
+    from bb.cbcl.read.fuel import Fuel
+
+
+class Clause(Record):
+    """A clause, or a limit, that is another in each of two dialects; None where it is missing."""
+
+    name: str
+    a: str | None
+    b: str | None
+
+
+class Change(Record):
+    """A performative that both dialects have, and that is not the same in them."""
+
+    name: str
+    params: tuple[str, str] | None  # as they are written, where they differ
+    template: tuple[Node | None, Node | None] | None  # the first place that differs; None where one has nothing there
+    at: tuple[int, int]
+
+
+class Comparison(Record):
+    """Two dialects beside each other."""
+
+    hashes: tuple[str, str]
+    clauses: tuple[Clause, ...]
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    changed: tuple[Change, ...]
+
+    @property
+    def is_same(self) -> bool:
+        return self.hashes[0] == self.hashes[1]
+
+
+def compare(a: Definition, b: Definition, fuel: Fuel | None = None) -> Comparison:
+    """What is in B otherwise than in A."""
+    before, after = _by_name(a), _by_name(b)
+    with Undisturbed():
+        hashes = canonical.digest(a.node, fuel), canonical.digest(b.node, fuel)
+        return Comparison(
+            hashes,
+            tuple(_clauses(a, b)),
+            tuple(name for name in after if name not in before),
+            tuple(name for name in before if name not in after),
+            () if hashes[0] == hashes[1] else tuple(_changes(before, after, fuel)),  # the same from beginning to end
+        )
+
+
+def _changes(before: dict[str, Performative], after: dict[str, Performative], fuel: Fuel | None) -> Iterator[Change]:
+    for name, one in before.items():
+        if name in after and (change := _change(name, one, after[name], fuel)):
+            yield change
+
+
+def _by_name(definition: Definition) -> dict[str, Performative]:
+    """Performatives by their names; one that is defined again, as no sound dialect does, by its number too."""
+    found: dict[str, Performative] = {}
+    times: dict[str, int] = {}
+    for each in definition.performatives:
+        times[each.name] = times.get(each.name, 0) + 1
+        found[each.name if times[each.name] == 1 else f"{each.name} ({times[each.name]})"] = each
+    return found
+
+
+def _clauses(a: Definition, b: Definition) -> Iterator[Clause]:
+    said = {
+        "name": (a.name, b.name),
+        "extends": (a.extends, b.extends),
+        "author": (_agent(a.author), _agent(b.author)),
+        **{name: (_number(a.limit(name)), _number(b.limit(name))) for name in LIMITS},
+    }
+    for name, (one, other) in said.items():
+        if one != other:
+            yield Clause(name, one, other)
+
+
+def _agent(name: str | None) -> str | None:
+    return None if name is None else f"@{name}"
+
+
+def _number(value: int | None) -> str | None:
+    return None if value is None else str(value)
+
+
+def _change(name: str, one: Performative, other: Performative, fuel: Fuel | None) -> Change | None:
+    params = written(one.params), written(other.params)
+    first = first_difference(one.template, other.template, fuel)
+    if params[0] == params[1] and first is None:
+        return None
+    return Change(name, params if params[0] != params[1] else None, first, (one.at, other.at))
+
+
+def first_difference(one: Node, other: Node, fuel: Fuel | None = None) -> tuple[Node | None, Node | None] | None:
+    """The first two nodes, in the order of the text, that do not say the same; None where everything does."""
+    pairs: list[tuple[Node | None, Node | None]] = [(one, other)]
+    while pairs:
+        left, right = pairs.pop()
+        if left is None or right is None or left.tag != right.tag:
+            return left, right
+        if left.tag != LIST:
+            if left.value != right.value:
+                return left, right
+            continue
+        longer = max(len(left.value), len(right.value))
+        if fuel is not None:
+            fuel.spend(1 + longer)
+        pairs += reversed([(_nth(left, place), _nth(right, place)) for place in range(longer)])
+    return None
+
+
+def _nth(node: Node, place: int) -> Node | None:
+    return node.value[place] if place < len(node.value) else None
+
+
+def excerpt(node: Node | None, longest: int = 60) -> str | None:
+    """A node as it is written, or the beginning of it."""
+    if node is None:
+        return None
+    text = text_of(node)
+    return text if len(text) <= longest else text[:longest] + "…"
+
+
+def shown(found: Comparison, places: tuple[Any, Any]) -> dict[str, Any]:
+    """A comparison as it is exchanged; PLACES tell the line and column of an octet, for each of the two."""
+    return {
+        "same": found.is_same,
+        "hash": dict(zip("ab", found.hashes, strict=True)),
+        "clauses": [{"clause": each.name, "a": each.a, "b": each.b} for each in found.clauses],
+        "added": list(found.added),
+        "removed": list(found.removed),
+        "changed": [_shown(each, places) for each in found.changed],
+    }
+
+
+def _shown(change: Change, places: tuple[Any, Any]) -> dict[str, Any]:
+    params = None if change.params is None else dict(zip("ab", change.params, strict=True))
+    template = None
+    if change.template is not None:
+        template = {
+            side: _placed(node, at, where)
+            for side, node, at, where in zip("ab", change.template, change.at, places, strict=True)
+        }
+    return {"performative": change.name, "params": params, "template": template}
+
+
+def _placed(node: Node | None, at: int, where: Any) -> dict[str, Any]:
+    """What stands there, and where; where nothing does, the performative in which it is missing."""
+    line, column = where(at if node is None else node.at)
+    return {"text": excerpt(node), "offset": at if node is None else node.at, "line": line, "column": column}

@@ -1,0 +1,254 @@
+"""The definition of a dialect: what it is called, on what it builds, who wrote it, what it may cost, what it adds.
+
+    (define NAME [:extends NAME] [:author @WHO] [:resources (…)] (extend PERFORMATIVE (PARAMETER*) TEMPLATE)*)
+
+Clauses stand in any order, each but `extend` at most once. This is its grammar alone: whether it may be installed is
+`verifying`'s to say, so a definition without an author, or with a template that makes no sense, is read all the same.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from bb.cbcl.read import reader
+from bb.cbcl.read.dates import is_date_time
+from bb.cbcl.read.message import ENVELOPE, SIGNED, WRAPPERS
+from bb.cbcl.read.templates import COND, branches, is_sequence
+from bb.cbcl.read.tree import (
+    AGENT,
+    KEY,
+    KEYWORD,
+    LIST,
+    OPERATOR,
+    OPTIONAL,
+    REST,
+    STRING,
+    SYMBOL,
+    UNSETTLED,
+    WHOLE,
+    Node,
+    head,
+    nodes,
+    whole,
+)
+from bb.kernel.gc_pause import Undisturbed
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterator, Sequence
+
+    from bb.cbcl.read.reader import Malformed, Text
+
+EXTEND = "extend"
+REQUIRED = "req"
+SECTIONS = {OPTIONAL: "optional", REST: "rest", KEY: "key"}
+MARKERS = {section: marker for marker, section in SECTIONS.items()}
+ORDER = (REQUIRED, "optional", "rest", "key")
+DEPTH, SIZE, TIME = "max-depth", "max-expansion-size", "max-verify-time"
+LIMITS = (DEPTH, SIZE, TIME)
+SHORT = {"max-expansion": SIZE}  # as two examples of the draft have it
+
+
+class Parameter(Record):
+    """One parameter of a performative: in which section it stands, and what it is called."""
+
+    section: str
+    name: str
+    at: int
+
+
+class Performative(Record):
+    """What a dialect adds: a name, what it takes, and the template that is filled with it."""
+
+    name: str
+    params: tuple[Parameter, ...]
+    template: Node
+    at: int
+
+    def names(self) -> frozenset[str]:
+        return frozenset(param.name for param in self.params)
+
+    def of(self, section: str) -> list[str]:
+        """The parameters of one section, in order."""
+        return [param.name for param in self.params if param.section == section]
+
+
+class Definition(Record):
+    """A dialect as it is written."""
+
+    node: Node
+    name: str
+    extends: str | None
+    author: str | None
+    resources: dict[str, int] | None
+    performatives: tuple[Performative, ...]
+    places: dict[str, int]  # where each clause, and each limit, stands
+
+    def performative(self, name: str) -> Performative | None:
+        return self._by_name.get(name)
+
+    @cached_property
+    def _by_name(self) -> dict[str, Performative]:
+        """The first of each name."""
+        return {each.name: each for each in reversed(self.performatives)}
+
+    def limit(self, name: str) -> int | None:
+        return (self.resources or {}).get(name)
+
+    @property
+    def parent(self) -> str:
+        """The dialect it builds on: the core, unless it says otherwise."""
+        return self.extends or "cbcl"
+
+
+def read(text: Text, node: Node) -> Definition:
+    """The definition that a `define` list is."""
+    with Undisturbed():
+        return _Definition(text).read(node)
+
+
+class _Definition:
+    """The productions of a definition, with the text they stand in."""
+
+    def __init__(self, text: Text) -> None:
+        self._text = text
+        self._said: dict[str, Node] = {}  # the value of each clause but `extend`
+        self._places: dict[str, int] = {}
+
+    def read(self, node: Node) -> Definition:
+        parts = node.value
+        if len(parts) < 2 or parts[1].tag != SYMBOL:
+            raise self._refuse(parts[1] if len(parts) > 1 else parts[0], "`define` needs the name of a dialect first")
+        performatives = tuple(map(self._performative, self._clauses(parts[2:])))
+        extends, author = self._said.get("extends"), self._said.get("author")
+        return Definition(
+            node,
+            str(parts[1].value),
+            None if extends is None else str(extends.value),
+            None if author is None else str(author.value),
+            self._resources(),
+            performatives,
+            self._places,
+        )
+
+    def _refuse(self, node: Node, why: str) -> Malformed:
+        return self._text.refuse(reader.DIALECT, node.at, why)
+
+    def _clauses(self, nodes: list[Node]) -> Iterator[Node]:
+        """The `extend` clauses. The others are noted by the way."""
+        rest = iter(nodes)
+        for node in rest:
+            if node.tag == KEYWORD:
+                self._note(node, next(rest, None))
+            elif head(node) == EXTEND:
+                yield node
+            else:
+                raise self._refuse(node, "a clause is :extends, :author, :resources or (extend …)")
+
+    def _note(self, key: Node, value: Node | None) -> None:
+        wanted = {"extends": SYMBOL, "author": AGENT, "resources": LIST}
+        if key.value not in wanted:
+            raise self._refuse(key, f"{reader.excerpt(':' + key.value)} is no clause of a definition")
+        if key.value in self._said:
+            raise self._refuse(key, f"`:{key.value}` is given twice")
+        if value is None or value.tag != wanted[key.value]:
+            what = {"extends": "the name of a dialect", "author": "an agent such as @ada", "resources": "a list"}
+            raise self._refuse(value or key, f"`:{key.value}` takes {what[key.value]}")
+        self._said[key.value], self._places[key.value] = value, key.at
+
+    def _resources(self) -> dict[str, int] | None:
+        """The limits that are declared, under their long names."""
+        if "resources" not in self._said:
+            return None
+        found: dict[str, int] = {}
+        nodes = self._said["resources"].value
+        for place in range(0, len(nodes), 2):
+            key = nodes[place]
+            name = SHORT.get(key.value, key.value) if key.tag == KEYWORD else None
+            if name not in LIMITS:
+                raise self._refuse(key, "limits are :max-depth, :max-expansion-size and :max-verify-time")
+            if name in found:
+                raise self._refuse(key, f"`:{name}` is given twice")
+            found[name] = self._whole(nodes[place + 1] if place + 1 < len(nodes) else key)
+            self._places[name] = key.at
+        return found
+
+    def _whole(self, node: Node) -> int:
+        found = whole(node)
+        if found is None:
+            raise self._refuse(node, f"a limit is {WHOLE}")
+        return found
+
+    def _performative(self, node: Node) -> Performative:
+        """(extend name param-list template)"""
+        parts = node.value
+        wrong = next((each for each, tag in zip(parts[1:], (SYMBOL, LIST), strict=False) if each.tag != tag), None)
+        if wrong or len(parts) != 4:
+            at = wrong or (parts[4] if len(parts) > 4 else node)
+            raise self._refuse(at, "an extension is (extend NAME (PARAMETER…) TEMPLATE)")
+        params = tuple(self._params(parts[2]))
+        self._settle_wrappers(parts[3], {each.name for each in params})
+        for found in nodes(parts[3], self._text.fuel) if self._text.has_unsettled else ():
+            if found.tag == UNSETTLED:
+                raise self._text.refuse(reader.LEX, found.at, f"{reader.excerpt(found.value)} means nothing here")
+        return Performative(str(parts[1].value), params, parts[3], node.at)
+
+    def _settle_wrappers(self, template: Node, params: Container[str]) -> None:
+        """An unquoted date-time or signature is a string where a wrapper has it, in a template as in a message."""
+        left = [template]
+        while left:
+            node = left.pop()
+            name = head(node)
+            self._text.fuel.spend(1 + (len(node.value) if node.tag == LIST else 0))
+            if name == COND:
+                left += branches(node)
+            elif is_sequence(node):
+                left += node.value
+            elif name in WRAPPERS:
+                node.value[1:-1] = [
+                    self._settled(name, before, value, params)
+                    for before, value in zip(node.value, node.value[1:-1], strict=False)
+                ]
+                left += node.value[-1:]
+
+    def _settled(self, wrapper: str, before: Node, value: Node, params: Container[str]) -> Node:
+        """VALUE, which stands behind BEFORE in a wrapper: as the string that it is, if it is one there."""
+        if wrapper == SIGNED and before[:2] == (SYMBOL, SIGNED):
+            is_gap = value.tag == SYMBOL and value.value in params
+            return value if is_gap else self._text.unquoted_signature(value) or value
+        is_time = wrapper == ENVELOPE and before[:2] == (KEYWORD, "timestamp") and value.tag == UNSETTLED
+        return Node(STRING, value.value, value.at) if is_time and is_date_time(value.value) else value
+
+    def _params(self, node: Node) -> Iterator[Parameter]:
+        """Parameters by section. A marker stays in force until the next one; `&rest` takes one name."""
+        section, count = REQUIRED, 1
+        for found in node.value:
+            if found.tag == OPERATOR and found.value in SECTIONS:
+                self._must_hold(section, count, found)
+                after = SECTIONS[found.value]
+                if ORDER.index(after) < ORDER.index(section) or (after == section == "rest"):
+                    raise self._refuse(found, "sections stand in the order required, &optional, &rest, &key")
+                section, count = after, 0
+            elif found.tag == SYMBOL and not (section == "rest" and count):
+                count += 1
+                yield Parameter(section, str(found.value), found.at)
+            else:
+                raise self._refuse(found, "a parameter is a name; &rest takes one, the other markers any number")
+        self._must_hold(section, count, node)
+
+    def _must_hold(self, section: str, count: int, node: Node) -> None:
+        if section != REQUIRED and not count:
+            raise self._refuse(node, f"&{section} stands without a name")
+
+
+def written(params: Sequence[Parameter]) -> str:
+    """A list of parameters as it is written, each marker once."""
+    said: list[str] = []
+    section = None
+    for each in params:
+        if each.section != section and each.section in MARKERS:
+            said.append(MARKERS[each.section])
+        section = each.section
+        said.append(each.name)
+    return f"({' '.join(said)})"

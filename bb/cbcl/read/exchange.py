@@ -1,0 +1,103 @@
+"""Messages, definitions and trees as JSON: the form in which other programs are told of them, and which stays as it is.
+
+An S-expression is `[tag, value]`; a message is an object whose `type` says which form it has. Numbers stay text: no
+float could hold them.
+"""
+
+from __future__ import annotations
+
+from bb.cbcl.read.definition import LIMITS
+from bb.cbcl.read.message import Call, Define, Envelope, Lang, Limited, Query, Signed, Simple, Teach
+from bb.cbcl.read.tree import as_json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.cbcl.read.definition import Definition
+    from bb.cbcl.read.message import Message
+
+
+def shown(message: Message | Call) -> dict[str, Any]:
+    """A message as JSON. What wraps is put around what is wrapped, from within."""
+    around: list[dict[str, Any]] = []
+    found: Message | Call = message
+    while isinstance(found, Lang | Envelope | Signed | Limited):
+        around.append(_around(found))
+        found = found.inner
+    result = _innermost(found)
+    for each in reversed(around):
+        each["inner"] = result
+        result = each
+    return result
+
+
+def _around(message: Lang | Envelope | Signed | Limited) -> dict[str, Any]:
+    match message:
+        case Lang(dialect=dialect):
+            return {"type": "lang", "dialect": dialect}
+        case Signed(signature=signature):
+            return {"type": "signed", "signature": signature}
+        case Envelope(sender=sender, to=to, timestamp=timestamp):
+            return {"type": "envelope", "from": _agent(sender), "to": _agent(to), "timestamp": timestamp}
+    return {
+        "type": "with-limits",
+        "timeout": message.timeout,
+        "max-depth": message.depth,
+        "max-expansion-size": message.size,
+    }
+
+
+def _innermost(message: Message | Call) -> dict[str, Any]:
+    match message:
+        case Simple():
+            return {
+                "type": "simple",
+                "performative": message.performative,
+                "recipient": _agent(message.recipient),
+                "content": None if message.content is None else as_json(message.content),
+                "params": [[name, as_json(value)] for name, value in message.params],
+            }
+        case Define():
+            return {"type": "meta", "op": "define", "dialect": dialect(message.definition)}
+        case Query():
+            return {"type": "meta", "op": "query", "dialect": message.dialect}
+        case Teach():
+            return {
+                "type": "meta",
+                "op": "teach",
+                "recipient": _agent(message.recipient),
+                "signature": message.signature,
+                "dialect": dialect(message.definition),
+            }
+        case Call():
+            return {
+                "type": "call",
+                "name": message.name,
+                "args": [as_json(each) for each in message.args],
+                "kwargs": [[name, as_json(value)] for name, value in message.kwargs],
+            }
+    raise AssertionError(f"{type(message).__name__} is no form of a message")
+
+
+def dialect(definition: Definition) -> dict[str, Any]:
+    """A definition as JSON."""
+    resources = definition.resources
+    return {
+        "name": definition.name,
+        "extends": definition.extends,
+        "author": _agent(definition.author),
+        "resources": None if resources is None else {name: resources.get(name) for name in LIMITS},
+        "performatives": [
+            {
+                "name": each.name,
+                "params": [[param.section, param.name] for param in each.params],
+                "template": as_json(each.template),
+            }
+            for each in definition.performatives
+        ],
+    }
+
+
+def _agent(name: str | None) -> str | None:
+    return None if name is None else f"@{name}"

@@ -1,0 +1,130 @@
+"""A text laid out for people: over several lines, 80 columns wide where that is possible.
+
+A list that fits on what is left of its line stands there. One that does not begins with its head and what names it;
+everything else stands two columns further in on lines of its own, a keyword beside its value. What is laid out reads
+back as the same tree. Comments are no part of a tree: they are gone.
+"""
+
+from __future__ import annotations
+
+from bb.cbcl.read.tree import KEYWORD, LIST, Node, lexeme, text_of
+from bb.kernel.gc_pause import Undisturbed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bb.cbcl.read.fuel import Fuel
+
+WIDTH = 80
+STEP = 2
+BESIDE_HEAD = 2  # elements that stand beside a head, if they fit: a name, a recipient, a list of parameters
+
+
+class _Piece:
+    """What is still to be written: an element, or a keyword with its value. INDENT is where it goes if it must begin a
+    line, CLOSING how many parentheses follow it at once."""
+
+    __slots__ = ("closing", "flows", "indent", "nodes")
+
+    def __init__(self, nodes: list[Node], indent: int, closing: int, *, flows: bool) -> None:
+        self.nodes, self.indent, self.closing, self.flows = nodes, indent, closing, flows
+
+
+def laid_out(root: Node, width: int = WIDTH, fuel: Fuel | None = None) -> str:
+    """ROOT as text over lines of at most WIDTH columns, where its atoms are not longer than that."""
+    with Undisturbed():
+        return _Page(_sizes(root, fuel), width, fuel).filled(root)
+
+
+def _sizes(root: Node, fuel: Fuel | None) -> dict[int, int]:
+    """How long the canonical text of each list is."""
+    found: dict[int, int] = {}
+    within: list[tuple[Node, Iterator[Node]]] = []
+    sizes: list[int] = []  # of what has been met of each of these, with the spaces
+    following: Node | None = root if root.tag == LIST else None
+    while following is not None or within:
+        if following is not None:
+            if fuel is not None:
+                fuel.spend(1 + len(following.value))
+            within.append((following, iter(following.value)))
+            sizes.append(max(len(following.value) - 1, 0) + 2)
+        node, rest = within[-1]
+        following, size = None, 0
+        for child in rest:
+            if child.tag == LIST:
+                following = child
+                break
+            size += len(lexeme(child))
+        sizes[-1] += size
+        if following is None:
+            within.pop()
+            found[id(node)] = size = sizes.pop()
+            if sizes:
+                sizes[-1] += size
+    return found
+
+
+class _Page:
+    """The lines that are being written."""
+
+    def __init__(self, sizes: dict[int, int], width: int, fuel: Fuel | None) -> None:
+        self._sizes, self._width, self._fuel = sizes, width, fuel
+        self._written: list[str] = []
+        self._column = 0
+
+    def filled(self, root: Node) -> str:
+        left: list[_Piece | int] = [_Piece([root], 0, 0, flows=True)]
+        while left:
+            piece = left.pop()
+            if isinstance(piece, int):
+                self._write(")" * piece)
+                continue
+            self._begin(piece)
+            for node in piece.nodes[:-1]:
+                self._write(f"{lexeme(node)} ")
+            node = piece.nodes[-1]
+            if node.tag != LIST or not node.value or self._has_room(self._size(node) + piece.closing):
+                self._write(text_of(node, self._fuel))
+            else:
+                self._write("(")
+                left.append(1)
+                left += reversed(list(self._pieces(node, piece.closing + 1)))
+        return "".join(self._written)
+
+    def _begin(self, piece: _Piece) -> None:
+        """Go to where PIECE begins: here behind a space, or on a line of its own."""
+        if not self._written or self._written[-1] == "(":
+            return
+        size = sum(map(self._size, piece.nodes)) + len(piece.nodes) + piece.closing
+        if piece.flows and self._has_room(size):
+            self._write(" ")
+        else:
+            self._written.append("\n" + " " * piece.indent)
+            self._column = piece.indent
+
+    def _pieces(self, node: Node, closing: int) -> Iterator[_Piece]:
+        """What a list is made of that does not fit on one line."""
+        if self._fuel is not None:
+            self._fuel.spend(1 + len(node.value))
+        indent = self._column + (0 if node.value[0].tag == LIST else STEP - 1)
+        place, last, was_atom = 0, len(node.value) - 1, True
+        while place <= last:
+            nodes = node.value[place : place + 1]
+            if nodes[0].tag == KEYWORD and place < last and node.value[place + 1].tag != KEYWORD:
+                nodes = node.value[place : place + 2]
+            is_atom = len(nodes) == 1 and nodes[0].tag not in (LIST, KEYWORD)
+            flows = was_atom and (is_atom or (nodes[0].tag == LIST and place <= BESIDE_HEAD))
+            place += len(nodes)
+            yield _Piece(nodes, indent, closing if place > last else 0, flows=flows)
+            was_atom = is_atom
+
+    def _has_room(self, size: int) -> bool:
+        return self._column + size <= self._width
+
+    def _size(self, node: Node) -> int:
+        return self._sizes[id(node)] if node.tag == LIST else len(lexeme(node))
+
+    def _write(self, text: str) -> None:
+        self._written.append(text)
+        self._column += len(text)

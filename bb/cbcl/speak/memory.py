@@ -1,0 +1,111 @@
+"""An agent that lives in memory: everything it knows, folded from what happens to it. For replays and for tests; in a
+repository the ledger keeps the same facts."""
+
+from __future__ import annotations
+
+from bb.cbcl.facts import Installed
+from bb.cbcl.judge.installation import Rules, install
+from bb.cbcl.read import grammar, names
+from bb.cbcl.read.message import core_of
+from bb.cbcl.speak import processing, speaking
+from bb.cbcl.speak.effects import Believed, Entered, Verified
+from bb.cbcl.speak.state import Standing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from bb.cbcl.read.definition import Definition
+    from bb.cbcl.speak.effects import Effect
+    from bb.cbcl.speak.processing import Outcome
+    from bb.cbcl.speak.speaking import Speech
+
+
+class Agent:
+    """One agent, from its first message on."""
+
+    def __init__(self, name: str, rules: Rules) -> None:
+        self._taken: set[tuple[str, str]] = set()
+        self.standing = Standing(name, taken=self._taken)
+        self.rules = rules
+        self.definitions: dict[str, Definition] = {}
+        self._installed: dict[str, Installed] = {}
+        self._beliefs: dict[tuple[str, str], None] = {}
+        self._conversations: dict[str, list[Entered]] = {}
+        self._outbox: list[tuple[str, str]] = []
+        self._audit: list[dict[str, str]] = []
+
+    def speaks(self, octets: bytes, signature: str | None = None) -> None:
+        """Install a dialect from a file, by its user's own hand."""
+        signed, definition = grammar.definition_in(octets)
+        self._happen(
+            install(
+                definition,
+                signature or signed,
+                self.definitions,
+                self.rules,
+                by=self.standing.id,
+                source="file",
+                is_local=True,
+            )
+        )
+
+    def hear(self, octets: bytes, sender: str) -> Outcome:
+        """Take a message from SENDER."""
+        found = processing.receive(self.standing, self.definitions, octets, sender, self.rules)
+        self._happen(found.effects)
+        for _, answer in found.answers:
+            said = core_of(grammar.message(answer.encode()))
+            self._happen(speaking.entered(self.standing.id, said, names.id_of(said)))
+        self._outbox += [*found.passed_on, *found.kept_back]
+        if found.code:
+            self._audit.append({"action": "refused", "from": sender, "code": found.code, "id": found.id})
+        return found
+
+    def say(self, octets: bytes, to: Sequence[str] = ()) -> Speech:
+        """Send a message."""
+        found = speaking.speak(self.standing, self.definitions, octets, self.rules, to)
+        self._happen(found.effects)
+        return found
+
+    def _happen(self, effects: Sequence[Effect]) -> None:
+        self.standing = self.standing.after(effects)
+        for effect in effects:
+            match effect:
+                case Believed(who=who, text=text):
+                    self._beliefs[who, text] = None
+                case Verified(who=who, hash=known):
+                    self._taken.add((who, known))
+                case Entered(thread=thread):
+                    self._conversations.setdefault(thread, []).append(effect)
+                case Installed(dialect=dialect, text=text):
+                    self._installed[dialect] = effect
+                    self.definitions[dialect] = grammar.definition_in(text.encode())[1]
+                    about = {name: str(getattr(effect, name)) for name in ("dialect", "hash", "source", "signature")}
+                    self._audit.append({"action": "installed", **about})
+
+    def shown(self) -> dict[str, Any]:
+        """Everything it knows, as JSON."""
+        return {
+            "id": self.standing.id,
+            "beliefs": [{"who": who, "text": text} for who, text in self._beliefs],
+            "dialects": [
+                {name: getattr(each, name) for name in ("dialect", "author", "hash", "source", "signature")}
+                for _, each in sorted(self._installed.items())
+            ],
+            "conversations": {
+                thread: [
+                    {"from": each.sender, "performative": each.performative, "id": each.id, "text": each.text}
+                    for each in entries
+                ]
+                for thread, entries in self._conversations.items()
+            },
+            "expectations": [{"to": each.to, "id": each.id, "thread": each.thread} for each in self.standing.expected],
+            "obligations": [
+                {"from": each.from_, "id": each.id, "thread": each.thread} for each in self.standing.obliged
+            ],
+            "peers": sorted(self.standing.peers),
+            "outbox": [{"to": to, "text": text} for to, text in self._outbox],
+            "audit": self._audit,
+        }

@@ -1,0 +1,54 @@
+"""Bytes at a terminal: files that go with a message, and what goes into a pipe as it is."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from bb.cli.calls import say
+from bb.kernel.errors import Usage
+from bb.ledger.local import blobs
+from bb.ops.chat import blobs as chat_blobs
+from bb.ops.desk import group_desk
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from bb.ops.desk.desk import Desk
+
+
+class NeedsOutput(Usage):
+    """The bytes of an attachment may be anything, so a terminal is not shown them."""
+
+    code = "NEEDS_OUTPUT"
+    hint = "name a file with --output, or send them into a pipe"
+
+
+def poured(desk: Desk, arguments: Mapping[str, Any]) -> None:
+    """The bytes of an attachment, as they are, on standard output."""
+    _must_be_no_terminal(NeedsOutput())
+    octets = chat_blobs.content(desk, arguments["path"], arguments.get("group_id"))
+    say.octets(octets[arguments.get("offset", 0) :])
+
+
+def written(octets: bytes) -> None:
+    """OCTETS that may be anything, as they are, on standard output."""
+    _must_be_no_terminal(
+        NeedsOutput("the octets may hold what commands a terminal", hint="send them into a pipe or a file")
+    )
+    say.octets(octets)
+
+
+def _must_be_no_terminal(refusal: NeedsOutput) -> None:
+    if sys.stdout is not None and sys.stdout.isatty():
+        raise refusal
+
+
+def attached(desk: Desk, arguments: Mapping[str, Any], files: Sequence[str]) -> list[Any]:
+    """The attachments of a message, with FILES among them, which are kept first."""
+    store = group_desk.of(desk, arguments.get("group_id")).store.path
+    given = arguments.get("attachments") or []
+    kept = [blobs.keep(store, chat_blobs.read(desk, file), os.path.basename(file)) for file in files]
+    return [*(given if isinstance(given, list) else [given]), *kept]

@@ -1,0 +1,139 @@
+"""From an op and what was given for it to an answer on the terminal: the same for the short way and for Typer.
+
+This is the command line's one place that turns a refusal into an answer.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from bb.cli.calls import progress, say
+from bb.kernel.errors import BbError
+from bb.kernel.show import sentence
+from bb.ops import catalogue
+from bb.ops.desk import desk
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from types import ModuleType
+    from typing import Any
+
+    from bb.ops.catalogue import Op
+    from bb.ops.desk.desk import Desk
+
+FILED = ("ci.check",)
+# Which actors run is known to the daemon that runs them: it is in the answers, or one of them stops because of these.
+ABOUT_RUNNING = frozenset(
+    ["groups", "group_show", "group_stop", "group_delete", "actor_list", "actor_update", "actor_stop", "actor_remove"]
+)
+SAYS_WHAT_TO_GIVE = "pass "
+POURED = "blob.get"  # as bytes, which are no text
+OCTETS = "cbcl.canonical"  # likewise, where that is asked for
+
+
+def perform(
+    op: Op, given: Mapping[str, Any], *, as_json: bool, is_typed: bool = False, files: Sequence[str] = ()
+) -> int:
+    """Call OP and say what it answers; the exit status. FILES go with it as attachments."""
+
+    def call() -> int:
+        arguments = catalogue.bind(op, given, is_typed=is_typed)
+        ask = None if as_json or not _is_somebody_there() else _ask
+        at: Desk = desk.here(progress.shown(), ask, _tell if progress.is_watched() else None, _hear)
+        at.only_reads = op.only_reads
+        try:
+            if files:
+                arguments["attachments"] = _blobs().attached(at, arguments, files)
+            if op.name == POURED and not (as_json or "output" in arguments):
+                _blobs().poured(at, arguments)
+                return 0
+            answer = _answer(op, at, arguments)
+            progress.done()
+            status = 0
+            if op.name == OCTETS and arguments.get("raw") and not as_json:
+                _blobs().written(bytes.fromhex(answer["canonical_hex"]))
+            elif op.name in catalogue.FOR_EDITORS and not as_json:
+                status = say.to_editor(answer)
+            elif op.streams and not isinstance(answer, dict):
+                say.stream(op, answer, as_json=as_json, is_endless=bool(arguments.get("follow")))
+            else:
+                say.success(op.words, answer, as_json=as_json)
+            at.sync_later()
+        except BbError as error:
+            error.hint = error.hint if is_typed else _as_typed(error.hint, op)
+            raise
+        finally:
+            at.close()
+        return status
+
+    return guarded(op.words, call, as_json=as_json)
+
+
+def _as_typed(hint: str | None, op: Op) -> str | None:
+    """A hint that says what to pass, with the names that are typed instead of those that requests have."""
+    if hint is None or not hint.startswith(SAYS_WHAT_TO_GIVE):
+        return hint
+    names = {each.name: each.kind.metavar if each.is_argument else each.option for each in op.parameters}
+    return " ".join(
+        names.get(word.rstrip(",;:"), word.rstrip(",;:")) + word[len(word.rstrip(",;:")) :] for word in hint.split(" ")
+    )
+
+
+def _answer(op: Op, at: Desk, arguments: Mapping[str, Any]) -> Any:
+    """What OP answers: here, or where a daemon runs."""
+    if op.is_live or op.name in ABOUT_RUNNING:
+        from bb.cli.calls import carry  # noqa: PLC0415  (sockets: nothing else needs any)
+
+        if op.is_live:
+            return carry.answer(op, at, arguments)
+        if (answer := carry.answer_if_any(op, at, arguments)) is not None:
+            return answer
+    return _filed(op, at, arguments) if _is_filed(op, arguments) else op.answer(at, arguments)
+
+
+def _is_filed(op: Op, arguments: Mapping[str, Any]) -> bool:
+    """Whether the answer is wanted in a file, whatever it is."""
+    return op.name in FILED and "output" in arguments
+
+
+def _filed(op: Op, at: Desk, arguments: Mapping[str, Any]) -> Any:
+    from bb.cli.screens import reports  # noqa: PLC0415  (no hot verb files anything)
+
+    return reports.filed(op, at, arguments)
+
+
+def _blobs() -> ModuleType:
+    from bb.cli.calls import blobs  # noqa: PLC0415  (few commands have to do with attachments)
+
+    return blobs
+
+
+def _is_somebody_there() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+def _tell(news: str) -> None:
+    say.lines([sentence(news)], sys.stderr)
+
+
+def _ask(question: str) -> bool:
+    """Whether the person at the terminal says yes. Anything else is a no."""
+    say.lines([f"{sentence(question)} [y/N]"], sys.stderr)
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _hear(most: int) -> bytes:
+    """What another program has sent us, as far as MOST bytes; nothing where a person would have to type it."""
+    return b"" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read(most)
+
+
+def guarded(command: str, call: Callable[[], int], *, as_json: bool) -> int:
+    """CALL's exit status, or that of its refusal, said in the form that was asked for."""
+    try:
+        return call()
+    except BbError as error:
+        return say.refusal(command, error, as_json=as_json)
+    finally:
+        progress.done()

@@ -1,0 +1,78 @@
+"""The log of the daemon, as far as a person or a program wants to read it. Nothing that anybody says is in it."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from bb.kernel.show import clipped
+from bb.ledger.files import disk
+from bb.ledger.local import descriptor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+GLANCE = 0.1  # seconds between two looks at it
+MOST = 4 << 20  # bytes that are looked at for its last lines
+LONGEST_LINE = 1000
+
+
+def path(home: str) -> str:
+    return os.path.join(home, "daemon", descriptor.LOG)
+
+
+def size(home: str) -> int:
+    return _about(path(home))[1]
+
+
+def since(home: str, start: int) -> list[str]:
+    """What was written behind START bytes."""
+    return _lines(_read(path(home), start, size(home)))
+
+
+def last(home: str, count: int, end: int | None = None) -> list[str]:
+    """The last COUNT lines, of the first END bytes."""
+    end = size(home) if end is None else end
+    start = max(end - MOST, 0)
+    return _lines(_read(path(home), start, end))[-count:]
+
+
+def follow(home: str, count: int) -> Iterator[str]:
+    """The last COUNT lines, and whatever is written from now on."""
+    file, at = _about(path(home))
+    yield from last(home, count, at)
+    rest = b""
+    while True:
+        found, end = _about(path(home))
+        if found != file or end < at:  # it was full, and a new one has been begun
+            file, at = found, 0
+        octets = _read(path(home), at, end)
+        at += len(octets)
+        whole, feed, rest = (rest + octets).rpartition(b"\n")
+        yield from _lines(whole + feed)
+        time.sleep(GLANCE)
+
+
+def _lines(octets: bytes) -> list[str]:
+    return [clipped(line.decode("utf-8", "backslashreplace"), LONGEST_LINE) for line in octets.split(b"\n") if line]
+
+
+def _read(where: str, start: int, end: int) -> bytes:
+    try:
+        with disk.reader(where) as file:
+            file.seek(start)
+            return file.read(max(end - start, 0))
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise disk.refusal(error) from error
+
+
+def _about(where: str) -> tuple[int, int]:
+    """Which file it is, and how long."""
+    try:
+        found = os.stat(where)
+    except OSError:
+        return 0, 0
+    return found.st_ino, found.st_size

@@ -1,0 +1,207 @@
+"""Whoever is connected to `bb chat serve`: what it says as lines, and what it is told as far as it takes it.
+
+Nobody is waited for. What cannot be written yet is kept; whoever leaves too much of it is let go, and handed it again
+when it comes back.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import threading
+import time
+
+from bb.wire import jsonrpc
+from bb.wire.seat import Seat
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from bb.ops.desk.desk import Desk
+
+BLOCK = 1 << 16
+MOST_UNSENT = 8 << 20  # bytes that may wait for somebody
+ENOUGH_UNSENT = 1 << 20  # bytes from which on nothing more is handed over
+LONG = 0.5  # seconds
+AT_ONCE = getattr(select, "PIPE_BUF", 512)  # a pipe that can be written to takes so many bytes without waiting
+
+
+class Line:
+    """Something that can be read from and written to. `writes` is what tells when; where nothing does, one writes."""
+
+    writes: int
+    tells = True
+
+    def fileno(self) -> int:
+        raise NotImplementedError
+
+    def read(self) -> bytes | None:
+        """What has come; nothing at its end, and None where nothing has come after all."""
+        raise NotImplementedError
+
+    def write(self, octets: memoryview) -> int:
+        """Write some of it; how much."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        raise NotImplementedError
+
+
+class Pipes(Line):
+    """Stdin and stdout, or files in their place."""
+
+    def __init__(self, reads: int, writes: int) -> None:
+        self._reads = reads
+        self.writes = writes
+
+    def fileno(self) -> int:
+        return self._reads
+
+    def read(self) -> bytes | None:
+        return os.read(self._reads, BLOCK)
+
+    def write(self, octets: memoryview) -> int:
+        return os.write(self.writes, octets[:AT_ONCE])
+
+    def close(self) -> None:
+        os.close(self.writes)
+
+
+class PipesOfWindows(Pipes):
+    """The same where one can wait for nothing but sockets: a thread puts one before stdin, and stdout is waited for."""
+
+    tells = False
+
+    def __init__(self, reads: int, writes: int) -> None:
+        super().__init__(reads, writes)
+        self._socket, there = socket.socketpair()
+
+        def copy() -> None:
+            while octets := os.read(reads, BLOCK):
+                there.sendall(octets)
+            there.close()
+
+        threading.Thread(target=copy, daemon=True).start()
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def read(self) -> bytes | None:
+        return self._socket.recv(BLOCK)
+
+
+def pipes(reads: int, writes: int) -> Pipes:
+    """Stdin and stdout, as this system lets one wait for them."""
+    return (PipesOfWindows if os.name == "nt" else Pipes)(reads, writes)
+
+
+class Socket(Line):
+    """A connection."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        sock.setblocking(False)
+        self._socket = sock
+        self.writes = sock.fileno()
+
+    def fileno(self) -> int:
+        return self.writes
+
+    def read(self) -> bytes | None:
+        try:
+            return self._socket.recv(BLOCK)
+        except (BlockingIOError, InterruptedError):
+            return None
+
+    def write(self, octets: memoryview) -> int:
+        try:
+            return self._socket.send(octets[:BLOCK])
+        except (BlockingIOError, InterruptedError):
+            return 0
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+class Peer:
+    """One harness and its line."""
+
+    def __init__(
+        self,
+        line: Line,
+        desk: Desk,
+        agent: str | None,
+        note: Callable[[str], None],
+        report: Callable[[Exception], None],
+        look: Callable[[], None],
+    ) -> None:
+        self.line = line
+        self.seat = Seat(desk, agent, self.say, note, report, look)
+        self.unsent = bytearray()
+        self.since = self.ending_since = time.monotonic()
+        self.is_open = True
+        self.is_waiting = False  # whether there may be something to hand over
+        self._rests_until = 0.0
+        self._framer = jsonrpc.Framer()
+        self._is_ending = False
+
+    @property
+    def agent(self) -> str:
+        """Whose harness it is; empty until it says so."""
+        return self.seat.hosting.agent if self.seat.hosting else ""
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether all is said, once it has taken what waits for it."""
+        return self._is_ending
+
+    @is_ending.setter
+    def is_ending(self, is_ending: bool) -> None:
+        self._is_ending, self.ending_since = is_ending, time.monotonic()
+
+    def heard(self) -> Iterator[bytes | None]:
+        """The lines it has said by now."""
+        try:
+            octets = self.line.read()
+        except OSError:
+            octets = b""
+        if octets:
+            try:
+                yield from self._framer.feed(octets)
+            except jsonrpc.FramingLost:
+                self.is_ending = True
+        elif octets is not None:
+            self.is_ending = True  # half a line at the end says nothing
+
+    def say(self, octets: bytes) -> None:
+        """Tell it something, as soon as it takes it."""
+        if self.is_open:
+            self.unsent += octets
+
+    def hand_over_if_due(self) -> None:
+        """Hand it what there is, if it keeps up. Where looking takes long, the others get as much time in between."""
+        began = time.monotonic()
+        if not self.is_waiting or self.is_ending or len(self.unsent) >= ENOUGH_UNSENT or began < self._rests_until:
+            return
+        self.is_waiting = False
+        self.seat.hand_over()
+        took = time.monotonic() - began
+        self._rests_until = began + 2 * took if took > LONG else 0.0
+
+    def flush(self) -> None:
+        """Write what it takes."""
+        if not self.unsent:
+            return
+        try:
+            written = self.line.write(memoryview(self.unsent))
+        except OSError:
+            self.close()
+            return
+        del self.unsent[:written]
+
+    def close(self) -> None:
+        if self.is_open:
+            self.is_open = False
+            self.unsent.clear()
+            self.line.close()

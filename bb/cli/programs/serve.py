@@ -1,0 +1,251 @@
+"""`bb chat serve`: harnesses at the other end of stdin and stdout, or of a socket (C2A).
+
+One loop waits for whoever speaks, for room to answer, and for the ledger: what another process records is handed over a
+moment later, and so is what time makes due. Nothing is kept here that the ledger does not have, so this process may end
+at any moment, by whatever means.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import socket
+import sys
+import time
+
+from bb.cli.calls import bug, say
+from bb.cli.programs.peers import MOST_UNSENT, Line, Peer, Socket, pipes
+from bb.coordination.agents import callers
+from bb.kernel.errors import BbError
+from bb.kernel.show import sentence
+from bb.ops.attention import serving
+from bb.ops.desk import desk
+from bb.wire import c2a
+from bb.wire.listening import Listener, TooManyHarnesses
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bb.ops.desk.desk import Desk
+
+GLANCE = 0.15  # seconds between two looks at the ledger
+RARELY = 15.0  # seconds after which one looks what is due, even if nothing happened
+SHARE = 20  # looking what is due takes one part of so many of the time
+MOST_PEERS = 64
+PATIENCE = 30.0  # seconds in which a harness says who it is
+LAST_WORDS = 2.0  # seconds that it may take to read them
+
+
+def on_stdio(agent: str | None) -> int:
+    """Serve whoever started us, until it closes our stdin."""
+    at = desk.here()
+    at.env = callers.without(at.env, keeps_own=True)
+    server = Server(at, at.actor(agent) or None)
+    out = os.dup(1)
+    os.dup2(2, 1)  # what anything else prints is no message
+    server.join(pipes(0, out))
+    return server.run()
+
+
+def on_socket(path: str, agent: str | None, *, as_json: bool) -> int:
+    """Serve whoever connects to the socket at PATH, until interrupted."""
+    at = desk.here()
+    if agent:
+        at.actor(agent)
+    # Whoever connects says who it is, and is in a session of its own.
+    at.env = {name: value for name, value in callers.without(at.env).items() if name != "BB_AGENT"}
+    server = Server(at, agent)
+    with Listener(path) as listener:
+        if as_json:
+            say.success("chat serve", {"socket": listener.path, "pid": os.getpid()}, as_json=True)
+            say.flush()
+        note(f"harnesses are served at {listener.path}")
+        return server.run(listener)
+
+
+class Server:
+    """Everybody who is connected, and the ledger."""
+
+    def __init__(self, at: Desk, agent: str | None) -> None:
+        self._desk, self._agent = at, agent
+        self._listener: Listener | None = None
+        self._store = at.ledger
+        self._peers: list[Peer] = []
+        self._ends: list[tuple[str, int]] = []
+        self._tick_at: int | None = None
+        self._ticked, self._tick_took = 0.0, 0.0
+        self._is_stale = True  # whether something was recorded since one last looked what is due
+        self._is_ending = False
+        signal.signal(signal.SIGTERM, self._end)
+
+    def join(self, line: Line) -> None:
+        """Somebody has connected."""
+        self._peers.append(Peer(line, self._desk, self._agent, note, _report, self._look))
+
+    def run(self, listener: Listener | None = None) -> int:
+        """Serve until there is nobody left, or, whoever comes to the LISTENER, until told to end; the exit status."""
+        self._listener = listener
+        try:
+            while not self._is_ending and (self._listener or self._peers):
+                self._turn()
+            self._say_the_rest()
+        finally:
+            for peer in self._peers:
+                peer.close()
+        self._desk.sync_later()
+        self._desk.close()
+        return 0
+
+    def _end(self, *_: object) -> None:
+        self._is_ending = True
+
+    def _turn(self) -> None:
+        reading: list[Line | socket.socket] = [peer.line for peer in self._peers if not peer.is_ending]
+        if self._listener:
+            reading.append(self._listener.socket)
+        writing = [peer.line.writes for peer in self._peers if peer.unsent and peer.line.tells]
+        ready, free, _ = select.select(reading, writing, [], self._patience())
+        for peer in list(self._peers):
+            if peer.line.writes in free or not peer.line.tells:
+                peer.flush()
+            if peer.is_open and peer.line in ready:
+                self._hear(peer)
+        if self._listener and self._listener.socket in ready:
+            self._accept(self._listener)
+        self._look()
+        self._tidy()
+
+    def _patience(self) -> float:
+        """How long to wait for somebody to say something."""
+        dues = [self._tick_at, *(peer.seat.due for peer in self._peers)]
+        moments = [each for each in dues if each is not None]
+        if any(peer.unsent and not peer.line.tells for peer in self._peers):
+            return 0
+        if self._desk.env.get("BB_NOW") or not moments:
+            return GLANCE
+        return min(GLANCE, max(min(moments) - self._desk.now(), 1) / 1000)
+
+    # -- who speaks
+
+    def _accept(self, listener: Listener) -> None:
+        sock = listener.accept()
+        if sock is None:
+            return
+        self.join(Socket(sock))
+        if len(self._peers) > MOST_PEERS:
+            peer = self._peers[-1]
+            peer.say(c2a.failure(None, TooManyHarnesses()))
+            peer.is_ending = True
+
+    def _hear(self, peer: Peer) -> None:
+        for line in peer.heard():
+            was_known = peer.seat.hosting is not None
+            try:
+                peer.seat.take(line)
+            except Exception as error:  # a bug of ours, which is no reason to leave the others
+                _report(error)
+                peer.close()
+                return
+            peer.is_waiting = True
+            if not was_known and peer.seat.hosting:
+                self._supersede(peer)
+            if peer.seat.is_over:
+                peer.is_ending = True
+                return
+
+    def _supersede(self, new: Peer) -> None:
+        """Of two harnesses of one agent, the newer one is handed everything."""
+        taking = [peer for peer in self._peers if peer.seat.takes_deliveries and not peer.is_ending]
+        for other in taking if new in taking else ():
+            if other is not new and other.agent == new.agent:
+                other.seat.supersede()
+                other.is_ending = True
+
+    def _tidy(self) -> None:
+        """Let go of those who have left, or have to."""
+        now = time.monotonic()
+        for peer in self._peers:
+            is_silent = self._listener and peer.seat.hosting is None and now - peer.since > PATIENCE
+            is_done = peer.is_ending and (not peer.unsent or now - peer.ending_since > LAST_WORDS)
+            if is_silent or is_done or len(peer.unsent) > MOST_UNSENT:
+                peer.close()
+        self._peers = [peer for peer in self._peers if peer.is_open]
+
+    def _say_the_rest(self) -> None:
+        deadline = time.monotonic() + LAST_WORDS
+        while (waiting := [peer for peer in self._peers if peer.unsent]) and time.monotonic() < deadline:
+            writing = [peer.line.writes for peer in waiting if peer.line.tells]
+            free = select.select([], writing, [], deadline - time.monotonic())[1] if writing else []
+            for peer in waiting:
+                if peer.line.writes in free or not peer.line.tells:
+                    peer.flush()
+            self._tidy()
+
+    # -- the ledger, and time
+
+    def _look(self) -> None:
+        """See what was recorded, and what has become due, and tell whom it concerns: now and then, and before anybody
+        is answered, so that what happened before a question is told before its answer."""
+        now = self._desk.now()
+        has_changed = self._has_changed()
+        self._is_stale |= has_changed
+        if self._must_tick(now):
+            self._tick()
+            has_changed |= self._has_changed()
+        for peer in self._peers:
+            peer.is_waiting |= has_changed or (peer.seat.due is not None and now >= peer.seat.due)
+            self._hand_over(peer)
+
+    def _has_changed(self) -> bool:
+        before, self._ends = self._ends, self._store.ends()
+        return self._ends != before
+
+    def _must_tick(self, now: int) -> bool:
+        since = time.monotonic() - self._ticked
+        is_time = self._tick_at is not None and now >= self._tick_at
+        is_by_client = self._desk.env.get(serving.CLOCK) == serving.BY_CLIENT
+        is_worth_it = is_by_client or since >= SHARE * self._tick_took
+        return since >= RARELY or ((is_time or self._is_stale) and is_worth_it)
+
+    def _tick(self) -> None:
+        began = time.monotonic()
+        self._is_stale = False
+        try:
+            for peer in self._peers:
+                if peer.seat.hosting:
+                    peer.seat.hosting.beat()
+            self._tick_at = serving.ticked(self._desk)
+        except BbError as refusal:
+            note(f"{refusal.code}: {refusal.message}")
+            self._tick_at = None
+        except Exception as error:  # a bug of ours: what there is to hand over does not wait for it
+            _report(error)
+            self._tick_at = None
+        self._ticked = time.monotonic()
+        self._tick_took = self._ticked - began
+
+    def _hand_over(self, peer: Peer) -> None:
+        try:
+            peer.hand_over_if_due()
+        except Exception as error:
+            _report(error)
+            peer.close()
+
+
+def note(text: str) -> None:
+    """Tell whoever looks after the host; nobody waits for that."""
+    try:
+        _, is_free, _ = select.select([], [2], [], 0)
+    except (OSError, ValueError):
+        is_free = [2]
+    if is_free:
+        with contextlib.suppress(OSError, say.OutputFailed):  # nobody listens any more
+            say.lines([f"bb: {sentence(text)}"], sys.stderr)
+            sys.stderr.flush()
+
+
+def _report(error: Exception) -> None:
+    bug.report(error, ["chat", "serve"])
+    with contextlib.suppress(OSError):
+        sys.stderr.flush()

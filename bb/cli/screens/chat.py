@@ -1,0 +1,381 @@
+"""Groups, their actors, what is said in them, and the daemon, as a person reads them.
+
+What stands in a message comes from whoever wrote it, of whatever type: nothing here takes it for anything.
+"""
+
+from __future__ import annotations
+
+from bb.cli.screens import paint, text
+from bb.cli.screens.paint import block, brief, column, flowing, heading, whole
+from bb.kernel.outside import Outside, names, page, sentence, shell_word
+from bb.ops.desk import live_daemon
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+LABEL = 12  # columns for the name of what follows
+
+
+def of(command: str, data: Outside) -> Iterable[str]:
+    """The lines that say DATA, the answer of COMMAND, as wide as the terminal allows."""
+    return paint.laid_out(FORMS.get(command, text.plain)(data))
+
+
+# -- groups
+
+
+def groups(found: Outside) -> list[str]:
+    """The groups there are."""
+    rows = found["groups"]
+    if not rows:
+        return [f"No groups to show. {whole('`bb group attach .`')} makes one of the directory you are in."]
+    wide = max(paint.occupied(whole(row["group_id"])) for row in rows)
+    return [f"{column(whole(row['group_id']), wide)}  {_state(row)}  {_title(row)}" for row in rows]
+
+
+def _state(row: Outside) -> str:
+    return paint.state(row["state"]) + (", running" if row["running"] else "")
+
+
+def _title(row: Outside) -> str:
+    """What a group is called, and where it is."""
+    return f"{flowing(str(row['title']))}  {whole(row['path'])}".rstrip()
+
+
+def group(found: Outside) -> list[str]:
+    """All there is to say of a group."""
+    shown = found["group"]
+    lines = [f"{heading(flowing(str(shown['title'])))}  {whole(shown['group_id'])}  {_state(shown)}"]
+    lines += block(shown["topic"] or "", "  ")
+    lines += ["", heading("Directories"), *map(_directory(shown["active_scope_key"]), shown["scopes"])]
+    lines += [] if shown["scopes"] else [f"  none; {whole('`bb group attach PATH`')} adds one"]
+    lines += ["", heading("Actors"), *(f"  {row}" for row in actor_rows(shown["actors"]))]
+    return [*lines, "", heading("Settings"), *_named(shown["settings"])]
+
+
+def _directory(active: Outside) -> Callable[[Outside], str]:
+    def row(scope: Outside) -> str:
+        where = whole(scope["url"]) if scope["is_here"] else f"{flowing(str(scope['label']))}, in another clone"
+        mark = "*" if scope["scope_key"] == active else " "
+        return f"{mark} {where}  [{whole(scope['scope_key'])}]"
+
+    return row
+
+
+def _named(values: Outside) -> list[str]:
+    wide = max((paint.occupied(str(name)) for name, _ in values.items()), default=0)
+    return [f"  {column(str(name), wide)}  {value}" for name, value in values.items()]
+
+
+def settings(found: Outside) -> list[str]:
+    return _named(found["settings"])
+
+
+def attached(found: Outside) -> list[str]:
+    return [f"The directory belongs to {flowing(str(found['title']))}  [{whole(found['group_id'])}]"]
+
+
+def created(found: Outside) -> list[str]:
+    return [f"Made {flowing(str(found['title']))}  [{whole(found['group_id'])}]"]
+
+
+def updated(found: Outside) -> list[str]:
+    return group(found)[:1]
+
+
+def started(found: Outside) -> list[str]:
+    """Which actors of a group were started, or stopped."""
+    verb = "Started" if "started" in found else "Stopped"
+    whom = found["started"] if "started" in found else found.get("stopped")
+    return [f"{verb} {names(whom)}" if whom else "The group has no actors"]
+
+
+def previewed(found: Outside) -> list[str]:
+    """What an import would change."""
+    diff = found["diff"]
+    settings = [f"  {name}  {each['to']} (now {each['from']})" for name, each in diff["settings_changed"].items()]
+    prompts = [name for name, each in diff["prompts_changed"].items() if each["changed"]]
+    lines = _told("Would join", diff["actors_add"]) + _told("Would change", diff["actors_update"])
+    lines += _told("Would leave", diff["actors_remove"]) + _told("Other prompts", Outside(prompts)) + settings
+    return lines or ["Nothing would change: the group is as the template says."]
+
+
+def imported(found: Outside) -> list[str]:
+    """What an import has changed."""
+    prompts = [f"{name} ({path or 'the built-in one'})" for name, path in found["prompt_paths"].items()]
+    lines = _told("Joined", found["added"]) + _told("Changed", found["updated"]) + _told("Left", found["removed"])
+    lines += [f"Prompts: {', '.join(prompts)}"] if prompts else []
+    lines += _named(found["settings_patch"])
+    return lines or ["Nothing has changed: the group is as the template says."]
+
+
+def _told(what: str, whom: Outside) -> list[str]:
+    return [f"{what}: {names(whom)}"] if whom else []
+
+
+# -- actors
+
+
+def actors(found: Outside) -> list[str]:
+    return actor_rows(found["actors"])
+
+
+def actor_rows(rows: Outside) -> list[str]:
+    """Who is in a group, one line each."""
+    if not rows:
+        return [f"No actors to show. {whole('`bb actor add ID --runtime claude`')} adds one."]
+    wide = max(paint.occupied(str(row["id"])) for row in rows)
+    return [f"{column(str(row['id']), wide)}  {_actor(row)}" for row in rows]
+
+
+def _actor(row: Outside) -> str:
+    does = "runs" if row["running"] else _rest(row)
+    unread = f", {row['unread_count']} unread" if row.get("unread_count") else ""
+    called = f"  {brief(str(row['title']))}" if row["title"] != row["id"] else ""
+    return f"{row['role']:<7}  {does}{unread}  ({row['runtime']}, {row['runner']}){called}"
+
+
+def _rest(row: Outside) -> str:
+    """Why somebody does not run."""
+    how = row.get("exited")
+    if not how.is_mapping:
+        return "stands still" if row["enabled"] else "disabled"
+    exact: Any = how.raw()
+    end = sentence(live_daemon.how_it_ended(exact))
+    return f"{paint.painted('ended by itself', 'red')} with {end} at {paint.minute(how.get('ts', '-'))}"
+
+
+def actor(found: Outside) -> list[str]:
+    return [f"{found['actor']['id']}  {_actor(found['actor'])}"]
+
+
+def tail(found: Outside) -> list[str]:
+    """What a terminal showed, and nothing around it."""
+    return page(found["text"])
+
+
+# -- messages
+
+
+def messages(found: Outside) -> list[str]:
+    """What there is to read, and how to say that it has been read."""
+    if not found["messages"]:
+        return ["Nothing to read."]
+    lines = [line for each in found["messages"] for line in message(each)]
+    last = whole(f"bb chat mark-read {shell_word(found['messages'][-1]['id'])}")
+    return [*lines, f"-> {last}"]
+
+
+def history(found: Outside) -> list[str]:
+    """What was said, newest first."""
+    lines = [line for each in found["messages"] for line in message(each)]
+    oldest = shell_word(found["messages"][-1]["id"]) if found["messages"] else ""
+    more = [f"-> {whole(f'bb chat history --before-event-id {oldest}')}"] if found["has_more"] else []
+    return [*lines, *more] or ["Nothing was said."]
+
+
+def message(event: Outside) -> list[str]:
+    """A message, or a notification, with all that it says."""
+    data = event["data"]
+    body = data.get("text") or data.get("message") or Outside("")
+    title = f": {flowing(data['title'])}" if data.get("title") else ""
+    answers = f", answers {whole(data['reply_to'])}" if data.get("reply_to") else ""
+    by = f"{paint.painted(str(event['by']), 'cyan')}{_doubt(event)}"
+    head = f"{_when(event)}  {by} -> {_to(data)}{_urgency(data)}{answers}"
+    lines = [f"{head}{title}  [{whole(event['id'])}]"]
+    lines += block(body, "    ")
+    # What the terminal of the actor whom a notice is about showed last.
+    lines += block(data.get("context").get("terminal_tail") or "", "    ")
+    attached = data.get("attachments")
+    return lines + [f"    attached: {whole(_attachment(each))}" for each in (attached if attached.is_list else ())]
+
+
+def _doubt(event: Outside) -> str:
+    """That an event is in the person's name, and the person has not signed it."""
+    return " (unverified)" if event.get("signature") else ""
+
+
+def _when(event: Outside) -> str:
+    return paint.minute(Outside(str(event["ts"])))
+
+
+def _to(data: Outside) -> str:
+    to = data.get("target_actor_id") or data.get("to")
+    return names(to) if to.is_list and to else str(to or "everybody")
+
+
+def _urgency(data: Outside) -> str:
+    priority = data.get("priority")
+    notes = [paint.painted(str(priority), "red")] if priority in ("attention", "high", "urgent") else []
+    notes += ["to be acknowledged"] if data.get("requires_ack").is_true else []
+    notes += ["asks for a reply"] if data.get("message_mode") == "request_reply" or data.get("reply_required") else []
+    return "".join(f", {note}" for note in notes)
+
+
+def _attachment(each: Outside) -> Outside:
+    return each.get("path") or each.get("title") if each.is_mapping else each
+
+
+def sent(found: Outside) -> list[str]:
+    event = found["event"]
+    return [f"Sent to {_to(event['data'])}  [{whole(event['id'])}]"]
+
+
+def reacted(found: Outside) -> list[str]:
+    return [f"Noted  [{whole(found['event']['id'])}]"]
+
+
+def _attended(command: str, found: Outside) -> Iterable[str]:
+    """What COMMAND answers where it is C2A's."""
+    from bb.cli.screens import attention_acts  # noqa: PLC0415  (few say things so)
+
+    return attention_acts.FORMS[command](found)
+
+
+def delivered(found: Outside) -> list[str]:
+    how = "to be typed it as soon as possible" if found["delivery_state"] == "claimed" else "typed before"
+    return [f"{names(found['actor_ids'])}: {how}"]
+
+
+def crossed(found: Outside) -> list[str]:
+    event = found["dst_event"]
+    return [f"Sent to {_to(event['data'])} of {whole(event['group_id'])}  [{whole(event['id'])}]"]
+
+
+def acknowledged(found: Outside) -> list[str]:
+    return ["It was acknowledged already" if found["already"] else "Acknowledged"]
+
+
+def marked(found: Outside) -> list[str]:
+    cursor = found["cursor"]
+    return [f"Read up to {whole(cursor['event_id'])}" if cursor["event_id"] else "There was nothing to read"]
+
+
+# -- events
+
+
+def event(found: Outside) -> list[str]:
+    """One event on one line."""
+    said = found["data"].get("text") or found["data"].get("title") or found["data"]
+    when = f"{found.get('seq', '-'):>6}  {str(found['ts'])[:19].replace('T', ' ')}"
+    what = f"{found['kind']}  {found['by']}{_doubt(found)}  {brief(said)}"
+    return [f"{when}  {what}  [{whole(found['id'])}]"]
+
+
+# -- attachments
+
+
+def kept(found: Outside) -> list[str]:
+    return [f"{whole(found['path'])}  {found['bytes']:,} bytes"]
+
+
+def fetched(found: Outside) -> list[str]:
+    return [f"Wrote {found['bytes']:,} bytes to {whole(found['output'])}"]
+
+
+# -- the daemon
+
+
+def daemon(found: Outside) -> list[str]:
+    """Whether one runs, and what runs in it."""
+    home = whole(found["home"])
+    if not found["running"]:
+        return [f"No daemon is running for {home}. {whole('`bb daemon start`')} starts one."]
+    if not found["responding"]:
+        return [
+            f"A daemon is running for {home}, but it does not answer (process {found['pid'] or 'unknown'}).",
+            f"-> {whole('bb daemon logs')}",
+        ]
+    lines = [_running(found), *_where(found), *_warning(found)]
+    rows = [f"  {whole(row['group_id'])}  {_state(row)}  {_title(row)}" for row in found["groups"]]
+    lines += ["", heading("Groups"), *(rows or ["  none"])]
+    at_work = [f"  {row['actor_id']}  {row['runner']}, in {row['group_id']}" for row in found["actors"]]
+    return [*lines, "", heading("Actors that run"), *(at_work or ["  none"])]
+
+
+def _running(found: Outside) -> str:
+    return f"The daemon is running: process {found['pid']}, version {found['version']}"
+
+
+def _where(found: Outside) -> list[str]:
+    return [f"  {name:<{LABEL}}{whole(found[key])}" for name, key in WHERE]
+
+
+WHERE = (("listens at", "endpoint"), ("home", "home"), ("log", "log"))
+
+
+def daemon_started(found: Outside) -> list[str]:
+    before = "" if found["started"] else "It was running already. "
+    return [before + _running(found), *_where(found), *_warning(found)]
+
+
+def _warning(found: Outside) -> list[str]:
+    if not found.get("warning"):
+        return []
+    return [
+        f"WARNING: {sentence(found['warning'])}",
+        f"-> {whole('bb daemon stop')}, and start it without {whole('--allow-anonymous-tcp')}",
+    ]
+
+
+def daemon_stopped(found: Outside) -> list[str]:
+    if not found["stopped"]:
+        return [f"No daemon was running for {whole(found['home'])}."]
+    ended = ", ".join(str(row["actor_id"]) for row in found["actors"])
+    return [f"The daemon has ended (process {found['pid']})" + (f", and with it {ended}" if ended else "")]
+
+
+def log(found: Outside) -> list[str]:
+    written = [line for each in found["lines"] for line in page(each)]
+    return written or [f"Nothing has been written to {whole(found['log'])}."]
+
+
+FORMS: dict[str, Callable[[Outside], Iterable[str]]] = {
+    "group list": groups,
+    "group show": group,
+    "group attach": attached,
+    "group create": created,
+    "group update": updated,
+    "group delete": lambda found: [f"{whole(found['group_id'])} is a group no more"],
+    "group use": lambda found: [f"The group works in {whole(found['active_scope_key'])}"],
+    "group detach-scope": lambda found: [f"The directory has left {whole(found['group_id'])}"],
+    "group set-state": lambda found: [f"{whole(found['group_id'])} is {paint.state(found['state'])}"],
+    "group settings": settings,
+    "group template-export": lambda found: page(found["template"]),
+    "group template-preview": previewed,
+    "group template-import": imported,
+    "group create-from-template": lambda found: [f"Made {whole(found['group_id'])}, as the template says"],
+    "group start": started,
+    "group stop": started,
+    "actor list": actors,
+    "actor add": actor,
+    "actor update": actor,
+    "actor start": actor,
+    "actor stop": actor,
+    "actor restart": actor,
+    "actor remove": lambda found: [f"{found['actor_id']} has left the group"],
+    "actor tail": tail,
+    "actor clear": lambda found: [f"What {found['actor_id']} has shown is forgotten"],
+    "actor resize": lambda found: [f"{found['actor_id']}: {found['cols']} columns, {found['rows']} rows"],
+    "chat inbox": messages,
+    "chat history": history,
+    "chat send": lambda found: sent(found) if "event" in found else _attended("chat send", found),
+    "chat reply": sent,
+    "chat cross": crossed,
+    "chat notify": sent,
+    "chat react": lambda found: reacted(found) if "event" in found else _attended("chat react", found),
+    "chat ack": acknowledged,
+    "chat notify-ack": acknowledged,
+    "chat deliver": delivered,
+    "chat mark-read": marked,
+    "chat mark-all-read": marked,
+    "events": event,
+    "blob put": kept,
+    "blob get": fetched,
+    "daemon status": daemon,
+    "daemon start": daemon_started,
+    "daemon stop": daemon_stopped,
+    "daemon logs": log,
+}

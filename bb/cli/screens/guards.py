@@ -1,0 +1,124 @@
+"""What guards say, as a person reads it: `bb check`, the hooks of git and of editors; and what hosts are told of us."""
+
+from __future__ import annotations
+
+from bb.kernel import json_text
+from bb.kernel.outside import Outside, names, quotation, sentence
+from bb.kernel.show import harmless
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+
+def of(command: str, data: Outside) -> Iterable[str]:
+    """The lines that say DATA, the answer of COMMAND."""
+    return FORMS[command](data)
+
+
+def checked(found: Outside) -> list[str]:
+    if "override" not in found:
+        return [owned(path, found["agent_id"]) for path in found["paths"]]
+    return [*unjudged(found), *in_the_way(found), *overridden(found), *counted(found)]
+
+
+def in_the_way(found: Outside) -> list[str]:
+    return [owned(path, found["agent_id"]) for path in found["paths"] if path["verdict"] == "held"]
+
+
+def owned(path: Outside, who: Outside) -> str:
+    """A path and who holds it."""
+    holders = "; ".join(holds(each, who) for each in path["held_by"])
+    return f"{path['verdict']:<6}  {path['path']}{'  ' + holders if holders else ''}"
+
+
+def holds(each: Outside, who: Outside) -> str:
+    """Who holds what; of what is frozen, why."""
+    if each.get("frozen"):
+        why = f" ({quotation(each['why'])})" if each["why"] else ""
+        return f"{each['agent_id']} has frozen {each['scope']}{why}"
+    return f"you hold {each['scope']}" if each["agent_id"] == who else f"{each['agent_id']} holds {each['scope']}"
+
+
+def unjudged(found: Outside) -> list[str]:
+    """What a person must know who is not stopped."""
+    if error := found["not_judged"]:
+        return [f"Warning: this commit was not judged: [{error['code']}] {sentence(error['message'])}"]
+    return []
+
+
+def overridden(found: Outside) -> list[str]:
+    made = found["override"]
+    return (
+        [f"Went ahead all the same, which is recorded: {quotation(made['reason'])}  [{made['event_id']}]"]
+        if made
+        else []
+    )
+
+
+def counted(found: Outside) -> list[str]:
+    if not found["is_managed"]:
+        return ["There is no ledger here, so everything is free."]
+    if found["not_judged"]:
+        return []
+    held = sum(path["verdict"] == "held" for path in found["paths"])
+    return [
+        f"{len(found['paths']):,} staged, {held:,} held by others"
+        if held
+        else f"{len(found['paths']):,} staged, none held by others"
+    ]
+
+
+def asked_by_git(found: Outside) -> list[str]:
+    """What a hook says: nothing, where nothing is the matter."""
+    lines = [*unjudged(found), *in_the_way(found), *overridden(found)]
+    return lines if found["agent_id"] or not lines else [*lines, "bb: you are not stopped, only told."]
+
+
+def signed(found: Outside) -> list[str]:
+    return [f"bb: no trailer in the message: {sentence(found['because'])}"] if found["because"] else []
+
+
+def hooks(found: Outside) -> list[str]:
+    """The hooks in git; and, where that was asked, the editors that call bb."""
+    if "folder" not in found:
+        return wired(found)
+    doing = "Hooks in" if found.get("is_done", True) else "Would do in"
+    lines = [f"{doing} {found['folder']}"]
+    for hook in found["hooks"]:
+        kept = f"  runs {hook['kept']} first" if hook.get("kept") else ""
+        lines.append(f"  {hook['hook']:<18}  {hook.get('outcome') or hook['state']}{kept}")
+    lines += [f"Note: {sentence(found['note'])}"] if found["note"] else []
+    return [*lines, *(wirings(found) if "editors" in found else [])]
+
+
+def wired(found: Outside) -> list[str]:
+    how = ("changed" if found["is_done"] else "would be changed") if found["changed"] else "as it was"
+    commands = [f"  {name:<16}  {sentence(command)}" for name, command in found.get("commands", {}).items()]
+    return [f"{found['path']}: {how}", *commands, *([sentence(found["note"])] if commands else [])]
+
+
+def wirings(found: Outside) -> list[str]:
+    return [
+        f"{each['editor']:<6}  {each['path']}: {names(each['moments']) or 'does not call bb'}"
+        for each in found["editors"]
+    ]
+
+
+def hosted(found: Outside) -> list[str]:
+    """What the configuration of an MCP host has now."""
+    how = ("changed" if found["is_done"] else "would be changed") if found["changed"] else "as it was"
+    exact = json_text.dumps(found["entry"].raw())  # to be copied, so as a configuration has it
+    entry = [f"  bb  {harmless(exact)}", sentence(found["note"])] if found["entry"] else []
+    return [f"{found['path']}: {how}", *entry]
+
+
+FORMS: dict[str, Callable[[Outside], Iterable[str]]] = {
+    "check": checked,
+    "hook pre-commit": asked_by_git,
+    "hook prepare-commit-msg": signed,
+    "hooks install": hooks,
+    "hooks uninstall": hooks,
+    "hooks status": hooks,
+    "mcp install": hosted,
+}

@@ -1,0 +1,448 @@
+"""Whole screens for people: status, problems, timeline, sessions, resume; lists of agents, messages, reservations."""
+
+from __future__ import annotations
+
+from bb.cli.screens import endings, paint
+from bb.cli.screens import person_orders as orders
+from bb.cli.screens.paint import block, brief, column, flowing, hanging, whole
+from bb.kernel import clock
+from bb.kernel.outside import Outside, names, sentence
+from bb.kernel.show import LONGEST_QUOTATION
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    Section = tuple[str, list[str], str]  # its title, its lines, and the command that shows all of them
+
+
+def of(command: str, data: Outside) -> Iterable[str]:
+    """The lines that say DATA, the answer of COMMAND, as wide as the terminal allows."""
+    return paint.laid_out(FORMS[command](data))
+
+
+def status(shown: Outside) -> list[str]:
+    """One screen: agents by liveness, what they hold, what waits to be accepted, who collides."""
+    now = clock.parse_or(str(shown["at"]), 0)
+    head = [paint.heading(f"{shown['repository']}, {shown['at']}")]
+    if shown["is_damaged"]:
+        head.append(paint.painted(f"The ledger is damaged: run {whole('`bb doctor`')}.", "red"))
+    if pause := shown["paused"]:
+        head.append(paint.painted(f"Everybody is {orders.since(pause)}.", "yellow"))
+    if pinned := shown.get("stale_minutes", {}).get("pinned"):
+        head.append(paint.painted(f"Agents count as stale after {pinned} minutes, in every clone.", "dim"))
+    held, unacked = list(shown["reservations"]), list(shown["unacked"])
+    if paint.height():  # what does not fit on the screen should be what is least urgent
+        held = sorted(held, key=lambda each: (_is_well(each), int(each["seconds_left"] or 0)))
+        unacked = sorted(unacked, key=lambda each: str(each["created_at"]))
+    sections = [
+        _section("Agents", [_agent(each, now) for each in shown["agents"]], "bb agent list", "nobody has registered"),
+        _section("Held", [_held(each) for each in held], "bb agent status"),
+        _section("To be accepted", [_unacked(each, now) for each in unacked], "bb status | less"),
+    ]
+    if shown["incursions"]:
+        sections.append(
+            _section("In each other's way", [_incursion(each) for each in shown["incursions"]], "bb problems")
+        )
+    if shown["waiting"]:
+        rows = [f"{each['agent_id']}  for {', '.join(map(whole, each['scopes']))}" for each in shown["waiting"]]
+        sections.append(_section("In line", rows, "bb status | less"))
+    if shown["sync"]:
+        head.append(_synced(shown["sync"], now))
+    return _on_one_screen(head, sections)
+
+
+def _synced(sync: Outside, now: int) -> str:
+    """When the remote was last met, what it lacks, and what went wrong."""
+    when = f"{paint.span((now - clock.parse_or(str(sync['ok_at']), now)) // 1000)} ago" if sync["ok_at"] else "never"
+    lacks = f"; {sync['unpublished']:,} not published yet" if sync["unpublished"] else ""
+    wrong = f"; the last attempt failed: {flowing(sync['failed_with'])}" if sync["failed_with"] else ""
+    return paint.painted(f"Synced with {sync['remote']} {when}{lacks}{wrong}", "dim")
+
+
+def problems(found: Outside) -> list[str]:
+    """What needs a person, oldest first, each with its next step."""
+    if not found:
+        return ["Nothing needs you."]
+    lines = []
+    for each in found:
+        when = f"{paint.minute(each['since'])}  "
+        lines.append(f"{when}{hanging(paint.painted(problem(each), 'bold'))}")
+        indent = " " * paint.inset(len(when))
+        lines += block(each.get("body", ""), indent)
+        if "answer" in each:
+            lines.append(f"{indent}{hanging('-> ' + flowing(sentence(each['answer'])))}")
+        lines.append(f"{indent}{hanging('-> ' + _next_step(each['next_step']))}")
+    return lines
+
+
+def timeline(told: Outside) -> list[str]:
+    """One line for each thing that happened, oldest first, day by day."""
+    if not told:
+        return ["Nothing to tell."]
+    lines, day, wide = [], "", max(paint.occupied(str(each["by"])) for each in told)
+    for each in told:
+        if each["at"][:10] != day:
+            day = str(each["at"][:10])
+            lines.append(paint.heading(day))
+        who = column(paint.painted(str(each["by"]), "cyan"), wide)
+        bead = f" [{whole(each['bead_id'])}]" if each["bead_id"] else ""
+        lines.append(f"  {each['at'][11:19]}  {who}  {_told(each)}{bead}")
+    return lines
+
+
+def sessions(shown: Outside) -> list[str]:
+    """The beads in hand, epic by epic."""
+    lines = []
+    for group in shown["feed"]:
+        epic = group["epic"]
+        name = f"{whole(epic['id'])}  {brief(epic['title'] or '')}" if epic["id"] else sentence(epic["title"])
+        lines.append(paint.heading(f"{name}  ({len(group['tasks'])})"))
+        lines += [_task(task) for task in group["tasks"]]
+    for each in shown["incursions"]:
+        lines.append(paint.painted(f"Conflict: {_incursion(each)}", "red"))
+    beads = shown["beads"]
+    if beads["note"] or beads["skipped"]:
+        skipped = f"{beads['skipped']} lines of {beads['path']} cannot be read"
+        note = sentence(beads["note"]) if beads["note"] else skipped
+        lines.append(paint.painted(f"Beads: {flowing(note)}", "dim"))
+    return lines or ["No sessions to show."]
+
+
+def session(shown: Outside) -> list[str]:
+    """One bead, and its conversation."""
+    title = f"{whole(shown['id'])}  {flowing(shown['title'] or '')}".rstrip()
+    owner = f", {shown['owner']}" if shown["owner"] else ", unassigned"
+    lines = [f"{paint.heading(title)}  {paint.state(shown['session_state'])}{owner}"]
+    if shown["contested"]:
+        scopes = ", ".join(map(whole, shown["contested"]))
+        lines.append(f"  {paint.state('contested')}: {scopes}; what stands was reserved in another clone")
+    if not shown["conversation"]:
+        return [*lines, "  No activity or messages yet for this task."]
+    for row in shown["conversation"]:
+        at = paint.minute(row["at"])
+        if row["type"] == "activity":
+            lines.append("  " + paint.painted(f"{at}  {row['from'] or ''} {_activity(row['subject'])}", "dim"))
+            continue
+        to = f" -> {row['to']}" if row["to"] else ""
+        label = paint.painted(whole(sentence(row["label"])), "cyan")
+        lines.append(f"  {at}  {row['from']}{_doubt(row)}{to}  {label}: {flowing(row['subject'])}  {_done(row)}")
+        lines += block(row["body"], " " * 6)
+    return lines
+
+
+def resume(shown: Outside) -> list[str]:
+    """All an agent needs to go on, in few words."""
+    lines = [f"You are {shown['agent_id']} ({flowing(str(shown['role']))}), {shown['liveness']}."]
+    if pause := shown.get("paused"):
+        lines.append(f"You are {orders.since(pause)}. Change nothing; you may read, answer, hand over and give back.")
+    for each in shown["holds"]:
+        over = ", EXPIRED" if each.get("is_expired") else ""
+        lines.append(f"You hold {whole(each['scope'])} for {whole(each['bead'])} until {each['expires_at']}{over}.")
+    left_out = shown.get("left_out", {})
+    if not shown["holds"] and "holds" not in left_out:
+        lines.append("You hold nothing.")
+    lines += [
+        f"To accept: {each['id']} from {each['from']}{_doubt(each)}: {flowing(each['subject'])}"
+        for each in shown["to_accept"]
+    ]
+    if shown["unread"]:
+        command = whole("`bb agent inbox --state unread`")
+        lines.append(f"Unread messages: {shown['unread']}. {command} shows them.")
+    if last := shown["last_handoff"]:
+        lines.append(f"Last hand-off, from {last['from']}{_doubt(last)} ({last['state']}): {flowing(last['summary'])}")
+        lines += [f"Next: {flowing(last['next_action'])}"] if last["next_action"] else []
+    if shown["dirty"]:
+        lines.append(f"Uncommitted in your scopes: {', '.join(map(whole, shown['dirty']))}")
+    more = {"holds": "you hold", "to_accept": "to accept", "dirty": "with uncommitted changes"}
+    lines += [f"({count} more {name.among(more, 'left out')})" for name, count in left_out.items()]
+    return lines
+
+
+def agents(listed: Outside) -> list[str]:
+    """Who is registered."""
+    if not listed:
+        return [f"No agents to show. {whole('`bb agent register --name NAME --role ROLE`')} adds one."]
+    wide = max(paint.occupied(str(agent["agent_id"])) for agent in listed)
+    return [
+        f"{column(str(agent['agent_id']), wide)}  {paint.state(agent['liveness'], 7)}"
+        f"  {whole(_seen(agent))}  {brief(_role(agent))}{orders.if_paused(agent)}"
+        for agent in listed
+    ]
+
+
+def _seen(agent: Outside) -> str:
+    return f"seen {agent['last_seen_at']}"
+
+
+def holdings(found: Outside) -> list[str]:
+    """What is held, and how much there is of everything."""
+    summary = found["summary"]
+    first = (
+        f"{summary['active']} held, {summary['released']} released, {summary['expired']} expired, "
+        f"{summary['taken_over']} taken over, {summary['unacked_required_messages']} messages to be accepted"
+    )
+    held = [
+        f"{whole(each['scope'])}  {each['agent_id']} ({paint.state(each['owner_liveness'])})"
+        f"  {_until(each) if each['state'] == 'active' else paint.state(each['state'])}"
+        f"  [{whole(each['bead_id'])}]"
+        for each in found["reservations"]
+        if "frozen" not in each
+    ]
+    frozen = [
+        f"{whole(each['scope'])}  {orders.frozen_by(each, _until(each) if each['expires_at'] else '')}"
+        for each in found["reservations"]
+        if "frozen" in each
+    ]
+    return [first, *frozen, *held, *(map(_headline, found["unacked_required_messages"]))]
+
+
+def _until(each: Outside) -> str:
+    return f"until {each['expires_at']}"
+
+
+def inbox(messages: Outside) -> list[str]:
+    """Messages without their bodies."""
+    return [_headline(each) for each in messages] or ["No messages."]
+
+
+def letters(messages: Outside) -> list[str]:
+    """Messages with all that they say."""
+    return [line for each in messages for line in letter(each)]
+
+
+def letter(message: Outside) -> list[str]:
+    """One message with all that it says."""
+    bead = f", about {whole(message['bead_id'])}" if message["bead_id"] else ""
+    about = f"  {message['created_at']}{bead}"
+    return [_headline(message), about, *block(message["body"], "  ")]
+
+
+def _headline(message: Outside) -> str:
+    owed = ", to be accepted" if _is_owed(message) else ""
+    proved = _proved(message["verified"]) if "verified" in message else ""
+    who = f"{message['from_agent']}{_doubted(message)} to {message['to_agent']}, {message['state']}{owed}{proved}"
+    return f"[{message['message_id']}] {message['category']}: {flowing(message['subject'])} ({who})"
+
+
+def _doubt(each: Outside) -> str:
+    """What stands behind the person's name, where the person has not signed what is said in it."""
+    return " (unverified)" if each.get("signature") else ""
+
+
+def _doubted(message: Outside) -> str:
+    """That a message is in the person's name, and the person has not signed it."""
+    return ", unverified," if "signature" in message else ""
+
+
+def _proved(found: Outside) -> str:
+    from bb.cli.screens import proofs  # noqa: PLC0415  (most mail is not in CBCL)
+
+    text = proofs.said(found)
+    return f", {text}" if text else ""
+
+
+def protocol_event(event: Outside) -> list[str]:
+    """One protocol event with all that it says."""
+    to = f" -> {names(event['recipients']) if 'recipients' in event else event['to_agent']}"
+    scope = f" in {whole(event['scope'])}" if event["scope"] else ""
+    who = f"{event['from_agent']}{_doubt(event)}{to}{scope}, {event['state']}"
+    head = f"{event['id']}  {event['created_at']}  {sentence(event['label'])}: {who}"
+    said = [line for name, value in event["payload"].items() for line in _member(name, value)]
+    return [head, *said, *(_discovered(event) if event.get("paths") else []), *_resolution(event)]
+
+
+def _member(name: Outside, value: Outside) -> list[str]:
+    """What a payload has under a NAME: the sender wrote it."""
+    if value.is_text and (len(value) > LONGEST_QUOTATION or len(value.lines()) > 1):
+        return [f"  {name}:", *block(value, "    ")]
+    return [f"  {name}: {flowing(value)}"]
+
+
+def _discovered(event: Outside) -> list[str]:
+    """What was found to be touched."""
+    more = int(event["count"]) - len(event["paths"])
+    left_out = [f"… and {more} more"] if more > 0 else []
+    commit = f", commit {whole(event['commit'])}" if event["commit"] else ""
+    return [
+        f"  found by: {event['found_by']}{commit}",
+        *(f"    {each}" for each in [*map(whole, event["paths"]), *left_out]),
+    ]
+
+
+def _resolution(event: Outside) -> list[str]:
+    said = event.get("resolution")
+    if not said:
+        return []
+    note = f": {flowing(said['note'])}" if said["note"] else ""
+    return [f"  {paint.state(said['state'])} by {said['by']}, {said['at']}{note}"]
+
+
+def incursions(events: Outside) -> list[str]:
+    """INCURSIONs, each with who did what where and what became of it."""
+    lines = []
+    for event in events:
+        by = f" by {event['resolution']['by']}" if event["resolution"] else ""
+        state = paint.state(event["state"])
+        lines.append(
+            f"{event['created_at']}  {_incursion(event)}  {event['outcome']}, {state}{by}  [{whole(event['id'])}]"
+        )
+    return lines or ["No incursions."]
+
+
+def protocol_events(events: Outside) -> list[str]:
+    """Protocol events, each with what it is about."""
+    lines = []
+    for event in events:
+        payload = event["payload"]
+        subject = payload.get("subject") or payload.get("resolution_hint") or payload.get("evidence")
+        who = f"{event['from_agent']}{_doubt(event)} -> {event['to_agent']}"
+        lines.append(
+            f"{event['created_at']}  {event['event_type']:<9}  {who}"
+            f"  {brief(subject)}  ({event['state']})  [{event['id']}]"
+        )
+    return lines or ["No protocol events."]
+
+
+def _section(title: str, rows: list[str], more: str, otherwise: str = "nothing") -> Section:
+    return title, [f"  {row}" for row in (rows or [paint.painted(otherwise, "dim")])], more
+
+
+def _on_one_screen(head: list[str], sections: list[Section]) -> list[str]:
+    """HEAD and SECTIONS, shortened where the terminal has too few lines for them."""
+    gap, kept = [""], [len(rows) for _, rows, _ in sections]
+    if height := paint.height():
+        room = height - 1 - paint.lines_taken(head) - 2 * len(sections)  # the prompt takes a line, too
+        if room < len(sections):
+            gap, room = [], room + len(sections)
+        kept = _shared_out([rows for _, rows, _ in sections], room)
+    lines = head
+    for (title, rows, more), count in zip(sections, kept, strict=True):
+        left_out = [f"  … {len(rows) - count} more: {whole(more)}"] if count < len(rows) else []
+        lines = [*lines, *gap, paint.heading(title), *rows[:count], *left_out]
+    return lines
+
+
+def _shared_out(sections: list[list[str]], room: int) -> list[int]:
+    """How many rows of each of SECTIONS have ROOM: one more for each in turn, as long as there is any."""
+    heights = [[paint.lines_taken([row]) for row in rows] for rows in sections]
+    kept = [0] * len(sections)
+    room -= len(sections)  # each says in a line how many are left out; the last row takes that line's place
+    grew = True
+    while grew:
+        grew = False
+        for number, tall in enumerate(heights):
+            shown = kept[number]
+            if shown < len(tall) and (needed := tall[shown] - (shown == len(tall) - 1)) <= room:
+                kept[number], room, grew = shown + 1, room - needed, True
+    return kept
+
+
+def _agent(agent: Outside, now: int) -> str:
+    seen = paint.span((now - clock.parse_or(str(agent["last_seen_at"]), now)) // 1000)
+    name, state = column(str(agent["agent_id"]), 24), paint.state(agent["liveness"], 8)
+    return f"{name} {state} seen {seen} ago, {brief(_role(agent))}" + orders.if_paused(agent)
+
+
+def _role(agent: Outside) -> str:
+    """What an agent does, and what people are to call it, where that is not its id."""
+    name = agent["display_name"]
+    return f"{agent['role']}" if name == agent["agent_id"] else f"{agent['role']} ({name})"
+
+
+def _held(each: Outside) -> str:
+    if "frozen" in each:
+        left = "" if each["seconds_left"].is_none else f"{paint.span(int(each['seconds_left']))} left"
+        return f"{column(whole(each['scope']), 30)} {orders.frozen_by(each, left)}"
+    is_live = each["state"] == "active"
+    left = f"{paint.span(int(each['seconds_left']))} left" if is_live else paint.state(each["state"])
+    shared = ", shared" if each["shared"] else ""
+    who = f"{each['agent_id']} ({paint.state(each['owner_liveness'])})"
+    return f"{column(whole(each['scope']), 30)} {who}, {left}{shared} [{whole(each['bead_id'])}]"
+
+
+def _is_well(each: Outside) -> bool:
+    """Whether a reservation runs, and its holder is there. That something is frozen is news to all."""
+    return bool(each["state"] == each["owner_liveness"] == "active") and "frozen" not in each
+
+
+def _unacked(each: Outside, now: int) -> str:
+    age = paint.span((now - clock.parse_or(str(each["created_at"]), now)) // 1000)
+    said = f"{sentence(each['label'])}: {brief(each['subject'])}"
+    who = f"{each['from_agent']}{_doubt(each)} -> {each['to_agent']}"
+    return f"{who}  {said}  {whole(age + ' ago')}  [{each['message_id']}]"
+
+
+def _incursion(each: Outside) -> str:
+    verb = "changed" if each["outcome"] == "touched" else "in"
+    what = whole(each["scope"]) + (f" and {int(each['count']) - 1} more" if int(each["count"]) > 1 else "")
+    return f"{each['from_agent']}{_doubt(each)} {verb} {what}, held by {each['to_agent']} ({whole(each['held'])})"
+
+
+def problem(each: Outside) -> str:
+    """What is the matter, with its scope unbroken, and what somebody says about it."""
+    told, said = endings.problem(each)
+    scope = sentence(each["scope"]) if each.get("scope") else ""
+    return (told.replace(scope, whole(scope)) if scope else told) + (flowing(said) if said else "")
+
+
+def _next_step(step: Outside) -> str:
+    """STEP, with the command it ends in on one line."""
+    advice, colon, command = sentence(step).rpartition(": ")
+    return f"{advice}{colon}{whole(command)}" if command.startswith("bb ") else sentence(step)
+
+
+def _told(told: Outside) -> str:
+    """A sentence, with the words that somebody chose cut to one line."""
+    ours, said = endings.happening(told)
+    return ours + (brief(said) if said else "")
+
+
+def _activity(subject: Outside) -> str:
+    """What was done, which ends in a scope."""
+    done = sentence(subject)
+    for verb in ("took over ", "reserved ", "let lapse ", "released "):
+        if done.startswith(verb):
+            return verb + whole(done.removeprefix(verb))
+    return done
+
+
+def _is_owed(message: Outside) -> bool:
+    return bool(message["requires_ack"]) and message["state"] != "acked"
+
+
+def _task(task: Outside) -> str:
+    owner = task["owner"] or "Unassigned"
+    talk = task["communication"]
+    notes = [f"{talk['unread_count']} unread"] if talk["unread_count"] else []
+    notes += [f"{talk['pending_required']} to accept"] if talk["pending_required"] else []
+    doubt = "unverified: " if talk.get("signature") and not task["title"] else ""
+    title = f"{doubt}{brief(task['title'] or talk['latest_snippet'] or '')}"
+    more = f"  ({', '.join(notes)})" if notes else ""
+    name, state = column(whole(task["id"]), 16), paint.state(task["session_state"], 12)
+    return f"  {name} {state} {owner}  {title}{more}".rstrip()
+
+
+def _done(row: Outside) -> str:
+    return paint.state(row["state"]) if row["event_type"] == "INCURSION" else sentence(row["state_label"])
+
+
+FORMS: dict[str, Callable[[Outside], Iterable[str]]] = {
+    "status": status,
+    "problems": lambda shown: problems(shown["problems"]),
+    "timeline": timeline,
+    "sessions list": sessions,
+    "sessions show": session,
+    "resume": resume,
+    "agent list": agents,
+    "agent status": holdings,
+    "agent inbox": inbox,
+    "agent wait": lambda come: letters(come["messages"]),
+    "agent read": letter,
+    "protocol handoff": protocol_event,
+    "protocol blocked": protocol_event,
+    "protocol show": protocol_event,
+    "protocol list": protocol_events,
+    "protocol incursions": incursions,
+    "protocol resolve": protocol_event,
+}

@@ -1,0 +1,87 @@
+"""What a person's orders have come to: freeze and thaw, pause and unpause; and reservations that were passed on."""
+
+from __future__ import annotations
+
+from bb.cli.screens import paint
+from bb.cli.screens.paint import brief, whole
+from bb.kernel.outside import Outside, names, quotation
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+
+def of(command: str, data: Outside) -> Iterable[str]:
+    """The lines that say DATA, the answer of COMMAND."""
+    return FORMS[command](data)
+
+
+def frozen(found: Outside) -> list[str]:
+    lines = [
+        f"{each['scope']} is frozen{_until(each)}{_because(each)}  [{each['reservation_id']}]"
+        for each in found["reservations"]
+    ]
+    return [*lines, *(f"Note: there is no {text} yet" for text in found["not_there"]), *_told(found)]
+
+
+def thawed(found: Outside) -> list[str]:
+    lines = [f"{each['scope']} is frozen no more" for each in found["reservations"]]
+    return [*(lines or ["Nothing was frozen."]), *_told(found)]
+
+
+def paused(found: Outside) -> list[str]:
+    """Whom it is about, and whether they are paused now."""
+    pause = found["paused"]
+    since_then = f"paused since {pause['since']}{_because(pause)}" if pause else ""
+    if found["everybody"]:
+        lines = [f"Everybody is {since_then}" if pause else "Nobody is paused"]
+    else:
+        lines = [f"{each['agent_id']} is {since_then or 'not paused'}" for each in found["agents"]]
+    return [*lines, *_told(found)]
+
+
+def transferred(found: Outside) -> list[str]:
+    before = f", which {names(found['transferred_from'])} held" if found["transferred_from"] else " already"
+    return [
+        f"{each['agent_id']} holds {each['scope']}{before}, until {each['expires_at']}  [{each['reservation_id']}]"
+        for each in found["reservations"]
+    ]
+
+
+def if_paused(agent: Outside) -> str:
+    """That the person has paused an agent, where it has."""
+    return f"  {since(agent['paused'])}" if agent.get("paused") else ""
+
+
+def since(pause: Outside) -> str:
+    """Since when somebody is paused, and why."""
+    why = f": {brief(pause['why'])}" if pause["why"] else ""
+    return f"{paint.state('paused')} since {whole(paint.minute(pause['since']))}{why}"
+
+
+def frozen_by(each: Outside, until: str) -> str:
+    """Who has frozen something, for how long, and why."""
+    ends = f", {until}" if until else ""
+    why = f": {brief(each['why'])}" if each["why"] else ""
+    return f"{paint.state('frozen')} by {each['agent_id']}{ends}{why}"
+
+
+def _until(each: Outside) -> str:
+    return f" until {each['expires_at']}" if each["expires_at"] else ""
+
+
+def _because(each: Outside) -> str:
+    return f": {quotation(each['why'])}" if each["why"] else ""
+
+
+def _told(found: Outside) -> list[str]:
+    return [f"Told: {names(found['told'])}"] if found["told"] else []
+
+
+FORMS: dict[str, Callable[[Outside], Iterable[str]]] = {
+    "freeze": frozen,
+    "thaw": thawed,
+    "agent pause": paused,
+    "agent unpause": paused,
+    "agent transfer": transferred,
+}

@@ -1,0 +1,99 @@
+"""The verdict on a change, for people and for the programs that show it to them."""
+
+from __future__ import annotations
+
+import os
+from itertools import groupby
+
+import bb
+from bb.cli.screens.paint import counted
+from bb.coordination.guards import ci
+from bb.kernel.errors import Conflict
+from bb.kernel.outside import Outside, names, sentence
+from bb.ledger.files import disk
+from bb.wire import github
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Any
+
+    from bb.ops.catalogue import Op
+    from bb.ops.desk.desk import Desk
+
+ABBREVIATED = 10
+MOST_NAMED = 3  # commits beside a finding
+LONG_AGO = 3600  # seconds from which on the age of a ledger is told in hours
+
+
+def of(answer: Outside) -> Iterable[str]:
+    """The lines that say ANSWER in the form it is wanted in."""
+    if answer["format"] == "text":
+        return _text(answer)
+    return _document(answer, str(answer["format"])).splitlines()
+
+
+def filed(op: Op, desk: Desk, arguments: Mapping[str, Any]) -> Any:
+    """What OP answers, having written it to the file it is wanted in, whatever the verdict."""
+    path = os.path.join(desk.cwd, arguments["output"])
+    form = arguments.get("format_", "text")
+    try:
+        answer = op.answer(desk, arguments)
+    except Conflict as refusal:
+        _write(path, _document(Outside(refusal.details), form))
+        raise
+    _write(path, _document(Outside(answer), form))
+    return answer
+
+
+def _write(path: str, text: str) -> None:
+    with disk.Replacement(path) as file:
+        file.write(text.encode("utf-8", "backslashreplace"))
+
+
+def _document(answer: Outside, form: str) -> str:
+    if form == "sarif":
+        from bb.wire import sarif  # noqa: PLC0415  (each of these two loads a library)
+
+        return sarif.document(answer, ci.RULES, bb.__version__)
+    if form == "junit":
+        from bb.wire import junit  # noqa: PLC0415
+
+        return junit.document(answer)
+    lines = github.commands(answer) if form == "github" else _text(answer)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _text(answer: Outside) -> Iterator[str]:
+    commits, paths = counted(int(answer["commits"]), "commit"), counted(int(answer["paths"]), "path")
+    yield f"{commits}, {paths}, {_ledger(answer['ledger'])}"
+    if note := answer["ledger"]["note"]:
+        yield f"Note: {sentence(note)}"
+    for (severity, rule), some in groupby(answer["findings"], key=lambda each: (each["severity"], each["rule"])):
+        yield f"{severity}: {rule}"
+        yield from map(_line, some)
+    if recorded := answer.get("recorded"):
+        yield f"Recorded, and the holders are told: {names(recorded)}"
+    if answer["ledger"]["kind"] in ("published", "local") and not answer["findings"]:
+        yield "Nothing in it belongs to somebody else."
+    if (hidden := int(answer["errors"]) + int(answer["warnings"]) - len(answer["findings"])) > 0:
+        yield f"and {hidden:,} more"
+
+
+def _line(finding: Outside) -> str:
+    commits = [str(each[:ABBREVIATED]) for each in finding["commits"][:MOST_NAMED]]
+    more = ["..."] if len(finding["commits"]) > MOST_NAMED else []
+    where = f"{finding['path']}  " if finding["path"] else ""
+    return f"  {where}{sentence(finding['text'])}  [{' '.join([*commits, *more])}]"
+
+
+def _ledger(ledger: Outside) -> str:
+    if ledger["kind"] == "local":
+        return "judged by the ledger of this clone"
+    if ledger["kind"] != "published":
+        return "not judged"
+    generation = f" (generation {ledger['generation']})" if ledger["generation"] else ""
+    age = int(ledger["age_seconds"])
+    ago = f"{age // 60} min" if age < LONG_AGO else f"{age // 3600} h"
+    tip = f"{ledger['tip'][:ABBREVIATED]}{generation}, {ago} old"
+    return f"judged by the ledger of {ledger['remote']} at {tip}"

@@ -1,0 +1,1 @@
+"""Commands that keep going: the live screen, alarms, notifications."""

@@ -1,0 +1,68 @@
+"""`bb problems --watch`: what needs you, and then each new problem as it comes, with a ring of the bell."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from bb.cli.calls import say
+from bb.cli.calls.rounds import rest
+from bb.cli.screens import overview, paint
+from bb.kernel import clock
+from bb.kernel.errors import Usage
+from bb.kernel.outside import Outside
+from bb.ops.desk import desk as desks
+from bb.ops.overview.alarms import Alarms
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import NoReturn
+
+BELL = "\a"
+OPEN, NEW, SETTLED = "open", "new", "settled"
+
+
+class NeedsWatch(Usage):
+    """There is nothing to be quiet about without --watch."""
+
+    code = "NEEDS_WATCH"
+    hint = "pass --watch, or leave --quiet away"
+
+
+def watch(*, as_json: bool, is_quiet: bool) -> NoReturn:
+    """Say which problems there are, which come and which are settled, until interrupted."""
+    at = desks.here()
+    try:
+        alarms = Alarms(at)
+        _say(OPEN, alarms.open.values(), at.now(), as_json=as_json)
+        if not alarms.open and not as_json:
+            say.lines(overview.problems(Outside([])))
+        while True:
+            come, settled = alarms.changes()
+            _say(NEW, come, at.now(), as_json=as_json)
+            _say(SETTLED, settled, at.now(), as_json=as_json)
+            if come and not is_quiet:
+                _ring()
+            say.flush()
+            rest()
+    finally:
+        at.close()
+
+
+def _say(what: str, problems: Iterable[object], now: int, *, as_json: bool) -> None:
+    for problem in problems:
+        if as_json:
+            say.document({"what": what, "at": clock.text(now), "problem": problem})
+        elif what == SETTLED:
+            moment = clock.text(now)[:16].replace("T", " ")
+            told = f"settled: {overview.problem(Outside(problem))}"
+            say.lines(paint.laid_out([f"{moment}  {paint.hanging(paint.painted(told, 'dim'))}"]))
+        else:
+            say.lines(paint.laid_out(overview.problems(Outside([problem]))))
+
+
+def _ring() -> None:
+    """Ring, where there is a bell: in a pipe it would be a letter that nobody asked for."""
+    if sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
+        sys.stdout.write(BELL)

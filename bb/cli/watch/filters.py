@@ -1,0 +1,103 @@
+"""What of a picture is about an agent, a bead, or whatever somebody has typed.
+
+This is where the words of others become `Outside` for `bb watch`: they are looked through here, and drawn elsewhere."""
+
+from __future__ import annotations
+
+from bb.coordination.agents import liveness
+from bb.kernel.outside import Outside
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from bb.ops.overview.screen_view import Picture
+
+    Thing = dict[str, Any]
+
+ORDER = (liveness.ACTIVE, liveness.STALE, liveness.EVICTED)
+AGENTS = ("agent_id", "from_agent", "to_agent", "owner_agent", "by")
+# Nobody looks for a moment, or for what a screen does not show; a step to be taken names commands, and not what it is.
+UNSEEN = frozenset(["id", "event_id", "message_id", "reservation_id", "next_step", "answer", "at", "since"])
+
+
+class Filter(Record):
+    """What somebody wants to see: what is about an agent and a bead, where they are given, and has these words."""
+
+    agent: str | None = None
+    bead: str | None = None
+    words: tuple[str, ...] = ()
+
+    def admits(self, thing: Thing) -> bool:
+        if self.agent is not None and not (
+            any(thing.get(name) == self.agent for name in AGENTS) or self.agent in thing.get("about", ())
+        ):
+            return False
+        if self.bead is not None and thing.get("bead_id") != self.bead:
+            return False
+        if not self.words:
+            return True
+        text = "\n".join(_texts(thing)).casefold()
+        return all(word in text for word in self.words)
+
+
+def of(agent: str | None, bead: str | None, typed: str) -> Filter:
+    """A filter for what was TYPED: all of its words must be there, whether in capitals or not."""
+    return Filter(agent, bead, tuple(typed.casefold().split()))
+
+
+class Shown(Record):
+    """What of a picture is shown. Each agent carries what it `holds`."""
+
+    problems: list[Outside]
+    agents: list[Outside]
+    held: list[Outside]
+    unacked: list[Outside]
+    incursions: list[Outside]
+    waiting: list[Outside]
+    told: list[Outside]
+
+
+def applied(picture: Picture, wanted: Filter) -> Shown:
+    """What of PICTURE is WANTED."""
+    status = picture.status
+
+    def some(things: list[Thing]) -> list[Outside]:
+        return list(map(Outside, filter(wanted.admits, things)))
+
+    return Shown(
+        some(picture.problems),
+        list(map(Outside, _agents(status["agents"], status["reservations"], wanted))),
+        some(status["reservations"]),
+        some(status["unacked"]),
+        some(status["incursions"]),
+        some(status["waiting"]),
+        some(picture.told),
+    )
+
+
+def _agents(agents: list[Thing], reservations: list[Thing], wanted: Filter) -> Iterator[Thing]:
+    """Those who are wanted with all they hold, and those who hold something that is wanted with that. Among the equally
+    lively, those who hold something come first."""
+    busy = {each["agent_id"] for each in reservations}
+    for agent in sorted(agents, key=lambda agent: (ORDER.index(agent["liveness"]), agent["agent_id"] not in busy)):
+        holds = [each for each in reservations if each["agent_id"] == agent["agent_id"]]
+        if wanted.admits(agent):
+            yield {**agent, "holds": holds}
+        elif about := list(filter(wanted.admits, holds)):
+            yield {**agent, "holds": about}
+
+
+def _texts(value: Any, name: str = "") -> Iterator[str]:
+    """All that a screen may show of a thing."""
+    if isinstance(value, str):
+        if name not in UNSEEN and not name.endswith("_at"):
+            yield value
+    elif isinstance(value, dict):
+        for each, inner in value.items():
+            yield from _texts(inner, each)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _texts(inner, name)

@@ -1,0 +1,58 @@
+"""`bb watch` in a pipe: one line, or one JSON document, for each thing that happens."""
+
+from __future__ import annotations
+
+from bb.cli.calls import say
+from bb.cli.calls.rounds import rest
+from bb.cli.screens import endings, paint
+from bb.kernel import clock
+from bb.kernel.errors import Busy
+from bb.kernel.outside import Outside, quotation
+from bb.ops.overview.changes import Watched
+from bb.ops.overview.happening import Happenings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any, NoReturn
+
+    from bb.cli.watch.filters import Filter
+    from bb.ops.desk.desk import Desk
+
+
+def follow(desk: Desk, wanted: Filter, since: int | None, *, as_json: bool) -> NoReturn:
+    """Say what happens, from now on or as of SINCE, until interrupted or until nobody reads it."""
+    watched = Watched(desk)
+    happenings = Happenings(desk, wanted.agent, wanted.bead)
+    if since is not None:
+        _say(happenings.before(since), wanted, as_json=as_json)
+    is_due = True  # something may have happened since that was asked for
+    while True:
+        try:
+            is_due = watched.has_changed() or is_due
+            if is_due:
+                _say(happenings.new(), wanted, as_json=as_json)
+                is_due = False
+        except Busy:
+            pass  # somebody makes the index anew; nothing is lost by waiting
+        rest()
+
+
+def _say(told: Iterable[dict[str, Any]], wanted: Filter, *, as_json: bool) -> None:
+    for each in told:
+        if not wanted.admits(each):
+            continue
+        if as_json:
+            say.document(each)
+        else:
+            say.lines([line(Outside(each))])
+        say.flush()
+
+
+def line(told: Outside) -> str:
+    """What happened, when, and to whom it is due."""
+    moment = clock.text(clock.parse_or(str(told["at"]), 0))
+    bead = f" [{told['bead_id']}]" if told["bead_id"] else ""
+    who = paint.painted(str(told["by"]), "cyan")
+    ours, said = endings.happening(told)
+    return f"{moment[:10]} {moment[11:19]}  {who}  {ours}{quotation(said) if said else ''}{bead}"

@@ -1,0 +1,131 @@
+"""The live screen of `bb watch`: look, draw, wait for a key, a signal or a change, and so on.
+
+Looking costs a few `stat`s five times a second; a picture is taken only when one of them says that something may have
+changed, and never so often that it would take more than a part of the time. Each second what is shown is laid out
+anew, for ages grow, and what differs of it is written. While it is paused nothing is done at all.
+"""
+
+from __future__ import annotations
+
+import time
+
+from bb.cli.watch import filters, keys, model
+from bb.cli.watch.layout import Framed, Layout
+from bb.cli.watch.terminal import CONTINUED, RESIZED, STOPPED, Screen
+from bb.kernel import clock
+from bb.kernel.errors import BbError
+from bb.kernel.outside import Outside
+from bb.ops.overview.changes import GLANCE, Watched
+from bb.ops.overview.screen_view import Viewing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bb.cli.watch.model import Chosen
+    from bb.ops.desk.desk import Desk
+
+SHARE = 8  # pictures take at most one part of so many of the time
+LONGEST_REST = 0.7  # seconds; a change is shown within one, however long a picture takes
+UNDECIDED = 0.05  # seconds in which what begins with ESC goes on, if it is more than that key
+AGAIN = 1.0  # seconds until one looks again after a failure
+
+
+class Watcher:
+    """One ledger on one screen."""
+
+    def __init__(self, desk: Desk, agent: str | None, bead: str | None, since: int | None, chosen: Chosen) -> None:
+        self._desk, self._whose, self._chosen = desk, (agent, bead), chosen
+        self._watched = Watched(desk)  # before the first picture, so that no change falls between the two
+        self._viewing = Viewing(desk, agent, bead, since)
+        self._picture = self._viewing.picture()
+        self._layout = Layout()
+        self._narrow()
+        self._look_at = 0.0  # not before then, by the monotonic clock
+        self._has_changed = False
+        self._trouble: str | None = None
+        self._rest = b""
+        self._page, self._drawn_at = 1, -1
+
+    def run(self) -> None:
+        """Show it until somebody has seen enough."""
+        with Screen() as screen:
+            while not self._chosen.is_over:
+                self._look()
+                self._draw(screen)
+                self._hear(screen)
+
+    # -- looking
+
+    def _look(self) -> None:
+        """Take another picture if something may have changed since the last."""
+        if self._chosen.paused_at is not None and not self._chosen.is_stale:
+            return
+        try:
+            self._has_changed = self._watched.has_changed() or self._has_changed or self._chosen.is_stale
+            started = time.monotonic()
+            if not self._has_changed or (started < self._look_at and not self._chosen.is_stale):
+                return
+            self._picture = self._viewing.picture()
+        except BbError as error:
+            self._trouble = f"[{error.code}] {error.message}"
+            self._has_changed, self._look_at = True, time.monotonic() + AGAIN
+        else:
+            took = time.monotonic() - started
+            self._look_at = started + took + min(took * SHARE, LONGEST_REST)
+            self._has_changed, self._trouble = False, None
+            self._narrow()
+        self._drawn_at = -1
+        self._chosen = self._chosen.but(is_stale=False)
+
+    def _narrow(self) -> None:
+        """Keep of the picture what is wanted."""
+        self._narrowed_by = self._chosen.filter
+        wanted = filters.of(*self._whose, self._chosen.filter)
+        self._shown = filters.applied(self._picture, wanted)
+
+    # -- drawing
+
+    def _draw(self, screen: Screen) -> None:
+        """Draw what is to be seen by now, unless that is what was drawn last."""
+        now = self._now()
+        if now // clock.SECOND == self._drawn_at:
+            return
+        if self._narrowed_by != self._chosen.filter:
+            self._narrow()
+        status = self._picture.status
+        title, sync = Outside(status["repository"]), Outside(status["sync"])
+        frame = Framed(title, sync, status["is_damaged"], any(self._whose), self._trouble)
+        drawn = self._layout.drawn(self._shown, frame, self._chosen, *screen.size(), now)
+        screen.draw(drawn.lines)
+        self._page, self._drawn_at = drawn.page, now // clock.SECOND
+        self._chosen = self._chosen.but(offset=min(self._chosen.offset, drawn.furthest))
+
+    def _now(self) -> int:
+        """This moment; while it is paused, that one."""
+        return self._desk.now() if self._chosen.paused_at is None else self._chosen.paused_at
+
+    # -- hearing
+
+    def _hear(self, screen: Screen) -> None:
+        """Heed what is typed and which signals come, or do nothing for a moment."""
+        is_still = self._chosen.paused_at is not None and not self._rest and not self._chosen.is_stale
+        patience = UNDECIDED if self._rest else None if is_still else GLANCE
+        typed, signals = screen.wait(patience)
+        if typed or self._rest:
+            self._press(self._rest + typed, is_all=not typed)
+        if RESIZED in signals:
+            screen.forget()
+        if CONTINUED in signals:
+            screen.resume()
+        if self._chosen.is_stale:
+            screen.forget()
+        if STOPPED in signals or self._chosen.is_suspended:
+            screen.suspend()
+            self._chosen = self._chosen.but(is_suspended=False)
+        if typed or signals or self._rest:
+            self._drawn_at = -1
+
+    def _press(self, octets: bytes, *, is_all: bool) -> None:
+        pressed, self._rest = keys.pressed(octets, is_all=is_all)
+        for key in pressed:
+            self._chosen = model.press(self._chosen, key, now=self._desk.now(), page=self._page)
+        self._drawn_at = -1

@@ -1,0 +1,230 @@
+"""`bb notify`: a command of the person's own for each new problem.
+
+What agents wrote reaches it as values only, in the environment and on stdin. It never becomes part of a command line:
+the words that are run are those that the person gave, and nothing is filled into them.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import time
+
+from bb.cli.calls import say
+from bb.cli.calls.rounds import ending, rest
+from bb.cli.screens import endings
+from bb.cli.watch.notify_run import run
+from bb.kernel import clock, json_text
+from bb.kernel.errors import Refused, Usage
+from bb.kernel.outside import Outside, quotation, sentence
+from bb.kernel.record import Record
+from bb.ledger.local.last_alerts import Told
+from bb.ops.catalogue import MissingOption
+from bb.ops.desk import desk as desks
+from bb.ops.overview import problems
+from bb.ops.overview.alarms import Alarms
+from bb.ops.params import Number
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+    from bb.ops.desk.desk import Desk
+
+SHELL = "/bin/sh"
+USUAL_TIMEOUT = 30
+AGAIN = (10, 60, 300)  # seconds after which a command that failed is run again, as long as the problem is there
+MADE_UP = {
+    "id": "test:1",
+    "kind": "test",
+    "text": "amber-otter is blocked and asks user: this is only a test of bb notify",
+    "next_step": "nothing is to be done",
+}
+
+
+class InvalidCommand(Usage):
+    """That is no command that could be run."""
+
+    code = "INVALID_COMMAND"
+    hint = "for example --command 'notify-send bb'"
+
+
+class NoShell(Usage):
+    """There is no shell here to which a problem could be told safely."""
+
+    code = "NO_SHELL"
+    hint = "leave --shell away, and let the command read its environment or stdin"
+
+
+class TestOrOnce(Usage):
+    """A test tells nothing that would have to be told once."""
+
+    code = "TEST_OR_ONCE"
+    hint = "pass --test, or --once and --existing"
+
+
+class NotifyFailed(Refused):
+    """The command failed."""
+
+    code = "NOTIFY_FAILED"
+    hint = "`bb notify --test --command …` tries it out"
+
+
+class Timeout(Number):
+    """Seconds that the command may take."""
+
+    metavar = "SECONDS"
+    most = 3600
+
+
+class Wanted(Record):
+    """What is to be run, and when."""
+
+    command: str  # as it was given
+    words: tuple[str, ...]
+    timeout: int
+    is_existing: bool
+    is_once: bool
+    is_test: bool
+
+
+class Due(Record):
+    """A problem that is to be told, not before a moment of the monotonic clock, after so many failures."""
+
+    problem: dict[str, Any]
+    at: float
+    failures: int
+
+
+def wanted(
+    command: str | None, timeout: str | None, *, is_shell: bool, is_existing: bool, is_once: bool, is_test: bool
+) -> Wanted:
+    """What is asked for, or why that makes no sense."""
+    if command is None:
+        raise MissingOption("notify needs --command", hint=InvalidCommand.hint)
+    if is_test and (is_once or is_existing):
+        raise TestOrOnce
+    seconds = Timeout.from_text(timeout, "timeout") if timeout is not None else USUAL_TIMEOUT
+    return Wanted(command, tuple(_words(command, is_shell=is_shell)), seconds, is_existing, is_once, is_test)
+
+
+def _words(command: str, *, is_shell: bool) -> list[str]:
+    if "\0" in command or not command.strip():
+        raise InvalidCommand
+    if is_shell:
+        if os.name == "nt":  # cmd.exe fills variables in before it reads the line, and so would obey what agents wrote
+            raise NoShell
+        return [SHELL, "-c", command]
+    try:
+        words = shlex.split(command, posix=os.name != "nt")
+    except ValueError as error:
+        raise InvalidCommand(f"the command cannot be split into words: {error}") from None
+    if not words:
+        raise InvalidCommand
+    return words if os.name != "nt" else [word.strip('"') for word in words]
+
+
+def notify(what: Wanted, *, as_json: bool) -> int:
+    """Run the command for whatever is to be told; the exit status."""
+    at = desks.here()
+    try:
+        with ending():
+            if what.is_test:
+                return _try(what, at.now(), as_json=as_json)
+            at.store.must_exist()
+            if what.is_once:
+                return _once(at, what, as_json=as_json)
+            _follow(at, what, as_json=as_json)
+    finally:
+        at.close()
+
+
+def _try(what: Wanted, now: int, *, as_json: bool) -> int:
+    """Run it for a problem that is made up."""
+    started = time.monotonic()
+    if failure := run(what.words, {**MADE_UP, "since": clock.text(now)}, "example", now, what.timeout):
+        raise NotifyFailed(f"the command {failure.why}", hint=failure.hint)
+    took = round(time.monotonic() - started, 3)
+    if as_json:
+        say.success("notify", {"words": list(what.words), "seconds": took}, as_json=True)
+    else:
+        say.lines([f"The command ran well, for {took} s."])
+    return 0
+
+
+def _once(at: Desk, what: Wanted, *, as_json: bool) -> int:
+    """Tell what is new since this was done last. What could not be told is new the next time, too."""
+    told, failed = [], []
+    with Told(at.place.store, json_text.dumps(list(what.words))) as memory:
+        found = problems.found(at)
+        remembered = memory.names()
+        known = {each["id"] for each in found if each["id"] in remembered}
+        for each in found:
+            if each["id"] in known and not what.is_existing:
+                continue
+            if failure := run(what.words, each, at.place.title, at.now(), what.timeout):
+                failed.append({"id": each["id"], "why": failure.why})
+                _complain(each, failure.why)
+                continue
+            told.append(each["id"])
+            known.add(each["id"])
+            memory.write(known)  # after each, so that nothing is told twice if we are ended
+            if not as_json:
+                _say(each)
+        if known != remembered:
+            memory.write(known)
+    if failed:
+        raise NotifyFailed(
+            f"the command failed for {len(failed)} of {len(failed) + len(told)}", told=told, failed=failed
+        )
+    if as_json:
+        say.success("notify", {"told": told, "open": len(found)}, as_json=True)
+    return 0
+
+
+def _follow(at: Desk, what: Wanted, *, as_json: bool) -> NoReturn:
+    """Tell what comes, until interrupted."""
+    alarms = Alarms(at)
+    queue = [Due(each, 0.0, 0) for each in alarms.open.values()] if what.is_existing else []
+    while True:
+        come, _ = alarms.changes()
+        queue = [due for due in queue if due.problem["id"] in alarms.open]
+        queue += [Due(each, 0.0, 0) for each in come]
+        due = next((each for each in queue if each.at <= time.monotonic()), None)
+        if due is not None:
+            queue.remove(due)
+            if again := _tell(at, what, due, as_json=as_json):
+                queue.append(again)
+        rest()
+
+
+def _tell(at: Desk, what: Wanted, due: Due, *, as_json: bool) -> Due | None:
+    """Tell of a problem; if that fails, when it is to be tried again."""
+    failure = run(what.words, due.problem, at.place.title, at.now(), what.timeout)
+    if as_json:
+        why = failure.why if failure else None
+        say.document({"at": clock.text(at.now()), "told": failure is None, "why": why, "problem": due.problem})
+    elif failure is None:
+        _say(due.problem)
+    say.flush()
+    if failure is None:
+        return None
+    is_last = due.failures >= len(AGAIN)
+    again = "; it is not run again for this one" if is_last else f"; again in {AGAIN[due.failures]} s"
+    _complain(due.problem, failure.why + again)
+    return None if is_last else Due(due.problem, time.monotonic() + AGAIN[due.failures], due.failures + 1)
+
+
+def _say(problem: dict[str, Any]) -> None:
+    say.lines([f"Told: {_told(problem)}"])
+
+
+def _told(problem: dict[str, Any]) -> str:
+    ours, said = endings.problem(Outside(problem))
+    return ours + (quotation(said) if said else "")
+
+
+def _complain(problem: dict[str, Any], why: str) -> None:
+    say.lines([f"Error: [{NotifyFailed.code}] {_told(problem)}: the command {sentence(why)}"], sys.stderr)
+    sys.stderr.flush()

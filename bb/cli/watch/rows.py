@@ -1,0 +1,198 @@
+"""Rows of `bb watch`: each thing on one line that may be cut at its end, or in full on as many as it takes.
+
+Everything that somebody wrote is `Outside` here: a name, a quotation, or lines that are marked. Every row is cut to its
+columns, wide letters counted as two.
+"""
+
+from __future__ import annotations
+
+from bb.cli.screens import endings, paint
+from bb.kernel import clock
+from bb.kernel.outside import Outside, block, names, quotation, sentence
+from bb.kernel.show import SET_OFF
+
+ROOMY = 110  # columns from which on there is room for what is good to know
+MARGIN = "  "
+ROOM_FOR_MARK = 8  # columns below which a mark would leave nothing
+NOBODY = "nobody has registered"
+
+
+def clipped(text: str, wide: int) -> str:
+    """TEXT in so many columns at most. Columns are few here, so half a word stays; the mark says that it is one."""
+    if paint.occupied(text) <= wide:
+        return text
+    start, rest = paint.parted(text, wide - 1)
+    return f"{start}…" + (paint.PLAIN if paint.ESCAPE in rest else "")
+
+
+def cell(text: str, wide: int) -> str:
+    """TEXT in exactly so many columns."""
+    cut = clipped(text, wide)
+    return cut + " " * (wide - paint.occupied(cut))
+
+
+def folded(text: str, wide: int, indent: int = 0, *, is_ours: bool = True) -> list[str]:
+    """TEXT on lines of so many columns, broken at spaces where there are any, each as far in as INDENT. Where OURS goes
+    on within a quotation, the line is marked."""
+    room = max(wide - indent, 1)
+    lines, is_quoted = [""], False
+    for word in text.split(" "):
+        mark = SET_OFF if is_ours and room > ROOM_FOR_MARK else ""
+        begins = mark if is_quoted else ""
+        is_quoted ^= word.count('"') % 2 == 1
+        goes_on = mark if is_quoted else begins
+        joined = f"{lines[-1]} {word}" if lines[-1] else word
+        if paint.occupied(joined) <= room:
+            lines[-1] = joined
+            continue
+        lines += [begins] if lines[-1] else []
+        while paint.occupied(lines[-1] + word) > room:
+            start, word = paint.parted(word, room - paint.occupied(lines[-1]))
+            if not start:  # a wide letter where there is room for a narrow one
+                break
+            lines[-1:] = [lines[-1] + start, goes_on]
+        lines[-1] += word
+    return [" " * indent + line for line in lines]
+
+
+def problem(each: Outside, now: int) -> str:
+    """What is the matter, and for how long it has been."""
+    return f"{MARGIN}{cell(_age(each['since'], now), 7)} {paint.painted(_problem(each), 'bold')}"
+
+
+def _problem(each: Outside) -> str:
+    ours, said = endings.problem(each)
+    return ours + (quotation(said) if said else "")
+
+
+def whole_problem(each: Outside, now: int, wide: int) -> list[str]:
+    """The same with all that it says, and what to do about it."""
+    inset = len(MARGIN) + 8
+    lines = folded(_problem(each), wide, inset)
+    first = f"{MARGIN}{cell(_age(each['since'], now), 7)} {paint.painted(lines[0].lstrip(' '), 'bold')}"
+    rest = [paint.painted(line, "bold") for line in lines[1:]]
+    said = marked(each.get("body", ""), wide, inset)
+    steps = [
+        line
+        for name in ("answer", "next_step")
+        if name in each
+        for line in folded(f"-> {sentence(each[name])}", wide, inset)
+    ]
+    return [first, *rest, *said, *steps]
+
+
+def marked(text: Outside, wide: int, indent: int) -> list[str]:
+    """All of somebody's TEXT, as far in as INDENT, each line marked however it is broken."""
+    margin, room = " " * indent, max(wide - indent - len(SET_OFF), 1)
+    return [f"{margin}{SET_OFF}{line}" for said in block(text, "") for line in folded(said, room, is_ours=False)]
+
+
+def agent(each: Outside, now: int, name_wide: int, wide: int) -> str:
+    """Who it is, whether it lives, and what it holds; what it does, where there is room or nothing held."""
+    name = cell(str(each["agent_id"]), name_wide)
+    head = f"{MARGIN}{name} {paint.state(each['liveness'], 7)} {cell(_age(each['last_seen_at'], now), 7)} "
+    holds = ", ".join(f"{held['scope']}{_left(held, now)}" for held in each["holds"])
+    role = _role(each)
+    if wide >= ROOMY:
+        return f"{head}{_paused(each)}{cell(role, 20)} {holds}"
+    return head + _paused(each) + (holds or paint.painted(role, "dim"))
+
+
+def whole_agent(each: Outside, now: int, name_wide: int, wide: int) -> list[str]:
+    """The same, with everything that it holds on a line of its own."""
+    name = cell(str(each["agent_id"]), name_wide)
+    seen = _age(each["last_seen_at"], now)
+    head = f"{MARGIN}{name} {paint.state(each['liveness'], 7)} seen {seen} ago, {_role(each)}"
+    why = quotation(each["paused"]["why"]) if "paused" in each and each["paused"]["why"] else ""
+    pause = [MARGIN * 2 + _paused(each) + why] if "paused" in each else []
+    return [head, *pause, *(MARGIN * 2 + held(holds, now, wide, is_owned=True) for holds in each["holds"])]
+
+
+def _paused(each: Outside) -> str:
+    """That the person has paused an agent, where it has."""
+    return paint.painted("PAUSED ", "yellow") if "paused" in each else ""
+
+
+def held(each: Outside, now: int, wide: int, *, is_owned: bool = False) -> str:
+    """What is held, for how long yet, for which bead, and by whom unless that goes without saying."""
+    if "frozen" in each:
+        order = paint.painted(f"frozen by {each['agent_id']}", "yellow")
+        more = [order, _left(each, now).strip(), quotation(each["why"]) if each["why"] else ""]
+        return f"{MARGIN}{cell(str(each['scope']), max(wide // 3, 12))} {' '.join(filter(None, more))}"
+    who = "" if is_owned else f"{each['agent_id']} ({paint.state(each['owner_liveness'])})"
+    shared = "shared" if each["shared"] else ""
+    more = [part for part in (who, _left(each, now).strip(), shared, f"[{each['bead_id']}]") if part]
+    return f"{MARGIN}{cell(str(each['scope']), max(wide // 3, 12))} {' '.join(more)}"
+
+
+def unacked(each: Outside, now: int) -> str:
+    """What waits to be accepted, and by whom."""
+    who = f"{each['from_agent']}{_doubt(each)} -> {each['to_agent']}"
+    said = f"{sentence(each['label'])}: {quotation(each['subject'])} [{each['bead_id']}]"
+    return f"{MARGIN}{cell(_age(each['created_at'], now), 7)} {who}  {said}"
+
+
+def _doubt(each: Outside) -> str:
+    """What stands behind the person's name, where the person has not signed what is said in it."""
+    return " (unverified)" if each.get("signature") else ""
+
+
+def incursion(each: Outside, now: int) -> str:
+    """Who is in whose way, and where."""
+    verb = "changed" if each["outcome"] == "touched" else "in"
+    count = int(each["count"])
+    more = f" and {count - 1} more" if count > 1 else ""
+    what = f"{each['from_agent']}{_doubt(each)} {verb} {each['scope']}{more}"
+    whose = f"held by {each['to_agent']} ({each['held']})"
+    return f"{MARGIN}{cell(_age(each['created_at'], now), 7)} {paint.painted(what, 'red')}, {whose}"
+
+
+def waiting(each: Outside) -> str:
+    """Who stands in line, and what for."""
+    return f"{MARGIN}{each['agent_id']} waits for {names(each['scopes'])}"
+
+
+def told(each: Outside, now: int, name_wide: int) -> str:
+    """What happened: at which time of today, or on which day."""
+    return f"{MARGIN}{_moment(each['at'], now)} {cell(_by(each), name_wide)} {_sentence(each)}"
+
+
+def whole_told(each: Outside, now: int, name_wide: int, wide: int) -> list[str]:
+    """The same, in full."""
+    head = f"{MARGIN}{_moment(each['at'], now)} {cell(_by(each), name_wide)} "
+    lines = folded(_sentence(each), wide, min(paint.occupied(head), wide // 2))
+    return [head + lines[0].lstrip(" "), *lines[1:]]
+
+
+def _by(each: Outside) -> str:
+    return paint.painted(str(each["by"]), "cyan")
+
+
+def _sentence(each: Outside) -> str:
+    bead = f" [{each['bead_id']}]" if each["bead_id"] else ""
+    ours, said = endings.happening(each)
+    return ours + (quotation(said) if said else "") + bead
+
+
+def _moment(at: Outside, now: int) -> str:
+    """The time of day, of what happened today; else the day."""
+    moment = clock.text(clock.parse_or(str(at), now))
+    return moment[11:19] if moment[:10] == clock.text(now)[:10] else f"{moment[5:10]}   "
+
+
+def _age(at: Outside, now: int) -> str:
+    return paint.span((now - clock.parse_or(str(at), now)) // clock.SECOND)
+
+
+def _left(each: Outside, now: int) -> str:
+    """For how long a reservation runs yet, or what else is the matter with it."""
+    if each["state"] != "active":
+        return f" {paint.state(each['state'])}"
+    if each["expires_at"].is_none:
+        return ""
+    return f" {paint.span((clock.parse_or(str(each['expires_at']), now) - now) // clock.SECOND)}"
+
+
+def _role(each: Outside) -> str:
+    name = each["display_name"]
+    return f"{each['role']}" if name == each["agent_id"] else f"{each['role']} ({name})"

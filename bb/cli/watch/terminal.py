@@ -1,0 +1,178 @@
+"""The terminal of `bb watch`: a screen of its own for as long as it runs, and every key as it is pressed.
+
+The terminal is left as it was found, whatever happens: at the end, on a signal, on a bug, and while we are suspended.
+Needs a terminal as Linux and macOS have them; whoever loads this has made sure of that.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import sys
+import termios
+import tty
+
+from bb.cli.screens import paint
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import NoReturn, Self
+
+INPUT, OUTPUT = 0, 1
+BLOCK = 1 << 12
+USUAL = (80, 24)  # where a terminal does not say
+# The alternate screen, no cursor, and nothing goes on in the next line: a letter that is wider than we think harms one
+# line at most.
+ENTER, LEAVE = b"\x1b[?1049h\x1b[?25l\x1b[?7l", b"\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l"
+# Terminals that know this show everything between the two at a stroke; all others ignore it.
+BEGIN, END = "\x1b[?2026h", "\x1b[?2026l"
+CLEAR = "\x1b[0m\x1b[2J"
+# A signal is read from a pipe as one of these.
+RESIZED, STOPPED, CONTINUED = b"w", b"t", b"c"
+GONE = 128 + signal.SIGHUP
+
+
+class Screen:
+    """What is on the screen, and what is typed."""
+
+    def __init__(self) -> None:
+        self.has_keys = os.isatty(INPUT)
+        self._before = termios.tcgetattr(INPUT) if self.has_keys else None
+        self._lines: list[str] = []
+        self._is_clear = False  # whether the screen shows just what we think
+        self._bell = self._ring = -1
+
+    def __enter__(self) -> Self:
+        self._handlers = contextlib.ExitStack()
+        self._handlers.enter_context(self._signalled())
+        try:
+            self._take()
+        except BaseException:
+            self._leave()
+            self._handlers.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self._leave()
+        finally:
+            self._handlers.close()
+
+    @staticmethod
+    def size() -> tuple[int, int]:
+        """Columns and lines."""
+        columns, lines = paint.size()
+        return columns or USUAL[0], lines or USUAL[1]
+
+    def forget(self) -> None:
+        """Draw everything anew next time: who knows what the screen shows by now."""
+        self._is_clear = False
+
+    def draw(self, lines: Sequence[str]) -> None:
+        """Let the screen show LINES; only those that differ are written, all of them at once."""
+        known = self._lines if self._is_clear else []
+        written = [
+            f"\x1b[{place};1H\x1b[2K{line}"
+            for place, line in enumerate(lines, 1)
+            if place > len(known) or known[place - 1] != line
+        ]
+        written += [f"\x1b[{place};1H\x1b[2K" for place in range(len(lines) + 1, len(known) + 1)]
+        if written or not self._is_clear:
+            self._write(_encoded("".join([BEGIN, *([] if self._is_clear else [CLEAR]), *written, END])))
+        self._lines, self._is_clear = list(lines), True
+
+    def wait(self, seconds: float | None) -> tuple[bytes, bytes]:
+        """What is typed and which signals come, within so many SECONDS; without an end if None."""
+        sources = [self._bell, *([INPUT] if self.has_keys else [])]
+        ready, _, _ = select.select(sources, [], [], seconds)
+        typed = self._typed() if INPUT in ready and self.has_keys else b""
+        signals = os.read(self._bell, BLOCK) if self._bell in ready else b""
+        return typed, signals
+
+    def suspend(self) -> None:
+        """Give the terminal back and stop, with everybody who was started with us, as Ctrl-Z does everywhere; go on
+        when somebody lets us."""
+        self._leave()
+        handler = signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+        os.kill(0, signal.SIGTSTP)
+        signal.signal(signal.SIGTSTP, handler)
+        self._take()
+
+    def resume(self) -> None:
+        """Take the terminal again, after somebody else had it."""
+        self._take()
+
+    # -- the terminal itself
+
+    def _take(self) -> None:
+        if self.has_keys:
+            with _gone():
+                tty.setraw(INPUT)
+        self._write(ENTER)
+        self._is_clear = False
+
+    def _leave(self) -> None:
+        """Whatever of the terminal is still there is as it was."""
+        with contextlib.suppress(OSError, SystemExit):
+            self._write(LEAVE)
+        if self._before is not None:
+            with contextlib.suppress(OSError, termios.error):
+                termios.tcsetattr(INPUT, termios.TCSAFLUSH, self._before)
+
+    def _typed(self) -> bytes:
+        with _gone():
+            octets = os.read(INPUT, BLOCK)
+            if not octets:
+                raise SystemExit(GONE)
+            return octets
+
+    @staticmethod
+    def _write(octets: bytes) -> None:
+        with _gone():
+            while octets:
+                try:
+                    octets = octets[os.write(OUTPUT, octets) :]
+                except BlockingIOError:  # somebody has set the terminal so, and it is slow
+                    select.select([], [OUTPUT], [])
+
+    @contextlib.contextmanager
+    def _signalled(self) -> Iterator[None]:
+        """Signals can be read from a pipe; those that mean the end are one."""
+        self._bell, self._ring = os.pipe()
+        os.set_blocking(self._ring, False)
+        heard = {signal.SIGWINCH: RESIZED, signal.SIGTSTP: STOPPED, signal.SIGCONT: CONTINUED}
+
+        def hear(number: int, _: object) -> None:
+            with contextlib.suppress(BlockingIOError):
+                os.write(self._ring, heard[signal.Signals(number)])
+
+        handlers = dict.fromkeys(heard, hear) | dict.fromkeys((signal.SIGTERM, signal.SIGHUP), _end)
+        before = [(number, signal.signal(number, handler)) for number, handler in handlers.items()]
+        try:
+            yield
+        finally:
+            for number, handler in before:
+                signal.signal(number, handler)
+            os.close(self._bell)
+            os.close(self._ring)
+
+
+def _end(number: int, _: object) -> NoReturn:
+    raise SystemExit(128 + number)
+
+
+@contextlib.contextmanager
+def _gone() -> Iterator[None]:
+    """A terminal that is not there any more ends the program as the signal does that says so."""
+    try:
+        yield
+    except (OSError, termios.error) as error:
+        raise SystemExit(GONE) from error
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode(sys.stdout.encoding or "utf-8", "backslashreplace")

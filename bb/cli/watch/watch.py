@@ -1,0 +1,90 @@
+"""`bb watch`: a live screen where there is a terminal that can show one, and lines everywhere else."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from bb.cli.calls import progress, say
+from bb.cli.watch import filters
+from bb.cli.watch.model import ALL, LONGEST_FILTER, Chosen, View
+from bb.kernel import clock, ids
+from bb.kernel.errors import Usage
+from bb.ops.desk import desk as desks
+from bb.ops.desk import signs_of_life
+from bb.ops.params import Since, Someone, Text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bb.ops.desk.desk import Desk
+
+
+class NoScreen(Usage):
+    """There is no screen here to show a view on."""
+
+    code = "NO_SCREEN"
+    hint = "leave --view away, and what happens is said line by line"
+
+
+class Words(Text):
+    """Only what has all of these words: an agent, a bead, a path, any text."""
+
+    longest = LONGEST_FILTER
+
+
+def watch(
+    agent: str | None, bead: str | None, words: str | None, view: str | None, since: str | None, *, as_json: bool
+) -> int:
+    """Show what happens until somebody has seen enough."""
+    agent = Someone.from_text(agent, "agent") if agent is not None else None
+    bead = Text.from_text(bead, "bead") if bead is not None else None
+    words = Words.from_text(words, "filter").strip() if words is not None else ""
+    view = View.from_text(view, "view") if view is not None else None
+    has_screen = not as_json and _is_at_terminal() and _can_draw()
+    if view is not None and not has_screen:
+        raise NoScreen
+    if not as_json and _is_at_terminal() and not has_screen:
+        say.lines([f"Note: [{NoScreen.code}] this terminal cannot show a screen; lines instead"], sys.stderr)
+        sys.stderr.flush()
+    _read_once()
+    at = desks.here()
+    at.only_reads = True
+    try:
+        start = clock.before(Since.from_text(since, "since"), at.now()) if since is not None else None
+        if agent is not None and agent != ids.PERSON:
+            signs_of_life.registered(at.store.caught_up(), agent)
+        if not has_screen:
+            from bb.cli.watch import lines  # noqa: PLC0415
+
+            lines.follow(at, filters.of(agent, bead, words), start, as_json=as_json)
+        _on_screen(at, agent, bead, start, Chosen(view=view or ALL, filter=words))
+    finally:
+        at.close()
+    return 0
+
+
+def _on_screen(at: Desk, agent: str | None, bead: str | None, since: int | None, chosen: Chosen) -> None:
+    from bb.cli.watch.loop import Watcher  # noqa: PLC0415  (needs a terminal as Linux and macOS have them)
+
+    Watcher(at, agent, bead, since, chosen).run()
+
+
+def _read_once() -> None:
+    """Read what the index does not know yet while there is still a line to show how far that is."""
+    at = desks.here(progress.shown())
+    at.only_reads = True
+    try:
+        at.store.must_exist()
+        at.store.caught_up()
+    finally:
+        at.close()
+        progress.done()
+
+
+def _is_at_terminal() -> bool:
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
+def _can_draw() -> bool:
+    """Whether it is a terminal on which lines can be written where one wants them."""
+    return os.name != "nt" and os.environ.get("TERM", "") not in ("", "dumb")

@@ -1,0 +1,62 @@
+"""From when on silence counts: as the person has pinned it for every clone, else as each environment says.
+
+Where it is pinned, an environment may make a judgement of others milder, never stricter: nobody takes from an agent
+that the repository counts as alive. The last word of the person counts; an agent's is kept, and counts for nothing.
+"""
+
+from __future__ import annotations
+
+from bb.coordination.agents import liveness
+from bb.coordination.facts import Pinned
+from bb.kernel import ids
+from bb.kernel.errors import Usage
+from bb.kernel.order import latest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bb.coordination.facts import ThresholdFact
+    from bb.kernel.order import Place, State
+
+NAME = "threshold"
+FACTS = (Pinned,)
+ENTRY = "stale"  # the one entry of this fold
+WORD = "word"
+DEFAULT = "default"  # what unpins it
+
+
+class InvalidPin(Usage):
+    """--stale-minutes takes a whole number of minutes from 1 to 10080, or `default`."""
+
+    code = "INVALID_PIN"
+    hint = "for example `bb init --stale-minutes 30`; `--stale-minutes default` leaves it to each clone again"
+
+
+def keys(fact: ThresholdFact, at: Place) -> list[str]:  # noqa: ARG001
+    """There is one entry."""
+    return [ENTRY]
+
+
+def step(state: State | None, fact: ThresholdFact, at: Place, ts: str) -> State:
+    """STATE after one more fact."""
+    after = dict(state or {})
+    if fact.by == ids.PERSON:
+        latest(after, WORD, at, [ts, fact.minutes])
+    return after
+
+
+def pinned(state: Mapping[str, list[object]] | None) -> int | None:
+    """The minutes that are pinned; None where nobody has pinned any."""
+    word = (state or {}).get(WORD)
+    minutes = word[3][1] if word and isinstance(word[3], list) else None
+    return minutes if isinstance(minutes, int) and minutes in liveness.MINUTES_ALLOWED else None
+
+
+def minutes(text: str) -> int:
+    """What --stale-minutes says; 0 to unpin."""
+    if text.strip() == DEFAULT:
+        return 0
+    if not (text.isascii() and text.isdigit() and len(text) < 8 and int(text) in liveness.MINUTES_ALLOWED):
+        raise InvalidPin(f"--stale-minutes is {text[:40]!r}; it must be a whole number from 1 to 10080, or {DEFAULT}")
+    return int(text)

@@ -1,0 +1,315 @@
+"""What git commands do to the work of others in the same clone, and when they must not.
+
+    hazard      such as                                refused when
+    stash       stash, stash push, pop, drop, clear    others are at work: all worktrees share one stash
+    push        push --force, -f, +branch              others are at work: they build on what it takes away
+    discard     reset --hard, checkout -f, restore .   it undoes changes that are not yours
+    clean       clean -fdx                             it deletes files that are not yours
+    autostash   rebase, pull --rebase --autostash      it moves changes away that are not yours
+    gather      add -A, commit -a                      it sweeps in what another agent holds
+    worktree    worktree remove, move                  somebody's session is there, or changes that are not yours
+    branch      branch -D, -M                          it is checked out in another worktree
+
+Others are agents of this clone that are not known to be gone. Changes are yours where you hold the file; somebody
+else's where another agent holds it; nobody's otherwise, and where others are at work those may be theirs, so what
+sweeps over everything spares them too. What names its files one by one is only kept from what others hold.
+Alone in a clone, everything passes.
+"""
+
+from __future__ import annotations
+
+from bb.coordination.guards import shell
+from bb.coordination.guards.arguments import Words
+from bb.kernel import show
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+STASH, PUSH, DISCARD, CLEAN = "stash", "push", "discard", "clean"
+AUTOSTASH, GATHER, WORKTREE, BRANCH = "autostash", "gather", "worktree", "branch"
+
+WHOLE = (":/",)  # the whole work tree, as git writes it
+NAMED = 3  # of the files or agents in a sentence
+
+
+class Hazard(Record):
+    """A git command that may hurt others: what it does, where, and to which paths, worktree or branches."""
+
+    kind: str
+    command: str  # its words, as far as they tell what it is
+    directory: str | None  # from where the shell starts; None when nobody can tell
+    paths: tuple[str, ...] = ()
+    is_sweeping: bool = False  # over everything there is, whosever it is
+    with_ignored: bool = False
+    only_tracked: bool = False
+
+
+class Change(Record):
+    """A file with uncommitted changes, and which agent holds it, if any."""
+
+    path: str
+    holder: str | None
+    is_tracked: bool
+
+
+class Around(Record):
+    """What is known of a hazard's surroundings."""
+
+    me: str
+    others: tuple[str, ...]  # agents at work in this clone, without me
+    changes: tuple[Change, ...] = ()  # that the command would touch
+    sitting: tuple[str, ...] = ()  # agents whose sessions are in the worktree it is about
+    checked_out: str | None = None  # where a branch it is about is checked out
+
+
+# -- what a command line would do
+
+
+def found(text: str) -> list[Hazard]:
+    """The hazards in a command line, in order."""
+    if "git" not in text:
+        return []
+    hazards = (_hazard(run) for run in shell.runs(text))
+    return [hazard for hazard in hazards if hazard]
+
+
+def _hazard(run: shell.Run) -> Hazard | None:
+    if run.words[0] != "git":
+        return None
+    words, directory = from_verb_on(run)
+    if not words or words[0] not in VERBS:
+        return None
+    hazard = VERBS[words[0]](words[1:])
+    return hazard and hazard.but(command=" ".join(["git", *words])[:120], directory=directory)
+
+
+GLOBAL_WITH_VALUE = frozenset(["-c", "--namespace", "--exec-path", "--config-env", "--super-prefix", "--attr-source"])
+
+
+def from_verb_on(run: shell.Run) -> tuple[list[str], str | None]:
+    """git's verb and what follows, and the directory it works in."""
+    words, directory = list(run.words[1:]), run.directory
+    while words and words[0].startswith("-"):
+        option = words.pop(0)
+        if option == "-C" and words:
+            directory = shell.joined(directory, words.pop(0))
+        elif option.startswith(("--git-dir", "--work-tree")):
+            directory = None
+            if "=" not in option and words:
+                words.pop(0)
+        elif option in GLOBAL_WITH_VALUE and words:
+            words.pop(0)
+    return words, directory
+
+
+def _make(kind: str, paths: Sequence[str] = (), **more: bool) -> Hazard:
+    return Hazard(kind, "", None, tuple(paths), **more)
+
+
+def _discard_all() -> Hazard:
+    return _make(DISCARD, WHOLE, is_sweeping=True, only_tracked=True)
+
+
+def _stash(words: Sequence[str]) -> Hazard | None:
+    verb = words[0] if words and not words[0].startswith("-") else "push"
+    return _make(STASH) if verb in ("push", "save", "pop", "drop", "clear", "branch") else None
+
+
+def _reset(words: Sequence[str]) -> Hazard | None:
+    return _discard_all() if Words(words).has("--hard", "--merge") else None
+
+
+def _clean(words: Sequence[str]) -> Hazard | None:
+    given = Words(words, "-e --exclude")
+    if not given.has("-f", "--force") or given.has("-n", "--dry-run"):
+        return None
+    return _make(CLEAN, given.paths or (".",), is_sweeping=True, with_ignored=given.has("-x", "-X"))
+
+
+def _push(words: Sequence[str]) -> Hazard | None:
+    given = Words(words, "-o --push-option --receive-pack --exec --repo")
+    is_forced = given.has("-f", "--force", "--mirror") or any(each.startswith("+") for each in given.operands)
+    return _make(PUSH) if is_forced and not given.has("-n", "--dry-run") else None
+
+
+def _checkout(words: Sequence[str]) -> Hazard | None:
+    given = Words(words, "-b -B --orphan --conflict --pathspec-from-file")
+    if given.behind is None and given.has("-f", "--force"):
+        return _discard_all()
+    if given.has("-b", "-B", "--orphan") or not given.paths:
+        return None
+    return _over(given.paths)
+
+
+def _restore(words: Sequence[str]) -> Hazard | None:
+    given = Words(words, "-s --source -U --unified --conflict --pathspec-from-file")
+    is_index_only = given.has("-S", "--staged") and not given.has("-W", "--worktree")
+    return None if is_index_only or not given.paths else _over(given.everything)
+
+
+def _over(paths: Sequence[str]) -> Hazard:
+    is_sweeping = any(path in (".", "./", "*", ":", ":/", ":(top)") for path in paths)
+    return _make(DISCARD, paths, is_sweeping=is_sweeping, only_tracked=True)
+
+
+def _switch(words: Sequence[str]) -> Hazard | None:
+    given = Words(words, "-c -C --create --force-create --orphan --conflict")
+    is_forced = given.has("-f", "--force", "--discard-changes")
+    return _discard_all() if is_forced else None
+
+
+def _add(words: Sequence[str]) -> Hazard | None:
+    given = Words(words, "--chmod --pathspec-from-file")
+    if given.has("-n", "--dry-run"):
+        return None
+    paths = given.everything
+    is_update = given.has("-u", "--update")
+    if not paths and (is_update or given.has("-A", "--all", "--no-ignore-removal")):
+        return _make(GATHER, WHOLE, only_tracked=is_update)
+    return _make(GATHER, paths, only_tracked=is_update) if paths else None
+
+
+def _commit(words: Sequence[str]) -> Hazard | None:
+    given = Words(
+        words,
+        "-m --message -F --file -C -c --reuse-message --reedit-message -t --template --author --date --fixup --squash "
+        "--trailer --cleanup",
+    )
+    if given.has("--dry-run"):
+        return None
+    if given.has("-a", "--all"):
+        return _make(GATHER, WHOLE, only_tracked=True)
+    paths = given.everything
+    return _make(GATHER, paths, only_tracked=True) if paths else None
+
+
+def _worktree(words: Sequence[str]) -> Hazard | None:
+    given = Words(words[1:])
+    is_about_one = words[:1] in (["remove"], ["move"]) and given.paths
+    return _make(WORKTREE, given.paths[:1], is_sweeping=given.has("-f", "--force")) if is_about_one else None
+
+
+def _branch(words: Sequence[str]) -> Hazard | None:
+    given = Words(words, "-u --set-upstream-to")
+    if given.has("-D", "-d", "--delete"):
+        return _make(BRANCH, given.paths) if not given.has("-r", "--remotes") else None
+    return _make(BRANCH, given.paths[:2]) if given.has("-M", "-f", "--force") else None
+
+
+def _rebase(words: Sequence[str]) -> Hazard | None:
+    given = Words(words, "-x --exec -s --strategy -X --strategy-option --onto -C")
+    steps = ("--abort", "--continue", "--skip", "--quit", "--edit-todo", "--show-current-patch")
+    return (
+        None if given.has(*steps) else _make(AUTOSTASH, WHOLE, is_sweeping=given.has("--autostash"), only_tracked=True)
+    )
+
+
+def _pull(words: Sequence[str]) -> Hazard | None:
+    given = Words(words, "-s --strategy -X --strategy-option --depth")
+    return _make(AUTOSTASH, WHOLE, is_sweeping=True, only_tracked=True) if given.has("--autostash") else None
+
+
+VERBS: dict[str, Callable[[Sequence[str]], Hazard | None]] = {
+    "stash": _stash,
+    "reset": _reset,
+    "clean": _clean,
+    "push": _push,
+    "checkout": _checkout,
+    "restore": _restore,
+    "switch": _switch,
+    "add": _add,
+    "stage": _add,
+    "commit": _commit,
+    "worktree": _worktree,
+    "branch": _branch,
+    "rebase": _rebase,
+    "pull": _pull,
+}
+
+
+# -- whether it hurts anybody
+
+LONGEST_COMMAND = 300
+
+
+def why_not(hazard: Hazard, around: Around) -> str | None:
+    """Why that must not be run, and what to do instead; None when it hurts nobody."""
+    if harm := RULES[hazard.kind](hazard, around):
+        return f"`{show.clipped(hazard.command, LONGEST_COMMAND)}` {harm}. Instead: {INSTEAD[hazard.kind]}"
+    return None
+
+
+def _if_others(harm: str) -> Callable[[Hazard, Around], str | None]:
+    return lambda _, around: harm.format(_few(around.others)) if around.others else None
+
+
+def _to_changes(how: str) -> Callable[[Hazard, Around], str | None]:
+    return lambda hazard, around: _harm(how, _not_mine(hazard, around))
+
+
+def _not_mine(hazard: Hazard, around: Around) -> list[Change]:
+    """What is another agent's among the changes it touches, or may be."""
+    spares_nobodys = hazard.is_sweeping and around.others
+    theirs = [each for each in around.changes if each.holder not in (None, around.me)]
+    return theirs or [each for each in around.changes if each.holder is None and spares_nobodys]
+
+
+def _harm(how: str, changes: Sequence[Change]) -> str | None:
+    if not changes:
+        return None
+    holders = list(dict.fromkeys(each.holder for each in changes if each.holder))
+    whose = f"held by {_few(holders)}" if holders else "which you do not hold, so another agent at work here may have"
+    return f"{how} {_few([show.name(each.path) for each in changes])}, {whose}"
+
+
+def _cleaning(hazard: Hazard, around: Around) -> str | None:
+    if hazard.with_ignored and around.others:
+        return f"deletes ignored files too, which {_few(around.others)} may need: builds, settings, environments"
+    return _harm("would delete", _not_mine(hazard, around))
+
+
+def _gathering(_: Hazard, around: Around) -> str | None:
+    return _harm("would sweep in", [each for each in around.changes if each.holder not in (None, around.me)])
+
+
+def _removing(hazard: Hazard, around: Around) -> str | None:
+    if around.sitting:
+        return f"takes away the worktree in which {_few(around.sitting)} works"
+    return _harm("would delete there", _not_mine(hazard, around))
+
+
+def _branching(_: Hazard, around: Around) -> str | None:
+    if around.checked_out and around.others:
+        return f"takes away a branch that is checked out in {show.name(around.checked_out)}"
+    return None
+
+
+def _few(names: Sequence[str]) -> str:
+    more = len(names) - NAMED
+    return f"{', '.join(names[:NAMED])} and {more} more" if more > 0 else " and ".join(names)
+
+
+RULES: dict[str, Callable[[Hazard, Around], str | None]] = {
+    STASH: _if_others("works on the one stash that all worktrees of this clone share, and {} is at work here"),
+    PUSH: _if_others("rewrites what others build on, and {} is at work here"),
+    DISCARD: _to_changes("would undo uncommitted changes to"),
+    AUTOSTASH: _to_changes("would move away uncommitted changes to"),
+    CLEAN: _cleaning,
+    GATHER: _gathering,
+    WORKTREE: _removing,
+    BRANCH: _branching,
+}
+MINE = "if they are yours, reserve them first: `bb agent reserve --scope FILE --bead BEAD`"
+INSTEAD = {
+    STASH: "commit your files on a branch of your own (`git switch -c wip/NAME`, `git commit -- FILES`), or keep them "
+    "as a patch (`git diff -- FILES > FILE.patch`)",
+    PUSH: "push without force; on a branch that is yours alone: `git push --force-with-lease origin BRANCH`",
+    DISCARD: f"name your own files: `git restore -- FILES`; {MINE}",
+    AUTOSTASH: f"commit your own files first and rebase in a worktree of your own (`git worktree add`); {MINE}",
+    CLEAN: f"remove your own files by name; {MINE}",
+    GATHER: "name your own files: `git add -- FILES`, `git commit -- FILES`",
+    WORKTREE: "ask whoever works there (`bb agent send`), or leave it; `bb status` shows who is at work",
+    BRANCH: "delete it when that worktree has moved on to another branch; `git worktree list` shows them",
+}

@@ -1,0 +1,57 @@
+"""What only the person says, in a shell command that an agent is about to run.
+
+`bb` believes whoever says to be the person. An editor's hook knows that an agent is at work, so it need not: there the
+person's orders are refused, and so is every act in the person's name. To read in it is harmless. As with any command
+line there are other ways to write it; this is for the agent that would do it by itself.
+"""
+
+from __future__ import annotations
+
+from bb.coordination.guards import shell
+from bb.kernel import ids
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ORDERS = (("freeze",), ("thaw",), ("agent", "pause"), ("agent", "unpause"))
+READING = (
+    *(("status",), ("problems",), ("timeline",), ("check",), ("resume",), ("sessions",), ("ledger", "log")),
+    *(("agent", "status"), ("agent", "inbox"), ("agent", "list"), ("agent", "show"), ("agent", "wait")),
+    *(("protocol", "list"), ("protocol", "show"), ("protocol", "incursions"), ("chat", "list"), ("chat", "show")),
+)
+PIN = "--stale-minutes"  # of `bb init`
+WHO = ("--agent", "--from", "--by")
+HELP = frozenset(["--help", "-h"])
+
+
+def found(command: str) -> str | None:
+    """The first order, or act in the person's name, that COMMAND would give; None where there is none."""
+    for run in shell.runs(command) if "bb" in command else ():
+        words = _of_bb(run.words)
+        if words and HELP.isdisjoint(words) and (_is_order(words) or _is_in_persons_name(words)):
+            return " ".join(["bb", *words[:2]])
+    return None
+
+
+def _of_bb(words: Sequence[str]) -> list[str]:
+    """What follows bb's name where it is bb that would run."""
+    program = words[0].rpartition("/")[2]
+    if program == "bb":
+        return list(words[1:])
+    is_module = program.startswith("python") and "-m" in words and words[words.index("-m") + 1 :][:1] == ("bb",)
+    return list(words[words.index("-m") + 2 :]) if is_module else []
+
+
+def _is_order(words: Sequence[str]) -> bool:
+    is_pin = words[0] == "init" and any(word.partition("=")[0] == PIN for word in words)
+    return is_pin or any(tuple(words[: len(order)]) == order for order in ORDERS)
+
+
+def _is_in_persons_name(words: Sequence[str]) -> bool:
+    if any(tuple(words[: len(verb)]) == verb for verb in READING):
+        return False
+    pairs = zip(words, [*words[1:], ""], strict=True)
+    return any(
+        (name in WHO and value == ids.PERSON) or name in [f"{who}={ids.PERSON}" for who in WHO] for name, value in pairs
+    )

@@ -1,0 +1,159 @@
+"""What the settings of an editor say so that it calls our hooks: for which moments, and in which form.
+
+Ours is every command that calls `hook` with one of our moments, whatever the program before it is called.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+from bb.coordination.wiring.editors import CLAUDE, CODEX, GEMINI, MOMENTS, POST_TOOL, PRE_TOOL, SESSION_START
+from bb.kernel import json_text
+from bb.kernel.json_edit import Member, member, members, put, root, without
+from bb.kernel.json_text import NotJson
+from bb.kernel.record import Record
+from bb.kernel.show import quoted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+FILES = {CLAUDE: ".claude/settings.json", CODEX: ".codex/hooks.json", GEMINI: ".gemini/settings.json"}
+LOCAL_FILES = {CLAUDE: ".claude/settings.local.json"}  # of an editor that has settings for one person alone
+
+# The tools that the guard is asked about. What MCP servers offer may edit files too.
+GUARDED = {
+    CLAUDE: "Bash|Edit|MultiEdit|NotebookEdit|Write|mcp__.*",
+    CODEX: "Bash|apply_patch|mcp__.*",
+    GEMINI: "run_shell_command|replace|write_file|mcp_.*",
+}
+SECONDS = 10  # that an editor waits for a hook
+
+
+class Wiring(Record):
+    """How the hooks are to be called."""
+
+    editor: str
+    program: str = "bb"
+    agent: str | None = None
+    auto_reserve: bool = False
+    bead: str | None = None
+    register: bool = False
+
+
+def wired(text: str, wiring: Wiring) -> str:
+    """TEXT, the settings of an editor, with our hooks in it once, as WIRING has them."""
+    _refuse_what_is_odd(text)
+    if _groups(text) == _wanted(wiring):
+        return text
+    text = unwired(text)
+    at = root(text)
+    if member(text, at, "hooks") is None:
+        text = put(text, at, 0, {}, "hooks")
+    for moment, group in _wanted(wiring):
+        hooks = _hooks(text)
+        if member(text, hooks, moment) is None:
+            text = put(text, hooks, 1, [], moment)
+        found = member(text, _hooks(text), moment)
+        text = put(text, found.value if found else 0, 2, group)
+    return text
+
+
+def _refuse_what_is_odd(text: str) -> None:
+    hooks = json_text.loads(text[root(text) :]).get("hooks", {})
+    if not isinstance(hooks, dict) or not all(isinstance(groups, list) for groups in hooks.values()):
+        raise NotJson("its hooks are no object of lists")
+
+
+def unwired(text: str) -> str:
+    """TEXT without our hooks, and without the lists and objects that are empty then."""
+    while (place := _first_of_ours(text)) is not None:
+        text = without(text, *place)
+    found = member(text, root(text), "hooks")
+    if found and text[found.value] == "{" and not members(text, found.value)[0]:
+        text = _without(text, root(text), "hooks")
+    return text
+
+
+def moments(text: str) -> list[str]:
+    """The moments for which our hooks are called, as the editor names them."""
+    return list(dict.fromkeys(moment for moment, _ in _groups(text)))
+
+
+def _wanted(wiring: Wiring) -> list[tuple[str, Any]]:
+    """A group of one hook for each moment."""
+    return [(names[wiring.editor], _group(wiring, moment)) for moment, names in MOMENTS.items()]
+
+
+def _group(wiring: Wiring, moment: str) -> dict[str, Any]:
+    hook = {"type": "command", "command": command(wiring, moment), "timeout": SECONDS}
+    if wiring.editor == GEMINI:
+        hook = {"name": f"bb-{moment}", **hook, "timeout": SECONDS * 1000}
+    tools = {PRE_TOOL: GUARDED[wiring.editor], POST_TOOL: ".*"}
+    return ({"matcher": tools[moment]} if moment in tools else {}) | {"hooks": [hook]}
+
+
+def command(wiring: Wiring, moment: str) -> str:
+    """The command that an editor runs at that moment."""
+    words = [wiring.program, "hook", moment, "--host", wiring.editor]
+    words += ["--agent", wiring.agent] if wiring.agent else []
+    if moment == PRE_TOOL and wiring.auto_reserve:
+        words += ["--auto-reserve", *(["--bead", wiring.bead] if wiring.bead else [])]
+    if moment == SESSION_START and wiring.register:
+        words.append("--register")
+    return " ".join(map(quoted, words))
+
+
+def is_ours(hook: object) -> bool:
+    """Whether a hook in an editor's settings calls us."""
+    said = hook.get("command") if isinstance(hook, dict) else None
+    words = said.split() if isinstance(said, str) else []
+    return any(word == "hook" and following in MOMENTS for word, following in itertools.pairwise(words))
+
+
+def _groups(text: str) -> list[tuple[str, Any]]:
+    """The groups in which there is a hook of ours, by moment."""
+    hooks = json_text.loads(text[root(text) :]).get("hooks")
+    return [
+        (moment, group)
+        for moment, groups in (hooks.items() if isinstance(hooks, dict) else ())
+        for group in (groups if isinstance(groups, list) else ())
+        if isinstance(group, dict) and isinstance(group.get("hooks"), list) and any(map(is_ours, group["hooks"]))
+    ]
+
+
+def _first_of_ours(text: str) -> tuple[int, int] | None:
+    """What is to go first: the container's place in TEXT, and the number of the member in it."""
+    found = member(text, root(text), "hooks")
+    if found is None or text[found.value] != "{":
+        return None
+    for number, moment in enumerate(members(text, found.value)[0]):
+        groups = members(text, moment.value)[0] if text[moment.value] == "[" else []
+        for place, group in enumerate(groups):
+            if (inner := _ours_in(text, group)) is not None:
+                handlers, first = inner
+                if len(members(text, handlers)[0]) > 1:
+                    return handlers, first
+                return (moment.value, place) if len(groups) > 1 else (found.value, number)
+    return None
+
+
+def _ours_in(text: str, group: Member) -> tuple[int, int] | None:
+    """The list of a group's hooks, and the number of the first that is ours."""
+    found = member(text, group.value, "hooks") if text[group.value] == "{" else None
+    if found is None or text[found.value] != "[":
+        return None
+    for number, each in enumerate(members(text, found.value)[0]):
+        if is_ours(json_text.scan(text, each.value)[0]):
+            return found.value, number
+    return None
+
+
+def _hooks(text: str) -> int:
+    found = member(text, root(text), "hooks")
+    return found.value if found else 0
+
+
+def _without(text: str, at: int, name: str) -> str:
+    number = next(number for number, each in enumerate(members(text, at)[0]) if each.name == name)
+    return without(text, at, number)

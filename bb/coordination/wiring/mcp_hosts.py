@@ -1,0 +1,247 @@
+"""What the configuration of an MCP host says so that it starts `bb mcp`, and how that gets into it and out again.
+
+The file belongs to whoever wrote it: what is put in or taken out is our entry, and not one character of the rest. It is
+often committed, so it has no secret in it and no path of one machine: the program is found by its name.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from contextlib import suppress
+
+from bb.kernel import json_text
+from bb.kernel.errors import Conflict
+from bb.kernel.json_edit import member, members, put, root, without
+from bb.kernel.json_text import NotJson
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+NAME = "bb"
+CLAUDE, CURSOR, VSCODE, GEMINI, CODEX, OPENCODE = "claude", "cursor", "vscode", "gemini", "codex", "opencode"
+FOLDER = "${workspaceFolder}"  # how some hosts name the directory that they have open, which they start nothing in
+PASSED_ON = ["BB_AGENT"]  # which Codex keeps from what it starts, unless it is told otherwise
+EMPTY = "{}\n"
+
+
+class NameTaken(Conflict):
+    """The configuration has another server of that name."""
+
+    code = "MCP_NAME_TAKEN"
+    hint = "rename that one in the file, or add ours by hand under another name: docs/mcp.md shows how"
+
+
+class Host(Record):
+    """Where a host's configuration of a project is, and under what it keeps its servers."""
+
+    file: str
+    servers: str
+    note: str
+    is_toml: bool = False
+    is_told_where: bool = False
+    is_one_list: bool = False
+
+
+HOSTS = {
+    CLAUDE: Host(
+        ".mcp.json", "mcpServers", "Claude Code asks whether to trust it in its next session; Copilot CLI reads it too"
+    ),
+    CURSOR: Host(".cursor/mcp.json", "mcpServers", "switch it on in Cursor's settings, under MCP", is_told_where=True),
+    VSCODE: Host(".vscode/mcp.json", "servers", "VS Code asks whether to trust it, then starts it", is_told_where=True),
+    GEMINI: Host(".gemini/settings.json", "mcpServers", "Gemini CLI takes it up in its next session; /mcp shows it"),
+    CODEX: Host(".codex/config.toml", "mcp_servers", "Codex takes it up once the project is trusted", is_toml=True),
+    OPENCODE: Host("opencode.json", "mcp", "opencode takes it up in its next session", is_one_list=True),
+}
+
+
+class Wanted(Record):
+    """How a host is to start us."""
+
+    host: str
+    program: str = "bb"
+    agent: str | None = None
+
+
+def entry(wanted: Wanted) -> dict[str, Any]:
+    """Our entry in the configuration of a host."""
+    host = HOSTS[wanted.host]
+    where = ["--directory", FOLDER] if host.is_told_where else []
+    args = ["mcp", *where, *(["--agent", wanted.agent] if wanted.agent else [])]
+    if host.is_one_list:
+        return {"type": "local", "command": [wanted.program, *args], "enabled": True}
+    kind = {"type": "stdio"} if wanted.host == VSCODE else {}
+    return kind | {"command": wanted.program, "args": args} | ({"env_vars": PASSED_ON} if host.is_toml else {})
+
+
+def by_hand(wanted: Wanted) -> str:
+    """Our entry as somebody is told it, on one line, who writes it into the configuration of a host."""
+    host, ours = HOSTS[wanted.host], entry(wanted)
+    if host.is_toml:
+        header, *lines = _toml_lines(ours)
+        return f"the table {header} with {', '.join(lines)}"
+    return f"{json_text.dumps(NAME)}: {json_text.dumps(ours)}, in its {host.servers}"
+
+
+def is_ours(found: object) -> bool:
+    """Whether an entry starts us, by whatever name."""
+    if not isinstance(found, dict):
+        return False
+    command, args = found.get("command"), found.get("args", [])
+    words = [*(command if isinstance(command, list) else [command]), *(args if isinstance(args, list) else [])]
+    own = words[1:3] if words[1:2] != ["-m"] else words[3:]  # behind `python -m bb`, say
+    return own[:1] == ["mcp"] and set(own[1:2]) <= {"--directory", "--agent"}
+
+
+def wired(text: str, wanted: Wanted) -> str:
+    """TEXT, the configuration of a host, with our entry in it once. What somebody has added to that entry stays."""
+    host = HOSTS[wanted.host]
+    found = _found(text, host)
+    if found is not None and not is_ours(found):
+        raise NameTaken(f"{host.file} has a server {NAME!r} already, which is not ours", file=host.file)
+    whole = (found or {}) | entry(wanted)
+    if found == whole:
+        return text
+    return _with_toml(unwired(text, wanted.host), whole) if host.is_toml else _with_json(text, host, whole)
+
+
+def unwired(text: str, name: str) -> str:
+    """TEXT without our entry, and without what is empty then."""
+    host = HOSTS[name]
+    if not is_ours(_found(text, host)):
+        return text
+    return _without_toml(text) if host.is_toml else _without_json(text, host)
+
+
+def _found(text: str, host: Host) -> Any:
+    """The entry of our name; None where there is none."""
+    servers = _read(text, host).get(host.servers)
+    if servers is not None and not isinstance(servers, dict):
+        raise NotJson(f"its {host.servers} are no object")
+    return servers.get(NAME) if servers else None
+
+
+def _read(text: str, host: Host) -> dict[str, Any]:
+    if host.is_toml:
+        return _read_toml(text)
+    try:
+        found: dict[str, Any] = json_text.loads(text[root(text) :]) if text else {}
+    except NotJson as error:
+        if _is_relaxed(text):
+            raise NotJson("it seems to have comments, or commas at the ends of lists") from error
+        raise
+    return found
+
+
+# -- JSON
+
+# JSON as people write it for VS Code: what is no text in quotes and is a comment, or a comma before what closes.
+COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\r\n]*|/\*.*?\*/', re.DOTALL)
+LAST_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])')
+
+
+def _is_relaxed(text: str) -> bool:
+    """Whether TEXT, which is no JSON, is an object in JSON once comments and needless commas are taken out of it."""
+    plain = LAST_COMMA.sub(lambda found: found[1] or "", COMMENT.sub(lambda found: found[1] or " ", text))
+    with suppress(NotJson):
+        return isinstance(json_text.loads(plain), dict)
+    return False
+
+
+def _with_json(text: str, host: Host, wanted: dict[str, Any]) -> str:
+    text = _without_entry(text or EMPTY, host)
+    if member(text, root(text), host.servers) is None:
+        text = put(text, root(text), 0, {}, host.servers)
+    found = member(text, root(text), host.servers)
+    return put(text, found.value if found else 0, 1, wanted, NAME)
+
+
+def _without_json(text: str, host: Host) -> str:
+    text = _without_entry(text, host)
+    found = member(text, root(text), host.servers)
+    if found and not members(text, found.value)[0]:
+        return _without_member(text, root(text), host.servers)
+    return text
+
+
+def _without_entry(text: str, host: Host) -> str:
+    found = member(text, root(text), host.servers)
+    return text if found is None else _without_member(text, found.value, NAME)
+
+
+def _without_member(text: str, at: int, name: str) -> str:
+    place = next((number for number, each in enumerate(members(text, at)[0]) if each.name == name), None)
+    return text if place is None else without(text, at, place)
+
+
+# -- TOML, which nothing here can write: ours are lines at the end, and what comes of them is read again
+
+HEADER = re.compile(rf"^[ \t]*\[mcp_servers\.{NAME}(\.[^\]]*)?\][ \t]*(#.*)?$")
+ANY_HEADER = re.compile(r"^[ \t]*\[")
+
+
+def _read_toml(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise NotJson(str(error)) from None
+
+
+def _with_toml(text: str, wanted: dict[str, Any]) -> str:
+    if any(isinstance(value, dict) for value in wanted.values()):
+        raise NotJson(f"somebody has added a table to mcp_servers.{NAME}, which is not ours to write")
+    line_end = "\r\n" if "\r\n" in text else "\n"
+    lines = [*_toml_lines(wanted), ""]
+    before = text if not text or text.endswith("\n") else text + line_end
+    after = before + (line_end if before else "") + line_end.join(lines)
+    return _proven(text, after, wanted)
+
+
+def _toml_lines(ours: dict[str, Any]) -> list[str]:
+    return [f"[mcp_servers.{NAME}]", *(f"{key} = {json_text.dumps(value)}" for key, value in ours.items())]
+
+
+def _without_toml(text: str) -> str:
+    """TEXT without our table, and those within it. A line that looks like its header may stand in a text: so each is
+    tried, the last one first, until what is left says what it should."""
+    lines = text.splitlines(keepends=True)
+    headers = [place for place, line in enumerate(lines) if HEADER.match(line.rstrip("\r\n"))]
+    for chosen in ({place} for place in reversed(headers)):
+        with suppress(NotJson):
+            return _proven(text, _without_tables(lines, chosen), None)
+    return _proven(text, _without_tables(lines, set(headers)), None)
+
+
+def _without_tables(lines: Sequence[str], headers: set[int]) -> str:
+    """LINES without the tables that begin at HEADERS. What is said above the next one belongs to that."""
+    kept: list[str] = []
+    loose: list[str] = []  # what is ours only if more of ours follows
+    is_within = False
+    for place, line in enumerate(lines):
+        if place in headers:
+            if not is_within and kept and not kept[-1].strip():
+                kept.pop()  # the line that was left free before ours
+            is_within = True
+        elif ANY_HEADER.match(line):
+            is_within = False
+        if not is_within:
+            kept += [*loose, line]
+            loose = []
+        elif line.strip() and not line.lstrip().startswith("#"):
+            loose = []
+        else:
+            loose.append(line)
+    return "".join([*kept, *loose])
+
+
+def _proven(before: str, after: str, wanted: dict[str, Any] | None) -> str:
+    """AFTER, if it says what BEFORE did, but for our entry."""
+    expected = _read_toml(before)
+    servers = {name: value for name, value in expected.pop("mcp_servers", {}).items() if name != NAME}
+    servers |= {} if wanted is None else {NAME: wanted}
+    if _read_toml(after) != expected | ({"mcp_servers": servers} if servers else {}):
+        raise NotJson("its servers are written in a form that is not ours to change")
+    return after

@@ -1,0 +1,1 @@
+"""The actors that run here: start, stop, deliver messages, clean up."""

@@ -1,0 +1,237 @@
+"""One actor that runs: a program on a terminal, or one that runs by itself and says what it does."""
+
+from __future__ import annotations
+
+from bb.daemon.actors import delivery
+from bb.daemon.loop.loop import READ, WRITE
+from bb.daemon.terminal.terminal import GRACE, Terminal
+from bb.kernel import clock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from bb.daemon.loop.loop import Loop, Timer
+    from bb.daemon.terminal.terminal import Ended
+    from bb.groups.actors.profiles import Profile
+
+ECHO = 3 * clock.SECOND  # what a terminal shows so soon after something was typed into it is no sign of life
+POLL = 0.5  # seconds between two looks whether a program has ended
+CUT_SHORT = "the program ended, or took nothing more, before the message was submitted"
+WIDTH = 200  # characters of a line, mostly fewer
+
+
+class Session:
+    """An actor that runs."""
+
+    def __init__(self, group_id: str, actor_id: str, started_at: int) -> None:
+        self.group_id = group_id
+        self.actor_id = actor_id
+        self.started_at = started_at
+        self.last_output_at: int | None = None
+
+    @property
+    def has_task(self) -> bool:
+        """Whether it says that it works at something."""
+        return False
+
+    def stop(self) -> None:
+        """Ask it to end."""
+
+    def withdraw(self, event: str) -> None:
+        """Nobody needs to tell it of EVENT any more."""
+
+    def last_lines(self, count: int) -> str:  # noqa: ARG002
+        """The last lines of its terminal, should it have one."""
+        return ""
+
+
+class Headless(Session):
+    """An actor that looks into its inbox by itself."""
+
+    def __init__(self, group_id: str, actor_id: str, started_at: int) -> None:
+        super().__init__(group_id, actor_id, started_at)
+        self._state: dict[str, Any] = {"status": "idle", "current_task_id": None, "last_message_id": None}
+        self._updated_at = started_at
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "v": 1,
+            "group_id": self.group_id,
+            "actor_id": self.actor_id,
+            **self._state,
+            "started_at": clock.text(self.started_at),
+            "updated_at": clock.text(self._updated_at),
+        }
+
+    @property
+    def has_task(self) -> bool:
+        return self._state["current_task_id"] is not None
+
+    def change(self, now: int, changes: Mapping[str, Any]) -> dict[str, Any]:
+        self._state |= changes
+        self._updated_at = self.last_output_at = now
+        return self.state()
+
+
+class OnTerminal(Session):
+    """A program on a terminal, and the messages that wait until they can be typed to it."""
+
+    def __init__(
+        self,
+        group_id: str,
+        actor_id: str,
+        profile: Profile,
+        terminal: Terminal,
+        loop: Loop,
+        now: Callable[[], int],
+        ended: Callable[[OnTerminal, Ended], None],
+        delivered: Callable[[OnTerminal, list[str], str | None], None],
+    ) -> None:
+        super().__init__(group_id, actor_id, now())
+        self.terminal = terminal
+        self.queue = delivery.Queue(self.started_at)
+        self.places: dict[str, int] = {}  # of messages that wait, in the course
+        self.is_stopping = False
+        self._is_held = True  # whether nothing is to be typed for now
+        self._typed_at = self.started_at - ECHO
+        self._submit = profile.submit
+        self._loop = loop
+        self._now = now
+        self._ended = ended
+        self._delivered = delivered  # told which messages were typed, or why that failed halfway
+        self._timer: Timer | None = None
+        self._kill: Timer | None = None
+        self._poll_timer: Timer | None = None
+        self._watch()
+        self._poll_soon()  # it may have ended already; but first it has to be known as one that was started
+
+    # -- its terminal
+
+    def _watch(self) -> None:
+        if not self.terminal.has_hung_up:
+            self._loop.watch(self.terminal.fd, READ | (WRITE if self.terminal.wants_write else 0), self._ready)
+
+    def _ready(self, events: int) -> None:
+        if events & WRITE:
+            self.terminal.flush()
+        if events & READ and self.terminal.read():
+            now = self._now()
+            if now - self._typed_at >= ECHO:
+                self.last_output_at = now
+            self.queue.heard(now)
+            self.schedule()
+        if self.terminal.has_hung_up:
+            self._loop.forget(self.terminal.fd)
+            self._poll_soon()
+        else:
+            self._watch()
+
+    def write(self, octets: bytes) -> bool:
+        """Type something; whether there was room for it."""
+        is_taken = self.terminal.write(octets)
+        self._watch()
+        return is_taken
+
+    # -- how it ends
+
+    def stop(self) -> None:
+        self.is_stopping = True
+        if self._timer:
+            self._timer.cancel()
+        self.terminal.stop()
+        self._kill = self._loop.later(GRACE / 1000, self.terminal.kill)
+
+    def _poll_soon(self) -> None:
+        if self._poll_timer:
+            self._poll_timer.cancel()
+        self._poll_timer = self._loop.later(0, self._poll)
+
+    def _poll(self) -> None:
+        if self._poll_timer:
+            self._poll_timer.cancel()
+        ended = self.terminal.poll()
+        if ended is None:
+            self._poll_timer = self._loop.later(POLL / 10 if self.is_stopping else POLL, self._poll)
+            return
+        for timer in (self._timer, self._kill):
+            if timer:
+                timer.cancel()
+        if self.terminal.fd >= 0:
+            self._loop.forget(self.terminal.fd)
+        self.terminal.close()
+        self._ended(self, ended)
+
+    # -- what it is told
+
+    def tell(self, event: Mapping[str, Any], seq: int) -> None:
+        """Let a message wait until it can be typed."""
+        if self.queue.add(str(event["id"]), delivery.rendered(event)):
+            self.places[str(event["id"])] = seq
+            if len(self.places) > 2 * len(self.queue) + delivery.MOST_WAITING:  # some were too many to wait
+                self.places = {event: place for event, place in self.places.items() if event in self.queue}
+            self.schedule()
+
+    def has_read(self, seq: int) -> None:
+        """The actor has read up to a place: nobody needs to type that any more."""
+        for event in [event for event, place in self.places.items() if place <= seq]:
+            del self.places[event]
+            self.queue.withdraw(event)
+
+    def withdraw(self, event: str) -> None:
+        self.places.pop(event, None)
+        self.queue.withdraw(event)
+
+    def last_lines(self, count: int) -> str:
+        return "\n".join(self.terminal.transcript.tail(count * WIDTH).splitlines()[-count:])
+
+    def hold(self, *, is_held: bool) -> bool:
+        """Let what waits go on waiting, or no longer; whether that is another thing than before."""
+        is_other, self._is_held = self._is_held != is_held, is_held
+        self.schedule()
+        return is_other
+
+    def schedule(self) -> None:
+        """Type what waits as soon as that may be."""
+        now = self._now()
+        at = self.queue.next_at(now)
+        if self._timer:
+            self._timer.cancel()
+        self._timer = (
+            None
+            if at is None or self.is_stopping or self._is_held
+            else self._loop.later(max(at - now, 0) / 1000, self._type)
+        )
+
+    def _type(self) -> None:
+        self._timer = None
+        if self.is_stopping or self.terminal.has_hung_up:
+            return
+        given = self.queue.take(self._now(), self.terminal.shown)
+        if given:
+            steps = delivery.typed(given.text, self._submit, self.terminal.wants_paste)
+            if not self.write(steps[0][1]):
+                self.queue.put_back(given, self._now())
+            else:
+                self._typed_at = self._now()
+                for event in given.ids:
+                    self.places.pop(event, None)
+                self._type_on(given.ids, steps[1:])
+        self.schedule()
+
+    def _type_on(self, events: list[str], steps: list[tuple[int, bytes]]) -> None:
+        """Press what is left of the keys, the first of them after a while."""
+        if not steps:
+            self._delivered(self, events, None)
+            return
+        (wait, octets), *rest = steps
+
+        def go_on() -> None:
+            if self.is_stopping or not self.write(octets):
+                self._delivered(self, events, CUT_SHORT)
+                return
+            self._typed_at = self._now()
+            self._type_on(events, rest)
+
+        self._loop.later(wait / 1000, go_on)

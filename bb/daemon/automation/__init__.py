@@ -1,0 +1,1 @@
+"""Groups looked after over time: reminders, silence, nudges."""

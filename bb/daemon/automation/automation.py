@@ -1,0 +1,237 @@
+"""Groups in which actors run are looked after: whoever lets mail wait is reminded of it, a silence is told of.
+
+What is due, and when to look again, is decided in `groups/actors/automation.py`. Here is what it wants to know, what becomes
+of its notices, and the waiting: until the next of them is due, and no longer than a moment when something happens that
+may make another one due before. Nothing is looked at in between.
+"""
+
+from __future__ import annotations
+
+import traceback
+
+from bb.daemon.automation.recent import Recent
+from bb.groups.actors import automation, notices
+from bb.groups.actors.automation import is_withdrawn
+from bb.groups.actors.notices import ActorView, GroupView
+from bb.groups.context_forms import ACTIVE as BEGUN
+from bb.groups.context_forms import TASK
+from bb.groups.facts import ACTIVE
+from bb.kernel import clock, ids
+from bb.kernel.clock import SECOND
+from bb.kernel.errors import BbError
+from bb.ledger.local import machine_registry as knowns
+from bb.ledger.local import prompts
+from bb.ledger.views.chat import AUTOMATIC
+from bb.messaging.chat import notifications
+from bb.messaging.chat.principals import SYSTEM
+from bb.messaging.facts import Said
+from bb.ops.desk import group_desk
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from bb.daemon.actors.session import Session
+    from bb.daemon.actors.supervisor import House
+    from bb.daemon.clients.streams import Heard, Streams, Told
+    from bb.daemon.loop.log import Log
+    from bb.daemon.loop.loop import Loop, Timer
+    from bb.groups.actors.notices import Notice
+    from bb.kernel.event import Event
+    from bb.ops.desk.desk import Desk
+    from bb.ops.desk.group_desk import Actor, GroupDesk
+
+AFTER_A_WHILE = 1.0  # seconds; much may be said in a group, and a look costs as much as a few messages
+RETRY = 10.0
+LEAST = 0.05  # seconds between two looks
+MOST_REMEMBERED = 1000
+OWN_WORDS = {notices.HELP_NUDGE: "help", notices.STANDUP: "standup"}  # kinds that a group may have a prompt for
+# What changes at once whether something is due: else somebody would be reminded of what was just done.
+AT_ONCE = frozenset(
+    ["group.set_state", "group.settings_update", "chat.read", "chat.ack", "mail.read", "actor.start", "actor.stop"]
+)
+
+
+class Automation:
+    """The groups that are looked after."""
+
+    def __init__(self, loop: Loop, desk: Desk, streams: Streams, house: House, log: Log) -> None:
+        self.loop = loop
+        self.desk = desk
+        self.streams = streams
+        self.house = house
+        self.log = log
+        self._watches: dict[str, Watch] = {}
+
+    def attend(self, group: GroupDesk) -> None:
+        """An actor has been started in a group: look after it from now on."""
+        watch = self._watches.get(group.id)
+        if watch is None:
+            watch = self._watches[group.id] = Watch(self, group)
+        watch.look_in(0)
+
+    def complain(self, group_id: str, error: Exception) -> None:
+        """A group could not be looked after."""
+        why = error.message if isinstance(error, BbError) else "".join(traceback.format_exception(error))
+        self.log.error(f"group {group_id} could not be looked after: {why}")
+
+    def leave(self, group_id: str, ear: Heard) -> None:
+        """Nobody runs in a group any more."""
+        self._watches.pop(group_id, None)
+        self.streams.ignore(group_id, ear)
+
+
+class Watch:
+    """One group that is looked after."""
+
+    def __init__(self, all_of_it: Automation, group: GroupDesk) -> None:
+        self._all = all_of_it
+        self._group_id = group.id
+        self._active_since = self._now()
+        self._state = group.group().state
+        self._recent = Recent.of(group, self._now())
+        self._own: set[str] = set()  # notices that we have recorded, until they are heard of
+        self._came: dict[str, int] = {}  # by event of another clone, when we first saw that it waits
+        self._timer: Timer | None = None
+        self._ear = self._heard  # one and the same, so that it is heard once
+        all_of_it.streams.channel(group).overhear(self._ear)
+
+    def _now(self) -> int:
+        return self._all.desk.now()
+
+    # -- when to look
+
+    def look_in(self, seconds: float) -> None:
+        """Look in so many SECONDS, unless that is to happen before anyway."""
+        loop = self._all.loop
+        if self._timer is not None and self._timer.do is not None and self._timer.at <= loop.now() + seconds:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = loop.later(seconds, self._look)
+
+    def _heard(self, told: Told) -> None:
+        event = told.event
+        if event is None:
+            return
+        if event.id in self._own:
+            self._own.discard(event.id)
+            return
+        self._recent.hear(told, self._now(), [session.actor_id for session in self._sessions()])
+        self.look_in(0 if event.kind in AT_ONCE else AFTER_A_WHILE)
+
+    def _sessions(self) -> list[Session]:
+        return [session for session in self._all.house.sessions() if session.group_id == self._group_id]
+
+    def _look(self) -> None:
+        self._timer = None
+        sessions = {session.actor_id: session for session in self._sessions()}
+        if not sessions:
+            self._all.leave(self._group_id, self._ear)
+            return
+        try:
+            group = group_desk.of(self._all.desk, self._group_id)
+            self._all.streams.channel(group).overhear(self._ear)
+            at = self._see_to(group, sessions)
+        except Exception as error:  # a bug must not take everybody else down
+            self._all.complain(self._group_id, error)
+            self.look_in(RETRY)
+            return
+        if at is not None:
+            self.look_in(max((at - self._now()) / SECOND, LEAST))
+
+    # -- what to do
+
+    def _see_to(self, group: GroupDesk, sessions: Mapping[str, Session]) -> int | None:
+        """Record what is due; when to look again."""
+        now, settings = self._now(), group.settings()
+        view, actors = self._views(group, sessions, now)
+        if due := automation.due(view, actors, settings, now):
+            self._tell(group, due, now)
+            view, actors = self._views(group, sessions, now)
+        self._withdraw(actors, sessions)
+        return automation.next_look(view, actors, settings, now)
+
+    def _tell(self, group: GroupDesk, due: list[Notice], now: int) -> None:
+        facts = [Said(notifications.NOTIFY, self._said(group, each)) for each in due]
+        for each, event in zip(due, group.record(facts, SYSTEM), strict=True):
+            self._own.add(event["id"])
+            self._recent.tell(each.kind, each.context["actor_id"], event["id"], now)
+        self._all.streams.pump([group.id])
+
+    def _said(self, group: GroupDesk, notice: Notice) -> dict[str, Any]:
+        """What a notice says: in the group's own words where it has any, with what the terminal shows where it may."""
+        data = notice.as_dict()
+        own = OWN_WORDS.get(notice.kind)
+        if own and (words := prompts.read(knowns.home(self._all.desk.env), group.id, (own,))):
+            data["message"] = words[own]
+        if notice.kind == notices.ACTOR_IDLE:
+            about = notice.context["actor_id"]
+            data["context"] = notice.context | self._all.house.glimpse(group, about, str(notice.target_actor_id))
+        return data
+
+    def _withdraw(self, actors: list[ActorView], sessions: Mapping[str, Session]) -> None:
+        """Let nobody be reminded of what it has read meanwhile, nor twice at once."""
+        for actor in actors:
+            nudges = self._recent.nudges.get(actor.id, {})
+            for place, (event_id, at) in enumerate(list(nudges.items())):
+                if is_withdrawn(at, actor) or place + 1 < len(nudges):
+                    sessions[actor.id].withdraw(event_id)
+                    del self._recent.nudges[actor.id][event_id]
+
+    # -- what there is to know
+
+    def _views(self, group: GroupDesk, sessions: Mapping[str, Session], now: int) -> tuple[GroupView, list[ActorView]]:
+        """The group and its actors that run, as they are now."""
+        state, recent = group.group().state, self._recent
+        if state == ACTIVE and self._state != ACTIVE:
+            self._active_since = now
+        self._state = state
+        told = {kind: max(when.values()) for kind, when in recent.told.items()}
+        view = GroupView(state, self._active_since, recent.last_activity_at, told)
+        if state != ACTIVE:
+            return view, []
+        owed, at_work = recent.owed(group), _at_work(group)
+        running = [actor for actor in group.actors() if actor.id in sessions]
+        return view, [
+            self._view(group, actor, sessions[actor.id], owed.get(actor.id, []), actor.id in at_work)
+            for actor in running
+        ]
+
+    def _view(self, group: GroupDesk, actor: Actor, session: Session, owed: list[Event], has_task: bool) -> ActorView:
+        talk, tokens, recent = group.spoken(), group.tokens(actor.id), self._recent
+        first = next(talk.unread(actor.id, tokens, but=AUTOMATIC), None)
+        return ActorView(
+            id=actor.id,
+            role=actor.role,
+            running=True,
+            started_at=session.started_at,
+            told={kind: when[actor.id] for kind, when in recent.told.items() if actor.id in when},
+            last_output_at=session.last_output_at,
+            last_act_at=recent.acts.get(actor.id),
+            unread_count=talk.count_unread(actor.id, tokens, but=AUTOMATIC) if first else 0,
+            oldest_unread_at=self._since(group, first.event_id, first.at) if first else None,
+            oldest_unread=first.event_id if first else None,
+            owed=tuple(event.id for event in owed),
+            oldest_owed_at=self._since(group, owed[0].id, clock.parse_or(owed[0].ts, 0)) if owed else None,
+            has_task=has_task or session.has_task,
+            keepalives=recent.keepalives.get(actor.id, 0),
+            messages_since_help=recent.messages.get(actor.id, 0),
+        )
+
+    def _since(self, group: GroupDesk, event_id: str, at: int) -> int:
+        """Since when a message has been here. What another clone's clock said of that counts for nothing."""
+        writer, _ = ids.split_event_id(event_id)
+        if writer == group.store.writer:
+            return at
+        if len(self._came) > MOST_REMEMBERED:
+            self._came.clear()
+        return self._came.setdefault(event_id, self._now())
+
+
+def _at_work(group: GroupDesk) -> set[str]:
+    """The actors that have a task which has begun, as the shared context says."""
+    view = group.context()
+    tasks = [key for key in view.keys(TASK) if view.value(key, "status") == BEGUN]
+    return {str(view.value(key, "assignee")) for key in tasks}

@@ -1,0 +1,136 @@
+"""What has happened in a group lately, as far as it matters to whoever looks after it: who did something last, who was
+told what, and who owes an acknowledgement.
+
+All of it is in the ledger, so it is known again after a restart: the last PAST lines are read then, and each line from
+there on as it comes. Moments are those of this clone's clock. What another clone recorded counts as having happened
+when it came here.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from bb.daemon.clients.streams import Told
+from bb.groups.actors import notices
+from bb.kernel import clock
+from bb.ledger.records import course
+from bb.ledger.records.course import Course
+from bb.ledger.views.chat import ACK, ATTENTION, NOTICE
+from bb.messaging.chat import acks, message, notifications
+from bb.messaging.chat.principals import SYSTEM, USER
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+    from typing import Any
+
+    from bb.kernel.event import Event
+    from bb.ops.desk.group_desk import GroupDesk
+
+PAST = 2000  # lines
+MOST_OWED = 500  # messages that ask for attention
+REDACTED = "x.bb.redacted"
+
+
+class Recent:
+    """What has happened lately in one group."""
+
+    def __init__(self) -> None:
+        self.last_activity_at: int | None = None
+        self.acts: dict[str, int] = {}  # by actor, when it last did something
+        self.told: dict[str, dict[str, int]] = {}  # by kind of notice and actor that it is about, when
+        self.keepalives: dict[str, int] = {}  # by actor, since it last did something
+        self.messages: dict[str, int] = {}  # by actor, since it was last told how to get help
+        self.nudges: dict[str, dict[str, int]] = {}  # by actor, the nudges that may still wait, and when each was made
+        self._asking: dict[str, Event] = {}  # messages that ask for attention, the oldest first
+        self._acked: dict[str, set[str]] = {}
+
+    @classmethod
+    def of(cls, group: GroupDesk, now: int) -> Recent:
+        """What is known of a group from its ledger."""
+        recent, roles, waiting = cls(), group.roles(), []
+        index = group.index()
+        begin = course.behind(index, max(course.length(index) - PAST, 0))
+        for passed in Course(group.store, begin).onwards():
+            waiting.append(Told(group, passed, roles))
+            if passed.writer == group.store.writer:
+                event = waiting[-1].event
+                at = clock.parse_or(event.ts, now) if event else now
+                for told in waiting:
+                    recent.hear(told, min(at, now), roles)
+                waiting.clear()
+        recent._recall(group)
+        return recent
+
+    def _recall(self, group: GroupDesk) -> None:
+        """Find who was asked for attention, however long ago."""
+        talk, tokens = group.spoken(), ["", "@all", "@peers", "@foreman", *group.roles()]
+        posts = (post for post in talk.before(None, tokens, ATTENTION) if not post.flags & NOTICE)
+        for event in reversed(list(talk.events(islice(posts, MOST_OWED)))):
+            self._asking[event.id] = event
+            self._acked[event.id] = {who for who, _ in talk.of(event.id, ACK)}
+
+    # -- as it comes
+
+    def hear(self, told: Told, at: int, actors: Collection[str]) -> None:
+        """Something was recorded, and came here AT a moment."""
+        event = told.event
+        if event is None:
+            return
+        if event.kind == notifications.NOTIFY and event.by == SYSTEM:
+            self._noticed(event, at)
+        if event.by == SYSTEM:
+            return
+        self.last_activity_at = notices.latest(at, self.last_activity_at)
+        if event.by in actors:
+            self.acts[event.by] = at
+            self.keepalives.pop(event.by, None)
+        if event.kind == message.MESSAGE:
+            self._said(told, event, actors)
+        elif event.kind == message.ACK:
+            if (asked := str(event.data.get("event_id"))) in self._asking:
+                self._acked.setdefault(asked, set()).add(event.by)
+        elif event.kind == REDACTED:
+            self._asking.pop(str(event.data.get("event_id")), None)
+
+    def _noticed(self, event: Event, at: int) -> None:
+        context = event.data.get("context")
+        about = context.get("actor_id") if isinstance(context, dict) else None
+        if isinstance(about, str):
+            self.tell(str(event.data.get("kind")), about, event.id, at)
+
+    def tell(self, kind: str, about: str, event_id: str, at: int) -> None:
+        """A notice of a KIND about an actor was recorded."""
+        if kind not in notices.WORDS:
+            return
+        self.told.setdefault(kind, {})[about] = at
+        if kind == notices.KEEPALIVE:
+            self.keepalives[about] = self.keepalives.get(about, 0) + 1
+        elif kind == notices.HELP_NUDGE:
+            self.messages.pop(about, None)
+        elif kind == notices.NUDGE:
+            self.nudges.setdefault(about, {})[event_id] = at
+
+    def _said(self, told: Told, event: Event, actors: Iterable[str]) -> None:
+        for actor in actors:
+            if told.is_for(actor):
+                self.messages[actor] = self.messages.get(actor, 0) + 1
+        if message.is_attention(event.data):
+            self._asking[event.id] = event
+            for forgotten in list(islice(self._asking, max(len(self._asking) - MOST_OWED, 0))):
+                del self._asking[forgotten]
+                self._acked.pop(forgotten, None)
+
+    # -- what is owed
+
+    def owed(self, group: GroupDesk) -> dict[str, list[Event]]:
+        """By actor, the messages that ask for its attention and that it has not acknowledged, the oldest first."""
+        members, since = group.members(), {actor.id: actor.agent.since for actor in group.actors()}
+        found: dict[str, list[Event]] = {}
+        for event in self._asking.values():
+            plain: dict[str, Any] = {"kind": event.kind, "by": event.by, "data": event.data}
+            for who in acks.owed_by(plain, members):
+                is_there = who != USER and tuple(since[who]) <= event.order
+                if is_there and who not in self._acked.get(event.id, ()):
+                    found.setdefault(who, []).append(event)
+        return found

@@ -1,0 +1,373 @@
+"""Serving requests: many in a turn of the loop, one sync for all they record, and no answer before that.
+
+What is asked in one turn is decided one after the other, each seeing what was decided before it. What that records
+reaches the disk in one go for each ledger; then everybody is answered. So eight clients that send at once wait for the
+disk once. Ops of bb that may take long, such as a sync, run beside the loop (`daemon/clients/threads.py`).
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+import sys
+import time
+from functools import partial
+
+from bb.daemon.clients.connection import LOCAL, Connection
+from bb.daemon.clients.threads import Beside
+from bb.daemon.loop.log import InternalError
+from bb.daemon.loop.loop import READ
+from bb.kernel.errors import BbError, Busy
+from bb.ledger.local import machine_registry as knowns
+from bb.ledger.records.store import Store
+from bb.ledger.views.chat import Talk
+from bb.ops import catalogue
+from bb.ops.desk import group_desk
+from bb.ops.desk.desk import Desk
+from bb.ops.groups import daemon
+from bb.wire import access, cccc
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from bb.daemon.clients.streams import Streams
+    from bb.daemon.loop.log import Log
+    from bb.daemon.loop.loop import Loop, Timer
+    from bb.kernel.errors import BbError as Refusal
+    from bb.ledger.local.machine_registry import Known
+    from bb.ledger.records.batch import Batch
+    from bb.ops.catalogue import Op
+
+AT_ONCE = 64  # requests decided in one turn
+LAST_ANSWERS = 2.0  # seconds that those have when the daemon ends
+SPARE_FILES = 5 * group_desk.MOST_OPEN + 100  # file handles for everything but clients: indexes, locks, terminals
+MOST_CLIENTS = 8000
+MOST_STRANGERS = 512  # clients that have not shown yet that they may ask
+TIDY = 0.1  # seconds after something was recorded
+SWEEP = 2.0  # seconds between two looks for clients that have been silent for too long
+LARGE = 4 << 20  # bytes of journals, from which on an index may take a while to be made
+
+
+class UnknownOp(catalogue.UnknownOp):
+    """There is no operation of that name."""
+
+    code = "UNKNOWN_OP"
+    hint = "ping names those there are, among its capabilities"
+
+
+class TooManyClients(Busy):
+    """Too many clients are connected."""
+
+    code = "TOO_MANY_CLIENTS"
+    hint = "close connections that are done, and try again"
+
+
+class Asked:
+    """One request, until it is answered."""
+
+    def __init__(self, connection: Connection, op: Op, args: dict[str, Any]) -> None:
+        self.connection = connection
+        self.op = op
+        self.args = args
+        self.result: dict[str, Any] | None = None
+        self.refusal: Refusal | None = None
+        self.wanted: dict[str, Any] = {}  # of a stream
+        # whose ledgers it may record in
+        self.groups = {str(args[name]) for name in ("group_id", "dst_group_id") if name in args}
+
+
+class Server:
+    """The clients of one daemon."""
+
+    def __init__(
+        self,
+        loop: Loop,
+        listener: socket.socket,
+        desk: Desk,
+        streams: Streams,
+        log: Log,
+        upgrade: Callable[[str, Connection, dict[str, Any]], None],
+        token: str | None = None,
+    ) -> None:
+        self._loop = loop
+        self._listener = listener
+        self._waiting = _watch(listener)
+        self._is_local = listener.family == LOCAL
+        self._desk = desk
+        self._streams = streams
+        self._log = log
+        self._upgrade = upgrade
+        self._asked: list[Asked] = []
+        self._token = token  # what clients have to show, where they have to
+        self._clients: set[Connection] = set()
+        self._strangers: dict[Connection, None] = {}  # those who have not, in the order in which they came
+        self._beside = Beside(loop, desk, log)
+        self._warm: set[str] = set()  # groups whose index is known to be there
+        self._warming: dict[str, list[Asked]] = {}  # those whose index is being made, and who waits for it
+        self._tidying: Timer | None = None
+        self._most = _most_clients()
+        self.last_asked = time.monotonic()
+        self.ops = {op.name: op for op in catalogue.everything()}
+        self._flat = {op.name for op in self.ops.values() if op.is_flat}
+        loop.watch(listener.fileno(), READ, self._accept)
+        loop.at_end_of_turn.append(self._turn)
+        loop.later(SWEEP, self._sweep)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether somebody waits for an answer, or listens."""
+        return bool(self._clients or self._beside.working)
+
+    # -- clients
+
+    def _accept(self, _: int) -> None:
+        for count in range(AT_ONCE):
+            if count and not self._is_anybody_waiting():
+                return
+            try:
+                sock, _ = self._listener.accept()
+            except (BlockingIOError, InterruptedError):
+                return
+            except OSError as error:  # out of file handles, say: those who wait are accepted later
+                self._log.error(f"cannot accept a client: {error}")
+                self._loop.forget(self._listener.fileno())
+                self._loop.later(0.1, lambda: self._loop.watch(self._listener.fileno(), READ, self._accept))
+                return
+            sock.setblocking(False)
+            connection = Connection(
+                sock,
+                self._loop,
+                self._came,
+                self._forget,
+                is_local=self._is_local,
+                token=self._token,
+                known=self._knows,
+            )
+            self._clients.add(connection)
+            if self._is_local and not access.is_own(sock):
+                connection.refuse(access.AnotherUser())
+            elif len(self._clients) > self._most:
+                connection.refuse(TooManyClients())
+            else:
+                self._loop.attempt(connection.start)
+                self._note_stranger(connection)
+
+    def _note_stranger(self, connection: Connection) -> None:
+        """Of those who have not shown yet that they may ask, the last ones are waited for."""
+        if connection.is_stranger:
+            self._strangers[connection] = None
+        if len(self._strangers) > MOST_STRANGERS:
+            next(iter(self._strangers)).close()
+
+    def _knows(self, connection: Connection) -> None:
+        self._strangers.pop(connection, None)
+
+    def _forget(self, connection: Connection) -> None:
+        self._clients.discard(connection)
+        self._strangers.pop(connection, None)
+
+    def _is_anybody_waiting(self) -> bool:
+        """Whether there is another client, as far as the system tells at less cost than a try to accept one."""
+        return self._waiting is None or bool(self._waiting.poll(0))
+
+    def _sweep(self) -> None:
+        now = time.monotonic()
+        for connection in [each for each in self._clients if each.is_overdue(now)]:
+            connection.close()
+        self._loop.later(SWEEP, self._sweep)
+
+    def _came(self, connection: Connection, line: bytes) -> None:
+        """A whole request is there."""
+        self.last_asked = time.monotonic()
+        try:
+            name, args = cccc.request(line)
+            op = self.ops.get(name)
+            if op is None:
+                raise UnknownOp(f"there is no op {name[:60]!r}")
+        except BbError as refusal:
+            connection.answer(cccc.failure(refusal))
+            return
+        if name in self._flat:
+            self._asked.append(Asked(connection, op, args))
+        else:
+            self._beside.answer(connection, op, args)
+
+    # -- in the loop
+
+    def _turn(self) -> None:
+        """Decide what was asked, let it reach the disk, and answer."""
+        if not self._asked:
+            return
+        asked = self._next()
+        batches = {} if asked and asked[0].op.name in ALONE else self._batches(asked)
+        for each in asked:
+            self._decide(each)
+        recorded = self._settle(asked, batches)
+        for each in asked:
+            if not self._loop.attempt(partial(self._release, each)):
+                each.connection.close()
+        for group_id in [group_id for group_id, batch in batches.items() if batch.is_behind]:
+            if group_id in self._desk.groups:  # another process may have deleted it
+                self._desk.groups[group_id].has_recorded()
+        self._streams.pump(recorded)
+        if recorded and (self._tidying is None or self._tidying.do is None):
+            self._tidying = self._loop.later(TIDY, self._tidy)
+
+    def _next(self) -> list[Asked]:
+        """Who is answered in this turn. Some ops are done alone; whoever asks about a group whose index
+        is still being made waits until it is."""
+        taken: list[Asked] = []
+        while self._asked and len(taken) < AT_ONCE:
+            is_alone = self._asked[0].op.name in ALONE
+            if taken and (is_alone or taken[0].op.name in ALONE):
+                break
+            asked = self._asked.pop(0)
+            if not self._must_wait(asked):
+                taken.append(asked)
+        if self._asked:
+            self._loop.soon(lambda: None)
+        return taken
+
+    def _batches(self, asked: list[Asked]) -> dict[str, Batch]:
+        """One for each ledger that is asked about; another that something is recorded in waits for the disk itself."""
+        groups, named = self._desk.groups, {group_id for each in asked for group_id in each.groups}
+        return {group_id: groups[group_id].store.batch() for group_id in named if group_id in groups}
+
+    def _must_wait(self, asked: Asked) -> bool:
+        """Whether the index of the group must be made first, which is done beside the loop."""
+        group_id = asked.args.get("group_id")
+        if not isinstance(group_id, str) or group_id in self._warm:
+            return False
+        if group_id in self._warming:
+            self._warming[group_id].append(asked)
+            return True
+        known = knowns.read(knowns.home(self._desk.env), group_id)
+        if known is None:
+            return False
+        if knowns.size(known) < LARGE:
+            self._warm.add(group_id)
+            return False
+        self._warming[group_id] = [asked]
+        self._beside.do(lambda: self._warm_up(known), lambda _: self._is_warm(group_id))
+        return True
+
+    def _warm_up(self, known: Known) -> None:
+        """Let the index of a group read all there is, at a desk of its own."""
+        store = Store(known.place)
+        try:
+            Talk(store).catch_up()
+        except BbError as refusal:
+            self._log.warning(f"{known.group_id}: {refusal.message}")  # whoever asks is told
+        except Exception as error:
+            self._log.bug(f"the index of {known.group_id}", error)
+        finally:
+            store.close()
+
+    def _is_warm(self, group_id: str) -> None:
+        self._warm.add(group_id)
+        self._asked[:0] = self._warming.pop(group_id, [])
+
+    def _tidy(self) -> None:
+        """Bring what was said up to date while nobody waits for it, so that whoever asks next need not."""
+        self._tidying = None
+        for group in list(self._desk.groups.values()):
+            try:
+                group.talk.catch_up()
+            except BbError as refusal:
+                self._log.debug(f"{group.id}: {refusal.message}")
+
+    def _decide(self, asked: Asked) -> None:
+        try:
+            arguments = catalogue.bind(asked.op, asked.args, is_typed=True, ignores_unknown=True)
+            asked.result = asked.op.answer(self._desk, arguments)
+            if asked.op.name == "events_stream":
+                given = {name: asked.args.get(name) for name in daemon.SUBSCRIPTION}
+                asked.wanted = daemon.subscription(group_desk.of(self._desk, asked.args["group_id"]), **given)
+        except BbError as refusal:
+            asked.refusal = refusal
+        except Exception as error:  # a bug must not take everybody else down
+            asked.refusal = self._log.bug(asked.op.name, error)
+
+    def _settle(self, asked: list[Asked], batches: Mapping[str, Batch]) -> set[str]:
+        """Wait for the disk; in which groups something was recorded. What could not be synced was not recorded."""
+        recorded = {group_id for each in asked for group_id in each.groups}
+        for group_id, batch in batches.items():
+            if batch.has_recorded:
+                recorded.add(group_id)
+            if refusal := self._refusal_of(batch):
+                for each in asked:
+                    if group_id in each.groups and each.refusal is None:
+                        each.refusal = refusal
+        return recorded
+
+    def _refusal_of(self, batch: Batch) -> Refusal | None:
+        """Why what a batch has recorded could not reach the disk. Whatever it was, the next ledger's turn comes."""
+        try:
+            with batch:
+                return None
+        except BbError as refusal:
+            return refusal
+        except Exception as error:
+            return self._log.bug("a batch", error)
+
+    def _release(self, asked: Asked) -> None:
+        connection = asked.connection
+        if asked.refusal is not None or asked.result is None:
+            connection.answer(cccc.failure(asked.refusal or InternalError()))
+        elif asked.op.name in UPGRADES:
+            self._upgraded(asked, cccc.success(asked.result))
+        else:
+            connection.answer(cccc.success(asked.result))
+
+    def _upgraded(self, asked: Asked, line: bytes) -> None:
+        """Go on as a stream, which has everything from the moment on at which it was asked for."""
+        asked.connection.upgrade(line)
+        if asked.op.name == "events_stream":
+            group = group_desk.of(self._desk, asked.args["group_id"])
+            self._streams.subscribe(group, asked.connection, asked.wanted)
+        else:
+            self._upgrade(asked.op.name, asked.connection, asked.args)
+
+    # -- the end
+
+    def close(self) -> None:
+        """Answer whoever has asked, and nobody else."""
+        self._loop.forget(self._listener.fileno())
+        self._listener.close()
+        while self._asked:
+            self._turn()
+        deadline = time.monotonic() + LAST_ANSWERS
+        while self._beside.working and time.monotonic() < deadline:
+            self._loop.later(0.05, lambda: None)
+            self._loop.turn()
+        for connection in list(self._clients):
+            connection.close()
+
+
+# What moves whole ledgers, or is to be told of by who is asked next.
+ALONE = frozenset(["attach", "group_create_from_template", "group_delete", "term_attach"])
+UPGRADES = frozenset(["events_stream", "term_attach"])
+
+
+def _watch(listener: socket.socket) -> select.poll | None:
+    if not hasattr(select, "poll"):
+        return None
+    waiting = select.poll()
+    waiting.register(listener, select.POLLIN)
+    return waiting
+
+
+def _most_clients() -> int:
+    """As many as the system lets us have files open."""
+    if sys.platform == "win32":
+        return 500
+    import resource  # noqa: PLC0415
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = min(hard if hard != resource.RLIM_INFINITY else MOST_CLIENTS + SPARE_FILES, MOST_CLIENTS + SPARE_FILES)
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        soft = wanted
+    return max(min(soft - SPARE_FILES, MOST_CLIENTS), 10)

@@ -1,0 +1,297 @@
+"""Pushing events to whoever listens (CCCC daemon IPC §8.13): what came before first, then each as it is recorded.
+
+Each group that somebody listens to has one channel. It goes along the course of the group's ledger and reads every
+line once, whoever recorded it and however many listen. A listener that wants what came before goes along the course by
+itself until it has caught up with the channel, a portion at a time, and no faster than its client reads.
+
+A line that does not count (docs/signing.md) is no event for anybody. If it comes to count later, it is passed on then,
+with the place that it has always had.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from bb.kernel.errors import BbError
+from bb.ledger.index import counting
+from bb.ledger.journal import line as lines
+from bb.ledger.records import course
+from bb.ledger.records.course import Course
+from bb.messaging.chat import acks
+from bb.ops.desk import group_desk
+from bb.wire import cccc
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from bb.daemon.clients.connection import Connection
+    from bb.daemon.loop.loop import Loop, Timer
+    from bb.kernel.event import Event
+    from bb.ledger.records.course import Passed
+    from bb.ops.desk.group_desk import GroupDesk
+
+    Heard = Callable[["Told"], None]
+
+GLANCE = 0.02  # seconds between two looks for what other processes have recorded
+LONGEST_GLANCE = 0.05
+HEARTBEAT = 30.0
+PORTION = 256  # lines of the past at a time
+FULL = 256 << 10  # bytes waiting for a client, before it is given more of the past
+TOO_SLOW = 4 << 20  # bytes waiting for a client that makes it too slow for what comes
+FOR_READERS = ("chat.message", "system.notify")
+
+
+class Told:
+    """One event on its way: parsed once, and written once for all."""
+
+    def __init__(self, group: GroupDesk, passed: Passed, roles: dict[str, str]) -> None:
+        self.seq = passed.seq
+        self.event: Event | None = None
+        self._group = group
+        self._roles = roles
+        self._item: bytes | None = None
+        try:
+            event = lines.event(passed.raw)
+        except lines.Unreadable:
+            return
+        if passed.counts and not lines.is_blank(passed.raw):
+            self.event = event.but(seq=passed.seq)
+
+    @property
+    def item(self) -> bytes:
+        """The line that listeners get."""
+        if self._item is None:
+            self._item = cccc.event_item(self.shown()) if self.event else b""
+        return self._item
+
+    def shown(self) -> dict[str, Any]:
+        """The event as clients see it, marked where it is in the person's name and the person has not signed it."""
+        event = self.event
+        return marked(self._group, event, self._group.shown(event)) if event else {}
+
+    def is_for(self, who: str) -> bool:
+        """Whether it is something for WHO to read, and not its own."""
+        event = self.event
+        return (
+            event is not None
+            and event.kind in FOR_READERS
+            and event.by != who
+            and acks.is_for(who, event.kind, event.data, self._roles)
+        )
+
+
+def marked(group: GroupDesk, event: Event, shown: dict[str, Any]) -> dict[str, Any]:
+    """An event that is SHOWN, and that it is unverified, where somebody else may have said it for the person."""
+    return shown | counting.mark(group.store.index, event.id, event.kind, event.by)
+
+
+class Listener:
+    """One client of a stream."""
+
+    def __init__(self, connection: Connection, wanted: dict[str, Any], is_actor: bool) -> None:
+        self.connection = connection
+        self.seq: int = wanted["after"]
+        self.past: Course | None = None
+        self._kinds: frozenset[str] = wanted["kinds"]
+        self._who = wanted["who"] if is_actor else None
+        self._left: int | None = wanted["limit"]
+
+    def hear(self, told: Told) -> int:
+        """Send it on, if it is wanted; how many bytes wait for the client."""
+        self.seq = max(self.seq, told.seq)
+        event = told.event
+        if event is None or event.kind not in self._kinds or (self._who and not told.is_for(self._who)):
+            return 0
+        waiting = self.connection.send(told.item)
+        if self._left is not None:
+            self._left -= 1
+            if self._left <= 0:
+                self.connection.end()
+        return waiting
+
+
+class Channel:
+    """What happens in one group, for those who listen."""
+
+    def __init__(self, group: GroupDesk, loop: Loop, gone: Callable[[Channel], None]) -> None:
+        self.group = group
+        self._loop = loop
+        self._gone = gone
+        self._course = Course(group.store, course.behind(group.index(), course.length(group.index())))
+        self._live: list[Listener] = []
+        self._behind: list[Listener] = []
+        self._inside: list[Heard] = []
+        self._sizes: object = None
+        self._timer: Timer | None = None
+        self._glance = GLANCE
+
+    @property
+    def is_needed(self) -> bool:
+        return bool(self._live or self._behind or self._inside)
+
+    def listen(self, listener: Listener) -> None:
+        """Tell LISTENER what it has missed, and what comes."""
+        if listener.seq >= self._course.seq:
+            self._live.append(listener)
+        else:
+            listener.past = Course(self.group.store, course.behind(self.group.index(), listener.seq))
+            self._behind.append(listener)
+            self._loop.soon(lambda: self._catch_up(listener))
+        self._look_again()
+
+    def overhear(self, heard: Heard) -> None:
+        """Tell HEARD, which is a part of the daemon, what comes."""
+        if heard not in self._inside:
+            self._inside.append(heard)
+        self._look_again()
+
+    def ignore(self, heard: Heard) -> None:
+        if heard in self._inside:
+            self._inside.remove(heard)
+
+    def leave(self, listener: Listener) -> None:
+        for waiting in (self._live, self._behind):
+            if listener in waiting:
+                waiting.remove(listener)
+
+    def pump(self) -> None:
+        """Pass on what has been recorded since."""
+        roles: dict[str, str] | None = None
+        for passed in self._course.onwards():
+            if roles is None:
+                roles = self.group.roles()
+            told = Told(self.group, passed, roles)
+            for heard in self._inside:
+                self._loop.soon(partial(heard, told))  # whatever it does, no stream waits for it
+            for listener in list(self._live):
+                if (listener.seq < told.seq or passed.is_late) and listener.hear(told) > TOO_SLOW:
+                    listener.connection.close()
+
+    def heartbeat(self, item: bytes) -> None:
+        for listener in [*self._live, *self._behind]:
+            listener.connection.send(item)
+
+    def close(self) -> list[Heard]:
+        """End every stream; which parts of the daemon have listened."""
+        for listener in [*self._live, *self._behind]:
+            listener.connection.end()
+        if self._timer:
+            self._timer.cancel()
+        inside, self._inside = self._inside, []
+        return inside
+
+    # -- what others record
+
+    def _look_again(self) -> None:
+        if self._timer is None or self._timer.do is None:
+            self._glance = GLANCE
+            self._timer = self._loop.later(self._glance, self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        if not self.is_needed:
+            return
+        try:
+            sizes = self.group.store.ends()
+            if not sizes:  # the ledger is elsewhere now, or gone: whoever listens asks again, and is told
+                self._gone(self)
+                return
+            if sizes != self._sizes:
+                self._sizes = sizes
+                self.group.index()
+                if any(map(course.is_news, course.unaccounted(self.group.store))):
+                    self.group.store.account(self.group.desk.now())
+                    self._sizes = self.group.store.ends()
+                self.pump()
+                self._glance = GLANCE
+            else:
+                self._glance = min(self._glance * 1.2, LONGEST_GLANCE)
+        except BbError:
+            self._glance = LONGEST_GLANCE  # damaged, or somebody is at it; those who ask are told
+        self._timer = self._loop.later(self._glance, self._look)
+
+    # -- what came before
+
+    def _catch_up(self, listener: Listener) -> None:
+        """Tell a listener a portion of the past."""
+        if listener not in self._behind or listener.past is None:
+            return
+        waiting, roles = 0, self.group.roles()
+        for count, passed in enumerate(listener.past.onwards(), 1):
+            if passed.seq > listener.seq or passed.is_late:
+                if passed.seq > self._course.seq:
+                    break
+                waiting = listener.hear(Told(self.group, passed, roles))
+            if listener not in self._behind:
+                return  # it has gone meanwhile
+            if count >= PORTION and passed.writer == self.group.store.writer:
+                break
+        if listener.seq >= self._course.seq or not self._is_more(listener):
+            listener.past = None
+            self._behind.remove(listener)
+            if listener.connection.is_open:
+                self._live.append(listener)
+        else:
+            self._loop.later(0.01 if waiting > FULL else 0, lambda: self._catch_up(listener))
+
+    def _is_more(self, listener: Listener) -> bool:
+        return listener.past is not None and listener.past.seq < self._course.seq
+
+
+class Streams:
+    """The channels of all groups."""
+
+    def __init__(self, loop: Loop) -> None:
+        self._loop = loop
+        self._channels: dict[str, Channel] = {}
+
+    def channel(self, group: GroupDesk) -> Channel:
+        """The channel of a group; a new one where the group has moved to another ledger."""
+        found = self._channels.get(group.id)
+        if found is None or found.group.store is not group.store:
+            inside = found.close() if found else []
+            found = self._channels[group.id] = Channel(group, self._loop, self._gone)
+            for heard in inside:
+                found.overhear(heard)
+        return found
+
+    def _gone(self, channel: Channel) -> None:
+        """The ledger that a channel went along is no more: the parts of the daemon go on where the group is now."""
+        try:
+            self.channel(group_desk.of(channel.group.desk, channel.group.id))
+        except BbError:
+            channel.close()
+            self._channels.pop(channel.group.id, None)
+
+    def subscribe(self, group: GroupDesk, connection: Connection, wanted: dict[str, Any]) -> None:
+        """Let a client listen."""
+        channel = self.channel(group)
+        listener = Listener(connection, wanted, is_actor=wanted["who"] in group.roles())
+        connection.ended = lambda: channel.leave(listener)
+        channel.listen(listener)
+
+    def ignore(self, group_id: str, heard: Heard) -> None:
+        """A part of the daemon wants to hear of a group no longer."""
+        if found := self._channels.get(group_id):
+            found.ignore(heard)
+
+    def pump(self, groups: Iterable[str]) -> None:
+        """Pass on what was just recorded in these groups."""
+        for group_id in groups:
+            if (channel := self._channels.get(group_id)) and channel.is_needed:
+                try:
+                    channel.pump()
+                except BbError:
+                    continue  # damaged, or somebody is at it: it is looked at again in a moment
+
+    def heartbeat(self, ts: str) -> None:
+        item = cccc.heartbeat(ts)
+        for channel in self._channels.values():
+            channel.heartbeat(item)
+
+    def close(self) -> None:
+        for channel in self._channels.values():
+            channel.close()
+        self._channels.clear()

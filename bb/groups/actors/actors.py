@@ -1,0 +1,161 @@
+"""The actors of a group: who may join under which name, what may be changed, and who leads.
+
+Who leads is a matter of position: the first of the enabled actors is the foreman, the others are peers. So it cannot be
+claimed, and when the foreman is disabled the next one leads.
+"""
+
+from __future__ import annotations
+
+from bb.groups.actors import profiles
+from bb.groups.actors.profiles import Profile, Unfit
+from bb.groups.permissions import FOREMAN, PEER
+from bb.groups.settings import InvalidPatch, entries
+from bb.kernel import ids
+from bb.kernel.errors import Refused, Usage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+    from typing import Any
+
+GROUP_STATES = ACTIVE, IDLE, PAUSED = ("active", "idle", "paused")
+STATUSES = ("idle", "working", "waiting", "stopped")  # of an actor without a terminal (IPC §8.8)
+GROUP_TITLE = "working-group"  # of a group that nobody gave a title
+
+ID_LENGTH = 32
+IN_ACTOR_ID = profiles.LETTERS + ids.DIGITS + "-_"
+TAKEN = "duplicate_actor_id"
+
+
+class ActorAddFailed(Refused):
+    """No such actor can be added."""
+
+    code = "ACTOR_ADD_FAILED"
+    hint = "`bb actor add --help` shows what an actor can be"
+
+
+class InvalidStatus(Usage):
+    """A status is idle, working, waiting or stopped."""
+
+    code = "INVALID_STATUS"
+
+
+class MissingState(Usage):
+    """A group is set to active, idle or paused."""
+
+    code = "MISSING_STATE"
+
+
+class GroupSetStateFailed(Usage):
+    """A group is active, idle or paused."""
+
+    code = "GROUP_SET_STATE_FAILED"
+
+
+# -- joining
+
+
+def new_actor(*, actor_id: Any, title: Any, env: Any, taken: Collection[str], **how: Any) -> tuple[str, str, Profile]:
+    """The id, the title and the profile of an actor that may be added beside those whose ids are TAKEN.
+
+    HOW it is run: runtime, runner, command, submit and default_scope_key as they were asked for, None for the usual.
+    """
+    try:
+        profile = profiles.profile(how)
+        profiles.environment({} if env is None else env)
+        actor = free_id(profile.runtime, taken) if actor_id in (None, "") else _fresh(actor_id, taken)
+        return actor, actor if title in (None, "") else profiles.title(title), profile
+    except Unfit as unfit:
+        is_taken = unfit.reason == TAKEN
+        hint = f"`bb actor update {actor_id}` changes it; another needs another id" if is_taken else None
+        raise ActorAddFailed(unfit.message, hint=hint, **unfit.details) from None
+
+
+def is_actor_id(text: object) -> bool:
+    """Whether an actor may be called TEXT."""
+    return (
+        isinstance(text, str)
+        and 0 < len(text) <= ID_LENGTH
+        and not text.strip(IN_ACTOR_ID)
+        and text[0] not in "-_"
+        and text.lower() not in ids.RESERVED
+    )
+
+
+def free_id(runtime: str, taken: Collection[str]) -> str:
+    """The id of an actor that was given none: its runtime and the lowest number that is free."""
+    names = {name.lower() for name in taken}
+    return next(name for n in range(1, len(names) + 2) if (name := f"{runtime}-{n}") not in names)
+
+
+def _fresh(actor_id: object, taken: Collection[str]) -> str:
+    if not isinstance(actor_id, str) or not is_actor_id(actor_id):
+        raise Unfit("actor_id", "invalid_actor_id", _why_not(actor_id))
+    # Two names that differ in case only would be one file on some systems, and one name to a reader.
+    if actor_id.lower() in {name.lower() for name in taken}:
+        raise Unfit("actor_id", TAKEN, f"there is an actor {actor_id} already")
+    return actor_id
+
+
+def _why_not(actor_id: object) -> str:
+    if isinstance(actor_id, str) and actor_id.lower() in ids.RESERVED:
+        return f"{actor_id!r} is reserved"
+    return f"an actor's id has 1 to {ID_LENGTH} letters, digits, - and _, and starts with a letter or a digit"
+
+
+def is_strict_clone(asked: Profile, env: Mapping[str, str], mine: Profile, my_env: Mapping[str, str]) -> bool:
+    """Whether the actor ASKED for would be run exactly as I am: all that a foreman may add."""
+    return _way(asked, env) == _way(mine, my_env)
+
+
+def _way(profile: Profile, env: Mapping[str, str]) -> tuple[object, ...]:
+    return profile.runtime, profile.runner, profile.command, dict(env)
+
+
+# -- changing
+
+
+def patched_actor(patch: Any, profile: Profile) -> dict[str, Any]:
+    """What PATCH changes of an actor that is run as PROFILE says, JSON-plain. Its `env` is not to be recorded."""
+    try:
+        changes = {field: profiles.CHECKS[field](value) for field, value in entries(patch, profiles.CHECKS).items()}
+        wanted = profiles.runnable(changed(profile, changes))
+    except Unfit as unfit:
+        raise InvalidPatch(unfit.message, reason=unfit.reason, path=f"$.patch.{unfit.field}") from None
+    if "command" in changes or wanted.command != profile.command:
+        changes["command"] = list(wanted.command)
+    return changes
+
+
+def changed(profile: Profile, changes: Mapping[str, Any]) -> Profile:
+    """PROFILE after CHANGES that may be made. A runtime's own command goes when another runtime comes."""
+    command = profile.command
+    if changes.get("runtime", profile.runtime) != profile.runtime and command == profiles.RUNTIMES[profile.runtime]:
+        command = ()
+    of_profile = {field: value for field, value in changes.items() if field in Profile.__match_args__}
+    return profiles.filled(profile.but(**{"command": command} | of_profile))
+
+
+# -- who leads, and states
+
+
+def roles(actors: Sequence[tuple[str, bool]]) -> dict[str, str]:
+    """What each is, given ids and whether enabled, in the order of joining. Where nobody is enabled, nobody leads."""
+    foreman = next((actor for actor, is_enabled in actors if is_enabled), None)
+    return {actor: FOREMAN if actor == foreman else PEER for actor, _ in actors}
+
+
+def group_state(value: Any) -> str:
+    """VALUE as what a group may be set to."""
+    if value in (None, ""):
+        raise MissingState
+    if value not in GROUP_STATES:
+        raise GroupSetStateFailed
+    return str(value)
+
+
+def status(value: Any) -> str:
+    """VALUE as what an actor without a terminal may say that it is."""
+    if value not in STATUSES:
+        raise InvalidStatus
+    return str(value)

@@ -1,0 +1,69 @@
+"""What a group keeps: notes and references of the first vocabulary, decisions and hand-offs of the third (IPC §8.7)."""
+
+from __future__ import annotations
+
+from bb.groups.context.values import choice, collect, found, needed, text, thing
+from bb.groups.context_forms import DECISION, HANDOFF, NOTE, PLAIN, REFERENCE, TASK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.groups.context.request import Request
+    from bb.groups.context.tasks import Ruled
+    from bb.groups.context.values import Table
+
+NOTE_FIELDS: Table = ((("content",), "content", text(20_000, filled=True)),)
+REFERENCE_FIELDS: Table = (
+    (("url",), "url", text(4_000, filled=True)),
+    (("note",), "note", text(4_000)),
+)
+SUMMARY = text(4_000, filled=True)
+KIND = choice((DECISION, HANDOFF))
+
+
+def add(request: Request) -> Ruled:
+    needed(request, "content")
+    return _added(request, NOTE, {"kind": PLAIN, "task": None, **collect(request, NOTE_FIELDS)})
+
+
+def update(request: Request) -> Ruled:
+    return _on(request, found(request, NOTE, "note_id"), "updated", collect(request, NOTE_FIELDS))
+
+
+def remove(request: Request) -> Ruled:
+    op, detail = _on(request, found(request, NOTE, "note_id"), "removed", {})
+    return {**op, "with": []}, detail
+
+
+def add_reference(request: Request) -> Ruled:
+    needed(request, "url")
+    return _added(request, REFERENCE, {"note": "", **collect(request, REFERENCE_FIELDS)})
+
+
+def update_reference(request: Request) -> Ruled:
+    key = found(request, REFERENCE, "reference_id")
+    return _on(request, key, "updated", collect(request, REFERENCE_FIELDS))
+
+
+def remove_reference(request: Request) -> Ruled:
+    op, detail = _on(request, found(request, REFERENCE, "reference_id"), "removed", {})
+    return {**op, "with": []}, detail
+
+
+def record(request: Request) -> Ruled:
+    """A decision, or what was handed over: everybody may say so, and nobody changes it afterwards."""
+    kind = KIND(request, needed(request, "kind"))
+    said = {"kind": kind, "content": SUMMARY(request, needed(request, "summary"))}
+    said["task"] = thing(TASK)(request, "task_id") if request.has("task_id") else None
+    return {"op": request.op, "set": said}, f"recorded a {kind}"
+
+
+def _added(request: Request, kind: str, said: dict[str, Any]) -> Ruled:
+    name = request.view.free_id(kind)
+    return {"op": request.op, "id": name, "set": said}, f"added {name}"
+
+
+def _on(request: Request, key: str, verb: str, said: dict[str, Any]) -> Ruled:
+    name = request.view.name(key)
+    return {"op": request.op, **request.view.ref(key), "set": said}, f"{verb} {name}"

@@ -1,0 +1,151 @@
+"""The context as it stands: every entry by its key, and what each thing is called.
+
+The earliest birth keeps the plain id that it wished for. A later one that wished for the same (made in another clone,
+before the two had met) is shown as `T001-k7q2`; the suffix is made of its birth alone, so every clone shows the same.
+"""
+
+from __future__ import annotations
+
+from bb.groups.context.context import VERSION, is_there, said_by, step
+from bb.groups.context_forms import BORN, HIGHEST, is_ref, number_of, short_id
+from bb.kernel import ids
+from bb.kernel.digest import digest
+from bb.kernel.order import event
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any, Self
+
+    from bb.groups.context_forms import Op
+    from bb.kernel.order import Place, State
+
+SUFFIXES = (4, 8, 24)  # how long a suffix is; the longer ones are for the day when two are alike
+NOWHERE: Place = [0, "", 0]
+
+
+class ContextView:
+    """All entries of one group's context. Rules work on a `copy`, into which they `fold` what they decide."""
+
+    def __init__(self, entries: dict[str, State]) -> None:
+        self.entries = entries
+        self.order: dict[str, list[str]] = {kind: [] for kind in BORN}  # the keys of what was created, by birth
+        self.given: dict[str, set[int]] = {kind: set() for kind in BORN}  # the numbers that short ids have had
+        self.names: dict[str, str] = {}  # what each thing is called -> its key
+        self.called: dict[str, str] = {}  # and back
+
+    @classmethod
+    def of(cls, entries: Iterable[tuple[str, State]]) -> Self:
+        """The view of all ENTRIES of the fold."""
+        view = cls(dict(entries))
+        born = [key for key, state in view.entries.items() if "created" in state and _kind(key) in BORN]
+        for key in sorted(born, key=view.born):
+            view._know(key)
+        return view
+
+    def copy(self) -> Self:
+        view = type(self)(dict(self.entries))
+        view.order = {kind: list(keys) for kind, keys in self.order.items()}
+        view.given = {kind: set(numbers) for kind, numbers in self.given.items()}
+        view.names, view.called = dict(self.names), dict(self.called)
+        return view
+
+    def fold(self, op: Op, index: int, by: str, ts: str) -> None:
+        """Let the view hold what OP, the INDEXth of the change that is being made, does."""
+        place = [self._latest()[0] + 1, "", index]
+        for key, part in said_by(op, index, ""):
+            is_known = "created" in self.entries.get(key, {})
+            self.entries[key] = step(self.entries.get(key), {"by": by, **part}, place, ts)
+            if not is_known and "created" in self.entries[key]:
+                self._know(key)
+
+    def _know(self, key: str) -> None:
+        """Let what has just been born, after all that is known, have its name."""
+        kind, wish = _kind(key), self.entries[key]["created"][-1][2]
+        self.order[kind].append(key)
+        if number := number_of(kind, wish):
+            self.given[kind].add(number)
+            suffixed = _suffixed(wish, _birth(key)) if wish in self.names else ()
+            name = next((name for name in suffixed if name not in self.names), wish)
+            self.names[name], self.called[key] = key, name
+
+    # -- what is there
+
+    @property
+    def version(self) -> str:
+        """The event of the latest change; empty when there is none."""
+        return event(self._latest()) if VERSION in self.entries else ""
+
+    def _latest(self) -> Place:
+        updated = self.entries.get(VERSION, {}).get("updated")
+        return updated[:3] if updated else NOWHERE
+
+    def keys(self, kind: str) -> list[str]:
+        """What there is of a kind, in the order of birth."""
+        return [key for key in self.order[kind] if is_there(self.entries[key])]
+
+    def born(self, key: str) -> tuple[int, str, int, int]:
+        """Where something was created: births sort as they stand in the total order."""
+        *at, (_, _, _, index) = self.entries[key]["created"]
+        return (*at, index)
+
+    def changed(self, key: str) -> Place:
+        """Where something was changed last."""
+        place: Place = self.entries[key]["updated"][:3]
+        return place
+
+    def value(self, key: str, field: str, otherwise: Any = None) -> Any:
+        """What a field of an entry holds."""
+        held = self.entries.get(key, {}).get(field)
+        return held[3] if held else otherwise
+
+    # -- what it is called
+
+    def find(self, kind: str, text: str) -> str | None:
+        """The key of what is called TEXT, or was born there; None when no such thing is there."""
+        born = f"{kind} {text}"
+        key = born if "created" in self.entries.get(born, {}) else self.names.get(text)
+        return key if key and _kind(key) == kind and is_there(self.entries[key]) else None
+
+    def name(self, key: str) -> str:
+        return self.called.get(key, "")
+
+    def ref(self, key: str) -> dict[str, str]:
+        """How an op names it."""
+        return {"id": self.name(key), "birth": _birth(key)}
+
+    def key(self, kind: str, ref: object) -> str | None:
+        """The key of what REF names, if that is there."""
+        key = f"{kind} {ref['birth']}" if isinstance(ref, dict) and is_ref(ref) else ""
+        return key if is_there(self.entries.get(key, {})) else None
+
+    def named(self, kind: str, ref: object) -> str | None:
+        """What REF names, as it is called here; None when it is gone. A text stands for itself."""
+        if not isinstance(ref, dict):
+            return ref if isinstance(ref, str) else None
+        key = f"{kind} {ref['birth']}"
+        if "created" in self.entries.get(key, {}):
+            return self.name(key) if is_there(self.entries[key]) else None
+        return next(_suffixed(ref["id"].partition("-")[0], ref["birth"]))  # its creation has not come here yet
+
+    def free_id(self, kind: str) -> str:
+        """The next short id of a kind. One that was ever given is not given again, gone or not."""
+        given = self.given[kind]
+        following = max(given, default=0) + 1
+        if following > HIGHEST:
+            following = next(number for number in range(1, HIGHEST + 1) if number not in given)
+        return short_id(kind, following)
+
+
+def _kind(key: str) -> str:
+    return key.partition(" ")[0]
+
+
+def _birth(key: str) -> str:
+    return key.partition(" ")[2]
+
+
+def _suffixed(wish: str, birth: str) -> Iterator[str]:
+    number = int(digest(birth.encode()), 16)
+    letters = "".join(ids.BASE32[number >> 5 * place & 31] for place in range(SUFFIXES[-1]))
+    return (f"{wish}-{letters[:length]}" for length in SUFFIXES)

@@ -1,0 +1,89 @@
+"""A group is made into what a template says: what that would change, for a preview, and what is to be done.
+
+Everything is replaced but the group's title and topic, and its history. Who stays keeps its scope and its environment.
+"""
+
+from __future__ import annotations
+
+from bb.groups.templates.templates import PROMPTS, Template, TemplateActor
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from bb.groups.settings import Value
+
+BUILT_IN, OWN = "builtin", "home"  # where a prompt comes from
+
+
+class Plan(Record):
+    """What is to be done to a group so that it is as a template says."""
+
+    remove: tuple[str, ...]
+    add: tuple[TemplateActor, ...]
+    update: Mapping[str, dict[str, Any]]  # actor -> what changes, as a patch
+    order: tuple[str, ...]  # of all actors; the first enabled one is the foreman
+    settings_patch: dict[str, Value]
+    prompts: dict[str, str | None]  # those that change; None for the built-in one
+
+
+def plan(template: Template, current: Template) -> Plan:
+    """How a group that is as CURRENT becomes as TEMPLATE says."""
+    wanted = {actor.id: actor for actor in template.actors}
+    present = {actor.id: actor for actor in current.actors}
+    changes = {name: _changes(wanted[name], present[name]) for name in wanted if name in present}
+    return Plan(
+        remove=tuple(name for name in present if name not in wanted),
+        add=tuple(actor for name, actor in wanted.items() if name not in present),
+        update={name: changed for name, changed in changes.items() if changed},
+        order=tuple(wanted),
+        settings_patch={key: each for key, each in template.settings.items() if each != current.settings.get(key)},
+        prompts={name: template.prompts.get(name) for name in PROMPTS if _is_changed(name, template, current)},
+    )
+
+
+def moved(order: Sequence[str], present: Sequence[str]) -> tuple[str, ...]:
+    """Who of ORDER has to join, again or for the first time, so that all stand in it: whoever joined last stands last.
+
+    PRESENT are those who are there, in the order they stand in.
+    """
+    places = {name: place for place, name in enumerate(present)}
+    stays, last = 0, -1
+    while stays < len(order) and places.get(order[stays], -1) > last:
+        last = places[order[stays]]
+        stays += 1
+    return tuple(order[stays:])
+
+
+def diff(template: Template, current: Template) -> dict[str, Any]:
+    """What would change if TEMPLATE were imported into a group that is as CURRENT, for a preview."""
+    planned = plan(template, current)
+    return {
+        "actors_add": [actor.id for actor in planned.add],
+        "actors_update": list(planned.update),
+        "actors_remove": list(planned.remove),
+        "settings_changed": {
+            key: {"from": current.settings.get(key), "to": each} for key, each in planned.settings_patch.items()
+        },
+        "prompts_changed": {
+            name: {
+                "changed": name in planned.prompts,
+                "current_chars": len(current.prompts.get(name, "")),
+                "new_chars": len(template.prompts.get(name, "")),
+                "current_source": OWN if name in current.prompts else BUILT_IN,
+                "new_source": OWN if name in template.prompts else BUILT_IN,
+            }
+            for name in PROMPTS
+        },
+    }
+
+
+def _changes(wanted: TemplateActor, present: TemplateActor) -> dict[str, Any]:
+    before = present.plain()
+    return {field: value for field, value in wanted.plain().items() if value != before[field]}
+
+
+def _is_changed(name: str, template: Template, current: Template) -> bool:
+    return template.prompts.get(name) != current.prompts.get(name)

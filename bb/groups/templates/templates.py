@@ -1,0 +1,212 @@
+"""A group as a text that can be kept, changed by hand, and made into a group again: `cccc.group_template`, version 1.
+
+Unknown keys are let be, because templates come from other versions; what is known must be right. What a template does
+not name is what it would be in a new group: a missing setting is set to its default, a missing prompt to the built-in
+one, and a missing actor leaves. The environment of an actor is never part of it.
+"""
+
+from __future__ import annotations
+
+from bb.groups import settings
+from bb.groups.actors import profiles
+from bb.groups.actors.actors import ID_LENGTH, is_actor_id
+from bb.groups.actors.profiles import Profile, Unfit
+from bb.groups.settings import InvalidPatch
+from bb.groups.templates import plain_yaml
+from bb.kernel import clock
+from bb.kernel.errors import Refused, Usage
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from bb.groups.settings import Value
+
+KIND, VERSION = "cccc.group_template", 1
+PROMPTS = ("preamble", "help", "standup")
+OF_PROFILE = ("runtime", "runner", "command", "submit", "enabled")
+
+SIZE = 256 * 1024
+ACTORS = 100
+TEXT_LENGTH = 4000  # of title and topic, which only inform
+SLUG_LENGTH = 60
+
+
+class InvalidTemplate(Usage):
+    """That is no template of a group."""
+
+    code = "INVALID_TEMPLATE"
+    hint = "`group_template_export` makes one of a group that there is"
+
+
+class TemplateExportFailed(Refused):
+    """The group cannot be a template."""
+
+    code = "TEMPLATE_EXPORT_FAILED"
+
+
+class TemplateActor(Record):
+    """An actor without what only its own group knows: its scope and its environment."""
+
+    id: str
+    title: str
+    profile: Profile
+
+    def plain(self) -> dict[str, Any]:
+        """What a template says of it."""
+        stored = self.profile.stored()
+        return {"id": self.id, "title": self.title} | {field: stored[field] for field in OF_PROFILE}
+
+
+class Template(Record):
+    """A group as a template has it. A group that there is has the same form, so the two can be compared."""
+
+    title: str
+    topic: str
+    actors: tuple[TemplateActor, ...]  # in the order of joining
+    settings: Mapping[str, Value]  # all of them
+    prompts: Mapping[str, str]  # those that are not built in
+    exported_at: str = ""
+    cccc_version: str = ""
+
+    def plain(self) -> dict[str, Any]:
+        """The template JSON-plain."""
+        return {
+            "kind": KIND,
+            "v": VERSION,
+            "title": self.title,
+            "topic": self.topic,
+            "exported_at": self.exported_at,
+            "cccc_version": self.cccc_version,
+            "actors": [actor.plain() for actor in self.actors],
+            "settings": dict(self.settings),
+            "prompts": dict(self.prompts),
+        }
+
+
+def template_actor(actor_id: str, title: str, profile: Profile) -> TemplateActor:
+    """An actor as it stands in a template."""
+    return TemplateActor(actor_id, title, profile.but(default_scope_key=""))
+
+
+def export(
+    title: str,
+    topic: str,
+    actors: Sequence[TemplateActor],
+    settings: Mapping[str, Value],
+    prompts: Mapping[str, str],
+    exported_at: int,
+    version: str,
+) -> str:
+    """A group as the text of a template, if it can be read again."""
+    template = Template(title, topic, tuple(actors), settings, prompts, clock.text(exported_at), version)
+    text = plain_yaml.written(template.plain())
+    try:
+        parse(text)
+    except InvalidTemplate as refusal:
+        raise TemplateExportFailed(refusal.message, **refusal.details) from None
+    return text
+
+
+def filename(title: str) -> str:
+    """What the file of a template is called."""
+    words = "".join(c if c.isascii() and c.isalnum() else " " for c in title.lower()).split()
+    return "-".join(["group-template", *words])[:SLUG_LENGTH].rstrip("-") + ".yaml"
+
+
+# -- reading
+
+
+def parse(text: Any) -> Template:
+    """The template that TEXT is."""
+    if not isinstance(text, str) or _size(text) > SIZE:
+        raise _wrong("", f"a template is a text of at most {SIZE // 1024} KiB")
+    try:
+        found = plain_yaml.read(text)
+    except plain_yaml.NotPlain as error:
+        raise _wrong("", f"the template cannot be read: {error}") from None
+    if not isinstance(found, dict) or found.get("kind") != KIND:
+        raise _wrong(".kind", f"the template must say `kind: {KIND}`")
+    if found.get("v") != VERSION or found["v"] is True:
+        raise _wrong(".v", f"only version {VERSION} is known")
+    return Template(
+        title=_text(found.get("title"), ".title", TEXT_LENGTH),
+        topic=_text(found.get("topic"), ".topic", TEXT_LENGTH),
+        actors=_actors(found.get("actors")),
+        settings=settings.complete(_settings(found.get("settings"))),
+        prompts=_prompts(found.get("prompts")),
+        exported_at=_informative(found.get("exported_at")),
+        cccc_version=_informative(found.get("cccc_version")),
+    )
+
+
+def _actors(value: Any) -> tuple[TemplateActor, ...]:
+    if value is None:
+        return ()
+    if not isinstance(value, list) or len(value) > ACTORS:
+        raise _wrong(".actors", f"actors is a list of at most {ACTORS}")
+    actors = [_actor(each, f".actors[{n}]") for n, each in enumerate(value)]
+    names = [actor.id.lower() for actor in actors]
+    for n, name in enumerate(names):
+        if name in names[:n]:
+            raise _wrong(f".actors[{n}].id", f"there is an actor {name} already")
+    return tuple(actors)
+
+
+def _actor(value: Any, path: str) -> TemplateActor:
+    if not isinstance(value, dict):
+        raise _wrong(path, "an actor is a mapping")
+    name = value.get("id")
+    if not isinstance(name, str) or not is_actor_id(name):
+        raise _wrong(f"{path}.id", f"an actor's id has 1 to {ID_LENGTH} letters, digits, - and _, and is not reserved")
+    try:
+        title = name if value.get("title") in (None, "") else profiles.title(value["title"])
+        return TemplateActor(name, title, profiles.profile({field: value.get(field) for field in OF_PROFILE}))
+    except Unfit as unfit:
+        raise _wrong(f"{path}.{unfit.field}", unfit.message) from None
+
+
+def _settings(value: Any) -> dict[str, Value]:
+    known = {key: each for key, each in _mapping(value, ".settings").items() if key in settings.SETTINGS}
+    try:
+        return settings.patched(known) if known else {}
+    except InvalidPatch as refusal:
+        raise _wrong(f".settings{refusal.details['path'].removeprefix('$.patch')}", refusal.message) from None
+
+
+def _prompts(value: Any) -> dict[str, str]:
+    found = _mapping(value, ".prompts")
+    prompts = {name: _text(found.get(name), f".prompts.{name}") for name in PROMPTS}
+    return {name: text for name, text in prompts.items() if text.strip()}
+
+
+def _mapping(value: Any, path: str) -> dict[Any, Any]:
+    if not (value is None or isinstance(value, dict)):
+        raise _wrong(path, f"{path[1:]} is a mapping")
+    return value or {}
+
+
+def _text(value: Any, path: str, most: int = SIZE) -> str:
+    text = "" if value is None else value
+    if not isinstance(text, str) or len(text) > most or not _can_be_written(text):
+        raise _wrong(path, f"{path[1:]} is a text of at most {most:,} characters")
+    return text
+
+
+def _informative(value: Any) -> str:
+    return value if isinstance(value, str) and value.isprintable() else ""
+
+
+def _can_be_written(text: str) -> bool:
+    """Whether TEXT is without halves of characters, which no file can hold."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+def _wrong(path: str, message: str) -> InvalidTemplate:
+    return InvalidTemplate(message, path=f"$.template{path}")

@@ -1,0 +1,112 @@
+"""Changing a JSON text in place: what is put in or taken out, and not one character of the rest.
+
+A settings file belongs to whoever wrote it, with its order, its indentation and its blank lines. Reading and writing it
+as a whole would lose those. So members are found by their place in the text; putting one in and taking it out again
+gives the text as it was.
+"""
+
+from __future__ import annotations
+
+from bb.kernel import json_text
+from bb.kernel.json_text import WHITESPACE, NotJson
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+INDENT = "  "  # where a text has none of its own
+
+
+class Member(Record):
+    """A member of an object or of a list, by its places in the text."""
+
+    name: str | None  # None in a list
+    start: int
+    value: int
+    end: int
+
+
+def members(text: str, at: int) -> tuple[list[Member], int]:
+    """The members of the object or list that starts AT, and the place of its closing bracket."""
+    is_object = text[at] == "{"
+    found: list[Member] = []
+    place = _skip(text, at + 1)
+    while text[place] not in "}]":
+        start, name = place, None
+        if is_object:
+            name, place = json_text.scan(text, start)
+            place = _skip(text, _skip(text, place) + 1)  # behind the colon
+        value = place
+        _, end = json_text.scan(text, value)
+        found.append(Member(name, start, value, end))
+        place = _skip(text, end)
+        if text[place] == ",":
+            place = _skip(text, place + 1)
+    return found, place
+
+
+def root(text: str) -> int:
+    """Where the object begins that TEXT is; NotJson when it is none."""
+    if not isinstance(json_text.loads(text), dict):
+        raise NotJson("it is no object")
+    return _skip(text, 0)
+
+
+def member(text: str, at: int, name: str) -> Member | None:
+    """The member of that NAME, of the object that starts AT; the last one counts."""
+    return next((each for each in reversed(members(text, at)[0]) if each.name == name), None)
+
+
+def put(text: str, at: int, depth: int, value: Any, name: str | None = None) -> str:
+    """TEXT with a last member more in what starts AT, so many levels deep."""
+    inside, close = members(text, at)
+    unit, line_end = _unit(text), "\r\n" if "\r\n" in text else "\n"
+    pad = line_end + unit * (depth + 1) if unit else ""
+    written = ("" if name is None else f"{json_text.dumps(name)}: ") + _pretty(value, unit, depth + 1, line_end)
+    if inside:
+        last = inside[-1].end
+        return f"{text[:last]},{pad or ' '}{written}{text[last:]}"
+    return f"{text[: at + 1]}{pad}{written}{line_end + unit * depth if unit else ''}{text[close:]}"
+
+
+def without(text: str, at: int, number: int) -> str:
+    """TEXT without the member of that NUMBER of what starts AT."""
+    inside, close = members(text, at)
+    if len(inside) == 1:
+        return text[: at + 1] + text[close:]
+    if number:
+        return text[: inside[number - 1].end] + text[inside[number].end :]
+    return text[: inside[0].start] + text[inside[1].start :]
+
+
+def _skip(text: str, place: int) -> int:
+    while text[place] in WHITESPACE:
+        place += 1
+    return place
+
+
+def _unit(text: str) -> str:
+    """By what TEXT is indented: whatever stands before its first member; nothing where all is on one line."""
+    at = root(text)
+    inside, close = members(text, at)
+    if not inside:
+        return INDENT
+    before = text[at + 1 : inside[0].start]
+    _, line_end, unit = before.rpartition("\n")
+    return unit if line_end else "" if "\n" not in text[at:close] else INDENT
+
+
+def _pretty(value: Any, unit: str, depth: int, line_end: str) -> str:
+    """VALUE as JSON, DEPTH levels deep, with lists and objects spread over lines where there is a UNIT to indent by."""
+    if not value or not isinstance(value, dict | list):
+        return json_text.dumps(value)
+    if isinstance(value, dict):
+        items = [f"{json_text.dumps(name)}: {_pretty(item, unit, depth + 1, line_end)}" for name, item in value.items()]
+    else:
+        items = [_pretty(item, unit, depth + 1, line_end) for item in value]
+    first, last = ("{", "}") if isinstance(value, dict) else ("[", "]")
+    if not unit:
+        return f"{first}{', '.join(items)}{last}"
+    pad = line_end + unit * (depth + 1)
+    return f"{first}{pad}{f',{pad}'.join(items)}{line_end}{unit * depth}{last}"

@@ -1,0 +1,353 @@
+"""Secrets that must not enter a ledger that is copied to every clone and never forgets.
+
+A bounded table of token shapes that say of themselves what they are. Each is found by a fixed mark first, so that
+a text without any mark costs a few substring searches and no pattern is ever compiled. Every pattern looks a bounded
+number of characters ahead, so the search is linear in the length of the text.
+
+docs/decisions/0035-what-counts-as-a-secret.md says why the table is as it is. The examples for each row, and what must
+not be taken for a secret, are in tests/data/secrets.
+"""
+
+from __future__ import annotations
+
+from bb.kernel.errors import Refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from re import Match
+
+IN_NAME, IN_VALUE = r"[^\s/:@\"`<>\x00-\x1f\x7f-\xff]", r"[^\s/@\"`<>\x00-\x1f\x7f-\xff]"
+# Between the first line of a key and the key itself: in a program or an escaped text there may be quotes.
+BREAK = r"(?:\\+[nrt]|[\s\"',>#|*])"
+KEY_HEADERS = rf"(?:[A-Z][A-Za-z-]{{2,20}}: [^\n\\]{{1,80}}(?:\n|\\+[nrt]){BREAK}{{0,40}}){{0,4}}"
+KEY = (
+    rf"(?:[A-Z0-9 ]{{0,40}})PRIVATE KEY(?: BLOCK)?-----(?:{BREAK}|\+(?=\s)){{1,40}}"
+    rf"{KEY_HEADERS}(?P<body>[0-9A-Za-z+/=]{{16}})"
+)
+UUID = r"[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}"
+# kind, the mark to look for, what must follow the mark. Where the rest begins with [ one long word follows, and its
+# beginning is looked at before any pattern is compiled.
+TOKENS = (
+    ("private key", "-----BEGIN ", KEY),
+    ("PuTTY private key", "PuTTY-User-Key-File-", r"(?:[23]: )"),
+    ("age key", "AGE-SECRET-KEY-1", r"[0-9A-Z]{50}"),
+    ("AWS access key", "AKIA", r"[0-9A-Z]{16}(?![0-9A-Za-z])"),
+    ("AWS temporary key", "ASIA", r"[0-9A-Z]{16}(?![0-9A-Za-z])"),
+    ("AWS Bedrock key", "ABSK", r"[0-9A-Za-z+/=]{100}"),
+    ("GitHub token", "ghp_", r"[0-9A-Za-z]{36}"),
+    ("GitHub token", "gho_", r"[0-9A-Za-z]{36}"),
+    ("GitHub token", "ghs_", r"[0-9A-Za-z]{36}"),
+    ("GitHub token", "ghu_", r"[0-9A-Za-z]{36}"),
+    ("GitHub token", "ghr_", r"[0-9A-Za-z]{36}"),
+    ("GitHub token", "github_pat_", r"[0-9A-Za-z_]{50}"),
+    ("GitLab token", "glpat-", r"[0-9A-Za-z_-]{20}"),
+    ("GitLab token", "gldt-", r"[0-9A-Za-z_-]{20}"),
+    ("GitLab token", "glrt-", r"[0-9A-Za-z_-]{20}"),
+    ("GitLab token", "glptt-", r"[0-9a-f]{40}"),
+    ("GitLab token", "glsoat-", r"[0-9A-Za-z_-]{20}"),
+    ("GitLab token", "glft-", r"[0-9A-Za-z_-]{20}"),
+    ("GitLab token", "glcbt-", r"(?:[0-9A-Za-z]{1,5}_[0-9A-Za-z_-]{20})"),
+    ("GitLab token", "glffct-", r"[0-9A-Za-z_-]{20}"),
+    ("GitLab token", "glimt-", r"[0-9A-Za-z_-]{25}"),
+    ("GitLab token", "glagent-", r"[0-9A-Za-z_-]{50}"),
+    ("GitLab token", "gloas-", r"[0-9A-Za-z_-]{64}"),
+    ("GitLab token", "GR1348941", r"[0-9A-Za-z_-]{20}"),
+    ("Atlassian token", "ATATT3", r"[0-9A-Za-z_=-]{40}"),
+    ("Bitbucket token", "ATBB", r"[0-9A-Za-z]{32}"),
+    ("Bitbucket token", "ATCTT3", r"[0-9A-Za-z_=-]{40}"),
+    ("Slack token", "xox", r"(?:[abcdeoprs]-(?=[A-Za-z%+/-]{0,40}[0-9])[0-9A-Za-z%+/-]{10})"),
+    ("Slack app token", "xapp-", r"[0-9]-[0-9A-Z]{5,20}-[0-9]{5,20}-[0-9a-f]{20}"),
+    ("Slack webhook", "hooks.slack.com/services/", r"(?:T[0-9A-Z]{1,20}/B[0-9A-Z]{1,20}/\w+)"),
+    ("Slack webhook", "hooks.slack.com/", r"(?:workflows|triggers)/[0-9A-Z]{5,20}/[0-9A-Z]{1,20}/[0-9A-Za-z/]{10}"),
+    ("Discord webhook", "discord.com/api/webhooks/", r"[0-9]{17,20}/[0-9A-Za-z_-]{40}"),
+    ("Discord webhook", "discordapp.com/api/webhooks/", r"[0-9]{17,20}/[0-9A-Za-z_-]{40}"),
+    ("Teams webhook", ".webhook.office.com/webhookb2/", r"[0-9a-f-]{36}@[0-9a-f-]{36}/\w{1,40}/[0-9a-f]{32}"),
+    ("Anthropic key", "sk-ant-", r"[0-9A-Za-z_-]{20}"),
+    ("OpenAI key", "sk-proj-", r"[0-9A-Za-z_-]{20}"),
+    ("OpenAI key", "sk-svcacct-", r"[0-9A-Za-z_-]{20}"),
+    ("OpenAI key", "sk-admin-", r"[0-9A-Za-z_-]{20}"),
+    ("Langfuse key", "sk-lf-", rf"(?:{UUID})"),
+    ("OpenAI key", "sk-", r"[0-9A-Za-z]{40}"),
+    ("DeepSeek key", "sk-", r"[0-9a-f]{32}(?![0-9A-Za-z_-])"),
+    ("OpenRouter key", "sk-or-v1-", r"[0-9a-f]{64}"),
+    ("Hugging Face token", "hf_", r"[0-9A-Za-z]{34}"),
+    ("Hugging Face token", "api_org_", r"[0-9A-Za-z]{34}"),
+    ("Groq key", "gsk_", r"[0-9A-Za-z]{48}"),
+    ("xAI key", "xai-", r"[0-9A-Za-z]{60}"),
+    ("Perplexity key", "pplx-", r"[0-9A-Za-z]{40}"),
+    ("Replicate token", "r8_", r"[0-9A-Za-z]{37}"),
+    ("LangSmith key", "lsv2_", r"(?:(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10})"),
+    ("Pinecone key", "pcsk_", r"[0-9A-Za-z_]{50}"),
+    ("NVIDIA key", "nvapi-", r"[0-9A-Za-z_-]{60}"),
+    ("Tavily key", "tvly-", r"(?:(?:dev|prod)-)?[0-9A-Za-z_-]{32}"),
+    ("E2B key", "e2b_", r"[0-9a-f]{40}"),
+    ("Stripe key", "sk_live_", r"[0-9A-Za-z]{20}"),
+    ("Stripe key", "rk_live_", r"[0-9A-Za-z]{20}"),
+    ("Stripe key", "sk_test_", r"[0-9A-Za-z]{20}"),
+    ("Stripe key", "rk_test_", r"[0-9A-Za-z]{20}"),
+    ("Stripe webhook secret", "whsec_", r"[0-9A-Za-z+/=]{24}"),
+    ("Square token", "sq0atp-", r"[0-9A-Za-z_-]{22}"),
+    ("Square token", "sq0csp-", r"[0-9A-Za-z_-]{43}"),
+    ("Square token", "EAAA", r"[0-9A-Za-z_-]{60}(?![0-9A-Za-z+/=_-])"),
+    ("Shopify token", "shpat_", r"[0-9A-Fa-f]{32}"),
+    ("Shopify token", "shpca_", r"[0-9A-Fa-f]{32}"),
+    ("Shopify token", "shppa_", r"[0-9A-Fa-f]{32}"),
+    ("Shopify token", "shpss_", r"[0-9A-Fa-f]{32}"),
+    ("Google key", "AIza", r"[0-9A-Za-z_-]{35}"),
+    ("Google OAuth secret", "GOCSPX-", r"[0-9A-Za-z_-]{28}"),
+    ("Google OAuth token", "ya29.", r"[0-9A-Za-z_-]{20}"),
+    ("Google service account", "private_key_id", r'(?:\\{0,15}"\s{0,4}:\s{0,4}\\{0,15}"[0-9a-f]{40})'),
+    ("Azure account key", "AccountKey=", r"[0-9A-Za-z+/]{80}"),
+    ("Azure account key", "SharedAccessKey=", r"[0-9A-Za-z+/]{40}"),
+    ("Azure shared access signature", "sig=", r"[0-9A-Za-z%+/]{43,70}(?:%3D|%3d|=)"),
+    ("Alibaba Cloud key", "LTAI", r"[0-9A-Za-z]{20}(?![0-9A-Za-z])"),
+    ("DigitalOcean token", "dop_v1_", r"[0-9a-f]{64}"),
+    ("DigitalOcean token", "doo_v1_", r"[0-9a-f]{64}"),
+    ("DigitalOcean token", "dor_v1_", r"[0-9a-f]{64}"),
+    ("Databricks token", "dapi", r"[0-9a-f]{32}(?![0-9A-Za-z])"),
+    ("Doppler token", "dp.", r"(?:(?:pt|st|ct|sa|scim|audit)\.(?:[0-9A-Za-z_-]{2,35}\.)?[0-9A-Za-z]{40})"),
+    ("Fly.io token", "fo1_", r"[0-9A-Za-z_-]{40}"),
+    ("Fly.io token", "fm1r_", r"[0-9A-Za-z+/=]{60}"),
+    ("Fly.io token", "fm2_", r"[0-9A-Za-z+/=]{60}"),
+    ("Cloudflare origin key", "v1.0-", r"[0-9a-f]{24}-[0-9a-f]{100}"),
+    ("Heroku key", "HRKU-", r"[0-9A-Za-z_-]{36}"),
+    ("Netlify token", "nfp_", r"[0-9A-Za-z]{36}"),
+    ("Supabase token", "sbp_", r"[0-9a-f]{40}"),
+    ("Supabase token", "sb_secret_", r"[0-9A-Za-z_-]{20}"),
+    ("PlanetScale token", "pscale_", r"(?:(?:tkn|pw|oauth)_[0-9A-Za-z_.=-]{30})"),
+    ("Tailscale key", "tskey-", r"[a-z]{2,12}-[0-9A-Za-z]{6,30}-[0-9A-Za-z]{16}"),
+    ("Pulumi token", "pul-", r"[0-9a-f]{40}"),
+    ("Vault token", "hvs.", r"[0-9A-Za-z_-]{24}"),
+    ("Vault token", "hvb.", r"[0-9A-Za-z_-]{24}"),
+    ("Vault token", "hvr.", r"[0-9A-Za-z_-]{24}"),
+    ("1Password token", "ops_eyJ", r"[0-9A-Za-z_+/=-]{60}"),
+    ("Grafana token", "glsa_", r"[0-9A-Za-z]{32}_[0-9a-f]{8}"),
+    ("Grafana token", "glc_", r"[0-9A-Za-z+/=]{32}"),
+    ("New Relic key", "NRAK-", r"[0-9A-Z]{27}"),
+    ("New Relic key", "NRII-", r"[0-9A-Za-z_-]{32}"),
+    ("Sentry token", "sntrys_", r"[0-9A-Za-z_+/=-]{40}"),
+    ("Sentry token", "sntryu_", r"[0-9a-f]{64}"),
+    ("Sonar token", "sqp_", r"[0-9a-f]{40}"),
+    ("Sonar token", "squ_", r"[0-9a-f]{40}"),
+    ("Sonar token", "sqa_", r"[0-9a-f]{40}"),
+    ("Dynatrace token", "dt0c01.", r"[0-9A-Z]{24}\.[0-9A-Z]{64}"),
+    ("CircleCI token", "CCIPAT_", r"[0-9A-Za-z]{22}_[0-9a-f]{40}"),
+    ("CircleCI token", "CCIPRJ_", r"[0-9A-Za-z]{22}_[0-9a-f]{40}"),
+    ("Snyk token", "snyk_uat.", r"[0-9a-z]{8}\.[0-9A-Za-z_-]{10,500}\.[0-9A-Za-z_-]{10}"),
+    ("Snyk token", "snyk_sat.", r"[0-9a-z]{8}\.[0-9A-Za-z_-]{10,500}\.[0-9A-Za-z_-]{10}"),
+    ("PostHog key", "phx_", r"[0-9A-Za-z_-]{43}"),
+    ("AWS AppSync key", "da2-", r"[0-9a-z]{26}(?![0-9A-Za-z_-])"),
+    ("Mapbox token", "sk.eyJ", r"[0-9A-Za-z_-]{40,500}\.[0-9A-Za-z_-]{20}"),
+    ("Buildkite token", "bkua_", r"[0-9a-f]{40}"),
+    ("npm token", "npm_", r"[0-9A-Za-z]{36}"),
+    ("PyPI token", "pypi-AgEI", r"[0-9A-Za-z_-]{20}"),
+    ("PyPI token", "pypi-AgEN", r"[0-9A-Za-z_-]{20}"),
+    ("crates.io token", "cio", r"[0-9A-Za-z]{32}(?![0-9A-Za-z+/=_-])"),
+    ("NuGet key", "oy2", r"[0-9a-z]{43}(?![0-9A-Za-z+/=_-])"),
+    ("RubyGems key", "rubygems_", r"[0-9a-f]{48}"),
+    ("Clojars token", "CLOJARS_", r"[0-9a-z]{60}"),
+    ("Docker token", "dckr_pat_", r"[0-9A-Za-z_-]{27}"),
+    ("Docker token", "dckr_oat_", r"[0-9A-Za-z_-]{27}"),
+    ("JFrog token", "AKCp", r"[0-9A-Za-z]{60}"),
+    ("JFrog token", "cmVmdGtu", r"[0-9A-Za-z]{56}"),
+    ("Linear token", "lin_api_", r"[0-9A-Za-z]{32}"),
+    ("Linear token", "lin_oauth_", r"[0-9A-Za-z]{32}"),
+    ("Notion token", "ntn_", r"[0-9A-Za-z]{40}"),
+    ("Notion token", "secret_", r"[0-9A-Za-z]{43}(?![0-9A-Za-z_-])"),
+    ("Figma token", "figd_", r"[0-9A-Za-z_-]{40}"),
+    ("Airtable token", "pat", r"[0-9A-Za-z]{14}\.[0-9a-f]{64}"),
+    ("Postman key", "PMAK-", r"[0-9a-f]{24}-[0-9a-f]{34}"),
+    ("HubSpot token", "pat-", r"(?:(?:na|eu|ap)[0-9]-[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12})"),
+    ("SendGrid key", "SG.", r"[0-9A-Za-z_-]{16,32}\.[0-9A-Za-z_-]{32}"),
+    ("Brevo key", "xkeysib-", r"[0-9a-f]{64}"),
+    ("Mailgun key", "key-", r"[0-9a-f]{32}(?![0-9A-Za-z])"),
+    ("Twilio key", "SK", r"[0-9a-f]{32}(?![0-9A-Za-z])"),
+    ("JSON web token", "eyJ", r"[0-9A-Za-z_-]{10,4000}\.eyJ[0-9A-Za-z_-]{10,4000}\.[0-9A-Za-z_-]{10}"),
+    ("password in a URL", "://", rf"(?P<user>{IN_NAME}{{0,64}}):(?P<password>{IN_VALUE}{{3,128}})@(?!sha[0-9])"),
+    ("token in a URL", "://", r"(?=[A-Za-z_-]{0,128}[0-9])[0-9A-Za-z_-]{40,128}@"),
+)
+
+# Between a name and its value, also in JSON that stands in JSON: a quotation mark has 15 backslashes four levels deep.
+TO_VALUE = r"[\"'\\]{0,16}\s{0,4}[:=]\s{0,4}[\"'\\]{0,16}"
+MADE = r"(?=[0-9A-Za-z_.~+/=-]{0,200}(?:[0-9]|[a-z][A-Z]))"  # what follows looks made by a machine
+FORTY = r"(?P<secret>(?<![0-9A-Za-z+/])(?![0-9a-f]{40})[0-9A-Za-z+/]{40})(?![0-9A-Za-z+/=])"  # and no commit
+OPAQUE = rf"(?P<secret>(?P<opaque>{MADE}[0-9A-Za-z_.~+/=-]{{16}}))"
+BASIC = r"(?P<secret>(?P<basic>[0-9A-Za-z+/]{8,400}={0,2}))(?![0-9A-Za-z_-])"
+BARE = r"(?P<secret>(?P<opaque>(?=[0-9A-Za-z]{0,100}[0-9])[0-9A-Za-z]{20}))"
+DISCORD = r"(?P<secret>[MNO][0-9A-Za-z_-]{23,27}\.[0-9A-Za-z_-]{6}\.[0-9A-Za-z_-]{27})"
+HOST = r"[\w-]{1,80}\.[\w.-]{1,80}"
+NETRC = r"(?P<secret>(?P<password>[^\s\"\\]{3,128}))"
+AUTHORIZATION = ("Authorization", "authorization", "AUTHORIZATION")
+# kind, the marks to look for, and a whole pattern in which MARK stands for the mark. These do not begin with their
+# mark, or are told by what stands beside them: that is `kept` when the `secret` is masked.
+BESIDE = (
+    ("AWS secret key", ("AKIA", "ASIA"), r"(?P<kept>MARK[0-9A-Z]{16}[^0-9A-Za-z][^\x00]{0,200}?)" + FORTY),
+    ("AWS secret key", ("AKIA", "ASIA"), FORTY + r"(?=[^0-9A-Za-z+/=][^\x00]{0,200}?MARK[0-9A-Z]{16})"),
+    (
+        "AWS secret key",
+        ("secret_access_key", "SECRET_ACCESS_KEY", "ecretAccessKey"),
+        f"(?P<kept>MARK{TO_VALUE}){FORTY}",
+    ),
+    ("authorization header", AUTHORIZATION, rf"(?P<kept>MARK{TO_VALUE}(?i:bearer|token|bot)\s{{1,4}}){OPAQUE}"),
+    ("authorization header", AUTHORIZATION, rf"(?P<kept>MARK{TO_VALUE}(?i:basic)\s{{1,4}}){BASIC}"),
+    ("authorization header", ("Bearer", "bearer", "BEARER"), rf"(?P<kept>MARK\s{{1,4}}){BARE}"),
+    ("API key header", ("X-API-Key", "X-Api-Key", "x-api-key", "X-API-KEY"), f"(?P<kept>MARK{TO_VALUE}){OPAQUE}"),
+    ("API key header", ("X-Auth-Token", "x-auth-token"), f"(?P<kept>MARK{TO_VALUE}){OPAQUE}"),
+    ("npm token", ("_authToken",), rf"(?P<kept>MARK\s{{0,2}}=\s{{0,2}}[\"']?){OPAQUE}"),
+    ("registry password", ("_auth",), rf"(?P<kept>MARK\s{{0,2}}=\s{{0,2}}[\"']?){BASIC}"),
+    ("registry password", ('"auth"', '"auth\\'), f"(?P<kept>MARK{TO_VALUE}){BASIC}"),
+    (
+        "netrc password",
+        ("machine ",),
+        rf"(?P<kept>MARK\s{{0,4}}{HOST}\s{{1,8}}login\s{{1,4}}(?P<user>\S{{1,100}})\s{{1,8}}password\s{{1,4}}){NETRC}",
+    ),
+    ("Azure DevOps token", ("AZDO",), r"(?P<secret>(?<![0-9A-Za-z])[0-9A-Za-z]{76}MARK[0-9A-Za-z]{4})(?![0-9A-Za-z])"),
+    ("Azure client secret", ("Q~",), r"(?P<secret>(?<![0-9A-Za-z_.~-])[0-9A-Za-z_.~-]{3}[0-9]MARK[0-9A-Za-z_.~-]{31})"),
+    ("Telegram bot token", (":AA",), r"(?P<secret>(?<![0-9A-Za-z])[0-9]{8,10}MARK[0-9A-Za-z_-]{33})(?![0-9A-Za-z_-])"),
+    ("Terraform token", ("atlasv1",), r"(?P<secret>(?<![0-9A-Za-z])[0-9A-Za-z]{14}\.MARK\.[0-9A-Za-z_=-]{60})"),
+    ("Heroku key", ("HEROKU_API_KEY", "heroku_api_key"), f"(?P<kept>MARK{TO_VALUE})(?P<secret>{UUID})"),
+    ("Discord bot token", ("DISCORD", "Discord", "discord"), rf"(?P<kept>MARK[^\n]{{0,60}}?(?<![\w-])){DISCORD}"),
+    (
+        "Cloudflare token",
+        ("CLOUDFLARE_API_TOKEN", "CLOUDFLARE_API_KEY", "CF_API_TOKEN"),
+        f"(?P<kept>MARK{TO_VALUE})(?P<secret>{MADE}[0-9A-Za-z_-]{{37}})",
+    ),
+    (
+        "Twilio auth token",
+        ("TWILIO_AUTH_TOKEN", "twilio_auth_token"),
+        f"(?P<kept>MARK{TO_VALUE})(?P<secret>[0-9a-f]{{32}})(?![0-9A-Za-z])",
+    ),
+)
+MARKS = tuple(dict.fromkeys([*(mark for _, mark, _ in TOKENS), *(mark for _, marks, _ in BESIDE for mark in marks)]))
+# Texts that were found to have no mark: what is taken in by the thousand is looked at before it is recorded, and again
+# when it is, and repeats names.
+UNMARKED: set[str] = set()
+MOST_UNMARKED, LONG = 5_000, 1024
+# A mark that starts with a letter starts a word: `task-` is no `sk-`. This also keeps a search from starting over and
+# over within one long word. In escaped text a word may also start behind an escape, as in `\\nghp_…`.
+# That is asked behind the mark, because a pattern that begins with plain letters is searched for many times faster.
+WORD_START = r"MARK(?:(?<!BEFOREMARK)|(?<=\\[bfnrt]MARK)|(?<=\\u[0-9A-Fa-f]{4}MARK))"
+BEFORE = {
+    "eyJ": "[0-9A-Za-z_-]",  # its own marks may follow one another within a word
+    **dict.fromkeys(("cio", "oy2", "EAAA"), "[0-9A-Za-z_+/-]"),  # so short that base64 has them by chance
+}
+# What belongs to a secret that was found: the rest of its word, or all the lines of a key.
+REST_OF_WORD = r"[0-9A-Za-z_/+=.-]*"
+KEY_LINES = rf"[0-9A-Za-z+/=]*(?:{BREAK}+[0-9A-Za-z+/=]{{12,}})*"
+KEY_END = rf"(?:{BREAK}+[0-9A-Za-z+/=]{{1,11}})?{BREAK}+-----END [A-Z0-9 ]{{0,40}}PRIVATE KEY(?: BLOCK)?-----"
+REST_OF_KEY = rf"(?:{KEY_LINES}{KEY_END}|{KEY_LINES})"
+# The beginning of a long word, by the class of characters that its pattern begins with.
+BEGINNING = 12
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+ALPHABETS = (
+    ("[0-9a-f]", "0123456789abcdef"),
+    ("[0-9A-Za-z]", "0123456789" + LETTERS),
+    ("[", "0123456789_+/=.%-" + LETTERS),
+)
+LOOKS = 16  # occurrences of a mark that are looked at; where there are more the pattern decides
+
+
+class SecretFound(Refused):
+    """The text holds what looks like a secret, and a ledger cannot forget."""
+
+    code = "SECRET_FOUND"
+    hint = "leave it out; if it is no secret, say why with --allow-secret REASON, where the command takes that"
+
+
+def found(text: str) -> list[str]:
+    """The kinds of secret that TEXT seems to hold."""
+    return sorted({kind for kind, pattern, mark in _suspects(text) if _holds(pattern, text, mark)})
+
+
+def may_hold(text: str) -> bool:
+    """Whether TEXT has any mark at all. Where it is many texts written as one, each has to be looked at by itself."""
+    if text in UNMARKED:
+        return False
+    if any(map(text.__contains__, MARKS)):
+        return True
+    if len(text) < LONG:
+        if len(UNMARKED) >= MOST_UNMARKED:
+            UNMARKED.clear()
+        UNMARKED.add(text)
+    return False
+
+
+def found_in(octets: bytes) -> list[str]:
+    """The kinds of secret that a file seems to hold, whatever else it holds: text in any form of Unicode, or none."""
+    kinds = set(found(octets.decode("latin-1")))
+    start = octets[:4096]
+    if start.count(0) * 4 > len(start) or start[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        kinds.update(found(octets.replace(b"\0", b"").decode("latin-1")))  # two or four octets for each character
+    return sorted(kinds)
+
+
+def masked(text: str) -> str:
+    """TEXT with every such secret replaced by its kind: for reports that people paste elsewhere."""
+    for kind, pattern, mark in _suspects(text):
+        import re  # noqa: PLC0415  (a text with no mark must not pay for it)
+
+        whole = REST_OF_KEY if kind == "private key" else REST_OF_WORD
+        text = re.sub(pattern + whole, lambda match, kind=kind, mark=mark: _masked(match, kind, mark), text)  # type: ignore[misc]
+    return text
+
+
+def refuse_secrets(text: str, allowed_because: str | None = None) -> None:
+    """Refuse TEXT when it holds a secret that nobody has vouched for."""
+    if not allowed_because and (kinds := found(text)):
+        raise SecretFound(f"the text holds what looks like a secret: {', '.join(kinds)}", kinds=kinds)
+
+
+def _suspects(text: str) -> Iterator[tuple[str, str, str]]:
+    """The kinds of secret that TEXT may hold, by its marks, each with its pattern and its mark. Those that stand
+    beside something come first: once that is masked, they could no longer be told."""
+    if not may_hold(text):
+        return
+    marks = list(filter(text.__contains__, MARKS))
+    for kind, theirs, pattern in BESIDE:
+        for mark in theirs:
+            if mark in marks:
+                yield kind, pattern.replace("MARK", mark.replace("\\", r"\\")), mark
+    for kind, mark, rest in TOKENS:
+        if mark in marks and _may_begin(text, mark, rest):
+            yield kind, f"(?P<secret>{_begun(mark)}{rest})", mark
+
+
+def _may_begin(text: str, mark: str, rest: str) -> bool:
+    """Whether a MARK starts a word somewhere, and is followed by the beginning of a long one where one must follow:
+    `task-12` and `pattern` must not cost the import of `re`."""
+    if mark == "://":
+        return "@" in text
+    alphabet = next((characters for begins, characters in ALPHABETS if rest.startswith(begins)), None)
+    at, looks = text.find(mark), 0
+    while at >= 0 and looks < LOOKS:
+        beginning = text[at + len(mark) : at + len(mark) + BEGINNING]
+        is_long = alphabet is None or (len(beginning) == BEGINNING and not beginning.strip(alphabet))
+        if is_long and (not mark[0].isalpha() or at == 0 or text[at - 1] not in ALPHABETS[1][1] or "\\" in text):
+            return True
+        at, looks = text.find(mark, at + 1), looks + 1
+    return looks == LOOKS
+
+
+def _begun(mark: str) -> str:
+    """The pattern of a MARK, at the start of a word where it is one itself."""
+    escaped = mark.replace(".", r"\.").replace("-", r"\-")
+    if not mark[0].isalpha():
+        return escaped
+    return WORD_START.replace("BEFORE", BEFORE.get(mark, "[0-9A-Za-z]")).replace("MARK", escaped)
+
+
+def _holds(pattern: str, text: str, mark: str) -> bool:
+    import re  # noqa: PLC0415  (a text with no mark must not pay for it)
+
+    return any(not _is_stand_in(match, mark) for match in re.finditer(pattern, text))
+
+
+def _masked(match: Match[str], kind: str, mark: str) -> str:
+    return match[0] if _is_stand_in(match, mark) else f"{match.groupdict().get('kept', '')}[{kind}]"
+
+
+def _is_stand_in(match: Match[str], mark: str) -> bool:
+    from bb.kernel import example_secrets  # noqa: PLC0415  (only where something was found)
+
+    return example_secrets.is_stand_in(match, mark)

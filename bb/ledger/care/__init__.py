@@ -1,0 +1,1 @@
+"""Checking and repairing a ledger: `bb ledger verify` and `bb doctor`."""

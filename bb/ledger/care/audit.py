@@ -1,0 +1,158 @@
+"""The whole truth about a ledger: every line of every journal read again and checked, into an index in memory."""
+
+from __future__ import annotations
+
+import os
+from itertools import islice
+
+from bb.kernel import json_text
+from bb.kernel.digest import digest
+from bb.kernel.record import Record
+from bb.ledger.files import disk
+from bb.ledger.index.index import Index
+from bb.ledger.index.reader import BULK
+from bb.ledger.journal import kinds
+from bb.ledger.journal.cursors import Damage
+from bb.ledger.published import pins
+from bb.ledger.records.store import shown
+from bb.ledger.travel import compacting, intake
+from bb.ledger.travel.branch import History
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bb.ledger.index.reader import Progress
+    from bb.ledger.journal.journal import Journal
+    from bb.ledger.published.tip import Tip
+    from bb.ledger.records.store import Store
+
+
+class Chain(Record):
+    """One writer's chain, as far as it holds."""
+
+    writer: str
+    is_ours: bool
+    lines: int
+    segments: int
+    bytes: int
+    head: str
+    is_torn: bool
+    damage: Damage | None
+
+
+class Audit(Record):
+    """What a full check found."""
+
+    chains: tuple[Chain, ...]
+    state: str
+    is_index_right: bool
+    put_aside: tuple[str, ...]
+
+
+def audit(store: Store, progress: Progress | None = None) -> Audit:
+    """Check every chain from its first line on, and the index against what they add up to."""
+    fresh = Index(":memory:", store.writer)
+    try:
+        journals = store.journals()
+        fresh.law = store.law
+        fresh.rebuild(journals, progress)
+        damages = {damage.writer: damage for damage in fresh.damages()}
+        state = state_digest(fresh)
+        with store.caught_up().held_still() as known:
+            chains = tuple(_chain(store, journal, fresh, known, damages.get(journal.writer)) for journal in journals)
+            is_right = _is_right(fresh, known, set(damages), state)
+    finally:
+        fresh.close()
+    return Audit(chains, state, is_right, tuple(disk.names(os.path.join(store.path, "torn"))))
+
+
+class Unread(Record):
+    """A line that no version of bb, and no client of it, could have written; no fold and no screen reads it."""
+
+    id: str
+    reason: str
+
+
+def unreadable(store: Store) -> list[Unread]:
+    """Every line that is in its place, but says what could not have been written."""
+    heads, decode = store.caught_up().heads(), None
+    if sum(size for _, size in store.ends()) >= BULK:
+        from bb.ledger.journal import bulk_check  # noqa: PLC0415  (slow to import, so only for many lines)
+
+        decode = bulk_check.decode
+    found: list[Unread] = []
+    for journal in store.journals():
+        raws = (raw for _, _, block in journal.read() for raw in block.lines())
+        for event in shown(islice(raws, heads.get(journal.writer, 0)), decode):
+            reason = kinds.unreadable(event)
+            found += [Unread(event.id, reason)] if reason else []
+    return found
+
+
+class Checked(Record):
+    """What is published on a remote, read again from its first commit on."""
+
+    remote: str
+    tip: str
+    generation: int
+    epoch: int
+    commits: int
+    events: int
+    archived: int
+    is_snapshot_right: bool | None
+
+
+def published(store: Store, progress: Progress | None = None) -> list[Checked]:
+    """Check every commit that is published, as a new clone would, and its lines against ours. Refused at the first
+    that is not right."""
+    known = pins.read(store.path).remotes
+    return [_checked(store, name, pin.tip, progress) for name, pin in known.items() if pin.tip]
+
+
+def _checked(store: Store, name: str, tip: Tip, progress: Progress | None) -> Checked:
+    history = History(store.place.common, None)
+    commits = list(history.upto(tip.commit, progress))
+    intake.checked(store, commits, tip.last_lines)
+    judged = compacting.judge(store, history.tip)
+    return Checked(
+        remote=name,
+        tip=tip.commit,
+        generation=history.tip.generation,
+        epoch=history.tip.charter.epoch,
+        commits=len(commits),
+        events=sum(history.tip.last_lines.values()),
+        archived=sum(history.tip.compacted.archived.values()),
+        is_snapshot_right=judged.is_right if judged else None,
+    )
+
+
+def _is_right(fresh: Index, known: Index, damaged: set[str], state: str) -> bool:
+    """Whether the index says what the journals say. It is only judged on the same lines: others may have come since."""
+    now, then = known.heads(), fresh.heads()
+    if now == then:
+        return state_digest(known) == state
+    return not any(now.get(writer, 0) > then.get(writer, 0) for writer in damaged)
+
+
+def _chain(store: Store, journal: Journal, fresh: Index, known: Index, damage: Damage | None) -> Chain:
+    position, segments = fresh.position(journal.writer), journal.segments()
+    last = known.position(journal.writer)
+    if damage is None and last.link.n == position.link.n and last.link != position.link:
+        # No line vouches for the head of the last one. But the index remembers how that was when it was read.
+        start = journal.offset_of_last()
+        damage = Damage(journal.writer, last.link.n, segments[-1].path, start, "its head has changed since it was read")
+    return Chain(
+        writer=journal.writer,
+        is_ours=journal.writer == store.writer,
+        lines=position.link.n,
+        segments=len(segments),
+        bytes=sum(segment.size() for segment in segments),
+        head=position.link.head_digest,
+        is_torn=journal.is_torn(),
+        damage=damage,
+    )
+
+
+def state_digest(index: Index) -> str:
+    """One digest for all folded state: equal in two clones that know the same lines."""
+    whole = [[fold, [[key, value] for key, value in index.states(fold)]] for fold in index.folds()]
+    return digest(json_text.canonical(whole).encode())

@@ -1,0 +1,341 @@
+"""What `bb doctor` looks at, and what it may mend. Each finding says how things are and which command helps."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+
+import bb
+from bb.coordination.agents import callers, liveness, roster
+from bb.kernel import clock, ids
+from bb.kernel.errors import BbError
+from bb.kernel.record import Record
+from bb.ledger.care import audit, repair, restore
+from bb.ledger.files import disk
+from bb.ledger.git import git, ownership, sharing
+from bb.ledger.git import place as places
+from bb.ledger.journal import clone, writers
+from bb.ledger.local import descriptor, machine_registry, presence
+from bb.ledger.published.charter import NotOurLedger
+from bb.ledger.records import policy, set_aside, standing
+from bb.ledger.records.store import Store
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from bb.ledger.index.reader import Progress
+    from bb.ledger.journal.cursors import Damage
+
+GOOD, ODD, BROKEN = "good", "odd", "broken"
+OLDEST_PYTHON = (3, 11)
+OLDEST_GIT = (2, 30)
+MOST_NAMED = 5  # lines that cannot be read
+UNREADABLE = "bb ledger verify --json"
+
+
+class Finding(Record):
+    """How one thing is."""
+
+    name: str
+    state: str
+    text: str
+    mend: str | None = None
+
+
+def check(cwd: str, env: Mapping[str, str], now: int | None, progress: Progress | None = None) -> list[Finding]:
+    """Everything bb stands on, from the interpreter to the last line of the ledger."""
+    findings = [_python(), _program(env), _git(), *_settings(env), *_daemon(env)]
+    try:
+        place = places.find(cwd, env)
+    except BbError as error:
+        home = places.at_home(env)
+        at_home = _store(home, env, now, progress) if os.path.isdir(home.store) else ()
+        return [*findings, Finding("repository", ODD, error.message, "git init"), *at_home]
+    try:
+        ownership.refuse_foreign(place, env)
+        findings.append(Finding("repository", GOOD, place.work_tree or place.common))
+    except ownership.UnsafeRepository as error:
+        findings.append(Finding("repository", ODD, error.message, (error.hint or "").rpartition(": ")[2]))
+    return [*findings, *_store(place, env, now, progress)]
+
+
+def mend(cwd: str, env: Mapping[str, str], now: int | None) -> list[str]:
+    """Mend what can be mended without losing a whole line; what was done."""
+    try:
+        place = places.find(cwd, env)
+    except BbError:
+        return []
+    if not os.path.isdir(place.store):
+        return []
+    ownership.refuse_foreign(place, env)
+    done = []
+    try:
+        found = clone.read(place.store)
+        if found:
+            found.may_write()  # what looks torn to this program may be whole to a newer one
+    except clone.LedgerTooNew:
+        return []
+    except clone.StoreUnreadable:
+        found = None
+    if found is None:
+        repair.rewrite_clone(place.store)
+        done.append("wrote clone.json anew from the journals")
+    done += repair.clear_the_index(place.store)
+    store = Store(place)
+    try:
+        done += [
+            f"took the holes out of {path}, which is kept in torn/ as it was" for path in repair.close_holes(store)
+        ]
+        done += [f"mended the torn last line of writer {writer}" for writer in repair.mend_torn(store)]
+        chains = audit.audit(store).chains
+        done += _mend_journals(store, [chain.damage for chain in chains if chain.damage and chain.is_ours], now)
+        if not audit.audit(store).is_index_right:
+            store.index.rebuild(store.journals())
+            done.append("rebuilt the index")
+        if swept := repair.sweep(place.store):
+            done.append(f"removed {swept} left-over temporary files")
+        if os.name != "nt" and (sharing.too_wide(place) or sharing.is_too_narrow(place)):
+            done.append(f"corrected the permissions of {sharing.mend(place)} files and folders")
+    finally:
+        store.close()
+    return done
+
+
+def _mend_journals(store: Store, damages: list[Damage], now: int | None) -> Iterator[str]:
+    """Retire what is damaged, and record again what is whole behind the damage, now or from an earlier attempt."""
+    if now is None:
+        return
+    for damage in damages:
+        if restore.restore(store, damage):
+            yield f"restored line {damage.n} of writer {damage.writer} from the published copy"
+            continue
+        repair.retire(store, damage)
+        yield f"retired writer {damage.writer}: line {damage.n} is damaged"
+    for writer, count in repair.salvage_owed(store, now).items():
+        yield f"recorded {count} whole events from behind the damage of {writer} again"
+    for writer, count in set_aside.record_again(store, now).items():
+        yield f"recorded again what writer {writer} said where others' lines are published now (events: {count})"
+
+
+def _python() -> Finding:
+    found = f"{platform.python_version()} at {sys.executable}, bb {bb.__version__}"
+    if sys.version_info < OLDEST_PYTHON:
+        return Finding("python", BROKEN, found, "install Python 3.11 or later")
+    return Finding("python", GOOD, found)
+
+
+def _program(env: Mapping[str, str]) -> Finding:
+    """`bb` is also the name of a well-known Clojure interpreter: say which one a shell would run."""
+    here = os.path.dirname(sys.executable)
+    found = [
+        path
+        for folder in env.get("PATH", "").split(os.pathsep)
+        for path in [os.path.join(folder, "bb.cmd" if os.name == "nt" else "bb")]
+        if folder and os.access(path, os.X_OK) and os.path.isfile(path)
+    ]
+    if not found:
+        return Finding("command", ODD, "no `bb` on the PATH", f"add {here} to the PATH, or run python -m bb")
+    if not _is_ours(found[0]):
+        return Finding("command", ODD, f"the shell runs {found[0]}, which is another program", "call it as beadboard")
+    return Finding("command", GOOD, f"the shell runs {found[0]}")
+
+
+def _is_ours(path: str) -> bool:
+    start = (disk.read_small(path) or b"")[:4096]
+    return b"bb.__main__" in start or b"scripts/install" in start or b"-m bb" in start
+
+
+def _git() -> Finding:
+    try:
+        found = git.version()
+    except BbError as error:
+        return Finding("git", BROKEN, error.message, error.hint)
+    numbers = tuple(int(part) for part in found.split(".")[:2] if part.isdigit())
+    if numbers < OLDEST_GIT:
+        return Finding("git", ODD, f"{found} is older than anybody tests with", "upgrade git to 2.30 or later")
+    return Finding("git", GOOD, found)
+
+
+def _settings(env: Mapping[str, str]) -> Iterator[Finding]:
+    """The environment variables that bb obeys."""
+    checks: dict[str, Callable[[str], object]] = {
+        "BB_AGENT": ids.agent_id,
+        "BB_AGENT_STALE_MINUTES": liveness.stale_after,
+        "BB_NOW": clock.parse,
+        callers.OWN: lambda value: callers.sessions({callers.OWN: value}),
+    }
+    for name, parse in checks.items():
+        value = env.get(name)
+        if not value:
+            continue
+        try:
+            parse(value)
+        except BbError as error:
+            yield Finding(name, BROKEN, error.message, f"unset {name}")
+        else:
+            is_odd = name == "BB_NOW"
+            text = f"{value}: every command takes this for the present" if is_odd else value
+            yield Finding(name, ODD if is_odd else GOOD, text, f"unset {name}" if is_odd else None)
+
+
+def _daemon(env: Mapping[str, str]) -> Iterator[Finding]:
+    """Whether the daemon that runs serves others than its user."""
+    home = machine_registry.home(env)
+    try:
+        where = descriptor.address(home)
+        if where.warning and descriptor.is_held(home):
+            mend = "bb daemon stop, and start it without --allow-anonymous-tcp"
+            yield Finding("daemon", ODD, where.warning, mend)
+    except BbError as error:
+        yield Finding("daemon", ODD, error.message, error.hint)
+
+
+def _store(
+    place: places.Place, env: Mapping[str, str], now: int | None, progress: Progress | None
+) -> Iterator[Finding]:
+    try:
+        store = Store(place, progress)
+    except BbError as error:
+        yield Finding("ledger", BROKEN, f"{error.message}: {place.store}", error.hint)
+        return
+    if not store.exists:
+        yield Finding("ledger", ODD, "this repository has none yet", "bb init")
+        return
+    try:
+        yield _writable(store)
+        yield from _permissions(store)
+        yield from _journals(store)
+        yield _index(store)
+        yield from _caller(store, env.get("BB_AGENT", ""))
+        yield from _leftovers(store)
+        yield from _put_aside(store)
+        yield from _signatures(store, now)
+        if now is not None:
+            yield _clock(store, now)
+    except BbError as error:
+        yield Finding("ledger", BROKEN, error.message, error.hint)
+    finally:
+        store.close()
+
+
+def _writable(store: Store) -> Finding:
+    try:
+        store.clone.may_write()
+    except clone.LedgerTooNew as error:
+        return Finding("ledger", ODD, error.message, error.hint)
+    if not os.access(store.path, os.W_OK):
+        return Finding("ledger", ODD, f"{store.path} can only be read", "remount or change its permissions")
+    kind = disk.file_system(store.path)
+    if kind in disk.NETWORK_FILE_SYSTEMS:
+        return Finding("ledger", ODD, f"{store.path} is on {kind}: locks of other machines may not be seen", None)
+    return Finding("ledger", GOOD, store.path)
+
+
+def _permissions(store: Store) -> Iterator[Finding]:
+    """Who may write the ledger besides its owner, against what `core.sharedRepository` asks for."""
+    if os.name == "nt":
+        return
+    if wide := sharing.too_wide(store.place):
+        text = f"others may write {len(wide)} files or folders of the ledger, {wide[0]} first"
+        yield Finding("permissions", ODD, text, "bb doctor --fix")
+    elif sharing.is_too_narrow(store.place):
+        text = "core.sharedRepository lets others write the repository, and they cannot write its ledger"
+        yield Finding("permissions", ODD, text, "bb doctor --fix")
+    else:
+        yield Finding("permissions", GOOD, "nobody may write the ledger who should not")
+
+
+def _journals(store: Store) -> Iterator[Finding]:
+    found = audit.audit(store, store.progress)
+    journals = os.path.join(store.path, "j")
+    for chain in found.chains:
+        name = f"journal {chain.writer}"
+        owner = writers.read_owner(journals, chain.writer)
+        if owner and owner.retired:
+            yield Finding(name, GOOD, f"{chain.lines:,} lines; retired: {owner.retired}")
+        elif chain.damage:
+            where = f"line {chain.damage.n} in {chain.damage.path} at byte {chain.damage.offset}"
+            yield Finding(name, BROKEN, f"{where}: {chain.damage.reason}", "bb doctor --fix")
+        elif chain.is_torn:
+            yield Finding(name, ODD, "the last line is torn; the next write mends it", "bb doctor --fix")
+        else:
+            yield Finding(name, GOOD, f"{chain.lines:,} lines in {chain.segments} files")
+    if unread := audit.unreadable(store):
+        named = "; ".join(f"{each.id}: {each.reason}" for each in unread[:MOST_NAMED])
+        more = f"; and {len(unread) - MOST_NAMED} more" if len(unread) > MOST_NAMED else ""
+        yield Finding("unreadable", ODD, f"{_lines(len(unread))}, which count for nothing: {named}{more}", UNREADABLE)
+    if not found.is_index_right:
+        yield Finding("index content", BROKEN, "it does not say what the journals say", "bb ledger rebuild")
+
+
+def _lines(count: int) -> str:
+    return "1 line that no bb could have written" if count == 1 else f"{count:,} lines that no bb could have written"
+
+
+def _index(store: Store) -> Finding:
+    for kind, path in repair.in_place_of_the_index(store.path):
+        text = f"{path} is {kind} where a file of the index belongs, so every command reads the whole ledger"
+        return Finding("index", ODD, text, "bb doctor --fix")
+    if store.index.is_in_memory:
+        text = f"{store.path} cannot be written, so every command reads the whole ledger"
+        return Finding("index", ODD, text, "let your user write there")
+    return Finding("index", GOOD, f"{store.index.path} is up to date")
+
+
+def _signatures(store: Store, now: int | None) -> Iterator[Finding]:
+    """Who may write, and whether our key is one of theirs. Nothing where nobody has said."""
+    known = policy.look(store, now or 0)
+    for each in policy.uncertain(store.place, known):
+        yield Finding("signers", ODD, each)
+    if known.text is None:
+        return
+    state = BROKEN if known.policy.is_unread else ODD  # a key may be let in that was to be revoked
+    for problem in known.policy.problems:
+        yield Finding("signers", state, problem, "mend the line, and have it reviewed")
+    if known.policy.repo not in (None, store.clone.repo):
+        text = f"{store.clone.repo} is kept here, and .bb/allowed_signers names {known.policy.repo or 'none'}"
+        yield Finding("ledger", BROKEN, text, NotOurLedger.hint)
+    if known.trouble:
+        yield Finding("signing", ODD, known.trouble, "bb ledger key --own")
+    elif known.mode != "off" and not known.is_allowed:
+        state = BROKEN if known.mode == "require" else ODD
+        what = "has been revoked" if known.is_revoked else "is not listed in .bb/allowed_signers"
+        mend = "bb ledger key --rotate" if known.is_revoked else "bb ledger key"
+        yield Finding("signing", state, f"the key of this clone {what}", mend)
+    found = standing.shown(store, known)
+    forged, doubted = found["lines"]["forged"], found["lines"]["unverified"]
+    text = f"{known.mode}: {found['lines']['verified']:,} lines verified, {doubted:,} unverified, {forged:,} forged"
+    yield Finding("signatures", BROKEN if forged else GOOD, text, "bb ledger verify" if forged else None)
+
+
+def _caller(store: Store, agent: str) -> Iterator[Finding]:
+    """Whoever BB_AGENT names is refused by every command unless it is registered, and in service."""
+    if ids.is_actor_id(agent) and not roster.in_service([(agent, store.index.state(roster.NAME, agent))]):
+        mend = f"bb agent register --name {agent} --role ROLE, or set BB_AGENT to who you are"
+        yield Finding("caller", ODD, f"BB_AGENT is {agent}, and nobody of that name is in service here", mend)
+
+
+def _leftovers(store: Store) -> Iterator[Finding]:
+    if count := len(repair.leftovers(store.path)):
+        yield Finding("leftovers", ODD, f"{count} temporary files of killed processes", "bb doctor --fix")
+    if aside := disk.names(os.path.join(store.path, "torn")):
+        yield Finding("torn", GOOD, f"{len(aside)} fragments of unfinished writes are kept in {store.path}/torn")
+
+
+def _put_aside(store: Store) -> Iterator[Finding]:
+    if files := set_aside.owed(store.path):
+        text = f"what our lines said in {', '.join(files)} is still to be recorded again"
+        yield Finding("forked", ODD, text, "bb sync")
+
+
+def _clock(store: Store, now: int) -> Finding:
+    """A last line or heartbeat from the future means that this machine's clock was, or is, wrong."""
+    beats = presence.everybody(store.path).values()
+    ahead = max((beat.seen_at - now for beat in beats), default=0)
+    if ahead > clock.MINUTE:
+        return Finding(
+            "clock", ODD, f"a heartbeat is {ahead // clock.MINUTE} minutes ahead of the clock", "check the clock"
+        )
+    return Finding("clock", GOOD, clock.text(now))

@@ -1,0 +1,172 @@
+"""The one door for files that bb writes into a work tree: settings of editors and hosts, the skill, the mirror.
+
+A repository can bring symbolic links, and a link may lead anywhere. So a file is never written through one, nor through
+a folder that leads out of the work tree or into `.git`. A folder that is a link to another place in the same work tree
+is followed: whoever commits such a link could have committed the file. The path is resolved first and then walked from
+the top without following anything, so a link that appears meanwhile is refused, too.
+
+A path that the user named by an option is the user's word, and not for this door (`disk.Replacement`).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from contextlib import contextmanager, suppress
+
+from bb.kernel.errors import BbError, Refused
+from bb.ledger.files import disk
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+GIT = ".git"
+FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
+NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
+# Windows knows no folders by number: there the path is looked at once more, and then used as it is.
+BY_NUMBER = {os.open, os.mkdir, os.rename, os.unlink, os.rmdir, os.stat} <= os.supports_dir_fd
+
+
+class LinkInTheWay(Refused):
+    """A symbolic link in the work tree leads to where bb would write."""
+
+    code = "LINK_IN_THE_WAY"
+    hint = "replace the link by a file or folder of its own, or make the change by hand where it leads"
+
+
+def read(root: str, path: str, most: int = disk.SMALL) -> bytes | None:
+    """What the file at PATH in the work tree ROOT says; None when there is none."""
+    return read_whole(os.path.join(root, *_steps(root, path)), path, most)
+
+
+def read_whole(whole: str, path: str, most: int = disk.SMALL) -> bytes | None:
+    """What a file of the work tree says that may be a link to another, but to nothing that is no file."""
+    try:
+        return disk.read_small(whole, most)
+    except disk.NotAFile as error:
+        raise LinkInTheWay(f"{path} is no ordinary file", path=path) from error
+
+
+def write(root: str, path: str, octets: bytes) -> None:
+    """Put OCTETS at PATH in the work tree ROOT in one step. A file that is there keeps its permissions."""
+    *folders, name = _steps(root, path)
+    with _refusals(root, path), _folder(root, folders, is_made=True) as folder:
+        temporary = f".{name}.{os.urandom(8).hex()}.tmp"
+        how = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_FOLLOW | getattr(os, "O_BINARY", 0)
+        fd = os.open(folder.path(temporary), how, disk.PLAIN, dir_fd=folder.number)
+        try:
+            try:
+                with suppress(FileNotFoundError):
+                    before = os.stat(folder.path(name), dir_fd=folder.number, follow_symlinks=False)
+                    if os.name != "nt":
+                        os.fchmod(fd, before.st_mode & 0o7777)
+                disk.write_all(fd, octets)
+            finally:
+                os.close(fd)
+            os.replace(folder.path(temporary), folder.path(name), src_dir_fd=folder.number, dst_dir_fd=folder.number)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(folder.path(temporary), dir_fd=folder.number)
+            raise
+
+
+def remove(root: str, path: str) -> None:
+    """Remove the file at PATH in the work tree ROOT, if there is one, and every folder that is empty then."""
+    steps = _steps(root, path)
+    with _refusals(root, path), suppress(FileNotFoundError), _folder(root, steps[:-1]) as folder:
+        os.unlink(folder.path(steps[-1]), dir_fd=folder.number)
+    for depth in range(len(steps) - 1, 0, -1):
+        with suppress(OSError), _folder(root, steps[: depth - 1]) as folder:
+            os.rmdir(folder.path(steps[depth - 1]), dir_fd=folder.number)
+
+
+def refuse_links(root: str, path: str) -> None:
+    """Refuse a PATH in the work tree ROOT that a link leads elsewhere, or that is a link itself."""
+    _steps(root, path)
+
+
+class _Folder:
+    """A folder that was reached without following a link: by its number, or else by its path."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self.number: int | None = os.open(path, FOLDER) if BY_NUMBER else None
+
+    def path(self, name: str) -> str:
+        return name if self.number is not None else os.path.join(self._path, name)
+
+    def enter(self, name: str, *, is_made: bool) -> None:
+        """Go into a folder in this one."""
+        if is_made:
+            with suppress(FileExistsError):
+                os.mkdir(self.path(name), disk.PLAIN_FOLDER, dir_fd=self.number)
+        deeper = os.path.join(self._path, name)
+        if self.number is None:
+            if os.path.islink(deeper):
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        else:
+            fd = os.open(name, FOLDER | NO_FOLLOW, dir_fd=self.number)
+            os.close(self.number)
+            self.number = fd
+        self._path = deeper
+
+    def close(self) -> None:
+        if self.number is not None:
+            os.close(self.number)
+
+
+@contextmanager
+def _folder(root: str, steps: list[str], *, is_made: bool = False) -> Iterator[_Folder]:
+    """The folder that STEPS lead to from ROOT, made if it is to be."""
+    folder = _Folder(root)
+    try:
+        for step in steps:
+            folder.enter(step, is_made=is_made)
+        yield folder
+    finally:
+        folder.close()
+
+
+def _steps(root: str, path: str) -> list[str]:
+    """The names that lead from ROOT to PATH, with folders that are links to others in the work tree resolved."""
+    top = os.path.realpath(root)
+    folder, name = os.path.split(os.path.join(top, *path.split("/")))
+    real = os.path.realpath(folder)
+    inside = os.path.relpath(real, top)
+    steps = [] if inside == os.curdir else inside.split(os.sep)
+    if steps[:1] == [os.pardir] or os.path.isabs(inside):
+        raise _leads(path, folder, f"out of the work tree, to {real}")
+    if any(step.lower() == GIT for step in (*steps, name)):
+        raise _leads(path, folder, "into a git directory")
+    whole = os.path.join(real, name)
+    if os.path.islink(whole):
+        raise LinkInTheWay(f"{path} is a symbolic link to {os.readlink(whole)}", path=path)
+    return [*steps, name]
+
+
+def _leads(path: str, folder: str, where: str) -> LinkInTheWay:
+    return LinkInTheWay(f"{path} would be written {where}: a folder on the way is a symbolic link", path=folder)
+
+
+@contextmanager
+def _refusals(root: str, path: str) -> Iterator[None]:
+    """What the system says against it, in our words."""
+    try:
+        yield
+    except OSError as error:
+        raise _refusal(root, path, error) from error
+
+
+def _refusal(root: str, path: str, error: OSError) -> BbError:
+    whole = os.path.join(root, *path.split("/"))
+    if error.errno in (errno.ELOOP, errno.ENOTDIR) and any(map(os.path.islink, _above(root, path))):
+        return LinkInTheWay(f"a symbolic link stands in the way to {path}", path=whole)
+    if disk.REFUSALS.get(error.errno) is disk.DiskFull:
+        return disk.refusal(error)
+    return disk.OutputNotWritten(f"{whole} cannot be written: {error.strerror}", path=whole)
+
+
+def _above(root: str, path: str) -> list[str]:
+    steps = path.split("/")
+    return [os.path.join(root, *steps[: depth + 1]) for depth in range(len(steps))]

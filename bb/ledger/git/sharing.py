@@ -1,0 +1,109 @@
+"""Who may write a ledger besides its owner: what `core.sharedRepository` asks for, and nobody more.
+
+git is asked once, when the ledger's folder is made. From then on the folder itself remembers: one that is shared is
+writable by its group and has the setgid bit, which no umask can set by accident, and `ledger/files/disk.py` gives what is
+made in it the same permissions. `bb doctor --fix` follows a setting that was changed later.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+from bb.kernel.errors import BbError
+from bb.ledger.files import disk
+from bb.ledger.git import git, ownership
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bb.ledger.git.place import Place
+
+NOBODY, GROUP, EVERYBODY_READS = 0, 0o660, 0o664
+NAMES = {
+    **dict.fromkeys(("", "umask", "false", "no", "off"), NOBODY),
+    **dict.fromkeys(("group", "true", "yes", "on"), GROUP),
+    **dict.fromkeys(("all", "world", "everybody"), EVERYBODY_READS),
+}
+OLD_NUMBERS = {0: NOBODY, 1: GROUP, 2: EVERYBODY_READS}
+OWNER = 0o600
+PRIVATE = ("mcp-token",)  # what is its owner's alone, in a shared ledger too
+
+
+def make_store(place: Place) -> None:
+    """Make the folder of a ledger, if there is none."""
+    if os.path.isdir(place.store):
+        return
+    wanted = asked(place)
+    disk.make_folder(place.common)
+    try:
+        os.mkdir(place.store, disk.PLAIN_FOLDER)
+        if wanted is not None:
+            os.chmod(place.store, wanted)
+    except OSError as error:
+        if not os.path.isdir(place.store):
+            raise disk.refusal(error) from error
+
+
+def asked(place: Place) -> int | None:
+    """The mode that `core.sharedRepository` asks for the ledger's folder; None when it leaves that to the umask."""
+    if os.name == "nt":
+        return None
+    try:
+        done = git.ask(["config", "--get", "core.sharedRepository"], git_dir=place.common)
+    except (git.GitNotFound, ownership.UnsafeRepository):
+        return None
+    return folder_mode(done.out.decode("utf-8", "replace").strip()) if done.status == 0 else None
+
+
+def folder_mode(setting: str) -> int | None:
+    """The mode of a folder that is shared as a SETTING says; None for one that is not shared, or makes no sense."""
+    files = NAMES.get(setting.lower())
+    if files is None:
+        if not setting.isdigit() or set(setting) & {"8", "9"}:
+            return None
+        number = int(setting, 8)
+        files = OLD_NUMBERS.get(number, number)
+        if files & OWNER != OWNER and files != NOBODY:
+            return None
+    if files == NOBODY:
+        return None
+    files &= disk.SHARED
+    return disk.SETGID | files | (files & 0o444) >> 2
+
+
+def too_wide(place: Place) -> list[str]:
+    """What others may write in a ledger although `core.sharedRepository` does not ask for it."""
+    wanted = asked(place)
+    return [path for path, mode in _everything(place.store) if mode & 0o022 & ~(wanted or 0)]
+
+
+def is_too_narrow(place: Place) -> bool:
+    """Whether a group is to write the ledger and cannot."""
+    wanted = asked(place)
+    return bool(wanted and wanted & ~os.stat(place.store).st_mode & 0o7777)
+
+
+def mend(place: Place) -> int:
+    """Give what is in a ledger the permissions it should have, as far as it is ours; how much was changed."""
+    wanted, changed = asked(place), 0
+    for path, mode in [*_everything(place.store)]:
+        is_folder = os.path.isdir(path)
+        right = mode & ~0o022
+        if wanted is not None and os.path.basename(path) not in PRIVATE:
+            right = wanted if is_folder else wanted & disk.SHARED
+        if right != mode:
+            with suppress(OSError, BbError):
+                os.chmod(path, right)
+                changed += 1
+    return changed
+
+
+def _everything(store: str) -> Iterator[tuple[str, int]]:
+    """The folder of a ledger and all that is in it, with permissions; links are passed over."""
+    for folder, _, names in os.walk(store):
+        for path in (folder, *(os.path.join(folder, name) for name in names)):
+            with suppress(OSError):
+                if not os.path.islink(path):
+                    yield path, os.stat(path).st_mode & 0o7777

@@ -1,0 +1,362 @@
+"""Reading journals into the index: every link checked, every known fact folded, the cursor moved.
+
+What is read is history and may be strange: unknown kinds, fields and whole lines are passed over. What breaks the chain
+is a damage; nothing behind it is read, and the index remembers where it is.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from bb.coordination.facts import Redacted
+from bb.coordination.records import redactions
+from bb.kernel import ids, json_text
+from bb.kernel.event import MERGED, PUT_ASIDE, SIGNED
+from bb.kernel.gc_pause import Undisturbed
+from bb.ledger.journal import folds, kinds
+from bb.ledger.journal import line as lines
+from bb.ledger.journal.cursors import UNREAD, Cursor, Damage
+from bb.ledger.journal.journal import Position
+from bb.ledger.journal.line import BadLine, Unreadable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable
+    from types import ModuleType
+    from typing import Any
+
+    from bb.coordination.records.redactions import Hidden
+    from bb.coordination.records.vouching import Reach
+    from bb.kernel.order import Place
+    from bb.ledger.journal.journal import Journal
+    from bb.ledger.journal.segments import Block, Segment
+    from bb.ledger.signing.verdicts import Law, Signatures
+
+    Progress = Callable[..., None]  # how much is done, of how much, and what, if not reading: then it is bytes
+
+BULK = 1 << 20  # from so many bytes on, the fast decoder repays its import
+MARKS = kinds.MARKS
+ALWAYS = frozenset(kind.encode() for kind in [*kinds.KINDS, MERGED, SIGNED]) - MARKS.keys()
+SIGNED_KIND = SIGNED.encode()
+KEY_MARK = b',"k":"'
+PORTION = 1000  # lines that are folded at once when they come to count
+SHORTEST_HEAD = 200  # no head of a line of ours is shorter, so no mark stands before that
+MOST_AT_ONCE = 500  # of SQLite's 999 values in one question
+LONGEST = 10**12  # no chain is longer; a marker that claims more cannot make sums overflow
+
+
+class Reader:
+    """Reads journals on from their cursors and folds what they say, within one transaction."""
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        total: int,
+        progress: Progress | None,
+        hidden: Hidden | None = None,
+        law: Law | None = None,
+    ) -> None:
+        self._connection = connection
+        self._law = law if law and law.is_felt else None
+        self._is_order = _vouching().is_order if self._law else None
+        self._reach: Reach | None = None  # how far lines of the journal that is being read count
+        self._before: Reach | None = None  # how far they counted when they were read for the first time
+        self._is_first = connection.execute("select 1 from state limit 1").fetchone() is None
+        self._hidden = hidden or {}
+        self.redacted: list[Redacted] = []  # what was found to be taken back
+        self._total = total
+        self._done = 0
+        self._progress = progress
+        self._states: dict[tuple[str, str], Any] = {}
+        self._terms: dict[tuple[str, str], list[tuple[str, str]]] = {}  # as the index has them
+        self._told: list[tuple[ModuleType, tuple[str, str], Any, Place, str]] = []  # steps that are not taken yet
+        self._keys: list[tuple[str, str, str, int]] = []
+        self._bulk = _bulk() if total >= BULK else None
+        self._decode = self._bulk.decode if self._bulk else None
+
+    def read(self, journal: Journal) -> None:
+        """Everything that JOURNAL has gained, up to its end or its first bad line."""
+        cursor = self._cursor(journal.writer)
+        position, inode = cursor.position, cursor.inode
+        damage: Damage | None = None
+        if self._law:
+            self._reach, self._before = self._counted(journal.writer), None
+        sizes = journal.sizes(position.segment)
+        for segment, offset, block in journal.read(position):
+            position, damage = self._read_block(journal.writer, segment, offset, block, position)
+            inode = segment.status().st_ino
+            self._done += position.offset - offset
+            if self._progress:
+                self._progress(self._done, self._total)
+            if damage:
+                break
+        if damage is None and (stuck := journal.stuck(position, sizes)):
+            segment, offset, reason = stuck
+            damage = Damage(journal.writer, position.link.n + 1, segment.path, offset, reason)
+        link, seen = position.link, journal.signature() if damage else None
+        written = json_text.dumps(damage.as_dict()) if damage else None
+        self._connection.execute(
+            "insert or replace into cursor values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                *(journal.writer, position.segment, position.offset),
+                *(link.n, link.lamport, link.head_digest),
+                *(inode, written, seen),
+            ),
+        )
+        if self._law:
+            self._count(self._law, journal, link.n)
+
+    def _counted(self, writer: str) -> Reach:
+        """How far the lines of WRITER were found to count."""
+        row = self._connection.execute("select upto, orders from counted where writer = ?", (writer,)).fetchone()
+        if row or self._law is None:
+            found: Reach = _vouching().Reach(*(row or (0, 0)))
+            return found
+        return self._law.reach(writer, self._signatures(self._law))
+
+    def _signatures(self, law: Law) -> Signatures:
+        from bb.ledger.signing.verdicts import Signatures  # noqa: PLC0415  (only where there is a law)
+
+        def ask(query: str, *values: str) -> list[Any]:
+            return self._connection.execute(query, values).fetchall()
+
+        def tell(query: str, *values: str | int) -> None:
+            self._connection.execute(query, values)
+
+        return Signatures(law.repo, ask, tell)
+
+    def _count(self, law: Law, journal: Journal, last: int) -> None:
+        """Find out how far the lines count now, and fold those that did not count when they were read."""
+        before, now = self._reach, law.reach(journal.writer, self._signatures(law))
+        query = "insert or replace into counted values (?, ?, ?)"
+        self._connection.execute(query, (journal.writer, now.upto, now.orders))
+        if before is None or now == before:
+            return
+        self._before, self._reach = before, now
+        first = min(before.upto, before.orders) + 1
+        raws: list[bytes] = []
+        for raw in islice(journal.lines_from(first), max(min(last, max(now.upto, now.orders)) - first + 1, 0)):
+            raws.append(raw)
+            if len(raws) == PORTION:
+                self._fold_again(journal.writer, first, raws)
+                first, raws = first + len(raws), []
+        self._fold_again(journal.writer, first, raws)
+
+    def _fold_again(self, writer: str, first: int, raws: list[bytes]) -> None:
+        said = [lines.clock_and_kind(raw)[1] for raw in raws]
+        self._fold_known(writer, first, raws, said, has_keys=True)
+
+    def _counts(self, n: int, kind: str, by: str) -> bool:
+        """Whether a line counts by the law, and has not been folded before. Markers always do."""
+        if kind == MERGED or self._is_order is None:
+            return self._before is None
+        is_order = self._is_order(kind, by)
+        counts, counted = (
+            reach is not None and n <= reach.upto and (n <= reach.orders or not is_order)
+            for reach in (self._reach, self._before)
+        )
+        return counts and not counted
+
+    def _signed(self, writer: str, n: int, found: dict[str, Any], raw: bytes) -> None:
+        """A signature over all lines before it: kept, and looked at when somebody needs to know."""
+        said = found["data"].get("signature")
+        head = raw.partition(lines.DATA)[0][lines.P_START : lines.P_END].decode("ascii", "replace")
+        row = (writer, n, found["ts"], head, said if type(said) is str else "", None)
+        self._connection.execute("insert or ignore into signature values (?, ?, ?, ?, ?, ?)", row)
+
+    def _cursor(self, writer: str) -> Cursor:
+        row = self._connection.execute("select * from cursor where writer = ?", (writer,)).fetchone()
+        return Cursor(*row[1:]) if row else UNREAD
+
+    def _read_block(
+        self, writer: str, segment: Segment, offset: int, block: Block, position: Position
+    ) -> tuple[Position, Damage | None]:
+        raws = block.lines()
+        checked = self._bulk.check(raws, writer, position.link) if self._bulk else None
+        if checked:
+            said, link = checked
+            self._fold_known(writer, position.link.n + 1, raws, said, has_keys=KEY_MARK in block.octets)
+            return Position(segment.first, offset + len(block.octets), link), None
+        link = position.link
+        for raw in raws:
+            try:
+                link = lines.check(raw, writer, link)
+            except BadLine as error:
+                damage = Damage(writer, link.n + 1, segment.path, offset, str(error))
+                return Position(segment.first, offset, link), damage
+            offset += len(raw) + 1
+            self._fold_known(writer, link.n, [raw], [lines.clock_and_kind(raw)[1]], has_keys=True)
+        return Position(segment.first, offset, link), None
+
+    def _fold_known(self, writer: str, first: int, raws: list[bytes], said: list[bytes], *, has_keys: bool) -> None:
+        """Fold those of the lines that say something we know; only they are parsed."""
+        known = _known(raws, said)
+        if has_keys:
+            known = sorted({*known, *(place for place, raw in enumerate(raws) if KEY_MARK in raw)})
+        for place in known:
+            try:
+                found = lines.members(raws[place], self._decode)
+            except Unreadable:
+                continue
+            if said[place] == SIGNED_KIND:
+                self._signed(writer, first + place, found, raws[place])
+                continue
+            kind = said[place].decode("utf-8", "replace")
+            if self._reach is None or self._counts(first + place, kind, found["by"]):
+                self._fold(writer, first + place, kind, found)
+        if self._told:
+            self._step()
+
+    def _fold(self, writer: str, n: int, kind: str, found: dict[str, Any]) -> None:
+        if kind == MERGED:
+            self._account(writer, n, found["data"])
+            return
+        if found.get("k"):
+            self._keys.append((found["by"], found["k"], writer, n))
+        fact = kinds.fact_of(kind, found["data"], found["by"])
+        if fact is None:
+            return
+        if self._hidden and redactions.is_hidden(ids.event_id(writer, n), found["by"], kind, self._hidden):
+            return
+        if isinstance(fact, Redacted):
+            self.redacted.append(fact)
+        at, ts = [found["l"], writer, n], found["ts"]
+        if "salvaged_from" in found["data"] or PUT_ASIDE in found["data"]:
+            at, ts = _origin(found["data"], at, ts)
+        for fold, parts in folds.of(type(fact)):
+            for key, part in parts(fact, at) if parts else [(key, fact) for key in fold.keys(fact, at)]:
+                entry = (fold.NAME, key)
+                if self._is_first:
+                    self._states[entry] = fold.step(self._states.get(entry), part, at, ts)
+                else:
+                    self._told.append((fold, entry, part, at, ts))
+
+    def _step(self) -> None:
+        """Take the steps that were told of, having fetched what the index has of the entries they are about."""
+        told, self._told = self._told, []
+        wanted: dict[str, dict[str, None]] = {}
+        for fold, entry, *_ in told:
+            if entry not in self._states:
+                wanted.setdefault(fold.NAME, {})[entry[1]] = None
+        for name, keys in wanted.items():
+            self._fetch(folds.named(name), list(keys))
+        for fold, entry, part, at, ts in told:
+            self._states[entry] = fold.step(self._states.get(entry), part, at, ts)
+
+    def _fetch(self, fold: ModuleType, keys: list[str]) -> None:
+        """The entries as the index has them, remembering what they are found by."""
+        for start in range(0, len(keys), MOST_AT_ONCE):
+            some = keys[start : start + MOST_AT_ONCE]
+            marks = ", ".join("?" * len(some))
+            query = f"select key, value from state where fold = ? and key in ({marks})"  # noqa: S608
+            for key, value in self._connection.execute(query, (fold.NAME, *some)):
+                entry = (fold.NAME, key)
+                self._states[entry] = json_text.loads(value)
+                if hasattr(fold, "terms"):
+                    self._terms[entry] = fold.terms(key, self._states[entry])
+
+    def _account(self, writer: str, n: int, data: dict[str, Any]) -> None:
+        """A marker: in its writer's order, the foreign lines up to its heads stand before it."""
+        row = self._connection.execute(
+            "select heads, foreign_before from merged where writer = ? order by n desc limit 1", (writer,)
+        ).fetchone()
+        heads: dict[str, int] = json_text.loads(row[0]) if row else {}
+        count = int(row[1]) if row else 0
+        claimed = data.get("heads")
+        for other, head in (claimed if isinstance(claimed, dict) else {}).items():
+            if (
+                ids.is_writer_id(other)
+                and other != writer
+                and type(head) is int
+                and heads.get(other, 0) < head < LONGEST
+            ):
+                count += head - heads.get(other, 0)
+                heads[other] = head
+        self._connection.execute("insert into merged values (?, ?, ?, ?)", (writer, n, count, json_text.dumps(heads)))
+
+    def folds(self) -> set[str]:
+        """The folds of which something has changed."""
+        return {fold for fold, _ in self._states}
+
+    def __enter__(self) -> None:
+        self._undisturbed = Undisturbed() if self._bulk else None
+        if self._undisturbed:
+            self._undisturbed.__enter__()
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self._undisturbed:
+            self._undisturbed.__exit__()
+        if kind is None:
+            self._write_back()
+
+    def _write_back(self) -> None:
+        """Put the folded states into the index."""
+        dumps = self._bulk.encode if self._bulk else json_text.dumps
+        self._connection.executemany(
+            "insert or replace into state values (?, ?, ?)",
+            ((fold, key, dumps(value)) for (fold, key), value in self._states.items()),
+        )
+        self._connection.executemany("insert or ignore into idempotency values (?, ?, ?, ?)", self._keys)
+        self._write_terms()
+
+    def _write_terms(self) -> None:
+        """What the folded entries are found by; what they were found by before goes."""
+        gone, come = [], []
+        for (fold, key), state in self._states.items():
+            if not (terms_of := getattr(folds.named(fold), "terms", None)):
+                continue
+            now, before = terms_of(key, state), self._terms.get((fold, key), [])
+            if now != before:
+                gone += [(fold, *term, key) for term in before if term not in now]
+                come += [(fold, *term, key) for term in now if term not in before]
+        self._connection.executemany("delete from term where fold = ? and term = ? and place = ? and key = ?", gone)
+        self._connection.executemany("insert or ignore into term values (?, ?, ?, ?)", sorted(come))
+
+
+def _origin(data: dict[str, Any], at: Place, ts: str) -> tuple[Place, str]:
+    """Where and when an event stood that was recorded again. Others name it by where it stood if its journal was
+    damaged; if it was put aside, another event stands there now, so only its time holds."""
+    try:
+        writer, n = ids.split_event_id(data["salvaged_from"]) if "salvaged_from" in data else at[1:]
+        lamport, then = data["salvaged_lamport"], data["salvaged_ts"]
+    except (KeyError, AttributeError, ids.InvalidEventId):
+        return at, ts
+    is_right = type(lamport) is int and 0 < lamport < at[0] and type(then) is str
+    return ([lamport, writer, n], then) if is_right else (at, ts)
+
+
+def says_nothing(octets: bytes) -> bool:
+    """Whether none of these lines says anything that is folded."""
+    raws = octets.split(b"\n")[:-1]
+    return KEY_MARK not in octets and not _known(raws, [lines.clock_and_kind(raw)[1] for raw in raws])
+
+
+def _known(raws: list[bytes], said: list[bytes]) -> list[int]:
+    """The places of the lines that say something which is folded; only these are parsed.
+
+    Most lines are chat in which no mark stands, and a rebuild asks every one of them: so all is in one expression.
+    """
+    return [
+        place
+        for place, kind in enumerate(said)
+        if kind in ALWAYS
+        or (
+            (marks := MARKS.get(kind))
+            and (raws[place].find(marks[0], SHORTEST_HEAD) > 0 or raws[place].find(marks[-1], SHORTEST_HEAD) > 0)
+        )
+    ]
+
+
+def _vouching() -> ModuleType:
+    """The rule by which lines count, where there is a law."""
+    from bb.coordination.records import vouching as rule  # noqa: PLC0415
+
+    return rule
+
+
+def _bulk() -> ModuleType:
+    """The fast way to check lines: slow to import, so only for many."""
+    from bb.ledger.journal import bulk_check  # noqa: PLC0415
+
+    return bulk_check

@@ -1,0 +1,403 @@
+"""How messages and notices are written as CCCS events: text and recipients where any CCCS client looks for them, mail
+and the Operative Protocol's envelope beside. `id`, `created_at` and `project_root` of that envelope are no part of what
+is stored: the ledger line has the first two, and the third is the reader's own.
+
+What is read is judged by the rules of writing (`kernel/validity.py`): a member that could not have been written makes
+the line no fact."""
+
+from __future__ import annotations
+
+from bb.attention.facts import Posted
+from bb.attention.messages import message
+from bb.cbcl.facts import INSTALLED, REMOVED, Installed, Removed
+from bb.coordination.agents.liveness import ACTIVE, EVICTED, STALE
+from bb.coordination.facts import CI, COMMIT, CONTESTED, HOOK, TOUCHED, Incurred, Overridden, Resumed
+from bb.coordination.protocol import events
+from bb.groups.facts import ContextChanged
+from bb.kernel import ids, validity
+from bb.kernel.errors import BbError
+from bb.messaging.facts import CATEGORIES, CBCL, Acked, Agreed, Read, Sent
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from bb.coordination.facts import GuardFact, NoticeFact
+    from bb.messaging.facts import MailFact
+
+    FormedFact = MailFact | NoticeFact | GuardFact | ContextChanged | Posted | Installed | Removed
+
+# what a reaction says to `bb`, and what other clients show of it
+SEEN, AGREE = "seen", "agree"
+EMOJI = {SEEN: "\N{EYES}", AGREE: "\N{THUMBS UP SIGN}"}
+
+MOST_TEXT = 1 << 16  # of what names several scopes, or a path with escapes in it
+DIGEST_LENGTH = 64
+# What other clients of CCCS write: only what names somebody or something has bounds, a name's.
+NAMED = {
+    "chat.message": ("reply_to", "client_id", "client_ts", "src_group_id", "src_event_id", "dst_group_id", "format"),
+    "chat.reaction": ("event_id", "actor_id"),
+    "chat.ack": ("event_id", "actor_id"),
+    "system.notify": ("kind", "target_actor_id", "related_event_id"),
+}
+LISTED = {"chat.message": ("to", "dst_to")}
+
+
+class Misfit(ValueError):
+    """A member that no version of bb could have written."""
+
+    def __init__(self, member: str) -> None:
+        super().__init__(member)
+        self.member = member
+
+
+def written(fact: Any) -> dict[str, Any]:
+    """The data that FACT is recorded as."""
+    return WRITERS[type(fact)](fact)
+
+
+def fact_of(kind: str, data: dict[str, Any], by: str) -> FormedFact | None:
+    """The fact that an event of one of these kinds is; None when it is something else."""
+    try:
+        found: FormedFact | None = READERS[kind](data, by)
+    except (KeyError, TypeError, ValueError, AttributeError, BbError):
+        return None
+    return found
+
+
+def misfit(kind: str, data: dict[str, Any], by: str) -> str:
+    """Which member of an event that is no fact is wrong, as far as that can be told."""
+    try:
+        READERS[kind](data, by)
+    except Misfit as error:
+        return f"`{error.member}`"
+    except (KeyError, TypeError, ValueError, AttributeError, BbError):
+        pass
+    return "data"
+
+
+def is_ours(kind: str, data: dict[str, Any]) -> bool:
+    """Whether an event of a kind that other clients write, too, has the mark of one that bb writes."""
+    if kind == "chat.message":
+        return "mail" in data or "c2a" in data
+    if kind == "chat.reaction":
+        return data.get("signal") in (SEEN, AGREE)
+    return "c2a" in data or ("context" in data and data.get("kind") in ("incursion", "resume"))
+
+
+def out_of_bounds(kind: str, data: dict[str, Any]) -> str | None:
+    """The member that no client of CCCS could have written through bb: an id or a name that is none."""
+    for member in NAMED[kind]:
+        if data.get(member) not in (None, "") and not validity.is_line(data[member]):
+            return f"`{member}`"
+    for member in LISTED.get(kind, ()):
+        listed = data.get(member)
+        if listed is not None and not (type(listed) is list and all(map(validity.is_line, listed))):
+            return f"`{member}`"
+    return None
+
+
+def _must(is_right: bool, member: str) -> None:
+    if not is_right:
+        raise Misfit(member)
+
+
+# -- messages
+
+
+def _sent(fact: Sent) -> dict[str, Any]:
+    mail = {
+        "category": fact.category,
+        "subject": fact.subject,
+        "bead_id": fact.bead,
+        "thread_id": fact.thread,
+        "requires_ack": fact.requires_ack,
+    }
+    data = {"mail": mail, "priority": "attention" if fact.requires_ack else "normal", "to": list(fact.to)}
+    if fact.payload is not None:
+        data["protocol"] = events.validated(
+            {
+                "event_type": fact.category,
+                "bead_id": fact.bead,
+                "from_agent": fact.sender,
+                "to_agent": fact.to[0] if len(fact.to) == 1 else ", ".join(fact.to),
+                "scope": fact.scope,
+                "payload": fact.payload,
+            }
+        )
+    if fact.cbcl is not None:
+        replies = {"reply_to": fact.cbcl["reply_to"]} if fact.cbcl.get("reply_to") else {}
+        data |= {"content_type": CBCL, "cbcl": fact.cbcl, **replies}
+    return data | {"text": fact.body}
+
+
+def _is_spoken(about: object) -> bool:
+    """Whether what a line says beside a message in CBCL is of the types that it has to be."""
+    if type(about) is not dict:
+        return False
+    needed, others = (about.get("id"), about.get("performative")), (about.get("thread", ""), about.get("reply_to", ""))
+    return all(map(validity.is_line, needed)) and all(map(validity.is_line_or_nothing, others))
+
+
+def _read_message(data: dict[str, Any], by: str) -> Sent | Posted | None:
+    if "c2a" in data:
+        return _read_posted(data, by)
+    if not ids.is_principal(by):
+        return None
+    mail, to, envelope = data["mail"], data["to"], data.get("protocol") or {}
+    category, subject, body = mail["category"], mail["subject"], data["text"]
+    bead, thread = mail["bead_id"], mail["thread_id"]
+    _must(category in CATEGORIES, "category")
+    _must(validity.is_subject(subject), "subject")
+    _must(bead == "" or validity.is_bead(bead), "bead_id")
+    _must(validity.is_thread(thread), "thread_id")
+    _must(type(body) is str, "text")
+    _must(type(mail["requires_ack"]) is bool, "requires_ack")
+    _must(type(to) is list and bool(to) and all(map(ids.is_principal, to)) and len(set(to)) == len(to), "to")
+    scope, payload = envelope.get("scope"), envelope.get("payload")
+    _must(scope is None or validity.is_unfolded(scope), "scope")
+    _must(payload is None or type(payload) is dict, "payload")
+    if not events.may_be_read(category, payload):
+        payload = None  # of a later version, perhaps; the message is one all the same
+    spoken = data["cbcl"] if data.get("content_type") == CBCL and _is_spoken(data.get("cbcl")) else None
+    return Sent(by, tuple(to), category, subject, body, bead, thread, mail["requires_ack"], scope, payload, spoken)
+
+
+def _posted(fact: Posted) -> dict[str, Any]:
+    """`to` and `reply_to` are for readers of CCCS; all else that matters is in `c2a`."""
+    found = {"c2a": fact.c2a, "to": list(fact.to)}
+    return found | ({"reply_to": fact.reply_to} if fact.reply_to else {}) | {"text": fact.text}
+
+
+def _read_posted(data: dict[str, Any], by: str) -> Posted | None:
+    _must(message.is_sound(data["c2a"]), "c2a")
+    to, texts = data.get("to"), [data.get(member) for member in ("text", "reply_to")]
+    listed = tuple(each for each in to if type(each) is str) if type(to) is list else ()
+    text, reply_to = (each if type(each) is str else "" for each in texts)
+    _must(all(map(validity.is_line, listed)), "to")
+    _must(validity.is_line_or_nothing(reply_to), "reply_to")
+    return Posted(by, data["c2a"], text, listed, reply_to)
+
+
+def _gesture(signal: str | None) -> Callable[[Any], dict[str, Any]]:
+    def data(fact: Read | Acked | Agreed) -> dict[str, Any]:
+        reaction = {"signal": signal, "emoji": EMOJI[signal]} if signal else {}
+        return {"event_id": fact.message, "actor_id": fact.agent, **reaction}
+
+    return data
+
+
+def _read_ack(data: dict[str, Any], by: str) -> Acked | None:
+    ids.split_event_id(data["event_id"])
+    return Acked(by, data["event_id"]) if data["actor_id"] == by else None  # nobody accepts for another
+
+
+def _read_reaction(data: dict[str, Any], by: str) -> Read | Agreed | None:
+    ids.split_event_id(data["event_id"])
+    fact: Any = {SEEN: Read, AGREE: Agreed}.get(data["signal"])
+    return fact(by, data["event_id"]) if fact and data["actor_id"] == by else None
+
+
+# -- notices
+
+
+def _incurred(fact: Incurred) -> dict[str, Any]:
+    payload = events.incursion(
+        kind=fact.kind, owner=fact.owner, incoming=fact.incoming, liveness=fact.liveness, hint=fact.hint
+    )
+    return {
+        "kind": "incursion",
+        "priority": "high",
+        "title": f"{fact.incoming} {OUTCOMES.get(fact.outcome, 'met')} {fact.owner} in {fact.held}",
+        "target_actor_id": fact.owner,
+        "context": _context(events.INCURSION, fact.bead, fact.incoming, fact.owner, fact.scope, payload),
+        "incident": {
+            "reservation_id": fact.reservation,
+            "held": fact.held,
+            "outcome": fact.outcome,
+            **(_discovery(fact) if fact.outcome == TOUCHED else {}),
+        },
+    }
+
+
+OUTCOMES = {
+    "refused": "wanted what belongs to",
+    "overlapping": "works beside",
+    "taken_over": "took over from",
+    "touched": "changed what belongs to",
+    "contested": "reserved at the same time as",
+}
+
+
+def _discovery(fact: Incurred) -> dict[str, Any]:
+    """What was found to be touched, and by what it was found."""
+    found = {"found_by": fact.found_by, "paths": list(fact.paths), "count": fact.count}
+    return found | ({"commit": fact.commit} if fact.commit else {"mark": fact.mark})
+
+
+def _resumed(fact: Resumed) -> dict[str, Any]:
+    payload = events.resume(reason=fact.reason, prior=fact.prior, adopted=fact.adopted, evidence=fact.evidence)
+    return {
+        "kind": "resume",
+        "title": f"{fact.agent} goes on as {fact.adopted}",
+        "target_actor_id": fact.prior,
+        "context": _context(events.RESUME, fact.bead, fact.agent, fact.prior, fact.scope, payload),
+        "beads": list(fact.beads),
+    }
+
+
+def _context(
+    event_type: str, bead: str, sender: str, to: str, scope: str | None, payload: dict[str, Any]
+) -> dict[str, Any]:
+    return events.validated(
+        {
+            "event_type": event_type,
+            "bead_id": bead,
+            "from_agent": sender,
+            "to_agent": to,
+            "scope": scope,
+            "payload": payload,
+        }
+    )
+
+
+def _read_notice(data: dict[str, Any], by: str) -> Incurred | Resumed | Posted | None:
+    if "c2a" in data:
+        return _read_posted(data, by)
+    if not ids.is_principal(by):
+        return None
+    context = data["context"]
+    payload = context["payload"]
+    if data["kind"] == "incursion":
+        incident = data["incident"]
+        ids.split_event_id(incident["reservation_id"])
+        is_touched = incident["outcome"] == TOUCHED
+        is_found = is_touched or incident["outcome"] == CONTESTED  # by somebody else, perhaps
+        incoming = payload["incoming_agent"] if is_found else by
+        values = [
+            incoming,
+            payload["owner_agent"],
+            incident["reservation_id"],
+            payload["incursion_kind"],
+            context["scope"],
+        ]
+        values += [incident["held"], payload["owner_liveness"], context["bead_id"], incident["outcome"]]
+        values += [payload["resolution_hint"]]
+        _must(ids.is_principal(incoming), "incoming_agent")
+        _must(ids.is_principal(payload["owner_agent"]), "owner_agent")
+        _must(payload["incursion_kind"] in ("exact", "partial"), "incursion_kind")
+        _must(validity.is_unfolded(context["scope"], MOST_TEXT), "scope")
+        _must(validity.is_unfolded(incident["held"]), "held")
+        _must(payload["owner_liveness"] in (ACTIVE, STALE, EVICTED), "owner_liveness")
+        _must(validity.is_bead(context["bead_id"]), "bead_id")
+        _must(incident["outcome"] in OUTCOMES, "outcome")
+        _must(validity.is_unfolded(payload["resolution_hint"], MOST_TEXT), "resolution_hint")
+        return _discovered(Incurred(*values), incident) if is_touched else Incurred(*values)
+    if data["kind"] == "resume":
+        beads = tuple(bead for bead in _listed(data.get("beads")) if type(bead) is str)
+        is_known = bool(beads) or context["bead_id"] != events.ONCE_NO_BEAD
+        resumed = Resumed(
+            agent=by,
+            prior=payload["prior_session_agent"],
+            adopted=payload["adopted_agent"],
+            reason=payload["resume_reason"],
+            evidence=payload["evidence"],
+            bead=context["bead_id"] if is_known else events.NO_BEAD,
+            beads=beads,
+            scope=context.get("scope"),
+        )
+        _must(all(map(ids.is_principal, (by, resumed.prior, resumed.adopted))), "adopted_agent")
+        _must(resumed.reason in events.PAYLOADS[events.RESUME]["resume_reason"], "resume_reason")
+        _must(type(resumed.evidence) is str, "evidence")
+        _must(resumed.bead == events.NO_BEAD or validity.is_bead(resumed.bead), "bead_id")
+        _must(all(map(validity.is_bead, resumed.beads)), "beads")
+        _must(resumed.scope is None or validity.is_unfolded(resumed.scope), "scope")
+        return resumed
+    return None
+
+
+def _discovered(fact: Incurred, incident: dict[str, Any]) -> Incurred:
+    """FACT with what was found to be touched."""
+    paths, count = incident["paths"], incident["count"]
+    found_by, commit, mark = incident["found_by"], incident.get("commit", ""), incident.get("mark", "")
+    _must(type(paths) is list and all(validity.is_unfolded(path, MOST_TEXT) for path in paths), "paths")
+    _must(type(count) is int and count >= len(paths), "count")
+    _must(found_by in (HOOK, COMMIT, CI), "found_by")
+    for name, value in (("commit", commit), ("mark", mark)):
+        is_digest = type(value) is str and len(value) <= DIGEST_LENGTH and not value.strip(ids.LOWER + ids.DIGITS)
+        _must(is_digest, name)
+    return fact.but(found_by=found_by, paths=tuple(paths), count=count, commit=commit, mark=mark)
+
+
+# -- the context of a group
+
+
+def _read_context(data: dict[str, Any], by: str) -> ContextChanged | None:
+    from bb.groups.context import context  # noqa: PLC0415  (which knows what each op may say)
+
+    return context.read(data, by)
+
+
+# -- dialects of CBCL
+
+
+def _dialect(fact: Installed | Removed) -> dict[str, Any]:
+    action = REMOVED if isinstance(fact, Removed) else INSTALLED
+    return {"action": action, **{name: value for name, value in fact.as_dict().items() if name != "by" and value}}
+
+
+def _read_dialect(data: dict[str, Any], by: str) -> Installed | Removed | None:
+    kind: Any = {INSTALLED: Installed, REMOVED: Removed}[data["action"]]
+    given = {"by": by, **{name: data[name] for name in kind.__match_args__[1:] if name in data}}
+    given = {"author": "", **given} if kind is Installed else given
+    for name, value in given.items():
+        is_free = name in ("text", "source")  # the dialect itself; a path or an address
+        _must(type(value) is str and (is_free or validity.is_line_or_nothing(value)), name)
+    found: Installed | Removed = kind(**given)
+    return found
+
+
+# -- a guard that was overruled
+
+
+def _overridden(fact: Overridden) -> dict[str, Any]:
+    return {"reason": fact.reason, "paths": list(fact.paths), "reservation_ids": list(fact.reservations)}
+
+
+def _read_override(data: dict[str, Any], by: str) -> Overridden | None:
+    paths, reservations = data["paths"], data["reservation_ids"]
+    _must(type(data["reason"]) is str, "reason")
+    _must(type(paths) is list and all(type(path) is str for path in paths), "paths")  # as git has them
+    _must(type(reservations) is list, "reservation_ids")
+    for reservation in reservations:
+        ids.split_event_id(reservation)
+    return Overridden(by, data["reason"], tuple(paths), tuple(reservations))
+
+
+def _listed(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+WRITERS: dict[type, Callable[[Any], dict[str, Any]]] = {
+    Sent: _sent,
+    Read: _gesture(SEEN),
+    Acked: _gesture(None),
+    Agreed: _gesture(AGREE),
+    Incurred: _incurred,
+    Resumed: _resumed,
+    Overridden: _overridden,
+    ContextChanged: lambda fact: {"ops": list(fact.ops)},
+    Posted: _posted,
+    Installed: _dialect,
+    Removed: _dialect,
+}
+READERS: dict[str, Callable[[dict[str, Any], str], Any]] = {
+    "chat.message": _read_message,
+    "chat.ack": _read_ack,
+    "chat.reaction": _read_reaction,
+    "system.notify": _read_notice,
+    "x.bb.override": _read_override,
+    "context.sync": _read_context,
+    "x.bb.cbcl.dialect": _read_dialect,
+}

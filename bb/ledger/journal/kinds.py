@@ -1,0 +1,394 @@
+"""Facts and the event kinds they are written as. Reading is tolerant, writing is not.
+
+A line whose kind is not listed is no fact to this version: it is kept in the ledger, shown as it is, and skipped by
+every fold. A line whose kind is listed, but whose data no version of bb could have written, is no fact either: it is
+kept, skipped, and shown as unreadable (`unreadable`). What may stand in a member is the same rule as for writing
+(`kernel/validity.py`).
+"""
+
+from __future__ import annotations
+
+import sys
+
+from bb.coordination.agents import liveness
+from bb.coordination.facts import ACCEPTED, REVERTED, TRANSFERRED
+from bb.kernel import ids, validity
+from bb.kernel.event import GENESIS
+from bb.ledger.journal import folds
+from bb.ledger.journal import line as lines
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+    from typing import Any
+
+    from bb.attention.facts import AttentionFact
+    from bb.cbcl.facts import Heard, Installed, Removed
+    from bb.coordination.facts import (
+        AgentFact,
+        GuardFact,
+        HoldingFact,
+        NoticeFact,
+        PauseFact,
+        Redacted,
+        ThresholdFact,
+    )
+    from bb.groups.facts import ContextChanged, GroupFact
+    from bb.kernel.event import Event
+    from bb.messaging.facts import MailFact, Said
+
+    Fits = Callable[[object], bool]
+    Fact = (
+        AgentFact
+        | PauseFact
+        | ThresholdFact
+        | HoldingFact
+        | NoticeFact
+        | GuardFact
+        | MailFact
+        | GroupFact
+        | ContextChanged
+        | Redacted
+        | Said
+        | AttentionFact
+        | Heard
+        | Installed
+        | Removed
+    )
+    # fact, members, what each must be, what stands for it where it is left out, and how many must not be
+    Row = tuple[Any, tuple[str, ...], tuple[Fits, ...], tuple[Any, ...], int]
+
+# The room of the facts -> fact, kind, and the members of `data` that hold the fact's fields, in order. `by` is the
+# envelope's. Facts are told by their names: a room is loaded once a fact of its own is met.
+WRITTEN: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
+    "bb.coordination.facts": (
+        ("Registered", "actor.add", ("actor_id", "role", "title", "actor", "session")),
+        ("Updated", "actor.update", ("actor_id", "role", "title", "actor", "session")),
+        ("Retired", "actor.remove", ("actor_id",)),
+        ("Started", "actor.start", ("actor_id",)),
+        ("Stopped", "actor.stop", ("actor_id",)),
+        ("Seen", "x.bb.seen", ("actor_id", "after", "session")),
+        ("Paused", "x.bb.paused", ("by", "target", "why")),
+        ("Unpaused", "x.bb.unpaused", ("by", "target")),
+        ("Pinned", "x.bb.pinned", ("by", "stale_minutes")),
+        (
+            "Reserved",
+            "x.bb.reserved",
+            ("by", "scope", "bead_id", "ttl_minutes", "shared", "is_file", "base", "takes", "why"),
+        ),
+        ("Renewed", "x.bb.renewed", ("by", "reservation_id", "ttl_minutes")),
+        ("Released", "x.bb.released", ("by", "reservation_id")),
+        ("Transferred", "x.bb.transferred", ("by", "reservation_id", "holder")),
+        ("Expired", "x.bb.expired", ("by", "reservation_id")),
+        ("Redacted", "x.bb.redacted", ("by", "event_id", "reason")),
+        ("TakenOver", "x.bb.taken_over", ("by", "reservation_id", "owner", "liveness", "archived")),
+        ("Resolved", "x.bb.resolved", ("by", "event_id", "state", "note")),
+    ),
+    "bb.groups.facts": (
+        ("Created", GENESIS, ("by", "title", "topic")),
+        ("Changed", "group.update", ("by", "title", "topic")),
+        ("ScopeAttached", "group.attach", ("by", "scope_key", "title")),
+        ("ScopeDetached", "group.detach_scope", ("by", "scope_key")),
+        ("ScopeChosen", "group.set_active_scope", ("by", "scope_key")),
+        ("StateSet", "group.set_state", ("by", "group_state")),
+        ("SettingsChanged", "group.settings_update", ("by", "patch")),
+        ("GroupStarted", "group.start", ("by", "actors")),
+        ("GroupStopped", "group.stop", ("by", "actors")),
+    ),
+    "bb.attention.facts": (
+        ("Edited", "x.bb.c2a.edited", ("by", "event", "version", "c2a", "text")),
+        ("Deleted", "x.bb.c2a.deleted", ("by", "event", "reason")),
+        ("Moved", "x.bb.c2a.delivery", ("by", "event", "agent", "to", "about")),
+        ("Claiming", "x.bb.c2a.claim", ("by", "subject", "action", "about")),
+        ("Bound", "x.bb.c2a.binding", ("by", "agent", "names")),
+        ("Arranged", "x.bb.c2a.conversation", ("by", "conversation", "about")),
+        ("Tuned", "x.bb.c2a.settings", ("by", "settings")),
+        ("Typing", "x.bb.c2a.typing", ("by", "window", "author", "is_typing")),
+        ("Posting", "x.bb.c2a.posting", ("by", "event", "state", "about")),
+        ("Progressed", "x.bb.c2a.progress", ("by", "token", "about")),
+        ("Digested", "x.bb.c2a.digest", ("by", "upto")),
+        ("Refusal", "x.bb.c2a.refused", ("by", "code", "about")),
+    ),
+    "bb.cbcl.facts": (("Heard", "x.bb.cbcl.heard", ("by", "event_id", "outcome", "about")),),
+}
+SAID = "Said"  # what clients of CCCS say: it is of any kind, and stands as it was said
+# Kinds that have a form of their own, mostly given by CCCS: how they are written and read is said in `ledger/journal/cccs_forms.py`.
+# Most lines of CCCS's kinds are none of ours, and are passed over unread unless they hold the mark of those that are.
+FORMED = {
+    "Sent": "chat.message",
+    "Read": "chat.reaction",
+    "Acked": "chat.ack",
+    "Agreed": "chat.reaction",
+    "Incurred": "system.notify",
+    "Resumed": "system.notify",
+    "Overridden": "x.bb.override",
+    "ContextChanged": "context.sync",
+    "Posted": "chat.message",
+    "Installed": "x.bb.cbcl.dialect",
+    "Removed": "x.bb.cbcl.dialect",
+}
+MARKS = {  # one or two of each
+    b"chat.message": (b'"mail":{', b'"c2a":{'),
+    b"chat.reaction": (b'"signal":"',),
+    b"system.notify": (b'"context":{', b'"c2a":{'),
+}
+
+FORMED_BY_ANYBODY = (FORMED["ContextChanged"], FORMED["Posted"], FORMED["Incurred"])
+BY_FACT = {name: (kind, members) for rows in WRITTEN.values() for name, kind, members in rows}
+NAMED = {kind: (room, name, members) for room, rows in WRITTEN.items() for name, kind, members in rows}
+KINDS = frozenset([*NAMED, *FORMED.values()])
+
+SAID_BY_ANYBODY = frozenset(fact for fold in ("group", *folds.ATTENTION) for fact in folds.FOLDED[fold][1])
+
+
+def _is_text(value: object) -> bool:
+    return type(value) is str
+
+
+def _is_agent(value: object) -> bool:
+    return type(value) is str and ids.is_actor_id(value)
+
+
+def _is_event(value: object) -> bool:
+    return type(value) is str and ids.is_event_id(value)
+
+
+def _is_flag(value: object) -> bool:
+    return type(value) is bool
+
+
+def _is_object(value: object) -> bool:
+    return type(value) is dict
+
+
+def _is_ttl(value: object) -> bool:
+    return type(value) is int and 0 < value < 1 << 31
+
+
+def _is_name(value: object) -> bool:
+    """Whether VALUE may be what another platform, or a group, calls something: one line."""
+    return validity.is_line(value)
+
+
+def _is_liveness(value: object) -> bool:
+    return value in (liveness.ACTIVE, liveness.STALE, liveness.EVICTED)
+
+
+def _is_target(value: object) -> bool:
+    from bb.coordination.agents import pauses  # noqa: PLC0415
+
+    return value == pauses.EVERYBODY or _is_agent(value)
+
+
+def _is_state_of_group(value: object) -> bool:
+    from bb.groups.facts import STATES  # noqa: PLC0415
+
+    return value in STATES
+
+
+def _is_archived(value: object) -> bool:
+    from bb.coordination.holdings import holdings  # noqa: PLC0415
+
+    return value in (holdings.EXPIRED, holdings.TAKEN_OVER)
+
+
+def _are_events(value: object) -> bool:
+    """Whether VALUE is the ids of events, with a space between."""
+    return type(value) is str and all(map(ids.is_event_id, value.split(" ")))
+
+
+def _is_commit(value: object) -> bool:
+    return type(value) is str and len(value) <= 64 and not value.strip(ids.DIGITS + "abcdef")
+
+
+def _is_sound_about(value: object) -> bool:
+    """Whether what is said of a step is of the right types, and whom and what it names are on one line each."""
+    if not _messages().is_sound_about(value):
+        return False
+    found: dict[str, Any] = value  # type: ignore[assignment]
+    return all(validity.is_line_or_nothing(found[name]) for name in NAMED_IN_ABOUT if name in found)
+
+
+def _is_sound_message(value: object) -> bool:
+    return bool(_messages().is_sound(value))
+
+
+def _messages() -> ModuleType:
+    from bb.attention.messages import message  # noqa: PLC0415  (only where a message is read)
+
+    return message
+
+
+# Of what is said of a step: the members that name somebody or something.
+NAMED_IN_ABOUT = ("signal", "by", "to", "as", "outcome", "platform_id", "type", "conversation", "agent")
+
+FITS: dict[str, Fits] = {
+    "actor_id": _is_agent,
+    "actor": _is_object,
+    "role": validity.is_role,
+    "title": validity.is_title,
+    "after": _is_liveness,
+    "liveness": _is_liveness,
+    "why": validity.is_reason,
+    "note": validity.is_reason,
+    "scope": validity.is_unfolded,
+    "bead_id": validity.is_bead,
+    "base": _is_commit,
+    "takes": _are_events,
+    "scope_key": _is_name,
+    "event": _is_name,
+    "agent": _is_name,
+    "to": _is_name,
+    "subject": _is_name,
+    "action": _is_name,
+    "conversation": _is_name,
+    "window": _is_name,
+    "author": _is_name,
+    "token": _is_name,
+    "upto": validity.is_line_or_nothing,
+    "code": _is_name,
+    "outcome": _is_name,
+    "target": _is_target,
+    "holder": _is_agent,
+    "by": ids.is_principal,
+    "owner": ids.is_principal,
+    "reservation_id": _is_event,
+    "ttl_minutes": _is_ttl,
+    "group_state": _is_state_of_group,
+    "patch": _is_object,
+    "actors": lambda value: type(value) is list and all(map(_is_text, value)),
+    "shared": _is_flag,
+    "is_file": _is_flag,
+    "event_id": _is_event,
+    "state": lambda value: value in (ACCEPTED, REVERTED, TRANSFERRED),
+    "about": _is_sound_about,
+    "c2a": _is_sound_message,
+    "names": _is_object,
+    "settings": _is_object,
+    "version": lambda value: type(value) is int and 0 < value < 1 << 60,
+    "is_typing": _is_flag,
+    "stale_minutes": lambda value: type(value) is int and (value == 0 or value in liveness.MINUTES_ALLOWED),
+    "archived": _is_archived,
+}
+
+
+# Members of some facts that are not what a member of that name usually is.
+OTHERWISE: dict[tuple[str, str], Fits] = {
+    ("Posting", "state"): _is_name,
+    ("Created", "title"): _is_text,
+    ("Changed", "title"): _is_text,
+    ("ScopeAttached", "title"): _is_text,  # the name of a directory
+}
+
+
+def _fits(fact: str, member: str) -> Fits:
+    if member == "by" and fact in SAID_BY_ANYBODY:
+        return ids.is_author
+    return OTHERWISE.get((fact, member)) or FITS.get(member, _is_text)
+
+
+_rows: dict[str, Row] = {}
+
+
+def row(kind: str) -> Row | None:
+    """How facts of a KIND are read; None where it is none of ours, or has a form of its own."""
+    if kind not in _rows:
+        if kind not in NAMED:
+            return None
+        room, name, members = NAMED[kind]
+        __import__(room)
+        fact = getattr(sys.modules[room], name)
+        fits = tuple(_fits(name, member) for member in members)
+        _rows[kind] = (
+            fact,
+            members,
+            fits,
+            tuple(getattr(fact, each, None) for each in fact.__match_args__),
+            fact.required(),
+        )
+    return _rows[kind]
+
+
+def written(fact: Fact) -> tuple[str, dict[str, Any]]:
+    """The kind and data that FACT is recorded as."""
+    name = type(fact).__name__
+    if name == SAID:
+        return fact.kind, dict(fact.data)  # type: ignore[union-attr]
+    if kind := FORMED.get(name):
+        return kind, _forms().written(fact)
+    kind, members = BY_FACT[name]
+    data = dict(zip(members, fact.as_dict().values(), strict=True))
+    data.pop("by", None)
+    return kind, {member: value for member, value in data.items() if value is not None and value is not False}
+
+
+def scope_of(fact: Fact) -> str:
+    """The directory of the group that FACT is about, by its key; empty where it is about none."""
+    return fact.scope_key if type(fact).__name__ == SAID else ""  # type: ignore[union-attr]
+
+
+def fact_on(raw: bytes) -> Fact | None:
+    """The fact that a line states; None when it is none we know, or the line cannot be read."""
+    try:
+        found = lines.members(raw)
+    except lines.Unreadable:
+        return None
+    return fact_of(found["kind"], found["data"], found["by"])
+
+
+def fact_of(kind: str, data: dict[str, Any], by: str = "") -> Fact | None:
+    """The fact that an event of this kind with this data, recorded BY somebody, is; None when it is none we know."""
+    known = _rows.get(kind) or row(kind)
+    if known is None:
+        may_say_so = ids.is_author if kind in FORMED_BY_ANYBODY else ids.is_principal
+        return _forms().fact_of(kind, data, by) if kind in KINDS and may_say_so(by) else None
+    make, members, fits, defaults, required = known
+    values: list[Any] = [data.get(member) for member in members]
+    if members[0] == "by":
+        values[0] = by
+    for place, value in enumerate(values):
+        if value is None and place >= required:
+            values[place] = defaults[place]
+        elif not fits[place](value):
+            return None
+    fact: Fact = make(*values)
+    return fact
+
+
+def unreadable(event: Event) -> str | None:
+    """Why an event must not be shown as what it says: no version of bb could have written it. None where it may.
+
+    A kind that this version does not know may be anything, and is shown as an unknown one. So is what other clients
+    of CCCS write, in whose messages only ids and names have bounds.
+    """
+    if event.unreadable or not event.data:  # the payload of a blanked line is gone
+        return event.unreadable
+    if event.kind not in KINDS:
+        return None
+    if event.kind.encode() in MARKS and not _forms().is_ours(event.kind, event.data):
+        wrong = _forms().out_of_bounds(event.kind, event.data)
+    else:
+        wrong = _misfit(event.kind, event.data, event.by)
+    return wrong and f"its {wrong} could not have been written"
+
+
+def _misfit(kind: str, data: dict[str, Any], by: str) -> str | None:
+    """What is wrong with an event of a kind of ours; None where it is a fact."""
+    if fact_of(kind, data, by) is not None:
+        return None
+    known = row(kind)
+    if known is None:
+        return str(_forms().misfit(kind, data, by))
+    _, members, fits, _, required = known
+    for place, (member, fit) in enumerate(zip(members, fits, strict=True)):
+        value = by if place == 0 and member == "by" else data.get(member)
+        if not (value is None and place >= required) and not fit(value):
+            return f"`{member}`"
+    return "data"
+
+
+def _forms() -> ModuleType:
+    from bb.ledger.journal import cccs_forms  # noqa: PLC0415  (it knows every room that has something to say)
+
+    return cccs_forms

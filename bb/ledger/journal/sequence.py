@@ -1,0 +1,60 @@
+"""`seq`: where an event stands in this clone's own order.
+
+A clone's order is that of its own lines. Before each of its `x.bb.merged` markers stand the foreign lines that the
+marker brought in, in the total order. So positions never change, whatever else is fetched later, and an index can be
+rebuilt without a cursor losing its place.
+"""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+
+from bb.kernel import ids
+from bb.ledger.journal import line as lines
+from bb.ledger.journal.journal import Journal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bb.kernel.event import Event
+    from bb.kernel.ids import Order
+    from bb.ledger.journal.cursors import Marker
+
+
+class Places:
+    """Positions in this clone's order: its own lines, and before each marker the foreign lines it brought in."""
+
+    def __init__(self, store: str, own_writer: str | None, markers: list[Marker]) -> None:
+        self._store = store
+        self._own_writer = own_writer
+        self._markers = markers
+        self._batches: dict[int, list[Order]] = {}
+
+    def of(self, event: Event) -> int | None:
+        writer, n = ids.split_event_id(event.id)
+        if writer == self._own_writer:
+            last = bisect.bisect_right(self._markers, n, key=lambda marker: marker.n) - 1
+            return n + self._markers[last].foreign_before
+        for before, marker in itertools.pairwise(self._markers):
+            if marker.heads.get(writer, 0) >= n:
+                batch = self._batch(before.heads, marker)
+                return marker.n + before.foreign_before + bisect.bisect_left(batch, event.order)
+        return None  # known, but no line of ours accounts for it yet
+
+    def _batch(self, before: dict[str, int], marker: Marker) -> list[Order]:
+        """The orders of the foreign lines that one marker brought in, sorted."""
+        if marker.n not in self._batches:
+            self._batches[marker.n] = sorted(
+                (lines.clock_and_kind(raw)[0], writer, n)
+                for writer, head in marker.heads.items()
+                for n, raw in _numbered(Journal(self._store, writer), before.get(writer, 0), head)
+            )
+        return self._batches[marker.n]
+
+
+def _numbered(journal: Journal, after: int, last: int) -> Iterator[tuple[int, bytes]]:
+    """The lines of JOURNAL behind AFTER, up to LAST, with their numbers."""
+    raws = (raw for _, _, block in journal.read() for raw in block.lines())
+    return itertools.islice(enumerate(raws, 1), after, last)

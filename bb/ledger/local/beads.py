@@ -1,0 +1,192 @@
+"""Which beads there are, read from the tracker's files or, where it keeps none, by asking the tracker. Never written.
+
+Looked for in this order: `BEADS_DIR`, `.beads` in the work tree, `.beads` in the main work tree, following
+`.beads/redirect`; in it the file that its configuration names, `issues.jsonl`, or the older `beads.jsonl`. What cannot
+be read is unknown, and unknown is not the same as free.
+"""
+
+from __future__ import annotations
+
+import os
+
+from bb.coordination.agents.beads import Bead, bead, is_something_else
+from bb.kernel import clock, json_text
+from bb.kernel.errors import BbError
+from bb.kernel.record import Record
+from bb.ledger.files import disk
+from bb.ledger.git import ownership
+from bb.ledger.local import bead_commands
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import IO, Any
+
+    from bb.ledger.git.place import Place
+
+FOLDER, REDIRECT = ".beads", "redirect"
+FILES = ("issues.jsonl", "beads.jsonl")  # of today, and of old installations
+LARGEST, MOST = 256 << 20, 500_000  # bytes and lines of the file
+MOST_REDIRECTS = 3
+
+
+class Found(Record):
+    """What is known of beads, from where, and as of when."""
+
+    source: str  # jsonl, bd, br, or none
+    path: str | None = None
+    as_of: int | None = None
+    skipped: int = 0
+    beads: tuple[Bead, ...] = ()
+    note: str | None = None
+
+    @property
+    def is_known(self) -> bool:
+        return self.source != "none"
+
+
+def of(place: Place, env: Mapping[str, str], patience: float = bead_commands.PATIENCE) -> Found:
+    """The beads of the repository at PLACE."""
+    if place.work_tree is None:
+        return Found("none", note="there is no work tree")
+    folder, note = _folder(place, env)
+    if folder and (path := _file(folder)):
+        return _read(path, folder)
+    if folder is None:
+        return Found("none", note=note)
+    if not ownership.is_ours(place, env):  # a tracker may run what its configuration there says
+        return Found("none", note="the repository belongs to another user, so no tracker is asked")
+    return _asked(place.work_tree, env, patience)
+
+
+def file_of(place: Place, env: Mapping[str, str]) -> str | None:
+    """The file that says which beads there are, where there is one."""
+    folder = _folder(place, env)[0] if place.work_tree else None
+    return _file(folder) if folder else None
+
+
+def _folder(place: Place, env: Mapping[str, str]) -> tuple[str | None, str | None]:
+    """The tracker's folder, its redirects followed."""
+    main = os.path.dirname(place.common) if os.path.basename(place.common) == ".git" else None
+    candidates = [
+        env.get("BEADS_DIR"),
+        os.path.join(place.work_tree or "", FOLDER),
+        main and os.path.join(main, FOLDER),
+    ]
+    folder = next((path for path in candidates if path and os.path.isdir(path)), None)
+    if folder is None:
+        return None, None
+    for _ in range(MOST_REDIRECTS + 1):
+        target = _small(folder, REDIRECT).split(b"\n")[0].strip()
+        if not target:
+            return folder, None
+        folder = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(folder)), os.fsdecode(target)))
+        if not os.path.isdir(folder):
+            break
+    return None, "the redirects in .beads lead nowhere"
+
+
+def _file(folder: str) -> str | None:
+    """The file that holds the beads."""
+    for name in (_configured(folder), *FILES):
+        if name and os.path.isfile(path := os.path.join(folder, name)):
+            return path
+    return None
+
+
+def _configured(folder: str) -> str | None:
+    """The file that `metadata.json` or `config.yaml` names, if it is one in the same folder."""
+    try:
+        found = json_text.read(_small(folder, "metadata.json") or b"{}")
+        name = found.get("jsonl_export") if isinstance(found, dict) else None
+    except json_text.NotJson:
+        name = None
+    for line in _small(folder, "config.yaml").decode("utf-8", "replace").splitlines():
+        key, colon, value = line.partition(":")
+        if colon and key.strip() in ("export.path", "jsonl_export"):
+            name = value.partition(" #")[0].strip().strip("\"'")
+    is_plain = isinstance(name, str) and name not in ("", ".", "..") and not set(name) & {"/", "\\", "\0"}
+    return name if is_plain else None
+
+
+def _read(path: str, folder: str) -> Found:
+    try:
+        with disk.reader(path) as file:
+            status = os.fstat(file.fileno())
+            if status.st_size > LARGEST:
+                return Found("none", path, note=f"{path} is too large to be read")
+            known, skipped = _beads(file)
+    except OSError as error:
+        return Found("none", path, note=f"{path} cannot be read: {error.strerror}")
+    if len(known) + skipped > MOST:
+        return Found("none", path, note=f"{path} has more than {MOST:,} lines")
+    as_of = _exported_at(folder) or status.st_mtime_ns // 1_000_000
+    return Found("jsonl", path, as_of, skipped, tuple(known))
+
+
+def _beads(file: IO[bytes]) -> tuple[list[Bead], int]:
+    """The beads in a FILE, and how many lines say nothing; no more than there may be, and one."""
+    known: list[Bead] = []
+    skipped = 0
+    for line in file:
+        if len(known) + skipped > MOST:
+            break
+        record = _record(line) if line.strip() else None
+        if not line.strip() or is_something_else(record):
+            continue
+        found = bead(record)
+        if found:
+            known.append(found)
+        else:
+            skipped += 1
+    return known, skipped
+
+
+def _record(line: bytes) -> object:
+    try:
+        found: object = json_text.read(line)
+    except json_text.NotJson:
+        return None
+    return found
+
+
+def _exported_at(folder: str) -> int | None:
+    """When the tracker says it wrote the file."""
+    try:
+        found = json_text.read(_small(folder, "export-state.json") or b"{}")
+    except json_text.NotJson:
+        return None
+    written = found.get("timestamp") if isinstance(found, dict) else None
+    return clock.parse_or(written, 0) or None if isinstance(written, str) else None
+
+
+def _asked(work_tree: str, env: Mapping[str, str], patience: float) -> Found:
+    """What the tracker itself answers, where it keeps no file."""
+    if (asked := bead_commands.asked(work_tree, env, patience)) is None:
+        return Found("none", note="there is no issues.jsonl in .beads, and neither bd nor br is installed")
+    name, octets, problem = asked
+    if octets is None:
+        return Found("none", note=problem)
+    try:
+        records = _records(json_text.read(octets))
+    except json_text.NotJson:
+        return Found("none", note=f"`{name}` answered no JSON")
+    if records is None:
+        return Found("none", note=f"`{name}` answered something else than a list of beads")
+    found = tuple(each for record in records if (each := bead(record)))
+    return Found(name, None, None, len(records) - len(found), found)
+
+
+def _small(folder: str, name: str) -> bytes:
+    """A small file of the tracker's; nothing where it cannot be read."""
+    try:
+        return disk.read_small(os.path.join(folder, name)) or b""
+    except BbError:
+        return b""
+
+
+def _records(answer: Any) -> list[Any] | None:
+    """The list in a tracker's answer, whichever of its forms that has."""
+    while isinstance(answer, dict):
+        answer = next((answer[name] for name in ("data", "issues") if name in answer), None)
+    return answer if isinstance(answer, list) else None

@@ -1,0 +1,137 @@
+"""Where a daemon is to be found (CCCC daemon IPC §3): the descriptor that it writes, as a client reads it.
+
+Over TCP the descriptor also has the token that a client must show, so only the daemon's own user can read it. A
+descriptor that belongs to another user is not believed: what is sent there would be sent to that user.
+"""
+
+from __future__ import annotations
+
+import os
+
+from bb.kernel import json_text
+from bb.kernel.errors import Busy, Forbidden
+from bb.kernel.record import Record
+from bb.ledger.files import disk
+from bb.ledger.files.lock import try_lock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+DESCRIPTOR, SOCKET = "ccccd.addr.json", "ccccd.sock"
+LOCK, PID, LOG = "ccccd.lock", "ccccd.pid", "ccccd.log"
+MOST = 1 << 16  # bytes of a descriptor
+MOST_TOKEN = 256  # characters
+ROOT = 0
+
+
+class AlreadyRunning(Busy):
+    """A daemon is running for this home directory."""
+
+    code = "ALREADY_RUNNING"
+    hint = "`bb daemon status` says which; `bb daemon stop` ends it"
+
+
+class DescriptorNotOurs(Forbidden):
+    """The daemon's descriptor belongs to another user, so nothing is sent to the address in it."""
+
+    code = "DESCRIPTOR_NOT_OURS"
+    hint = "set CCCC_HOME to a directory of your own, or remove the file if nobody needs it"
+
+
+class Address(Record):
+    """Where to connect, and the token to show there."""
+
+    transport: str
+    path: str = ""
+    host: str = ""
+    port: int = 0
+    pid: int = 0
+    version: str = ""
+    token: str = ""
+
+    def __str__(self) -> str:
+        """As people write it down, without the token."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"unix:{self.path}" if self.transport == "unix" else f"tcp://{host}:{self.port}"
+
+    @property
+    def is_anonymous(self) -> bool:
+        """Whether whoever can connect there is served, as any user of the machine can to a port."""
+        return self.transport == "tcp" and not self.token
+
+    @property
+    def warning(self) -> str | None:
+        """What the daemon's user should know of this address."""
+        return (
+            f"every user of this machine can run programs as you: {self} asks for no token"
+            if self.is_anonymous
+            else None
+        )
+
+
+def address(home: str) -> Address:
+    """Where the daemon of a home directory listens, if there is one."""
+    folder = os.path.join(home, "daemon")
+    octets, owner = _read(os.path.join(folder, DESCRIPTOR))
+    try:
+        found: Any = json_text.read(octets)
+    except ValueError:
+        found = None
+    described = _described(found)
+    if described and not _may_be_believed(described, owner):
+        raise DescriptorNotOurs(path=os.path.join(folder, DESCRIPTOR))
+    return described or Address("unix", path=os.path.join(folder, SOCKET))
+
+
+def _may_be_believed(found: Address, owner: int) -> bool:
+    """Whether it is this user's own. root may ask anybody's daemon at its Unix socket."""
+    if not hasattr(os, "geteuid"):
+        return True
+    me = os.geteuid()
+    return owner == me or (me == ROOT and found.transport == "unix")
+
+
+def is_held(home: str) -> bool:
+    """Whether somebody is the daemon of that home directory."""
+    try:
+        fd = os.open(os.path.join(home, "daemon", LOCK), os.O_RDWR)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise disk.refusal(error) from error
+    try:
+        return not try_lock(fd)
+    finally:
+        os.close(fd)
+
+
+def _read(path: str) -> tuple[bytes, int]:
+    """The contents of a file, and whose it is; nothing where there is none."""
+    try:
+        fd, status = disk.open_to_read(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return b"", -1
+    except OSError as error:
+        raise disk.refusal(error) from error
+    try:
+        return os.read(fd, MOST), status.st_uid
+    except OSError as error:
+        raise disk.refusal(error) from error
+    finally:
+        os.close(fd)
+
+
+def _described(found: Any) -> Address | None:
+    if type(found) is not dict or found.get("v") != 1:
+        return None
+    pid = found["pid"] if type(found.get("pid")) is int else 0
+    version = found["version"] if type(found.get("version")) is str else ""
+    path, host, port, token = found.get("path"), found.get("host"), found.get("port"), found.get("token")
+    if found.get("transport") == "unix" and type(path) is str and path:
+        return Address("unix", path=path, pid=pid, version=version)
+    if found.get("transport") == "tcp" and type(port) is int and 0 < port < 1 << 16:
+        known = host if type(host) is str and host not in ("", "0.0.0.0") else "127.0.0.1"  # noqa: S104
+        shown = token if type(token) is str and len(token) <= MOST_TOKEN else ""
+        return Address("tcp", host="::1" if known == "::" else known, port=port, pid=pid, version=version, token=shown)
+    return None

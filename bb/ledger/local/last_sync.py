@@ -1,0 +1,53 @@
+"""`sync.json`: when this clone was last synced, by whom, and what came of it. The file's own time is that of the last
+attempt, so whether a background sync is due is one look at it."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from bb.kernel import json_text, validity
+from bb.kernel.record import Record
+from bb.ledger.files import disk
+
+NAME = "sync.json"
+
+
+class LastSync(Record):
+    """The last attempt, and when one last succeeded."""
+
+    remote: str
+    at: int
+    ok_at: int | None
+    code: str | None  # of its refusal
+    message: str | None
+    came: int = 0
+    went: int = 0
+    background: bool = False
+
+
+def read(store: str) -> LastSync | None:
+    written = disk.read_small(os.path.join(store, NAME))
+    try:
+        found = json_text.read(written or b"")
+        last = LastSync(**{name: found[name] for name in LastSync.__match_args__})
+    except (ValueError, TypeError, KeyError):
+        return None
+    is_right = all(type(last.as_dict()[name]) is int for name in ("at", "came", "went")) and validity.is_unfolded(
+        last.remote
+    )
+    is_right = is_right and (last.code is None or validity.is_kind(last.code))
+    is_right = is_right and (last.message is None or type(last.message) is str)
+    return last if is_right and (last.ok_at is None or type(last.ok_at) is int) else None
+
+
+def write(store: str, last: LastSync) -> None:
+    disk.replace(os.path.join(store, NAME), json_text.dumps(last.as_dict()).encode())
+
+
+def age(store: str) -> float | None:
+    """Seconds since the last attempt by the file's own time and a clock of the same machine; None if there was none."""
+    try:
+        return time.time() - os.stat(os.path.join(store, NAME)).st_mtime
+    except OSError:
+        return None

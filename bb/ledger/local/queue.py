@@ -1,0 +1,129 @@
+"""The line of those who wait for a scope, in one clone: `<store>/queue/<number>.json`, one file for each.
+
+Who stands in line keeps its file locked, and the system lets go of the lock when the process ends, however it ends. So
+a file that nobody has locked belongs to nobody, and whoever comes next clears it away.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from bb.coordination.holdings import scopes
+from bb.coordination.holdings.queue import Waiter
+from bb.kernel import ids, json_text
+from bb.ledger.files import disk
+from bb.ledger.files.lock import Lock, try_lock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Self
+
+FOLDER, LOCK, SUFFIX = "queue", "lock", ".json"
+LARGEST = 1 << 24  # bytes; more scopes than a line of the ledger holds
+GRACE = 5.0  # seconds beyond one's time until one counts as stopped
+FLAGS = ("shared", "takeover", "allow_overlap")
+
+
+class Standing:
+    """`with Standing(store, me, seconds, may_join) as place:` stands in line behind all, for so many SECONDS; MAY_JOIN
+    refuses those who must not."""
+
+    def __init__(
+        self, store: str, me: Waiter, seconds: float, may_join: Callable[[Waiter, list[Waiter]], None]
+    ) -> None:
+        self.number = 0
+        self.folder = os.path.join(store, FOLDER)
+        self._me = me
+        self._seconds = seconds
+        self._may_join = may_join
+        self._path = ""
+        self._fd = -1
+
+    def __enter__(self) -> Self:
+        disk.make_folder(self.folder)
+        lock = os.path.join(self.folder, LOCK)
+        try:
+            os.close(disk.create(lock, os.O_WRONLY))
+            with Lock(lock):
+                _clear(self.folder)
+                self.number = 1 + max((number for number, _ in _files(self.folder)), default=0)
+                me = self._me.but(number=self.number)
+                self._may_join(me, line(os.path.dirname(self.folder)))
+                self._take_place(me)
+        except OSError as error:
+            raise disk.refusal(error) from error
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        disk.remove_if_there(self._path)
+        os.close(self._fd)
+
+    def _take_place(self, me: Waiter) -> None:
+        """The file is locked before it has the name by which others find it."""
+        self._path = os.path.join(self.folder, f"{me.number:012}{SUFFIX}")
+        fresh = f"{self._path}.{os.getpid()}"
+        self._fd = disk.create(fresh, os.O_RDWR | os.O_TRUNC)
+        try_lock(self._fd)
+        written = {
+            "agent": me.agent,
+            "scopes": [[scope.text, scope.is_file] for scope in me.scopes],
+            "until": time.time() + self._seconds,
+            **{flag: getattr(me, flag) for flag in FLAGS},
+        }
+        disk.write_all(self._fd, json_text.dumps(written).encode())
+        os.replace(fresh, self._path)
+
+
+def line(store: str) -> list[Waiter]:
+    """Who stands in line, in order."""
+    found = (_waiter(number, path) for number, path in _files(os.path.join(store, FOLDER)))
+    return [waiter for waiter in found if waiter]
+
+
+def _files(folder: str) -> list[tuple[int, str]]:
+    stems = [(name[: -len(SUFFIX)], name) for name in disk.names(folder) if name.endswith(SUFFIX)]
+    return [
+        (int(stem), os.path.join(folder, name))
+        for stem, name in stems
+        if len(stem) == 12 and stem.isascii() and stem.isdigit()
+    ]
+
+
+def _waiter(number: int, path: str) -> Waiter | None:
+    """Who waits with that file; None when it is nobody any more, or nothing we understand.
+
+    Who is still there when its time is up has been stopped, and keeps nobody out.
+    """
+    if not _is_alive(path):
+        return None
+    try:
+        found = json_text.read(disk.read_small(path, LARGEST) or b"")
+        wanted = [scope.but(is_file=is_file) for text, is_file in found["scopes"] if (scope := scopes.stored(text))]
+        flags = {flag: found.get(flag) is True for flag in FLAGS}
+        is_right = ids.is_actor_id(found["agent"]) and wanted and time.time() < found["until"] + GRACE
+        return Waiter(number, found["agent"], tuple(wanted), **flags) if is_right else None
+    except (ValueError, TypeError, KeyError):
+        return None
+
+
+def _is_alive(path: str) -> bool:
+    try:
+        fd = os.open(path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
+    except FileNotFoundError:
+        return False
+    except OSError as error:  # nobody can tell, so nobody may be passed over
+        raise disk.refusal(error) from error
+    try:
+        return not try_lock(fd, shared=True)
+    finally:
+        os.close(fd)
+
+
+def _clear(folder: str) -> None:
+    """Take away what dead processes have left."""
+    for name in disk.names(folder):
+        path = os.path.join(folder, name)
+        if SUFFIX in name and not _is_alive(path):  # also what somebody died over before it had its name
+            disk.remove_if_there(path)

@@ -1,0 +1,116 @@
+"""`bb.json`: the charter of a published ledger, which says whose it is and who may read and write it."""
+
+from __future__ import annotations
+
+from bb.kernel import json_text
+from bb.kernel.errors import Conflict, Refused
+from bb.kernel.record import Record
+from bb.ledger.journal import clone
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Self
+
+CHARTER = "bb.json"
+HIGHEST = 1 << 48  # an epoch or generation; whoever claims more wants to break sums
+
+
+class NotALedger(Refused):
+    """That branch holds something else than a ledger, or more."""
+
+    code = "NOT_A_LEDGER"
+    hint = "nothing was taken over; look at the branch with `git log`, and ask who pushed to it"
+
+
+class LedgerRewritten(Refused):
+    """The published ledger is not what it was: lines have gone or changed."""
+
+    code = "LEDGER_REWRITTEN"
+    hint = "nothing was taken over, and your own copy is whole; have the branch put back: docs/sync.md says how"
+
+
+class NotOurLedger(Conflict):
+    """That branch holds the ledger of another repository than the reviewed .bb/allowed_signers names."""
+
+    code = "NOT_OUR_LEDGER"
+    hint = (
+        "nothing was taken over; ask who pushed another repository's ledger there, and have the branch put back. "
+        "If it is this repository's, have `#bb repo` in .bb/allowed_signers mended"
+    )
+
+
+def must_be_ours(repo: str, expected: str | None) -> None:
+    """Refuse the ledger of REPO where another is EXPECTED."""
+    if expected is not None and repo != expected:
+        raise NotOurLedger(f"the ledger there is that of {repo}, and this repository's is {expected or 'not known'}")
+
+
+class Previous(Record):
+    """The epoch before: where its branch was, how many commits it had, and who ended it, why and when."""
+
+    commit: str
+    generation: int
+    by: str
+    reason: str
+    ts: str
+
+
+class Charter(Record):
+    """Whose ledger it is, which programs may read and write it, and how often it was begun anew."""
+
+    repo: str
+    format: int = clone.FORMAT
+    min_reader: int = clone.FORMAT
+    min_writer: int = clone.FORMAT
+    epoch: int = 1
+    previous: Previous | None = None
+
+    def as_plain(self) -> dict[str, Any]:
+        previous = {"previous": self.previous.as_dict()} if self.previous else {}
+        return {name: value for name, value in self.as_dict().items() if name != "previous"} | previous
+
+    @classmethod
+    def from_plain(cls, found: Any) -> Self:
+        previous = Previous(**found["previous"]) if "previous" in found else None
+        names = (name for name in cls.__match_args__ if name != "previous")
+        return cls(**{name: found[name] for name in names}, previous=previous)
+
+    def text(self) -> str:
+        return json_text.dumps(self.as_plain()) + "\n"
+
+    def makes_sense(self) -> bool:
+        numbers = [self.format, self.min_reader, self.min_writer, self.epoch]
+        if self.previous:
+            texts = [value for name, value in self.previous.as_dict().items() if name != "generation"]
+            numbers += [self.previous.generation]
+            if not all(type(text) is str for text in texts):
+                return False
+        is_first = self.epoch == 1
+        are_right = all(type(number) is int and 0 < number < HIGHEST for number in numbers)
+        return clone.is_repo_id(self.repo) and are_right and is_first == (self.previous is None)
+
+    def may_read(self) -> None:
+        if self.min_reader > clone.FORMAT:
+            raise clone.LedgerTooNew(
+                f"the published ledger is in format {self.format}, this bb reads up to {clone.FORMAT}"
+            )
+
+    def may_write(self) -> None:
+        self.may_read()
+        if self.min_writer > clone.FORMAT:
+            raise clone.LedgerTooNew(
+                f"the published ledger is in format {self.format}, this bb writes up to {clone.FORMAT}; "
+                "`bb sync --pull` still works"
+            )
+
+
+def charter_of(octets: bytes) -> Charter:
+    """What `bb.json` says; refused when it says nothing that makes sense, or something that we cannot follow."""
+    try:
+        charter = Charter.from_plain(json_text.read(octets))
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise NotALedger(f"{CHARTER} cannot be read") from error
+    if not charter.makes_sense():
+        raise NotALedger(f"{CHARTER} says nothing that makes sense")
+    charter.may_read()
+    return charter

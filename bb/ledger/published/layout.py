@@ -1,0 +1,100 @@
+"""What stands where on the ledger's branch, and how a file of it is read.
+
+bb.json   README.md   w/<2>/<writer>/<first n, 12 digits>.jsonl
+snap/<digest of the heads>/<part>.jsonl   archive/<number>.jsonl   settled.json
+"""
+
+from __future__ import annotations
+
+from bb.kernel import ids
+from bb.kernel.record import Record
+from bb.ledger.git import git
+from bb.ledger.journal import line as lines
+from bb.ledger.published.charter import LedgerRewritten, NotALedger
+
+BRANCH = "refs/heads/bb-ledger"
+LOCAL = "refs/bb/ledger"
+README = "README.md"
+SETTLED = "settled.json"
+
+MOST_LINES, FULL = 256, 64 << 10  # a file is full with so many lines, or so many bytes
+LARGEST = FULL + lines.MAX_LINE  # so no file of ours is larger
+SMALL = 64 << 10
+LONGEST_PATH = 1000  # bytes that are looked at; no path of a ledger has so many
+DIGITS = 12  # of the number that a file is called by
+NO_BLOB = frozenset("0")
+PLAIN_FILE, NO_FILE = b"100644", b"000000"
+
+
+class Change(Record):
+    """One file that a commit adds, changes or removes."""
+
+    path: str
+    old: str
+    new: str
+
+    @property
+    def is_new(self) -> bool:
+        return NO_BLOB.issuperset(self.old)
+
+    @property
+    def is_removal(self) -> bool:
+        return NO_BLOB.issuperset(self.new)
+
+
+def path_of(writer: str, first: int) -> str:
+    return f"w/{writer[:2]}/{writer}/{first:0{DIGITS}}.jsonl"
+
+
+def is_full(count: int, size: int) -> bool:
+    """Whether a file with so many lines and bytes gets no more: the next line begins a new one."""
+    return count >= MOST_LINES or size >= FULL
+
+
+def segment_of(path: str) -> tuple[str, int]:
+    """The writer and first number of a file of lines; refused when it has no place in a ledger."""
+    writer, _, name = path[5:].partition("/")
+    number = name.removesuffix(".jsonl")
+    is_right = ids.is_writer_id(writer) and is_number(number, DIGITS)
+    if not is_right or path != path_of(writer, int(number)):
+        raise NotALedger(f"{path[:200]!r} has no place in a ledger")
+    return writer, int(number)
+
+
+def is_number(text: str, digits: int) -> bool:
+    """Whether TEXT is a number from 1 on, written with so many DIGITS."""
+    return len(text) == digits and text.isascii() and text.isdigit() and int(text) > 0
+
+
+def change_of(entry: bytes, path: bytes) -> Change:
+    """One entry of `diff-tree`; refused unless it is about a plain file."""
+    old_mode, mode, old, new, status = entry[1:].split(b" ")
+    change = Change(path[:LONGEST_PATH].decode("utf-8", "backslashreplace"), old.decode(), new.decode())
+    is_plain = {old_mode, mode} <= {PLAIN_FILE, NO_FILE} and status in (b"A", b"M", b"D")
+    if status == b"D" and not change.path.startswith(("w/", "snap/")):
+        raise LedgerRewritten(f"{change.path[:200]!r} is gone from the published ledger")
+    if not is_plain:
+        raise NotALedger(f"{change.path[:200]!r} is no plain file")
+    return change
+
+
+def blob(objects: git.Conversation, name: str, most: int) -> bytes:
+    """The contents of a blob, unless there are too many."""
+    objects.say(name.encode() + b"\n")
+    header = objects.line().split()
+    if len(header) != 3 or header[1] != b"blob":
+        raise NotALedger(f"object {name[:12]} is missing, or no file")
+    size = int(header[2])
+    if size > most:
+        raise NotALedger(f"a file of {size:,} bytes is more than a ledger has")
+    octets = objects.read(size + 1)
+    return octets[:-1]
+
+
+def listed(git_dir: str, commit: str, folder: str) -> dict[str, str]:
+    """The files beneath a FOLDER of a commit that was verified, in order, each with its blob."""
+    found = {}
+    rows = git.output(["ls-tree", "-r", "-z", "--full-tree", commit, "--", folder], git_dir=git_dir).split(b"\0")
+    for about, _, path in (row.decode("utf-8", "backslashreplace").partition("\t") for row in rows if row):
+        found[path] = about.split(" ")[2]
+    return found

@@ -1,0 +1,127 @@
+"""`pins.json`: what this clone knows of each remote's ledger: the tip it has verified, whether our lines may go there,
+and what publication settled (which global grants were admitted, and in which order reservations came out).
+
+Replaced whole. Losing it loses no fact: the next sync verifies the remote's history from its beginning.
+"""
+
+from __future__ import annotations
+
+import os
+
+from bb.coordination.holdings.admission import Admitted
+from bb.kernel import json_text
+from bb.kernel.record import Record
+from bb.ledger.files import disk
+from bb.ledger.published.charter import Charter
+from bb.ledger.published.tip import Compacted, Head, Tip
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+NAME = "pins.json"
+LARGEST = 1 << 26
+
+
+class Judged(Record):
+    """Whether the snapshot of a commit says what our lines say, while just so many events have been taken back."""
+
+    commit: str
+    taken_back: int
+    is_right: bool
+
+
+class Pin(Record):
+    """One remote, as far as it has been verified. PUBLISHES once somebody has said that our lines may go there."""
+
+    tip: Tip | None = None
+    publishes: bool = False
+    judged: Judged | None = None  # the newest snapshot there
+    put_off: int = 0  # how many events there were when no snapshot could be made
+
+
+class Pins(Record):
+    """Every remote, the one that decides, and what its history settled."""
+
+    remotes: dict[str, Pin]
+    arbiter: str | None = None  # the remote whose order of publication counts: the first that was synced with
+    local: Tip | None = None  # the commit we made last, at `refs/bb/ledger`
+    admitted: Admitted = Admitted()
+    lawful: Admitted | None = None  # the same of the lines that count, where not all do
+    law: str = ""  # by which that was settled
+
+    @property
+    def in_force(self) -> Admitted:
+        """What publication has settled, of the lines that count here."""
+        return self.admitted if self.lawful is None else self.lawful
+
+    def remote(self, name: str) -> Pin:
+        return self.remotes.get(name, Pin())
+
+    def with_remote(self, name: str, pin: Pin) -> Pins:
+        return self.but(remotes=self.remotes | {name: pin}, arbiter=self.arbiter or name)
+
+    @property
+    def publishes_to(self) -> str | None:
+        """The remote that decides, when our lines may go there."""
+        return self.arbiter if self.arbiter and self.remote(self.arbiter).publishes else None
+
+
+def read(store: str) -> Pins:
+    """What is known; nothing when there is no file, or none that can be read."""
+    written = disk.read_small(os.path.join(store, NAME), LARGEST)
+    try:
+        found: Any = json_text.read(written or b"")
+        remotes = {name: _pin(pin) for name, pin in found["remotes"].items()}
+        arbiter, admitted = found["arbiter"], Admitted.from_dict(found["admitted"])
+        lawful = Admitted.from_dict(found["lawful"]) if found.get("lawful") else None
+        arbiter = arbiter if arbiter in remotes else None
+        return Pins(remotes, arbiter, _tip(found["local"]), admitted, lawful, str(found.get("law", "")))
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return Pins({})
+
+
+def write(store: str, pins: Pins) -> None:
+    written = {
+        "remotes": {name: _written_pin(pin) for name, pin in pins.remotes.items()},
+        "arbiter": pins.arbiter,
+        "local": _written(pins.local),
+        "admitted": pins.admitted.as_plain(),
+        **({"lawful": pins.lawful.as_plain(), "law": pins.law} if pins.lawful is not None else {}),
+    }
+    disk.replace(os.path.join(store, NAME), (json_text.dumps(written) + "\n").encode(), durable=True)
+
+
+def _pin(written: Any) -> Pin:
+    judged = Judged(**written["judged"]) if "judged" in written else None
+    return Pin(_tip(written["tip"]), written["publishes"] is True, judged, int(written.get("put_off", 0)))
+
+
+def _written_pin(pin: Pin) -> dict[str, Any]:
+    judged = {"judged": pin.judged.as_dict()} if pin.judged else {}
+    put_off = {"put_off": pin.put_off} if pin.put_off else {}
+    return {"tip": _written(pin.tip), "publishes": pin.publishes} | judged | put_off
+
+
+def _tip(written: Any) -> Tip | None:
+    if written is None:
+        return None
+    heads = {writer: Head(*head) for writer, head in written["heads"].items()}
+    blanked, charter = frozenset(written.get("blanked", ())), Charter.from_plain(written["charter"])
+    compacted = Compacted(**written["compacted"]) if "compacted" in written else Compacted()
+    compacted = compacted.but(snapshots=tuple(compacted.snapshots))
+    return Tip(written["commit"], written["generation"], charter, heads, blanked, compacted)
+
+
+def _written(tip: Tip | None) -> dict[str, Any] | None:
+    if tip is None:
+        return None
+    heads = {writer: [head.n, head.first] for writer, head in tip.heads.items()}
+    return {
+        "commit": tip.commit,
+        "generation": tip.generation,
+        "charter": tip.charter.as_plain(),
+        "heads": heads,
+        **({"blanked": sorted(tip.blanked)} if tip.blanked else {}),
+        **({"compacted": tip.compacted.as_dict()} if tip.compacted.snapshots else {}),
+    }

@@ -1,0 +1,72 @@
+"""`counted.json`: how far each writer's lines counted when a sync or `bb ledger verify` last told, so that lines which
+have come to count since can be told of. A message among them may stand before what somebody has read, and no inbox
+shows it then (docs/signing.md).
+
+It is a note of this clone's own and may be lost: then nothing is told of until it has been written anew.
+"""
+
+from __future__ import annotations
+
+import os
+
+from bb.kernel import ids, json_text
+from bb.kernel.errors import BbError
+from bb.kernel.record import Record
+from bb.ledger.files import disk
+from bb.ledger.git import ownership
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.ledger.records.store import Store
+
+NAME = "counted.json"
+LARGEST = 16 << 20
+
+
+class Late(Record):
+    """Lines of one writer that were here already, did not count, and do now."""
+
+    writer: str
+    first: int
+    last: int
+
+
+def since_last_told(store: Store) -> list[Late]:
+    """The lines that have come to count since somebody was last told; from here on they count as told."""
+    path = os.path.join(store.path, NAME)
+    before, index = _read(path), store.caught_up()
+    law, heads = index.law, index.heads()
+    if law is None:
+        reach, now = heads, {}  # all lines count
+    else:
+        signed = index.signatures(law.repo)
+        reach = {writer: min(n, law.reach(writer, signed).upto) for writer, n in heads.items()}
+        now = {writer: [reach[writer], n] for writer, n in heads.items()}
+    if now != before and ownership.is_ours(store.place):
+        _write(path, now)
+    return [
+        Late(writer, counted + 1, last)
+        for writer, (counted, known) in before.items()
+        if (last := min(reach.get(writer, 0), known)) > counted
+    ]
+
+
+def _write(path: str, now: dict[str, list[int]]) -> None:
+    try:
+        disk.replace(path, json_text.dumps(now).encode())
+    except BbError:  # who may only read the store is told each time
+        return
+
+
+def _read(path: str) -> dict[str, list[int]]:
+    try:
+        found: Any = json_text.read(disk.read_small(path, LARGEST) or b"{}")
+        return {
+            str(writer): [counted, known]
+            for writer, (counted, known) in found.items()
+            if ids.is_writer_id(writer) and type(counted) is type(known) is int
+        }
+    except (ValueError, TypeError, AttributeError):
+        return {}

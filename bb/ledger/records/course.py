@@ -1,0 +1,289 @@
+"""The course of events in this clone: every line in the clone's own order, from any place on.
+
+The order is that of our own journal. Where it has an `x.bb.merged` marker, the foreign lines that the marker brought in
+come before it, in the total order. So what was once passed stays passed, whatever is fetched later, and a place in the
+course (`seq`) means the same after the index was made anew. Lines of others that no marker accounts for are not in it
+yet; the next line that is recorded here brings one.
+
+Every line has its place, whether it counts or not: a place never changes, and what counts may. Each line that is passed
+says whether it counts (`counts`), so that whoever goes along the course need not know the law. A line that comes to
+count later is passed once more then, with the place that it has always had (`is_late`).
+"""
+
+from __future__ import annotations
+
+import bisect
+import os
+from collections import deque
+
+from bb.kernel.record import Record
+from bb.ledger.files import disk
+from bb.ledger.index import counting
+from bb.ledger.journal import line as lines
+from bb.ledger.journal.journal import SUFFIX, Journal
+from bb.ledger.journal.segments import NO_FOLLOW, read_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Self
+
+    from bb.kernel.event import Event
+    from bb.kernel.ids import Order
+    from bb.ledger.index.counting import Counting
+    from bb.ledger.index.index import Index
+    from bb.ledger.journal.segments import Segment
+    from bb.ledger.records.store import Store
+
+MARK = b'"kind":"x.bb.merged"'
+NO_NEWS = (b"x.bb.merged", b"x.bb.seen")
+PIECE = 1 << 14  # bytes: some twenty lines
+MOST_UNCOUNTED = 1000  # lines that did not count when they were passed, and may come to
+
+
+class Passed(Record):
+    """One line of the course: where it stands in it, and where it is written."""
+
+    seq: int
+    writer: str
+    n: int
+    segment: int
+    offset: int
+    raw: bytes
+    counts: bool = True  # by the law: a line that does not count is to be shown to nobody as if it did
+    is_late: bool = False  # whether it was passed before, and did not count then
+
+
+class Spot(Record):
+    """A place in the course, behind line N of our own journal and behind HEADS of the others'."""
+
+    n: int = 0
+    segment: int = 0
+    offset: int = 0
+    foreign_before: int = 0
+    heads: dict[str, int] = {}  # noqa: RUF012  (frozen)
+
+
+START = Spot()
+
+
+class Course:
+    """Goes through the events of a store in the clone's order, again and again as more come."""
+
+    def __init__(self, store: Store, spot: Spot = START) -> None:
+        self._store = store
+        self._rebuilt = store.index.rebuilt
+        self._foreign: dict[str, Spot] = {}  # where the next lines of each other writer begin
+        self._uncounted: deque[Passed] = deque(maxlen=MOST_UNCOUNTED)  # without what they say
+        self.spot = spot
+
+    @property
+    def seq(self) -> int:
+        """The place of the last line that was passed."""
+        return self.spot.n + self.spot.foreign_before
+
+    def onwards(self) -> Iterator[Passed]:
+        """What has come since, as far as the index has read and found it sound."""
+        index, writer = self._store.index, self._store.writer
+        if writer is None:
+            return
+        head = index.position(writer)
+        if self._rebuilt != index.rebuilt or head.link.n < self.spot.n:
+            # Somebody took a line back that could not be synced, or the journal was mended: the numbers still hold.
+            self._start_over()
+        counted = counting.of(index)
+        if self._uncounted:
+            yield from self._counting_by_now(counted)
+        if head.link.n == self.spot.n:
+            return
+        for n, segment, offset, raw in _lines(Journal(self._store.path, writer), self.spot):
+            if n > head.link.n:
+                return
+            if not raw.startswith(lines.PREFIX_OF % (writer.encode(), n)):
+                self._start_over()  # the same, but whoever took it back has recorded something else since
+                return
+            if MARK in raw:
+                yield from self._merged(index, n, counted)
+            self.spot = self.spot.but(n=n, segment=segment, offset=offset + len(raw) + 1)
+            yield self._judged(Passed(self.seq, writer, n, segment, offset, raw), counted)
+
+    def _merged(self, index: Index, n: int, counted: Counting | None) -> Iterator[Passed]:
+        """The foreign lines that the marker in line N brought in."""
+        marker = index.marker(n)
+        if marker is None:
+            return  # it only looks like one
+        import heapq  # noqa: PLC0415
+
+        before, seq = self.spot.heads, self.seq
+        batches = [
+            self._lines_of(writer, before.get(writer, 0), head)
+            for writer, head in marker.heads.items()
+            if head > before.get(writer, 0)
+        ]
+        for at, segment, offset, raw in heapq.merge(*batches, key=lambda each: each[0]):
+            seq += 1
+            yield self._judged(Passed(seq, at[1], at[2], segment, offset, raw), counted)
+        self.spot = self.spot.but(foreign_before=marker.foreign_before, heads=marker.heads)
+
+    def _judged(self, passed: Passed, counted: Counting | None) -> Passed:
+        """A line that is passed, with whether it counts. One that does not is remembered."""
+        found = _judged(passed, counted)
+        if not found.counts:
+            self._uncounted.append(found.but(raw=b""))
+        return found
+
+    def _counting_by_now(self, counted: Counting | None) -> Iterator[Passed]:
+        """The lines that did not count when they were passed, and do now."""
+        with Lines(self._store.path) as found:
+            for _ in range(len(self._uncounted)):
+                passed = self._uncounted.popleft()
+                if counted and passed.n > counted.of(passed.writer).upto:
+                    self._uncounted.append(passed)
+                elif raw := found.at(passed.writer, passed.n, passed.segment, passed.offset):
+                    now = self._judged(passed.but(raw=raw), counted)
+                    if now.counts:
+                        yield now.but(is_late=True)
+
+    def _lines_of(self, writer: str, after: int, last: int) -> Iterator[tuple[Order, int, int, bytes]]:
+        """The lines of another writer behind number AFTER, up to LAST: order, segment, offset, line."""
+        spot = self._foreign.get(writer, START)
+        for n, segment, offset, raw in _lines(
+            Journal(self._store.path, writer), spot if spot.n == after else Spot(after)
+        ):
+            if n > last:
+                return
+            self._foreign[writer] = Spot(n, segment, offset + len(raw) + 1)
+            yield (lines.clock_and_kind(raw)[0], writer, n), segment, offset, raw
+
+    def _start_over(self) -> None:
+        """Find the place anew by its number alone."""
+        index = self._store.index
+        self.spot, self._rebuilt = behind(index, min(self.seq, length(index))), index.rebuilt
+        self._foreign.clear()
+
+
+def unaccounted(store: Store) -> Iterator[Passed]:
+    """The lines of others that are not in the course yet, in the total order; they have no place there."""
+    import heapq  # noqa: PLC0415
+
+    index = store.index
+    before, counted = index.markers()[-1].heads, counting.of(index)
+    batches = [
+        _brought(Journal(store.path, writer), before.get(writer, 0), head) for writer, head in index.unmerged().items()
+    ]
+    for at, segment, offset, raw in heapq.merge(*batches, key=lambda each: each[0]):
+        yield _judged(Passed(0, at[1], at[2], segment, offset, raw), counted)
+
+
+def _judged(passed: Passed, counted: Counting | None) -> Passed:
+    if counted is None:
+        return passed
+    return passed.but(counts=counted.counts_as_written(passed.writer, passed.n, passed.raw))
+
+
+def _brought(journal: Journal, after: int, last: int) -> Iterator[tuple[Order, int, int, bytes]]:
+    for n, segment, offset, raw in _lines(journal, Spot(after)):
+        if n > last:
+            return
+        yield (lines.clock_and_kind(raw)[0], journal.writer, n), segment, offset, raw
+
+
+def is_news(passed: Passed) -> bool:
+    """Whether somebody said something, rather than accounting for others, or being alive."""
+    return lines.clock_and_kind(passed.raw)[1] not in NO_NEWS
+
+
+def behind(index: Index, seq: int) -> Spot:
+    """The last place between two lines of our own that is not behind SEQ. What lies between is to be passed over."""
+    markers = index.markers()
+    # Behind its own line, a marker's foreign lines are all there.
+    last = markers[bisect.bisect_right([marker.n + marker.foreign_before for marker in markers], seq) - 1]
+    following = next((marker.n for marker in markers if marker.n > last.n), None)
+    n = seq - last.foreign_before
+    if following is not None:
+        n = min(n, following - 1)
+    return Spot(n=max(n, 0), foreign_before=last.foreign_before, heads=last.heads)
+
+
+def length(index: Index) -> int:
+    """How many lines the course has."""
+    own = index.position(index.own_writer).link.n if index.own_writer else 0
+    return own + index.markers()[-1].foreign_before
+
+
+def event_at(store: Store, seq: int) -> Event:
+    """The event at a place in the course."""
+    for passed in Course(store, behind(store.index, seq - 1)).onwards():
+        if passed.seq == seq:
+            return lines.event(passed.raw).but(seq=seq)
+    raise ValueError(f"there is nothing at {seq}")
+
+
+class Lines:
+    """Lines of the journals by where they stand. Those that follow one another cost one read."""
+
+    def __init__(self, store: str) -> None:
+        self._store = store
+        self._path = ""
+        self._fd = -1
+        self._start, self._octets = 0, b""
+
+    def at(self, writer: str, n: int, segment: int, offset: int) -> bytes | None:
+        """The line that was read there, as it stands now; None when it is another, or gone."""
+        try:
+            self._go(os.path.join(self._store, "j", writer, f"{segment:012}{SUFFIX}"))
+            line = self._line(offset)
+        except OSError:
+            return None
+        return line if line and line.startswith(lines.PREFIX_OF % (writer.encode(), n)) else None
+
+    def _go(self, path: str) -> None:
+        if path != self._path:
+            self.close()
+            self._fd, _ = disk.open_to_read(path, NO_FOLLOW)
+            self._path = path
+
+    def _line(self, offset: int) -> bytes | None:
+        """The line that begins at OFFSET."""
+        size = PIECE
+        while True:
+            start = offset - self._start
+            end = self._octets.find(b"\n", start) if 0 <= start < len(self._octets) else -1
+            if end >= 0:
+                return self._octets[start:end]
+            if size > lines.MAX_LINE * 8:
+                return None
+            self._start, self._octets = offset, read_at(self._fd, size, offset)
+            if b"\n" not in self._octets and len(self._octets) < size:
+                return None
+            size *= 8
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+        self._path, self._fd, self._start, self._octets = "", -1, 0, b""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _lines(journal: Journal, spot: Spot) -> Iterator[tuple[int, int, int, bytes]]:
+    """The lines of a journal behind a SPOT: number, segment, offset, and the line."""
+    for segment in _from(journal, spot.n + 1):
+        is_known = segment.first == spot.segment
+        n = spot.n if is_known else segment.first - 1
+        for offset, block in segment.blocks(spot.offset if is_known else 0):
+            for raw in block.lines():
+                n += 1
+                if n > spot.n:
+                    yield n, segment.first, offset, raw
+                offset += len(raw) + 1
+
+
+def _from(journal: Journal, n: int) -> list[Segment]:
+    """The segments from the one on that has line N."""
+    segments = journal.segments()
+    return segments[max((place for place, each in enumerate(segments) if each.first <= n), default=0) :]

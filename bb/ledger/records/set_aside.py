@@ -1,0 +1,175 @@
+"""Lines that were put aside because others are published under their numbers: kept in files, told of, and, where this
+clone recorded them, recorded again under its new writer.
+
+    forked/<writer>-<n>-<random>.jsonl.owed-<m>   ours; to be recorded again once line M of the writer is here
+    forked/<writer>-<n>-<random>.jsonl.again      recorded again, and nobody has been told yet
+    forked/<writer>-<n>-<random>.jsonl.untold     kept only, and nobody has been told yet
+    forked/<writer>-<n>-<random>.jsonl            told
+
+Each step changes the name, and what was recorded again names the line it was by the digest of its head. So a sync that
+was killed anywhere is taken up by the next one, and nothing is recorded twice.
+"""
+
+from __future__ import annotations
+
+import os
+
+from bb.kernel import ids
+from bb.kernel.digest import digest
+from bb.kernel.event import PUT_ASIDE
+from bb.kernel.record import Record
+from bb.ledger.files import disk
+from bb.ledger.journal import clone, writers
+from bb.ledger.journal import line as lines
+from bb.ledger.records import recording_again
+from bb.ledger.records.recording_again import FOLDER, HEAD, MARK, File
+from bb.ledger.records.store import JOURNALS, readable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bb.ledger.journal.journal import Journal
+    from bb.ledger.records.store import Store
+
+OWED, AGAIN, UNTOLD = ".owed-", ".again", ".untold"
+FORKED = "forked"  # what a retired writer is owed until its lines are in a file of their own
+
+
+class Fork(Record):
+    """Lines that stood where others are published; they are kept in a file of their own."""
+
+    writer: str
+    n: int
+    lines: int
+    path: str
+    kinds: dict[str, int]  # of the events that have been recorded again
+    under: str | None  # the writer that they have been recorded under
+    kept: int  # lines that say something and have not been recorded again
+
+
+def put(store: str, journal: Journal, n: int, *, is_fork: bool, upto: int) -> None:
+    """Move the lines from N on out of the journal, to which nobody goes on writing.
+
+    UPTO is the number of the last line that is published there. What is ours is owed from the moment the writer is
+    retired, so that whoever is killed before the lines are moved leaves it to the next.
+    """
+    journals = os.path.join(store, JOURNALS)
+    owner = writers.read_owner(journals, journal.writer)
+    is_owed = is_fork and owner is not None and writers.may_be_owed(journals, journal.writer, FORKED)
+    if owner is not None:
+        reason = f"line {n} was published by another store under the same id"
+        writers.retire(journals, journal.writer, reason, FORKED if is_owed else owner.owed)
+    disk.make_folder(_folder(store))
+    end = f"{OWED}{upto}" if is_owed else UNTOLD if is_fork else ""
+    path = os.path.join(_folder(store), f"{journal.writer}-{n}-{os.urandom(3).hex()}.jsonl{end}")
+    with journal.lock_if_any():
+        journal.cut(n, path)
+
+
+def owed(store: str) -> list[str]:
+    """The files with lines of ours that are to be recorded again."""
+    return [
+        os.path.join(_folder(store), name)
+        for name in disk.names(_folder(store))
+        if name.rpartition(OWED)[2].isdigit() and OWED in name
+    ]
+
+
+def record_again(store: Store, now: int) -> dict[str, int]:
+    """Record what lines of ours said that were put aside, under a writer of our own: how many events of each writer."""
+    done: dict[str, int] = {}
+    for path in owed(store.path):
+        try:
+            store.clone.may_write()
+        except clone.LedgerTooNew:
+            break  # later, by a newer bb
+        writer, upto = os.path.basename(path).partition("-")[0], path.rpartition(OWED)[2]
+        if store.caught_up().heads().get(writer, 0) < int(upto):
+            continue  # what is published there has to come first: a spoilt copy of it is nothing of ours
+        file = File(store.path, path)
+        count = store.salvage(lambda first, file=file: recording_again.drafts(store, file, first), now)  # type: ignore[misc]
+        for event in file.taken_back:
+            _blank(path, event)
+        writers.retire(os.path.join(store.path, JOURNALS), writer, _reason(store.path, writer), None)
+        _rename(path, path.rpartition(OWED)[0] + AGAIN)
+        done[writer] = done.get(writer, 0) + count
+    return done
+
+
+def tell(store: str) -> list[Fork]:
+    """The forks that nobody has been told of; from here on they count as told.
+
+    What was put aside says so itself, so that whoever is killed right behind that leaves it to the next to tell.
+    """
+    found = []
+    for name in disk.names(_folder(store)):
+        stem, end = os.path.splitext(name)
+        if end not in (AGAIN, UNTOLD):
+            continue
+        path = os.path.join(_folder(store), stem)
+        if _rename(path + end, path):
+            found.append(_told(store, path, is_owed=end == AGAIN))
+    # Whoever was killed while moving lines has left them in two files.
+    return [fork for place, fork in enumerate(found) if fork.kept or not _is_among(fork, found[:place])]
+
+
+def _is_among(fork: Fork, others: list[Fork]) -> bool:
+    return any((fork.writer, fork.n, fork.kinds) == (each.writer, each.n, each.kinds) for each in others)
+
+
+def blank(store: str, raw: bytes) -> None:
+    """Take the payload out of the copies that are kept of an event that was recorded again as the line RAW."""
+    while MARK in raw and (event := next(readable([raw]), None)):
+        was, raw = event.data.get(PUT_ASIDE), b""
+        if type(was) is str and ids.is_event_id(was):
+            start = ids.split_event_id(was)[0] + "-"
+            for path in (os.path.join(_folder(store), name) for name in disk.names(_folder(store))):
+                if os.path.basename(path).startswith(start):
+                    raw = _blank(path, was, str(event.data.get(HEAD))) or raw
+
+
+def _told(store: str, path: str, *, is_owed: bool) -> Fork:
+    file = File(store, path)
+    count = len(file.raws)
+    if not is_owed:
+        return Fork(file.writer, file.first, count, path, {}, None, count)
+    known = recording_again.recorded(store)
+    said: dict[str, int] = {}
+    under = None
+    for event, head in file.events:
+        if head in known:
+            under = ids.split_event_id(known[head])[0]
+            said[event.kind] = said.get(event.kind, 0) + 1
+    return Fork(file.writer, file.first, count, path, said, under, file.count_of_kept(known))
+
+
+def _blank(path: str, event: str, head: str | None = None) -> bytes | None:
+    """Take the payload out of the line of an EVENT in a file, if it is the one with that HEAD; the line as it was."""
+    writer, n = ids.split_event_id(event)
+    octets = recording_again.read(path)
+    for raw in octets.split(b"\n"):
+        after = lines.blanked(raw) if raw.startswith(lines.PREFIX_OF % (writer.encode(), n)) else None
+        if after not in (None, raw) and head in (None, digest(raw.partition(lines.DATA)[0])):
+            disk.replace(path, octets.replace(raw, after or b""), durable=True)
+            return raw
+    return None
+
+
+def _rename(path: str, to: str) -> bool:
+    """Whether this process has renamed the file; another one may have been faster."""
+    try:
+        os.replace(path, to)
+        disk.sync_folder(os.path.dirname(to))
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise disk.refusal(error) from error
+    return True
+
+
+def _reason(store: str, writer: str) -> str:
+    owner = writers.read_owner(os.path.join(store, JOURNALS), writer)
+    return (owner.retired if owner else None) or ""
+
+
+def _folder(store: str) -> str:
+    return os.path.join(store, FOLDER)

@@ -1,0 +1,140 @@
+"""Walking through events: the latest that fit a filter, all of them, or each one as it comes."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import time
+
+from bb.kernel import json_text
+from bb.kernel.record import Record
+from bb.ledger.journal import line as lines
+from bb.ledger.journal.journal import LedgerDamaged, Position
+from bb.ledger.journal.line import BadLine
+from bb.ledger.records.store import shown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bb.kernel.event import Event
+    from bb.ledger.journal.journal import Journal
+    from bb.ledger.records.store import Store
+
+REMEMBERED = 100  # lines; more than one append ever takes back
+GLANCE = 0.04  # seconds between two looks at the journals: well under the tenth of a second a follower may lag
+
+
+class Filter(Record):
+    """Which events are wanted. Times are texts in the ledger's own form, so they compare as they stand."""
+
+    kinds: frozenset[str] = frozenset()
+    agent: str | None = None
+    since: str | None = None
+    until: str | None = None
+
+    def admits(self, event: Event) -> bool:
+        return (
+            (not self.kinds or event.kind in self.kinds)
+            and (self.agent is None or self.agent in (event.by, event.data.get("actor_id")))
+            and (self.since is None or event.ts >= self.since)
+            and (self.until is None or event.ts < self.until)
+        )
+
+    def may_admit(self, raw: bytes) -> bool:
+        """A cheap look at a line, so that most of a long ledger need not be parsed. Never a false no."""
+        if self.kinds and not any(json_text.dumps(kind).encode() in raw for kind in self.kinds):
+            return False
+        return self.agent is None or json_text.dumps(self.agent).encode() in raw
+
+
+def latest(store: Store, wanted: Filter, limit: int) -> list[Event]:
+    """The last LIMIT events that are wanted, oldest first."""
+    found: list[Event] = []
+    for event in store.newest_first(None, wanted.may_admit, with_unreadable=True):
+        if wanted.admits(event):
+            found.append(event)
+            if len(found) == limit:
+                break
+    return store.numbered(found[::-1])
+
+
+def everything(store: Store, wanted: Filter) -> Iterator[Event]:
+    """Every event that is wanted, oldest first in the total order, each with its place in this clone's order."""
+    import heapq  # noqa: PLC0415
+
+    from bb.ledger.journal import bulk_check  # noqa: PLC0415  (many lines: it repays its import)
+
+    index = store.caught_up()
+    places = store.places()
+    sources = []
+    for journal in store.journals():
+        raws = itertools.islice(_raw(journal), index.position(journal.writer).link.n)
+        sources.append(shown(filter(wanted.may_admit, raws), bulk_check.decode))
+    merged = sources[0] if len(sources) == 1 else heapq.merge(*sources, key=lambda event: event.order)
+    for event in merged:
+        if wanted.admits(event):
+            yield event.but(seq=places.of(event))
+
+
+def raw_lines(store: Store) -> Iterator[tuple[str, bytes]]:
+    """Every sound line as it stands, writer by writer: what a byte-exact copy needs."""
+    index = store.caught_up()
+    for journal in store.journals():
+        for raw in itertools.islice(_raw(journal), index.position(journal.writer).link.n):
+            yield journal.writer, raw
+
+
+class Follower:
+    """Events as they are appended, by whichever process, starting from what the index had read."""
+
+    def __init__(self, store: Store, wanted: Filter) -> None:
+        self._store = store
+        self._wanted = wanted
+        index = store.caught_up()
+        # By writer, the places behind the last lines shown.
+        self._passed = {journal.writer: [index.position(journal.writer)] for journal in store.journals()}
+
+    def new(self) -> list[Event]:
+        """What has come since the last call, in order."""
+        come = [event for journal in self._store.journals() for event in self._read(journal)]
+        come = sorted(filter(self._wanted.admits, come), key=lambda event: event.order)
+        return self._store.numbered(come) if come else []
+
+    def forever(self) -> Iterator[Event]:
+        while True:
+            yield from self.new()
+            time.sleep(GLANCE)
+
+    def _read(self, journal: Journal) -> Iterator[Event]:
+        """What JOURNAL has gained. A line that could not be synced may have been shown and then taken back; then
+        reading goes on from the last one shown that is still there."""
+        passed = self._passed.setdefault(journal.writer, [Position(0, 0, lines.START)])
+        if not self._has_grown(journal, passed[-1]):
+            return
+        while len(passed) > 1 and not journal.has(passed[-1]):
+            passed.pop()
+        for segment, offset, block in journal.read(passed[-1]):
+            link = passed[-1].link
+            for raw in block.lines():
+                try:
+                    link = lines.check(raw, journal.writer, link)
+                except BadLine as error:
+                    raise LedgerDamaged(f"line {link.n + 1} of {journal.writer} is damaged: {error}") from None
+                offset += len(raw) + 1
+                passed.append(Position(segment.first, offset, link))
+            del passed[:-REMEMBERED]
+            yield from shown(block.lines())
+
+    def _has_grown(self, journal: Journal, position: Position) -> bool:
+        """One look at the active segment, and one for a newer."""
+        try:
+            size = os.stat(os.path.join(journal.folder, f"{position.segment:012}.jsonl")).st_size
+        except OSError:
+            return True
+        following = os.path.join(journal.folder, f"{position.link.n + 1:012}.jsonl")
+        return size != position.offset or os.path.exists(following)
+
+
+def _raw(journal: Journal) -> Iterator[bytes]:
+    return (raw for _, _, block in journal.read() for raw in block.lines())

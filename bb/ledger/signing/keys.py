@@ -1,0 +1,296 @@
+"""The door to the keys that this clone signs with: git's own set-up for signing by SSH, else a key that bb makes.
+
+    gpg.format=ssh in the user's configuration     `ssh-keygen -Y sign` with user.signingKey, as git itself does it
+    else                                           <store>/keys/<writer>, made when something is first signed
+
+What a repository's own configuration says about keys and programs is not obeyed: it could come from anybody. Nothing
+here prompts. A key that needs a passphrase or a touch that nobody is there to give is refused with a code.
+"""
+
+from __future__ import annotations
+
+import os
+
+from bb.kernel.errors import Refused
+from bb.kernel.record import Record
+from bb.ledger.files import disk, processes
+from bb.ledger.git import git
+from bb.ledger.journal import writers
+from bb.ledger.signing import ssh_signatures
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+FOLDER = "keys"
+PUBLIC = ".pub"
+OTHERS = 0o077
+PATIENCE = 10.0
+BY_GIT, BY_BB = "git", "bb"
+ASKED = r"^(gpg\.format|gpg\.ssh\.program|gpg\.ssh\.defaultkeycommand|user\.signingkey)$"
+OF_THE_USER = ("system", "global")
+PROGRAM = "ssh-keygen"
+QUIET = {"SSH_ASKPASS_REQUIRE": "never", "SSH_ASKPASS": "", "DISPLAY": "", "LC_ALL": "C"}
+LITERAL = ("ssh-", "key::")
+
+
+class SigningFailed(Refused):
+    """Nothing could be signed."""
+
+    code = "SIGNING_FAILED"
+    hint = "load the key into ssh-agent, or let bb use a key of its own: `bb ledger key --own`"
+
+
+class Key(Record):
+    """A key that can sign, and where it is."""
+
+    public: bytes
+    source: str
+    path: str  # of the key file
+    program: str = PROGRAM
+    seed: bytes = b""
+    literal: str = ""  # the public key, where git is told it and not a file
+
+    @property
+    def line(self) -> str:
+        """The public key in base64."""
+        return ssh_signatures.public_line(self.public).split()[1]
+
+    @property
+    def fingerprint(self) -> str:
+        return ssh_signatures.fingerprint(self.public)
+
+    def sign(self, message: bytes, namespace: str) -> bytes:
+        """The signature blob of MESSAGE."""
+        return self._by_program(message, namespace) if self.source == BY_GIT else self._by_us(message, namespace)
+
+    def _by_us(self, message: bytes, namespace: str) -> bytes:
+        octets = ed25519().from_private_bytes(self.seed).sign(ssh_signatures.to_sign(namespace, message))
+        return ssh_signatures.blob(self.public, namespace, octets)
+
+    def _by_program(self, message: bytes, namespace: str) -> bytes:
+        folder = disk.temporary_folder("bb-key-") if self.literal else ""
+        try:
+            path = self.path
+            if self.literal:
+                path = os.path.join(folder, "key")
+                disk.replace(path, self.literal.encode() + b"\n", mode=0o600)
+            agent = ["-U"] if self.literal else []
+            out = _run([self.program, "-Y", "sign", "-n", namespace, "-f", path, *agent], message)
+            signature = ssh_signatures.read(blob := ssh_signatures.unarmored(out))
+        except ssh_signatures.Malformed as error:
+            raise SigningFailed(f"{self.program} did not answer with an Ed25519 signature: {error}") from None
+        finally:
+            if folder:
+                disk.remove_folder(folder)
+        if (signature.key, signature.namespace) != (self.public, namespace):
+            raise SigningFailed(f"{self.program} signed with another key than {self.fingerprint}")
+        return blob
+
+
+def ed25519() -> type[Ed25519PrivateKey]:
+    """The library's keys. To import it takes as long as to start git, so a sync does both at once."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey  # noqa: PLC0415
+
+    return Ed25519PrivateKey
+
+
+def key_of(store: str, writer: str, git_dir: str, *, makes: bool = False) -> Key | None:
+    """The key that signs what WRITER publishes; None where there is none yet and this call does not MAKE one."""
+    if not uses_own(store) and (found := _of_git(git_dir)):
+        return found
+    return own(store, writer) or _inherited(store, writer) or (make(store, writer) if makes else None)
+
+
+# -- a key of bb's own
+
+
+OWN_ONLY = "own"  # an empty file in the folder of keys: git's set-up is not to be used in this clone
+
+
+def uses_own(store: str) -> bool:
+    """Whether somebody has said that bb is to use a key of its own here, whatever git uses."""
+    return os.path.exists(os.path.join(store, FOLDER, OWN_ONLY))
+
+
+def use_own(store: str) -> None:
+    """From now on sign with a key of bb's own in this clone."""
+    _folder(store)
+    disk.replace(os.path.join(store, FOLDER, OWN_ONLY), b"")
+
+
+def own(store: str, writer: str) -> Key | None:
+    """The key that bb has made for WRITER."""
+    path = os.path.join(store, FOLDER, writer)
+    written = disk.read_small(path)
+    if written is None:
+        return None
+    if hasattr(os, "geteuid") and os.stat(path).st_mode & OTHERS:
+        raise SigningFailed(
+            f"{path} can be read by others", hint="others may have this key: make another, `bb ledger key --rotate`"
+        )
+    try:
+        seed, public = ssh_signatures.private_key(written.decode("ascii", "replace"))
+    except ssh_signatures.Malformed as error:
+        hint = "make another: `bb ledger key --rotate`"
+        raise SigningFailed(f"{path} holds no key that can be used: {error}", hint=hint) from None
+    return Key(public, BY_BB, path, seed=seed)
+
+
+def _inherited(store: str, writer: str) -> Key | None:
+    """The key of the writer before, where this very store had to go on under another: it need not be listed anew."""
+    for before in writers.were_ours(os.path.join(store, "j")):
+        path = os.path.join(store, FOLDER, before)
+        if before != writer and os.path.exists(path):
+            os.replace(path, os.path.join(store, FOLDER, writer))
+            if os.path.exists(path + PUBLIC):
+                os.replace(path + PUBLIC, os.path.join(store, FOLDER, writer + PUBLIC))
+            return own(store, writer)
+    return None
+
+
+def make(store: str, writer: str) -> Key:
+    """Make a new key for WRITER, in the place of one that is there."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey  # noqa: PLC0415
+
+    seed = os.urandom(ssh_signatures.KEY_OCTETS)
+    public = Ed25519PrivateKey.from_private_bytes(seed).public_key().public_bytes_raw()
+    comment = f"bb-{writer}"
+    path = os.path.join(_folder(store), writer)
+    text = ssh_signatures.private_text(seed, public, comment, os.urandom(4))
+    _put(path, text.encode(), 0o600)
+    _put(path + PUBLIC, (ssh_signatures.public_line(public, comment) + "\n").encode(), 0o600)
+    return Key(public, BY_BB, path, seed=seed)
+
+
+def _folder(store: str) -> str:
+    folder = os.path.join(store, FOLDER)
+    try:
+        os.makedirs(folder, 0o700, exist_ok=True)
+        os.chmod(folder, 0o700)  # whatever the umask leaves of that
+    except OSError as error:
+        raise disk.refusal(error) from error
+    return folder
+
+
+def _put(path: str, octets: bytes, mode: int) -> None:
+    """Put OCTETS at PATH in one step, to be read as MODE says whatever the umask."""
+    folder, name = os.path.split(path)
+    staged = os.path.join(folder, f".{name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
+    try:
+        fd = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        try:
+            if hasattr(os, "fchmod"):
+                os.fchmod(fd, mode)
+            disk.write_all(fd, octets)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        os.replace(staged, path)
+        disk.sync_folder(os.path.dirname(path))
+    except OSError as error:
+        disk.remove_if_there(staged)
+        raise disk.refusal(error) from error
+
+
+# -- git's set-up
+
+
+def _of_git(git_dir: str) -> Key | None:
+    """The key that git would sign the user's commits with, if that is an Ed25519 key of SSH."""
+    found = configured(git_dir) if _may_use_ssh(os.environ) else {}
+    if found.get("gpg.format") != "ssh":
+        return None
+    program = found.get("gpg.ssh.program") or PROGRAM
+    named = found.get("user.signingkey") or _by_command(found.get("gpg.ssh.defaultkeycommand"))
+    if not named:
+        return None
+    try:
+        if named.startswith(LITERAL):
+            text = named.removeprefix("key::").strip()
+            return Key(_public_in(text), BY_GIT, "", os.path.expanduser(program), literal=text)
+        path = os.path.expanduser(named)
+        return Key(_public_at(path), BY_GIT, path, os.path.expanduser(program))
+    except ssh_signatures.Malformed:
+        return None  # a key of another kind: then a key of bb's own signs
+
+
+def configured(git_dir: str) -> dict[str, str]:
+    """What the user has told git about signing; what the repository says about it is left out."""
+    done = git.ask(["config", "--show-scope", "-z", "--get-regexp", ASKED], git_dir=git_dir)
+    words = done.out.decode("utf-8", "replace").split("\0")
+    pairs = zip(words[::2], words[1::2], strict=False)
+    return {
+        name.lower(): value
+        for scope, pair in pairs
+        if scope in OF_THE_USER
+        for name, _, value in [pair.partition("\n")]
+    }
+
+
+def _may_use_ssh(env: Mapping[str, str]) -> bool:
+    """Whether the user's configuration may say so. Looking at the files takes less time than starting git."""
+    if os.name != "posix" or not os.path.isdir("/proc"):
+        return True  # where the system's configuration is, differs too much
+    home = env.get("HOME") or os.path.expanduser("~")
+    xdg = env.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+    named = env.get("GIT_CONFIG_GLOBAL")
+    files = [named] if named is not None else [os.path.join(xdg, "git", "config"), os.path.join(home, ".gitconfig")]
+    if env.get("GIT_CONFIG_NOSYSTEM", "").lower() not in ("1", "true", "yes", "on"):
+        files += [env.get("GIT_CONFIG_SYSTEM") or "/etc/gitconfig", "/usr/local/etc/gitconfig"]
+    for path in files:
+        try:
+            written = (disk.read_small(path, 1 << 20) or b"").lower() if path else b""
+        except Refused:
+            return True
+        if b"ssh" in written or b"include" in written:
+            return True
+    return False
+
+
+def _by_command(command: str | None) -> str | None:
+    """The key that the user's own command names."""
+    if not command:
+        return None
+    try:
+        rows = _run(["sh", "-c", command], b"").splitlines()
+    except SigningFailed:
+        return None
+    return rows[0].strip() if rows and rows[0].strip().startswith(LITERAL) else None
+
+
+def _public_in(text: str) -> bytes:
+    words = text.split()
+    if len(words) < 2:
+        raise ssh_signatures.Malformed("there is no key")
+    return ssh_signatures.public_key(words[0], words[1])
+
+
+def _public_at(path: str) -> bytes:
+    """The public key of a key file, which may be named by either of its halves."""
+    for each in (path if path.endswith(PUBLIC) else path + PUBLIC, path):
+        try:
+            written = disk.read_small(each)
+        except Refused:
+            continue
+        text = (written or b"").decode("utf-8", "replace")
+        if text.startswith(ssh_signatures.KIND.decode()):
+            return _public_in(text)
+        if ssh_signatures.KEY_BEGIN in text:
+            return ssh_signatures.private_key(text)[1]
+    raise ssh_signatures.Malformed("there is no key")
+
+
+def _run(command: list[str], given: bytes) -> str:
+    env = {name: value for name, value in os.environ.items() if name not in git.SCRUBBED} | QUIET
+    try:
+        status, out, err = processes.start(command, env).finish(given, PATIENCE)
+    except OSError as error:
+        raise SigningFailed(f"{command[0]} cannot be started: {error.strerror}") from error
+    if status != 0:
+        said = err.decode("utf-8", "replace").strip().splitlines()
+        why = "it took too long" if status is None else said[-1][:200] if said else f"exit status {status}"
+        raise SigningFailed(f"{os.path.basename(command[0])} cannot sign: {why}")
+    return out.decode("utf-8", "replace")

@@ -1,0 +1,46 @@
+"""A sync that nobody waits for: started beside a command that recorded something, at most once in a while.
+
+Only where somebody has synced before; the child checks by itself whether this clone publishes. The time of `sync.json`
+is that of the last attempt, so several commands at once start one.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from bb.ledger.git import ownership
+from bb.ledger.local import last_sync
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bb.ledger.git.place import Place
+
+MARK = "BB_BACKGROUND"  # tells the child that nobody waits for it
+SETTING = "BB_SYNC"  # `off`: never start one
+SOON = 10.0  # seconds since the last attempt, when a hook finds it a good moment
+PATIENCE = 20
+# bb as this process found it, and with -P nothing from the directory we are in, where anybody may have put a `bb`. Not
+# by PYTHONPATH: what git starts would get that, too.
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+OURSELVES = f"import sys; sys.path.insert(0, {SOURCE!r}); from bb.cli.main import main; main()"
+
+
+def start_if_due(place: Place, cwd: str, env: Mapping[str, str], after: float) -> bool:
+    """Start a sync if the last attempt was so many seconds ago; whether one was started."""
+    age = last_sync.age(place.store)
+    if age is None or age < after or env.get(SETTING) == "off" or MARK in env or not hasattr(os, "posix_spawn"):
+        return False
+    if not ownership.is_ours(place, env):  # the remote's settings there may start programs
+        return False
+    try:
+        os.utime(os.path.join(place.store, last_sync.NAME))
+        nothing = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)]
+        command = [sys.executable, "-P", "-c", OURSELVES, "sync", "--timeout", str(PATIENCE), "--json"]
+        ours = {"PWD": cwd, MARK: "1"}
+        os.posix_spawn(sys.executable, command, {**env, **ours}, file_actions=nothing, setsid=True)
+    except (OSError, NotImplementedError):
+        return False
+    return True

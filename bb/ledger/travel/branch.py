@@ -1,0 +1,202 @@
+"""The published ledger: one orphan branch that holds every writer's lines, and what a commit on it may change.
+
+Everybody who may push can put anything there, so nothing is believed: each commit has one parent and adds whole lines
+behind those that are there, or begins a writer's next file. There are two other changes: a line that was redacted is
+blanked, and files whose lines a snapshot covers leave the tree (`archive.py`). So what is published once stays, a merge
+is a union, and a rewritten branch is found out. Only a new epoch begins again without a parent, with every line there
+was (`rotating.py`).
+"""
+
+from __future__ import annotations
+
+from bb.coordination.holdings.admission import Admitted
+from bb.kernel import ids
+from bb.ledger.git import git
+from bb.ledger.journal import line as lines
+from bb.ledger.published import bounds, differences, settled
+from bb.ledger.published.charter import CHARTER, Charter, LedgerRewritten, NotALedger, charter_of
+from bb.ledger.published.layout import LARGEST, README, SETTLED, SMALL, Change, blob, path_of, segment_of
+from bb.ledger.published.tip import Commit, Compacted, Head, Tip
+from bb.ledger.travel import archive
+from bb.ledger.travel.archive import Compaction
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+class History:
+    """The commits of a published ledger, verified one after the other. After the last, `tip` is what they came to."""
+
+    def __init__(self, git_dir: str, known: Tip | None) -> None:
+        self._git_dir = git_dir
+        self._known = known
+        self._heads: dict[str, Head] = dict(known.heads) if known else {}
+        self._charter = known.charter if known else None
+        self._generation = known.generation if known else 0
+        self._last = known.commit if known else ""
+        self._blanked = set(known.blanked) if known else set()
+        self._compacted = known.compacted if known else Compacted()
+        self._files: dict[str, bytes] = {}  # the last file of each writer seen so far, as it is
+        self._allowance = bounds.Allowance()
+        self.settled = Admitted()  # what earlier epochs had settled, when this is the first look at this one
+
+    @property
+    def tip(self) -> Tip:
+        """The last commit that was verified."""
+        if self._charter is None:
+            raise NotALedger
+        heads, blanked = dict(self._heads), frozenset(self._blanked)
+        return Tip(self._last, self._generation, self._charter, heads, blanked, self._compacted)
+
+    def upto(self, commit: str, progress: Callable[..., None] | None = None) -> Iterator[Commit]:
+        """Every commit behind the known tip, oldest first, up to COMMIT. Refused at the first that is not right."""
+        chain = self._chain(commit)
+        with git.Conversation(["cat-file", "--batch"], git_dir=self._git_dir) as objects:
+            changed = differences.of(self._git_dir, [name for name, _ in chain])
+            for place, ((name, changes), (_, parent)) in enumerate(zip(changed, chain, strict=True), 1):
+                yield self._verified(name, parent, changes, objects)
+                if progress:
+                    progress(place, len(chain), "Verifying what is published")
+
+    def _chain(self, commit: str) -> list[tuple[str, str | None]]:
+        """The commits to go through, each with its parent. There is one line of them, and it goes on from the tip."""
+        behind = [f"^{self._known.commit}"] if self._known else []
+        try:
+            listing = ["rev-list", "--reverse", "--parents", commit, *behind]
+            done = git.ask(listing, git_dir=self._git_dir, most=bounds.MOST_HISTORY)
+        except git.SaidTooMuch as error:
+            raise bounds.LedgerTooLarge("the branch has more commits than a ledger has") from error
+        if done.status and self._known and not self._is_here(self._known.commit):
+            # It was never fetched again, nor was anything that stands on it.
+            raise LedgerRewritten("the published ledger does not go on from where it was")
+        if done.status != 0:
+            raise git.GitFailed(f"git rev-list failed: {done.err.strip()[-200:] or done.status}")
+        chain: list[tuple[str, str | None]] = []
+        before = self._known.commit if self._known else None
+        for row in done.out.decode("ascii", "replace").splitlines():
+            name, *parents = row.split()
+            if parents != ([before] if before else []):
+                raise LedgerRewritten(f"commit {name[:12]} does not follow from what was published before")
+            chain.append((name, before))
+            before = name
+        if before != commit:
+            kind = git.run(["cat-file", "-t", commit], git_dir=self._git_dir).strip()
+            if kind != "commit":
+                raise NotALedger(f"the branch is at a {kind} instead of a commit")
+            raise LedgerRewritten("the published ledger is at an older commit than it was")
+        return chain
+
+    def _is_here(self, commit: str) -> bool:
+        return git.ask(["cat-file", "-e", commit], git_dir=self._git_dir).status == 0
+
+    def _verified(self, name: str, parent: str | None, changes: list[Change], objects: git.Conversation) -> Commit:
+        added: list[tuple[str, int, bytes]] = []
+        blanked: list[str] = []
+        compaction = Compaction(self._compacted, name, parent)
+        for change in sorted(changes, key=lambda change: change.path):
+            folder = change.path.partition("/")[0]
+            if folder == "w" and not change.is_removal:
+                self._read_lines(change, objects, added, blanked)
+            elif folder == "w":
+                compaction.removed(change, self._before(change, objects))
+                self._files.pop(change.path, None)
+            elif folder == "archive":
+                manifest = blob(objects, change.new, archive.LARGEST_MANIFEST)
+                self._allowance.take(manifest)
+                compaction.manifest(change, manifest)
+            elif folder == "snap":
+                compaction.snapshot(change)
+            else:
+                self._read_about(change, objects, is_root=parent is None)
+        if self._charter is None:
+            raise NotALedger(f"commit {name[:12]} has no {CHARTER}")
+        previous = self._charter.previous if parent is None else None
+        if previous:
+            blanked += _blank_ones(added)
+            settled.check(self.settled, added, previous.generation)
+        self._compacted = compaction.after({writer: head.n for writer, head in self._heads.items()})
+        self._generation += 1
+        self._blanked.update(blanked)
+        self._last = name
+        return Commit(name, parent, self._generation, tuple(added), tuple(blanked), previous is not None)
+
+    def _read_lines(
+        self, change: Change, objects: git.Conversation, added: list[tuple[str, int, bytes]], blanked: list[str]
+    ) -> None:
+        """A file of lines that has come or grown: what is ADDED, and what is BLANKED of what was there."""
+        writer, first = segment_of(change.path)
+        now = blob(objects, change.new, LARGEST)
+        bounds.must_be_lines(now, change.path)
+        before = self._before(change, objects)
+        if len(now) < len(before):
+            raise LedgerRewritten(f"{change.path} has lost lines")
+        if not now.endswith(b"\n"):
+            raise NotALedger(f"{change.path} does not end with a whole line")
+        kept = now[: len(before)]
+        if kept != before:
+            blanked += _blanked(change.path, writer, first, before, kept)
+            self._files.pop(change.path, None)
+        if more := now[len(before) :]:
+            self._allowance.take(more)
+            added.append((writer, self._grown(writer, first, bool(before), more, now), more))
+
+    def _before(self, change: Change, objects: git.Conversation) -> bytes:
+        if change.is_new:
+            return b""
+        known = self._files.get(change.path)
+        return blob(objects, change.old, LARGEST) if known is None else known
+
+    def _grown(self, writer: str, first: int, has_begun: bool, more: bytes, now: bytes) -> int:
+        """The number of the first of the lines that have come; a writer's last file grows, or a new one goes on."""
+        head = self._heads.get(writer, Head(0, 0))
+        if has_begun and first != head.first:
+            raise LedgerRewritten(f"lines were added to a closed file of writer {writer}")
+        if not has_begun:
+            if first != head.n + 1:
+                raise NotALedger(f"a file of writer {writer} begins with line {first} instead of {head.n + 1}")
+            self._files.pop(path_of(writer, head.first), None)
+        self._files[path_of(writer, first)] = now
+        self._heads[writer] = Head(head.n + more.count(b"\n"), first)
+        return head.n + 1
+
+    def _read_about(self, change: Change, objects: git.Conversation, *, is_root: bool) -> None:
+        """A file about the ledger itself: its charter, or what was settled before the epoch began."""
+        if change.path == README:
+            blob(objects, change.new, SMALL)
+        elif change.path == CHARTER:
+            self._read_charter(charter_of(blob(objects, change.new, SMALL)))
+        elif change.path == SETTLED and is_root and self._charter and self._charter.previous:
+            self.settled = settled.read(blob(objects, change.new, settled.LARGEST))
+        else:
+            raise NotALedger(f"{change.path[:200]!r} has no place in a ledger")
+
+    def _read_charter(self, found: Charter) -> None:
+        known = self._charter
+        if known is None:
+            self._generation = found.previous.generation if found.previous else 0
+        elif (found.repo, found.epoch, found.previous) != (known.repo, known.epoch, known.previous):
+            raise LedgerRewritten(f"{CHARTER} names another ledger than before")
+        self._charter = found
+
+
+def _blank_ones(added: list[tuple[str, int, bytes]]) -> Iterator[str]:
+    """The events that have come without their payload."""
+    for writer, first, octets in added:
+        for n, raw in enumerate(octets.split(b"\n")[:-1] if lines.may_hold_blanks(octets) else (), first):
+            if lines.is_blank(raw):
+                yield ids.event_id(writer, n)
+
+
+def _blanked(path: str, writer: str, first: int, before: bytes, now: bytes) -> list[str]:
+    """The events whose payload has been blanked; any other difference between the two is a rewriting."""
+    found = []
+    olds, news = before.split(b"\n"), now.split(b"\n")
+    if len(olds) != len(news):
+        raise LedgerRewritten(f"lines of {path} have changed")
+    for n, (old, new) in enumerate(zip(olds, news, strict=True), first):
+        if old != new:
+            if new != lines.blanked(old):
+                raise LedgerRewritten(f"line {n} of {path} has changed")
+            found.append(ids.event_id(writer, n))
+    return found

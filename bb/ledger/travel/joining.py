@@ -1,0 +1,50 @@
+"""A ledger that joins another: its writers' journals become journals of the other, as if they had been synced.
+
+Every line keeps its name and its place in the total order, so whatever refers to it still finds it. What lies beside
+the lines, and they refer to, comes too.
+"""
+
+from __future__ import annotations
+
+import os
+
+from bb.ledger.files import disk
+from bb.ledger.journal.journal import Journal
+from bb.ledger.local import blobs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bb.ledger.records.store import Store
+
+
+def into(source: Store, target: Store) -> int:
+    """Take every line of SOURCE into TARGET; how many. Nobody may write to SOURCE afterwards.
+
+    A run that was interrupted is repeated: what is there already is passed over.
+    """
+    _bring_blobs(source, target)
+    count = 0
+    for journal in source.journals():
+        with journal.lock_if_any():
+            journal.mend()
+            count += _copied(journal, Journal(target.path, journal.writer))
+    target.caught_up()
+    return count
+
+
+def _bring_blobs(source: Store, target: Store) -> None:
+    there, here = blobs.folder(source.path), blobs.folder(target.path)
+    for name in disk.names(there):
+        if not os.path.exists(os.path.join(here, name)):
+            disk.make_folder(here)
+            with disk.reader(os.path.join(there, name)) as file:
+                disk.replace(os.path.join(here, name), file.read(), durable=True)
+
+
+def _copied(journal: Journal, into: Journal) -> int:
+    disk.make_folder(into.folder)
+    known = into.tail().n
+    octets = b"".join(raw + b"\n" for raw in journal.lines_from(known + 1))
+    if octets:
+        into.extend(octets)
+    return octets.count(b"\n")

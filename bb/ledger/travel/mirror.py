@@ -1,0 +1,100 @@
+"""The tracked mirror: ledger lines as files in the work tree, for teams that want them in the pull request.
+
+    .bb/ledger/<writer>/<first n>-<last n>.jsonl
+
+A file is sealed when it is written and never changes, so two branches that mirror the same lines have the same file, or
+files of other names: nothing can conflict, and nothing is appended to. What a branch brings along is one more source of
+lines: they are checked like those of any remote, and what is known already is passed over.
+"""
+
+from __future__ import annotations
+
+import os
+
+from bb.kernel import ids
+from bb.kernel.record import Record
+from bb.ledger.files import disk, work_tree_files
+from bb.ledger.published import bounds
+from bb.ledger.published.charter import NotALedger
+from bb.ledger.published.tip import Commit
+from bb.ledger.records import redaction
+from bb.ledger.travel import intake
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bb.ledger.records.store import Store
+
+NAME = ".bb/ledger"
+FOLDER = os.path.join(*NAME.split("/"))
+ATTRIBUTES = b"* -text linguist-generated\n"
+LARGEST = 1 << 26
+SUFFIX = ".jsonl"
+
+
+class Sealed(Record):
+    """One mirrored file: lines FIRST to LAST of a writer."""
+
+    writer: str
+    first: int
+    last: int
+    path: str
+
+
+def files(root: str) -> list[Sealed]:
+    """The mirrored files in a work tree, by writer and number."""
+    return sorted(_files(os.path.join(root, FOLDER)), key=lambda file: (file.writer, file.first, file.last))
+
+
+def _files(folder: str) -> Iterator[Sealed]:
+    for writer in disk.names(folder):
+        for name in disk.names(os.path.join(folder, writer)) if ids.is_writer_id(writer) else ():
+            first, dash, last = name.removesuffix(SUFFIX).partition("-")
+            path = os.path.join(folder, writer, name)
+            is_right = name.endswith(SUFFIX) and dash and _is_number(first) and _is_number(last)
+            if is_right and not os.path.islink(path):
+                yield Sealed(writer, int(first), int(last), path)
+
+
+def take_in(store: Store, root: str) -> int:
+    """Bring in what the mirrored files say and nobody here knows; how many lines."""
+    before = sum(store.caught_up().heads().values())
+    for file in files(root):
+        octets = disk.read_small(file.path, LARGEST) or b""
+        if octets.count(b"\n") != file.last - file.first + 1 or not octets.endswith(b"\n"):
+            raise NotALedger(f"{os.path.relpath(file.path, root)} does not hold the lines that its name says")
+        bounds.must_be_lines(octets, os.path.relpath(file.path, root))
+        head = store.caught_up().heads().get(file.writer, 0)
+        if file.writer == store.writer and file.last > head:
+            continue  # we have not recorded that, and would sign it as ours
+        if head < file.first - 1 or file.last <= head:
+            continue  # what lies between may come with another branch; what is known is known
+        added = Commit("", None, 0, ((file.writer, file.first, octets),), ())
+        # A line that stands here already is never given up for one that merely lies in a work tree.
+        intake.write(store, intake.checked(store, [added], {file.writer: head}))
+        redaction.blank(store)
+    return sum(store.caught_up().heads().values()) - before
+
+
+def write(store: Store, root: str, writers: list[str]) -> list[Sealed]:
+    """Write what these WRITERS have recorded since the last mirrored file of this branch, one file for each."""
+    mirrored: dict[str, int] = {}
+    for file in files(root):
+        mirrored[file.writer] = max(mirrored.get(file.writer, 0), file.last)
+    heads = store.caught_up().heads()
+    written = []
+    for writer in writers:
+        first, last = mirrored.get(writer, 0) + 1, heads.get(writer, 0)
+        if first > last:
+            continue
+        name = f"{first:012}-{last:012}{SUFFIX}"
+        work_tree_files.write(root, f"{NAME}/{writer}/{name}", store.octets(writer, first, last))
+        written.append(Sealed(writer, first, last, os.path.join(root, FOLDER, writer, name)))
+    if written and not os.path.lexists(os.path.join(root, FOLDER, ".gitattributes")):
+        work_tree_files.write(root, f"{NAME}/.gitattributes", ATTRIBUTES)
+    return written
+
+
+def _is_number(text: str) -> bool:
+    return len(text) == 12 and text.isascii() and text.isdigit() and int(text) > 0

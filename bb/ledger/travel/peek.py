@@ -1,0 +1,404 @@
+"""A look at the ledger that a remote publishes, by somebody who has none: fetched, checked, read, thrown away.
+
+It is fetched into a repository of its own in a temporary folder, so the one we are in gains no object, no ref, and is
+not made shallow. That folder knows nothing, so what the repository's own configuration says about transport goes along
+through the environment: checkouts in CI keep their credentials there.
+
+Its last commit is enough where that has every line, or a snapshot for those that were archived. Where it has not,
+where there were global reservations (which of them were admitted is in the order of publication), and where a line says
+nothing any more although nobody whose word counts has taken it back, every commit is: earlier ones have what it said.
+
+Who may push to the branch can put anything there. Only plain files where a ledger has some are read, none larger than
+such a file is, and a line that does not follow from the one before it is a refusal: half a ledger is no verdict.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+
+from bb.coordination.holdings.admission import Admitted
+from bb.kernel import clock
+from bb.kernel.errors import NotFound, Refused
+from bb.kernel.record import Record
+from bb.kernel.show import harmless
+from bb.ledger.files import disk
+from bb.ledger.git import git
+from bb.ledger.index.index import Index
+from bb.ledger.journal import line as lines
+from bb.ledger.journal.journal import Journal
+from bb.ledger.published import bounds, layout
+from bb.ledger.published.charter import CHARTER, NotALedger, charter_of, must_be_ours
+from bb.ledger.records import redaction
+from bb.ledger.travel import archive, branch, rotation, snapshot
+from bb.ledger.travel.remote import RemoteNotFound
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from bb.ledger.git.place import Place
+    from bb.ledger.journal.line import Link
+    from bb.ledger.published.tip import Commit
+    from bb.ledger.signing.verdicts import Law
+    from bb.ledger.travel.snapshot import Snapshot
+
+PATIENCE = 60.0
+MOST_BYTES = 1 << 30
+MOST_ABOUT = 1 << 20  # bytes of a commit, its message included
+FETCHED = "refs/heads/ledger"
+ABSENT = "couldn't find remote ref"  # git says so in English, since we ask it to
+# What a configuration says about reaching a remote; everything else in it is about the repository itself.
+TRANSPORT = ("http.", "https.", "url.", "credential.", "protocol.", "ssh.")
+TRANSPORT_KEYS = ("core.sshcommand", "core.gitproxy")
+OF_REMOTE = ("url", "proxy", "proxyauthmethod", "uploadpack", "vcs")
+THE_TIP, EVERYTHING = "--depth=1", "--depth=2147483647"  # which git takes for no limit, be it cut off now or not
+PLAIN = ("100644", "blob")
+GLOBAL = b'"base":"'  # in a line that makes a global reservation
+
+
+class LedgerUnreachable(Refused):
+    """The published ledger cannot be fetched."""
+
+    code = "LEDGER_UNREACHABLE"
+    hint = "try again, or check the credentials; `--unreachable pass` lets a change pass when this happens"
+
+
+class LedgerUnpublished(NotFound):
+    """That remote has no ledger."""
+
+    code = "LEDGER_UNPUBLISHED"
+    hint = "publish one with `bb sync --publish`"
+
+
+class Peek(Record):
+    """A published ledger as it was found."""
+
+    remote: str
+    commit: str
+    committed_at: int
+    generation: int | None  # as the commit claims, unless all before it was fetched, too
+    index: Index
+    store: str  # as far as it is one: journals and nothing else
+    lost: tuple[str, ...] = ()  # events that nobody can read any more, though nobody whose word counts took them back
+
+
+@contextmanager
+def at(place: Place, named: str | None, law: Law | None = None) -> Iterator[Peek]:
+    """The ledger that a remote publishes: the NAMED one, by its name, a URL or a path; else origin, or the only one.
+
+    What was fetched is gone at the end. Where a LAW says which lines count, no snapshot is used: it says what all lines
+    add up to, whoever signed them.
+    """
+    settings = _settings(place)
+    remote = _remote(_remotes(settings), named)
+    folder = disk.temporary_folder("bb-peek-")
+    try:
+        repository = os.path.join(folder, "ledger.git")
+        _make(repository, dict(settings).get("extensions.objectformat", "sha1"))
+        _fetch(place, repository, remote, settings, THE_TIP)
+        commit, committed_at, generation = _tip(repository)
+        store = os.path.join(folder, "bb")
+        if law and (charter := rotation.charter_at(repository, commit)):
+            must_be_ours(charter.repo, law.policy.repo)
+            law = law.but(repo=charter.repo)
+        index = _read_tip(repository, commit, store, is_read_whole=law is not None)
+        lost = _caught_up(index, store, law) if index else []
+        if index is None or lost:
+            if index:
+                index.close()
+            _fetch(place, repository, remote, settings, EVERYTHING)
+            generation, commits, before = _read_everything(repository, commit, store)
+            index = Index(":memory:", None)
+            lost = _caught_up(index, store, law)
+            if law:
+                _settle(store, index, law, commits, before)
+        try:
+            yield Peek(_shown(remote), commit, committed_at, generation, index, store, tuple(lost))
+        finally:
+            index.close()
+    finally:
+        disk.remove_folder(folder)
+
+
+def _caught_up(index: Index, store: str, law: Law | None) -> list[str]:
+    """Let INDEX read what was written down; the events that are lost in it. It is closed where it cannot be read."""
+    try:
+        index.law = law
+        index.catch_up([Journal(store, writer) for writer in {*index.heads(), *disk.names(_journals(store))}])
+        _refuse_damage(index)
+        return redaction.not_believed(index, _blank_lines(store))
+    except BaseException:
+        index.close()
+        raise
+
+
+def _refuse_damage(index: Index) -> None:
+    if damages := index.damages():
+        first = damages[0]
+        raise NotALedger(f"line {first.n} of writer {first.writer} cannot be right: {first.reason}")
+
+
+def _blank_lines(store: str) -> Iterator[bytes]:
+    """The lines that were written down without their payload."""
+    for writer in disk.names(_journals(store)):
+        folder = os.path.join(_journals(store), writer)
+        for name in disk.names(folder):
+            with disk.reader(os.path.join(folder, name)) as file:
+                octets = file.read()
+            if lines.may_hold_blanks(octets):
+                yield from filter(lines.is_blank, octets.split(b"\n")[:-1])
+
+
+def _remote(known: list[str], named: str | None) -> str:
+    if named is None:
+        if "origin" not in known and len(known) != 1:
+            raise LedgerUnpublished(
+                "several remotes are configured, and none is origin" if known else "there is no remote"
+            )
+        return "origin" if "origin" in known else known[0]
+    if named not in known and not _may_be_url(named):
+        raise RemoteNotFound(f"there is no remote {harmless(named[:60])!r}")
+    return named
+
+
+def _settings(place: Place) -> list[tuple[str, str]]:
+    """The repository's own configuration, included files too; what is set for the user or the system applies anyway."""
+    asked = ["config", "--local", "--includes", "--null", "--list"]
+    said = git.run(asked, at=place.work_tree or place.common)
+    pairs = (each.partition("\n") for each in said.split("\0") if each)
+    return [(name, value) for name, _, value in pairs]
+
+
+def _remotes(settings: list[tuple[str, str]]) -> list[str]:
+    names = (
+        name[len("remote.") : -len(".url")]
+        for name, _ in settings
+        if name.startswith("remote.") and name.endswith(".url")
+    )
+    return list(dict.fromkeys(names))
+
+
+def _may_be_url(remote: str) -> bool:
+    """Whether REMOTE may be a URL or a path, and surely is no option."""
+    return remote.isprintable() and not remote.startswith("-") and any(mark in remote for mark in "/:\\")
+
+
+def _environment(settings: list[tuple[str, str]], remote: str) -> Mapping[str, str]:
+    """The environment that tells git how this repository reaches REMOTE. On a command line others could read it."""
+    keys = {*TRANSPORT_KEYS, *(f"remote.{remote}.{name}" for name in OF_REMOTE)}
+    told = [(name, value) for name, value in settings if name in keys or name.startswith(TRANSPORT)]
+    known = os.environ.get("GIT_CONFIG_COUNT", "")
+    start = int(known) if known.isascii() and known.isdigit() else 0
+    env = dict(os.environ)
+    for place, (name, value) in enumerate(told, start):
+        env |= {f"GIT_CONFIG_KEY_{place}": name, f"GIT_CONFIG_VALUE_{place}": value}
+    return env | {"GIT_CONFIG_COUNT": str(start + len(told))} | git.WHEN_FETCHING
+
+
+def _make(repository: str, form: str) -> None:
+    """An empty repository whose objects are named in the same FORM as in the one we are in."""
+    git.run(["init", "--quiet", "--bare", "--template=", f"--object-format={form}", repository])
+
+
+def _fetch(place: Place, repository: str, remote: str, settings: list[tuple[str, str]], how_far: str) -> None:
+    """Get the tip of the branch, and HOW FAR back what is before it. A path is meant as seen from the work tree."""
+    root = place.work_tree or place.common
+    words = ["fetch", "--quiet", how_far, "--no-tags", "--no-recurse-submodules", "--refmap="]
+    done = git.ask(
+        [*git.IN_PIECES, "-c", "fetch.fsckObjects=true", *words, remote, f"+{layout.BRANCH}:{FETCHED}"],
+        git_dir=repository,
+        at=root,
+        env=_environment(settings, remote),
+        patience=PATIENCE,
+    )
+    if done.status == 0:
+        return
+    if done.status is None:
+        raise LedgerUnreachable(f"the ledger could not be fetched within {PATIENCE:.0f} s", remote=_shown(remote))
+    if git.TOO_LARGE in done.err:
+        raise bounds.LedgerTooLarge("an object on that branch is larger than any of a ledger")
+    if ABSENT in done.err:
+        raise LedgerUnpublished(f"{_shown(remote)} has no branch {layout.BRANCH.removeprefix('refs/heads/')}")
+    said = [line for line in done.err.splitlines() if line.startswith(("fatal:", "error:"))]
+    what = harmless(_without_password((said or ["git gave no reason"])[0])[:300])
+    if "fsck" in done.err:
+        raise NotALedger(f"git refuses what is on that branch: {what}")
+    raise LedgerUnreachable(f"the ledger could not be fetched: {what}", remote=_shown(remote))
+
+
+def _shown(remote: str) -> str:
+    return harmless(_without_password(remote))
+
+
+def _without_password(text: str) -> str:
+    """TEXT without what stands before the @ of a URL."""
+    head, mark, rest = text.partition("://")
+    if not mark:
+        return text
+    authority, slash, path = rest.partition("/")
+    return head + mark + authority.rpartition("@")[2] + slash + _without_password(path)
+
+
+def _tip(repository: str) -> tuple[str, int, int | None]:
+    """The commit, when it was made, and its place in the line of commits."""
+    form = "--format=%H %ct %(trailers:key=Bb-Generation,valueonly=true,separator=%x20)"
+    if int(git.run(["cat-file", "-s", FETCHED], git_dir=repository)) > MOST_ABOUT:
+        raise bounds.LedgerTooLarge("the message of the last commit is longer than that of a ledger's")
+    said = git.run(["log", "-1", "--no-show-signature", form, FETCHED], git_dir=repository).split()
+    commit, moment, generation = (*said, "", "")[:3]
+    return commit, (_number(moment) or 0) * clock.SECOND, _number(generation)
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 12 else None
+
+
+def _settle(store: str, index: Index, law: Law, commits: list[Commit], before: Admitted) -> None:
+    """Write down what the lines that count have settled."""
+    from bb.ledger.published import pins  # noqa: PLC0415
+    from bb.ledger.travel import sync  # noqa: PLC0415
+
+    counts = law.counting(index.signatures(law.repo))
+    lawful = sync.settled(sync.of_those_that_count(before, commits, counts), commits, counts)
+    pins.write(store, pins.read(store).but(lawful=lawful, law=law.basis))
+
+
+def _read_everything(repository: str, commit: str, store: str) -> tuple[int, list[Commit], Admitted]:
+    """Verify every commit, write down all their lines as journals and what they have settled; how many there are, and
+    what was settled before them."""
+    from bb.ledger.published import pins  # noqa: PLC0415  (the last commit is enough for most)
+    from bb.ledger.travel import intake, sync  # noqa: PLC0415  (the last commit is enough for most)
+
+    if disk.read_small(os.path.join(repository, "shallow")):
+        raise LedgerUnreachable("the published ledger was replaced while it was fetched", hint="try again")
+    disk.remove_folder(_journals(store))
+    history = branch.History(repository, None)
+    commits = list(history.upto(commit))
+    intake.refuse_wrong_blanks(store, commits, {})
+    for writer, first, octets in (added for each in commits for added in each.added):
+        _write_lines(store, writer, first, octets)
+    pins.write(store, pins.Pins({}, admitted=sync.settled(history.settled, commits)))
+    return history.tip.generation, commits, history.settled
+
+
+def _read_tip(repository: str, commit: str, store: str, *, is_read_whole: bool) -> Index | None:
+    """Write down the lines of the last commit as journals, behind what a snapshot says: an index that knows what that
+    says. None where that is not all there is to know."""
+    files = _listed(repository, commit)
+    with git.Conversation(["cat-file", "--batch"], git_dir=repository) as objects:
+        charter = files.pop(CHARTER, None)
+        if charter is None:
+            raise NotALedger(f"commit {commit[:12]} has no {CHARTER}")
+        charter_of(layout.blob(objects, charter, layout.SMALL))
+        allowance = bounds.Allowance()
+        segments = {layout.segment_of(path): blob for path, blob in files.items() if _holds_lines(path)}
+        is_archived = any(path.startswith(archive.FOLDER) for path in files)
+        newest = _snapshot(repository, files) if is_archived and not is_read_whole else None
+        if is_archived and newest is None:
+            return None
+        heads = newest.heads if newest else {}
+        has_global = False
+        for (writer, first), blob in segments.items():
+            known = heads[writer].n if writer in heads else 0
+            octets = _whole(layout.path_of(writer, first), layout.blob(objects, blob, layout.LARGEST))
+            allowance.take(octets)
+            has_global = has_global or GLOBAL in octets
+            raws = octets.split(b"\n")[max(known - first + 1, 0) :]
+            if len(raws) > 1:
+                _write_lines(store, writer, max(first, known + 1), b"\n".join(raws))
+    return None if has_global or _lacks_lines(segments, heads) else _begun(newest)
+
+
+def _begun(newest: Snapshot | None) -> Index | None:
+    """An index that begins with a snapshot; None where that tells of global reservations, or says what no fold does."""
+    index = Index(":memory:", None)
+    if newest is None:
+        return index
+    try:
+        index.start_from(newest.heads, newest.rows)
+        if not newest.has_global:
+            return index
+    except Exception:  # noqa: S110  (whatever folds make of what somebody has made up)
+        pass
+    index.close()
+    return None
+
+
+def _holds_lines(path: str) -> bool:
+    """Whether the file at PATH holds lines; refused when it has no place in a ledger."""
+    if path in (layout.README, layout.SETTLED) or path.startswith(archive.FOLDER):
+        return False
+    return not (path.startswith("snap/") and snapshot.name_in(path))
+
+
+def _lacks_lines(segments: Mapping[tuple[str, int], str], heads: Mapping[str, Link]) -> bool:
+    """Whether a writer's files begin behind what the snapshot covers."""
+    firsts: dict[str, int] = {}
+    for writer, first in segments:
+        firsts[writer] = min(first, firsts.get(writer, first))
+    return any(first > (heads[writer].n if writer in heads else 0) + 1 for writer, first in firsts.items())
+
+
+def _snapshot(repository: str, files: Mapping[str, str]) -> Snapshot | None:
+    """The newest snapshot in a commit; None unless we can use every one, for the newest is needed."""
+    blobs: dict[str, list[str]] = {}
+    for path, blob in files.items():
+        if path.startswith("snap/") and (name := snapshot.name_in(path)):
+            blobs.setdefault(name, []).append(blob)
+    if len(blobs) > snapshot.KEPT:
+        raise NotALedger("there are more snapshots than a ledger has")
+    found = []
+    for name, each in blobs.items():
+        parts = snapshot.load(repository, each)
+        read = snapshot.read(b"".join(parts)) if parts else None
+        if read is None or snapshot.name_of({writer: link.n for writer, link in read.heads.items()}) != name:
+            return None
+        found.append(read)
+    if not found:
+        return None
+    return max(found, key=lambda each: sum(link.n for link in each.heads.values()))
+
+
+def _journals(store: str) -> str:
+    return os.path.join(store, "j")
+
+
+def _write_lines(store: str, writer: str, first: int, octets: bytes) -> None:
+    folder = os.path.join(_journals(store), writer)
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, f"{first:012}.jsonl"), "wb") as file:
+        file.write(octets)
+
+
+def _whole(path: str, octets: bytes) -> bytes:
+    """OCTETS, which must be whole lines. A journal being written may end in half of one, a published file not."""
+    if not octets.endswith(b"\n"):
+        raise NotALedger(f"{harmless(path)} does not end with a whole line")
+    bounds.must_be_lines(octets, harmless(path))
+    return octets
+
+
+def _listed(repository: str, commit: str) -> dict[str, str]:
+    """The files of a commit, each with its blob; refused when there is anything but plain files, or too much."""
+    found: dict[str, str] = {}
+    total = 0
+    try:
+        words = ["ls-tree", "-r", "-l", "-z", "--full-tree", commit]
+        listed = git.output(words, git_dir=repository, most=bounds.MOST_SAID)
+    except git.SaidTooMuch as error:
+        raise bounds.LedgerTooLarge from error
+    if listed.count(b"\0") > bounds.MOST_FILES:
+        raise bounds.LedgerTooLarge
+    for entry in listed.split(b"\0"):
+        if not entry:
+            continue
+        about, _, path = entry.decode("utf-8", "backslashreplace").partition("\t")
+        mode, kind, blob, size = about.split()
+        if (mode, kind) != PLAIN:
+            raise NotALedger(f"{harmless(path[:200])} is no plain file")
+        total += int(size)
+        found[path] = blob
+        if total > MOST_BYTES:
+            raise bounds.LedgerTooLarge
+    return found

@@ -1,0 +1,260 @@
+"""Making a commit of the lines that are not published yet: one for any number, beside HEAD, index and work tree.
+
+It stands on the published tip and lets files grow, so whoever reads it can check that nothing else has changed. The
+lines of every writer in the store go out: ours, a container's that shares the directory, or another remote's.
+"""
+
+from __future__ import annotations
+
+import os
+from itertools import islice
+
+from bb.kernel import ids
+from bb.kernel.record import Record
+from bb.ledger.files import disk
+from bb.ledger.git import git
+from bb.ledger.journal.journal import Journal
+from bb.ledger.journal.line import blanked
+from bb.ledger.published.charter import CHARTER, Charter
+from bb.ledger.published.layout import LOCAL, README, SETTLED, is_full, path_of
+from bb.ledger.published.tip import Head, Tip
+from bb.ledger.records import redaction
+from bb.ledger.signing import ssh_signatures
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Self
+
+    from bb.ledger.published.pins import Pins
+    from bb.ledger.records.store import Store
+    from bb.ledger.signing.keys import Key
+
+IMPORT = ("fast-import", "--quiet", "--force", "--done")
+# What is imported can stay in the small pack it comes in: to take that apart takes as long as the rest. But git sets
+# about packing the whole repository once there are fifty packs, and that is not for us to bring about.
+AS_A_PACK, MOST_PACKS = ("-c", "fastimport.unpackLimit=1"), 20
+IDENTITY = "bb <bb@localhost>"
+NAMED = 3  # writers in a subject
+SHA1 = 40  # digits in the name of an object, unless the repository uses SHA-256
+ABOUT = b"""# The ledger of this repository
+
+This branch is written by `bb`, which lets coding agents and people work here without stepping on each other. It holds
+what they reserved, handed over and said, one JSON line for each fact, chained to the one before.
+
+Do not merge it, rebase it or force it: everybody's `bb` finds that out, and refuses it. `bb sync` brings it in and
+sends yours out; `bb ledger log` reads it. Everybody who can read this repository can read it.
+"""
+
+
+class Epoch(Record):
+    """What begins anew: its charter, and what publication had settled before."""
+
+    charter: Charter
+    settled: bytes
+
+
+class Unpublished(Record):
+    """What is here and not yet on a tip: how far each writer's lines go, of those that go further."""
+
+    heads: Mapping[str, int]
+    count: int  # of events; signatures are none
+    blanks: tuple[str, ...] = ()  # published events that have been taken back since
+
+    def __bool__(self) -> bool:
+        return bool(self.heads or self.blanks)
+
+
+def unpublished(store: Store, tip: Tip | None) -> Unpublished:
+    """What TIP lacks of the sound lines here."""
+    out, index = tip.last_lines if tip else {}, store.caught_up()
+    more = {writer: n for writer, n in index.heads().items() if n > out.get(writer, 0)}
+    blanks = tuple(redaction.redacted(store, lambda event: _is_to_blank(event, tip))) if tip else ()
+    count = sum(n - out.get(writer, 0) for writer, n in more.items()) - index.signatures_behind(more, out)
+    return Unpublished(more, count, blanks)
+
+
+def _is_to_blank(event: str, tip: Tip) -> bool:
+    """Whether the payload of EVENT still stands in the files of TIP. What was archived only a new epoch leaves out."""
+    writer, n = ids.split_event_id(event)
+    is_out = n <= tip.last_lines.get(writer, 0)
+    return is_out and event not in tip.blanked and not tip.has_archived(writer, n)
+
+
+def commit(
+    store: Store, tip: Tip | None, wanted: Unpublished, now: int, key: Key | None = None, begins: Epoch | None = None
+) -> Tip:
+    """Put what is WANTED into a commit on TIP, or one that BEGINS an epoch, and leave it at the local ref. It is signed
+    where there is a KEY."""
+    charter = tip.charter if tip else begins.charter if begins else Charter(store.clone.repo)
+    charter.may_write()
+    generation = 1 + (tip.generation if tip else charter.previous.generation if charter.previous else 0)
+    heads = dict(tip.heads) if tip else {}
+    message = _message(heads, wanted, generation).encode()
+    with Importer(store.place.common, message, tip.commit if tip else None, now, key) as importer:
+        if tip is None:
+            importer.file(CHARTER, charter.text().encode())
+            importer.file(README, ABOUT)
+        if begins:
+            importer.file(SETTLED, begins.settled)
+        if tip and wanted.blanks:
+            for path, journal, first in _with(store, tip, wanted.blanks):
+                out = _published(importer, tip, path)
+                kept = islice(_kept(out, journal.lines_from(first)), out.count(b"\n"))
+                importer.file(path, b"".join(raw + b"\n" for raw in kept))
+        for writer, last in wanted.heads.items():
+            head = heads.get(writer, Head(0, 1))
+            is_in_tree = tip is not None and head.n > 0 and not tip.has_archived(writer, head.n)
+            start = head.first if is_in_tree else head.n + 1
+            out = _published(importer, tip, path_of(writer, start)) if tip and is_in_tree else b""
+            here = Journal(store.path, writer).lines_from(start)
+            for first, octets in _files(_kept(out, here), start, head.n, last):
+                importer.file(path_of(writer, first), octets)
+                if store.progress:
+                    store.progress(first, last, "Publishing")
+                heads[writer] = Head(last, first)
+        name = importer.finish()
+    if tip:
+        return tip.but(commit=name, generation=generation, heads=heads, blanked=tip.blanked | set(wanted.blanks))
+    return Tip(name, generation, charter, heads, frozenset(redaction.redacted(store) if begins else ()))
+
+
+def _with(store: Store, tip: Tip, events: Sequence[str]) -> Iterator[tuple[str, Journal, int]]:
+    """The published files that hold these events, each with the journal it is from and the number of its first line."""
+    from bb.ledger.travel import archive  # noqa: PLC0415  (hardly ever is anything taken back)
+
+    lines: dict[str, list[int]] = {}
+    for writer, n in map(ids.split_event_id, events):
+        lines.setdefault(writer, []).append(n)
+    for writer, wanted in lines.items():
+        files = archive.files(store.place.common, tip.commit, writer)
+        for first in sorted({max(first for first in files if first <= n) for n in wanted}):
+            yield path_of(writer, first), Journal(store.path, writer), first
+
+
+def commit_here(store: Store, known: Pins, now: int, key: Key | None) -> tuple[Tip, int]:
+    """Put all there is into a commit at the local ref, with no remote, signed where there is a KEY; that commit, and
+    how many events are new in it.
+
+    It stands on what was last published, if anything was, so that the next sync only replaces it by a better one.
+    """
+    published = known.remote(known.arbiter).tip if known.arbiter else None
+    here = git.ask(["rev-parse", "--verify", "--quiet", LOCAL], git_dir=store.place.common).out.decode().strip()
+    last = known.local if known.local and known.local.commit == here else None
+    if last and not unpublished(store, last):
+        return last, 0
+    base = published or last
+    wanted = unpublished(store, base)
+    new = unpublished(store, last or published).count
+    if wanted or base is None:
+        return commit(store, base, wanted, now, key), new
+    git.run(["update-ref", LOCAL, base.commit], git_dir=store.place.common)
+    return base, 0
+
+
+class Importer(git.Conversation):
+    """`git fast-import` making one commit at the local ref: files are put and taken away, and `finish` names it."""
+
+    def __init__(self, git_dir: str, message: bytes, parent: str | None, now: int, key: Key | None = None) -> None:
+        packs = disk.names(os.path.join(git_dir, "objects", "pack"))
+        are_few = sum(name.endswith(".pack") for name in packs) < MOST_PACKS
+        super().__init__([*(AS_A_PACK if are_few else ()), *IMPORT], git_dir=git_dir)
+        self._git_dir, self._key, self._parent, self._message = git_dir, key, parent, message
+        self._who = b"%s %d +0000" % (IDENTITY.encode(), max(now // 1000, 0))
+        self._start = (
+            b"commit %s\nmark :1\ncommitter %s\n" % (LOCAL.encode(), self._who)
+            + _data(message)
+            + (b"from %s\n" % parent.encode() if parent else b"")
+        )
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        self.say(self._start)
+        return self
+
+    def file(self, path: str, octets: bytes) -> None:
+        """Put a file into the commit."""
+        self.say(b"M 100644 inline %s\n" % path.encode() + _data(octets))
+
+    def remove(self, path: str) -> None:
+        """Take a file out of the tree."""
+        self.say(b"D %s\n" % path.encode())
+
+    def finish(self) -> str:
+        """Make the commit; its name."""
+        self.say(b"\nget-mark :1\n")
+        name = self.line().strip().decode("ascii", "replace")
+        if self._key:
+            name = self._signed(self._key)
+        self.say(b"done\n")
+        if self.end() or not name:
+            raise git.GitFailed("git fast-import could not make the commit")
+        return name
+
+    def _signed(self, key: Key) -> str:
+        """The same commit once more, signed as `git commit -S` would; its name. The local ref is at it then."""
+        self.say(b'ls :1 ""\n')
+        tree = self.line().split()[2]
+        head = b"tree %s\n" % tree + (b"parent %s\n" % self._parent.encode() if self._parent else b"")
+        head += b"author %s\ncommitter %s\n" % (self._who, self._who)
+        signature = ssh_signatures.armored(key.sign(head + b"\n" + self._message, ssh_signatures.GIT)).strip()
+        signed = b"gpgsig " + signature.replace("\n", "\n ").encode() + b"\n"
+        if len(tree) > SHA1:
+            signed = signed.replace(b"gpgsig", b"gpgsig-sha256", 1)
+        made = git.output(
+            ["hash-object", "-t", "commit", "-w", "--stdin"],
+            git_dir=self._git_dir,
+            given=head + signed + b"\n" + self._message,
+        )
+        self.say(b"reset %s\nfrom %s\n\n" % (LOCAL.encode(), made.strip()))
+        return made.strip().decode("ascii", "replace")
+
+
+def _published(importer: git.Conversation, tip: Tip, path: str) -> bytes:
+    """What a file holds on TIP."""
+    importer.say(b"ls %s %s\n" % (tip.commit.encode(), path.encode()))
+    found = importer.line().split()
+    if len(found) < 3 or found[1] != b"blob":
+        raise git.GitFailed(f"git does not find {path} in commit {tip.commit[:12]}")
+    importer.say(b"cat-blob %s\n" % found[2])
+    size = int(importer.line().split()[2])
+    return importer.read(size + 1)[:-1]
+
+
+def _kept(out: bytes, ours: Iterable[bytes]) -> Iterator[bytes]:
+    """OUR lines of a file, but those that are OUT as they are out: what was spoilt here would be a rewriting to
+    everybody else. A payload that was taken out here stays out."""
+    here = iter(ours)
+    for raw in out.split(b"\n")[:-1]:
+        mine = next(here, b"")
+        yield mine if mine == blanked(raw) else raw
+    yield from here
+
+
+def _files(lines: Iterable[bytes], first: int, published: int, last: int) -> Iterator[tuple[int, bytes]]:
+    """The files that a writer's LINES from FIRST to LAST make, without a full one that is PUBLISHED as it is."""
+    raws: list[bytes] = []
+    size = 0
+    for n, raw in enumerate(lines, first):
+        if n > last:
+            break
+        if is_full(len(raws), size):
+            if n > published + 1:
+                yield first, b"".join(raws)
+            raws, size, first = [], 0, n
+        raws.append(raw + b"\n")
+        size += len(raw) + 1
+    yield first, b"".join(raws)
+
+
+def _message(heads: Mapping[str, Head], wanted: Unpublished, generation: int) -> str:
+    """Which lines it brings: the first writers in the subject, all of them beneath."""
+    begins = {writer: heads[writer].n + 1 if writer in heads else 1 for writer in wanted.heads}
+    ranges = [f"{writer} {begins[writer]}-{last}" for writer, last in wanted.heads.items()]
+    some = ", ".join(ranges[:NAMED]) + (", ..." if len(ranges) > NAMED else "")
+    trailers = [*(f"Bb-Lines: {each}" for each in ranges), f"Bb-Generation: {generation}"]
+    return f"bb: {wanted.count} events, {some} [skip ci]\n\n" + "\n".join(trailers) + "\n"
+
+
+def _data(octets: bytes) -> bytes:
+    return b"data %d\n%s\n" % (len(octets), octets)

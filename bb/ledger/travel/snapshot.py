@@ -1,0 +1,187 @@
+"""Snapshots: what all lines up to certain heads add up to, so that whoever wants only that need not read them.
+
+    {"format":1,"state":8,"heads":{"<writer>":[n,lamport,head]},"rows":2}
+    ["<fold>","<key>",{"…"}]
+
+A snapshot is a cache. It is named by the heads it was made at, anybody can make the same one from the same lines, and
+one that is found to be wrong is replaced. It says what folds have made of the lines, so only a bb with the same folds
+can use it; others read the lines.
+"""
+
+from __future__ import annotations
+
+from bb.coordination.holdings import holdings
+from bb.kernel import ids, json_text
+from bb.kernel.digest import HEX_LENGTH, digest
+from bb.kernel.record import Record
+from bb.ledger.git import git
+from bb.ledger.index import index as indexes
+from bb.ledger.index.index import Index
+from bb.ledger.journal import folds
+from bb.ledger.journal.journal import Journal, LedgerDamaged
+from bb.ledger.journal.line import Link
+from bb.ledger.journal.segments import Block
+from bb.ledger.published import bounds, layout
+from bb.ledger.published.charter import NotALedger
+from bb.ledger.published.layout import is_number
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Any
+
+    from bb.ledger.index.reader import Progress
+    from bb.ledger.journal.journal import Position
+    from bb.ledger.journal.segments import Segment
+    from bb.ledger.records.store import Store
+
+FORMAT = 1
+KEPT = 2  # at a time, so that whoever has just listed the branch still finds the one it saw
+PART = 8 << 20  # bytes in a file, about; hosts warn of larger ones
+PART_DIGITS = 4
+LARGEST_PART, LARGEST = 2 * PART, 1 << 28
+HEXADECIMAL = frozenset("0123456789abcdef")
+
+
+class Snapshot(Record):
+    """The heads it was made at, and every entry of every fold."""
+
+    heads: Mapping[str, Link]
+    rows: list[tuple[str, str, Any]]
+
+    @property
+    def has_global(self) -> bool:
+        """Whether there was ever a global reservation; then what was published in which order matters, too."""
+        found = (holdings.reservation(key, state) for fold, key, state in self.rows if fold == holdings.NAME)
+        return any(each is not None and each.base is not None for each in found)
+
+
+def name_of(heads: Mapping[str, int]) -> str:
+    """What a snapshot at HEADS is called."""
+    return digest(json_text.canonical(heads).encode())
+
+
+def path_of(name: str, part: int) -> str:
+    return f"snap/{name}/{part:0{PART_DIGITS}}.jsonl"
+
+
+def name_in(path: str) -> str | None:
+    """The snapshot that the file at PATH is a part of; None when it has no place in a ledger."""
+    name, _, file = path.removeprefix("snap/").partition("/")
+    part = file.removesuffix(".jsonl")
+    is_right = len(name) == HEX_LENGTH and HEXADECIMAL.issuperset(name) and is_number(part, PART_DIGITS)
+    return name if is_right and path == path_of(name, int(part)) else None
+
+
+def made(store: Store, heads: Mapping[str, int], progress: Progress | None = None) -> list[bytes]:
+    """The parts of the snapshot at HEADS, made from the journals here; refused when those are damaged."""
+    index = Index(":memory:", None)
+    try:
+        index.rebuild([_Upto(store.path, writer, last) for writer, last in heads.items()], progress)
+        if index.heads() != dict(heads):
+            damage = next(iter(index.damages()), None)
+            about = damage.as_dict() if damage else {}
+            raise LedgerDamaged(f"a journal is damaged{f': {damage.reason}' if damage else ''}", **about)
+        return list(_parts(_rows(index, heads)))
+    finally:
+        index.close()
+
+
+def _rows(index: Index, heads: Mapping[str, int]) -> Iterator[bytes]:
+    from bb.ledger.journal import bulk_check  # noqa: PLC0415  (slow to import, and worth it only for many)
+
+    rows = [bulk_check.canonical([fold, key, state]) for fold in index.folds() for key, state in index.states(fold)]
+    links = {writer: index.position(writer).link for writer in sorted(heads)}
+    written = {writer: [link.n, link.lamport, link.head_digest] for writer, link in links.items()}
+    yield bulk_check.canonical({"format": FORMAT, "state": indexes.VERSION, "heads": written, "rows": len(rows)})
+    yield from rows
+
+
+def _parts(rows: Iterator[bytes]) -> Iterator[bytes]:
+    """ROWS in files of a reasonable size."""
+    part: list[bytes] = []
+    size = 0
+    for row in rows:
+        part.append(row + b"\n")
+        size += len(row) + 1
+        if size >= PART:
+            yield b"".join(part)
+            part, size = [], 0
+    if part:
+        yield b"".join(part)
+
+
+def load(git_dir: str, blobs: Iterable[str]) -> list[bytes] | None:
+    """The parts that are published as BLOBS; None when there is more than a snapshot has."""
+    parts: list[bytes] = []
+    left, allowance = LARGEST, bounds.Allowance()
+    with git.Conversation(["cat-file", "--batch"], git_dir=git_dir) as objects:
+        for blob in blobs:
+            try:
+                parts.append(layout.blob(objects, blob, min(LARGEST_PART, left)))
+                allowance.take(parts[-1])
+            except NotALedger:
+                return None
+            left -= len(parts[-1])
+    return parts
+
+
+def read(octets: bytes) -> Snapshot | None:
+    """What the parts of a snapshot, one behind the other, say; None when it is not whole or was made by other folds."""
+    from bb.ledger.journal import bulk_check  # noqa: PLC0415
+
+    try:
+        first, _, rest = octets.partition(b"\n")
+        header = bulk_check.decode(first)
+        if (header["format"], header["state"], header["rows"]) != (FORMAT, indexes.VERSION, rest.count(b"\n")):
+            return None
+        rows = (bulk_check.decode(row) for row in rest.split(b"\n")[:-1])  # the first that is none ends it
+        heads = {writer: _link(writer, *values) for writer, values in header["heads"].items()}
+        return Snapshot(heads, [_row(*row) for row in rows])
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+
+
+def made_at(octets: bytes) -> tuple[dict[str, int], bool] | None:
+    """The heads that a snapshot, of whatever kind, says it was made at, and whether it was made by folds like ours."""
+    try:
+        header = json_text.read(octets.partition(b"\n")[0])
+        heads = {writer: _link(writer, *link).n for writer, link in header["heads"].items()}
+        return heads, header["state"] == indexes.VERSION
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def _link(writer: str, n: int, lamport: int, head: str) -> Link:
+    is_right = ids.is_writer_id(writer) and type(n) is type(lamport) is int and n > 0 and lamport > 0
+    if not (is_right and type(head) is str and len(head) == HEX_LENGTH):
+        raise ValueError(writer)
+    return Link(n, lamport, head)
+
+
+def _row(fold: str, key: str, state: Any) -> tuple[str, str, Any]:
+    if fold not in folds.FOLDED or type(key) is not str or type(state) is not dict:
+        raise ValueError(fold)
+    return fold, key, state
+
+
+class _Upto(Journal):
+    """A journal as if it ended with line LAST."""
+
+    def __init__(self, store: str, writer: str, last: int) -> None:
+        super().__init__(store, writer)
+        self._final = last
+
+    def read(self, start: Position | None = None) -> Iterator[tuple[Segment, int, Block]]:
+        n = 0
+        for segment, offset, block in super().read(start):
+            n += block.octets.count(b"\n")
+            if n < self._final:
+                yield segment, offset, block
+                continue
+            kept = block.octets.split(b"\n")[: len(block.lines()) - (n - self._final)]
+            yield segment, offset, Block(b"".join(raw + b"\n" for raw in kept))
+            return
+
+    def stuck(self, position: Position, sizes: list[tuple[Segment, int]]) -> None:
+        """What lies behind the end is no concern of ours."""

@@ -1,0 +1,108 @@
+"""What is known about attention, out of the index and the journals: the book that the rules read."""
+
+from __future__ import annotations
+
+from bb.attention.state.book import Book, Someone
+from bb.coordination.agents import liveness, roster
+from bb.kernel.errors import BbError
+from bb.ledger.index import counting
+from bb.ledger.journal import line as lines
+from bb.ledger.journal.journal import Journal
+from bb.ledger.local import presence
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import ItemsView, Iterator
+    from typing import Any
+
+    from bb.coordination.agents.roster import Agent
+    from bb.ledger.index.index import Index
+    from bb.ledger.records.store import Store
+
+
+def book(store: Store, index: Index, now: int, stale_after: int) -> Book:
+    """What is known NOW."""
+    counted = counting.of(index) if index.law is not None else None
+    is_unsigned = counted.is_unsigned_by_the_person if counted else None
+    return Book(index, Agents(store, index, now, stale_after), lambda name: data_of(store, name), is_unsigned)
+
+
+class Present(Someone):
+    """An agent in service. When it was last seen is looked up when somebody asks for that."""
+
+    def __init__(self, agents: Agents, agent: Agent) -> None:
+        self.role = agent.role
+        self._agents, self._agent = agents, agent
+        self._state: str | None = None
+
+    @property
+    def _liveness(self) -> str:
+        if self._state is None:
+            self._state = self._agents.liveness_of(self._agent)
+        return self._state
+
+    @property
+    def is_live(self) -> bool:  # type: ignore[override]
+        return self._liveness == liveness.ACTIVE
+
+    @property
+    def is_evicted(self) -> bool:  # type: ignore[override]
+        return self._liveness == liveness.EVICTED
+
+
+class Agents:
+    """The agents in service, by name: one of them is looked up alone, so that a hundred others cost nothing."""
+
+    def __init__(self, store: Store, index: Index, now: int, stale_after: int) -> None:
+        self._store, self._index, self._now, self._stale_after = store, index, now, stale_after
+        self._known: dict[str, Present | None] = {}
+        self._has_all = False
+
+    def get(self, name: str, otherwise: Present | None = None) -> Present | None:
+        if name not in self._known and not self._has_all:
+            found = roster.agent(name, self._index.state(roster.NAME, name))
+            self._known[name] = Present(self, found) if found and not found.is_retired else None
+        return self._known.get(name) or otherwise
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self.get(name) is not None
+
+    def __getitem__(self, name: str) -> Present:
+        found = self.get(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def _all(self) -> dict[str, Present]:
+        if not self._has_all:
+            states = self._index.states(roster.NAME)
+            self._known = {each.agent_id: Present(self, each) for each in roster.in_order(states)}
+            self._has_all = True
+        return {name: each for name, each in self._known.items() if each}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def items(self) -> ItemsView[str, Present]:
+        return self._all().items()
+
+    def liveness_of(self, agent: Agent) -> str:
+        """Whether an agent is active, stale or evicted."""
+        last = presence.read(self._store.path, agent.agent_id, self._now)
+        if last and last.paused:  # whom the person has paused is not silent
+            return liveness.ACTIVE
+        seen = presence.last_seen(agent.heard_at, last, self._now)
+        return liveness.liveness(seen, self._now, self._stale_after)
+
+
+def data_of(store: Store, name: str) -> dict[str, Any] | None:
+    """What the line of that name says; None when there is none, or it says nothing any more."""
+    try:
+        writer, dot, n = name.partition(".")
+        raw = Journal(store.path, writer).line(int(n)) if dot else None
+        return lines.event(raw).data if raw is not None and not lines.is_blank(raw) else None
+    except (BbError, lines.Unreadable, ValueError, OSError):
+        return None

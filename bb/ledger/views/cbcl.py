@@ -1,0 +1,257 @@
+"""What the ledger knows of CBCL: which dialects are spoken here, and where an agent stands.
+
+A line may come from anybody who can write to the repository. So the text of a dialect is read by the one reader, must
+have the hash that its line says, and must be sound, before it counts as installed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from bb.cbcl import dialects
+from bb.cbcl.judge import signatures, trust, verification
+from bb.cbcl.judge.expansion import UnknownDialect
+from bb.cbcl.judge.installation import DialectConflict
+from bb.cbcl.judge.library import Library
+from bb.cbcl.judge.trust import UNSIGNED, VALID
+from bb.cbcl.read import canonical, grammar, names
+from bb.cbcl.read.reader import UTMOST
+from bb.cbcl.speak import effects
+from bb.cbcl.speak.effects import Expected, Obliged
+from bb.cbcl.speak.state import Answers, Standing
+from bb.kernel.errors import BbError
+from bb.kernel.show import harmless
+from bb.ledger.views import verified_dialects
+from bb.ledger.views.attention import data_of
+from bb.ledger.views.verified_dialects import Judged, Judgements
+from bb.messaging.cbcl import conversation_state
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+    from bb.cbcl.dialects import Kept
+    from bb.cbcl.read.definition import Definition
+    from bb.ledger.index.index import Index
+    from bb.ledger.records.store import Store
+    from bb.ledger.signing.keyring import Keyring
+
+UNCHECKED, INVALID = "unchecked", "invalid"  # what else is to be said of a signature that a line brings
+
+
+class Spoken(Library):
+    """The dialects of a repository by name, for the user whose KEYRING it is. A definition is judged when somebody
+    wants to know of it, by its text once and for all (`judgements`), and read when somebody speaks it."""
+
+    def __init__(self, store: Store, index: Index, keyring: Keyring, read: dict[str, Definition] | None = None) -> None:
+        self._store, self._index, self._keyring = store, index, keyring
+        self._policy = keyring.trust().policy
+        self._judgements = Judgements(store.path)
+        self._judged: dict[str, dict[str, Judged]] = {}  # by name, then by hash
+        self._read = {} if read is None else read  # by hash; for who asks again, as the ledger goes on
+        self._lines: dict[str, dict[str, Any]] = {}  # by event
+        self._trust: dict[str, tuple[bytes, ...]] = {}
+
+    def live(self, name: str) -> list[Kept]:
+        """What is installed under NAME, the first one first. It stands for it where it is the only sound one."""
+        return dialects.live(name, self._index.state(dialects.NAME, name))
+
+    def hashes(self, name: str) -> tuple[str, ...]:
+        return tuple(each.hash for each in self.live(name))
+
+    def excuse(self, name: str) -> BbError | None:
+        if not (live := self.live(name)) or name in self:
+            return None
+        sound = [each for each in live if each.hash in self.sound(name)]
+        shown = harmless(names.brief(name))
+        if len(sound) > 1:
+            why = f"{len(sound)} dialects named {shown} are installed, so the name stands for none of them"
+            hint = "`bb cbcl dialect list` names both; `bb cbcl dialect install FILE --replace` settles it"
+            return DialectConflict(why, hint=hint, dialect=shown)
+        if not sound:
+            why = f"what is installed as {shown} is no sound definition"
+            return UnknownDialect(why, hint=f"`bb cbcl dialect remove {shown}` takes it away", dialect=shown)
+        if self.signature(sound[0]) == INVALID:
+            return signatures.InvalidSignature(f"the signature of {shown} is not its author's", dialect=shown)
+        why = f"{shown} is installed, and your policy wants the signature of an author whom you trust"
+        hint = "`bb cbcl trust add AUTHOR KEY`; or `bb cbcl policy --unsigned local`"
+        return trust.UnsignedDialect(why, hint=hint, dialect=shown)
+
+    def names(self) -> list[str]:
+        """The names under which something is installed."""
+        return [name for name, state in self._index.states(dialects.NAME) if dialects.live(name, state)]
+
+    def line_of(self, kept: Kept) -> dict[str, Any]:
+        """What the line says that brought a dialect."""
+        if kept.event not in self._lines:
+            self._lines[kept.event] = data_of(self._store, kept.event) or {}
+        return self._lines[kept.event]
+
+    def sound(self, name: str) -> dict[str, Judged]:
+        """Those of them that are what their lines say, and break no rule, by hash."""
+        if name not in self._judged:
+            found = {each.hash: self._judge(each) for each in self.live(name)}
+            self._judged[name] = {known: each for known, each in found.items() if each}
+        return self._judged[name]
+
+    def definition(self, kept: Kept) -> Definition | None:
+        """What a line has installed, read; None where it is no sound definition of what it says."""
+        if kept.hash not in self.sound(kept.name):
+            return None
+        if kept.hash not in self._read:
+            self._read[kept.hash] = grammar.definition_in(self._text(kept) or b"", UTMOST)[1]
+        return self._read[kept.hash]
+
+    def _text(self, kept: Kept) -> bytes | None:
+        try:
+            return str(self.line_of(kept).get("text")).encode()
+        except UnicodeEncodeError:
+            return None
+
+    def _judge(self, kept: Kept) -> Judged | None:
+        text = self._text(kept)
+        if text is None:
+            return None
+        judged = self._judgements.get(text)
+        if judged is None:
+            judged = self._read_and_judged(text)
+            self._judgements.put(text, judged)
+        is_right = judged.name == kept.name and judged.hash == kept.hash
+        return judged if is_right and judged.is_sound else None
+
+    def _read_and_judged(self, text: bytes) -> Judged:
+        """What is to be said of a definition, the same in every clone: no policy of a user is asked."""
+        try:
+            _, found = grammar.definition_in(text, UTMOST)
+            is_sound = verification.verify(found).is_sound_but_for_its_parent
+        except BbError:
+            return Judged(is_sound=False)
+        hashed = canonical.digest(found.node)
+        if is_sound:
+            self._read[hashed] = found
+        adds = tuple(each.name for each in found.performatives)
+        return Judged(is_sound, hashed, found.name, found.extends or "", found.author or "", adds)
+
+    def signature(self, kept: Kept) -> str:
+        """What this user can say of its signature, whatever the line says."""
+        signature, judged = self.line_of(kept).get("signed"), self.sound(kept.name).get(kept.hash)
+        if not isinstance(signature, str) or not signature or judged is None:
+            return UNSIGNED
+        keys = self._keys_of(judged.author)
+        if not keys:
+            return UNCHECKED
+        return VALID if any(self._fits(kept, signature, key) for key in keys) else INVALID
+
+    def _keys_of(self, author: str) -> tuple[bytes, ...]:
+        if author not in self._trust:
+            # a key of one's own that cannot be read: that is told where it is used
+            self._trust[author] = self._keyring.trust_or_nobody(author).keys_of(author)
+        return self._trust[author]
+
+    def _fits(self, kept: Kept, signature: str, key: bytes) -> bool:
+        """Whether a signature of what was installed is KEY's: that is found out once."""
+        judged, known = self.sound(kept.name)[kept.hash], verified_dialects.signature_key(kept.hash, signature, key)
+        if known in judged.signatures:
+            return judged.signatures[known]
+        definition, text = self.definition(kept), self._text(kept)
+        if definition is None or text is None:
+            return False
+        try:
+            signatures.check(signature, canonical.octets(definition.node), key)
+            is_good = True
+        except BbError:
+            is_good = False
+        others = dict(list(judged.signatures.items())[-verified_dialects.MOST_SIGNATURES + 1 :])
+        self._judged[kept.name][kept.hash] = found = judged.but(signatures={**others, known: is_good})
+        self._judgements.put(text, found)
+        return is_good
+
+    def _spoken(self, name: str) -> Kept | None:
+        """What NAME stands for."""
+        sound = [each for each in self.live(name) if each.hash in self.sound(name)]
+        return sound[0] if len(sound) == 1 and self._lets_in(self.signature(sound[0])) else None
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self._spoken(name) is not None
+
+    def __getitem__(self, name: str) -> Definition:
+        kept = self._spoken(name)
+        definition = self.definition(kept) if kept else None
+        if definition is None:
+            raise KeyError(name)
+        return definition
+
+    def building_on(self, name: str) -> list[str]:
+        """The dialects that are spoken and extend NAME."""
+        spoken = ((each, self._spoken(each)) for each in self.names())
+        return sorted(each for each, kept in spoken if kept and self.sound(each)[kept.hash].extends == name)
+
+    def _lets_in(self, signature: str) -> bool:
+        """Whether this user speaks what anybody has installed who can write to the repository: yes, unless every
+        definition has to be signed by an author who is trusted, or one is not what that author has signed."""
+        return signature == VALID if self._policy.unsigned == trust.NEVER else signature != INVALID
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self.names() if name in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def standing(index: Index, agent: str, *others: str) -> Standing:
+    """Where AGENT stands, and whether it has met those OTHERS."""
+    met, greeted = (
+        frozenset(
+            peer
+            for peer in others
+            if conversation_state.is_met(
+                index.state(conversation_state.NAME, f"{conversation_state.PEER} {agent} {peer}"), how
+            )
+        )
+        for how in ("met", "greeted")
+    )
+    return Standing(
+        agent,
+        Answers.by((each[0], Expected(*each)) for each in opened(index, conversation_state.EXPECTED, agent)),
+        Answers.by((each[0], Obliged(*each)) for each in opened(index, conversation_state.OBLIGED, agent)),
+        met,
+        greeted,
+        _Taken(index, agent),
+    )
+
+
+def opened(index: Index, what: str, agent: str) -> Iterator[list[Any]]:
+    """What AGENT waits for, or owes, oldest first: of or to whom, under which id, in which thread, by which message."""
+    for _, state in index.found(conversation_state.NAME, f"{what} {agent}"):
+        yield state["open"][3][1]
+
+
+def repeated_in(store: Store, index: Index, event: str, hearers: Sequence[str]) -> list[str]:
+    """The lines, by their events, on which those who have heard a message repeat what it came to: what a dialect made
+    of it does not stand in the message itself."""
+    states = [
+        index.state(conversation_state.NAME, f"{conversation_state.MESSAGE} {agent} {event}") for agent in hearers
+    ]
+    heard = [found for state in states if state and (found := conversation_state.heard_in(state))]
+    return [line for line in heard if _repeats(data_of(store, line) or {})]
+
+
+def _repeats(said: Mapping[str, Any]) -> bool:
+    about = said.get("about")
+    written = about.get("effects") if isinstance(about, dict) else None
+    return any(map(effects.texts, effects.read(written)))
+
+
+class _Taken(Container[tuple[str, str]]):
+    """The signed messages that an agent has taken: looked up one by one, so that many cost nothing."""
+
+    def __init__(self, index: Index, agent: str) -> None:
+        self._index, self._agent = index, agent
+
+    def __contains__(self, signed: object) -> bool:
+        who, known = signed if isinstance(signed, tuple) else ("", "")
+        return (
+            self._index.state(conversation_state.NAME, f"{conversation_state.TAKEN} {self._agent} {who} {known}")
+            is not None
+        )

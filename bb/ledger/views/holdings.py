@@ -1,0 +1,262 @@
+"""What is held at this moment: reservations that have not ended, with their holders' liveness and the time left.
+
+Found by the index: a scope can only meet one whose lead starts with its own, or is the start of its own
+(`scopes.lead`), so the question does not grow with the number of reservations.
+"""
+
+from __future__ import annotations
+
+from bb.coordination.agents import liveness, pauses, roster
+from bb.coordination.facts import OVERLAPPING
+from bb.coordination.holdings import contests, holdings, scopes
+from bb.coordination.holdings.reservations import Held, Overlap
+from bb.coordination.protocol import notices
+from bb.kernel import ids
+from bb.ledger.local import presence
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    from bb.coordination.holdings.admission import Admitted
+    from bb.coordination.holdings.holdings import Reservation
+    from bb.coordination.holdings.scopes import Scope
+    from bb.ledger.index.index import Index
+
+
+class Holdings:
+    """What is held in one store, as of NOW; an agent silent for THRESHOLD is stale."""
+
+    def __init__(self, index: Index, store: str, now: int, threshold: int, *, ignore_case: bool) -> None:
+        self._index = index
+        self._store = store
+        self._now = now
+        self._threshold = threshold
+        self._ignore_case = ignore_case
+        self._seen: dict[str, tuple[int, str]] = {}
+        self._pauses: dict[str, Any] | None = None
+        self._settled: Admitted | None = None
+        self._is_alone: bool | None = None
+
+    def met_by(self, wanted: Iterable[Scope], *, in_any_clone: bool = False, whose: str | None = None) -> list[Overlap]:
+        """Where the WANTED scopes meet what anybody holds, or would IN_ANY_CLONE; exact overlaps first. What is not
+        granted yet keeps nobody out, but its owner, WHOSE it is, may ask about it."""
+        found = []
+        for scope in wanted:
+            lies = scopes.comparison(scope, ignore_case=self._ignore_case or in_any_clone)
+            for reservation in _reservations(self._near(scope)):
+                other = scope_of(reservation)
+                if (
+                    other
+                    and (reservation.agent == whose or self.counts(reservation))
+                    and (kind := lies(other)) != scopes.DISJOINT
+                ):
+                    found.append(Overlap(scope, self._held_on(other, reservation), kind))
+        return sorted(found, key=lambda overlap: overlap.kind != scopes.EXACT)
+
+    def counts(self, reservation: Reservation) -> bool:
+        """Whether a reservation keeps anybody out. A global one does when it was admitted, and not before. A freeze
+        whose time is over is lifted: nobody has to take it over."""
+        if reservation.is_freeze:
+            return reservation.expiry(self._now, self._now) > self._now
+        if reservation.base is None:
+            return True
+        grant = self.settled.grants.get(reservation.id)
+        return grant is not None and grant.ended is None
+
+    def token(self, reservation: Reservation) -> int | None:
+        """The fencing token of a global reservation that was admitted."""
+        grant = self.settled.grants.get(reservation.id)
+        return grant.token if grant else None
+
+    def standing(self, reservation: Reservation, *, is_over: bool) -> str:
+        """What a reservation that nobody has ended is worth, in a word."""
+        if not self.counts(reservation):
+            if reservation.id in self.settled.grants:
+                return holdings.TAKEN_OVER
+            return holdings.VOID if reservation.id in self.settled.generations else holdings.PENDING
+        if is_over:
+            return holdings.EXPIRED
+        return holdings.CONTESTED if self._is_contested(reservation) else holdings.ACTIVE
+
+    def _is_contested(self, reservation: Reservation) -> bool:
+        """Whether another clone's reservation stands before this one, as far as both are known here."""
+        held = self.held(reservation) if self._has_company else None
+        return held is not None and self.contested_by(held) is not None
+
+    @property
+    def _has_company(self) -> bool:
+        """Whether anything here was written elsewhere."""
+        if self._is_alone is None:
+            self._is_alone = len(self._index.heads()) < 2
+        return not self._is_alone
+
+    def contested_by(self, held: Held) -> Held | None:
+        """What stands before a reservation, made in another clone without knowing of it; None when nothing does. A
+        freeze stands beside anything."""
+        mine = held.reservation
+        if mine.is_freeze:
+            return None
+        for overlap in self.met_by([held.scope], in_any_clone=True):
+            other = overlap.held.reservation
+            if other.is_freeze or other.agent == mine.agent or (other.shared and mine.shared) or overlap.held.is_over:
+                continue
+            is_behind = contests.were_made_apart(mine, other) and contests.stands(other, mine, self.settled)
+            if is_behind and not self._have_agreed(mine, other):
+                return overlap.held
+        return None
+
+    def _have_agreed(self, one: Reservation, other: Reservation) -> bool:
+        """Whether one of the two was made beside the other knowingly, or it has been accepted since."""
+        for mine, theirs in ((one, other), (other, one)):
+            for before in self.ever_of(theirs.agent):
+                if self._index.count(notices.NAME, f"incident {before.id} {mine.agent} {OVERLAPPING} {mine.scope}"):
+                    return True
+        return False
+
+    @property
+    def settled(self) -> Admitted:
+        """What publication has settled; only looked at where it matters."""
+        if self._settled is None:
+            from bb.ledger.published import pins  # noqa: PLC0415  (most reservations are local)
+
+            self._settled = pins.read(self._store).in_force
+        return self._settled
+
+    def covers(self, held: Held, path: Scope) -> bool:
+        """Whether PATH lies wholly within what is HELD."""
+        return scopes.covers(held.scope, path, ignore_case=self._ignore_case)
+
+    def on(self, scope: Scope) -> list[Held]:
+        """What anybody holds on exactly this scope."""
+        return [overlap.held for overlap in self.met_by([scope]) if overlap.kind == scopes.EXACT]
+
+    def of(self, agent: str) -> list[Held]:
+        """What AGENT holds."""
+        return self._held(self._index.found(holdings.NAME, f"live of {agent}"))
+
+    def everything(self) -> list[Held]:
+        """What anybody holds, oldest first. A freeze whose time is over is none."""
+        found = self._held(self._index.found(holdings.NAME, "live"))
+        return [each for each in found if not (each.is_over and each.reservation.is_freeze)]
+
+    def ever_about(self, bead: str) -> list[Reservation]:
+        """Every reservation there ever was for a bead, oldest first; one that was passed on, once for each holder."""
+        return _tenures(self._index.found(holdings.NAME, f"bead {bead}"))
+
+    def count_ended(self, how: str, agent: str | None, bead: str | None) -> int:
+        """How many reservations ended so, of one agent and for one bead where they are given."""
+        if agent is None and bead is None:
+            return self._index.count(holdings.NAME, how)
+        ever = self.ever_of(agent) if agent else self.ever_about(bead or "")
+        return sum(each.state == how and bead in (None, each.bead) for each in ever)
+
+    def ever_of(self, agent: str) -> list[Reservation]:
+        """Every reservation AGENT ever had, newest first."""
+        found = ((name, state) for _, name, state in self._index.newest_first(holdings.NAME, f"of {agent}"))
+        return [each for each in _tenures(found) if each.agent == agent]
+
+    def claimed_by(self, agent: str) -> list[tuple[Scope, str]]:
+        """What AGENT holds, and for which beads; if that is nothing, what it held last: all that ended in the same
+        moment. What it passed on is another one's."""
+        if held := self.of(agent):
+            return [(each.scope, each.reservation.bead) for each in held]
+        ended = [each for each in self.ever_of(agent) if each.state in holdings.ENDED]
+        last = max((each.ended_at or 0 for each in ended), default=0)
+        return [(scope, each.bead) for each in ended if each.ended_at == last and (scope := scope_of(each))]
+
+    def worked_in(self, agent: str, bead: str, wanted: Iterable[Scope]) -> bool | None:
+        """Whether AGENT ever held what meets one of the WANTED scopes for BEAD; None when it held nothing for it."""
+        ever = [scope for each in self.ever_about(bead) if each.agent == agent and (scope := scope_of(each))]
+        met = (scopes.compare(one, other, ignore_case=self._ignore_case) for one in wanted for other in ever)
+        return any(kind != scopes.DISJOINT for kind in met) if ever else None
+
+    def lies_in(self, path: str, scope: Scope) -> bool:
+        """Whether a PATH, as git writes it, lies within SCOPE."""
+        return scopes.covers(scope, scopes.existing(path), ignore_case=self._ignore_case)
+
+    def ever(self) -> list[Reservation]:
+        """Every reservation there ever was; one that was passed on, once for each holder."""
+        return _tenures(self._index.states(holdings.NAME))
+
+    def seen_at(self, agent: str) -> int:
+        """When the agent gave its last sign of life."""
+        return self._seen_of(agent)[0]
+
+    def liveness_of(self, agent: str) -> str:
+        """How alive the agent is."""
+        return self._seen_of(agent)[1]
+
+    def one(self, reservation: str) -> Reservation | None:
+        """One reservation, whatever became of it."""
+        return holdings.reservation(reservation, self._index.state(holdings.NAME, reservation))
+
+    def held(self, reservation: Reservation) -> Held | None:
+        """What RESERVATION is worth now; None when its scope says nothing to this version."""
+        scope = scope_of(reservation)
+        return self._held_on(scope, reservation) if scope else None
+
+    def live(self, reservation: str) -> Held | None:
+        """What one reservation is worth now; None when it has ended, or says nothing to this version."""
+        found = self.one(reservation)
+        return self.held(found) if found and found.state == holdings.ACTIVE else None
+
+    def _held_on(self, scope: Scope, reservation: Reservation) -> Held:
+        seen_at, state = self._seen_of(reservation.agent)
+        expires_at = reservation.expiry(seen_at, self._now)
+        return Held(reservation, scope, state, expires_at, expires_at <= self._now)
+
+    def _near(self, scope: Scope) -> list[tuple[str, Any]]:
+        """The reservations that may meet SCOPE."""
+        lead = scopes.lead(scope)
+        above = [lead[:end] for end in range(1, len(lead))]
+        sieve = "*" if scope.is_literal else scopes.sieve(scope)
+        return [
+            *(self._index.found_at(holdings.NAME, "at", above) if above else []),
+            *(self._index.found_at(holdings.NAME, "file", above) if above else []),
+            *self._index.found(holdings.NAME, "at", below=lead),
+            *self._index.found(holdings.NAME, "file", below=lead, sieve=sieve),
+        ]
+
+    def _held(self, entries: Sequence[tuple[str, Any]]) -> list[Held]:
+        return [held for found in _reservations(entries) if not self._is_taken(found) and (held := self.held(found))]
+
+    def _is_taken(self, reservation: Reservation) -> bool:
+        """Whether a global one was taken over by another that was admitted."""
+        grant = self.settled.grants.get(reservation.id) if reservation.base else None
+        return grant is not None and grant.ended is not None
+
+    def _seen_of(self, agent: str) -> tuple[int, str]:
+        """When AGENT was last seen, and what that makes of it. Who is retired holds nothing against anybody; what the
+        person says lasts without signs of life, and whom the person has paused is not silent."""
+        if agent == ids.PERSON:
+            return self._now, liveness.ACTIVE
+        if agent not in self._seen:
+            known = roster.agent(agent, self._index.state(roster.NAME, agent))
+            last = presence.read(self._store, agent, self._now)
+            seen_at = presence.last_seen(known.heard_at if known else None, last, self._now)
+            if self._is_paused(agent):
+                seen_at = self._now
+            state = liveness.liveness(seen_at, self._now, self._threshold)
+            self._seen[agent] = (seen_at, liveness.EVICTED if known is None or known.is_retired else state)
+        return self._seen[agent]
+
+    def _is_paused(self, agent: str) -> bool:
+        if self._pauses is None:
+            self._pauses = dict(self._index.states(pauses.NAME))
+        return bool(self._pauses) and pauses.pause(self._pauses, agent) is not None
+
+
+def _reservations(entries: Iterable[tuple[str, Any]]) -> list[Reservation]:
+    return [found for name, state in entries if (found := holdings.reservation(name, state))]
+
+
+def _tenures(entries: Iterable[tuple[str, Any]]) -> list[Reservation]:
+    return [found for name, state in entries for found in holdings.tenures(name, state)]
+
+
+def scope_of(reservation: Reservation) -> Scope | None:
+    """The scope that is held; None when it says nothing to this version."""
+    found = scopes.stored(reservation.scope)
+    return found and found.but(is_file=reservation.is_file)

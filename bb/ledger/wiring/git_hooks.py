@@ -1,0 +1,202 @@
+"""The folder in which git looks for hooks, and what is in it. Nothing that was there before is ever lost.
+
+A hook of somebody else is renamed, so it keeps its octets, its permissions, and the link that it may be; taking ours
+away renames it back. So both can be done again after they were cut off in the middle, and doing them twice is harmless.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from bb.kernel.errors import Conflict, Refused
+from bb.kernel.record import Record
+from bb.ledger.files import disk
+from bb.ledger.git import git
+from bb.ledger.wiring import hook_script
+from bb.ledger.wiring.hook_script import HOOKS, KEPT, MADE_FOLDER
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bb.ledger.git.place import Place
+
+OURS, CHANGED, FOREIGN, NONE = "ours", "changed", "foreign", "none"
+PRIVATE = ("local", "worktree")  # where a setting is this repository's own
+LARGEST = 1 << 24
+
+
+class HooksOff(Refused):
+    """Git's hooks are switched off here."""
+
+    code = "HOOKS_OFF"
+    hint = "`git config --show-origin core.hooksPath` says where"
+
+
+class HooksShared(Refused):
+    """The folder of hooks is not this clone's alone."""
+
+    code = "HOOKS_SHARED"
+    hint = "let its pre-commit call `bb hook pre-commit || exit`, or say --anywhere to have ours written there"
+
+
+class HookInTheWay(Conflict):
+    """A hook stands where another one of the same name was put aside before."""
+
+    code = "HOOK_IN_THE_WAY"
+    hint = "keep the one that is right, remove the other, and run it again"
+
+
+class Hook(Record):
+    """One hook as it is found."""
+
+    name: str
+    path: str
+    octets: bytes | None  # None: there is none
+    kept: bytes | None  # one that was there before ours
+
+    @property
+    def state(self) -> str:
+        if self.octets is None:
+            return NONE
+        if not hook_script.is_ours(self.octets):
+            return FOREIGN
+        return OURS if hook_script.is_unchanged(self.octets) else CHANGED
+
+    @property
+    def aside(self) -> str:
+        return self.path + KEPT
+
+
+class Folder(Record):
+    """Where git looks for hooks."""
+
+    path: str
+    why_not: str = ""  # what makes it more than this clone's own
+
+    @property
+    def is_husky(self) -> bool:
+        return os.path.basename(self.path) == "_" and os.path.isfile(os.path.join(self.path, "h"))
+
+    def hooks(self) -> list[Hook]:
+        """The hooks we care about, as they are."""
+        return [self._hook(name) for name in HOOKS]
+
+    def _hook(self, name: str) -> Hook:
+        path = os.path.join(self.path, name)
+        return Hook(name, path, _contents(path), _contents(path + KEPT))
+
+    def wanted(self, name: str, hooks: list[Hook]) -> bytes:
+        """The script that belongs here."""
+        made = not os.path.isdir(self.path) or any(MADE_FOLDER.encode() in (hook.octets or b"") for hook in hooks)
+        launcher = [] if self.why_not else _launcher()
+        return hook_script.script(name, launcher, is_read=self.is_husky, made_folder=made)
+
+
+def folder(place: Place) -> Folder:
+    """The folder that git takes for this repository's hooks."""
+    top = place.work_tree or place.common
+    scope, setting = git.hooks_path(top) or ("", "")
+    path = os.path.join(top, setting) if setting else os.path.join(place.common, "hooks")
+    path = os.path.normpath(path)
+    if os.path.lexists(path) and not os.path.isdir(path):
+        raise HooksOff(f"core.hooksPath leads to {path}, which is no folder")
+    if scope and scope not in PRIVATE:
+        return Folder(path, "every repository uses that has no other setting")
+    is_visible = place.work_tree is not None and _lies_in(path, place.work_tree) and not _lies_in(path, place.common)
+    if is_visible and not git.is_ignored(top, os.path.join(path, "pre-commit")):
+        return Folder(path, "is part of the work tree")
+    return Folder(path)
+
+
+def _lies_in(path: str, folder: str) -> bool:
+    return os.path.realpath(path).startswith(os.path.join(os.path.realpath(folder), ""))
+
+
+def install(at: Folder, *, dry_run: bool) -> dict[str, str]:
+    """Write our hooks; what was done, or would be, about each."""
+    hooks = at.hooks()
+    wanted = {hook.name: at.wanted(hook.name, hooks) for hook in hooks}
+    for hook in hooks:
+        _refuse_to_lose(hook)
+    done = {hook.name: _what_to_do(hook, wanted[hook.name]) for hook in hooks}
+    if not dry_run:
+        disk.make_folder(at.path)
+        for hook in hooks:
+            if done[hook.name] != "unchanged":
+                _write(hook, wanted[hook.name])
+    return done
+
+
+def _refuse_to_lose(hook: Hook) -> None:
+    if hook.state == CHANGED:
+        raise HookInTheWay(f"{hook.path} is ours, but somebody has changed it", path=hook.path)
+    if hook.state == FOREIGN and hook.kept not in (None, hook.octets):
+        raise HookInTheWay(f"{hook.path} is somebody's, and so is {hook.aside}", path=hook.path, kept=hook.aside)
+
+
+def _what_to_do(hook: Hook, wanted: bytes) -> str:
+    if hook.state == OURS:
+        return "unchanged" if hook.octets == wanted else "renewed"
+    return "chained" if hook.state == FOREIGN or hook.kept is not None else "installed"
+
+
+def uninstall(at: Folder, *, dry_run: bool) -> dict[str, str]:
+    """Take our hooks away and put back what was there; what was done, or would be, about each."""
+    hooks = at.hooks()
+    made = any(hook.state == OURS and MADE_FOLDER.encode() in (hook.octets or b"") for hook in hooks)
+    done = {hook.name: _undone(hook) for hook in hooks}
+    if not dry_run:
+        for hook in hooks:
+            _take_away(hook, done[hook.name])
+        if made and not disk.names(at.path):
+            os.rmdir(at.path)
+    return done
+
+
+def _undone(hook: Hook) -> str:
+    if hook.state == CHANGED:
+        return "left"
+    if hook.state == FOREIGN:
+        return "restored" if hook.kept == hook.octets else "left" if hook.kept is not None else "not ours"
+    return "restored" if hook.kept is not None else "removed" if hook.state == OURS else "none"
+
+
+def _take_away(hook: Hook, how: str) -> None:
+    try:
+        if how == "restored":
+            os.replace(hook.aside, hook.path)
+        elif how == "removed":
+            os.unlink(hook.path)
+    except OSError as error:
+        raise disk.refusal(error) from error
+
+
+def _write(hook: Hook, octets: bytes) -> None:
+    temporary = f"{hook.path}.{os.getpid()}.{os.urandom(4).hex()}.tmp"
+    try:
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o755)
+        try:
+            disk.write_all(fd, octets)
+        finally:
+            os.close(fd)
+        if hook.state == FOREIGN:
+            os.replace(hook.path, hook.aside)
+        os.replace(temporary, hook.path)
+    except OSError as error:
+        disk.remove_if_there(temporary)
+        raise disk.refusal(error) from error
+
+
+def _contents(path: str) -> bytes | None:
+    """What a hook says; nothing where a link leads nowhere; None where there is none."""
+    if not os.path.lexists(path):
+        return None
+    return disk.read_small(path, LARGEST) or b""
+
+
+def _launcher() -> list[str]:
+    """How this bb is started: by its own program beside its interpreter, else by the interpreter."""
+    program = os.path.join(os.path.dirname(sys.executable), "bb")
+    if os.name != "nt" and os.access(program, os.X_OK):
+        return [program]
+    return [sys.executable.replace("\\", "/"), "-P", "-m", "bb"]

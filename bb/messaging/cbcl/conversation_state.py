@@ -1,0 +1,129 @@
+"""What agents have said and heard in CBCL, and where each of them stands because of it. A fold.
+
+An entry is about one agent and one thing: a message it has not heard yet, an answer it waits for or owes, somebody it
+has met, something it believes. Whatever opens and closes is decided by which of the two stands later in the ledger, so
+lines may arrive in any order.
+"""
+
+from __future__ import annotations
+
+from bb.cbcl.facts import Heard
+from bb.kernel.order import earliest, event, latest, sortable
+from bb.messaging.facts import Sent
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from bb.kernel.order import Place, State
+
+    Part = tuple[str, str, Any]  # which register keeps it, how, and the value
+
+NAME = "cbcl"
+FACTS = (Sent, Heard)
+
+MESSAGE, EXPECTED, OBLIGED, PEER, TAKEN = "message", "expected", "obliged", "peer", "taken"
+BELIEF, ENTRY, CONVERSATION = "belief", "entry", "conversation"
+UNHEARD, NAMED, SENT_IN = "unheard", "named", "from"
+FIRST, LAST = "first", "last"
+
+
+def keys(fact: Sent | Heard, at: Place) -> list[str]:
+    """The entries that FACT is about."""
+    return [key for key, _ in parts(fact, at)]
+
+
+def parts(fact: Sent | Heard, at: Place) -> Iterator[tuple[str, Part]]:
+    """What FACT says, entry by entry. A message that is not in CBCL says nothing here."""
+    if isinstance(fact, Heard):
+        about = [fact.outcome, str(fact.about.get("code", "")), str(fact.about.get("why", "")), *_proved(fact)]
+        yield f"{MESSAGE} {fact.by} {fact.event_id}", ("heard", FIRST, about)
+        yield from _happened(fact.by, fact.event_id, fact.about.get("effects"))
+    elif fact.cbcl is not None:
+        known = fact.cbcl
+        head = [fact.sender, known["id"], known["performative"], known.get("thread", ""), fact.requires_ack]
+        for agent in fact.to:
+            yield f"{MESSAGE} {agent} {event(at)}", ("sent", FIRST, head)
+        yield from _happened(fact.sender, event(at), known.get("effects"))
+
+
+def _proved(fact: Heard) -> list[str]:
+    """What was proved of who has said the message, as it was written down when it was heard; nothing of old lines."""
+    found = fact.about.get("verified")
+    if not isinstance(found, dict) or not isinstance(found.get("state"), str):
+        return []
+    return [found["state"], *(str(found.get(name) or "") for name in ("key", "why"))]
+
+
+def proof_in(state: Mapping[str, Any]) -> list[str] | None:
+    """What was proved when a message was heard: a state, the key, and why no more; None where nobody wrote that."""
+    proved: list[str] = state["heard"][3][1][3:] if "heard" in state else []
+    return proved or None
+
+
+def _happened(agent: str, message: str, written: Any) -> Iterator[tuple[str, Part]]:
+    if written:
+        from bb.messaging.cbcl import effects  # noqa: PLC0415  (most of what is read has nothing of it)
+
+        yield from effects.parts(agent, message, written)
+
+
+def step(state: State | None, part: Part, at: Place, ts: str) -> State:
+    """STATE after one more part of a fact."""
+    register, how, value = part
+    after = dict(state or {})
+    (earliest if how == FIRST else latest)(after, register, at, [ts, value])
+    return after
+
+
+def is_open(state: Mapping[str, Any]) -> bool:
+    """Whether what was opened has not been closed since."""
+    return "open" in state and not ("closed" in state and state["open"][:3] < state["closed"][:3])
+
+
+def terms(key: str, state: State) -> list[tuple[str, str]]:
+    """What an entry is found by: what it is, and whose."""
+    what, _, rest = key.partition(" ")
+    agent = rest.partition(" ")[0]
+    if what == MESSAGE:
+        return _terms_of_message(agent, state)
+    if what in (EXPECTED, OBLIGED):
+        return [(f"{what} {agent}", sortable(state["open"][:3]))] if is_open(state) else []
+    if what == ENTRY:
+        *at, (_, (thread, *_)) = state["said"]
+        return [(f"{ENTRY} {agent} {thread}", sortable(at))]
+    if what in (BELIEF, CONVERSATION):
+        (register,) = state.values()
+        return [(f"{what} {agent}", sortable(register[:3]))]
+    return []  # whom an agent has met, and which signed messages it has taken, is looked up by name
+
+
+def _terms_of_message(agent: str, state: State) -> list[tuple[str, str]]:
+    if "sent" not in state:
+        return []
+    *at, (_, (sender, known, _, thread, _)) = state["sent"]
+    place = sortable(at)
+    found = [(f"{NAMED} {agent} {sender} {known}", place), (f"{SENT_IN} {agent} {sender} {thread}", place)]
+    return found if "heard" in state else [(f"{UNHEARD} {agent}", place), *found]
+
+
+def sender_of(state: State) -> str | None:
+    """Who has sent a message, as far as that is known."""
+    return state["sent"][3][1][0] if "sent" in state else None
+
+
+def heard_in(state: State) -> str | None:
+    """The line, by its event, on which a message was heard."""
+    return event(state["heard"][:3]) if "heard" in state else None
+
+
+def opener(state: State) -> str | None:
+    """The message by which an answer is owed, or waited for."""
+    return state["open"][3][1][-1] if "open" in state else None
+
+
+def is_met(state: Mapping[str, Any] | None, how: str) -> bool:
+    """Whether somebody was met, or greeted, and no session has ended since."""
+    found = state or {}
+    return how in found and not ("parted" in found and found[how][:3] < found["parted"][:3])

@@ -1,0 +1,172 @@
+"""What a message points at (CCCS §8): attachments in the group's own store, and references to anything else.
+
+Known members are checked for their form and everything else is kept as it came, so that what a newer client adds
+survives. Whether a blob exists, and whether a hash is true, is for those to say who have the bytes. On reading, kinds
+from the future are as good as any.
+"""
+
+from __future__ import annotations
+
+from bb.kernel.errors import Usage
+from bb.messaging.chat import blobs, fields
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from bb.kernel.errors import BbError
+
+    Check = Callable[[Any, str, type[BbError]], Any]
+
+ATTACHMENT_KINDS = ("text", "image", "file")
+LINK, PRESENTATION, TASK = "url", "presentation_ref", "task_ref"
+LINK_KINDS = ("file", "url", "commit", "text")
+REFERENCE_KINDS = (*LINK_KINDS, PRESENTATION, TASK)
+STATUSES = ("open", "needs_user", "resolved")
+IN_SHA256 = "0123456789abcdefABCDEF"
+IN_MIME_TYPE = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$&^_.+-"
+
+
+class InvalidAttachments(Usage):
+    """An attachment is a blob of the group: state/blobs/<sha256>_<name>."""
+
+    code = "INVALID_ATTACHMENTS"
+    hint = "put the file into the group's blobs first, under its hash and a plain name"
+
+
+class InvalidRefs(Usage):
+    """A reference points at something, in one of the forms of CCCS."""
+
+    code = "INVALID_REFS"
+    hint = f"its kind is {', '.join(REFERENCE_KINDS)}"
+
+
+def attachments(value: Any, path: str = "$.attachments") -> list[dict[str, Any]]:
+    """Attachments that may be written; none is an empty list."""
+    return [_attachment(item, f"{path}[{at}]") for at, item in enumerate(fields.items(value, path, InvalidAttachments))]
+
+
+def references(value: Any, path: str = "$.refs") -> list[dict[str, Any]]:
+    """References that may be written; none is an empty list."""
+    return [_reference(item, f"{path}[{at}]") for at, item in enumerate(fields.items(value, path, InvalidRefs))]
+
+
+def readable(value: Any) -> list[dict[str, Any]]:
+    """Attachments or references on a line of history: all that are objects, whatever their kind."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _attachment(item: Any, path: str) -> dict[str, Any]:
+    checked = _checked(item, ATTACHMENT, path, InvalidAttachments)
+    _refuse_another_hash(checked, path, InvalidAttachments)
+    return checked
+
+
+def _reference(item: Any, path: str) -> dict[str, Any]:
+    kind = item.get("kind") or LINK if isinstance(item, dict) else LINK
+    if not isinstance(kind, str) or kind not in REFERENCE_KINDS:
+        raise InvalidRefs(f"{str(kind)[:60]!r} is no kind of reference", path=f"{path}.kind")
+    return _checked(item, {PRESENTATION: PRESENTATION_REF, TASK: TASK_REF}.get(kind, LINK_REF), path, InvalidRefs)
+
+
+def _checked(item: Any, members: dict[str, Check], path: str, refusal: type[BbError]) -> dict[str, Any]:
+    """ITEM with its known MEMBERS first, in their order, those that are null left out, and all others as they are."""
+    if not isinstance(item, dict):
+        raise refusal(f"{path} is an object", path=path)
+    known = {member: check(item.get(member), f"{path}.{member}", refusal) for member, check in members.items()}
+    others = {member: value for member, value in item.items() if member not in members}
+    return fields.present(known) | (fields.record(others, path, refusal) or {})
+
+
+def _blob(value: Any, path: str, refusal: type[BbError]) -> str:
+    if not blobs.is_blob_path(value):
+        raise refusal(f"{path} is no {blobs.FOLDER}<sha256>_<name>", path=path)
+    return str(value)
+
+
+def _required(value: Any, path: str, refusal: type[BbError]) -> str:
+    found = fields.name(value, path, refusal)
+    if found is None:
+        raise refusal(f"{path} is missing", path=path)
+    return found
+
+
+def _one_of(*among: str) -> Check:
+    return lambda value, path, refusal: fields.one_of(value, path, refusal, among)
+
+
+def _sha256(value: Any, path: str, refusal: type[BbError]) -> str | None:
+    found = fields.text(value, path, refusal)
+    if found is not None and (len(found) != blobs.HASH_LENGTH or found.strip(IN_SHA256)):
+        raise refusal(f"{path} is no SHA-256: 64 hexadecimal digits", path=path)
+    return found and found.lower()
+
+
+def _mime_type(value: Any, path: str, refusal: type[BbError]) -> str | None:
+    """`type/subtype`, and after a semicolon whatever parameters it has."""
+    found = fields.name(value, path, refusal)
+    kind, slash, rest = (found or "").partition("/")
+    subtype = rest.partition(";")[0].rstrip()
+    if found is not None and not (kind and slash and subtype and not (kind + subtype).strip(IN_MIME_TYPE)):
+        raise refusal(f"{path} is no MIME type such as text/plain", path=path)
+    return found
+
+
+def _version(value: Any, path: str, refusal: type[BbError]) -> int | None:
+    if value is not None and (type(value) is not int or value != 1):
+        raise refusal(f"{path} is 1", path=path)
+    return value
+
+
+def _snapshot(value: Any, path: str, refusal: type[BbError]) -> dict[str, Any] | None:
+    if value is None:
+        return None
+    checked = _checked(value, SNAPSHOT, path, refusal)
+    _refuse_another_hash(checked, path, refusal)
+    return checked
+
+
+def _refuse_another_hash(checked: dict[str, Any], path: str, refusal: type[BbError]) -> None:
+    """A blob's path has its hash; one told beside it is the same."""
+    if checked.get("sha256", blobs.hash_in(checked["path"])) != blobs.hash_in(checked["path"]):
+        raise refusal(f"{path}.sha256 is not the hash in its path", path=f"{path}.sha256")
+
+
+_text: Check = fields.text
+_count: Check = fields.count
+_record: Check = fields.record
+
+_BLOB: dict[str, Check] = {"path": _blob, "mime_type": _mime_type, "bytes": _count, "sha256": _sha256}
+ATTACHMENT: dict[str, Check] = {
+    "kind": _one_of(*ATTACHMENT_KINDS),
+    "path": _blob,
+    "title": _text,
+    "mime_type": _mime_type,
+    "bytes": _count,
+    "sha256": _sha256,
+}
+LINK_REF: dict[str, Check] = {
+    "kind": _one_of(*LINK_KINDS),
+    "url": _text,
+    "path": _text,
+    "title": _text,
+    "sha": _text,
+    "bytes": _count,
+}
+SNAPSHOT: dict[str, Check] = _BLOB | {"width": _count, "height": _count, "captured_at": _text, "source": _text}
+PRESENTATION_REF: dict[str, Check] = {
+    "kind": _one_of(PRESENTATION),
+    "v": _version,
+    "slot_id": _required,
+    "label": _text,
+    "locator_label": _text,
+    "title": _text,
+    "card_type": _text,
+    "status": _one_of(*STATUSES),
+    "href": _text,
+    "excerpt": _text,
+    "locator": _record,
+    "snapshot": _snapshot,
+}
+TASK_REF: dict[str, Check] = {"kind": _one_of(TASK), "task_id": _required, "title": _text, "status": _text}

@@ -1,0 +1,50 @@
+"""Messages that ask for a reply, and mail that is consumed: the later dialect of CCCC (0.4.40 on)."""
+
+from __future__ import annotations
+
+from bb.groups.permissions import PermissionDenied
+from bb.kernel.errors import Refused
+from bb.messaging.chat.acks import EventNotFound, InvalidEventKind
+from bb.messaging.chat.message import MAIL, MESSAGE, REQUEST_REPLY, mode_of
+from bb.messaging.chat.principals import USER
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+CANCELLED_KIND, MAIL_READ = "chat.reply_request.cancelled", "mail.read"
+
+
+class NotAReplyRequest(Refused):
+    """The message does not ask for a reply."""
+
+    code = "NOT_A_REPLY_REQUEST"
+    hint = "only what was sent with message_mode request_reply can be cancelled"
+
+
+def is_request(data: Any) -> bool:
+    """Whether a message on a line of history asks for a reply; the first dialect had a flag for it."""
+    return mode_of(data) == REQUEST_REPLY or (isinstance(data, dict) and data.get("reply_required") is True)
+
+
+def is_mail(data: Any) -> bool:
+    """Whether a message on a line of history waits in the inbox instead of being delivered."""
+    return mode_of(data) == MAIL
+
+
+def may_cancel(*, by: Any, event: Mapping[str, Any] | None) -> None:
+    """Refuse, unless BY may cancel what the message asks for."""
+    if event is None:
+        raise EventNotFound(path="$.source_event_id")
+    if event.get("kind") != MESSAGE:
+        raise InvalidEventKind(f"only a {MESSAGE} asks for a reply", path="$.source_event_id")
+    if not is_request(event.get("data")):
+        raise NotAReplyRequest(path="$.source_event_id")
+    if by not in (event.get("by"), USER):
+        raise PermissionDenied("a request is cancelled by who asked, or by the person", path="$.by")
+
+
+def cancellation(source_event_id: str, by: str) -> dict[str, str]:
+    """What a `chat.reply_request.cancelled` says."""
+    return {"source_event_id": source_event_id, "by": by}

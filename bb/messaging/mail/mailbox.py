@@ -1,0 +1,70 @@
+"""What became of each copy of a message: unread, read, acked. A copy is named `<event> <recipient>`.
+
+    unread ──read──> read ──ack──> acked        ack on an unread copy reads it too
+       └────────────ack──────────────^          what is acked stays so; the first times count
+
+Only the recipient's own gestures count, and each is a register that keeps its earliest time.
+"""
+
+from __future__ import annotations
+
+from bb.coordination.protocol.events import HANDOFF
+from bb.kernel.order import earliest, event, sortable
+from bb.messaging.facts import Acked, Agreed, Read, Sent
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bb.kernel.order import Place, State
+    from bb.messaging.facts import MailFact
+
+NAME = "copy"
+FACTS = (Sent, Read, Acked, Agreed)
+
+UNREAD, READ, ACKED = "unread", "read", "acked"
+
+
+def keys(fact: MailFact, at: Place) -> list[str]:
+    """The copies that FACT is about."""
+    if isinstance(fact, Sent):
+        return [copy(event(at), agent) for agent in fact.to]
+    return [copy(fact.message, fact.agent)]
+
+
+def step(state: State | None, fact: MailFact, at: Place, ts: str) -> State:
+    """STATE after one more fact."""
+    after = dict(state or {})
+    match fact:
+        case Sent(bead=bead, category=category, requires_ack=requires_ack):
+            earliest(after, "sent", at, [category, bead, requires_ack, len(fact.to) == 1])
+        case Read():
+            earliest(after, "read", at, ts)
+        case Acked() | Agreed():
+            earliest(after, "acked", at, ts)
+    return after
+
+
+def terms(name: str, state: State) -> list[tuple[str, str]]:
+    """What a copy is found by; nothing until it is known here that the message was sent."""
+    if "sent" not in state:
+        return []
+    _, _, agent = name.partition(" ")
+    *at, (category, _, requires_ack, _) = state["sent"]
+    place = sortable(at)
+    found = [(f"to {agent}", place)]
+    if category == HANDOFF:
+        found.append((f"handed to {agent}", place))
+    if state_of(state) == UNREAD:
+        found.append((f"unread {agent}", place))
+    if requires_ack and "acked" not in state:
+        found += [("owed", f"{place} {agent}"), (f"owed {agent}", place)]
+    return found
+
+
+def state_of(state: State) -> str:
+    """Unread, read or acked."""
+    return ACKED if "acked" in state else READ if "read" in state else UNREAD
+
+
+def copy(message: str, agent: str) -> str:
+    """The name of one recipient's copy."""
+    return f"{message} {agent}"

@@ -1,0 +1,1 @@
+"""Ops on agents: register, heartbeat, pause, retire. Reservations are in `holdings`."""

@@ -1,0 +1,149 @@
+"""Identities and their liveness (Operative Protocol §3, §4)."""
+
+from __future__ import annotations
+
+from bb.coordination.agents import callers, identity, liveness, roster
+from bb.coordination.facts import Updated
+from bb.kernel import ids
+from bb.kernel.errors import Forbidden, NotFound, Refused
+from bb.ledger.local import presence
+from bb.ops.catalogue import op
+from bb.ops.desk import signs_of_life
+from bb.ops.params import AgentId, DisplayName, Key, NewAgentId, Reason, Role, Text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.coordination.agents.roster import Agent
+    from bb.ledger.index.index import Index
+    from bb.ops.desk.desk import Desk
+
+
+class Status(Text):
+    """Only agents of this status."""
+
+    choices = ("idle",)
+
+
+class Liveness(Text):
+    """Only agents of this liveness: active, stale or evicted."""
+
+    choices = (liveness.ACTIVE, liveness.STALE, liveness.EVICTED)
+
+
+@op(
+    "agent.register",
+    examples=(
+        "bb agent register --name amber-otter --role builder",
+        "bb agent register --name amber-otter --role reviewer --force-update --json",
+    ),
+    force_update="Change the identity if it exists already.",
+)
+def register(
+    desk: Desk,
+    *,
+    name: NewAgentId,
+    role: Role,
+    display: DisplayName | None = None,
+    force_update: bool = False,
+    key: Key | None = None,
+    allow_secret: Reason | None = None,
+) -> dict[str, Any]:
+    """Take an identity for this session, under a name nobody has yet.
+
+    Name yourself adjective-noun, such as amber-otter or cobalt-harbor, with a new name for every session. A name
+    that is taken is refused; --force-update changes the role and display name of an identity that is at work: your
+    own. To go on as one that has fallen silent is to adopt it: `bb init --adopt`. The ledger is made first when the
+    repository has none.
+    """
+    now, _, session = desk.now(), desk.stale_after, _session(desk, name)
+    if not desk.store.exists:
+        _refuse_secrets(role, display, key, allow_secret)
+    desk.store.make(desk.place.title, desk.principal(), now)
+
+    is_decided = False
+
+    def decide(index: Index) -> list[Any]:
+        nonlocal is_decided
+        is_decided = True
+        present = roster.agent(name, index.state(roster.NAME, name))
+        state = desk.holdings(index, now).liveness_of(name)
+        fact = identity.register(present, name, role, display, force=force_update, state=state)
+        if isinstance(fact, Updated):
+            desk.actor(name)
+            signs_of_life.judged(desk, index, name)
+            return [fact]
+        return [fact.but(session=session)]
+
+    desk.store.record(decide, by=name, now=now, key=key, request=desk.request, allow_secret=allow_secret)
+    agent = identity.known(_agent(desk, name), name)
+    if not is_decided:  # the key has brought back what was recorded under it before, perhaps by another session
+        is_evicted = signs_of_life.state_of(desk, desk.store.index, agent, now) == liveness.EVICTED
+        callers.judge(agent, desk.sessions, is_evicted=is_evicted)
+    return signs_of_life.beat(desk, agent, now).shown(now, desk.stale_after_in(desk.store.index))
+
+
+@op("agent.list", examples=("bb agent list", "bb agent list --liveness stale --json"))
+def list_agents(
+    desk: Desk,
+    *,
+    role: Role | None = None,
+    status: Status | None = None,
+    liveness: Liveness | None = None,
+) -> list[dict[str, Any]]:
+    """Who is registered here, by id. Retired identities are left out."""
+    index = desk.store.caught_up()
+    answers = signs_of_life.listed(desk, index, roster.in_service(index.states(roster.NAME)))
+    wanted = {"role": role, "status": status, "liveness": liveness}
+    return [
+        answer
+        for answer in answers
+        if all(value is None or answer[member] == value for member, value in wanted.items())
+    ]
+
+
+@op("agent.show", examples=("bb agent show --agent amber-otter",))
+def show(desk: Desk, *, agent: AgentId | None = None) -> dict[str, Any]:
+    """One identity: role, liveness, when it joined and when it was last seen."""
+    from bb.ops.desk import pause_check  # noqa: PLC0415  (a heartbeat goes by what its presence says)
+
+    who = desk.subject(agent)
+    now = desk.now()
+    known = identity.known(_agent(desk, who), who)
+    last = signs_of_life.presence_of(known, presence.read(desk.place.store, who, now), now)
+    last = last.but(paused=pause_check.shown(desk.store.caught_up(), who))
+    answer = last.shown(now, desk.stale_after_in(desk.store.index))
+    return answer | ({"status": "retired", "liveness": None} if known.is_retired else {})
+
+
+def _refuse_secrets(role: str, display: str | None, key: str | None, allow_secret: str | None) -> None:
+    """Who is refused for a secret must not have made a ledger before."""
+    from bb.kernel import secret_patterns  # noqa: PLC0415  (a heartbeat shows nobody anything new)
+
+    for text in (role, display or ""):
+        secret_patterns.refuse_secrets(text, allow_secret)
+    for text in (key or "", allow_secret or ""):
+        secret_patterns.refuse_secrets(text)
+
+
+def _session(desk: Desk, name: str) -> str | None:
+    """The session that takes a NAME; none where the caller works as another agent, as BB_AGENT says, and registers
+    this one for somebody else."""
+    other = desk.env.get("BB_AGENT") or name
+    return None if other != name and _works_as(desk, other) else next(iter(desk.sessions), None)
+
+
+def _works_as(desk: Desk, agent: str) -> bool:
+    """Whether the caller may act as this AGENT."""
+    if not ids.is_actor_id(agent):
+        return agent == ids.PERSON
+    try:
+        signs_of_life.judged(desk, signs_of_life.index_of(desk, agent), agent)
+    except (NotFound, Refused, Forbidden):
+        return False
+    return True
+
+
+def _agent(desk: Desk, agent_id: str) -> Agent | None:
+    return roster.agent(agent_id, desk.store.caught_up().state(roster.NAME, agent_id))

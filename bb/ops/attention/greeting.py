@@ -1,0 +1,107 @@
+"""Beginning a session with a harness: whose it is, what both can do, and what it is told."""
+
+from __future__ import annotations
+
+import os
+
+import bb
+from bb.attention.harness import capabilities, session
+from bb.attention.harness.session import Harness
+from bb.attention.judging.cases import must_be_here
+from bb.attention.messages.envelopes import LONGEST_ID, LONGEST_TEXT, Members, invalid
+from bb.attention.refusals import PermissionDenied
+from bb.attention.state import tuning
+from bb.attention.turns.rendering import STANDING_RULES
+from bb.attention.words import SIGNALS
+from bb.kernel import ids
+from bb.ops.attention.attention_desk import Attending
+from bb.ops.attention.serving import Hosting, is_known
+from bb.ops.desk import signs_of_life
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from bb.attention.state.book import Book
+    from bb.ops.desk.desk import Desk
+
+PROTOCOL = "2026-06-02"
+
+
+def begin(desk: Desk, params: Mapping[str, Any], agent: str | None) -> tuple[Hosting, dict[str, Any]]:
+    """Begin a session with a harness, which is that of AGENT where one is named; what it is told."""
+    given = Members(params)
+    given.text("protocolVersion", 100, is_needed=True)
+    given.object("clientInfo")
+    about = given.object("session")
+    who = _who(about, agent)
+    can = capabilities.negotiated(given.object("capabilities"))
+    at = Attending(desk, who)
+    must_be_here(at.book(), who)
+    signs_of_life.alive(desk, who)
+    book = at.book()
+    glyphs = _glyphs(given, book)
+    last = given.object("resume").id("lastAckedEventId")
+    harness = Harness(who, can)
+    if can.takes_deliveries:
+        at.act(lambda then, now: (session.begun(then, harness, last, now), {}))
+    hosting = Hosting(desk, harness, glyphs)
+    return hosting, {
+        "protocolVersion": PROTOCOL,
+        "serverInfo": {"name": "bb", "version": bb.__version__},
+        "capabilities": can.shown(),
+        "sessionId": about.text("sessionId", LONGEST_ID) or f"session-{os.urandom(6).hex()}",
+        "agent": who,
+        "signals": glyphs,
+        "limits": _limits(book),
+        "instructions": STANDING_RULES,
+        "pendingCount": hosting.left(),
+        **({"resyncRequired": True} if last and not is_known(book, last) else {}),
+    }
+
+
+def without_session(desk: Desk) -> dict[str, Any]:
+    """What whoever calls tools without a session is told, as an MCP host does: all tools, and nothing handed over."""
+    book = Attending(desk, None).book()
+    can = capabilities.Capabilities(frozenset(each for needed in capabilities.TOOLS.values() for each in needed))
+    return {
+        "protocolVersion": PROTOCOL,
+        "serverInfo": {"name": "bb", "version": bb.__version__},
+        "capabilities": can.shown(),
+        "signals": {name: tuning.glyph_of(name, book.tuning) for name in SIGNALS},
+        "limits": _limits(book),
+        "instructions": STANDING_RULES,
+    }
+
+
+def _limits(book: Book) -> dict[str, int]:
+    tuned = book.tuning
+    return {
+        "composeMs": tuned.compose_ms,
+        "mergeMs": tuned.merge_ms,
+        "claimTtlMs": tuned.claim_ms,
+        "maxBody": LONGEST_TEXT,
+    }
+
+
+def _who(about: Members, agent: str | None) -> str:
+    """The agent whose harness it is: bound here, once."""
+    named = about.id("agent").removeprefix("agent:")
+    if agent and named and named != agent:
+        raise PermissionDenied(f"this is the line of {agent}", hint=f"leave session.agent out, or name {agent}")
+    if not (agent or named):
+        raise invalid("missing", about.at("agent"))
+    return ids.actor_id(agent or named)
+
+
+def _glyphs(given: Members, book: Book) -> dict[str, str]:
+    """How the signals look in this session."""
+    wanted = given.object("reactionGlyphs")
+    for name in wanted.value:
+        if name not in SIGNALS:
+            raise invalid(f"one of {', '.join(SIGNALS)} is wanted", wanted.at(name))
+    shown = {name: wanted.text(name, tuning.GLYPH_LENGTH) or tuning.glyph_of(name, book.tuning) for name in SIGNALS}
+    if len(set(shown.values())) < len(shown):
+        raise invalid("two signals cannot look alike", wanted.pointer)
+    return shown

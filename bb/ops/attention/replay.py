@@ -1,0 +1,100 @@
+"""Trying out a policy: a script of what is said and done, played against the rules with a ledger in memory (C2A)."""
+
+from __future__ import annotations
+
+import sys
+
+from bb.kernel import json_text
+from bb.kernel.errors import BbError, NotFound, Usage
+from bb.kernel.show import harmless
+from bb.ops.catalogue import op
+from bb.ops.desk import sources
+from bb.ops.params import Json, Name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from bb.ops.desk.desk import Desk
+
+LARGEST = 16 << 20
+
+
+class NoScript(NotFound):
+    """That script cannot be read."""
+
+    code = "SCRIPT_NOT_READ"
+    hint = "name a file with one JSON object a line, or - for stdin"
+
+
+class Script(Name):
+    """The script: one step a line, each a JSON object; a line that begins with # is a remark. - reads stdin."""
+
+    metavar = "FILE"
+
+
+class Steps(Json):
+    """The steps themselves, as a list of objects, instead of a file."""
+
+
+@op(
+    "chat.replay",
+    streams=True,
+    examples=("bb chat replay policy.jsonl", "bb chat replay - --json < policy.jsonl"),
+)
+def replay(desk: Desk, script: Script | None = None, *, steps: Steps | None = None) -> Iterator[dict[str, Any]]:
+    """Play a script of messages, answers and passing time against the rules, and show what every agent would see.
+
+    Nothing is recorded anywhere, and no time passes but that of the script. A step with an `expect` is compared with
+    what came of it; the first that differs fails the command, so a script is also a test of a policy.
+    """
+    from bb.attention.rehearsal.replay import START, Replay  # noqa: PLC0415  (every rule there is)
+
+    playing = Replay(desk.now() if desk.env.get("BB_NOW") else START)
+    for number, step in _steps(desk, script, steps):
+        try:
+            yield {"step": number, **playing.step(step)}
+        except BbError as refusal:
+            refusal.message = f"step {number}: {refusal.message}"
+            refusal.details["step"] = number
+            raise
+
+
+def _steps(desk: Desk, script: str | None, given: Any) -> Iterator[tuple[int, Any]]:
+    if given is not None and script is not None:
+        raise Usage("either a script or its steps", hint="leave out one of the two", path="$.script")
+    if given is not None:
+        yield from enumerate(given if isinstance(given, list) else [given], 1)
+        return
+    if script is None or (script == "-" and desk.is_served):
+        raise Usage("no script is named", hint="`bb chat replay FILE`, or - for stdin", path="$.script")
+    text = _text(desk, script)
+    if text.lstrip().startswith("["):
+        yield from enumerate(_parsed(text, 1), 1)
+        return
+    number = 0
+    for at, line in enumerate(text.split("\n"), 1):
+        if line.strip() and not line.lstrip().startswith("#"):
+            number += 1
+            yield number, _parsed(line, at)
+
+
+def _text(desk: Desk, script: str) -> str:
+    try:
+        if script == "-":
+            return sys.stdin.buffer.read(LARGEST).decode()
+        with sources.opened(desk, script) as stream:
+            return stream.read(LARGEST).decode()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it is no UTF-8 text"
+        raise NoScript(f"{harmless(script[:200])} cannot be read: {reason}") from error
+
+
+def _parsed(text: str, at: int) -> Any:
+    try:
+        return json_text.loads(text)
+    except json_text.NotJson:
+        from bb.attention.rehearsal.steps import InvalidStep  # noqa: PLC0415
+
+        raise InvalidStep(f"line {at} of the script is no JSON", line=at) from None

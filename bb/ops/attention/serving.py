@@ -1,0 +1,251 @@
+"""What a host does for one harness that is connected: hands over what there is, takes what it says, runs its tools.
+
+Nothing is said that is not recorded: each of these returns once it is. Somebody else has the connection.
+"""
+
+from __future__ import annotations
+
+import os
+
+from bb.attention.acts import answers, tools
+from bb.attention.acts.audit import may_progress
+from bb.attention.acts.timers import tick
+from bb.attention.facts import Moved, Progressed
+from bb.attention.harness import session, updates
+from bb.attention.harness.session import Harness, ResyncRequired
+from bb.attention.incoming import handed_over
+from bb.attention.incoming.receiving import receive
+from bb.attention.judging.cases import find
+from bb.attention.messages import envelopes
+from bb.attention.messages.envelopes import LONGEST_TEXT, Members, invalid
+from bb.attention.messages.redaction import redacted
+from bb.attention.refusals import CapabilityMissing, NoSuchEvent
+from bb.attention.state import deliveries
+from bb.attention.turns.offers import retry_at
+from bb.kernel import clock
+from bb.kernel.errors import Busy
+from bb.ops.attention import surfaces
+from bb.ops.attention import tools as attention_tools
+from bb.ops.attention.attention_desk import Attending
+from bb.ops.attention.surfaces import BRIDGE
+from bb.ops.desk import signs_of_life
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from bb.attention.acts.tools import Tool
+    from bb.attention.facts import AttentionFact
+    from bb.attention.harness.session import Plan
+    from bb.attention.state.book import Book
+    from bb.ops.desk.desk import Desk
+
+    Answer = tuple[list[AttentionFact], dict[str, Any]]
+
+CLOCK, BY_CLIENT = "BB_CHAT_CLOCK", "client"
+PERMANENT = (-32602, -32601)  # a harness that answers so will never take it
+TAKEN, IS_BUSY = ("accepted", "duplicate"), "busy"
+LONGEST_WAIT = 5 * clock.MINUTE
+STEPS = {
+    "started": deliveries.STARTED,
+    "ended": deliveries.ENDED,
+    "failed": deliveries.TURN_FAILED,
+}
+
+
+class Hosting:
+    """One harness, and all that is done for it."""
+
+    def __init__(self, desk: Desk, harness: Harness, glyphs: Mapping[str, str]) -> None:
+        self.desk = desk
+        self.harness = harness
+        self.agent = harness.agent
+        self._glyphs = glyphs
+        self._at = Attending(desk, harness.agent)
+        self._beat_at = 0
+
+    # -- what it is handed
+
+    def hand_over(self) -> Plan:
+        """What it is to be told now; recorded, so that it may be said."""
+        self.beat()
+        now = self.desk.now()
+        seed = os.urandom(9).hex()
+        plan = updates.plan(self.harness, self._at.book(), now, seed)
+        if not plan.is_empty:
+
+            def decide(book: Book, then: int) -> Answer:
+                nonlocal plan
+                if not plan.holds(book):  # which is looked at first, since planning may take a while
+                    plan = updates.plan(self.harness, book, then, seed)
+                return list(plan.facts), {}
+
+            self._at.act(decide)
+            self.harness.has_done(plan, now)
+        self.harness.has_looked(now)
+        return plan
+
+    def beat(self) -> None:
+        """Whoever is connected is at work."""
+        now = self.desk.now()
+        if not self._beat_at <= now < self._beat_at + clock.MINUTE:
+            signs_of_life.alive(self.desk, self.agent)
+            self._beat_at = now
+
+    def answered(self, request: Any, result: Any, error: Mapping[str, Any] | None) -> None:
+        """What it says of something that it was handed. What was called off meanwhile is of no interest any more."""
+        handed, now = self.harness.by_request(request), self.desk.now()
+        if handed is None or handed.is_taken:
+            return
+        if error is not None and error.get("code") in PERMANENT:
+            reason = redacted(" ".join(str(error.get("message", "")).split()))[: answers.LONGEST_NOTE]
+            why = {"reason": reason, "code": error["code"]}
+            self._at.act(lambda book, then: (session.rejected(book, self.harness, handed, why, then), {}))
+            self.harness.drop(handed.event)
+            return
+        said = result if error is None and isinstance(result, dict) else {}
+        status = said.get("status", TAKEN[0]) if error is None else ""
+        if status in TAKEN:
+            self._at.act(lambda book, _: (session.accepted(book, self.harness, handed), {}))
+            self.harness.take(handed)
+            return
+        wait = said.get("retryAfterMs") if status == IS_BUSY else None
+        until = now + min(wait, LONGEST_WAIT) if type(wait) is int and wait >= 0 else retry_at(handed.attempt, now)
+        self.harness.wait(handed, until)
+
+    def dropped(self, params: Mapping[str, Any]) -> None:
+        """It has called off what it was handed: later once more. A call of its own is over by the time it says so."""
+        handed = self.harness.by_request(params.get("requestId"))
+        if handed is not None:
+            self.harness.turns.discard(handed.event)
+            self.harness.wait(handed, retry_at(handed.attempt, self.desk.now()))
+
+    # -- how far it has come
+
+    def turn(self, params: Mapping[str, Any]) -> None:
+        """A turn of its model has begun, ended, or failed."""
+        given = Members(params)
+        to, event = STEPS[given.one_of("state", tuple(STEPS))], given.id("eventId")
+        attempt, has_spoken = given.number("attempt"), given.flag("outbound")
+        handed = self.harness.handed.get(event)
+        if handed and attempt is not None and attempt < handed.attempt:
+            return  # it was called off, and handed over anew
+        if to == STEPS["started"]:
+            self.harness.turns.add(event)
+        else:
+            self.harness.turns.discard(event)
+        if handed:
+            self.harness.handed[event] = handed.but(is_over=to != STEPS["started"])
+        self._at.act(lambda book, _: (self._turned(book, event, to, has_spoken=has_spoken), {}))
+
+    def _turned(self, book: Book, event: str, to: str, *, has_spoken: bool) -> list[AttentionFact]:
+        found = book.delivery(event, self.agent)
+        if found is None or found.attempt == 0 or found.turn == to:
+            return []
+        taken = [] if found.accepted else [Moved(self.agent, event, self.agent, deliveries.ACCEPTED)]
+        about = {"outbound": True} if has_spoken else None
+        return [*taken, Moved(self.agent, event, self.agent, to, about)]
+
+    def progressed(self, params: Mapping[str, Any]) -> None:
+        """How far a piece of work has come."""
+        given = Members(params)
+        token = given.id("progressToken", is_needed=True)
+        about: dict[str, Any] = {"progress": _amount(given, "progress"), "total": _amount(given, "total")}
+        if about["progress"] is None:
+            raise invalid("missing", "/progress")
+        said = redacted(" ".join(given.text("message", LONGEST_TEXT).split()))[:240]
+
+        def decide(book: Book, _: int) -> Answer:
+            may_progress(book, self.agent, token, about)
+            kept = {name: value for name, value in (about | {"message": said}).items() if value not in (None, "")}
+            return [Progressed(self.agent, token, kept)], {}
+
+        self._at.act(decide)
+
+    def typed(self, params: Mapping[str, Any]) -> None:
+        """Somebody types, or has stopped."""
+        given = {**params, "type": envelopes.TYPING}
+        for name in ("conversation", "author"):
+            if isinstance(given.get(name), str):
+                given[name] = {"id": given[name]}
+        line = envelopes.line(given, self.desk.now())
+        self._at.act(lambda book, now: receive(book, line, BRIDGE, now), BRIDGE)
+
+    # -- what it asks
+
+    def tools(self) -> list[Tool]:
+        """The tools there are for it."""
+        return [tool for name, tool in tools.TOOLS.items() if self.harness.can.tool(name)]
+
+    def call(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+        """What a tool answers."""
+        tool = attention_tools.named(name)
+        if not self.harness.can.tool(tool.name):
+            raise CapabilityMissing(f"{tool.name} was not agreed on", capability=tool.name)
+        answer = attention_tools.run(self._at, self.agent, tool, given)
+        return answer | {"glyph": self._glyphs.get(answer["signal"], answer["glyph"])} if "glyph" in answer else answer
+
+    def received(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """It is a host itself, and delivers something for the agent."""
+        answer = self._at.act(lambda book, now: handed_over.received(book, self.agent, params, BRIDGE, now), BRIDGE)
+        self.harness.own.add(Members(params).id("eventId"))
+        return answer
+
+    def ingested(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """It is a bridge, and hands in what was said on a platform."""
+        if not isinstance(params.get("lines"), list):
+            raise invalid("a list of lines is wanted", "/lines")
+        found: dict[str, Any] = surfaces.ingest(self.desk, lines=params["lines"])
+        return found
+
+    def resume(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Hand over once more all that it has not taken."""
+        after, book = Members(params).id("after"), self._at.book()
+        if after and not is_known(book, after):
+            raise ResyncRequired(f"there is no event {after[:80]!r}")
+        events = [each.event for each in book.open_for(self.agent) if session.is_untaken(each)]
+        self.harness.repeat(events)
+        return {"replaying": len(events)}
+
+    def left(self) -> int:
+        """How much it is still to be handed."""
+        return session.undelivered(self._at.book(), self.agent, self.desk.now())
+
+
+def is_known(book: Book, event: str) -> bool:
+    """Whether there is such an event."""
+    try:
+        find(book, event)
+    except NoSuchEvent:
+        return False
+    return True
+
+
+def _amount(given: Members, name: str) -> int | float | None:
+    value = given.value.get(name)
+    if value is not None and (type(value) not in (int, float) or not 0 <= value < 1 << 53):
+        raise invalid("a number from 0 on is wanted", given.at(name))
+    return value
+
+
+# -- time
+
+
+def ticked(desk: Desk) -> int | None:
+    """Do what time has made due; when there is more to do, as far as that can be told."""
+    at, now = Attending(desk, "system"), desk.now()
+    book = at.book()
+    try:
+        if tick(book, now)[0]:
+            at.act(lambda then, moment: (tick(then, moment)[0], {}), "system")
+            book = at.book()
+    except Busy:
+        return now + clock.SECOND
+    return session.next_tick(book, now)
+
+
+def set_clock(desk: Desk, params: Mapping[str, Any]) -> None:
+    """Whoever is connected sets the clock: for tests, and to play something through again."""
+    moment = clock.parse(Members(params).text("now", 100, is_needed=True))
+    desk.env = {**desk.env, "BB_NOW": clock.text(moment)}

@@ -1,0 +1,61 @@
+"""Running a tool of C2A for an agent, and recording what follows: whoever has called it, by whatever protocol."""
+
+from __future__ import annotations
+
+from bb.attention.acts import tools
+from bb.attention.harness import delivery
+from bb.attention.judging.cases import find
+from bb.attention.turns import queries
+from bb.kernel import json_text
+from bb.kernel.errors import Usage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from bb.attention.acts.tools import Tool
+    from bb.attention.facts import AttentionFact
+    from bb.attention.state.book import Book
+    from bb.ops.attention.attention_desk import Attending
+
+    Answer = tuple[list[AttentionFact], dict[str, Any]]
+
+MOST_ANSWER = 250_000  # bytes of what a tool answers, which may stand in a line twice
+
+
+class UnknownTool(Usage):
+    """There is no such tool."""
+
+    code = "UNKNOWN_TOOL"
+    hint = "tools/list names them all"
+
+
+def named(name: str) -> Tool:
+    """The tool of that name, with a dot or with an underscore."""
+    tool = tools.BY_ANY_NAME.get(name)
+    if tool is None:
+        raise UnknownTool(f"there is no tool {name[:60]!r}", pointer="/name")
+    return tool
+
+
+def run(at: Attending, agent: str, tool: Tool, given: Mapping[str, Any], most: int = MOST_ANSWER) -> dict[str, Any]:
+    """What TOOL answers AGENT, in about so many bytes at MOST; what follows from it is recorded."""
+    if tool.reads_only:
+        facts, answer = _fitting(tool, at.book(), agent, given, at.desk.now(), most)
+        if not facts:
+            return answer
+    return at.act(lambda book, now: _fitting(tool, book, agent, given, now, most))
+
+
+def _fitting(tool: Tool, book: Book, agent: str, given: Mapping[str, Any], now: int, most: int) -> Answer:
+    """What a tool answers; where that is much, less of it, and where to go on."""
+    while True:
+        facts, answer = tools.call(tool.name, book, agent, dict(given), now)
+        if tool.name == "chat.list_events" and given.get("include") == "envelope":
+            for row in answer["events"]:
+                row["envelope"] = delivery.shown(book, agent, find(book, row["eventId"]), now)
+        limit = given.get("limit") or queries.USUAL
+        if not tool.reads_only or limit == 1 or len(json_text.dumps(answer).encode("utf-8", "replace")) < most:
+            return facts, answer
+        given = {**given, "limit": min(limit, len(answer.get("events") or answer.get("items", ())) or 2) // 2 or 1}

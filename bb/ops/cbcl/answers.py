@@ -1,0 +1,358 @@
+"""What is answered about a text of CBCL: the same to the commands and to programs that ask line by line.
+
+Octets, definitions and limits come in, plain values go out. No file is read here, and nothing of a repository.
+"""
+
+from __future__ import annotations
+
+from bb.cbcl.judge import authorship, comparison, expansion, signatures
+from bb.cbcl.judge.expansion import WIDEST
+from bb.cbcl.judge.installation import Rules, must_be_sound
+from bb.cbcl.judge.trust import Policy
+from bb.cbcl.judge.verification import shown, verify
+from bb.cbcl.read import canonical, exchange, grammar, layout, names, reader
+from bb.cbcl.read.definition import Definition
+from bb.cbcl.read.grammar import Grammar
+from bb.cbcl.read.message import DEFINE, SIGNED, Call, Envelope, Lang, Signed, Teach, Wrapper, core_of, layers
+from bb.cbcl.read.places import Places
+from bb.cbcl.read.reader import BOUNDS, UTMOST, Bounds, Text
+from bb.cbcl.read.tree import agent, as_json, extent, head, listed, string, symbol, text_of
+from bb.kernel.errors import BbError, Usage
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from bb.cbcl.judge.expansion import Room
+    from bb.cbcl.judge.library import Beside
+    from bb.cbcl.read.fuel import Fuel
+    from bb.cbcl.read.message import Message
+    from bb.cbcl.read.tree import Node
+
+
+class NotSigned(Usage):
+    """The text has no signature."""
+
+    code = "NOT_SIGNED"
+    hint = '`bb cbcl sign` makes `(signed "…" TEXT)` of a text'
+
+
+class CallsNothing(Usage):
+    """The message calls no performative of a dialect, so there is nothing to explain."""
+
+    code = "CALLS_NOTHING"
+    hint = "a call is said in a dialect: (lang DIALECT (PERFORMATIVE ARGUMENT…))"
+
+
+class Said(Record):
+    """A text as it was read: a message; or a definition by itself, signed or not, which is none but is written, hashed
+    and signed like one."""
+
+    node: Node
+    message: Message | None
+    definition: Definition | None
+    signature: str | None
+
+    @property
+    def unsigned(self) -> Node:
+        """What a signature of it is about: what stands in `signed`, else all of it."""
+        if self.message is not None and (found := _signed_in(self.message)):
+            return found.inner.node
+        return self.definition.node if self.definition else self.node
+
+
+def said(octets: bytes, bounds: Bounds = BOUNDS, fuel: Fuel | None = None) -> Said:
+    """What a text says, be it a message or a definition by itself."""
+    text = Text(octets, bounds, fuel)
+    return said_of(text, reader.one(text))
+
+
+def said_of(text: Text, node: Node) -> Said:
+    name = head(node)
+    if name == DEFINE or (name == SIGNED and len(node.value) == 3 and head(node.value[2]) == DEFINE):
+        signature, definition = Grammar(text).taught(node)
+        return Said(node, None, definition, signature)
+    message = grammar.message_of(text, node)
+    if isinstance(message, Teach) and message.signature is not None:
+        return Said(node, message, message.definition, message.signature)
+    found = _signed_in(message)
+    return Said(node, message, None, found.signature if found else None)
+
+
+def _signed_in(message: Message) -> Signed | None:
+    """What is signed of a message, be it within an envelope: whose fields nobody has signed, then."""
+    return next((layer for layer in layers(message) if isinstance(layer, Signed)), None)
+
+
+def parsed(octets: bytes, bounds: Bounds = BOUNDS) -> dict[str, Any]:
+    """A message: what it says, how it is written, and what it is known by."""
+    return described(grammar.message(octets, bounds))
+
+
+def described(message: Message) -> dict[str, Any]:
+    return {
+        "ast": exchange.shown(message),
+        "text": text_of(message.node),
+        "hash": canonical.digest(message.node),
+        "id": names.id_of(message),
+    }
+
+
+def formatted(node: Node, fuel: Fuel) -> dict[str, Any]:
+    """A text on one line, and laid out over several."""
+    return {"text": text_of(node, fuel), "formatted": layout.laid_out(node, fuel=fuel)}
+
+
+def each_of(octets: bytes, bounds: Bounds, fuel: Fuel) -> Iterator[Said]:
+    """The texts of a file that holds several."""
+    text = Text(octets, bounds, fuel)
+    for node in text.trees():
+        yield said_of(text, node)
+
+
+# -- dialects
+
+
+def defined(octets: bytes, bounds: Bounds = BOUNDS, fuel: Fuel | None = None) -> tuple[str | None, Definition]:
+    """The definition that a text holds, and its signature."""
+    return grammar.definition_in(octets, bounds, fuel)
+
+
+def install(definitions: Iterable[Definition], found: Beside) -> None:
+    """Let DEFINITIONS count as installed beside what is FOUND, parents before what builds on them: each is sound, or is
+    refused. One that has the name of another takes its place."""
+    left = list(definitions)
+    while left:
+        waiting = {each.name for each in left}
+        following = left.pop(next((place for place, each in enumerate(left) if each.parent not in waiting), 0))
+        must_be_sound(following, found, Rules())
+        found.add(following)
+
+
+def verified(octets: bytes, known: Mapping[str, Definition], bounds: Bounds = BOUNDS) -> dict[str, Any]:
+    """What there is to say against a definition."""
+    signature, definition = defined(octets, bounds)
+    return judged(definition, signature, octets, known)
+
+
+def judged(
+    definition: Definition,
+    signature: str | None,
+    octets: bytes,
+    known: Mapping[str, Definition],
+    most: int = Policy.max_verify_time,
+) -> dict[str, Any]:
+    """Likewise, where it has been read: the first violations, and how many there are; the steps that it took."""
+    verdict, where = verify(definition, known, most), Places(octets)
+    return {
+        "dialect": definition.name,
+        "sound": verdict.is_sound,
+        "count": verdict.count,
+        "rules": sorted(verdict.rules),
+        "steps": verdict.steps,
+        "steps_granted": verdict.granted,
+        "violations": [shown(each, where) for each in verdict.violations],
+        "warnings": [shown(each, where) for each in verdict.warnings],
+        "hash": canonical.digest(definition.node),
+        "signature": "unsigned" if signature is None else "unchecked",
+    }
+
+
+def expanded(message: Message, dialects: Mapping[str, Definition], room: Room = WIDEST) -> dict[str, Any]:
+    """The messages that MESSAGE stands for. One that calls nothing stands for itself, without the dialect around it."""
+    found = expansion.expand(message, dialects, room)
+    if found is None:
+        itself, dialect = _itself(message)
+        size, depth = extent(itself.node)
+        messages: tuple[Message, ...] = (itself,)
+    else:
+        messages, size, depth, dialect = found.messages, found.size, found.depth, found.dialect.name
+    return {
+        "messages": [{"text": text_of(each.node), "ast": exchange.shown(each)} for each in messages],
+        "size": size,
+        "depth": depth,
+        "dialect": dialect,
+        "performative": found.performative.name if found else None,
+    }
+
+
+def _itself(message: Message) -> tuple[Message, str | None]:
+    """What is said in no dialect's words, and the dialect that it is said in all the same."""
+    dialect = None
+    while isinstance(core := core_of(message), Lang) and not isinstance(core.inner, Call):
+        message, dialect = core.inner, core.dialect
+    return message, dialect
+
+
+def compared(one: Definition, other: Definition, octets: tuple[bytes, bytes], fuel: Fuel) -> dict[str, Any]:
+    """What is in one dialect otherwise than in the OTHER, with its places in the OCTETS of both."""
+    places = Places(octets[0]), Places(octets[1])
+    return {"a": one.name, "b": other.name, **comparison.shown(comparison.compare(one, other, fuel), places)}
+
+
+# -- signatures
+
+
+def signed(
+    what: Said, seed: bytes, teach: str | None = None, *, author: str = "", ledger: str | None = None
+) -> dict[str, Any]:
+    """A text with a signature: of a definition, the definition is signed, of a message the message, as AUTHOR says it
+    in a LEDGER, or in none. With TEACH, the message that teaches the definition to that agent."""
+    is_definition = teach is not None or what.message is None
+    node = _definition(what) if is_definition else what.node
+    where = None if is_definition else ledger
+    signature = signatures.sign(seed, authorship.octets(node, author, where))
+    made = listed(symbol(SIGNED), string(signature), node)
+    if teach is not None:
+        made = listed(symbol("meta"), listed(symbol("teach"), agent(teach), made))
+    text = text_of(made)
+    said(text.encode(), UTMOST)  # what we hand on can be read: no deeper than anything is
+    about = {"author": None if where is None else author, "ledger": where}
+    return {"text": text, "signature": signature, "hash": canonical.digest(node), **about}
+
+
+def _definition(what: Said) -> Node:
+    """The definition that a text holds, without any signature it has."""
+    core = core_of(what.message) if what.message is not None else None
+    definition = what.definition or getattr(core, "definition", None)
+    if definition is None:
+        raise Usage("only a definition can be taught", hint="leave --teach out, or name a file with a dialect")
+    node: Node = definition.node
+    return node
+
+
+class Checked(Record):
+    """A signature that is good: by which KEY; what it covers, as said by which AUTHOR in which LEDGER, if it says that;
+    and what of the text it does not cover."""
+
+    key: bytes
+    node: Node
+    octets: bytes
+    author: str | None
+    ledger: str | None
+    is_definition: bool
+    outside: tuple[str, ...]
+
+    def shown(self) -> dict[str, Any]:
+        return {
+            "hash": canonical.digest(self.node),
+            "covers": {
+                "what": "definition" if self.is_definition else "message",
+                "text": text_of(self.node),
+                "octets": len(self.octets),
+                "author": self.author,
+                "ledger": self.ledger,
+                "outside": list(self.outside),
+            },
+        }
+
+
+def checked(
+    what: Said,
+    signature: str | None,
+    keys: Iterable[bytes],
+    authors: Sequence[str] = (),
+    ledgers: Sequence[str] = (),
+) -> Checked:
+    """By which of the KEYS a text is signed, said by one of the AUTHORS in one of the LEDGERS, or by itself; refused
+    when by none."""
+    node = what.node if signature is not None else what.unsigned
+    outside = () if signature is not None else tuple(_outside(what))
+    signature = signature if signature is not None else what.signature
+    if signature is None:
+        raise NotSigned
+    is_definition = what.message is None or head(node) == DEFINE
+    contexts: list[tuple[str | None, str | None]] = [(None, None)]
+    if not is_definition:
+        contexts = [*((author, ledger) for ledger in ledgers for author in authors), *contexts]
+    refusal: BbError | None = None
+    for author, ledger in contexts:
+        octets = authorship.octets(node, author or "", ledger)
+        for key in keys:
+            try:
+                signatures.check(signature, octets, key)
+            except signatures.InvalidSignature as error:
+                refusal = error
+                continue
+            return Checked(key, node, octets, author, ledger, is_definition, outside)
+    raise refusal or signatures.InvalidSignature("there is no key to check it with")
+
+
+def _outside(what: Said) -> Iterator[str]:
+    """What stands around that which is signed, and nobody has signed: anybody may have written it, or changed it."""
+    for layer in layers(what.message) if what.message is not None else ():
+        if isinstance(layer, Signed):
+            return
+        if isinstance(layer, Teach):
+            yield f"(meta (teach @{layer.recipient} …))"
+        elif isinstance(layer, Wrapper):
+            yield f"{text_of(listed(*layer.node.value[:-1]))[:-1]} …)"
+
+
+def senders_in(what: Said) -> list[str]:
+    """Whom the envelopes of a message name as its sender."""
+    found = layers(what.message) if what.message is not None else ()
+    return [layer.sender for layer in found if isinstance(layer, Envelope) and layer.sender]
+
+
+# -- how it came to that
+
+
+def explained(message: Message, dialects: Mapping[str, Definition], policy: Room) -> dict[str, Any]:
+    """How a call comes to its messages."""
+    from bb.cbcl.judge import explanation  # noqa: PLC0415  (whoever only expands needs none of it)
+
+    found = explanation.explain(message, dialects, policy)
+    if found is None:
+        raise CallsNothing
+    made, refusal = found.expansion, found.refusal
+    used = {} if made is None else {"max-depth": made.depth, "max-expansion-size": made.size}
+    return {
+        "dialect": found.dialect.name,
+        "performative": found.performative.name,
+        "call": text_of(found.call.node),
+        "parameters": [
+            {
+                "name": each.name,
+                "section": each.section,
+                "value": text_of(each.value),
+                "ast": as_json(each.value),
+                "from": each.source,
+                "argument": each.place,
+            }
+            for each in found.bound
+        ],
+        "choices": [
+            {
+                "form": text_of(each.form),
+                "offset": each.form.at,
+                "tried": [
+                    {"test": None if one.test is None else text_of(one.test), "taken": one.is_taken, "why": one.why}
+                    for one in each.tried
+                ],
+                "taken": None if each.taken is None else text_of(each.taken),
+            }
+            for each in found.choices
+        ],
+        "limits": [
+            {
+                "limit": each.name,
+                "granted": each.granted,
+                "from": each.source,
+                "used": used.get(each.name),
+                "said": each.said,
+            }
+            for each in found.limits
+        ],
+        "messages": [
+            {"text": text_of(each.node), "ast": exchange.shown(each), **extent(each.node)._asdict()}
+            for each in (made.messages if made else ())
+        ],
+        "size": made.size if made else None,
+        "depth": made.depth if made else None,
+        "refused": None
+        if refusal is None
+        else {"code": refusal.code, "message": refusal.message, "details": refusal.details},
+    }

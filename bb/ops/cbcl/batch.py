@@ -1,0 +1,229 @@
+"""Questions about CBCL one after the other, for a program at the other end of a pipe: one request, one answer.
+
+    {"do": "parse", "text": "(tell @bob \\"hi\\")", "id": 1}
+
+A request says what to `do` and has a `text`, or its `bytes_hex` where they may be no text. A member that is not known
+is refused, with its path; one that what is to be done has no use for is not looked at. Neither is any file, key or
+ledger: all that counts is in the request.
+"""
+
+from __future__ import annotations
+
+from bb.cbcl.judge import signatures, trust
+from bb.cbcl.judge.expansion import WIDEST, Room
+from bb.cbcl.judge.library import Beside
+from bb.cbcl.read import canonical, exchange, grammar, names
+from bb.cbcl.read.fuel import for_text
+from bb.cbcl.read.reader import BOUNDS, DEPTH_MOST, SIZE_MOST, UTMOST, Bounds
+from bb.cbcl.read.tree import text_of
+from bb.kernel.errors import BbError, Usage
+from bb.ledger.journal.clone import is_repo_id
+from bb.ops.cbcl import answers
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from bb.cbcl.read.definition import Definition
+
+    Request = Mapping[str, Any]
+
+MOST_DIALECTS = 1000
+MOST_KEPT = 64  # lists of dialects that are kept, since most requests are about the same ones
+LIMITS = {"max_depth": DEPTH_MOST, "max_size": SIZE_MOST, "max_expansion_size": trust.MOST["max_expansion_size"]}
+MEMBERS = frozenset(
+    [
+        "do",
+        "id",
+        "text",
+        "bytes_hex",
+        "dialects",
+        "seed",
+        "teach",
+        "signature",
+        "public_key",
+        "author",
+        "ledger",
+        *LIMITS,
+    ]
+)
+
+
+class InvalidRequest(Usage):
+    """That is no request."""
+
+    code = "INVALID_REQUEST"
+    hint = """for example {"do": "parse", "text": "(hello @bob)"}; `bb cbcl batch --help` has them all"""
+
+
+class Desk:
+    """Somebody who asks. What was read of dialects for one question is there for the next."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, ...], Beside] = {}
+
+    def answer(self, request: Any) -> dict[str, Any]:
+        """What is answered to REQUEST."""
+        if type(request) is not dict:
+            raise InvalidRequest("a request is a JSON object", path="$")
+        if isinstance(request.get("id"), dict | list):
+            raise InvalidRequest("`id` is a text or a number", path="$.id")
+        do = request.get("do")
+        if type(do) is not str or do not in ANSWERS:
+            raise InvalidRequest(f"`do` is one of {', '.join(ANSWERS)}", path="$.do")
+        if not request.keys() <= MEMBERS:
+            strange = min(request.keys() - MEMBERS)[:40]
+            raise InvalidRequest(f"a request has no {strange!a}", path=f"$.{ascii(strange)[1:-1]}")
+        return ANSWERS[do](self, request, _octets(request))
+
+    def dialects(self, request: Request) -> Beside:
+        """The dialects that count as installed, in the order of the request."""
+        texts = request.get("dialects", [])
+        is_list = type(texts) is list and len(texts) <= MOST_DIALECTS
+        if not is_list or not all(type(each) is str for each in texts):
+            raise InvalidRequest(f"`dialects` is a list of at most {MOST_DIALECTS} texts", path="$.dialects")
+        key = tuple(texts)
+        if key not in self._kept:
+            definitions = [_definition(text, f"$.dialects[{place}]") for place, text in enumerate(texts)]
+            found = Beside({})
+            answers.install(definitions, found)
+            if len(self._kept) == MOST_KEPT:
+                self._kept.clear()
+            self._kept[key] = found
+        return self._kept[key]
+
+
+def _definition(text: str, path: str) -> Definition:
+    """The definition that a TEXT of the request holds; a refusal says which of its texts is meant."""
+    try:
+        return answers.defined(_encoded(text), UTMOST)[1]
+    except BbError as error:
+        error.details["path"] = path
+        raise
+
+
+def _parse(_: Desk, request: Request, octets: bytes) -> dict[str, Any]:
+    message = grammar.message(octets, _bounds(request))
+    node = message.node
+    canonical_octets = canonical.octets(node)
+    return {
+        "ast": exchange.shown(message),
+        "text": text_of(node),
+        "canonical_hex": canonical_octets.hex(),
+        "hash": canonical.hashed(canonical_octets),
+        "id": names.id_of(message),
+    }
+
+
+def _format(_: Desk, request: Request, octets: bytes) -> dict[str, Any]:
+    bounds = _bounds(request)
+    fuel = for_text(bounds.size)
+    return answers.formatted(answers.said(octets, bounds, fuel).node, fuel)
+
+
+def _canonical(_: Desk, request: Request, octets: bytes) -> dict[str, Any]:
+    node = answers.said(octets, _bounds(request)).node
+    found = canonical.octets(node)
+    return {
+        "text": text_of(node),
+        "canonical_hex": found.hex(),
+        "octets": len(found),
+        "hash": canonical.hashed(found),
+    }
+
+
+def _verify(desk: Desk, request: Request, octets: bytes) -> dict[str, Any]:
+    return answers.verified(octets, desk.dialects(request), _bounds(request))
+
+
+def _expand(desk: Desk, request: Request, octets: bytes) -> dict[str, Any]:
+    message = grammar.message(octets, _bounds(request))
+    room = Room(
+        _limit(request, "max_depth") or WIDEST.depth,
+        _limit(request, "max_expansion_size") or WIDEST.size,
+    )
+    found = answers.expanded(message, desk.dialects(request), room)
+    return {**found, "messages": [each["text"] for each in found["messages"]]}
+
+
+def _sign(_: Desk, request: Request, octets: bytes) -> dict[str, Any]:
+    seed = signatures.seed_of(_text(request, "seed"))
+    teach = _text(request, "teach").removeprefix("@") if "teach" in request else None
+    what = answers.said(octets, _bounds(request))
+    author, ledger = _said_by(request), _said_in(request)
+    found = answers.signed(what, seed, teach and trust.identifier(teach), author=author, ledger=ledger)
+    return {**found, "public_key": signatures.key_text(signatures.public_key(seed))}
+
+
+def _check(_: Desk, request: Request, octets: bytes) -> dict[str, Any]:
+    key = signatures.key_of(_text(request, "public_key"))
+    signature = _text(request, "signature") if "signature" in request else None
+    what = answers.said(octets, _bounds(request))
+    author, ledger = _said_by(request), _said_in(request)
+    found = answers.checked(what, signature, [key], [author], [ledger] if ledger is not None else [])
+    return {"valid": True, **found.shown(), "fingerprint": signatures.fingerprint(key)}
+
+
+ANSWERS: dict[str, Callable[[Desk, Request, bytes], dict[str, Any]]] = {
+    "parse": _parse,
+    "format": _format,
+    "canonical": _canonical,
+    "hash": _canonical,
+    "verify": _verify,
+    "expand": _expand,
+    "sign": _sign,
+    "check": _check,
+}
+
+
+def _said_in(request: Request) -> str | None:
+    """The ledger that a message is said in; None where it is in none."""
+    found = _text(request, "ledger") if "ledger" in request else None
+    if found is not None and not (is_repo_id(found) and "author" in request):
+        raise InvalidRequest("`ledger` is the id of a ledger, and `author` says who speaks in it", path="$.ledger")
+    return found
+
+
+def _said_by(request: Request) -> str:
+    """Who says a message; nobody where it is said in no ledger."""
+    return trust.identifier(_text(request, "author").removeprefix("@")) if "author" in request else ""
+
+
+def _octets(request: Request) -> bytes:
+    """The octets that a request is about."""
+    text, written = request.get("text"), request.get("bytes_hex")
+    if (text is None) == (written is None):
+        raise InvalidRequest("a request has either `text` or `bytes_hex`", path="$.text")
+    if type(text) is str:
+        return _encoded(text)
+    if type(written) is not str:
+        raise InvalidRequest("`text` and `bytes_hex` are texts", path="$.text" if written is None else "$.bytes_hex")
+    try:
+        return bytes.fromhex(written)
+    except ValueError:
+        raise InvalidRequest("`bytes_hex` is no hexadecimal", path="$.bytes_hex") from None
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")  # half a surrogate pair is refused by the reader, with its place
+
+
+def _bounds(request: Request) -> Bounds:
+    if "max_depth" not in request and "max_size" not in request:
+        return BOUNDS
+    return Bounds(_limit(request, "max_depth") or BOUNDS.depth, _limit(request, "max_size") or BOUNDS.size)
+
+
+def _limit(request: Request, name: str) -> int | None:
+    value = request.get(name)
+    if value is not None and (type(value) is not int or not 1 <= value <= LIMITS[name]):
+        raise InvalidRequest(f"`{name}` is a whole number from 1 to {LIMITS[name]:,}", path=f"$.{name}")
+    return value
+
+
+def _text(request: Request, name: str) -> str:
+    value = request.get(name)
+    if type(value) is not str:
+        raise InvalidRequest(f"`{name}` is missing, or no text", path=f"$.{name}")
+    return value

@@ -1,0 +1,256 @@
+"""The dialects of a repository: install them, look at them, remove them, hand them on to other agents.
+
+They live in the ledger, so every clone has them, with who installed which and from where. What is installed by command
+comes from the user's own hand; what an agent is taught is judged when it hears of it.
+"""
+
+from __future__ import annotations
+
+import os
+
+from bb.cbcl import dialects as fold
+from bb.cbcl.dialects import Kept
+from bb.cbcl.facts import Installed, Removed
+from bb.cbcl.judge import installation, signatures
+from bb.cbcl.judge.expansion import UnknownDialect
+from bb.cbcl.judge.installation import Rules
+from bb.cbcl.read import canonical, exchange, layout
+from bb.cbcl.read.reader import Bounds
+from bb.cbcl.read.tree import OPERATOR, SPEAKS, Node, listed, string, symbol, text_of
+from bb.cbcl.read.tree import agent as named_agent
+from bb.kernel import ids
+from bb.kernel.errors import Refused
+from bb.kernel.show import harmless
+from bb.ledger.journal import kinds
+from bb.ledger.signing.keyring import Keyring
+from bb.ledger.views import cbcl as ledger
+from bb.ops.catalogue import op
+from bb.ops.cbcl import inputs, talk
+from bb.ops.cbcl.installable import examples_beside, must_verify
+from bb.ops.desk import signs_of_life, sources
+from bb.ops.params import Key, Name, Plain, Reason, Someone
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.cbcl.read.definition import Definition
+    from bb.kernel.event import Event
+    from bb.ledger.index.index import Index
+    from bb.ops.desk.desk import Desk
+
+
+class DialectInUse(Refused):
+    """Another dialect builds on it."""
+
+    code = "DIALECT_IN_USE"
+    hint = "remove those first"
+
+
+class File(Name):
+    """The file with the definition; - reads it from stdin."""
+
+    metavar = "FILE"
+
+
+class Source(Plain):
+    """The definition itself, in the place of a file."""
+
+
+class Dialect(Name):
+    """The dialect, by its name."""
+
+    metavar = "DIALECT"
+
+
+class KeyName(Name):
+    """Sign it with this key of yours, in the place of the signature it has; the key must be its author's."""
+
+    metavar = "KEY-NAME"
+
+
+class Pupil(talk.Whom):
+    """Whom to send it to."""
+
+
+@op(
+    "cbcl.dialect.install",
+    examples=("bb cbcl dialect install logistics.cbcl", "bb cbcl dialect install logistics.cbcl --replace"),
+    replace="Put it in the place of another one of its name.",
+)
+def install(
+    desk: Desk,
+    file: File | None = None,
+    *,
+    text: Source | None = None,
+    agent: Someone | None = None,
+    replace: bool = False,
+    key: Key | None = None,
+    allow_secret: Reason | None = None,
+) -> dict[str, Any]:
+    """Let a dialect be spoken in this repository, once it is verified: its signature, if it has one, and every rule.
+
+    Examples in a file beside it, NAME.examples.cbcl, must come out as they say. Installing what is installed changes
+    nothing. Another definition of the same name is a conflict, unless you say that it replaces the first.
+    """
+    who, keyring, rules = _user(desk, agent), Keyring(desk.env), _rules(desk)
+    policy = rules.trust.policy
+    bounds = Bounds(policy.max_depth, policy.max_size)
+    source = inputs.given(desk, file, text, bounds)
+    desk.also_asks(source.octets)
+    is_file = file is not None and file != sources.STDIN
+    beside = examples_beside(desk, file) if is_file else None
+    _, signature, definition = must_verify(desk, source, bounds, beside)
+    rules = rules.but(trust=keyring.trust_for(definition.author)) if signature else rules
+    where = f"file {harmless(os.path.basename(str(file)))}" if is_file else "text"
+
+    def decide(index: Index, _: Any) -> list[Any]:
+        known = ledger.Spoken(desk.store, index, keyring)
+        return installation.install(
+            definition, signature, known, rules, by=who, source=where, is_local=True, replaces=replace
+        )
+
+    recorded = signs_of_life.act(desk, who, decide, key=key, allow_secret=allow_secret)
+    found = _spoken(desk)
+    brought = next(filter(None, map(_installed_by, recorded)), None)  # also when it has been removed since
+    return _shown(desk, found, brought or _kept(found, definition.name), definition) | {"changed": brought is not None}
+
+
+def _installed_by(event: Event) -> Kept | None:
+    """The dialect that an event has brought; None where it is another event."""
+    said = kinds.fact_of(event.kind, event.data, event.by)
+    if not isinstance(said, Installed):
+        return None
+    return Kept(said.dialect, event.id, event.ts, said.by, said.hash, said.author, said.signature, said.source)
+
+
+@op("cbcl.dialect.list", examples=("bb cbcl dialect list",))
+def list_(desk: Desk) -> dict[str, Any]:
+    """The dialects that are spoken here: who wrote each, who installed it, and whether a signature was checked."""
+    found = _spoken(desk)
+    return {"dialects": [_row(found, each) for name in found.names() for each in found.live(name)]}
+
+
+@op("cbcl.dialect.show", examples=("bb cbcl dialect show logistics",))
+def show(desk: Desk, name: Dialect) -> dict[str, Any]:
+    """One dialect: its definition, its performatives with their parameters, and everything that was done with it."""
+    found = _spoken(desk)
+    kept = _kept(found, name)
+    return _shown(desk, found, kept, _definition(found, kept))
+
+
+@op("cbcl.dialect.remove", examples=("bb cbcl dialect remove logistics",))
+def remove(desk: Desk, name: Dialect, *, agent: Someone | None = None, key: Key | None = None) -> dict[str, Any]:
+    """Let a dialect be spoken here no more. Its definition stays in the ledger's history."""
+    who = _user(desk, agent)
+
+    def decide(index: Index, _: Any) -> list[Any]:
+        found = ledger.Spoken(desk.store, index, Keyring(desk.env))
+        _kept(found, name)  # refused where there is none
+        above = found.building_on(name)
+        if above:
+            raise DialectInUse(f"{', '.join(above)} builds on {name}", dialects=above)
+        return [Removed(who, name, each.hash) for each in found.live(name)]
+
+    signs_of_life.act(desk, who, decide, key=key)
+    return {"dialect": name, "removed": True}
+
+
+@op(
+    "cbcl.dialect.teach",
+    examples=(
+        "bb cbcl dialect teach logistics --to cobalt-harbor",
+        "bb cbcl dialect teach logistics --to b --sign-with me",
+    ),
+)
+def teach(
+    desk: Desk, name: Dialect, *, to: Pupil, agent: Someone | None = None, sign_with: KeyName | None = None
+) -> dict[str, Any]:
+    """Send a dialect to another agent, which installs it if its user trusts the author.
+
+    The author's signature goes with it, where there is one. With --sign-with it is signed now.
+    """
+    found = _spoken(desk)
+    kept = _kept(found, name)
+    node = _definition(found, kept).node
+    signature = str(found.line_of(kept).get("signed") or "")
+    if sign_with is not None:
+        signature = signatures.sign(Keyring(desk.env).seed(sign_with), canonical.octets(node))
+    lesson = listed(symbol("signed"), string(signature), node) if signature else node
+    made = listed(symbol("meta"), listed(symbol("teach"), named_agent(to), lesson))
+    return talk.say(desk, text_of(made), agent)
+
+
+@op("cbcl.dialect.query", examples=("bb cbcl dialect query logistics --to cobalt-harbor",))
+def query(desk: Desk, name: Dialect, *, to: Pupil, agent: Someone | None = None) -> dict[str, Any]:
+    """Ask another agent whether it speaks a dialect. It answers when it hears of it."""
+    made = listed(symbol("meta"), listed(symbol("query"), listed(Node(OPERATOR, SPEAKS), symbol(name))))
+    return talk.say(desk, text_of(made), agent, [str(to)])
+
+
+def _shown(desk: Desk, found: ledger.Spoken, kept: Kept, definition: Definition) -> dict[str, Any]:
+    """All there is to say of one dialect."""
+    return {
+        **_row(found, kept),
+        "definition": exchange.dialect(definition),
+        "text": text_of(definition.node),
+        "formatted": layout.laid_out(definition.node),
+        "history": fold.history(kept.name, desk.store.index.state(fold.NAME, kept.name)),
+    }
+
+
+def _spoken(desk: Desk) -> ledger.Spoken:
+    """The dialects of the repository we are in."""
+    return ledger.Spoken(desk.store, desk.ledger.caught_up(), Keyring(desk.env))
+
+
+def _row(found: ledger.Spoken, kept: Kept) -> dict[str, Any]:
+    is_usable = kept.name in found and kept.hash in found.sound(kept.name)
+    excuse = None if is_usable else found.excuse(kept.name)
+    judged = found.sound(kept.name).get(kept.hash)
+    others = [each.event for each in found.live(kept.name) if each != kept and each.hash in found.sound(kept.name)]
+    return {
+        "dialect": kept.name,
+        "author": f"@{kept.author}" if kept.author else None,
+        "signature": found.signature(kept),
+        "hash": kept.hash,
+        "source": kept.source,
+        "installed_by": kept.by,
+        "installed_at": kept.ts,
+        "event_id": kept.event,
+        "adds": list(judged.adds) if judged else [],
+        "usable": is_usable,
+        "why_not": excuse.message if excuse else None,
+        "conflicts": others,
+    }
+
+
+def _kept(found: ledger.Spoken, name: str) -> Kept:
+    """What NAME stands for; where that is contested, the first of them."""
+    live = found.live(name)
+    sound = [each for each in live if each.hash in found.sound(name)]
+    if not live:
+        raise UnknownDialect(f"dialect not installed: {harmless(name[:60])}", dialect=name[:60])
+    return (sound or live)[0]
+
+
+def _definition(found: ledger.Spoken, kept: Kept) -> Definition:
+    definition = found.definition(kept)
+    if definition is None:
+        raise UnknownDialect(
+            f"the line that installed {harmless(kept.name[:60])} holds no sound definition of it",
+            hint="`bb cbcl dialect install FILE --replace` puts one in its place, `dialect remove` takes it away",
+            dialect=kept.name[:60],
+        )
+    return definition
+
+
+def _user(desk: Desk, agent: str | None) -> str:
+    """Who does it: an agent that is named or set, else the person."""
+    who = ids.PERSON if agent == ids.PERSON else desk.caller(agent) if agent else desk.principal()
+    desk.store.must_exist()
+    return who
+
+
+def _rules(desk: Desk) -> Rules:
+    return Rules(Keyring(desk.env).trust())

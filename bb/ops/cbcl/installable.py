@@ -1,0 +1,96 @@
+"""Whether a dialect may be installed, as a command says it: its signature, its rules, and the examples beside it."""
+
+from __future__ import annotations
+
+from bb.cbcl.judge import examples as beside
+from bb.cbcl.judge import signatures, trust, verification
+from bb.cbcl.judge.installation import DialectRejected
+from bb.cbcl.read import canonical
+from bb.cbcl.read.fuel import for_text
+from bb.cbcl.read.places import Places
+from bb.kernel.show import harmless
+from bb.ledger.signing.keyring import Keyring
+from bb.ops.cbcl import answers, inputs
+from bb.ops.desk import sources
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from bb.cbcl.read.definition import Definition
+    from bb.cbcl.read.reader import Bounds
+    from bb.ops.cbcl.inputs import DialectFile
+    from bb.ops.desk.desk import Desk
+    from bb.ops.desk.sources import Source
+
+ENDING = ".cbcl"
+
+
+def must_verify(
+    desk: Desk, source: Source, bounds: Bounds, examples: str | None, files: list[DialectFile] | None = None
+) -> tuple[dict[str, Any], str | None, Definition]:
+    """What there is to say of the dialect in SOURCE, its signature and the definition; refused where that is anything
+    against it."""
+    signature, definition = answers.defined(source.octets, bounds, for_text(bounds.size))
+    checked = _signature(desk, definition, signature)
+    known = inputs.known_with(desk, files, bounds)
+    most = Keyring(desk.env).trust().policy.max_verify_time
+    answer = answers.judged(definition, signature, source.octets, known, most)
+    answer |= {"signature": checked, "examples": None}
+    for each in (*answer["violations"], *answer["warnings"]):
+        each["file"] = source.name
+    if examples and answer["sound"]:
+        answer |= _tried(desk, examples, bounds, definition, known)
+    if answer["violations"]:
+        raise _rejected(answer)
+    return answer, signature, definition
+
+
+def _signature(desk: Desk, definition: Definition, signature: str | None) -> str:
+    """What is to be said of a signature: it is looked at before anything else, and refused if it is no good."""
+    if signature is None:
+        return "unsigned"
+    keys = Keyring(desk.env).trust_for(definition.author).keys_of(definition.author)
+    if not keys:
+        return "unchecked"
+    trust.must_fit(signature, canonical.octets(definition.node), keys, signatures.check)
+    return "valid"
+
+
+def examples_beside(desk: Desk, file: str | None) -> str | None:
+    """The examples that lie beside a dialect, where there are any."""
+    if file is None or not file.endswith(ENDING) or file.endswith(beside.SUFFIX):
+        return None
+    found = file.removesuffix(ENDING) + beside.SUFFIX
+    return found if sources.beside(desk, found) else None
+
+
+def _tried(
+    desk: Desk, file: str, bounds: Bounds, definition: Definition, known: Mapping[str, Definition]
+) -> dict[str, Any]:
+    """What became of the examples in FILE."""
+    octets = inputs.read(desk, file, bounds).octets
+    with inputs.about(file):
+        found = beside.read(octets, bounds)
+    where = Places(octets)
+    wrong = list(beside.check(found, definition, known))
+    shown = [verification.shown(each, where) | {"file": file} for each in wrong[: verification.MOST_TOLD]]
+    return {
+        "sound": not wrong,
+        "count": len(wrong),
+        "rules": sorted({each.rule for each in wrong}),
+        "violations": shown,
+        "examples": {"file": file, "count": len(found), "failed": len(wrong)},
+    }
+
+
+def _rejected(answer: dict[str, Any]) -> DialectRejected:
+    """The refusal of a dialect, with everything that was found."""
+    first, others = answer["violations"][0], answer["count"] - 1
+    where = f" in {harmless(first['performative'][:60])}" if first["performative"] else ""
+    least = "at least " if answer["count"] == verification.MOST_COUNTED else ""
+    more = f", and {least}{others:,} more" if others else ""
+    refusal = DialectRejected(f"{first['rule']}{where}: {first['message']}{more}", **answer)
+    refusal.hint = "mend what is shown, each with its line and column"
+    return refusal

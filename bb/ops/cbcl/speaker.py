@@ -1,0 +1,255 @@
+"""One agent of a repository that speaks and hears CBCL.
+
+A message is one line of the ledger, and what saying it does to its sender stands on that line. To hear one is a
+transaction: what it does to its hearer, the dialects it brings, the answers to it are recorded together or not at all.
+"""
+
+from __future__ import annotations
+
+from bb.attention.facts import Moved
+from bb.attention.state import deliveries
+from bb.cbcl.facts import Heard, Installed
+from bb.cbcl.judge import authorship
+from bb.cbcl.judge.authorship import signed_message
+from bb.cbcl.judge.installation import Rules
+from bb.cbcl.read import grammar, names
+from bb.cbcl.read.fuel import ResourceLimit
+from bb.cbcl.read.message import OK, Simple, core_of
+from bb.cbcl.read.reader import UTMOST, Malformed
+from bb.cbcl.read.tree import text_of
+from bb.cbcl.speak import effects, processing, speaking
+from bb.cbcl.speak.effects import Discharged
+from bb.coordination.agents import roster
+from bb.kernel import ids
+from bb.kernel.errors import BbError
+from bb.ledger.signing.keyring import Keyring
+from bb.ledger.views import cbcl as ledger
+from bb.ledger.views import proofs
+from bb.messaging import messages
+from bb.messaging.cbcl import conversation_state
+from bb.messaging.cbcl import letters as cbcl_letters
+from bb.messaging.facts import Acked, Read
+from bb.messaging.mail import mail, mailbox
+from bb.ops.cbcl import views
+from bb.ops.desk import signs_of_life
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from bb.cbcl.read.definition import Definition
+    from bb.cbcl.read.message import Message
+    from bb.cbcl.speak.effects import Effect
+    from bb.cbcl.speak.processing import Outcome
+    from bb.cbcl.speak.speaking import Speech
+    from bb.ledger.index.index import Index
+    from bb.messaging.facts import Sent
+    from bb.ops.desk.desk import Desk
+
+WHO = "`bb agent list` shows who is here; @user is the person"
+REPEATED = "it is in the message that was heard"  # why what looks like a secret is recorded once more
+
+
+class Talk:
+    """One agent, at the ledger of the repository."""
+
+    def __init__(self, desk: Desk, named: str | None) -> None:
+        self.desk = desk
+        self.who = signs_of_life.caller(desk, named, may_be_person=True)
+        signs_of_life.index_of(desk, self.who)
+        self._keyring = Keyring(desk.env)
+        self._read: dict[str, Definition] = {}  # the dialects that were spoken so far
+        self._ledger = proofs.ledger_of(desk.store)
+        self._rules = Rules(self._keyring.trust(), self._ledger)
+        self._seed = self._keyring.seed(self.who) if self.who in self._keyring.names() else None
+
+    def _dialects(self, index: Index) -> ledger.Spoken:
+        return ledger.Spoken(self.desk.store, index, self._keyring, self._read)
+
+    def _is_here(self, index: Index, name: str) -> bool:
+        return name == ids.PERSON or bool(roster.in_service([(name, index.state(roster.NAME, name))]))
+
+    def signed(self, octets: bytes) -> bytes:
+        """OCTETS signed with the key that has the agent's name; as they are where there is none, or where they are
+        signed already, or are nothing that can be said."""
+        if self._seed is None:
+            return octets
+        try:
+            message = grammar.message(octets, UTMOST)
+        except Malformed:
+            return octets  # which is refused where it is said, with the place of the mistake in what was given
+        if authorship.signature_in(message) is not None:
+            return octets
+        return text_of(signed_message(message.node, self._seed, self.who, self._ledger.id)).encode()
+
+    # -- speaking
+
+    def speech(self, index: Index, octets: bytes, to: Sequence[str]) -> Speech:
+        """What sending OCTETS means, if they may be sent to these."""
+        found = speaking.speak(ledger.standing(index, self.who), self._dialects(index), octets, self._rules, to)
+        for each in found.to:
+            if not self._is_here(index, each):
+                raise mail.UnknownRecipient(f"no agent {each[:60]!r} is in service here", hint=WHO, to=each[:60])
+        return found
+
+    def spoken(self, index: Index, said: Speech) -> list[Any]:
+        """What is recorded of it: the dialect it defines, the message, and what it settles of one's own mail."""
+        installed = [each for each in said.effects if isinstance(each, Installed)]
+        if not said.to:
+            return installed
+        answered = self._answered(index, said)
+        letter = self._letter(index, said.message, said.to, said.effects, answered)
+        discharged = [each for each in said.effects if isinstance(each, Discharged)]
+        others = {event for each in discharged for event in self._asked_by(index, each)} - {answered}
+        accepted = self._accepted(index, said.message, answered) if answered else []
+        return [*installed, letter, *accepted, *(fact for each in sorted(others) for fact in self._closed(index, each))]
+
+    def _letter(
+        self, index: Index, message: Message, to: Sequence[str], happened: Sequence[Effect], answered: str | None
+    ) -> Sent:
+        state = index.state(messages.NAME, answered) if answered else None
+        thread = messages.sent(state).thread if state else None
+        where = self._ledger.id
+        return cbcl_letters.letter(self.who, message, to, happened, answered=answered, thread=thread, ledger=where)
+
+    def _answered(self, index: Index, said: Speech) -> str | None:
+        """The message, by its event, that one's own answers: the one it settles, also where it is said in a dialect,
+        else the one it names; an `ok` answers the last that was said in its thread."""
+        if settled := next((each for each in said.effects if isinstance(each, Discharged)), None):
+            return self._opened_by(index, settled)
+        core = core_of(said.message)
+        if not isinstance(core, Simple) or core.performative not in cbcl_letters.TO_SOMETHING:
+            return None
+        if meant := core.text(names.IN_REPLY_TO):
+            return self._event_named(index, core.recipient, meant)
+        if core.performative != OK:
+            return None
+        term = f"{conversation_state.SENT_IN} {self.who} {core.recipient} {core.text(names.THREAD) or ''}"
+        return _newest(index, term)
+
+    def _opened_by(self, index: Index, settled: Discharged) -> str | None:
+        """The message, by its event, that waits for what is SETTLED: a later one may have been given its name."""
+        state = index.state(
+            conversation_state.NAME, f"{conversation_state.OBLIGED} {self.who} {settled.from_} {settled.id}"
+        )
+        return conversation_state.opener(state) if state else None
+
+    def _asked_by(self, index: Index, settled: Discharged) -> list[str]:
+        """The messages, by their events, that wait for what is SETTLED: asking again asks for nothing more."""
+        rows = index.found(
+            conversation_state.NAME, f"{conversation_state.NAMED} {self.who} {settled.from_} {settled.id}"
+        )
+        opened = self._opened_by(index, settled)
+        return [*(key.rpartition(" ")[2] for key, _ in rows), *([opened] if opened else [])]
+
+    def _event_named(self, index: Index, sender: str, name: str) -> str | None:
+        """The event of the message that is called so, among those that came to us from SENDER."""
+        event = name.removesuffix(f"_{self.who}")  # mail to several has an id for each copy
+        state = index.state(conversation_state.NAME, f"{conversation_state.MESSAGE} {self.who} {event}")
+        if state and conversation_state.sender_of(state) == sender:
+            return event
+        return _newest(index, f"{conversation_state.NAMED} {self.who} {sender} {name}")
+
+    def _accepted(self, index: Index, message: Message, answered: str) -> list[Any]:
+        """What answering a message does to one's copy of it."""
+        core = core_of(message)
+        is_answer = not isinstance(core, Simple) or core.performative in cbcl_letters.ANSWERS
+        return self._closed(index, answered) if is_answer else []
+
+    def _closed(self, index: Index, event: str) -> list[Any]:
+        """What has to be accepted is, and whatever else is seen."""
+        copy = index.state(mailbox.NAME, mailbox.copy(event, self.who))
+        if copy and "sent" in copy and copy["sent"][3][2] and "acked" not in copy:
+            return [Acked(self.who, event)]
+        return self._seen(index, event)
+
+    def _let_go(self, event: str, by: str) -> Moved:
+        """Nobody waits for an answer to EVENT any more."""
+        return Moved(self.who, event, self.who, deliveries.SETTLED, {"by": by})
+
+    def _seen(self, index: Index, event: str) -> list[Any]:
+        copy = index.state(mailbox.NAME, mailbox.copy(event, self.who))
+        return [Read(self.who, event)] if copy and mailbox.state_of(copy) == mailbox.UNREAD else []
+
+    # -- hearing
+
+    def hear_all(self, limit: int | None) -> Iterator[dict[str, Any]]:
+        """Hear what has come, oldest first; what came of each."""
+        waiting = self.desk.store.caught_up().found(
+            conversation_state.NAME, f"{conversation_state.UNHEARD} {self.who}"
+        )[:limit]
+        for place, (key, _) in enumerate(waiting, 1):
+            if found := self._hear(key):
+                yield found
+            if self.desk.progress:
+                self.desk.progress(place, len(waiting), "messages")
+
+    def _hear(self, key: str) -> dict[str, Any] | None:
+        """Hear one message; None when another process was faster."""
+        event = key.rpartition(" ")[2]
+        shown: list[dict[str, Any]] = []
+
+        def decide(index: Index, _: Any) -> list[Any]:
+            state, letter = index.state(conversation_state.NAME, key), index.state(messages.NAME, event)
+            if not state or "heard" in state or letter is None:
+                return []
+            said = messages.sent(letter)
+            rules = self._rules.but(trust=self._keyring.trust_or_nobody(said.sender))
+            found = processing.receive(
+                ledger.standing(index, self.who, said.sender),
+                self._dialects(index),
+                said.body.encode("utf-8", "surrogatepass"),
+                said.sender,
+                rules,
+                proofs.said_in(said),
+            )
+            passed_on = [(to, text) for to, text in found.passed_on if to not in said.to]  # who has it has it
+            answers = [(to, self._answer(index, to, text, event)) for to, text in [*found.answers, *passed_on]]
+            unsent = [to for to, letter in answers if letter is None]
+            shown[:] = [views.heard(event, said, found, unsent, found.proof.shown(said.sender, rules.trust))]
+            return self._taken(index, event, said, found, [letter for _, letter in answers if letter])
+
+        signs_of_life.act(self.desk, self.who, decide, allow_secret=REPEATED)
+        return shown[0] if shown else None
+
+    def _taken(self, index: Index, event: str, said: Sent, found: Outcome, answers: Sequence[Sent]) -> list[Any]:
+        """What is recorded of a message that was heard: what came of it, what it has brought, and the answers."""
+        about = {
+            "id": found.id,
+            **({"code": found.code, "why": found.why} if found.code else {}),
+            "verified": found.proof.as_plain(),
+            "effects": effects.written(found.effects, _own_texts(said.body)),
+        }
+        cancelled = [each for each in found.effects if isinstance(each, Discharged)]
+        closed = sorted({event for each in cancelled for event in self._asked_by(index, each)})
+        return [
+            *(each for each in found.effects if isinstance(each, Installed)),
+            Heard(self.who, event, found.status, about),
+            *answers,
+            *self._seen(index, event),
+            *(fact for each in closed for fact in [self._let_go(each, event), *self._closed(index, each)]),
+        ]
+
+    def _answer(self, index: Index, to: str, text: str, event: str) -> Sent | None:
+        """An answer of ours as mail; None where nobody is there to get it, or it is longer than mail may be."""
+        if not self._is_here(index, to):
+            return None
+        message = grammar.message(self.signed(text.encode()), UTMOST)
+        entered = speaking.entered(self.who, core_of(message), names.id_of(message))
+        try:
+            return self._letter(index, message, [to], entered, event)
+        except ResourceLimit:
+            return None
+
+
+def _newest(index: Index, term: str) -> str | None:
+    """The event of the newest message that TERM finds."""
+    return next((key.rpartition(" ")[2] for _, key, _ in index.newest_first(conversation_state.NAME, term)), None)
+
+
+def _own_texts(body: str) -> frozenset[str]:
+    try:
+        return cbcl_letters.own_texts(grammar.message(body.encode("utf-8", "surrogatepass"), UTMOST))
+    except BbError:
+        return frozenset()

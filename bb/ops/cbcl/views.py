@@ -1,0 +1,172 @@
+"""What CBCL has come to, as every face is told of it: what was heard, what is waited for, what was said in a thread."""
+
+from __future__ import annotations
+
+from bb.cbcl.facts import Installed
+from bb.cbcl.read import grammar, names
+from bb.cbcl.read.message import CANCEL, ERROR, REPLY, Simple, core_of
+from bb.cbcl.read.reader import UTMOST
+from bb.cbcl.read.tree import text_of
+from bb.cbcl.speak import effects as written
+from bb.kernel import clock, ids
+from bb.kernel.errors import BbError
+from bb.ledger.journal import kinds
+from bb.messaging import messages
+from bb.messaging.cbcl import conversation_state
+from bb.messaging.facts import Sent
+from bb.ops.desk import signs_of_life
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from bb.cbcl.read.message import Message
+    from bb.cbcl.speak.effects import Effect
+    from bb.cbcl.speak.processing import Outcome
+    from bb.kernel.event import Event
+    from bb.ledger.index.index import Index
+    from bb.ops.desk.desk import Desk
+
+LONGEST = 10  # digits of a number of seconds
+UNSHOWN = ("event", "text", "signed")  # of an effect: the message itself says it
+
+
+def reader(desk: Desk, agent: str | None) -> tuple[str, Index]:
+    """Who looks, and the index to look in."""
+    who = ids.PERSON if agent == ids.PERSON else desk.subject(agent)
+    index = signs_of_life.index_of(desk, who)
+    if who != ids.PERSON:
+        signs_of_life.registered(index, who)
+    return who, index
+
+
+def sent(who: str, octets: bytes, recorded: Sequence[Event]) -> dict[str, Any]:
+    """What came of saying OCTETS, by what was recorded of it: now, or when the same was asked for before."""
+    message = grammar.message(octets, UTMOST)
+    facts = [(event, kinds.fact_of(event.kind, event.data, event.by)) for event in recorded]
+    event, letter = next(((event, fact) for event, fact in facts if isinstance(fact, Sent)), (None, None))
+    happened = [fact for _, fact in facts if isinstance(fact, Installed)]
+    effects_of = [*happened, *written.read((letter.cbcl or {}).get("effects") if letter else None)]
+    return {
+        "event_id": event.id if event else None,
+        "id": names.id_of(message),
+        "from_agent": who,
+        "to": list(letter.to) if letter else [],
+        "thread_id": letter.thread if letter else None,
+        "text": text_of(message.node),
+        "effects": effects(effects_of),
+        "settles_nothing": _settles_nothing(message, effects_of),
+    }
+
+
+def _settles_nothing(message: Message, happened: Sequence[Effect]) -> bool:
+    """Whether MESSAGE was to settle a question, and there was none that it could mean."""
+    core = core_of(message)
+    is_to_settle = isinstance(core, Simple) and core.performative in (REPLY, ERROR, CANCEL)
+    return is_to_settle and not any(isinstance(each, written.Discharged | written.Settled) for each in happened)
+
+
+def heard(event: str, said: Sent, found: Outcome, unsent: Sequence[str], proved: dict[str, Any]) -> dict[str, Any]:
+    """What came of a message, of whose sender so much is PROVED. Of its answers, those to UNSENT could not be sent."""
+    return {
+        "event_id": event,
+        "id": found.id,
+        "from": said.sender,
+        "text": said.body,
+        "says": unwrapped(said.body),
+        "status": found.status,
+        "verified": proved,
+        **({"code": found.code, "message": found.why} if found.code else {}),
+        "comes_to": list(found.comes_to),
+        "replies": [text for _, text in found.answers],
+        "passed_on": [{"to": to, "text": text} for to, text in found.passed_on if to not in said.to],
+        "unsent": list(dict.fromkeys(unsent)),
+        "effects": effects(found.effects),
+    }
+
+
+def effects(happened: Sequence[Effect]) -> list[dict[str, Any]]:
+    """What happened, without what the message says itself."""
+    return [
+        {"effect": type(each).__name__.lower()}
+        | {name.rstrip("_"): value for name, value in each.as_dict().items() if name not in UNSHOWN}
+        for each in happened
+    ]
+
+
+def opened(index: Index, whose: str, entry: list[Any], now: int) -> dict[str, Any]:
+    """An answer that is waited for, or owed: WHOSE, for which message, since when and until when."""
+    other, known, thread, timeout, event = entry
+    state = index.state(messages.NAME, event)
+    text, since = (messages.sent(state).body, messages.sent_at(state)) if state else ("", "")
+    due = _due(timeout, since)
+    return {
+        whose: other,
+        "id": known,
+        "thread": thread,
+        "event_id": event,
+        "text": text,
+        "since": since,
+        "due_at": None if due is None else clock.text(due),
+        "is_overdue": due is not None and due < now,
+    }
+
+
+def _due(timeout: str | None, since: str) -> int | None:
+    """Until when an answer is waited for."""
+    began = clock.parse_or(since, 0)
+    return began + int(timeout) * 1000 if began and timeout and timeout.isdecimal() and len(timeout) < LONGEST else None
+
+
+def newest(index: Index, term: str) -> Iterator[tuple[str, list[Any]]]:
+    """When, and what, of the entries that TERM finds, the newest first."""
+    for _, _, state in index.newest_first(conversation_state.NAME, term):
+        ts, value = state["said"][3]
+        yield ts, value
+
+
+def content(index: Index, event: str) -> str:
+    """What a message says itself; empty when that cannot be read any more."""
+    said = _said(body(index, event))
+    return text_of(said.content) if said and said.content is not None else ""
+
+
+def body(index: Index, event: str) -> str:
+    """A message as it was sent; empty when it cannot be read any more."""
+    state = index.state(messages.NAME, event)
+    return messages.sent(state).body if state else ""
+
+
+def _said(text: str) -> Simple | None:
+    try:
+        core = core_of(grammar.message(text.encode("utf-8", "surrogatepass"), UTMOST))
+    except BbError:
+        return None
+    return core if isinstance(core, Simple) else None
+
+
+def thread(index: Index, who: str, ts: str, name: str) -> dict[str, Any]:
+    """A conversation: how much was said in it, and what last."""
+    term = f"{conversation_state.ENTRY} {who} {name}"
+    last = next((entry(index, *each) for each in newest(index, term)), None)
+    return {"thread": name, "at": ts, "messages": index.count(conversation_state.NAME, term), "last": last}
+
+
+def entry(index: Index, ts: str, said: list[Any]) -> dict[str, Any]:
+    """One message of a conversation."""
+    _, sender, performative, known, text, event = said
+    return {
+        "from": sender,
+        "performative": performative,
+        "id": known,
+        "text": text or unwrapped(body(index, event)),
+        "event_id": event,
+        "at": ts,
+    }
+
+
+def unwrapped(text: str) -> str:
+    """What a message says, without its wrappers; the text itself where it is no message."""
+    said = _said(text)
+    return text if said is None else text_of(said.node)

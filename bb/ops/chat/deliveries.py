@@ -1,0 +1,51 @@
+"""Messages that are typed to actors because somebody asks for that: an op of later clients of CCCC."""
+
+from __future__ import annotations
+
+from bb.ledger.views.chat import TYPED
+from bb.messaging.chat import deliveries
+from bb.messaging.chat.acks import EventNotFound
+from bb.messaging.chat.principals import SYSTEM
+from bb.messaging.facts import Said
+from bb.ops.catalogue import op
+from bb.ops.chat.chat import EventId, event_of
+from bb.ops.desk import group_desk, live_daemon
+from bb.ops.params import By, GroupId, Word
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.ops.desk.desk import Desk
+
+
+class Target(Word):
+    """An actor that is to be typed it. Repeat it for several."""
+
+    metavar = "ID"
+    is_agent = True
+
+
+@op(
+    "message_deliver", words="chat deliver", live=True, examples=("bb chat deliver k7q2mzp4x3ab.17 --actor-ids peer-1",)
+)
+def message_deliver(
+    desk: Desk,
+    source_event_id: EventId | None = None,
+    *,
+    actor_ids: list[Target] | None = None,
+    group_id: GroupId | None = None,
+    by: By | None = None,
+) -> dict[str, Any]:
+    """Have a message typed to actors that run, though it was sent as mail, say. What they were typed is not again."""
+    group = group_desk.of(desk, group_id)
+    event = event_of(group, source_event_id)
+    if event is None:
+        raise EventNotFound(path="$.source_event_id")
+    wanted = deliveries.may_deliver(by=group.by(by), event=event, actor_ids=actor_ids, roles=group.roles())
+    left = [actor for actor in wanted if not group.spoken().of(event.id, TYPED, actor)]
+    live_daemon.of(desk).deliver(group, event, left)
+    claims = [deliveries.delivery(actor, event.id, deliveries.CLAIMED) for actor in left]
+    group.record([Said(deliveries.KIND, claim) for claim in claims], SYSTEM)
+    state = deliveries.CLAIMED if left else deliveries.ACCEPTED
+    return {"event": group.shown(event), "actor_ids": wanted, "delivery_state": state}

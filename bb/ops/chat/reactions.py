@@ -1,0 +1,230 @@
+"""What is said of messages, and notifications (CCCS §6.2, §6.4, §7; CCCC daemon IPC §8.5, §8.9).
+
+An acknowledgement and a reaction are one's own. They wake nobody.
+"""
+
+from __future__ import annotations
+
+from bb.attention.messages import system_messages
+from bb.attention.words import SIGNALS
+from bb.kernel.errors import Usage
+from bb.ledger.views.chat import ACK
+from bb.messaging.chat import acks, notifications
+from bb.messaging.chat.principals import SYSTEM, USER
+from bb.messaging.facts import Acked, Said
+from bb.ops.catalogue import op
+from bb.ops.chat.chat import EventId, MissingEventId, Text, event_of, message
+from bb.ops.desk import group_desk
+from bb.ops.groups.actors import MissingActorId
+from bb.ops.params import ActorId, By, GroupId, Json, Reason, Word, invalid
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.kernel.event import Event
+    from bb.ops.desk.desk import Desk
+    from bb.ops.desk.group_desk import GroupDesk
+
+
+class Kind(Word):
+    """What kind of notification it is, in one word; info unless given."""
+
+
+class Urgency(Word):
+    """low, normal, high or urgent."""
+
+    offered = notifications.PRIORITIES
+
+
+class About(Json):
+    """What more there is to know of it, for a program: an object, kept as it is."""
+
+
+class Line(Word):
+    """What it is about, in one line."""
+
+
+@op("chat_ack", words="chat ack", examples=("bb chat ack k7q2mzp4x3ab.17",))
+def ack(
+    desk: Desk,
+    event_id: EventId | None = None,
+    *,
+    actor_id: ActorId | None = None,
+    group_id: GroupId | None = None,
+    by: By | None = None,
+) -> dict[str, Any]:
+    """Acknowledge a message that asks for attention. Only who it is for may, each for itself."""
+    group = group_desk.of(desk, group_id)
+    who, actor = _for_itself(group, actor_id, by)
+    found = event_of(group, event_id)
+
+    def facts(_: Any) -> list[Any]:
+        acks.may_ack(
+            by=who,
+            actor_id=actor,
+            event=_plain(found),
+            joined=_had_joined(group, actor, found),
+            roles=group.roles(),
+        )
+        return [] if group.spoken().of(str(event_id), ACK, actor) else [Acked(actor, str(event_id))]
+
+    events = group.record(facts, who)
+    return {"acked": True, "already": not events, "event": events[0] if events else None}
+
+
+@op("notify_ack", words="chat notify-ack", examples=("bb chat notify-ack k7q2mzp4x3ab.18",))
+def notify_ack(
+    desk: Desk,
+    notify_event_id: EventId | None = None,
+    *,
+    actor_id: ActorId | None = None,
+    group_id: GroupId | None = None,
+    by: By | None = None,
+) -> dict[str, Any]:
+    """Acknowledge a notification. Only who it is for may, each for itself; a second time changes nothing."""
+    group = group_desk.of(desk, group_id)
+    who, actor = _for_itself(group, actor_id, by)
+    found = event_of(group, notify_event_id)
+
+    def facts(_: Any) -> list[Any]:
+        acks.may_ack_notice(by=who, actor_id=actor, event=_plain(found), roles=group.roles())
+        said = Said(notifications.ACK, acks.notice_gesture(actor, str(notify_event_id)))
+        return [] if group.spoken().of(str(notify_event_id), ACK, actor) else [said]
+
+    events = group.record(facts, who)
+    if events:
+        return {"event": events[0], "already": False}
+    ((_, seq), *_) = group.spoken().of(str(notify_event_id), ACK, actor)
+    return {"event": group.shown(group.event_at(seq)), "already": True}
+
+
+@op(
+    "system_notify",
+    words="chat notify",
+    examples=("bb chat notify --title 'Build failed' --priority high",),
+    requires_ack="Whether it is to be confirmed.",
+)
+def system_notify(
+    desk: Desk,
+    message: Text | None = None,
+    *,
+    title: Line | None = None,
+    kind: Kind | None = None,
+    priority: Urgency | None = None,
+    target_actor_id: ActorId | None = None,
+    requires_ack: bool = False,
+    context: About | None = None,
+    related_event_id: EventId | None = None,
+    group_id: GroupId | None = None,
+    by: By | None = None,
+    allow_secret: Reason | None = None,
+) -> dict[str, Any]:
+    """Tell an actor, or everybody, of something that is no conversation."""
+    group = group_desk.of(desk, group_id)
+    who = group.by(by, SYSTEM if desk.is_served else USER)
+    data = notifications.compose(
+        members=group.members(),
+        by=who,
+        kind=kind,
+        priority=priority,
+        title=title,
+        message=message,
+        target_actor_id=target_actor_id,
+        requires_ack=requires_ack,
+        context=context,
+        related_event_id=related_event_id,
+    )
+    if c2a := system_messages.of_notice(data, who, group.id):
+        data["c2a"] = c2a
+    (event,) = group.record([Said(notifications.NOTIFY, data, group.scope_of(None))], who, allow_secret=allow_secret)
+    return {"event": event}
+
+
+class SignalName(Word):
+    """What the reaction says, for C2A: seen, agree, working, queued, claimed, done, declined, blocked or unclear."""
+
+    offered = tuple(SIGNALS)
+
+
+class Eta(Word):
+    """When it can be expected, in words; with --signal."""
+
+
+class Until(Word):
+    """When it is to come back, as a time; with --signal queued or blocked."""
+
+    metavar = "TIME"
+
+
+class Note(Word):
+    """A short remark; with --signal."""
+
+
+@op(
+    "chat.react",
+    examples=("bb chat react k7q2mzp4x3ab.17 '👍'", "bb chat react EVENT --signal queued --eta 'after the deploy'"),
+    remove="Take the signal back; with --signal.",
+)
+def react(
+    desk: Desk,
+    event_id: EventId | None = None,
+    emoji: Word | None = None,
+    *,
+    signal: SignalName | None = None,
+    eta: Eta | None = None,
+    until: Until | None = None,
+    note: Note | None = None,
+    remove: bool = False,
+    group_id: GroupId | None = None,
+    by: By | None = None,
+) -> dict[str, Any]:
+    """React to a message: with an emoji, which wakes nobody, or with a signal, which settles what it can (C2A)."""
+    if signal is not None:
+        if emoji:
+            raise invalid("a reaction is an emoji or a signal: leave out EMOJI, or --signal", "emoji")
+        from bb.ops.chat import saying  # noqa: PLC0415  (a plain emoji needs none of the rules)
+
+        if not event_id:
+            raise MissingEventId
+        how = {"eta": eta, "until": until, "note": note, "remove": remove}
+        found: dict[str, Any] = saying.react(desk, by, str(event_id), str(signal), how, group_id)
+        return found
+    for name, given in (("eta", eta), ("until", until), ("note", note), ("remove", remove)):
+        if given:
+            raise invalid(f"--{name} goes with --signal: an emoji says no more than itself", name)
+    group = group_desk.of(desk, group_id)
+    who = group.by(by)
+    original = message(group, event_id, MissingEventId)
+    if not isinstance(emoji, str) or not 0 < len(emoji.strip()) <= LONGEST_EMOJI or not emoji.isprintable():
+        raise InvalidEmoji(path="$.emoji")
+    data = {"event_id": original.id, "actor_id": who, "emoji": emoji.strip()}
+    (event,) = group.record([Said("chat.reaction", data)], who)
+    return {"event": event}
+
+
+LONGEST_EMOJI = 32
+
+
+class InvalidEmoji(Usage):
+    """A reaction is an emoji, or a short word."""
+
+    code = "INVALID_EMOJI"
+
+
+def _for_itself(group: GroupDesk, actor_id: Any, by: Any) -> tuple[str, str]:
+    """Who acknowledges, and for whom: at a terminal that is the same."""
+    if not actor_id and group.desk.is_served:
+        raise MissingActorId
+    who = group.by(by)
+    return who, str(actor_id) if actor_id else who
+
+
+def _plain(event: Event | None) -> dict[str, Any] | None:
+    return None if event is None else {"kind": event.kind, "by": event.by, "data": event.data}
+
+
+def _had_joined(group: GroupDesk, actor: str, event: Event | None) -> bool:
+    """Whether ACTOR was there when the message was sent."""
+    joined = {each.id: each.agent.since for each in group.actors()}
+    return event is None or actor not in joined or joined[actor] <= event.order

@@ -1,0 +1,307 @@
+"""What there is to read, and how far somebody has read (CCCS §6.3; CCCC daemon IPC §8.6).
+
+How far one has read is a place in the course of events, and never a time. Looking changes nothing.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from bb.kernel import ids, json_text
+from bb.kernel.errors import Usage
+from bb.ledger.index import counting
+from bb.ledger.views.chat import CANCELLED, MAIL, NOTICE, REQUEST
+from bb.messaging.chat import acks, requests
+from bb.messaging.chat import message as chat_message
+from bb.messaging.facts import Said
+from bb.ops.catalogue import op
+from bb.ops.chat.chat import EventId, MissingEventId
+from bb.ops.desk import group_desk
+from bb.ops.groups.actors import MissingActorId
+from bb.ops.params import ActorId, By, GroupId, Json, Word
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from bb.kernel.event import Event
+    from bb.ledger.views.chat import Post, Reading
+    from bb.ops.desk.desk import Desk
+    from bb.ops.desk.group_desk import GroupDesk
+
+USUAL, ALL = 50, 0
+MOST = 1000
+# Clients stop reading an answer at 4,000,000 bytes (IPC §4.3); what does not fit is in the next one.
+LARGEST_ANSWER = 3_500_000
+# kind filter -> flags that must, and must not, be there
+FILTERS = {"all": (0, 0), "chat": (0, NOTICE), "notify": (NOTICE, 0)}
+MODES = {"all": (0, 0), "send": (0, MAIL | REQUEST), "request_reply": (REQUEST, 0), "mail": (MAIL, 0)}
+
+
+class InvalidHistoryMode(Usage):
+    """A mode is all, send, request_reply or mail."""
+
+    code = "INVALID_MODE"
+
+
+class Limit(Json):
+    """At most so many, the oldest first; 50 unless given, 0 for all that fit into one answer."""
+
+    metavar = "N"
+
+
+class KindFilter(Word):
+    """all, chat or notify."""
+
+    offered = tuple(FILTERS)
+
+
+class HistoryMode(Word):
+    """all, send, request_reply or mail."""
+
+    offered = tuple(MODES)
+
+
+class Query(Word):
+    """Only what has these words in its text."""
+
+
+class Before(Word):
+    """Only what came before this message."""
+
+    metavar = "EVENT"
+
+
+@op("inbox_list", words="chat inbox", examples=("bb chat inbox", "bb chat inbox --actor-id peer-1 --limit 10 --json"))
+def inbox_list(
+    desk: Desk,
+    *,
+    actor_id: ActorId | None = None,
+    limit: Limit | None = None,
+    kind_filter: KindFilter | None = None,
+    group_id: GroupId | None = None,
+    by: By | None = None,
+) -> dict[str, Any]:
+    """What an actor, or the person, has not read yet, oldest first."""
+    group, actor = _of(desk, group_id, actor_id, by)
+    only, but = FILTERS.get(str(kind_filter or "all"), (0, 0))
+    talk = group.spoken()
+    posts = talk.unread(actor, group.tokens(actor), only=only, but=but)
+    messages, more = _shown(group, posts, _limit(limit))
+    return {"messages": messages, "cursor": _cursor(talk.reading(actor)), **more}
+
+
+@op("inbox_mark_read", words="chat mark-read", examples=("bb chat mark-read k7q2mzp4x3ab.17",))
+def mark_read(
+    desk: Desk,
+    event_id: EventId | None = None,
+    *,
+    actor_id: ActorId | None = None,
+    group_id: GroupId | None = None,
+    by: By | None = None,
+) -> dict[str, Any]:
+    """Say that everything up to a message has been read. It acknowledges nothing."""
+    group, actor = _of(desk, group_id, actor_id, by)
+    if not event_id:
+        raise MissingEventId
+    who = group.by(by)
+    found = group.event(event_id)
+    plain = None if found is None else {"kind": found.kind, "by": found.by, "data": found.data}
+    acks.may_mark_read(by=who, by_role=group.role_of(who), actor_id=actor, event=plain, roles=group.roles())
+    event = _advance(group, who, actor, str(event_id))
+    return {"cursor": _cursor(group.spoken().reading(actor)), "event": event, "ack_event": None}
+
+
+@op("inbox_mark_all_read", words="chat mark-all-read", examples=("bb chat mark-all-read",))
+def mark_all_read(
+    desk: Desk,
+    *,
+    actor_id: ActorId | None = None,
+    kind_filter: KindFilter | None = None,
+    group_id: GroupId | None = None,
+    by: By | None = None,
+) -> dict[str, Any]:
+    """Say that everything has been read that there is. It acknowledges nothing."""
+    group, actor = _of(desk, group_id, actor_id, by, "inbox.mark")
+    only, but = FILTERS.get(str(kind_filter or "all"), (0, 0))
+    last = group.spoken().last_unread(actor, group.tokens(actor), only=only, but=but)
+    event = _advance(group, group.by(by), actor, last.event_id) if last else None
+    return {"cursor": _cursor(group.spoken().reading(actor)), "event": event}
+
+
+def _advance(group: GroupDesk, who: str, actor: str, event_id: str) -> dict[str, Any] | None:
+    """Move how far ACTOR has read forward to an event; what was recorded of that, now or before."""
+
+    def facts(_: Any) -> list[Any]:
+        talk = group.spoken()
+        post = talk.post(event_id)
+        is_behind = post is not None and post.seq <= talk.reading(actor).seq
+        return [] if is_behind else [Said(chat_message.READ, acks.gesture(actor, event_id))]
+
+    if events := group.record(facts, who):
+        return events[0]
+    at = group.spoken().reading(actor).said_at
+    return group.shown(group.event_at(at)) if at else None
+
+
+# -- the later dialect
+
+
+@op("inbox_peek", examples=("""bb call inbox_peek --args '{"actor_id": "peer-1"}'""",))
+def inbox_peek(
+    desk: Desk,
+    *,
+    actor_id: ActorId | None = None,
+    limit: Limit | None = None,
+    group_id: GroupId | None = None,
+    by: By | None = None,
+) -> dict[str, Any]:
+    """The mail of an actor that it has not taken out of its inbox yet. Looking changes nothing."""
+    group, actor = _of(desk, group_id, actor_id, by)
+    talk = group.spoken()
+    posts = talk.unread(actor, group.tokens(actor), only=MAIL)
+    messages, more = _shown(group, posts, _limit(limit))
+    return {"messages": messages, "cursor": _cursor(talk.reading(actor)), "count": len(messages), **more}
+
+
+@op("inbox_read", examples=("""bb call inbox_read --args '{"actor_id": "peer-1"}'""",))
+def inbox_read(
+    desk: Desk,
+    *,
+    actor_id: ActorId | None = None,
+    limit: Limit | None = None,
+    group_id: GroupId | None = None,
+    by: By | None = None,
+) -> dict[str, Any]:
+    """Take mail out of an actor's inbox: what is returned is read."""
+    group, actor = _of(desk, group_id, actor_id, by, "inbox.mark")
+    messages: list[dict[str, Any]] = []
+    more: dict[str, bool] = {}
+
+    def facts(_: Any) -> list[Any]:
+        posts = group.spoken().unread(actor, group.tokens(actor), only=MAIL)
+        messages[:], found = _shown(group, posts, _limit(limit))
+        more.update(found)
+        if not messages:
+            return []
+        taken = [message["id"] for message in messages]
+        return [Said(requests.MAIL_READ, {**acks.gesture(actor, taken[-1]), "event_ids": taken})]
+
+    events = group.record(facts, group.by(by))
+    reading = group.spoken().reading(actor)
+    return {"messages": messages, "cursor": _cursor(reading), "event": events[0] if events else None, **more}
+
+
+@op("message_history", words="chat history", examples=("bb chat history --limit 20", "bb chat history --query parser"))
+def message_history(
+    desk: Desk,
+    *,
+    actor_id: ActorId | None = None,
+    mode: HistoryMode | None = None,
+    query: Query | None = None,
+    before_event_id: Before | None = None,
+    limit: Limit | None = None,
+    group_id: GroupId | None = None,
+    by: By | None = None,
+) -> dict[str, Any]:
+    """What was said to an actor or by it, newest first, read or not. Looking changes nothing."""
+    group, actor = _of(desk, group_id, actor_id, by)
+    if str(mode or "all") not in MODES:
+        raise InvalidHistoryMode(path="$.mode")
+    only, but = MODES[str(mode or "all")]
+    talk = group.spoken()
+    seq = None
+    if before_event_id:
+        post = talk.post_or_none(str(before_event_id))
+        if post is None:
+            raise acks.EventNotFound(path="$.before_event_id")
+        seq = post.seq
+    tokens, needle = set(group.tokens(actor)), str(query or "").casefold()
+    wanted = (each for each in talk.before(seq, None, only) if not each.flags & (but | NOTICE))
+
+    def is_meant(event: Event) -> bool:
+        to = event.data.get("to") or [""]
+        is_visible = event.by == actor or any(token in tokens for token in to)
+        return is_visible and needle in str(event.data.get("text", "")).casefold()
+
+    found = filter(is_meant, talk.events(wanted))
+    messages, has_more = _fitting(group, found, _limit(limit))
+    return {"messages": messages, "has_more": has_more, "count": len(messages)}
+
+
+@op(
+    "reply_request_cancel",
+    examples=("""bb call reply_request_cancel --args '{"source_event_id": "k7q2mzp4x3ab.17"}'""",),
+)
+def reply_request_cancel(
+    desk: Desk,
+    *,
+    source_event_id: EventId | None = None,
+    group_id: GroupId | None = None,
+    by: By | None = None,
+) -> dict[str, Any]:
+    """Ask no longer for replies to a message. Only who asked, or the person, may."""
+    group = group_desk.of(desk, group_id)
+    if not source_event_id:
+        raise MissingEventId
+    who = group.by(by)
+    found = group.event(source_event_id)
+
+    def facts(_: Any) -> list[Any]:
+        plain = None if found is None else {"kind": found.kind, "by": found.by, "data": found.data}
+        requests.may_cancel(by=who, event=plain)
+        if group.spoken().of(str(source_event_id), CANCELLED):
+            return []
+        return [Said(requests.CANCELLED_KIND, requests.cancellation(str(source_event_id), who))]
+
+    events = group.record(facts, who)
+    return {
+        "source_event_id": str(source_event_id),
+        "cancelled": True,
+        "already": not events,
+        "event": events[0] if events else None,
+    }
+
+
+def _of(desk: Desk, group_id: Any, actor_id: Any, by: Any, action: str = "inbox.list") -> tuple[GroupDesk, str]:
+    """The group, and whose inbox is meant: at a terminal one's own. Refused when it is not for BY to see."""
+    group = group_desk.of(desk, group_id)
+    if not actor_id and desk.is_served:
+        raise MissingActorId
+    who = group.by(by)
+    actor = str(actor_id) if actor_id else who
+    roles = group.roles()
+    if actor != ids.PERSON and actor not in roles:
+        raise group_desk.ActorNotFound(f"there is no actor {actor[:60]!r} in the group", actor_id=actor[:60])
+    group.check(action, who, actor)
+    return group, actor
+
+
+def _limit(given: Any) -> int:
+    number = given if type(given) is int else USUAL
+    return 1 << 60 if number == ALL else min(max(number, 1), MOST)
+
+
+def _shown(group: GroupDesk, posts: Iterable[Post], limit: int) -> tuple[list[dict[str, Any]], dict[str, bool]]:
+    """Messages as clients see them, as many as are wanted and fit into an answer; and that there are more, if so."""
+    messages, has_more = _fitting(group, islice(group.talk.events(posts), limit + 1), limit)
+    return messages, {"has_more": True} if has_more else {}
+
+
+def _fitting(group: GroupDesk, events: Iterable[Event], limit: int) -> tuple[list[dict[str, Any]], bool]:
+    """The first of EVENTS as clients see them, as many as are wanted and fit into an answer; whether there are more."""
+    found: list[dict[str, Any]] = []
+    size = 0
+    for event in events:
+        shown = group.shown(event) | counting.mark(group.store.index, event.id, event.kind, event.by)
+        size += len(json_text.dumps_ascii(shown))  # as answers are written
+        if len(found) == limit or (size > LARGEST_ANSWER and found):
+            return found, True
+        found.append(shown)
+    return found, False
+
+
+def _cursor(reading: Reading) -> dict[str, str]:
+    cursor = {"event_id": reading.event_id, "ts": reading.ts}
+    return cursor | ({"updated_at": reading.updated_at} if reading.updated_at else {})

@@ -1,0 +1,33 @@
+"""Saying something, or reacting, as C2A has it: with an intention, of which nothing is assumed."""
+
+from __future__ import annotations
+
+from bb.attention.acts import answers, sending
+from bb.attention.acts.drafts import draft_of
+from bb.kernel import clock
+from bb.ops.attention.attention_desk import Attending
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from bb.ops.desk.desk import Desk
+
+
+def send(desk: Desk, agent: str | None, given: Mapping[str, Any], group_id: Any = None) -> dict[str, Any]:
+    """Send what GIVEN, the arguments of `chat.send_message`, says."""
+    draft = draft_of(given)
+    at = Attending(desk, agent, group_id)
+    return at.act(lambda book, now: sending.send(book, at.agent, draft, now))
+
+
+def react(desk: Desk, agent: str | None, event: str, signal: str, how: Mapping[str, Any], group_id: Any = None) -> Any:
+    """React to an event with a signal."""
+    at = Attending(desk, agent, group_id)
+    until = clock.parse(how["until"]) if how.get("until") else None
+    said = {name: how.get(name) or "" for name in ("eta", "note")}
+    remove = bool(how.get("remove"))
+    return at.act(
+        lambda book, now: answers.react(book, at.agent, event, signal, now, until=until, remove=remove, **said)
+    )

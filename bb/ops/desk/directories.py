@@ -1,0 +1,268 @@
+"""Which directories belong to a group, and whose ledger a directory leads to."""
+
+from __future__ import annotations
+
+import os
+
+from bb.coordination.agents import roster
+from bb.groups.facts import Changed, ScopeAttached
+from bb.kernel.errors import Conflict, NotFound, Usage
+from bb.kernel.record import Record
+from bb.ledger.git import place
+from bb.ledger.local import bare_repositories
+from bb.ledger.local import machine_registry as knowns
+from bb.ledger.travel import joining
+from bb.ops.desk import group_desk
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.ledger.git.place import Place
+    from bb.ledger.local.machine_registry import Known
+    from bb.ledger.records.store import Store
+    from bb.ops.desk.desk import Desk
+    from bb.ops.desk.group_desk import GroupDesk
+
+
+class MissingPath(Usage):
+    """The request names no directory."""
+
+    code = "MISSING_PATH"
+    hint = "pass path"
+
+
+class InvalidPath(Usage):
+    """That is no directory."""
+
+    code = "INVALID_PATH"
+    hint = "name a directory that exists, from the root on"
+
+
+class ScopeNotAttached(NotFound):
+    """That directory does not belong to the group."""
+
+    code = "SCOPE_NOT_ATTACHED"
+    hint = "`bb group attach PATH` adds it"
+
+
+class ScopeAlreadyAttached(Conflict):
+    """That directory belongs to another group."""
+
+    code = "SCOPE_ALREADY_ATTACHED"
+    hint = "use that group, or detach the directory from it"
+
+
+class Directory(Record):
+    """A directory that can be a group's: its root, its key, and the repository it is in, if any."""
+
+    root: str
+    key: str
+    title: str
+    place: Place | None
+
+
+def root_of(desk: Desk, path: Any) -> str:
+    """The directory that PATH names, from the root on."""
+    if path in (None, ""):
+        raise MissingPath
+    if not isinstance(path, str) or "\0" in path:
+        raise InvalidPath(path="$.path")
+    root = os.path.realpath(os.path.join(desk.cwd, os.path.expanduser(path)))
+    if not os.path.isdir(root):
+        raise InvalidPath(f"{path[:200]} is no directory", path="$.path")
+    return root
+
+
+def directory(desk: Desk, path: Any) -> Directory:
+    """The directory that PATH names, or the repository around it. One that has no ledger yet has one from here on."""
+    root = root_of(desk, path)
+    try:
+        found = place.find(root, {})
+    except place.NotARepository:
+        return Directory(root, knowns.scope_key(None, root), os.path.basename(root) or root, None)
+    root = os.path.realpath(found.work_tree or found.common)
+    return Directory(root, _key(desk, found), found.title, found.but(common=os.path.realpath(found.common)))
+
+
+def _key(desk: Desk, found: Place) -> str:
+    """The key of a repository. One that has no ledger yet has one from here on."""
+    store = desk.store_at(found)
+    try:
+        store.make(found.title, desk.principal(), desk.now())
+        return knowns.scope_key(store.clone.repo, "")
+    finally:
+        store.close()
+
+
+def key_of(group: GroupDesk, path: Any) -> str:
+    """The key of the group's scope that PATH lies in."""
+    if not isinstance(path, str) or "\0" in path:
+        raise InvalidPath(path="$.path")
+    full = os.path.realpath(os.path.join(group.desk.cwd, os.path.expanduser(path)))
+    inside = {
+        key: root for key, root in group.known.scopes.items() if os.path.join(full, "").startswith(_with_end(root))
+    }
+    known = {scope.key for scope in group.group().scopes} | set(inside if not group.desk.is_served else ())
+    inside = {key: root for key, root in inside.items() if key in known}
+    if not inside and os.path.isdir(full) and (common := _common(full)):  # another work tree of a repository of ours
+        inside = {key: root for key, root in group.known.scopes.items() if key in known and _common(root) == common}
+    if not inside:
+        raise ScopeNotAttached(f"{path[:200]} belongs to no directory of the group", path="$.path")
+    return max(inside, key=lambda key: len(inside[key]))
+
+
+def _with_end(root: str) -> str:
+    return os.path.join(os.path.realpath(root), "")
+
+
+def attach(desk: Desk, path: Any, group_id: str | None, by: Any) -> tuple[GroupDesk, str]:
+    """Make the directory at PATH one of the group's, or of the group that it leads to; the group, and the key."""
+    found = directory(desk, path)
+    home = knowns.home(desk.env)
+    with knowns.lock(home):
+        owner = _owner(home, found)
+        if group_id:
+            group = group_desk.of(desk, group_id)
+            if owner and owner.group_id != group.id:
+                raise _taken(found, owner.group_id)
+        else:
+            group = group_desk.of(desk, owner.group_id) if owner else _begun(desk, home, found, by)
+        return _joined(desk, home, group, found, by), found.key
+
+
+def begin(desk: Desk, path: Any, by: str) -> tuple[GroupDesk, list[ScopeAttached]]:
+    """A group of its own for the directory at PATH, unless that belongs to one; and what its ledger is to say of it."""
+    found = directory(desk, path)
+    home = knowns.home(desk.env)
+    with knowns.lock(home):
+        if owner := _owner(home, found):
+            raise _taken(found, owner.group_id)
+        if found.place and _is_populated(desk, found.place):
+            raise _taken(found, _group_of(desk, home, found.place))
+        group = _begun(desk, home, found, by)
+        group.remember(group.known.but(scopes={found.key: found.root}))
+    is_new = found.key not in {scope.key for scope in group.group().scopes}
+    return group, [ScopeAttached(by, found.key, found.title)] if is_new else []
+
+
+def forget(desk: Desk, group: GroupDesk) -> None:
+    """Know nothing of a group any more. The ledger of a repository stays; one that only the group had goes."""
+    group.store.close()
+    desk.groups.pop(group.id, None)
+    knowns.forget(knowns.home(desk.env), group.id)
+
+
+def _taken(found: Directory, group_id: str) -> ScopeAlreadyAttached:
+    return ScopeAlreadyAttached(f"{found.root} belongs to group {group_id}", group_id=group_id)
+
+
+def _is_populated(desk: Desk, at: Place) -> bool:
+    """Whether somebody works in a repository, known to the daemon or not."""
+    store = desk.store_at(at)
+    try:
+        return bool(roster.in_service(store.caught_up().states(roster.NAME)))
+    finally:
+        store.close()
+
+
+def _group_of(desk: Desk, home: str, at: Place) -> str:
+    """The id of the group whose ledger is in a repository that the daemon does not know yet."""
+    store = desk.store_at(at)
+    group_id = store.clone.group_id
+    store.close()
+    if knowns.read(home, group_id):  # another clone of the same repository
+        return f"{group_id}_{knowns.scope_key(None, at.common)[2:8]}"
+    return group_id
+
+
+def _owner(home: str, found: Directory) -> Known | None:
+    """The group that the directory belongs to."""
+    for known in knowns.everything(home):
+        if found.place and known.common == found.place.common:
+            return known
+        if known.scopes.get(found.key) == found.root:
+            return known
+    # It may be a repository only since it was attached.
+    earlier = knowns.of_directory(home, found.root) if found.place else None
+    return earlier if earlier and found.root in earlier.scopes.values() else None
+
+
+def _begun(desk: Desk, home: str, found: Directory, by: Any) -> GroupDesk:
+    """A group for a directory that belongs to none."""
+    if found.place is None:
+        return create(desk, home, found.title, "", group_desk.founder(desk, by))
+    group_id = _group_of(desk, home, found.place)
+    knowns.write(home, knowns.Known(group_id, found.place.common))
+    return group_desk.of(desk, group_id)
+
+
+def create(desk: Desk, home: str, title: str, topic: str, by: Any) -> GroupDesk:
+    """A new group, with a ledger of its own."""
+    repo = knowns.fresh_id(os.urandom(6))
+    group_id = f"g_{repo}"
+    common = knowns.own_ledger(home, group_id)
+    bare_repositories.make(common)
+    store = desk.store_at(place.Place(common, None))
+    try:
+        store.make(title, by, desk.now(), repo=repo, topic=topic)
+    finally:
+        store.close()
+    knowns.write(home, knowns.Known(group_id, common))
+    return group_desk.of(desk, group_id)
+
+
+def _joined(desk: Desk, home: str, group: GroupDesk, found: Directory, by: Any) -> GroupDesk:
+    """The group, with a directory more."""
+    before, known = group.group(), group.known
+    is_new = found.key not in {scope.key for scope in before.scopes}
+    who = group.by(by)
+    if is_new:
+        group.check("group.attach", who)
+    known = known.but(scopes={**known.scopes, found.key: _root(group, found)})
+    facts: list[Any] = [ScopeAttached(who, found.key, found.title)] if is_new else []
+    if found.place and known.common == knowns.own_ledger(home, group.id):
+        return _moved(desk, group, known, found.place, who, facts)
+    if known != group.known:
+        knowns.write(home, known)
+        group.known = known
+    if facts:
+        group.record(facts, who)
+    return group
+
+
+def _root(group: GroupDesk, found: Directory) -> str:
+    """Where the directory is for the group: a repository stays where it is when another of its work trees is named."""
+    before = group.known.scopes.get(found.key, found.root)
+    if before == found.root or not os.path.isdir(before):
+        return found.root
+    if found.place is None or _common(before) != found.place.common:
+        text = f"the group has that repository in {before}"
+        raise ScopeAlreadyAttached(
+            text, group_id=group.id, hint="detach that first, or make another group for this one"
+        )
+    return before
+
+
+def _common(path: str) -> str | None:
+    """The git directory of the repository that PATH lies in."""
+    try:
+        return os.path.realpath(place.find(path, {}).common)
+    except place.NotARepository:
+        return None
+
+
+def _moved(desk: Desk, group: GroupDesk, known: Known, to: Place, who: str, facts: list[Any]) -> GroupDesk:
+    """The group, in the ledger of the first repository that becomes its own: commands there and the daemon see one
+    truth. A move that is broken off is begun again by attaching again, until the last step is done."""
+    home, stands = knowns.home(desk.env), group.group()
+    target: Store = desk.store_at(to)
+    joining.into(group.store, target)
+    called = Changed(who, stands.title, stands.topic or None)
+    target.record(lambda _: [called, *facts], by=who, now=desk.now())
+    target.close()
+    group.store.close()
+    desk.groups.pop(group.id, None)
+    knowns.write(home, known.but(common=to.common))
+    bare_repositories.remove(knowns.own_ledger(home, group.id))
+    return group_desk.of(desk, group.id)

@@ -1,0 +1,351 @@
+"""One group, as the ops of CCCC work at it: its ledger, who is in it, who asks.
+
+On a socket a group is named; at a terminal it is the one of the repository one is in, unless one names another.
+"""
+
+from __future__ import annotations
+
+import os
+
+from bb.coordination.agents import roster
+from bb.groups import group, permissions, settings
+from bb.groups.actors import actors, profiles
+from bb.groups.context import context
+from bb.kernel import clock, ids
+from bb.kernel.errors import BbError, NotFound, Refused, Usage
+from bb.kernel.record import Record
+from bb.ledger.git.place import NotARepository
+from bb.ledger.index import counting
+from bb.ledger.journal import kinds
+from bb.ledger.local import machine_registry as knowns
+from bb.ledger.local.machine_registry import GroupNotFound, Known
+from bb.ledger.records import course
+from bb.ledger.records.store import NotInitialized, refuse_secrets_in
+from bb.ledger.views.chat import Talk
+from bb.messaging.chat import principals, recipients
+from bb.messaging.chat.recipients import Member
+from bb.ops.desk import signs_of_life
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any, TypeVar
+
+    from bb.coordination.agents.roster import Agent
+    from bb.groups.actors.profiles import Profile
+    from bb.groups.context.view import ContextView
+    from bb.groups.group import Group
+    from bb.kernel.event import Event
+    from bb.ledger.index.index import Index
+    from bb.ledger.journal.kinds import Fact
+    from bb.ledger.records.store import Store
+    from bb.ops.desk.desk import Desk
+
+    T = TypeVar("T")
+
+
+MOST_OPEN = 60  # groups whose index is kept open
+
+
+class MissingGroupId(Usage):
+    """The request names no group."""
+
+    code = "MISSING_GROUP_ID"
+    hint = "pass group_id"
+
+
+class Actor(Record):
+    """Somebody in a group."""
+
+    agent: roster.Agent
+    profile: profiles.Profile
+    role: str
+
+    @property
+    def id(self) -> str:
+        return self.agent.agent_id
+
+
+class GroupDesk:
+    """One group."""
+
+    def __init__(self, desk: Desk, known: Known, store: Store) -> None:
+        self.desk = desk
+        self.known = known
+        self.store = store
+        self.talk = Talk(store)
+        self._made: dict[str, tuple[tuple[int, ...], Any]] = {}
+        self.file = knowns.file(knowns.home(desk.env), known.group_id)
+        self.is_as_known = knowns.stamp(self.file)
+
+    @property
+    def id(self) -> str:
+        return self.known.group_id
+
+    def index(self) -> Index:
+        """The index, having read all there is."""
+        return self.store.caught_up()
+
+    def group(self, index: Index | None = None) -> Group:
+        """The group as it stands."""
+        index = index or self.index()
+        return self._kept(index, group.NAME, lambda: group.group(index.state(group.NAME, group.ENTRY)))
+
+    def _kept(self, index: Index, fold: str, make: Callable[[], T]) -> T:
+        """What MAKE makes of a fold, made anew only when something of the fold may have changed."""
+        version = index.version_of(fold)
+        kept = self._made.get(fold)
+        if kept is None or kept[0] != version:
+            kept = self._made[fold] = (version, make())
+        found: T = kept[1]
+        return found
+
+    def settings(self) -> dict[str, Any]:
+        """Every setting, as it was set or as it is unless set."""
+        return settings.complete(self.group().settings)
+
+    def context(self, index: Index | None = None) -> ContextView:
+        """The shared context as it stands."""
+        from bb.groups.context.view import ContextView  # noqa: PLC0415  (most requests are about something else)
+
+        index = index or self.index()
+        return self._kept(index, context.NAME, lambda: ContextView.of(index.states(context.NAME)))
+
+    # -- who is in it
+
+    def actors(self, index: Index | None = None) -> list[Actor]:
+        """Those in the group, in the order of joining, each with its role."""
+        index = index or self.index()
+        return self._kept(index, roster.NAME, lambda: _actors(index))
+
+    def members(self, index: Index | None = None) -> list[Member]:
+        """The same, as far as messages are concerned."""
+        return [Member(actor.id, actor.agent.title, actor.role, actor.profile.enabled) for actor in self.actors(index)]
+
+    def roles(self, index: Index | None = None) -> dict[str, str]:
+        return {actor.id: actor.role for actor in self.actors(index)}
+
+    def actor(self, actor_id: str) -> Actor:
+        """The actor of that id, or of that id in other letters where only one is meant."""
+        found = {actor.id: actor for actor in self.actors()}
+        if actor_id not in found:
+            raise ActorNotFound(f"there is no actor {actor_id[:60]!r} in the group", actor_id=actor_id[:60])
+        return found[actor_id]
+
+    # -- who asks
+
+    def by(self, named: Any, otherwise: str = ids.PERSON) -> str:
+        """Who asks: as NAMED in the request; at a terminal else BB_AGENT."""
+        if not self.desk.is_served and (not named or isinstance(named, str)):
+            named = self.desk.actor(named)
+        who = principals.principal(named or None, list(self.roles()), otherwise)
+        if not self.desk.is_served:
+            signs_of_life.may_act(self.desk, self.index(), who)
+        elif self.desk.sessions and (known := {actor.id: actor for actor in self.actors()}.get(who)):
+            signs_of_life.as_session(self.desk, self.index(), known.agent)
+        return who
+
+    def check(self, action: str, by: str, target: str | None = None, **more: Any) -> None:
+        """Refuse what BY may not do."""
+        permissions.check(action, by=by, role=permissions.role_of(by, self.roles()), target=target, **more)
+
+    def role_of(self, by: str) -> str:
+        return permissions.role_of(by, self.roles()) or ""
+
+    def tokens(self, who: str) -> tuple[str, ...]:
+        """Under what the index finds what WHO is to read."""
+        return recipients.tokens_for(who, self.roles().get(who, ""))
+
+    # -- recording and showing
+
+    def record(
+        self, decide: Callable[[Index], Sequence[Fact]] | Sequence[Fact], by: str, **how: Any
+    ) -> list[dict[str, Any]]:
+        """Record facts in BY's name; the events as clients see them."""
+        facts = decide if callable(decide) else lambda _: decide
+        events = self.store.record(facts, by=by, now=self.desk.now(), **how)
+        return [self.shown(event) for event in events]
+
+    def would_record(self, decide: Callable[[Index], Sequence[Fact]]) -> None:
+        """Refuse what recording would refuse, and record nothing."""
+        for fact in decide(self.index()):
+            refuse_secrets_in(kinds.written(fact)[1])
+
+    def shown(self, event: Event) -> dict[str, Any]:
+        """An event as clients see it. A ledger that became the group's later has lines with another name of it."""
+        (event,) = self.store.numbered([event]) if event.seq is None else (event,)
+        return event.but(group_id=self.id).envelope()
+
+    def event(self, event_id: Any) -> Event | None:
+        """An event by its id, with its place in the course; None when there is none, or it is one that is told to
+        nobody because it does not count (docs/signing.md)."""
+        if not isinstance(event_id, str) or not ids.is_event_id(event_id):
+            return None
+        self.talk.catch_up()
+        try:
+            found = self.talk.event(event_id) or self.store.event(event_id)
+        except (NotFound, Refused):
+            return None
+        counted = counting.of(self.store.index)
+        return None if counted and counted.leaves_out and not counted.counts(found) else found
+
+    def last_event(self) -> dict[str, Any] | None:
+        """The last event of the course, as clients see it; None when there is none."""
+        length = course.length(self.index())
+        return self.shown(self.event_at(length)) if length else None
+
+    def seq_at(self, moment: int) -> int:
+        """The place of the last message that was recorded before a moment."""
+        rows = self.spoken().before(None, None)
+        return next((post.seq for post in rows if post.at <= moment), 0)
+
+    def event_at(self, seq: int) -> Event:
+        """The event at a place in the course."""
+        return course.event_at(self.store, seq)
+
+    def spoken(self) -> Talk:
+        """What was said, as of now."""
+        self.talk.catch_up()
+        return self.talk
+
+    def has_recorded(self) -> None:
+        """Let the index know what was recorded, should it not yet. It is on the disk whatever becomes of this."""
+        try:
+            self.store.caught_up()
+        except BbError:
+            return
+
+    def remember(self, known: Known) -> None:
+        """Know something else of the group on this machine from now on."""
+        knowns.write(knowns.home(self.desk.env), known)
+        self.known = known
+
+    def scope_of(self, path: Any) -> str:
+        """The key of the scope that a path lies in; the active one where none is named."""
+        if not path:
+            return self.group().active_scope
+        from bb.ops.desk import directories  # noqa: PLC0415
+
+        return directories.key_of(self, path)
+
+
+def _actors(index: Index) -> list[Actor]:
+    agents = roster.in_order(index.states(roster.NAME))
+    found = [(agent, profile_of(agent)) for agent in agents]
+    role = actors.roles([(agent.agent_id, profile.enabled) for agent, profile in found])
+    return [Actor(agent, profile, role[agent.agent_id]) for agent, profile in found]
+
+
+class ActorNotFound(NotFound):
+    """There is no such actor in the group."""
+
+    code = "ACTOR_NOT_FOUND"
+    hint = "`bb actor list` shows those there are"
+
+
+def profile_of(agent: Agent) -> Profile:
+    """How an agent runs. One that registered by itself runs by itself."""
+    alone = {"runtime": profiles.CUSTOM, "runner": profiles.HEADLESS}
+    return profiles.profile_of(alone | agent.profile if came_alone(agent) else agent.profile)
+
+
+def came_alone(agent: Agent) -> bool:
+    """Whether an agent registered by itself, and nobody has said since what runs it."""
+    return agent.profile.keys().isdisjoint(("runtime", "runner"))
+
+
+def shown(actor: Actor, **more: Any) -> dict[str, Any]:
+    """An actor as clients see it. Its environment is nobody's business."""
+    return {
+        "v": 1,
+        "id": actor.id,
+        "title": actor.agent.title,
+        "role": actor.role,
+        "runtime": actor.profile.runtime,
+        "runner": actor.profile.runner,
+        "command": list(actor.profile.command),
+        "env": {},
+        "submit": actor.profile.submit,
+        "default_scope_key": actor.profile.default_scope_key,
+        "enabled": actor.profile.enabled,
+        "created_at": clock.text(actor.agent.created_at),
+        "updated_at": clock.text(actor.agent.changed_at),
+        **more,
+    }
+
+
+def founder(desk: Desk, named: Any) -> str:
+    """Who makes a group in which nobody is yet."""
+    if named and isinstance(named, str) and not desk.is_served:
+        desk.actor(named)
+    return principals.principal(named or None, [named] if isinstance(named, str) and ids.is_actor_id(named) else [])
+
+
+def of(desk: Desk, group_id: Any) -> GroupDesk:
+    """The group that is named, or else that of the actor in whose name we are, or of the repository we are in."""
+    if not desk.is_served:
+        group_id = group_id or desk.env.get("CCCC_GROUP_ID")
+    if not group_id:
+        if desk.is_served:
+            raise MissingGroupId
+        return _here(desk)
+    if not isinstance(group_id, str):
+        raise GroupNotFound("a group is named by its id, which is a text", path="$.group_id")
+    if (found := desk.groups.get(group_id)) is not None and _is_current(desk, found):
+        return found
+    home = knowns.home(desk.env)
+    known = knowns.read(home, group_id)
+    if known is None:
+        if not desk.is_served and (here := _here_if(desk, group_id)):
+            return here
+        raise GroupNotFound(f"there is no group {group_id[:64]!r}", group_id=group_id[:64])
+    return _opened(desk, known)
+
+
+def _is_current(desk: Desk, found: GroupDesk) -> bool:
+    """Whether what is known of a group is what it was: another process may have attached it elsewhere since."""
+    stamp = knowns.stamp(found.file)
+    if stamp is not None and stamp == found.is_as_known:
+        return True
+    known = knowns.read(knowns.home(desk.env), found.id)
+    if known is None or known.common != found.known.common or not found.store.exists:
+        found.store.close()
+        del desk.groups[found.id]
+        return False
+    found.known, found.is_as_known = known, stamp
+    return True
+
+
+def _opened(desk: Desk, known: Known) -> GroupDesk:
+    store = desk.store_at(known.place)
+    store.must_exist()
+    for longest_ago in list(desk.groups)[: len(desk.groups) - MOST_OPEN]:
+        desk.groups[longest_ago].store.close()  # it opens again by itself when it is asked
+    found = desk.groups[known.group_id] = GroupDesk(desk, known, store)
+    return found
+
+
+def _here(desk: Desk) -> GroupDesk:
+    """The group of the repository we are in, known to the daemon or not; or of the directory, where that is none."""
+    try:
+        store = desk.store
+        store.must_exist()
+    except (NotARepository, NotInitialized):
+        known = knowns.of_directory(knowns.home(desk.env), os.path.realpath(desk.cwd))
+        if known is None:
+            raise
+        return _opened(desk, known)
+    known = knowns.of_ledger(knowns.home(desk.env), desk.place.common)
+    if known is None:
+        scope = knowns.scope_key(store.clone.repo, "")
+        where = {scope: desk.place.work_tree} if desk.place.work_tree else {}
+        known = Known(store.clone.group_id, desk.place.common, where)
+    return GroupDesk(desk, known, store)
+
+
+def _here_if(desk: Desk, group_id: str) -> GroupDesk | None:
+    try:
+        here = _here(desk)
+    except BbError:
+        return None
+    return here if here.id == group_id else None

@@ -1,0 +1,31 @@
+"""Which actors run, as far as can be known here: a daemon knows, a command can only say that it does not run them."""
+
+from __future__ import annotations
+
+from bb.ledger.local import presence
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bb.ops.desk.group_desk import GroupDesk
+
+
+def is_running(group: GroupDesk, actor_id: str) -> bool:
+    live = group.desk.live
+    return live is not None and live.is_running(group.id, actor_id)
+
+
+def is_any(group: GroupDesk) -> bool:
+    """Whether any actor of the group runs."""
+    return any(is_running(group, actor.id) for actor in group.actors())
+
+
+def stop(group: GroupDesk, actor_id: str) -> None:
+    """Stop an actor, should it run."""
+    if group.desk.live is not None:
+        group.desk.live.stop(group.id, actor_id)
+    presence.remove(group.store.path, actor_id)
+
+
+def last_activity(group: GroupDesk) -> str:
+    """When something was last recorded here."""
+    return group.store.last_recorded_at()

@@ -1,0 +1,151 @@
+"""The daemon itself (CCCC daemon IPC §8.1, §8.2) and its push stream (§8.13)."""
+
+from __future__ import annotations
+
+from bb.groups import permissions, settings
+from bb.kernel import clock
+from bb.kernel.errors import Usage
+from bb.ledger.records import course
+from bb.messaging.chat import acks, fields
+from bb.ops.catalogue import op
+from bb.ops.desk import group_desk, live_daemon
+from bb.ops.desk.group_desk import GroupDesk
+from bb.ops.params import By, GroupId, Json, Word
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.ops.desk.desk import Desk
+
+STREAMED = ("chat.message", "chat.ack", "system.notify", "system.notify_ack")
+MOST_KINDS = 100
+
+
+class InvalidKinds(Usage):
+    """Kinds are a list of names such as chat.message."""
+
+    code = "INVALID_KINDS"
+
+
+class Patch(Json):
+    """What changes, as a JSON object."""
+
+
+class Kinds(Json):
+    """Only events of these kinds."""
+
+
+class SinceEvent(Word):
+    """Only what came after this event."""
+
+    metavar = "EVENT"
+
+
+class SinceTime(Word):
+    """Only what came after this time."""
+
+    metavar = "TIME"
+
+
+class SinceSeq(Json):
+    """Only what came after this place."""
+
+
+class Limit(Json):
+    """End after so many events."""
+
+
+@op("ping", words="call ping", live=True, examples=("bb call ping",))
+def ping(desk: Desk) -> dict[str, Any]:
+    """Whether a daemon is running, which it is, and what it can do."""
+    return live_daemon.of(desk).about() | {"ts": clock.text(desk.now())}
+
+
+@op("shutdown", words="call shutdown", live=True, examples=("bb call shutdown",))
+def shutdown(desk: Desk) -> dict[str, Any]:
+    """Let the daemon finish what it is doing, stop what it runs, and end."""
+    live_daemon.of(desk).shut_down()
+    return {"message": "shutting down"}
+
+
+@op("observability_get", live=True, examples=("bb call observability_get",))
+def observability_get(desk: Desk) -> dict[str, Any]:
+    """How much the daemon writes into its log."""
+    return {"observability": live_daemon.of(desk).observability()}
+
+
+@op(
+    "observability_update",
+    live=True,
+    examples=("""bb call observability_update --args '{"patch": {"log_level": "DEBUG"}}'""",),
+)
+def observability_update(desk: Desk, *, patch: Patch | None = None, by: By | None = None) -> dict[str, Any]:
+    """Change how much the daemon writes into its log. For the person only."""
+    who = str(by or permissions.USER)
+    permissions.check("observability", by=who, role=permissions.role_of(who, {}))
+    return {"observability": live_daemon.of(desk).observe(settings.entries(patch, OBSERVABILITY))}
+
+
+OBSERVABILITY = ("developer_mode", "log_level", "components", "terminal_transcript", "terminal_ui")
+
+
+@op("events_stream", live=True, examples=("bb events --follow",))
+def events_stream(
+    desk: Desk,
+    *,
+    group_id: GroupId | None = None,
+    by: By | None = None,
+    since_event_id: SinceEvent | None = None,
+    since_seq: SinceSeq | None = None,
+    since_ts: SinceTime | None = None,
+    kinds: Kinds | None = None,
+    limit: Limit | None = None,
+) -> dict[str, Any]:
+    """Upgrade the connection to a stream of events: those after a cursor first, then each as it is recorded.
+
+    Without kinds: messages, acknowledgements and notifications. When `by` is an actor: only what is for it to read.
+    """
+    group = group_desk.of(desk, group_id)
+    subscription(group, by, since_event_id, since_seq, since_ts, kinds, limit)
+    return {"group_id": group.id}
+
+
+SUBSCRIPTION = ("by", "since_event_id", "since_seq", "since_ts", "kinds", "limit")
+
+
+def subscription(
+    group: GroupDesk, by: Any, since_event_id: Any, since_seq: Any, since_ts: Any, kinds: Any, limit: Any
+) -> dict[str, Any]:
+    """What somebody wants to see of a group's events, and from where on."""
+    who = group.by(by)
+    wanted = STREAMED if kinds is None else kinds
+    if not isinstance(wanted, list | tuple) or len(wanted) > MOST_KINDS or not all(map(_is_kind, wanted)):
+        raise InvalidKinds(supported=list(STREAMED), path="$.kinds")
+    for name, value, least in (("since_seq", since_seq, 0), ("limit", limit, 1)):
+        if value is not None and (type(value) is not int or value < least):
+            raise fields.InvalidRequest(f"{name} is a whole number, {least} or more", path=f"$.{name}")
+    return {
+        "who": who,
+        "kinds": frozenset(wanted),
+        "after": _after(group, since_event_id, since_seq, since_ts),
+        "limit": limit,
+    }
+
+
+def _is_kind(value: Any) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= 200
+
+
+def _after(group: GroupDesk, event_id: Any, seq: Any, ts: Any) -> int:
+    """The place in the course behind which a stream begins."""
+    if event_id:
+        found = group.event(event_id)
+        if found is None:
+            raise acks.EventNotFound(f"there is no event {str(event_id)[:60]!r} in the group", path="$.since_event_id")
+        return int(group.shown(found).get("seq") or course.length(group.index()))
+    if seq is not None:
+        return int(seq)
+    if ts:
+        return group.seq_at(clock.parse(str(ts)))
+    return course.length(group.index())  # from here on, whatever comes before the first is pushed

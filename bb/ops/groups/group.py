@@ -1,0 +1,369 @@
+"""Groups and their directories (CCCC daemon IPC §8.3)."""
+
+from __future__ import annotations
+
+from bb.coordination.facts import Started, Stopped
+from bb.groups import settings
+from bb.groups.actors import actors
+from bb.groups.actors.profiles import HEADLESS
+from bb.groups.facts import (
+    Changed,
+    GroupStarted,
+    GroupStopped,
+    ScopeChosen,
+    ScopeDetached,
+    SettingsChanged,
+    StateSet,
+)
+from bb.kernel import secret_patterns
+from bb.kernel.errors import BbError, NotFound, Refused, Usage
+from bb.kernel.show import has_control
+from bb.ledger.local import machine_registry as knowns
+from bb.ops.catalogue import op
+from bb.ops.desk import directories, group_desk, live_daemon, run_states
+from bb.ops.params import By, GroupId, Json, Word
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.groups.group import Group
+    from bb.ops.desk.desk import Desk
+    from bb.ops.desk.group_desk import GroupDesk
+
+TITLE_LENGTH, TOPIC_LENGTH = 200, 10_000
+AT_A_TERMINAL = "cli"  # what clients of CCCC call whoever attaches a directory, and mean the person
+
+
+class GroupUpdateFailed(Usage):
+    """A group's title is one line of 1 to 200 characters, its topic a text of at most 10,000."""
+
+    code = "GROUP_UPDATE_FAILED"
+
+
+class GroupCreateFailed(Usage):
+    """A group's title is one line of 1 to 200 characters, its topic a text of at most 10,000."""
+
+    code = "GROUP_CREATE_FAILED"
+
+
+class GroupStartFailed(Refused):
+    """The group's actors cannot be started."""
+
+    code = "GROUP_START_FAILED"
+    hint = "attach a directory first: `bb group attach PATH`"
+
+
+class MissingScopeKey(Usage):
+    """The request names no scope."""
+
+    code = "MISSING_SCOPE_KEY"
+    hint = "`group_show` lists the group's scopes"
+
+
+class ConfirmationRequired(Usage):
+    """What cannot be undone must be confirmed."""
+
+    code = "CONFIRMATION_REQUIRED"
+
+
+class Confirmed(Word):
+    """The group's id once more."""
+
+    metavar = "GROUP"
+
+
+class Title(Word):
+    """What people call it."""
+
+
+class Topic(Word):
+    """What it is about."""
+
+
+class Path(Word):
+    """A directory, or any path in one."""
+
+    metavar = "PATH"
+
+
+class ScopeKey(Word):
+    """The directory, by its key."""
+
+    metavar = "KEY"
+
+
+class State(Word):
+    """active; idle: messages are delivered, nothing is automatic; paused: nothing is delivered."""
+
+    offered = actors.GROUP_STATES
+
+
+class Patch(Json):
+    """What changes, as a JSON object."""
+
+
+@op(
+    "attach",
+    words="group attach",
+    examples=("bb group attach .", "bb group attach ~/work/site --group-id g_3f2a91c07be4"),
+)
+def attach(
+    desk: Desk, path: Path | None = None, *, group_id: GroupId | None = None, by: By | None = None
+) -> dict[str, Any]:
+    """Make a directory one of a group's, or make a group for it.
+
+    A repository's ledger is the group's ledger: commands in the repository and clients of the daemon see one truth.
+    Without --group-id the group is the one that the directory belongs to already, or a new one.
+    """
+    who = None if by == AT_A_TERMINAL else by
+    group, key = directories.attach(desk, path, str(group_id) if group_id else None, who)
+    return {"group_id": group.id, "scope_key": key, "title": group.group().title}
+
+
+@op("groups", words="group list", examples=("bb group list",))
+def groups(desk: Desk) -> dict[str, Any]:
+    """The groups this machine knows, newest activity first."""
+    found = []
+    for known in knowns.everything(knowns.home(desk.env)):
+        try:
+            found.append(_row(group_desk.of(desk, known.group_id)))
+        except (Refused, NotFound):
+            continue  # its repository is gone, or is not to be read; `group_show` says which
+    return {"groups": sorted(found, key=lambda row: row["updated_at"], reverse=True)}
+
+
+def _row(group: GroupDesk) -> dict[str, Any]:
+    stands = group.group()
+    return {
+        "group_id": group.id,
+        "title": stands.title,
+        "topic": stands.topic,
+        "created_at": stands.created_at,
+        "updated_at": run_states.last_activity(group) or stands.updated_at,
+        "default_scope_key": stands.active_scope,
+        "path": group.known.scopes.get(stands.active_scope, ""),
+        "running": run_states.is_any(group),
+        "state": stands.state,
+    }
+
+
+@op("group_show", words="group show", examples=("bb group show", "bb group show --group-id g_3f2a91c07be4 --json"))
+def show(desk: Desk, *, group_id: GroupId | None = None) -> dict[str, Any]:
+    """A group: its directories, actors, settings and state."""
+    return {"group": shown(group_desk.of(desk, group_id))}
+
+
+def shown(group: GroupDesk) -> dict[str, Any]:
+    """A group as clients see it. What actors are given in their environment is nobody's business."""
+    stands, set_to = group.group(), group.settings()
+    row = _row(group)
+    return {
+        "v": 1,
+        **{name: row[name] for name in ("group_id", "title", "topic", "created_at", "updated_at", "running", "state")},
+        "active_scope_key": stands.active_scope,
+        "scopes": [_scope(group, scope.key, scope.title) for scope in stands.scopes],
+        "actors": [group_desk.shown(each, running=run_states.is_running(group, each.id)) for each in group.actors()],
+        "settings": set_to,
+        "delivery": {name: set_to[name] for name in DELIVERY},
+        "automation": {name: value for name, value in set_to.items() if name not in DELIVERY + TRANSCRIPT},
+        "terminal_transcript": {name.removeprefix("terminal_transcript_"): set_to[name] for name in TRANSCRIPT},
+    }
+
+
+DELIVERY = ("default_send_to", "min_interval_seconds")
+TRANSCRIPT = tuple(name for name in settings.SETTINGS if name.startswith("terminal_transcript_"))
+
+
+def _scope(group: GroupDesk, key: str, title: str) -> dict[str, Any]:
+    return {
+        "scope_key": key,
+        "url": group.known.scopes.get(key, ""),
+        "label": title,
+        "is_here": key in group.known.scopes,
+    }
+
+
+@op("group_create", words="group create", examples=("bb group create --title Release",))
+def create(
+    desk: Desk, *, title: Title | None = None, topic: Topic | None = None, by: By | None = None
+) -> dict[str, Any]:
+    """Make a group that has no directory yet, with a ledger of its own."""
+    called = checked_title(title, GroupCreateFailed) or actors.GROUP_TITLE
+    about = checked_topic(topic, GroupCreateFailed) or ""
+    secret_patterns.refuse_secrets(called)
+    secret_patterns.refuse_secrets(about)
+    home = knowns.home(desk.env)
+    who = group_desk.founder(desk, by)
+    with knowns.lock(home):
+        group = directories.create(desk, home, called, about, who)
+    return {"group_id": group.id, "title": called, "event": group.shown(group.store.event(f"{group.store.writer}.1"))}
+
+
+@op("group_update", words="group update", examples=("""bb group update --patch '{"title": "Release 2"}'""",))
+def update(
+    desk: Desk, *, group_id: GroupId | None = None, patch: Patch | None = None, by: By | None = None
+) -> dict[str, Any]:
+    """Change a group's title or topic."""
+    group = group_desk.of(desk, group_id)
+    who = group.by(by)
+    group.check("group.update", who)
+    given = settings.entries(patch, ("title", "topic"))
+    title, topic = (
+        checked_title(given.get("title"), GroupUpdateFailed),
+        checked_topic(given.get("topic"), GroupUpdateFailed),
+    )
+    if "title" in given and title is None:
+        raise GroupUpdateFailed(path="$.patch.title")
+    (event,) = group.record([Changed(who, title, topic)], who)
+    return {"group_id": group.id, "group": shown(group), "event": event}
+
+
+@op(
+    "group_delete",
+    words="group delete",
+    examples=("bb group delete --group-id g_3f2a91c07be4 --confirm g_3f2a91c07be4",),
+)
+def delete(
+    desk: Desk, *, group_id: GroupId | None = None, confirm: Confirmed | None = None, by: By | None = None
+) -> dict[str, Any]:
+    """Know nothing of a group any more. The ledger of a repository stays; one that only the group had is deleted.
+
+    At a terminal the group's id must be repeated as --confirm.
+    """
+    group = group_desk.of(desk, group_id)
+    who = group.by(by)
+    group.check("group.delete", who)
+    if confirm != group.id and not (desk.is_served and confirm is None):
+        raise ConfirmationRequired(hint=f"say --confirm {group.id}", group_id=group.id)
+    for actor in group.actors():
+        run_states.stop(group, actor.id)
+    directories.forget(desk, group)
+    return {"group_id": group.id}
+
+
+@op("group_use", words="group use", examples=("bb group use .",))
+def use(
+    desk: Desk, path: Path | None = None, *, group_id: GroupId | None = None, by: By | None = None
+) -> dict[str, Any]:
+    """Say which of its directories a group works in, unless somebody says otherwise."""
+    group = group_desk.of(desk, group_id)
+    who = group.by(by)
+    group.check("group.use", who)
+    if not path:
+        raise directories.MissingPath
+    key = directories.key_of(group, path)
+    (event,) = group.record([ScopeChosen(who, key)], who)
+    return {"group_id": group.id, "active_scope_key": key, "event": event}
+
+
+@op("group_detach_scope", words="group detach-scope", examples=("bb group detach-scope --scope-key s_3f2a91c07be4",))
+def detach_scope(
+    desk: Desk, *, group_id: GroupId | None = None, scope_key: ScopeKey | None = None, by: By | None = None
+) -> dict[str, Any]:
+    """Take a directory out of a group. Its ledger stays where it is, and so does the group's."""
+    group = group_desk.of(desk, group_id)
+    who = group.by(by)
+    group.check("group.detach_scope", who)
+    if not scope_key:
+        raise MissingScopeKey
+    if str(scope_key) not in {scope.key for scope in group.group().scopes}:
+        raise directories.ScopeNotAttached(f"the group has no scope {str(scope_key)[:64]!r}", path="$.scope_key")
+    (event,) = group.record([ScopeDetached(who, str(scope_key))], who)
+    group.remember(group.known.without_scope(str(scope_key)))
+    return {"group_id": group.id, "event": event}
+
+
+@op("group_set_state", words="group set-state", examples=("bb group set-state paused",))
+def set_state(
+    desk: Desk, state: State | None = None, *, group_id: GroupId | None = None, by: By | None = None
+) -> dict[str, Any]:
+    """Say how much a group wants to be disturbed: active, idle or paused."""
+    group = group_desk.of(desk, group_id)
+    who = group.by(by)
+    group.check("group.set_state", who)
+    to = actors.group_state(state)
+    (event,) = group.record([StateSet(who, to)], who)
+    return {"group_id": group.id, "state": to, "event": event}
+
+
+@op(
+    "group_settings_update",
+    words="group settings",
+    examples=("""bb group settings --patch '{"nudge_after_seconds": 120}'""", "bb group settings"),
+)
+def update_settings(
+    desk: Desk, *, group_id: GroupId | None = None, patch: Patch | None = None, by: By | None = None
+) -> dict[str, Any]:
+    """Change when a group is nudged, how fast messages are typed, whose terminals are shown to whom.
+
+    At a terminal, without --patch, the settings are shown.
+    """
+    group = group_desk.of(desk, group_id)
+    if patch is None and not desk.is_served:
+        return {"group_id": group.id, "settings": group.settings(), "event": None}
+    who = group.by(by)
+    group.check("group.settings", who)
+    changes = settings.patched(patch)
+    (event,) = group.record([SettingsChanged(who, changes)], who)
+    return {"group_id": group.id, "settings": group.settings(), "event": event}
+
+
+@op("group_start", words="group start", live=True, examples=("bb group start",))
+def start(desk: Desk, *, group_id: GroupId | None = None, by: By | None = None) -> dict[str, Any]:
+    """Start every actor of a group, and keep them running when the daemon comes back."""
+    group = group_desk.of(desk, group_id)
+    who = group.by(by)
+    group.check("group.start", who)
+    _refuse_without_directory(group, group.group())
+    started, failed = [], {}
+    for actor in group.actors():
+        try:
+            live_daemon.of(desk).start(group, actor)
+            started.append(actor.id)
+        except BbError as refusal:
+            failed[actor.id] = refusal.message
+    events = group.record([*map(Started, started), GroupStarted(who, started)], who)
+    if failed:
+        why = "; ".join(f"{name}: {message}" for name, message in failed.items())
+        raise GroupStartFailed(f"{', '.join(failed)} could not be started: {why}", started=started, failed=failed)
+    return {"group_id": group.id, "started": started, "forced_headless": [], "event": events[-1]}
+
+
+@op("group_stop", words="group stop", examples=("bb group stop",))
+def stop(desk: Desk, *, group_id: GroupId | None = None, by: By | None = None) -> dict[str, Any]:
+    """Stop every actor of a group."""
+    group = group_desk.of(desk, group_id)
+    who = group.by(by)
+    group.check("group.stop", who)
+    stopped = [actor.id for actor in group.actors()]
+    for actor in stopped:
+        run_states.stop(group, actor)
+    events = group.record([*map(Stopped, stopped), GroupStopped(who, stopped)], who)
+    return {"group_id": group.id, "stopped": stopped, "event": events[-1]}
+
+
+def _refuse_without_directory(group: GroupDesk, stands: Group) -> None:
+    """Refuse to start programs that would have no directory to work in."""
+    needs_one = any(actor.profile.runner != HEADLESS for actor in group.actors())
+    if needs_one and not group.known.scopes.get(stands.active_scope):
+        raise GroupStartFailed("the group has no directory to work in")
+
+
+def checked_title(value: Any, refusal: type[Usage]) -> str | None:
+    """VALUE as what people call a group; None when it says nothing."""
+    if value in (None, ""):
+        return None
+    text = value.strip() if isinstance(value, str) else ""
+    if not 0 < len(text) <= TITLE_LENGTH or has_control(text):
+        raise refusal(path="$.title")
+    return text
+
+
+def checked_topic(value: Any, refusal: type[Usage]) -> str | None:
+    """VALUE as what a group is about; None when it says nothing."""
+    if value is None:
+        return None
+    if not isinstance(value, str) or len(value) > TOPIC_LENGTH:
+        raise refusal(path="$.topic")
+    return value

@@ -1,0 +1,311 @@
+"""Before and after a tool of an editor runs: may it touch these files, and has it touched somebody's?"""
+
+from __future__ import annotations
+
+import os
+
+from bb.coordination.agents import liveness
+from bb.coordination.agents.callers import NotYourName, SessionSuperseded
+from bb.coordination.facts import HOOK
+from bb.coordination.wiring import editors
+from bb.coordination.wiring.editors import NotUnderstood
+from bb.kernel import show
+from bb.kernel.errors import BbError
+from bb.kernel.outside import Outside, quotation
+from bb.kernel.show import quoted
+from bb.ledger.git.place import NotARepository
+from bb.ops.agents import heartbeat
+from bb.ops.catalogue import op
+from bb.ops.desk import pause_check, signs_of_life
+from bb.ops.guards import check
+from bb.ops.guards.editor_requests import (
+    REFUSED,
+    Host,
+    Payload,
+    Worker,
+    files_of,
+    holder,
+    ignored,
+    listen,
+    passed,
+    refused,
+    worker,
+    written_by,
+)
+from bb.ops.params import AgentId, Plain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from bb.coordination.agents.pauses import Pause
+    from bb.coordination.holdings.scopes import Scope
+    from bb.coordination.wiring.editors import Heard
+    from bb.ledger.views.holdings import Holdings
+    from bb.ops.desk.desk import Desk
+    from bb.ops.guards.editor_requests import File
+
+WITHOUT_NAME = "the person can install it without that, `bb hooks install --editor EDITOR`"
+ANOTHER_SESSION = (SessionSuperseded, NotYourName)  # who asks is known not to be the agent it says it is
+LONGEST_NAME = 200  # of a path or a bead, in a sentence
+
+
+class AutoBead(Plain):
+    """The bead that files are reserved for by themselves."""
+
+    metavar = "BEAD"
+
+
+@op(
+    "hook.pre-tool",
+    examples=(
+        "bb hook pre-tool < payload.json",
+        "bb hook pre-tool --host claude --auto-reserve --bead bb-12",
+        """bb hook pre-tool --agent amber-otter --json --payload '{"tool_name": "Write", "tool_input": {}}'""",
+    ),
+    auto_reserve="Reserve a file when its agent first edits it, if nobody holds it.",
+)
+def pre_tool(
+    desk: Desk,
+    *,
+    host: Host | None = None,
+    agent: Worker | None = None,
+    auto_reserve: bool = False,
+    bead: AutoBead = AutoBead("auto"),  # noqa: B008  (a text)
+    payload: Payload | None = None,
+) -> dict[str, Any]:
+    """May this tool run? What an editor asks before every edit and every shell command.
+
+    Reads what the editor sends on stdin, and answers in its form: nothing when there is no objection, a refusal with
+    its reason when another agent holds the file or the person has frozen it, be it edited or written by a shell
+    command, and when the person has paused the agent. What is not understood passes, with a note on stderr; an edit by
+    a known agent whose verdict cannot be had is refused. A person is told, and not stopped.
+    """
+    try:
+        heard = listen(desk, editors.PRE_TOOL, host, payload)
+    except NotUnderstood as error:
+        return passed(None, f"bb: not understood, so it passes: {error}")
+    wanted = bead if auto_reserve else None
+    if heard.paths:
+        answer = _edit(desk, heard, agent, wanted)
+        if answer["verdict"] == REFUSED or answer["reply"] or not heard.command:
+            return answer
+    if heard.command:
+        return _command(desk, heard, agent, wanted)
+    if editors.is_edit(heard):
+        return passed(heard, f"bb: {show.name(heard.tool, 40)} names no file, so it passes")
+    return passed(heard)
+
+
+@op(
+    "hook.post-tool",
+    examples=("bb hook post-tool < payload.json", "bb hook post-tool --host gemini --agent amber-otter"),
+)
+def post_tool(
+    desk: Desk, *, host: Host | None = None, agent: Worker | None = None, payload: Payload | None = None
+) -> dict[str, Any]:
+    """A tool has run: a sign of life, and a word where it has changed what another agent holds.
+
+    Whatever goes wrong here goes to stderr, and stops nothing.
+    """
+    try:
+        heard = listen(desk, editors.POST_TOOL, host, payload)
+    except NotUnderstood as error:
+        return passed(None, f"bb: not understood: {error}")
+    try:
+        who = worker(desk, heard, agent) if os.path.isdir(desk.place.store) else None
+        if who is None:
+            return passed(heard)
+        heartbeat.heartbeat(desk, agent=AgentId(who))
+        files = files_of(desk, heard.paths)
+        changed = _held_by_others(desk, who, files) if files else {}
+        if changed:
+            _report(desk, who, [file.scope for file in changed])
+    except NotARepository:
+        return passed(heard)
+    except ANOTHER_SESSION as error:
+        return passed(heard, reply=editors.told(heard, show.sentence(f"bb: {error}. {error.hint}")))
+    except (BbError, NotUnderstood) as error:
+        return passed(heard, f"bb: {error}")
+    if not changed:
+        return passed(heard)
+    first = next(iter(changed.values()))
+    them = Outside(holder(first, who)["agent_id"])
+    whose = "the person has frozen" if check.is_frozen(first) else "another agent holds"
+    news = f"bb: you have changed what {whose}: {_whose(first, who)}."
+    ways = f"Undo your change with your editor, or tell {them}: bb agent send --from {who} --to {them}."
+    return passed(heard, reply=editors.told(heard, f"{news} {ways}"))
+
+
+def _held_by_others(desk: Desk, who: str, files: Sequence[File]) -> dict[File, dict[str, Any]]:
+    held = desk.holdings(desk.store.caught_up(), desk.now())
+    return _that_are(check.HELD, desk, _verdicts(held, files, who))
+
+
+def _verdicts(held: Holdings, files: Sequence[File], who: str | None) -> dict[File, dict[str, Any]]:
+    return {file: check.judged(held, file.scope, who) for file in files}
+
+
+def _that_are(verdict: str, desk: Desk, found: dict[File, dict[str, Any]]) -> dict[File, dict[str, Any]]:
+    """The files of that VERDICT, without those that the ignore file leaves to everybody."""
+    meant = [file for file, each in found.items() if each["verdict"] == verdict]
+    left_to_all = ignored(desk, meant)
+    return {file: found[file] for file in meant if file not in left_to_all}
+
+
+def _report(desk: Desk, who: str, scopes: Sequence[Scope]) -> None:
+    """Record what WHO has changed of others, and tell them; the same once."""
+    from bb.ops.holdings import incursions  # noqa: PLC0415  (hardly ever)
+
+    held = desk.holdings(desk.store.caught_up(), desk.now())
+    incursions.report(desk, who, HOOK, incursions.touched(held, scopes, who))
+
+
+def _edit(desk: Desk, heard: Heard, named: str | None, bead: str | None) -> dict[str, Any]:
+    """May these files be edited?"""
+    who = named or desk.env.get("BB_AGENT")  # an agent is at work, even if it should turn out to be none we know
+    try:
+        if not desk.store.exists:
+            return passed(heard)
+        who = worker(desk, heard, named)
+        files = files_of(desk, heard.paths)
+        return _judged(desk, heard, who, files, bead) if files else passed(heard)
+    except NotARepository:
+        return passed(heard)
+    except Exception as error:
+        if not who and not isinstance(error, BbError | NotUnderstood):
+            raise  # a bug, to be reported as one
+        return _no_verdict(heard, who, error)  # an editor takes any failure for a yes, so even a bug says no here
+
+
+def _command(desk: Desk, heard: Heard, named: str | None, bead: str | None) -> dict[str, Any]:
+    """May this command line be run? It may write files, and hurt others by what it makes git do."""
+    from bb.ops.guards import shell_hazards  # noqa: PLC0415  (an edit is no shell command)
+
+    answer = _written(desk, heard, named, bead) if heard.written else passed(heard)
+    if answer["verdict"] == REFUSED or answer["reply"]:
+        return answer
+    judged = shell_hazards.judged(desk, heard, named)
+    return judged | {"notes": [*answer["notes"], *judged["notes"]]}
+
+
+def _written(desk: Desk, heard: Heard, named: str | None, bead: str | None) -> dict[str, Any]:
+    """May these files be written? As with an edit, but what cannot be told passes, as with any command."""
+    try:
+        files = files_of(desk, written_by(desk, heard)) if os.path.isdir(desk.place.store) else []
+        return _judged(desk, heard, worker(desk, heard, named), files, bead) if files else passed(heard)
+    except NotARepository:
+        return passed(heard)
+    except ANOTHER_SESSION as error:
+        if named:
+            error.hint = f"{error.hint}. This hook says --agent {named} in every session: {WITHOUT_NAME}"
+        return _no_verdict(heard, named or desk.env.get("BB_AGENT") or heard.session, error)
+    except (BbError, NotUnderstood) as error:
+        return passed(heard, f"bb cannot tell whether this writes what others hold, so it passes: {error}")
+
+
+def _no_verdict(heard: Heard, who: str | None, error: Exception) -> dict[str, Any]:
+    """Nobody can tell: an agent is stopped, a person is told."""
+    is_known = isinstance(error, BbError | NotUnderstood)
+    said = str(error) if is_known else f"bb itself failed, {type(error).__name__}: {error}"
+    hint = f" ({error.hint})" if isinstance(error, BbError) and error.hint else ""
+    start = "bb: " if isinstance(error, ANOTHER_SESSION) else "bb cannot tell whether this may be edited: "
+    why = f"{start}{said}{hint}"
+    return refused(heard, why) if who else passed(heard, why, reply=editors.shown(why))
+
+
+def _judged(desk: Desk, heard: Heard, who: str | None, files: Sequence[File], bead: str | None) -> dict[str, Any]:
+    index = desk.store.caught_up()
+    if who:
+        signs_of_life.judged(desk, index, who)
+        if pause := pause_check.of(index, who):
+            return refused(heard, _paused(pause, who))
+    if damages := desk.store.damages():  # what stands behind it is not known, and may be a reservation
+        from bb.ledger.journal.journal import LedgerDamaged  # noqa: PLC0415
+
+        raise LedgerDamaged(f"line {damages[0].n} of {damages[0].writer} is damaged: {damages[0].reason}")
+    found = _verdicts(desk.holdings(index, desk.now()), files, who)
+    if in_way := list(_that_are(check.HELD, desk, found).values()):
+        if who:
+            return refused(heard, _why_not(in_way, who))
+        known = f"bb: {_whose(in_way[0], None)}. Nobody told bb which agent edits it, so it passes as a person's edit."
+        return passed(heard, known, reply=editors.shown(known))
+    if not who or bead is None:
+        return passed(heard)
+    free = [file.scope for file in _that_are(check.FREE, desk, found)]
+    return _reserved(desk, heard, who, free, bead) if free else passed(heard)
+
+
+def _reserved(desk: Desk, heard: Heard, who: str, scopes: Sequence[Scope], bead: str) -> dict[str, Any]:
+    """Hold what WHO is about to edit. Who is faster has it, or has been waiting for it, and then this is refused."""
+    from bb.coordination.holdings.reservations import Wanted, minutes  # noqa: PLC0415  (only a first edit reserves)
+    from bb.coordination.holdings.reservations import bead as checked  # noqa: PLC0415
+    from bb.ops.holdings import reservations  # noqa: PLC0415
+
+    try:
+        reservations.reserved(desk, Wanted(who, tuple(scopes), checked(bead), minutes(reservations.TTL)))
+    except BbError as error:
+        return refused(heard, f"bb: this cannot be reserved, so do not edit it: {error} ({error.hint})")
+    return passed(heard)
+
+
+def _why_not(in_way: Sequence[dict[str, Any]], who: str) -> str:
+    """The refusal: whose it is, why and until when, and what can be done instead."""
+    if frozen := next((each for each in in_way if check.is_frozen(each)), None):
+        return _why_frozen(frozen, who)
+    first = holder(in_way[0], who)
+    path = _short(in_way[0]["path"])
+    more = f" (and {len(in_way) - 1} more of these files are held)" if len(in_way) > 1 else ""
+    bead = quoted(_short(first["bead_id"]))
+    reserve = f"bb agent reserve --agent {who} --bead BEAD --scope"
+    if first["liveness"] != liveness.ACTIVE or first["is_expired"]:
+        scope = quoted(_short(first["scope"]))
+        way = f"take it over, for its holder has fallen silent: {reserve} {scope} --takeover-stale"
+    else:
+        way = f"wait for it: {reserve} {quoted(path)} --wait 300"
+    letter = f"--bead {bead} --category BLOCKED --subject {quoted(f'I need {path}')} --body 'Why, and until when?'"
+    ask = f"ask: bb agent send --from {who} --to {Outside(first['agent_id'])} {letter}"
+    whose = _whose(in_way[0], who)
+    return f"bb: {whose}{more}. Do not edit it. Instead: {way}; {ask}; or work on something else."
+
+
+def _why_frozen(found: dict[str, Any], who: str) -> str:
+    """The refusal of what the person has frozen: nothing goes past that."""
+    subject = quoted(f"I need {_short(found['path'])}")
+    letter = f"--bead BEAD --category BLOCKED --subject {subject} --body 'Why?'"
+    ask = f"ask: bb agent send --from {who} --to user {letter}"
+    return f"bb: {_whose(found, who)}. Do not edit it until the person lifts that. Instead: {ask}; or work elsewhere."
+
+
+def _paused(pause: Pause, who: str) -> str:
+    """The refusal of whatever a paused agent would change."""
+    may = f"read and answer mail, hand over (bb protocol handoff), give back (bb agent release --agent {who} --all)"
+    return f"bb: {pause.told()}. Change nothing until you are let go on. You may still {may}, or stop here."
+
+
+def _whose(found: dict[str, Any], who: str | None) -> str:
+    """`src/a.py is reserved by cobalt-harbor for bb-12 (active, until …)`."""
+    first = Outside(holder(found, who))
+    path, scope = found["path"], holder(found, who)["scope"]
+    if check.is_frozen(found):
+        until = f" until {first['expires_at']}" if first["expires_at"] else ""
+        why = f": {quotation(first['why'])}" if first["why"] else ""
+        named = show.name(scope)
+        part = "" if scope == path else f" as part of {named}" if path.startswith(f"{scope}/") else f" ({named})"
+        return f"{show.name(path)} is frozen by {first['agent_id']}{part}{until}{why}"
+    over = "its time was over at" if first["is_expired"] else "until"
+    what, part = show.name(path), ""
+    if path == "." or scope.startswith(f"{path}/"):
+        what = f"{show.name(scope)} in {what}"
+    elif scope != path:
+        part = f" as part of {show.name(scope)}"
+    return (
+        f"{what} is reserved by {first['agent_id']}{part} for {first['bead_id']} "
+        f"({first['liveness']}, {over} {first['expires_at']})"
+    )
+
+
+def _short(text: str) -> str:
+    """A path or a bead as a word of a command that is shown to be copied."""
+    return show.clipped(text, LONGEST_NAME)

@@ -1,0 +1,1 @@
+"""Ops on reservations: reserve, release, wait, transfer, freeze, report incursions."""

@@ -1,0 +1,97 @@
+"""Standing in line for a reservation: `bb agent reserve --wait`."""
+
+from __future__ import annotations
+
+from bb.coordination.holdings import queue as holdings_queue
+from bb.coordination.holdings import reservations
+from bb.coordination.holdings.queue import ReservationAwaited, WaitDeadlock, Waiter
+from bb.coordination.holdings.reservations import ReservationConflict, ReservationStaleFound
+from bb.kernel.errors import Busy
+from bb.kernel.show import name
+from bb.ledger.git import work_tree
+from bb.ledger.local import queue
+from bb.ledger.records.changes import Watch
+from bb.ops.desk import signs_of_life
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from bb.coordination.holdings.reservations import Wanted
+    from bb.kernel.errors import BbError
+    from bb.ledger.views.holdings import Holdings
+    from bb.ops.desk.desk import Desk
+
+    Attempt = Callable[[int | None], dict[str, Any]]  # told the number at which we stand in line
+
+# What passes by itself. That others keep the ledger busy is no reason to leave the line.
+IN_THE_WAY = (ReservationConflict, ReservationStaleFound, ReservationAwaited, Busy)
+LAST = 10**12  # behind everybody in line
+LOOK_AGAIN = 1.0  # seconds; a lease that ends and an agent that falls silent change no file
+
+
+def in_line(desk: Desk, wanted: Wanted, seconds: int, attempt: Attempt) -> dict[str, Any]:
+    """What ATTEMPT answers once the way is free; its last refusal when the time is up."""
+    try:
+        return attempt(None)
+    except IN_THE_WAY as refused:
+        refusal: BbError = refused
+    ignore_case = work_tree.minds_no_case(desk.place)
+    signs_of_life.alive(desk, wanted.agent)
+
+    def may_join(me: Waiter, line: Sequence[Waiter]) -> None:
+        held = desk.holdings(desk.store.caught_up(), desk.now())
+        ways: dict[str, list[str]] = {}
+        for each in [*line, me]:
+            ways.setdefault(each.agent, []).extend(_waits_for(each, line, held, ignore_case))
+        if circle := holdings_queue.circle(me.agent, ways):
+            names = " waits for ".join(circle)
+            raise WaitDeadlock(f"waiting would never end: {names}", cycle=circle)
+
+    with queue.Standing(desk.place.store, _waiter(wanted, 0), seconds, may_join) as me:
+        watch = Watch(desk.store, me.folder)
+        if desk.tell:
+            desk.tell(f"Waiting for up to {seconds} s: {refusal.message}")
+        for _ in watch.changes(
+            seconds,
+            every_minute=lambda: signs_of_life.alive(desk, wanted.agent),
+            is_over=desk.has_left,
+            at_least_every=LOOK_AGAIN,
+        ):
+            try:
+                return attempt(me.number) | {"waited_seconds": watch.waited}
+            except IN_THE_WAY as refused:
+                refusal = refused
+    refusal.details["waited_seconds"] = watch.waited
+    refusal.message = f"{refusal.message}; {seconds} s later still so"
+    raise refusal
+
+
+def _waits_for(waiter: Waiter, line: Sequence[Waiter], held: Holdings, ignore_case: bool) -> list[str]:
+    """Those a waiter waits for: who holds what it wants, and who is ahead of it."""
+    before = holdings_queue.ahead(waiter, line, ignore_case=ignore_case)
+    return [*holdings_queue.holders(waiter, held.met_by(waiter.scopes)), *(each.agent for each in before)]
+
+
+def refuse_to_overtake(desk: Desk, wanted: Wanted, met: Sequence[reservations.Overlap], number: int | None) -> None:
+    """Refuse what somebody has been waiting for. What one holds already, one may keep."""
+    line = queue.line(desk.place.store)
+    if not line:
+        return
+    mine = {m.wanted.text for m in met if m.kind == "exact" and m.held.reservation.agent == wanted.agent}
+    fresh = tuple(scope for scope in wanted.scopes if scope.text not in mine)
+    me = _waiter(wanted, number or LAST).but(scopes=fresh)
+    ignore_case = work_tree.minds_no_case(desk.place)
+    if wanted.takeover:
+        line = [waiter for waiter in line if waiter.takeover or not holdings_queue.is_stuck(waiter, met, ignore_case)]
+    if before := holdings_queue.ahead(me, line, ignore_case=ignore_case):
+        first = before[0]
+        raise ReservationAwaited(
+            f"{first.agent} has been waiting for {', '.join(name(scope.text) for scope in first.scopes)} for longer",
+            awaited_by=[waiter.agent for waiter in before],
+        )
+
+
+def _waiter(wanted: Wanted, number: int) -> Waiter:
+    return Waiter(number, wanted.agent, wanted.scopes, wanted.shared, wanted.takeover, wanted.allow_overlap)

@@ -1,0 +1,1 @@
+"""Ops on the ledger itself: log, verify, sync, rotation, redaction, signing."""

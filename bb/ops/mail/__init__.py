@@ -1,0 +1,1 @@
+"""Ops on mail between agents and on protocol events."""

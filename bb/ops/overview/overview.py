@@ -1,0 +1,294 @@
+"""For people, and for agents that have lost the thread: who is here, what needs somebody, what has happened."""
+
+from __future__ import annotations
+
+from bb.coordination.agents import liveness, pauses, roster, thresholds
+from bb.coordination.guards import changes
+from bb.kernel import clock, ids, json_text
+from bb.kernel.errors import Forbidden, Refused
+from bb.ledger.git import git, work_tree
+from bb.ledger.local import last_sync, presence, queue
+from bb.ledger.published import pins
+from bb.ledger.records import walk
+from bb.ledger.travel import publish
+from bb.ledger.views import mail as mails
+from bb.ledger.views.protocol_events import Events
+from bb.messaging.mail import mail
+from bb.ops.catalogue import OLDER, Rows, op
+from bb.ops.desk import pause_check, signs_of_life
+from bb.ops.holdings.reservations import shown as shown_reservation
+from bb.ops.overview import problems, sentences
+from bb.ops.params import Number, Since, Someone, Text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.ledger.index.index import Index
+    from bb.ledger.views.holdings import Holdings
+    from bb.ops.desk.desk import Desk
+
+
+class ProblemsOpen(Refused):
+    """Something needs a person."""
+
+    code = "PROBLEMS_OPEN"
+    hint = "each problem names the next step"
+
+
+class About(Text):
+    """Only what is about this bead."""
+
+    metavar = "BEAD"
+
+
+LATELY = 30
+
+
+class Limit(Number):
+    """At most so many, the newest."""
+
+    most = 1000
+
+
+@op("status", examples=("bb status", "bb status --json"))
+def status(desk: Desk) -> dict[str, Any]:
+    """One look: who is here and alive, who holds what and for how long, what waits to be accepted, who collides."""
+    now = desk.now()
+    desk.store.must_exist()
+    index = desk.store.caught_up()
+    held = desk.holdings(index, now)
+    live = held.everything()
+    events = Events(index, held, work_tree.root_of(desk.place))
+    return {
+        "repository": desk.place.title,
+        "at": clock.text(now),
+        "paused": pause_check.shown(index, pauses.EVERYBODY),
+        "stale_minutes": _stale_minutes(desk, index),
+        "agents": shown_agents(desk, index),
+        "reservations": [
+            shown_reservation(held, each.reservation)
+            | {"seconds_left": max(each.expires_at - now, 0) // clock.SECOND if each.ends_at else None}
+            for each in live
+        ],
+        "unacked": [_brief(message) for message in mails.unsettled(index)],
+        "incursions": events.open_incursions(),
+        "waiting": [
+            {"agent_id": waiter.agent, "scopes": [scope.text for scope in waiter.scopes]}
+            for waiter in queue.line(desk.place.store)
+        ],
+        "is_damaged": bool(desk.store.damages()),
+        "sync": _synced(desk),
+    }
+
+
+def _stale_minutes(desk: Desk, index: Index) -> dict[str, Any]:
+    """After how many minutes of silence an agent counts as stale here, and what is pinned for every clone."""
+    pinned = thresholds.pinned(index.state(thresholds.NAME, thresholds.ENTRY))
+    return {"minutes": desk.stale_after_in(index) // clock.MINUTE, "pinned": pinned}
+
+
+def _synced(desk: Desk) -> dict[str, Any] | None:
+    """When this clone last met its remote, and what that does not have yet; None where nothing is published."""
+    known = pins.read(desk.place.store)
+    if (name := known.publishes_to) is None:
+        return None
+    last = last_sync.read(desk.place.store)
+    return {
+        "remote": name,
+        "unpublished": publish.unpublished(desk.store, known.remote(name).tip).count,
+        "ok_at": clock.text(last.ok_at) if last and last.ok_at is not None else None,
+        "tried_at": clock.text(last.at) if last else None,
+        "failed_with": last.code if last else None,
+        "in_background": last.background if last else False,
+    }
+
+
+@op("problems", examples=("bb problems", "bb problems --json"))
+def problems_op(desk: Desk) -> dict[str, Any]:
+    """Only what needs a person, oldest first. Exit status 4 if there is anything.
+
+    That is: what agents ask of the person, what waits for an agent that has fallen silent or waits for too long,
+    reservations whose holder is gone, agents that work in each other's files, a damaged ledger.
+    """
+    desk.store.must_exist()
+    found = problems.found(desk)
+    if found:
+        raise ProblemsOpen(
+            f"{len(found)} {'thing needs' if len(found) == 1 else 'things need'} a person", problems=found
+        )
+    return {"problems": []}
+
+
+@op("timeline", examples=("bb timeline", "bb timeline --bead bb-12 --since 2h --json"))
+def timeline(
+    desk: Desk,
+    *,
+    agent: Someone | None = None,
+    bead: About | None = None,
+    since: Since | None = None,
+    limit: Limit | None = None,
+) -> list[dict[str, Any]]:
+    """What has happened lately, one sentence each, oldest first: the last 30 things, or with --since all since then.
+
+    Where --limit leaves something out, the answer says so.
+    """
+    now = desk.now()
+    desk.store.must_exist()
+    if agent is not None and agent != ids.PERSON:
+        signs_of_life.registered(desk.store.caught_up(), agent)
+    wanted = walk.Filter(
+        kinds=sentences.KINDS, agent=None, since=clock.text(clock.before(since, now)) if since is not None else None
+    )
+    if limit is None and since is not None:
+        return sentences.latest(desk.store, wanted, agent, bead, None)
+    most = limit or LATELY
+    # How many there are is counted as far back as somebody asks, and no further than that.
+    told = sentences.latest(desk.store, wanted, agent, bead, most + 1 if since is None else None)
+    if len(told) <= most:
+        return told
+    omitted = len(told) - most if since is not None else None
+    return Rows(told[-most:], OLDER.format(min(Limit.most, most * 4)), omitted)
+
+
+@op("resume", examples=("bb resume --agent amber-otter", "BB_AGENT=amber-otter bb resume --json"))
+def resume(desk: Desk, *, agent: Someone | None = None) -> dict[str, Any]:
+    """All you need to go on after a crash or a compaction, in few words.
+
+    Who you are, what you hold, what waits for you, the last hand-off with its next step, and which files in your
+    scopes have uncommitted changes.
+    """
+    who = desk.subject(agent)
+    index = signs_of_life.index_of(desk, who)
+    known = signs_of_life.registered(index, who)
+    now = desk.now()
+    held = desk.holdings(index, now)
+    mine = held.of(who)
+    last_seen = signs_of_life.presence_of(known, presence.read(desk.place.store, who, now), now)
+    owed = mails.owed(index, who)
+    answer = {
+        "agent_id": who,
+        "role": known.role[:40],
+        "liveness": "retired" if known.is_retired else held.liveness_of(who),
+        "last_seen_at": clock.text(last_seen.seen_at),
+        **({"paused": pause} if (pause := pause_check.shown(index, who)) else {}),
+        "holds": [
+            {
+                "scope": each.reservation.scope,
+                "bead": each.reservation.bead,
+                "expires_at": each.ends_at,
+                **({"is_expired": True} if each.is_over else {}),
+            }
+            for each in mine
+        ],
+        "unread": mails.count_unread(index, who),
+        "to_accept": [
+            {"id": _event_of(found), "from": found["from_agent"], **_doubt(found), "subject": found["subject"]}
+            for found in owed
+        ],
+        "last_handoff": _last_handoff(index, who),
+        "dirty": _dirty(desk, held, who),
+    }
+    return _within(answer, RESUME_CHARACTERS)
+
+
+# What an agent's context can spare for this is 400 tokens. JSON full of ids has less than three characters to a token,
+# and a letter beyond ASCII, written as six of them, takes more than one token.
+RESUME_CHARACTERS = 1000
+ESCAPED = 6
+LONGEST = (160, 80, 40, 24)
+TEXTS = ("role", "subject", "summary", "next_action", "why")  # the rest are names: of no use when they are cut
+
+
+def _within(answer: dict[str, Any], budget: int) -> dict[str, Any]:
+    """ANSWER cut down until it fits: long texts first, until they take half of the room at most, then lists."""
+    for longest in LONGEST:
+        cut = {name: _cut(name, value, longest) for name, value in answer.items()}
+        filled = _filled(cut, budget)
+        if "left_out" not in filled or _cost({n: v for n, v in cut.items() if not isinstance(v, list)}) <= budget // 2:
+            break
+    return filled
+
+
+def _filled(answer: dict[str, Any], budget: int) -> dict[str, Any]:
+    """ANSWER with as many items of its lists as there is room for."""
+    lists = {name: list(value) for name, value in answer.items() if isinstance(value, list)}
+    kept: dict[str, list[Any]] = {name: [] for name in lists}
+    room = budget - _cost(answer | kept)
+    while waiting := [name for name in lists if lists[name] and _cost(lists[name][0]) < room]:
+        for name in waiting:
+            if (cost := _cost(lists[name][0]) + 1) <= room:
+                room -= cost
+                kept[name].append(lists[name].pop(0))
+    left_out = {name: len(rest) for name, rest in lists.items() if rest}
+    return answer | kept | ({"left_out": left_out} if left_out else {})
+
+
+def _cost(value: Any) -> int:
+    text = json_text.dumps_ascii(value)
+    return len(text) + ESCAPED * text.count("\\u")
+
+
+def _cut(name: str, value: Any, longest: int) -> Any:
+    if isinstance(value, str):
+        return value if len(value) <= longest or name not in TEXTS else value[: longest - 1] + "…"
+    if isinstance(value, list):
+        return [_cut(name, item, longest) for item in value]
+    if isinstance(value, dict):
+        return {each: _cut(each, item, longest) for each, item in value.items()}
+    return value
+
+
+def _last_handoff(index: Index, who: str) -> dict[str, Any] | None:
+    """The last hand-off that WHO was given."""
+    found = next((message for message in mails.handed_to(index, who) if message["payload"]), None)
+    if found is None:
+        return None
+    is_same = found["payload"]["summary"] == found["payload"]["next_action"]
+    return {
+        "id": _event_of(found),
+        "from": found["from_agent"],
+        **_doubt(found),
+        "bead": found["bead_id"],
+        "state": found["state"],
+        "summary": found["payload"]["summary"],
+        # of a plain message, whose body stands for both, it is said once
+        "next_action": "" if is_same else found["payload"]["next_action"],
+    }
+
+
+def _event_of(message: dict[str, Any]) -> str:
+    """What the recipient may call a message, which is shorter than what everybody may."""
+    return str(message["message_id"]).partition("_")[0]
+
+
+def _dirty(desk: Desk, held: Holdings, who: str) -> list[str] | None:
+    """Files with uncommitted changes in what WHO holds, or held last; None where git cannot tell."""
+    if desk.place.work_tree is None:
+        return None
+    scopes = [scope for scope, _ in held.claimed_by(who)]
+    if not scopes:
+        return []
+    try:
+        changed = changes.changed_paths(git.changed(desk.place.work_tree))
+    except (Refused, Forbidden):  # Forbidden: git is not started for the repository of another user
+        return None
+    return [path for path in changed if any(held.lies_in(path, scope) for scope in scopes)]
+
+
+def shown_agents(desk: Desk, index: Index) -> list[dict[str, Any]]:
+    """Agents in service, the liveliest first."""
+    shown = signs_of_life.listed(desk, index, roster.in_service(index.states(roster.NAME)))
+    order = [liveness.ACTIVE, liveness.STALE, liveness.EVICTED]
+    return sorted(shown, key=lambda agent: (order.index(agent["liveness"]), agent["agent_id"]))
+
+
+def _doubt(message: dict[str, Any]) -> dict[str, Any]:
+    """That MESSAGE is in the person's name, and the person has not signed it."""
+    return {"signature": message["signature"]} if "signature" in message else {}
+
+
+def _brief(message: dict[str, Any]) -> dict[str, Any]:
+    wanted = ("message_id", "category", "from_agent", "to_agent", "bead_id", "subject", "state", "created_at")
+    label = mail.LABELS.get(message["category"], "Update")
+    return {name: message[name] for name in wanted} | _doubt(message) | {"label": label}

@@ -1,0 +1,158 @@
+"""What needs a person: everything that will not be settled by the agents at work."""
+
+from __future__ import annotations
+
+from bb.coordination.agents import liveness
+from bb.coordination.facts import TOUCHED
+from bb.coordination.protocol import events as protocol_events
+from bb.kernel import clock, ids
+from bb.kernel.show import quoted
+from bb.ledger.git import work_tree
+from bb.ledger.views import mail as mails
+from bb.ledger.views.protocol_events import Events
+from bb.messaging.facts import CBCL
+from bb.messaging.mail import mail, mailbox
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from bb.ledger.index.index import Index
+    from bb.ledger.views.holdings import Holdings
+    from bb.ops.desk.desk import Desk
+
+SHORT = 20  # characters of a scope, so that a command to be copied fits on a line
+
+
+def found(desk: Desk) -> list[dict[str, Any]]:
+    """Every problem there is, oldest first."""
+    now = desk.now()
+    index = desk.store.caught_up()
+    held = desk.holdings(index, now)
+    events = Events(index, held, work_tree.root_of(desk.place))
+    problems = [
+        *_damage(desk, now),
+        *_asked_of_the_person(index),
+        *_not_accepted(index, held, now, desk.stale_after_in(index)),
+        *_gone_holders(held),
+        *_collisions(events),
+    ]
+    return sorted(problems, key=lambda problem: (str(problem["since"]), str(problem["text"])))
+
+
+def compared(
+    before: Mapping[str, dict[str, Any]], now: Mapping[str, dict[str, Any]]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """What there is NOW and was not there BEFORE, and what was there and is settled; both by their ids."""
+    return [now[name] for name in now if name not in before], [before[name] for name in before if name not in now]
+
+
+def _problem(kind: str, name: str, since: str, text: str, mend: str, **about: Any) -> dict[str, Any]:
+    """A problem. Its id stays the same for as long as it is the same problem, whatever its text comes to say: it is
+    made of the NAME of what is wrong (a message, a reservation, an incursion, a line)."""
+    return {"id": f"{kind}:{name}", "kind": kind, "since": since, "text": text, "next_step": mend, **about}
+
+
+def _damage(desk: Desk, now: int) -> Iterator[dict[str, Any]]:
+    for damage in desk.store.damages():
+        text = f"line {damage.n} of the ledger's journal {damage.writer} is damaged: {damage.reason}"
+        yield _problem("damage", f"{damage.writer}.{damage.n}", clock.text(now), text, "bb doctor --fix")
+
+
+def _asked_of_the_person(index: Index) -> Iterator[dict[str, Any]]:
+    """Requests to the person that are not accepted, and questions that are not even seen."""
+    for message in mails.owed(index, ids.PERSON):
+        yield _asked(message, f"bb agent ack --agent user --message {message['message_id']}")
+    for message in mails.inbox(index, ids.PERSON, mailbox.UNREAD):
+        if message["category"] == mail.DECISION and not message["requires_ack"]:
+            yield _asked(message, f"bb agent read --agent user --message {message['message_id']}")
+
+
+def _asked(message: dict[str, Any], settle: str) -> dict[str, Any]:
+    """What the person is asked, word for word, and how to answer it."""
+    about = f"--to {message['from_agent']} --bead {_bead(message)}"
+    answer = f"bb agent send --from user {about} --category DECISION --subject … --body …"
+    if message.get("content_type") == CBCL:
+        said = f'(reply @{message["from_agent"]} "…" :in-reply-to "{message["message_id"]}")'
+        answer = settle = f"bb cbcl send --agent user '{said}'"
+    return _about(message, "asked", settle, body=message["body"], answer=answer)
+
+
+def _not_accepted(index: Index, held: Holdings, now: int, threshold: int) -> Iterator[dict[str, Any]]:
+    """Hand-offs and blockers for agents that are gone, or that wait for longer than an agent may be silent."""
+    for message in mails.unsettled(index):
+        if message["to_agent"] == ids.PERSON:
+            continue
+        age = now - clock.parse_or(message["created_at"], now)
+        state = held.liveness_of(message["to_agent"])
+        if state != liveness.ACTIVE or age >= 2 * threshold:
+            yield _about(
+                message,
+                "not_accepted",
+                _another(message, state),
+                liveness=state,
+            )
+
+
+def _another(message: dict[str, Any], state: str) -> str:
+    """How to settle what an agent does not answer."""
+    verb = "blocked" if message["category"] == protocol_events.BLOCKED else "handoff"
+    instead = f"bb protocol {verb} --from user --to AGENT --bead {_bead(message)} …"
+    is_there = state != liveness.EVICTED
+    return f"ask {message['to_agent']}, or somebody else: {instead}" if is_there else f"ask somebody else: {instead}"
+
+
+def _bead(message: dict[str, Any]) -> str:
+    """The bead of a message as a word of a command; where it is about none, what stands for the one to be named."""
+    return quoted(message["bead_id"]) if message["bead_id"] else "BEAD"
+
+
+def _about(message: dict[str, Any], kind: str, mend: str, **more: Any) -> dict[str, Any]:
+    what = {protocol_events.HANDOFF: "hands over to", protocol_events.BLOCKED: "is blocked and asks"}.get(
+        message["category"], "asks"
+    )
+    doubt = {"signature": message["signature"]} if "signature" in message else {}
+    who = f"{message['from_agent']}{', unverified,' if doubt else ''}"
+    text = f"{who} {what} {message['to_agent']}: {message['subject']}"
+    about = {name: message[name] for name in ("message_id", "bead_id", "category", "from_agent", "to_agent")}
+    return _problem(kind, message["message_id"], message["created_at"], text, mend, **about, **doubt, **more)
+
+
+def _gone_holders(held: Holdings) -> Iterator[dict[str, Any]]:
+    """Reservations whose holder has been silent for so long that it will hardly come back."""
+    for each in held.everything():
+        if each.liveness == liveness.EVICTED:
+            name, scope = each.reservation.agent, each.reservation.scope
+            place = quoted(scope) if len(scope) <= SHORT else "SCOPE"
+            yield _problem(
+                "holder_gone",
+                each.reservation.id,
+                clock.text(each.reservation.renewed_at),
+                f"{name} is gone and still holds {scope}",
+                f"take it over with --takeover-stale, or release it: bb agent release --agent user --scope {place}",
+                agent_id=name,
+                bead_id=each.reservation.bead,
+                scope=scope,
+            )
+
+
+def _collisions(events: Events) -> Iterator[dict[str, Any]]:
+    """Where agents work in each other's way, and what was touched and nobody has settled."""
+    for event in events.open_incursions():
+        mend = "see that they agree on who changes what; one of them releases"
+        if event["outcome"] == TOUCHED:
+            settle = f"bb protocol resolve {event['id']} --agent user --as accepted"
+            mend = f"look at it, and say that it is accepted, reverted or transferred: {settle}"
+        yield _problem(
+            "incursion",
+            event["id"],
+            event["created_at"],
+            f"{protocol_events.met(event)}, inside what {event['to_agent']} holds: {event['held']}",
+            mend,
+            event_id=event["id"],
+            bead_id=event["bead_id"],
+            from_agent=event["from_agent"],
+            to_agent=event["to_agent"],
+            **({"signature": event["signature"]} if "signature" in event else {}),
+        )

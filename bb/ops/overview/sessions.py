@@ -1,0 +1,281 @@
+"""Sessions: the work in hand, bead by bead (Operative Protocol §6.3). What a page or a terminal shows, as data."""
+
+from __future__ import annotations
+
+from bb.coordination.agents import beads as rules
+from bb.coordination.agents import pauses, roster, work_state
+from bb.coordination.agents.beads import Bead
+from bb.coordination.holdings import freezing, holdings
+from bb.coordination.holdings.scopes import EXACT
+from bb.coordination.protocol import events, notices
+from bb.kernel import clock, ids
+from bb.kernel.errors import NotFound
+from bb.ledger.git import work_tree
+from bb.ledger.local import beads
+from bb.ledger.views import mail as mails
+from bb.ledger.views.protocol_events import Events
+from bb.messaging import messages as messaging_messages
+from bb.messaging.mail import mail, mailbox
+from bb.ops.catalogue import op
+from bb.ops.overview.overview import shown_agents
+from bb.ops.params import Text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from bb.coordination.holdings.reservations import Held
+    from bb.ledger.index.index import Index
+    from bb.ledger.local.beads import Found
+    from bb.ledger.views.holdings import Holdings
+    from bb.ops.desk.desk import Desk
+
+NO_EPIC = {"id": None, "title": "Uncategorized", "status": None}
+SNIPPET = 120
+NO_BEADS = ("", freezing.BEAD, pauses.BEAD)  # what stands where there is none: in CBCL, in what a person orders
+
+
+class SessionNotFound(NotFound):
+    """Nothing is known about that bead."""
+
+    code = "SESSION_NOT_FOUND"
+    hint = "`bb sessions list` shows the beads there are"
+
+
+class State(Text):
+    """Only sessions in this state."""
+
+    metavar = "STATE"
+    choices = work_state.STATES
+
+
+class Owner(Text):
+    """Only sessions of this agent."""
+
+    metavar = "ID"
+
+
+class BeadId(Text):
+    """The bead."""
+
+    metavar = "BEAD"
+
+
+@op("sessions.list", examples=("bb sessions list", "bb sessions list --state needs_input --json"))
+def list_sessions(desk: Desk, *, state: State | None = None, owner: Owner | None = None) -> dict[str, Any]:
+    """The beads in hand with their state, owner and talk, epic by epic; and who is alive, and who collides.
+
+    Titles and statuses come from the bead tracker's own files, which are only read. Without a tracker, the beads are
+    those that reservations and messages name.
+    """
+    view = _View(desk)
+    tasks = [view.task(name) for name in view.names()]
+    wanted = [task for task in tasks if state in (None, task["session_state"]) and owner in (None, task["owner"])]
+    return {
+        "feed": view.by_epic(wanted),
+        "liveness": {agent["agent_id"]: agent["liveness"] for agent in view.agents},
+        "incursions": view.open_incursions(),
+        "agents": view.agents,
+        "beads": provenance(view.tracker),
+    }
+
+
+@op("sessions.show", examples=("bb sessions show bb-12",))
+def show(desk: Desk, bead: BeadId) -> dict[str, Any]:
+    """One bead: its state, and everything that was said and done about it, oldest first.
+
+    Hand-offs, blockers, incursions and resumptions are rows like any message.
+    """
+    view = _View(desk)
+    if bead not in view.names():
+        raise SessionNotFound(f"nothing is known about bead {bead[:60]}", bead_id=bead[:60])
+    return view.task(bead) | {"conversation": view.conversation(bead), "beads": provenance(view.tracker)}
+
+
+def provenance(found: Found) -> dict[str, Any]:
+    """Where what is known of beads comes from, and how old it is."""
+    return {
+        "source": found.source,
+        "path": found.path,
+        "as_of": None if found.as_of is None else clock.text(found.as_of),
+        "skipped": found.skipped,
+        "note": found.note,
+    }
+
+
+class _View:
+    """Beads, reservations and messages side by side, as of one moment."""
+
+    def __init__(self, desk: Desk) -> None:
+        desk.store.must_exist()
+        self._index: Index = desk.store.caught_up()
+        self._held: Holdings = desk.holdings(self._index, desk.now())
+        self._events = Events(self._index, self._held, work_tree.root_of(desk.place))
+        self.tracker: Found = beads.of(desk.place, desk.env)
+        self._beads: dict[str, Bead] = {bead.id: bead for bead in self.tracker.beads}
+        self._live: dict[str, list[Held]] = {}
+        for each in self._held.everything():
+            if not each.is_over:
+                self._live.setdefault(each.reservation.bead, []).append(each)
+        self.agents = shown_agents(desk, self._index)
+        self._conflicts = dict(self._in_each_others_way())
+
+    def names(self) -> list[str]:
+        """Every bead that the tracker, a reservation, a message or a notice names."""
+        spoken_of = [
+            name
+            for fold in (holdings.NAME, messaging_messages.NAME, notices.NAME)
+            for term in self._index.terms(fold, "bead ")
+            if (name := term.removeprefix("bead ")) not in NO_BEADS
+        ]
+        return sorted({*self._beads, *spoken_of})
+
+    def task(self, name: str) -> dict[str, Any]:
+        bead = self._beads.get(name)
+        messages = [message for _, message in mails.about(self._index, name)]
+        live = self._live.get(name, [])
+        contested = [each for each in live if self._is_contested(each)]
+        first = next((each for each in live if each not in contested), live[0] if live else None)
+        owner = (bead.assignee if bead else None) or (first.reservation.agent if first else None)
+        owed = [message for message in messages if message["requires_ack"] and message["state"] != mailbox.ACKED]
+        liveness = self._liveness_of(owner)
+        last = messages[-1] if messages else None
+        said = [(last["created_at"], last["from_agent"])] if last else []
+        held = [(clock.text(each.reservation.renewed_at), each.reservation.agent) for each in live]
+        at, actor = max([*said, *held], default=(bead.updated_at if bead else None, owner))
+        return {
+            "id": name,
+            "title": bead.title if bead else None,
+            "epic_id": rules.epic_of(bead, self._beads) if bead else None,
+            "status": bead.status if bead else None,
+            "session_state": work_state.state(
+                bead.status if bead else None, liveness, is_owed=bool(owed), is_held=bool(live)
+            ),
+            "owner": owner,
+            "owner_liveness": liveness,
+            "scopes": [each.reservation.scope for each in live],
+            "contested": [each.reservation.scope for each in contested],
+            "conflict": self._conflicts.get(name),
+            "last_actor": actor,
+            "last_activity_at": at,
+            "communication": {
+                "unread_count": sum(message["state"] == mailbox.UNREAD for message in messages),
+                "pending_required": len(owed),
+                "latest_snippet": last["subject"][:SNIPPET] if last else None,
+                **({"signature": last["signature"]} if last and "signature" in last else {}),
+            },
+        }
+
+    def _is_contested(self, held: Held) -> bool:
+        return self._held.standing(held.reservation, is_over=held.is_over) == holdings.CONTESTED
+
+    def _liveness_of(self, owner: str | None) -> str | None:
+        """How alive an owner is; None for one that never registered here, such as a person the tracker names."""
+        is_known = owner is not None and self._index.state(roster.NAME, owner) is not None
+        return self._held.liveness_of(owner) if owner and is_known else None
+
+    def by_epic(self, tasks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Tasks under their epics; an epic that is not itself in one is no task of its own."""
+        epics = {task["epic_id"] for task in tasks if task["epic_id"]}
+        groups: dict[str, list[dict[str, Any]]] = {}
+        for task in tasks:
+            if task["epic_id"] or task["id"] not in epics:
+                groups.setdefault(task["epic_id"] or "", []).append(task)
+        return [{"epic": self._epic(name), "tasks": groups[name]} for name in sorted(groups, key=lambda n: (not n, n))]
+
+    def _epic(self, name: str) -> dict[str, Any]:
+        bead = self._beads.get(name)
+        return {"id": bead.id, "title": bead.title, "status": bead.status} if bead else NO_EPIC
+
+    def open_incursions(self) -> list[dict[str, Any]]:
+        return self._events.open_incursions()
+
+    def _in_each_others_way(self) -> Iterator[tuple[str, str]]:
+        """The beads of both sides of every open INCURSION, and its kind; of several the last, exact ones."""
+        for event in sorted(self.open_incursions(), key=lambda event: event["payload"]["incursion_kind"] == EXACT):
+            kind = event["payload"]["incursion_kind"]
+            yield event["bead_id"], kind
+            yield from ((held.reservation.bead, kind) for held in self._held_by(event["to_agent"], event["held"]))
+
+    def _held_by(self, agent: str, scope: str) -> list[Held]:
+        return [held for held in self._held.of(agent) if held.reservation.scope == scope]
+
+    def conversation(self, name: str) -> list[dict[str, Any]]:
+        """Messages, protocol events and what was held, in the ledger's order."""
+        placed = [(place, _message_row(message)) for place, message in mails.about(self._index, name)]
+        placed += [(place, _event_row(event)) for place, event in self._events.notices_about(name)]
+        placed += [row for reservation in self._held.ever_about(name) for row in _activity_rows(reservation)]
+        return [row for _, row in sorted(placed, key=lambda found: found[0])]
+
+
+def _message_row(message: dict[str, Any]) -> dict[str, Any]:
+    is_protocol = message["payload"] is not None
+    can_see = [events.SEEN] if message["state"] == "unread" else []
+    can_accept = [events.ACCEPTED] if message["requires_ack"] and message["state"] != "acked" else []
+    return {
+        "type": "protocol" if is_protocol else "message",
+        "id": message["message_id"],
+        "at": message["created_at"],
+        "label": mail.LABELS.get(message["category"], "Update"),
+        "event_type": message["category"] if is_protocol else None,
+        "from": message["from_agent"],
+        "to": message["to_agent"],
+        "subject": message["subject"],
+        "body": message["body"],
+        "state": message["state"],
+        "state_label": {"read": events.SEEN, "acked": events.ACCEPTED}.get(message["state"], "Unread"),
+        "actions": [*can_see, *can_accept],
+        **({"signature": message["signature"]} if "signature" in message else {}),
+    }
+
+
+def _event_row(event: dict[str, Any]) -> dict[str, Any]:
+    payload = event["payload"]
+    if event["event_type"] == events.INCURSION:
+        subject = f"{events.met(event)}, held by {event['to_agent']} ({event['held']})"
+        body = payload["resolution_hint"]
+    else:
+        subject = f"{event['from_agent']} goes on as {payload['adopted_agent']}"
+        body = payload["evidence"]
+    return {
+        "type": "protocol",
+        "id": event["id"],
+        "at": event["created_at"],
+        "label": events.LABELS[event["event_type"]],
+        "event_type": event["event_type"],
+        "from": event["from_agent"],
+        "to": event["to_agent"],
+        "subject": subject,
+        "body": body,
+        "state": event["state"],
+        "state_label": event["state"].capitalize(),
+        "actions": [],
+        **({"signature": event["signature"]} if "signature" in event else {}),
+    }
+
+
+def _activity_rows(reservation: holdings.Reservation) -> list[tuple[str, dict[str, Any]]]:
+    """That something was reserved, and how that ended, each with its place in the order."""
+    began = {
+        "type": "activity",
+        "id": reservation.id,
+        "at": clock.text(reservation.made_at),
+        "from": reservation.agent,
+        "subject": f"reserved {reservation.scope}",
+    }
+    if reservation.given_by:
+        subject = f"passed {reservation.scope} on to {reservation.agent}"
+        began |= {"id": f"{reservation.id} {reservation.agent}", "from": reservation.given_by, "subject": subject}
+    if reservation.ended_at is None or reservation.state == holdings.TRANSFERRED:
+        return [(reservation.place, began)]  # who has it next tells how it was passed on
+    is_others = reservation.ended_by not in (reservation.agent, ids.PERSON)
+    verb = "took over" if is_others else {holdings.EXPIRED: "let lapse"}.get(reservation.state, "released")
+    ended = {
+        "type": "activity",
+        "id": f"{reservation.id} {reservation.state}",
+        "at": clock.text(reservation.ended_at),
+        "from": reservation.ended_by,
+        "subject": f"{verb} {reservation.scope}",
+    }
+    return [(reservation.place, began), (reservation.ended_place or reservation.place, ended)]

@@ -1,0 +1,1 @@
+"""Ops that install and remove: `init`, `doctor`, hooks, the skill, editor and MCP host configuration."""

@@ -1,0 +1,278 @@
+"""Starting a session: `bb init --register` and `--adopt` (Operative Protocol §3.2 to §3.4, §7)."""
+
+from __future__ import annotations
+
+import os
+
+from bb.coordination.agents import adoption, callers, identity, liveness, names, roster
+from bb.coordination.agents import beads as rules
+from bb.coordination.agents.adoption import Evidence
+from bb.coordination.facts import Registered, Resumed, Updated
+from bb.coordination.guards import changes
+from bb.coordination.holdings import reservations, scopes
+from bb.coordination.protocol import events
+from bb.kernel import clock, ids
+from bb.kernel.errors import BbError
+from bb.kernel.show import quoted
+from bb.ledger.git import git
+from bb.ledger.local import beads, presence
+from bb.ops.agents import agent as agents
+from bb.ops.desk import signs_of_life
+from bb.ops.overview.sessions import provenance
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from bb.coordination.agents.roster import Agent
+    from bb.coordination.holdings.scopes import Scope
+    from bb.ledger.index.index import Index
+    from bb.ledger.views.holdings import Holdings
+    from bb.ops.desk.desk import Desk
+
+ROLE = "agent"  # of an identity that says no other
+
+
+def session(
+    desk: Desk,
+    *,
+    adopt: str | None,
+    register: str | None,
+    role: str | None,
+    scope: Sequence[str],
+    bead: str | None,
+    non_interactive: bool,
+) -> dict[str, Any]:
+    """Give this session its identity: an earlier one, or a new one."""
+    if adopt is not None and register is not None:
+        raise adoption.AdoptOrRegister
+    if adopt is not None:
+        return _adopt(desk, ids.actor_id(adopt), scope, bead, may_ask=not non_interactive)
+    if register is not None:
+        return _register(desk, ids.agent_id(register), identity.role(ROLE if role is None else role))
+    raise adoption.AmbiguousSession
+
+
+def advice(desk: Desk) -> dict[str, Any]:
+    """What to do when nobody said: start under a free name, always the same one for the same ledger."""
+    taken = {name for name, _ in desk.store.caught_up().states(roster.NAME)} if desk.store.exists else set()
+    free = names.free(desk.place.title, taken)
+    why = "no identity was asked for; every session starts under a name of its own"
+    return adoption.recommend(adoption.REGISTER, adoption.NO_IDENTITY, free, why)
+
+
+REASONS = {
+    "AMBIGUOUS_SESSION": adoption.NO_IDENTITY,
+    "DUPLICATE_AGENT_ID": adoption.NAME_TAKEN,
+    "ADOPTION_REJECTED": adoption.NO_EVIDENCE,
+    "AGENT_NOT_FOUND": adoption.UNKNOWN_AGENT,
+    "NOT_A_REPOSITORY": adoption.NOT_A_REPOSITORY,
+}
+
+
+def advise(desk: Desk, refusal: BbError, role: str | None) -> None:
+    """Add to a REFUSAL what to do instead, and for which reason: for programs among the details, for people as hint."""
+    reason = refusal.details.get("reason") or REASONS.get(refusal.code, adoption.NOT_UNDERSTOOD)
+    why = refusal.message
+    if reason == adoption.NOT_A_REPOSITORY:
+        refusal.details["recommendation"] = adoption.recommend(adoption.STOP, reason, None, why)
+        return
+    if reason == adoption.NAME_TAKEN:
+        why = f"{why}; {adoption.ANOTHER}: bb init --adopt {refusal.details['agent_id']}"
+    given = advice(desk)
+    if reason != adoption.NO_IDENTITY:
+        given |= {"reason": reason, "why": why}
+    if role:
+        given["command"] += f" --role {quoted(role)}"
+    refusal.details["recommendation"] = given
+    about = f"{adoption.ANOTHER}: " if reason == adoption.NAME_TAKEN else f"{refusal.hint}; " if refusal.hint else ""
+    refusal.hint = f"{about}{given['command']}"
+
+
+def _register(desk: Desk, name: str, role: str) -> dict[str, Any]:
+    is_new = not desk.store.exists
+    answer = agents.register(desk, name=name, role=role)  # type: ignore[arg-type]
+    recommendation = adoption.recommend(adoption.REGISTER, adoption.NAME_FREE, name, f"{name} was free")
+    return {
+        "created": is_new,
+        "agent_id": name,
+        "mode": adoption.REGISTER,
+        "agent": answer,
+        "recommendation": recommendation,
+    }
+
+
+def _adopt(desk: Desk, name: str, scope: Sequence[str], bead: str | None, *, may_ask: bool) -> dict[str, Any]:
+    """Go on as an earlier identity, if what lies here shows that its work does, and no other session is at it."""
+    index = signs_of_life.index_of(desk, name)
+    known = signs_of_life.registered(index, name)
+    about = None if bead is None else reservations.bead(bead)
+    held = desk.holdings(index, desk.now())
+    given = [desk.scope(each) for each in scope]
+    claims = held.claimed_by(name)
+    claimed = given or [each for each, _ in claims]
+    dirty, note = _changed(desk, held, claimed)
+    changed = _own(held, name, dirty)
+    tracker = beads.of(desk.place, desk.env)
+    owned = [each.id for each in rules.owned_by(tracker.beads, name)]
+    if given:
+        owned = [each for each in owned if held.worked_in(name, each, given) is not False]
+    looked_at = {
+        "claimed": [each.text for each in claimed],
+        "changed": changed,
+        "held_by_others": [path for path in dirty if path not in set(changed)],
+        "in_progress": owned,
+        "beads": provenance(tracker),
+        "note": note,
+    }
+    found = adoption.weigh(
+        name, changed=changed, claimed=[each.text for each in claimed], in_progress=owned, bead=about
+    )
+    evidence, waived = _doubted(desk, known, found, looked_at, may_ask=may_ask)
+    with_changes = [(each, its) for each, its in claims if any(held.lies_in(path, each) for path in changed)]
+    linked = [about, *(its for _, its in with_changes), *evidence.beads]
+    where = [each for each in given if any(held.lies_in(path, each) for path in changed)]
+    resumed = _resumed(
+        desk,
+        known,
+        evidence,
+        beads=tuple(dict.fromkeys(each for each in linked if each)),
+        scope=next((each.text for each in [*where, *(each for each, _ in with_changes)]), None),
+        was=held.liveness_of(name),
+        still=lambda index: _must_still_hold(desk, index, name, evidence, looked_at, waived),
+    )
+    return resumed | {"looked_at": looked_at}
+
+
+def _doubted(
+    desk: Desk, known: Agent, found: Evidence | None, looked_at: dict[str, Any], *, may_ask: bool
+) -> tuple[Evidence, str | None]:
+    """The evidence, and the session that the person says is over. Where there are doubts the person is asked, if there
+    is one to ask; else the adoption is rejected. No lock is held meanwhile."""
+    name = known.agent_id
+    doubts = [] if found else [_nothing_shows(name, looked_at)]
+    is_taken = _alive_at(desk, known) is not None
+    if is_taken:
+        doubts.append(_is_at_work(desk, known))
+    if not doubts:
+        return found or adoption.vouched_for(name), None
+    question = "; and ".join(doubts)
+    if may_ask and desk.ask and desk.ask(f"{question[0].upper()}{question[1:]}. Adopt {name} all the same?"):
+        evidence = found or adoption.vouched_for(name)
+        return (adoption.confirmed(evidence), known.session) if is_taken else (evidence, None)
+    raise (adoption.taken if found else adoption.rejected)(name, doubts[0], **looked_at)
+
+
+def _must_still_hold(
+    desk: Desk, index: Index, name: str, evidence: Evidence, looked_at: dict[str, Any], waived: str | None
+) -> Agent:
+    """NAME as the ledger has it now, under its lock; refused when another session was faster, or when what spoke for
+    the adoption has become another agent's."""
+    known = signs_of_life.registered(index, name)
+    if known.session != waived and _alive_at(desk, known) is not None:
+        raise adoption.taken(name, _is_at_work(desk, known), **looked_at)
+    if evidence.reason == adoption.UNCOMMITTED_SCOPE:
+        own = _own(desk.holdings(index, desk.now()), name, looked_at["changed"])
+        if not own:
+            raise adoption.rejected(name, _nothing_shows(name, looked_at), **looked_at)
+    return known
+
+
+def _alive_at(desk: Desk, known: Agent) -> int | None:
+    last = presence.read(desk.place.store, known.agent_id, desk.now())
+    return callers.alive_at(known, desk.sessions, last.seen_at if last else 0, desk.now())
+
+
+def _is_at_work(desk: Desk, known: Agent) -> str:
+    ago = (desk.now() - (_alive_at(desk, known) or desk.now())) // clock.SECOND
+    return f"another session works as {known.agent_id}, and gave a sign of life {ago} s ago"
+
+
+def _nothing_shows(name: str, looked_at: dict[str, Any]) -> str:
+    others: list[str] = looked_at["held_by_others"]
+    but = f"; what has changed there lies in what other agents hold: {others[0]}" if others else ""
+    more = f" and {len(others) - 1} more" if len(others) > 1 else ""
+    return f"nothing shows that work of {name} lies here unfinished{but}{more}"
+
+
+def _own(held: Holdings, name: str, paths: Sequence[str]) -> list[str]:
+    """Those of the changed PATHS that lie in no other agent's live reservation."""
+    return [path for path in paths if not _is_anothers(held, name, path)]
+
+
+def _is_anothers(held: Holdings, name: str, path: str) -> bool:
+    met = (overlap.held for overlap in held.met_by([scopes.existing(path)]))
+    return any(each.reservation.agent not in (name, ids.PERSON) and not each.is_over for each in met)
+
+
+def _resumed(
+    desk: Desk,
+    known: Agent,
+    evidence: Evidence,
+    *,
+    beads: tuple[str, ...],
+    scope: str | None,
+    was: str,
+    still: Callable[[Index], Agent],
+) -> dict[str, Any]:
+    """Record the RESUME (§3.4), and that another session works under the name from here, if that STILL may be."""
+    name, text = known.agent_id, adoption.told(evidence, beads)
+    named = None if desk.sessions else callers.fresh(os.urandom(8))
+    session = desk.sessions[0] if desk.sessions else f"{callers.NAMED_BY_BB}{callers.key(named or '')}"
+
+    def decide(index: Index) -> list[Any]:
+        known = still(index)
+        fact = Resumed(
+            agent=_adopter(desk, index, name),
+            prior=name,
+            adopted=name,
+            reason=evidence.reason,
+            evidence=text,
+            bead=beads[0] if beads else events.NO_BEAD,
+            beads=beads,
+            scope=scope,
+        )
+        is_back = known.is_retired
+        back = Registered(name, known.role, known.title, None, session) if is_back else Updated(name, session=session)
+        return [back, fact]
+
+    recorded = desk.store.record(decide, by=_adopter(desk, desk.store.caught_up(), name), now=desk.now())
+    signs_of_life.beat(desk, signs_of_life.in_service(desk.store.caught_up(), name), desk.now())
+    why = f"allowed by {evidence.reason}: {text}"
+    return {
+        "agent_id": name,
+        "mode": adoption.ADOPT,
+        "reason": evidence.reason,
+        "evidence": text,
+        "agent": agents.show(desk, agent=name),  # type: ignore[arg-type]
+        "session_id": named,
+        "resume_event": next(event.id for event in recorded if event.kind == "system.notify"),
+        "beads": list(beads),
+        "warning": f"{name} was seen lately; make sure no other session works under it"
+        if was == liveness.ACTIVE
+        else None,
+        "recommendation": adoption.recommend(adoption.ADOPT, evidence.reason, name, why),
+    }
+
+
+def _adopter(desk: Desk, index: Index, name: str) -> str:
+    """In whose name an adoption is recorded: the caller's own, where BB_AGENT names somebody else who is known here."""
+    adopter = desk.env.get("BB_AGENT", "")
+    known = roster.agent(adopter, index.state(roster.NAME, adopter)) if ids.is_actor_id(adopter) else None
+    if known is None or adopter == name:
+        return name
+    return adopter if known.is_retired else signs_of_life.judged(desk, index, adopter).agent_id
+
+
+def _changed(desk: Desk, held: Holdings, claimed: Sequence[Scope]) -> tuple[list[str], str | None]:
+    """Files with uncommitted changes inside what was CLAIMED; and a note where that cannot be told."""
+    if desk.place.work_tree is None:
+        return [], "this repository has no work tree"
+    if not claimed:
+        return [], "it held nothing, and no --scope was given"
+    try:
+        paths = changes.changed_paths(git.changed(desk.place.work_tree))
+    except BbError as error:
+        return [], f"git could not tell what has changed: {error.message}"
+    return [path for path in paths if any(held.lies_in(path, scope) for scope in claimed)], None

@@ -1,0 +1,60 @@
+"""Teaching agents to work with bb: the skill in the repository, for `bb init --skill` and `bb init --undo`."""
+
+from __future__ import annotations
+
+from bb.kernel import ids
+from bb.kernel.errors import BbError
+from bb.ledger.git.place import NoWorkTree
+from bb.ledger.wiring import skill
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.ledger.wiring.skill import Piece
+    from bb.ops.desk.desk import Desk
+
+
+OFFER = (
+    "Have agents read how to work with bb: a skill in .agents/skills and .claude/skills, and a section in AGENTS.md?"
+)
+
+
+def plan(desk: Desk) -> list[Piece]:
+    """What installing comes to; refused where it cannot be done."""
+    if desk.place.work_tree is None:
+        raise NoWorkTree("the skill goes into a work tree, and this repository has none")
+    return skill.to_install(desk.place.work_tree)
+
+
+def install(desk: Desk, planned: list[Piece], *, dry_run: bool = False) -> dict[str, Any]:
+    """Do what was PLANNED, or only say it."""
+    return _done(desk, planned, dry_run=dry_run)
+
+
+def remove(desk: Desk, *, dry_run: bool) -> dict[str, Any]:
+    """Take away what is ours and unchanged."""
+    work_tree = desk.place.work_tree
+    return _done(desk, skill.to_remove(work_tree) if work_tree else [], dry_run=dry_run)
+
+
+def offered(desk: Desk) -> dict[str, Any] | None:
+    """Install it if there is a person to ask, something to do, and the person says yes."""
+    if desk.ask is None or desk.place.work_tree is None or desk.principal() != ids.PERSON:
+        return None  # an agent may well have a terminal, and nobody who types
+    try:
+        planned = skill.to_install(desk.place.work_tree)
+    except BbError:
+        return None  # what cannot be done is not offered; whoever asks for it by name is told why
+    if all(piece.outcome in (skill.UNCHANGED, skill.LEFT) for piece in planned) or not desk.ask(OFFER):
+        return None
+    return install(desk, planned)
+
+
+def _done(desk: Desk, pieces: list[Piece], *, dry_run: bool) -> dict[str, Any]:
+    if not dry_run and desk.place.work_tree:
+        skill.carry_out(desk.place.work_tree, pieces)
+    files = [
+        {"path": piece.path, "outcome": piece.outcome, **({"why": piece.why} if piece.why else {})} for piece in pieces
+    ]
+    return {"is_done": not dry_run, "files": files}
