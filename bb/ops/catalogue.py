@@ -172,9 +172,9 @@ HOT = {
 FOR_EDITORS = frozenset(["hook.pre-tool", "hook.post-tool", "hook.session-start", "hook.prompt", "hook.stop"])
 
 
-# Ops that change nothing in a repository, so they also answer in that of another user (`ledger/git/ownership.py`). Every
-# other op is refused there at once. Hooks are here because a repository without a ledger is none of their business;
-# whatever they would write is refused where it is written.
+# Ops that change nothing in a repository, so they also answer in that of another user (`ledger/git/ownership.py`).
+# Every other op is refused there at once. Hooks are here because a repository without a ledger is none of their
+# business; whatever they would write is refused where it is written.
 READS = frozenset(
     [
         *("status", "problems", "timeline", "resume", "check", "events", "doctor"),

@@ -323,8 +323,8 @@ def test_a_seed_with_a_slip_in_it_is_not_repeated(text: str):
 
 def test_who_only_reads_keys_does_not_wait_for_cryptography():
     program = (
-        "import sys; from bb.cbcl import signing, trusting\n"
-        f"signing.key_of({KEY.hex()!r})\n"
+        "import sys; from bb.cbcl.judge import signatures, trust\n"
+        f"signatures.key_of({KEY.hex()!r})\n"
         "sys.exit(any(name.split('.')[0] == 'cryptography' for name in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", program], cwd=ROOT).returncode == 0

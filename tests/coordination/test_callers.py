@@ -1,4 +1,5 @@
-"""Who may act under a name now (Operative Protocol §3.2, §3.3): the table at the top of `coordination/agents/callers.py`."""
+"""Who may act under a name now (Operative Protocol §3.2, §3.3): the table at the top of
+`coordination/agents/callers.py`."""
 
 from __future__ import annotations
 

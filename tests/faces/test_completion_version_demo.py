@@ -252,7 +252,7 @@ def test_a_demo_that_went_wrong_is_no_success_in_either_form(tmp_path: Path, use
     """The steps are made to expect another status than they have."""
     code = """
 import sys
-from bb.cli import demo
+from bb.cli.programs import demo
 demo.STEPS = tuple(step.but(status=5) for step in demo.STEPS[:1])
 sys.argv = ["bb", "demo", *sys.argv[1:]]
 from bb.__main__ import main
@@ -277,7 +277,7 @@ def test_a_demo_whose_clones_do_not_know_the_same_went_wrong(tmp_path: Path, use
     """The clones are compared by what the same command says in both."""
     code = """
 import sys
-from bb.cli import demo
+from bb.cli.programs import demo
 from bb.cli.programs.demo_steps import Step
 demo.STEPS = (Step("One", "bb --version"), Step("Two", "bb agent name", says_the_same=True))
 sys.argv = ["bb", "demo", "--json"]

@@ -179,8 +179,8 @@ def test_signals_that_end_it_leave_the_terminal_as_it_was(here: Near, number: in
 
 def test_a_bug_is_reported_once_the_terminal_is_as_it_was(here: Near):
     broken = (
-        "import sys; from bb.cli import watch_layout, main\n"
-        "watch_layout._foot = lambda *_: 1 / 0 if len(calls) > 2 else calls.append(1) or ''\n"
+        "import sys; from bb.cli import main; from bb.cli.watch import layout\n"
+        "layout._foot = lambda *_: 1 / 0 if len(calls) > 2 else calls.append(1) or ''\n"
         "calls = []; sys.argv = ['bb', 'watch']; main.main()"
     )
     with Terminal(here, command=[sys.executable, "-c", broken]) as terminal:

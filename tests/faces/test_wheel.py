@@ -192,8 +192,8 @@ FACES = {
 }
 NEED = """
 import sys
-from bb.cli import faces, run
-sys.exit(run.guarded({0!r}, lambda: faces.need({0!r}, {1!r}) or 0, as_json="--json" in sys.argv))
+from bb.cli.programs import extras; from bb.cli.calls import run
+sys.exit(run.guarded({0!r}, lambda: extras.need({0!r}, {1!r}) or 0, as_json="--json" in sys.argv))
 """
 
 
@@ -225,7 +225,7 @@ def test_a_face_that_is_not_installed_names_the_command_that_installs_it_and_tha
 
 
 def test_a_command_that_needs_an_extra_says_so_in_its_help():
-    needy = {words for words, (call, _, _) in local.COMMANDS.items() if "faces.need(" in inspect.getsource(call)}
+    needy = {words for words, (call, _, _) in local.COMMANDS.items() if "extras.need(" in inspect.getsource(call)}
 
     assert needy == {words for words, (call, _, _) in local.COMMANDS.items() if "It needs the extra `" in call.__doc__}
     assert needy

@@ -547,7 +547,7 @@ def test_threads_that_add_authors_lose_none(ring: Keyring):
 
 ADDING = """
 import os, sys
-from bb.cbcl import signing
+from bb.cbcl.judge import signatures as signing
 from bb.ledger.signing.keyring import Keyring
 ring = Keyring(os.environ)
 print(flush=True)

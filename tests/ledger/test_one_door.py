@@ -1,4 +1,5 @@
-"""Files are opened for reading at one door, `bb/ledger/files/disk.py`: whatever a user, a line or a repository names may
+"""Files are opened for reading at one door, `bb/ledger/files/disk.py`: whatever a user, a line or a repository names
+may
 be a pipe, a device or a link to one, and nobody waits for it."""
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """What is said in a group, on its way to the actors that run on terminals: who is to be typed what.
 
-A message is told when it is recorded, by whomever; what an actor could not be told then, it is told as soon as it runs,
-or as the group goes on. How and when it is typed is the session's affair (`daemon/actors/session.py`, `daemon/actors/delivery.py`).
+A message is told when it is recorded, by whomever; what an actor could not be told then, it is told as soon as it
+runs, or as the group goes on. How and when it is typed is the session's affair (`daemon/actors/session.py`,
+`daemon/actors/delivery.py`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Groups in which actors run are looked after: whoever lets mail wait is reminded of it, a silence is told of.
 
-What is due, and when to look again, is decided in `groups/actors/automation.py`. Here is what it wants to know, what becomes
-of its notices, and the waiting: until the next of them is due, and no longer than a moment when something happens that
-may make another one due before. Nothing is looked at in between.
+What is due, and when to look again, is decided in `groups/actors/automation.py`. Here is what it wants to know, what
+becomes of its notices, and the waiting: until the next of them is due, and no longer than a moment when something
+happens that may make another one due before. Nothing is looked at in between.
 """
 
 from __future__ import annotations

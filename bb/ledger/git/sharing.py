@@ -1,8 +1,8 @@
 """Who may write a ledger besides its owner: what `core.sharedRepository` asks for, and nobody more.
 
 git is asked once, when the ledger's folder is made. From then on the folder itself remembers: one that is shared is
-writable by its group and has the setgid bit, which no umask can set by accident, and `ledger/files/disk.py` gives what is
-made in it the same permissions. `bb doctor --fix` follows a setting that was changed later.
+writable by its group and has the setgid bit, which no umask can set by accident, and `ledger/files/disk.py` gives what
+is made in it the same permissions. `bb doctor --fix` follows a setting that was changed later.
 """
 
 from __future__ import annotations

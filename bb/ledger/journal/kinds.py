@@ -113,8 +113,9 @@ WRITTEN: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
     "bb.cbcl.facts": (("Heard", "x.bb.cbcl.heard", ("by", "event_id", "outcome", "about")),),
 }
 SAID = "Said"  # what clients of CCCS say: it is of any kind, and stands as it was said
-# Kinds that have a form of their own, mostly given by CCCS: how they are written and read is said in `ledger/journal/cccs_forms.py`.
-# Most lines of CCCS's kinds are none of ours, and are passed over unread unless they hold the mark of those that are.
+# Kinds that have a form of their own, mostly given by CCCS: how they are written and read is said in
+# `ledger/journal/cccs_forms.py`. Most lines of CCCS's kinds are none of ours, and are passed over unread unless they
+# hold the mark of those that are.
 FORMED = {
     "Sent": "chat.message",
     "Read": "chat.reaction",

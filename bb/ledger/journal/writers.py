@@ -32,8 +32,8 @@ class Owner(Record):
     boot: str
     lock: str
     retired: str | None = None  # why it may not be written to any more
-    # From where on its whole lines are still to be recorded again: segment file, colon, offset. `ledger/records/set_aside.py` has
-    # a word of its own.
+    # From where on its whole lines are still to be recorded again: segment file, colon, offset.
+    # `ledger/records/set_aside.py` has a word of its own.
     owed: str | None = None
 
     def is_us(self, here: Owner) -> bool:

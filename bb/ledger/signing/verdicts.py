@@ -1,8 +1,8 @@
 """Whether a signature in a chain fits the chain, and under which law lines count here.
 
-What was found of a signature is kept in the index, beside what the lines add up to: it depends on nothing but the line.
-The law is what `.bb/allowed_signers` said when somebody last looked (`ledger/records/policy.py`), and is all that a reader
-needs. `cryptography` is imported by the one function that checks a signature.
+What was found of a signature is kept in the index, beside what the lines add up to: it depends on nothing but the
+line. The law is what `.bb/allowed_signers` said when somebody last looked (`ledger/records/policy.py`), and is all
+that a reader needs. `cryptography` is imported by the one function that checks a signature.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """What was said, as CCCS clients ask for it: who is to read what, what was read, what was said of a message.
 
-This part of the index is made along the course of events (`ledger/records/course.py`), and only when somebody asks for it, so
-that commands which need none of it do not pay for it. A message is one row, and one more for each recipient token it
-was sent to. What somebody has read is a place in the course, and never a time: nothing that arrives later can get
-behind it unseen. Where a message itself is written is kept too, so that it is read from the journal at one stroke.
+This part of the index is made along the course of events (`ledger/records/course.py`), and only when somebody asks for
+it, so that commands which need none of it do not pay for it. A message is one row, and one more for each recipient
+token it was sent to. What somebody has read is a place in the course, and never a time: nothing that arrives later can
+get behind it unseen. Where a message itself is written is kept too, so that it is read from the journal at one stroke.
 
 A line that does not count by the law says nothing here. Which lines were passed over for that is remembered, and once
 one of them counts, everything is read anew.

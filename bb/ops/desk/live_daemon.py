@@ -1,7 +1,7 @@
 """What only a running daemon can do, as far as ops need it: start and stop actors, look at their terminals.
 
-The daemon brings the thing itself (`daemon/actors/supervisor.py`); ops see this. At a terminal such an op is carried to the daemon
-that is running, and refused when there is none.
+The daemon brings the thing itself (`daemon/actors/supervisor.py`); ops see this. At a terminal such an op is carried
+to the daemon that is running, and refused when there is none.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ COMMIT = "c0ffee" * 6 + "beef"
 # what a hook, or CI, does with the paths that it has found
 FINDER = """
 import json, sys
-from bb.ops import desk, incursions
+from bb.ops.desk import desk; from bb.ops.holdings import incursions
 here = desk.here()
 who, by, commit, *paths = sys.argv[1:]
 held = here.holdings(here.store.caught_up(), here.now())

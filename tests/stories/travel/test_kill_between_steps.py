@@ -26,7 +26,11 @@ KILLED, RAN_THROUGH = 137, 0
 # sync makes a snapshot, so that it can be killed while doing so.
 MORTAL = """
 import os, sys
-from bb.ledger import child, disk, git, journal, pins, remote, tip, writers
+from bb.ledger.files import disk, processes
+from bb.ledger.git import git
+from bb.ledger.journal import journal, writers
+from bb.ledger.published import pins, tip
+from bb.ledger.travel import remote
 
 tip.AT_LEAST = 1
 
