@@ -40,6 +40,7 @@ NEVER = {
         "asyncio",
         "click",
         "concurrent.futures",
+        "filelock",
         "git",
         "httpx",
         "jinja2",
@@ -47,6 +48,7 @@ NEVER = {
         "msgspec",
         "multiprocessing",
         "orjson",
+        "pathspec",
     ),
     *("pydantic", "pygments", "requests", "rich", "ssl", "starlette", "uvicorn", "watchfiles", "xml", "yaml"),
 }

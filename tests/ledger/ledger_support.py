@@ -344,9 +344,14 @@ class FaultyDisk:
 # -- child processes
 
 
-def child(function: Callable[..., None], *words: object, **settings: Any) -> subprocess.Popen[str]:
-    """A process of its own that runs FUNCTION, one of this module's, with WORDS as text."""
-    program = f"import sys; from tests.ledger.ledger_support import {function.__name__} as run; run(*sys.argv[1:])"
+# To stand before a child's program: bb finds no `fcntl`, and filelock, which is loaded already, does its work with it.
+WITHOUT_FLOCK = "import filelock, sys; sys.modules['fcntl'] = None; "
+
+
+def child(function: Callable[..., None], *words: object, before: str = "", **settings: Any) -> subprocess.Popen[str]:
+    """A process of its own that runs FUNCTION, one of this module's, with WORDS as text, after the program BEFORE."""
+    program = before + f"import sys; from tests.ledger.ledger_support import {function.__name__} as run; "
+    program += "run(*sys.argv[1:])"
     return subprocess.Popen(
         [sys.executable, "-c", program, *map(str, words)],
         env=environment(),
@@ -501,10 +506,10 @@ def look_once(path: str) -> None:
 
 def hold(lock: str, patience: str) -> None:
     """Hold a lock until told to go, or killed."""
-    from bb.ledger.files.lock import Lock
+    from bb.ledger.files.lock import Lock, try_lock
 
     with Lock(lock, float(patience)):
-        tell(f"held by {os.getpid()}")
+        tell(f"held by {os.getpid()} by {try_lock.__module__}")
         sys.stdin.readline()
 
 

@@ -1,9 +1,14 @@
-"""One writer at a time: whoever waits in vain is told for whom, and nobody waits for the dead."""
+"""One writer at a time: whoever waits in vain is told for whom, and nobody waits for the dead.
+
+The tests with a `kind` hold for every way there is to lock a file: by `flock`, and by filelock where there is none.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -12,8 +17,28 @@ from pathlib import Path
 
 import pytest
 
+from bb.ledger.files import lock as locks
+from bb.ledger.files import lock_elsewhere
 from bb.ledger.files.lock import LedgerBusy, Lock, StandingLock
-from tests.ledger.ledger_support import ADA, child, hold, kept, make, note, only_segment, opened, refusal_of, repository
+from tests.ledger.ledger_support import (
+    ADA,
+    WITHOUT_FLOCK,
+    child,
+    every_chain,
+    hold,
+    kept,
+    make,
+    note,
+    only_segment,
+    opened,
+    refusal_of,
+    repository,
+    take_turns,
+    together,
+)
+from tests.support import ROOT
+
+FLOCK, FILELOCK = "bb.ledger.files.lock", "bb.ledger.files.lock_elsewhere"
 
 
 @pytest.fixture
@@ -22,18 +47,28 @@ def path(tmp_path: Path) -> str:
     return str(tmp_path / "lock")
 
 
+@pytest.fixture(params=[FLOCK, FILELOCK], ids=["flock", "filelock"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The module by which this process locks files."""
+    if request.param == FILELOCK:
+        monkeypatch.setattr(locks, "try_lock", lock_elsewhere.try_lock)
+        monkeypatch.setattr(locks, "unlock", lock_elsewhere.unlock)
+        monkeypatch.setattr(locks, "_wait_in_line", locks._ask_again_and_again)
+    return str(request.param)
+
+
 @pytest.fixture(params=[Lock, StandingLock])
-def kind(request: pytest.FixtureRequest) -> type[Lock]:
+def kind(request: pytest.FixtureRequest, way: str) -> type[Lock]:
     found: type[Lock] = request.param
     return found
 
 
 @contextmanager
-def held_by_another(path: str) -> Iterator[subprocess.Popen[str]]:
+def held_by_another(path: str, way: str = FLOCK) -> Iterator[subprocess.Popen[str]]:
     """Another process holds the lock."""
-    holder = child(hold, path, 5)
+    holder = child(hold, path, 5, before=WITHOUT_FLOCK if way == FILELOCK else "")
     assert holder.stdout is not None
-    assert holder.stdout.readline() == f"held by {holder.pid}\n"
+    assert holder.stdout.readline() == f"held by {holder.pid} by {way}\n"
     try:
         yield holder
     finally:
@@ -41,8 +76,8 @@ def held_by_another(path: str) -> Iterator[subprocess.Popen[str]]:
         holder.communicate()
 
 
-def test_the_wait_is_bounded_and_the_refusal_names_the_holder(path: str, kind: type[Lock]):
-    with held_by_another(path) as holder:
+def test_the_wait_is_bounded_and_the_refusal_names_the_holder(path: str, kind: type[Lock], way: str):
+    with held_by_another(path, way) as holder:
         start = time.monotonic()
 
         with pytest.raises(LedgerBusy) as refusal, kind(path, patience=0.2):
@@ -53,21 +88,21 @@ def test_the_wait_is_bounded_and_the_refusal_names_the_holder(path: str, kind: t
         assert str(holder.pid) in refusal.value.message
 
 
-def test_no_patience_at_all_is_no_endless_wait(path: str, kind: type[Lock]):
-    with held_by_another(path):
+def test_no_patience_at_all_is_no_endless_wait(path: str, kind: type[Lock], way: str):
+    with held_by_another(path, way):
         assert refusal_of(lambda: kind(path, patience=0).__enter__()) == "LEDGER_BUSY"
 
 
-def test_the_lock_is_free_again_when_its_holder_is_killed(path: str, kind: type[Lock]):
-    with held_by_another(path) as holder:
+def test_the_lock_is_free_again_when_its_holder_is_killed(path: str, kind: type[Lock], way: str):
+    with held_by_another(path, way) as holder:
         threading.Timer(0.1, holder.kill).start()
 
         with kind(path, patience=10):
             assert holder.wait(10) != 0
 
 
-def test_the_lock_is_free_again_when_its_holder_lets_go(path: str, kind: type[Lock]):
-    with held_by_another(path) as holder:
+def test_the_lock_is_free_again_when_its_holder_lets_go(path: str, kind: type[Lock], way: str):
+    with held_by_another(path, way) as holder:
         assert holder.stdin is not None
         holder.stdin.write("go\n")
         holder.stdin.flush()
@@ -76,8 +111,8 @@ def test_the_lock_is_free_again_when_its_holder_lets_go(path: str, kind: type[Lo
             pass
 
 
-def test_who_waited_in_vain_holds_nothing_up(path: str, kind: type[Lock]):
-    with held_by_another(path) as holder:
+def test_who_waited_in_vain_holds_nothing_up(path: str, kind: type[Lock], way: str):
+    with held_by_another(path, way) as holder:
         assert refusal_of(lambda: kind(path, patience=0.05).__enter__()) == "LEDGER_BUSY"
         holder.kill()
         holder.wait()
@@ -97,10 +132,10 @@ def held_in_vain(path: str) -> Iterator[None]:
     yield
 
 
-def test_a_thread_waits_as_well_as_the_main_one(path: str, kind: type[Lock]):
+def test_a_thread_waits_as_well_as_the_main_one(path: str, kind: type[Lock], way: str):
     """Where no alarm can end the wait, asking again and again does."""
     codes: list[str | None] = []
-    with held_by_another(path):
+    with held_by_another(path, way):
         thread = threading.Thread(target=lambda: codes.append(refusal_of(lambda: kind(path, patience=0.1).__enter__())))
         thread.start()
         thread.join(10)
@@ -207,3 +242,60 @@ def test_reading_does_not_wait_for_the_lock(tmp_path: Path):
         start = time.monotonic()
         assert store.caught_up().heads()
         assert time.monotonic() - start < 2
+
+
+@pytest.mark.parametrize("theirs", [FLOCK, FILELOCK], ids=["flock", "filelock"])
+def test_one_way_to_lock_keeps_out_the_other(path: str, way: str, theirs: str):
+    with held_by_another(path, theirs):
+        assert refusal_of(lambda: Lock(path, patience=0.05).__enter__()) == "LEDGER_BUSY"
+
+    with Lock(path, patience=5):
+        pass
+
+
+def test_writers_with_and_without_flock_lose_no_line(tmp_path: Path):
+    here = repository(tmp_path / "here")
+    make(here)
+
+    said = together([child(take_turns, here, f"agent-{n}", 20, before=(WITHOUT_FLOCK, "")[n == 2]) for n in range(3)])
+
+    acknowledged = [event for out in said for event in out.split()]
+    (chain,) = every_chain(kept(here)).values()
+    assert len(acknowledged) == 60
+    assert {line["id"] for line in chain[1:]} == set(acknowledged)
+
+
+def test_filelock_is_loaded_only_where_a_file_is_locked_without_flock(tmp_path: Path):
+    (tmp_path / "lock").touch()
+    code = (
+        "import sys; {}\n"
+        "from bb.ledger.files.lock import Lock\n"
+        "assert 'filelock' not in sys.modules\n"
+        f"with Lock({str(tmp_path / 'lock')!r}): print('filelock' in sys.modules)\n"
+    )
+    # filelock finds no `flock` either, so nothing can be locked, and it must not go on by a file that only stands for
+    # a lock.
+    neither = "sys.modules['fcntl'] = None"
+
+    with_flock = subprocess.run([sys.executable, "-c", code.format("")], cwd=ROOT, capture_output=True, text=True)
+    without = subprocess.run([sys.executable, "-c", code.format(neither)], cwd=ROOT, capture_output=True, text=True)
+
+    assert with_flock.stdout == "False\n", with_flock.stderr
+    assert without.returncode != 0
+    assert "bb.ledger.files.disk.DiskFailed" in without.stderr
+    assert sorted(os.listdir(tmp_path)) == ["lock", "lock.queue"]
+
+
+def test_a_holder_whose_name_the_system_keeps_is_an_unknown_process(path: str, monkeypatch: pytest.MonkeyPatch):
+    """On Windows, nobody else can read a byte that a process has locked."""
+
+    def denied(*_: object) -> bytes:
+        raise PermissionError(errno.EACCES, "locked")
+
+    with held_by_another(path):
+        monkeypatch.setattr(os, "read", denied)
+        with pytest.raises(LedgerBusy) as refusal, Lock(path, patience=0.05):
+            pass
+        monkeypatch.undo()
+
+    assert refusal.value.message == "the ledger is held by an unknown process"

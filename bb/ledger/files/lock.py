@@ -7,9 +7,7 @@ written into the queue beside it.
 
 from __future__ import annotations
 
-import errno
 import os
-import sys
 import time
 
 from bb.kernel.errors import Busy
@@ -144,8 +142,11 @@ def _sign(queue: int) -> None:
 
 
 def _holder(queue: int) -> str:
-    os.lseek(queue, 0, os.SEEK_SET)
-    pid = os.read(queue, 64).decode("ascii", "replace").strip()
+    try:
+        os.lseek(queue, 0, os.SEEK_SET)
+        pid = os.read(queue, 64).decode("ascii", "replace").strip()
+    except OSError:  # on Windows, nobody else can read what a process has locked
+        pid = ""
     return f"process {pid}" if pid.isdigit() else "an unknown process"
 
 
@@ -162,31 +163,15 @@ def _ask_again_and_again(fd: int, patience: float) -> bool:
     return True
 
 
-if sys.platform == "win32":
-    import msvcrt
+try:
+    import fcntl
+except ImportError:  # there is none on Windows
+    from bb.ledger.files import lock_elsewhere
 
-    def try_lock(fd: int, *, shared: bool = False) -> bool:  # noqa: ARG001  (Windows knows no shared locks)
-        os.lseek(fd, 0, os.SEEK_SET)  # what is locked is the byte at which one is
-        try:
-            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
-        except OSError as error:
-            if error.errno in (errno.EACCES, errno.EDEADLK):
-                return False
-            raise disk.refusal(error) from error
-        return True
-
-    def unlock(fd: int) -> None:
-        """Let go of the lock, if we have it."""
-        os.lseek(fd, 0, os.SEEK_SET)
-        try:
-            msvcrt.locking(fd, msvcrt.LK_UNLCK, 1)
-        except OSError:
-            return
-
+    try_lock, unlock = lock_elsewhere.try_lock, lock_elsewhere.unlock
     _wait_in_line = _ask_again_and_again
 
 else:
-    import fcntl
 
     def try_lock(fd: int, *, shared: bool = False) -> bool:
         """Take the lock if it is free; whether it was."""
