@@ -108,6 +108,7 @@ def _start(exit_when_idle: str | None = None, allow_anonymous_tcp: bool = False,
             "daemon start",
             daemon.start(os.environ, _seconds(exit_when_idle), anonymous=allow_anonymous_tcp),
             as_json=as_json,
+            screen="chat",
         )
         return 0
 
@@ -124,7 +125,7 @@ def _stop(**_: Any) -> Chosen:
     def call(as_json: bool) -> int:
         from bb.cli.programs import daemon  # noqa: PLC0415
 
-        say.success("daemon stop", daemon.stop(os.environ), as_json=as_json)
+        say.success("daemon stop", daemon.stop(os.environ), as_json=as_json, screen="chat")
         return 0
 
     return _guarded("daemon stop", call)
@@ -139,7 +140,7 @@ def _status(**_: Any) -> Chosen:
     def call(as_json: bool) -> int:
         from bb.cli.programs import daemon  # noqa: PLC0415
 
-        say.success("daemon status", daemon.status(os.environ), as_json=as_json)
+        say.success("daemon status", daemon.status(os.environ), as_json=as_json, screen="chat")
         return 0
 
     return _guarded("daemon status", call)
@@ -170,7 +171,7 @@ def _logs(follow: bool = False, lines: str | None = None, **_: Any) -> Chosen:
         count = Number.from_text(lines, "lines") if lines is not None else USUAL_LINES
         if not follow:
             found = {"log": daemon_log.path(home), "lines": daemon_log.last(home, count)}
-            say.success("daemon logs", found, as_json=as_json)
+            say.success("daemon logs", found, as_json=as_json, screen="chat")
             return 0
         for line in daemon_log.follow(home, count):
             if as_json:

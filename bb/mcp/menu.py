@@ -8,6 +8,7 @@ tools at most, and what few calls need is taken but not listed (HIDDEN).
 from __future__ import annotations
 
 from bb.kernel.record import Record
+from bb.ops import catalogue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class Shown(Record):
     hidden: frozenset[str] = RARE
     covers: tuple[str, ...] = ()  # ops besides that it stands for where a hint names them
     needs: tuple[str, ...] = ()  # what the op can do without, and a call of the tool cannot
-    reads_only: bool = False
+    is_sign_of_life: bool = False  # what it calls only reads, and the call itself shows that the agent is alive
     is_idempotent: bool = True
     is_open: bool = False  # whether what it does may reach beyond this repository
     is_others_text: bool = False  # whether it answers with what other agents wrote
@@ -36,7 +37,7 @@ class Shown(Record):
     @property
     def annotations(self) -> dict[str, bool]:
         """What a host may know of it without calling it. What is given back or handed over is never destroyed."""
-        if self.reads_only:
+        if self.ops and not self.is_sign_of_life and all(catalogue.find(name).reads for name in self.ops.values()):
             return {"readOnlyHint": True, "openWorldHint": self.is_open}
         return {"destructiveHint": False, "idempotentHint": self.is_idempotent, "openWorldHint": self.is_open}
 
@@ -49,6 +50,7 @@ SESSION = Shown(
     about="Who am I and what next: identity, what you hold, unread mail, what you owe, uncommitted files, next steps. "
     "Call it first, and after a compaction. It is a sign of life.",
     covers=("agent.register", "agent.heartbeat"),
+    is_sign_of_life=True,
     is_others_text=True,
 )
 CHAT = Shown("chat", {}, is_open=True, is_others_text=True)  # what is answered there may go out through a bridge
@@ -61,7 +63,6 @@ MENU = (
         also="PATH_HELD names the holder.",
         hidden=RARE | {"staged", "override", "token"},
         needs=("path",),
-        reads_only=True,
     ),
     Shown(
         "reserve",
@@ -79,7 +80,7 @@ MENU = (
         hidden=RARE | {"no_ack"},
         is_idempotent=False,
     ),
-    Shown("inbox", {ANY: "agent.inbox"}, reads_only=True, is_others_text=True),
+    Shown("inbox", {ANY: "agent.inbox"}, is_others_text=True),
     Shown("send", {ANY: "agent.send"}, is_idempotent=False),
     Shown(
         "acknowledge",
@@ -88,7 +89,7 @@ MENU = (
         chooses="as",
         is_others_text=True,
     ),
-    Shown("status", {ANY: "status"}, covers=("agent.status", "agent.list"), reads_only=True, is_others_text=True),
+    Shown("status", {ANY: "status"}, covers=("agent.status", "agent.list"), is_others_text=True),
     CHAT,
 )
 CAPABILITIES = ("chat_capabilities", "chat.capabilities")  # not listed: C2A's negotiation, of which MCP has none

@@ -168,29 +168,13 @@ HOT = {
     for name in names
 }
 
-# Ops that an editor calls: they answer in the editor's form, not in ours, and a mistake is no verdict.
-FOR_EDITORS = frozenset(["hook.pre-tool", "hook.post-tool", "hook.session-start", "hook.prompt", "hook.stop"])
-
-
-# Ops that change nothing in a repository, so they also answer in that of another user (`ledger/git/ownership.py`).
-# Every other op is refused there at once. Hooks are here because a repository without a ledger is none of their
-# business; whatever they would write is refused where it is written.
-READS = frozenset(
-    [
-        *("status", "problems", "timeline", "resume", "check", "events", "doctor"),
-        *("agent.list", "agent.show", "agent.name", "agent.status", "agent.inbox"),
-        *("protocol.list", "protocol.show", "protocol.incursions", "scope.compare"),
-        *("groups", "group_show", "group_template_export", "group_template_preview", "actor_list"),
-        *("inbox_list", "inbox_peek", "message_history", "context_get", "task_list", "presence_get", "blob.get"),
-        *("chat.list", "chat.show", "chat.explain", "chat.pending", "chat.knocks", "chat.audit"),
-        *("chat.signals", "chat.replay", "sessions.list", "sessions.show"),
-        *("ledger.status", "ledger.log", "ledger.show", "ledger.verify", "ledger.digest", "ledger.export"),
-        *("cbcl.parse", "cbcl.format", "cbcl.canonical", "cbcl.hash", "cbcl.verify", "cbcl.expand", "cbcl.explain"),
-        *("cbcl.diff", "cbcl.replay", "cbcl.check-signature", "cbcl.trust.list", "cbcl.dialect.list"),
-        *("cbcl.dialect.show", "cbcl.pending", "cbcl.beliefs", "cbcl.conversations"),
-        *("ci.check", "hooks.status", "hook.pre-commit", *FOR_EDITORS),
-    ]
-)
+# How the command line prints what an op answers. Text, unless the op says otherwise.
+EDITOR = "editor"  # in the form of the editor whose hook it is; a mistake is no verdict
+REPORT = "report"  # text, or a file in a format that other programs read
+ATTACHMENT = "attachment"  # the bytes of an attachment
+OCTETS = "octets"  # bytes, if they are asked for with --raw
+DOCUMENTS = "documents"  # one JSON document for each item
+FEED = "feed"  # one JSON document for each item, if the answer is followed
 
 
 # How something is asked for, which is no part of what is.
@@ -279,6 +263,13 @@ class Op(Record):
     module: str
     words: str  # the name as it is typed: `agent register`
     is_live: bool = False  # only a running daemon can do it
+    # Which actors run is known to the daemon that runs them: it answers if there is one, else the op answers here.
+    asks_daemon: bool = False
+    # It changes nothing in a repository, so it also answers in that of another user (`ledger/git/ownership.py`), where
+    # every other op is refused. Hooks read: what they would write is refused where it is written.
+    reads: bool = False
+    output: str = ""
+    screen: str = ""  # the module of `cli/screens` that prints the answer
     by_name: Mapping[str, Parameter] = {}
 
     @property
@@ -291,14 +282,9 @@ class Op(Record):
         """Whether it is one of CCCC's catalogue, and keeps to CCCC's customs."""
         return "." not in self.name and any(self.module in GROUPS[group][0] for group in FLAT)
 
-    @property
-    def only_reads(self) -> bool:
-        """Whether it changes nothing in a repository."""
-        return self.name in READS
-
     def answer(self, desk: Desk, arguments: Mapping[str, Any]) -> Any:
         """What the op answers. Under an idempotency key, what was asked for is noted down with what it records."""
-        desk.only_reads = self.only_reads
+        desk.only_reads = self.reads
         if "key" in arguments:
             desk.request = self._request(desk, arguments)
         try:
@@ -327,11 +313,16 @@ def op(
     examples: tuple[str, ...] = (),
     streams: bool = False,
     live: bool = False,
+    asks_daemon: bool = False,
+    reads: bool = False,
+    output: str = "",
+    screen: str = "",
     **flags: str,
 ) -> Callable[[F], F]:
     """Declare a function as the op called NAME; what its FLAGS mean is said here, since a flag's kind cannot.
 
-    WORDS are what is typed, where that does not follow from the name. What is LIVE needs a daemon.
+    WORDS are what is typed, where that does not follow from the name. What is LIVE needs a daemon. The other members
+    are those of `Op`.
     """
 
     def declare(function: F) -> F:
@@ -348,6 +339,10 @@ def op(
             function.__module__,
             words or (name.replace(".", " ").replace("_", "-") if "." in name or "_" not in name else f"call {name}"),
             live,
+            asks_daemon,
+            reads,
+            output,
+            screen,
             {parameter.name: parameter for parameter in parameters},
         )
         return function

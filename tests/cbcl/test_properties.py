@@ -268,7 +268,7 @@ def test_7_what_a_template_makes_is_a_message_or_nothing(a: Node):
 
 # -- nothing calls itself
 
-MODULES = {path.stem: ast.parse(path.read_text()) for path in sorted(ROOM.glob("*.py"))}
+MODULES = {path.stem: ast.parse(path.read_text()) for path in sorted(ROOM.rglob("*.py"))}
 Named = dict[str, set[str]]
 HELD = {"_text": "reader.Text"}  # what an attribute always is
 
@@ -320,7 +320,8 @@ def _imported(module: str) -> dict[str, str]:
     found = {}
     for node in ast.walk(MODULES[module]):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("bb.cbcl"):
-            of = node.module.removeprefix("bb.cbcl").lstrip(".")
+            of = node.module.rpartition(".")[2]
+            of = of if of in MODULES else ""  # a wing is no module
             for each in node.names:
                 found[each.asname or each.name] = f"{of}.{each.name}" if of else each.name
     return found

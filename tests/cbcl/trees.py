@@ -20,7 +20,7 @@ from bb.cbcl.read.message import Message
 from bb.cbcl.read.reader import BOUNDS, Bounds, Malformed, Text
 from bb.cbcl.read.tree import AGENT, BOOLEAN, KEYWORD, LIST, NUMBER, QUOTED, STRING, SYMBOL, Node, text_of
 
-ROOM = Path(grammar.__file__).parent
+ROOM = Path(grammar.__file__).parents[1]
 CORPUS = Path(__file__).parents[1] / "data" / "cbcl"
 CORE = ("tell", "ask", "reply", "hello", "bye", "ok", "error", "cancel")
 REASONS = (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from bb.coordination.guards import person_commands
@@ -30,16 +32,13 @@ from bb.coordination.guards import person_commands
     ],
 )
 def test_an_order_or_an_act_in_the_persons_name_is_found(command: str, order: str):
-    assert person_commands.found(command) == order
+    assert person_commands.found(command, lambda words: False) == order
 
 
 @pytest.mark.parametrize(
     "command",
     [
         "bb status",
-        "bb agent inbox --agent user",
-        "bb agent status --agent user",
-        "bb timeline --agent user",
         "bb freeze --help",
         "bb agent send --from amber-otter --to user --bead b --category INFO --subject x --body 'bb thaw src'",
         "bb agent release --agent amber-otter --all",
@@ -54,4 +53,12 @@ def test_an_order_or_an_act_in_the_persons_name_is_found(command: str, order: st
     ],
 )
 def test_what_an_agent_may_say_is_left_alone(command: str):
-    assert person_commands.found(command) is None
+    assert person_commands.found(command, lambda words: False) is None
+
+
+def test_reading_in_the_persons_name_is_left_alone():
+    def reads(words: Sequence[str]) -> bool:
+        return list(words[:2]) == ["agent", "inbox"]
+
+    assert person_commands.found("bb agent inbox --agent user", reads) is None
+    assert person_commands.found("bb agent ack --agent user", reads) == "bb agent ack"

@@ -10,6 +10,7 @@ from bb.kernel.errors import BbError
 from bb.kernel.event import Event
 from bb.ledger.journal import line as lines
 from bb.ledger.journal.journal import Journal
+from bb.ops import catalogue
 from tests.support import NOON, Scratch
 
 
@@ -68,3 +69,8 @@ def everything_in(folder: Path, *, but: Path | None = None) -> dict[str, bytes |
         for path in sorted(folder.rglob("*"))
         if but is None or not path.is_relative_to(but)
     }
+
+
+def screen_of(words: str) -> str:
+    """The module of `cli/screens` that prints what the command of these WORDS answers."""
+    return next((op.screen for op in catalogue.everything() if op.words == words), "")

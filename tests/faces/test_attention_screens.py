@@ -10,7 +10,7 @@ import pytest
 
 from bb.cli.screens import paint, text
 from bb.ops import catalogue
-from tests.faces.faces_support import Forger
+from tests.faces.faces_support import Forger, screen_of
 from tests.faces.test_screens import columns_of, on_terminal
 from tests.near import near
 from tests.support import Scratch
@@ -521,7 +521,8 @@ def hostile(data: Any, member: str = "") -> Any:
 
 def shown(name: str, data: Any, monkeypatch: pytest.MonkeyPatch, columns: int | None) -> list[str]:
     monkeypatch.setattr(paint, "width", lambda: columns)
-    return list(text.of(f"chat {name.split()[0]}", data))
+    words = f"chat {name.split()[0]}"
+    return list(text.of(words, data, screen_of(words)))
 
 
 @pytest.mark.parametrize("columns", [None, 40, 80])
@@ -618,7 +619,8 @@ def test_every_command_of_c2a_has_a_form_of_its_own():
 
     elsewhere = {"refused", "chat send", "chat react"}
     for face in (screens, acting, hosting):
-        assert {name for name in face.FORMS if text.ELSEWHERE.get(name) != face.__name__} <= elsewhere
+        printed = {op.words for op in catalogue.in_group("chat") if face.__name__ == f"bb.cli.screens.{op.screen}"}
+        assert face.FORMS.keys() - printed <= elsewhere
     assert names - screens.FORMS.keys() - acting.FORMS.keys() - hosting.FORMS.keys() == set()
 
 

@@ -20,7 +20,7 @@ OPS = {op.name: op for op in catalogue.everything()}
 
 def mistaken(op: str) -> int:
     """How a mistake in calling OP ends: an editor takes 2 for an order to stop."""
-    return say.NO_VERDICT if op in catalogue.FOR_EDITORS else 2
+    return say.NO_VERDICT if catalogue.find(op).output == catalogue.EDITOR else 2
 
 
 EVERY = [(op, parameter) for op in OPS.values() for parameter in op.parameters]

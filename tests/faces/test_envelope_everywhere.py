@@ -57,6 +57,9 @@ def mistakes(op: Op, repo: Scratch) -> Iterator[list[str]]:
             yield [*good, parameter.option, parameter.option]
 
 
+EDITORS = {op.words for op in catalogue.everything() if op.output == catalogue.EDITOR}
+
+
 def assert_refused_in_both_forms(asked: Ran, told: Ran, call: Call) -> None:
     assert not asked.envelope["ok"], f"{call}: {asked.out}"
     error = asked.envelope["error"]
@@ -64,7 +67,7 @@ def assert_refused_in_both_forms(asked: Ran, told: Ran, call: Call) -> None:
     assert asked.err == "", call
     assert error["code"] != "INTERNAL_ERROR", f"{call}: {error['message']}"
     # An editor takes 2 from its hook for an order to stop, so there a mistake has a status of its own.
-    is_hook = asked.envelope["command"].replace(" ", ".") in catalogue.FOR_EDITORS
+    is_hook = asked.envelope["command"] in EDITORS
     assert asked.status == told.status == (say.NO_VERDICT if is_hook else FAMILIES[error["code"]]), call
     assert told.out == "", call
     said = [f"Error: [{error['code']}]", *([f"Hint: {error['hint']}"] if "hint" in error else [])]
@@ -86,7 +89,7 @@ def test_a_mistake_is_refused_alike_in_json_and_for_people(repo: Scratch, op: Op
     for one, in_json, as_text in zip(words, asked, told, strict=True):
         assert_refused_in_both_forms(in_json, as_text, Call(one))
         assert in_json.envelope["command"] == op.words
-        assert in_json.status == (say.NO_VERDICT if op.name in catalogue.FOR_EDITORS else 2)
+        assert in_json.status == (say.NO_VERDICT if op.output == catalogue.EDITOR else 2)
     assert repo.journal().read_bytes() == ledger
 
 

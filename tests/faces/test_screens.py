@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from bb.cli.screens import paint, text
+from tests.faces.faces_support import screen_of
 from tests.forks import Call
 from tests.near import near, run_all
 from tests.support import NOON, Scratch, environment, scratch
@@ -120,7 +121,7 @@ def shown(
     """The lines of a screen, on a terminal of that size or in a pipe."""
     monkeypatch.setattr(paint, "width", lambda: columns)
     monkeypatch.setattr(paint, "height", lambda: lines)
-    return list(text.of(command, data))
+    return list(text.of(command, data, screen_of(command)))
 
 
 def names_in(data: Any) -> set[str]:

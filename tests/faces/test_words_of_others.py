@@ -15,8 +15,8 @@ from bb.cli.calls import offers, say
 from bb.cli.screens import cbcl, paint, text
 from bb.cli.watch import rows
 from bb.kernel.errors import BbError
-from bb.ops import params
-from tests.faces.faces_support import Forger
+from bb.ops import catalogue, params
+from tests.faces.faces_support import Forger, screen_of
 from tests.near import near
 from tests.support import NOON, ROOT, Scratch
 
@@ -129,7 +129,7 @@ def test_on_a_terminal_a_line_that_goes_on_is_marked_too(
     monkeypatch.setattr(paint, "height", lambda: None)
 
     for item in data if command == "ledger log" else [data]:
-        for line in text.of(command, item):
+        for line in text.of(command, item, screen_of(command)):
             assert not {"\x00", "\x01", "\x02", "\x03", "\x04"} & {*line}
             words_of_it = line.strip()
             assert not words_of_it.startswith((FORGED, "bb: message", "Error: [FORGED]", "[forged."))
@@ -223,28 +223,29 @@ COMPOSERS = {
 }
 # Who may hold an answer that is no `Outside` yet: the doors at which it becomes one, and what is written as data.
 DOORS = {
-    "blobs.py": "attachments, as bytes and as data",
-    "carry.py": "requests to the daemon, and its answers as data",
-    "cbcl_batch.py": "JSON in, JSON out",
-    "daemon.py": "answers as data",
-    "demo.py": "steps as data; what they print is harmless line by line",
-    "notify.py": "problems as data; what is printed of one goes through `_told`",
-    "notify_run.py": "problems as data, for the command of the person",
-    "run.py": "from an op to `say`",
-    "say.py": "to JSON, or to `text.of`, which wraps it",
-    "reports.py": "reports as data for their writers",
-    "watch_filter.py": "where the live screen wraps what it shows",
-    "watch_lines.py": "JSON, or `line`, which takes it wrapped",
-    "attach.py": "a request as data",
+    "calls/blobs.py": "attachments, as bytes and as data",
+    "calls/carry.py": "requests to the daemon, and its answers as data",
+    "programs/cbcl_batch.py": "JSON in, JSON out",
+    "programs/daemon.py": "answers as data",
+    "programs/demo.py": "steps as data; what they print is harmless line by line",
+    "watch/notify.py": "problems as data; what is printed of one goes through `_told`",
+    "watch/notify_run.py": "problems as data, for the command of the person",
+    "calls/run.py": "from an op to `say`",
+    "calls/say.py": "to JSON, or to `text.of`, which wraps it",
+    "screens/reports.py": "reports as data for their writers",
+    "watch/filters.py": "where the live screen wraps what it shows",
+    "watch/lines.py": "JSON, or `line`, which takes it wrapped",
+    "programs/attach.py": "a request as data",
     "app.py": "what was typed", "lean.py": "what was typed", "local.py": "what was typed",
-    "mcp_command.py": "what was typed", "page_commands.py": "what was typed", "watch_commands.py": "what was typed",
-    "cbcl_screens.py": "a tree in the JSON form of its language",
-    "talk_screens.py": "how a process ended", "watch_layout.py": "what it compares with what it drew last",
+    "programs/mcp_command.py": "what was typed", "programs/page_commands.py": "what was typed",
+    "watch/commands.py": "what was typed",
+    "screens/cbcl.py": "a tree in the JSON form of its language",
+    "screens/chat.py": "how a process ended", "watch/layout.py": "what it compares with what it drew last",
 }  # fmt: skip
 
 
 def _modules(folder: Path) -> list[tuple[str, ast.Module]]:
-    return [(path.name, ast.parse(path.read_text())) for path in sorted(folder.glob("*.py"))]
+    return [(path.relative_to(folder).as_posix(), ast.parse(path.read_text())) for path in sorted(folder.rglob("*.py"))]
 
 
 def test_only_those_who_say_why_take_a_value_from_outside_as_it_is():
@@ -279,8 +280,8 @@ def test_every_screen_takes_its_answer_as_outside():
     }
     assert loose - set(DOORS) == set()
 
-    for module in {*text.ELSEWHERE.values(), "bb.cli.screens.text", "bb.cli.screens.chat"}:
-        tree = ast.parse((CLI / f"{module.rpartition('.')[2]}.py").read_text())
+    for module in {op.screen or "text" for op in catalogue.everything()}:
+        tree = ast.parse((CLI / "screens" / f"{module}.py").read_text())
         (forms,) = [
             each.annotation
             for each in tree.body

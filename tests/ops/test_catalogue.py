@@ -298,12 +298,16 @@ def test_the_ops_that_must_be_fast_are_ops():
 @pytest.mark.parametrize(
     ("name", "needs", "leaves"),
     [
-        ("agent.heartbeat", "heartbeat", "agent ledger repository"),
-        ("ledger.log", "ledger", "agent"),
-        ("init", "repository", "ledger"),
-        ("agent.reserve", "reservations", "agent mail inbox service repository ledger"),
-        ("check", "check", "overview repository"),
-        ("agent.inbox", "inbox", "agent mail reservations"),
+        ("agent.heartbeat", "agents.heartbeat", "agents.agent ledger.ledger setup.repository"),
+        ("ledger.log", "ledger.ledger", "agents.agent"),
+        ("init", "setup.repository", "ledger.ledger"),
+        (
+            "agent.reserve",
+            "holdings.reservations",
+            "agents.agent mail.mail mail.inbox agents.service setup.repository ledger.ledger",
+        ),
+        ("check", "guards.check", "overview.overview setup.repository"),
+        ("agent.inbox", "mail.inbox", "agents.agent mail.mail holdings.reservations"),
     ],
 )
 def test_naming_an_op_imports_its_group_and_no_other(name: str, needs: str, leaves: str):

@@ -22,14 +22,7 @@ if TYPE_CHECKING:
     from bb.ops.catalogue import Op
     from bb.ops.desk.desk import Desk
 
-FILED = ("ci.check",)
-# Which actors run is known to the daemon that runs them: it is in the answers, or one of them stops because of these.
-ABOUT_RUNNING = frozenset(
-    ["groups", "group_show", "group_stop", "group_delete", "actor_list", "actor_update", "actor_stop", "actor_remove"]
-)
 SAYS_WHAT_TO_GIVE = "pass "
-POURED = "blob.get"  # as bytes, which are no text
-OCTETS = "cbcl.canonical"  # likewise, where that is asked for
 
 
 def perform(
@@ -41,24 +34,16 @@ def perform(
         arguments = catalogue.bind(op, given, is_typed=is_typed)
         ask = None if as_json or not _is_somebody_there() else _ask
         at: Desk = desk.here(progress.shown(), ask, _tell if progress.is_watched() else None, _hear)
-        at.only_reads = op.only_reads
+        at.only_reads = op.reads
         try:
             if files:
                 arguments["attachments"] = _blobs().attached(at, arguments, files)
-            if op.name == POURED and not (as_json or "output" in arguments):
+            if op.output == catalogue.ATTACHMENT and not (as_json or "output" in arguments):
                 _blobs().poured(at, arguments)
                 return 0
             answer = _answer(op, at, arguments)
             progress.done()
-            status = 0
-            if op.name == OCTETS and arguments.get("raw") and not as_json:
-                _blobs().written(bytes.fromhex(answer["canonical_hex"]))
-            elif op.name in catalogue.FOR_EDITORS and not as_json:
-                status = say.to_editor(answer)
-            elif op.streams and not isinstance(answer, dict):
-                say.stream(op, answer, as_json=as_json, is_endless=bool(arguments.get("follow")))
-            else:
-                say.success(op.words, answer, as_json=as_json)
+            status = _print(op, arguments, answer, as_json=as_json)
             at.sync_later()
         except BbError as error:
             error.hint = error.hint if is_typed else _as_typed(error.hint, op)
@@ -67,7 +52,22 @@ def perform(
             at.close()
         return status
 
-    return guarded(op.words, call, as_json=as_json)
+    return guarded(op.words, call, as_json=as_json, answers_editor=op.output == catalogue.EDITOR)
+
+
+def _print(op: Op, arguments: Mapping[str, Any], answer: Any, *, as_json: bool) -> int:
+    """Print ANSWER as OP declares it; the exit status."""
+    if as_json and not op.streams:
+        say.success(op.words, answer, as_json=True)
+    elif op.output == catalogue.EDITOR:
+        return say.to_editor(answer)
+    elif op.output == catalogue.OCTETS and arguments.get("raw"):
+        _blobs().written(bytes.fromhex(answer["canonical_hex"]))
+    elif op.streams and not isinstance(answer, dict):
+        say.stream(op, answer, as_json=as_json, is_endless=bool(arguments.get("follow")))
+    else:
+        say.success(op.words, answer, as_json=as_json, screen=op.screen)
+    return 0
 
 
 def _as_typed(hint: str | None, op: Op) -> str | None:
@@ -82,7 +82,7 @@ def _as_typed(hint: str | None, op: Op) -> str | None:
 
 def _answer(op: Op, at: Desk, arguments: Mapping[str, Any]) -> Any:
     """What OP answers: here, or where a daemon runs."""
-    if op.is_live or op.name in ABOUT_RUNNING:
+    if op.is_live or op.asks_daemon:
         from bb.cli.calls import carry  # noqa: PLC0415  (sockets: nothing else needs any)
 
         if op.is_live:
@@ -94,7 +94,7 @@ def _answer(op: Op, at: Desk, arguments: Mapping[str, Any]) -> Any:
 
 def _is_filed(op: Op, arguments: Mapping[str, Any]) -> bool:
     """Whether the answer is wanted in a file, whatever it is."""
-    return op.name in FILED and "output" in arguments
+    return op.output == catalogue.REPORT and "output" in arguments
 
 
 def _filed(op: Op, at: Desk, arguments: Mapping[str, Any]) -> Any:
@@ -129,11 +129,12 @@ def _hear(most: int) -> bytes:
     return b"" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read(most)
 
 
-def guarded(command: str, call: Callable[[], int], *, as_json: bool) -> int:
+def guarded(command: str, call: Callable[[], int], *, as_json: bool, answers_editor: bool = False) -> int:
     """CALL's exit status, or that of its refusal, said in the form that was asked for."""
     try:
         return call()
     except BbError as error:
-        return say.refusal(command, error, as_json=as_json)
+        status = say.refusal(command, error, as_json=as_json)
+        return say.NO_VERDICT if answers_editor else status
     finally:
         progress.done()

@@ -28,12 +28,12 @@ class OutputFailed(Exception):
     """What was to be said cannot be written, to a full disk for instance. What was recorded stays recorded."""
 
 
-def success(command: str, data: object, *, as_json: bool) -> None:
-    """What an op answered."""
+def success(command: str, data: object, *, as_json: bool, screen: str = "") -> None:
+    """What an op answered; as text, by the module SCREEN of `cli/screens`."""
     if as_json:
         document(envelope.success(command, data))
     else:
-        lines(_words().of(command, data))
+        lines(_words().of(command, data, screen))
         _say_more(command, data)
 
 
@@ -53,7 +53,7 @@ def refusal(command: str, error: BbError, *, as_json: bool) -> int:
     else:
         lines(_words().findings(error))
         lines(_words().of_error(error), sys.stderr)
-    return NO_VERDICT if command.replace(" ", ".") in catalogue.FOR_EDITORS else error.exit_status
+    return error.exit_status
 
 
 def to_editor(answer: Mapping[str, Any]) -> int:
@@ -84,10 +84,10 @@ def stream(op: Op, items: Iterable[Any], *, as_json: bool, is_endless: bool) -> 
     for item in items:
         if isinstance(item, bytes):
             octets(item + b"\n")
-        elif as_json or op.name == "ledger.export" or (is_endless and op.name == "chat.outbox"):
+        elif as_json or op.output == catalogue.DOCUMENTS or (is_endless and op.output == catalogue.FEED):
             document(item)
         else:
-            lines(_words().of(op.words, item))
+            lines(_words().of(op.words, item, op.screen))
         if is_endless:
             flush()
     if not as_json:

@@ -5,7 +5,7 @@ What stands in a message comes from whoever wrote it, of whatever type: nothing 
 
 from __future__ import annotations
 
-from bb.cli.screens import paint, text
+from bb.cli.screens import paint
 from bb.cli.screens.paint import block, brief, column, flowing, heading, whole
 from bb.kernel.outside import Outside, names, page, sentence, shell_word
 from bb.ops.desk import live_daemon
@@ -20,7 +20,7 @@ LABEL = 12  # columns for the name of what follows
 
 def of(command: str, data: Outside) -> Iterable[str]:
     """The lines that say DATA, the answer of COMMAND, as wide as the terminal allows."""
-    return paint.laid_out(FORMS.get(command, text.plain)(data))
+    return paint.laid_out(FORMS.get(command, paint.plain)(data))
 
 
 # -- groups

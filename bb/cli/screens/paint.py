@@ -16,7 +16,7 @@ import sys
 
 from bb.kernel import outside, show
 from bb.kernel.outside import Outside
-from bb.kernel.show import harmless
+from bb.kernel.show import LONGEST_NAME, harmless
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -282,3 +282,16 @@ def span(seconds: int) -> str:
     if seconds < 86_400:
         return f"{seconds // 3600}h {seconds % 3600 // 60}m"
     return f"{seconds // 86_400}d {seconds % 86_400 // 3600}h"
+
+
+def plain(data: Outside) -> list[str]:
+    """An answer that has no form of its own. A long text stands below its name."""
+    if not data.is_mapping:
+        return [str(item) for item in data] if data.is_list else [str(data)]
+    rows = [(str(name), value) for name, value in data.items()]
+    width = max((len(name) for name, _ in rows), default=0)
+    lines = []
+    for name, value in rows:
+        is_long = value.is_text and len(value) > LONGEST_NAME
+        lines += [name, *outside.block(value, "  | ")] if is_long else [f"{name:<{width}}  {value}"]
+    return lines

@@ -6,8 +6,8 @@ quotation marks or behind marks, and sentences that an op has put together on on
 
 from __future__ import annotations
 
-from bb.kernel.outside import Outside, block, names, quotation, sentence, shell_word
-from bb.kernel.show import LONGEST_NAME
+from bb.cli.screens import paint
+from bb.kernel.outside import Outside, names, quotation, sentence, shell_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,91 +15,17 @@ if TYPE_CHECKING:
 
     from bb.kernel.errors import BbError
 
-# Commands whose answers have a file of their own, which is only loaded where it is needed.
-ELSEWHERE = (
-    dict.fromkeys(
-        [
-            *("status", "problems", "timeline", "sessions list", "sessions show", "resume"),
-            *("agent list", "agent status", "agent inbox", "agent wait", "agent read"),
-            *("protocol list", "protocol show", "protocol handoff", "protocol blocked"),
-            *("protocol incursions", "protocol resolve"),
-        ],
-        "bb.cli.screens.overview",
-    )
-    | dict.fromkeys(
-        ["freeze", "thaw", "agent pause", "agent unpause", "agent transfer"], "bb.cli.screens.person_orders"
-    )
-    | dict.fromkeys(
-        [
-            *("sync", "ledger commit", "ledger mirror", "ledger rotate"),
-            *("ledger key", "ledger signing", "ledger signatures"),
-        ],
-        "bb.cli.screens.travel",
-    )
-    | dict.fromkeys(
-        [
-            *(
-                "check",
-                "hook pre-commit",
-                "hook prepare-commit-msg",
-                "hooks install",
-                "hooks uninstall",
-                "hooks status",
-            ),
-            "mcp install",
-        ],
-        "bb.cli.screens.guards",
-    )
-    | dict.fromkeys(
-        [
-            *("chat list", "chat read", "chat show", "chat explain", "chat pending", "chat knocks", "chat inject"),
-            "chat digest",
-        ],
-        "bb.cli.screens.attention",
-    )
-    | dict.fromkeys(
-        ["chat claim", "chat defer", "chat resolve", "chat progress", "chat tick", "chat cancel"],
-        "bb.cli.screens.attention_acts",
-    )
-    | dict.fromkeys(
-        [
-            *("chat audit", "chat ingest", "chat bind", "chat arrange", "chat policy", "chat signals", "chat outbox"),
-            "chat replay",
-        ],
-        "bb.cli.screens.attention_host",
-    )
-    | dict.fromkeys(
-        [
-            *("cbcl parse", "cbcl format", "cbcl canonical", "cbcl hash", "cbcl verify", "cbcl expand", "cbcl explain"),
-            *("cbcl diff", "cbcl replay", "cbcl keygen", "cbcl sign", "cbcl check-signature", "cbcl policy"),
-            *("cbcl trust add", "cbcl trust list", "cbcl trust remove", "cbcl trust signed"),
-        ],
-        "bb.cli.screens.cbcl",
-    )
-    | dict.fromkeys(
-        [
-            *("cbcl dialect list", "cbcl dialect show", "cbcl dialect install", "cbcl dialect remove"),
-            *("cbcl dialect teach", "cbcl dialect query", "cbcl send", "cbcl hear", "cbcl pending", "cbcl beliefs"),
-            "cbcl conversations",
-        ],
-        "bb.cli.screens.cbcl_talk",
-    )
-)
-TALK = ("group ", "actor ", "chat ", "blob ", "daemon ", "events")  # how commands begin that `talk_screens` knows
 MARKS = {"good": "ok  ", "odd": "note", "broken": "FAIL"}
 
 
-def of(command: str, data: object) -> Iterable[str]:
-    """The lines that say DATA, the answer of COMMAND. As far as a screen knows, all that is in it is from outside."""
+def of(command: str, data: object, screen: str = "") -> Iterable[str]:
+    """The lines that say DATA, the answer of COMMAND, by the module SCREEN beside this one, or by this one."""
     found = Outside(data)
-    if command in ELSEWHERE:
-        lines: Iterable[str] = __import__(ELSEWHERE[command], fromlist=["of"]).of(command, found)
-        return lines
-    if command.startswith(TALK) and command not in FORMS:
-        from bb.cli.screens import chat  # noqa: PLC0415
-
-        return chat.of(command, found)
-    return FORMS.get(command, plain)(found)
+    if not screen:
+        return FORMS.get(command, paint.plain)(found)
+    module = f"bb.cli.screens.{screen}"
+    lines: Iterable[str] = __import__(module, fromlist=["of"]).of(command, found)
+    return lines
 
 
 def of_error(error: BbError) -> list[str]:
@@ -116,7 +42,7 @@ def findings(error: BbError) -> Iterable[str]:
     if "checks" in details:
         return _doctor(details)
     if "forks" in details or "shows" in details:
-        return of("sync", details)
+        return of("sync", details, "travel")
     if "findings" in details:
         return _judged(details)
     if "refused" in details:
@@ -133,20 +59,7 @@ def findings(error: BbError) -> Iterable[str]:
         from bb.cli.screens import guards  # noqa: PLC0415
 
         return guards.in_the_way(details)
-    return of("problems", details) if "problems" in details else []
-
-
-def plain(data: Outside) -> list[str]:
-    """An answer that has no form of its own. A long text stands below its name."""
-    if not data.is_mapping:
-        return [str(item) for item in data] if data.is_list else [str(data)]
-    rows = [(str(name), value) for name, value in data.items()]
-    width = max((len(name) for name, _ in rows), default=0)
-    lines = []
-    for name, value in rows:
-        is_long = value.is_text and len(value) > LONGEST_NAME
-        lines += [name, *block(value, "  | ")] if is_long else [f"{name:<{width}}  {value}"]
-    return lines
+    return of("problems", details, "overview") if "problems" in details else []
 
 
 def _heartbeat(agent: Outside) -> list[str]:

@@ -12,24 +12,22 @@ from bb.kernel import ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 ORDERS = (("freeze",), ("thaw",), ("agent", "pause"), ("agent", "unpause"))
-READING = (
-    *(("status",), ("problems",), ("timeline",), ("check",), ("resume",), ("sessions",), ("ledger", "log")),
-    *(("agent", "status"), ("agent", "inbox"), ("agent", "list"), ("agent", "show"), ("agent", "wait")),
-    *(("protocol", "list"), ("protocol", "show"), ("protocol", "incursions"), ("chat", "list"), ("chat", "show")),
-)
 PIN = "--stale-minutes"  # of `bb init`
 WHO = ("--agent", "--from", "--by")
 HELP = frozenset(["--help", "-h"])
 
 
-def found(command: str) -> str | None:
-    """The first order, or act in the person's name, that COMMAND would give; None where there is none."""
+def found(command: str, reads: Callable[[Sequence[str]], bool]) -> str | None:
+    """The first order, or act in the person's name, that the shell's COMMAND would give; None if there is none.
+
+    READS tells of a bb command's words whether that command changes nothing.
+    """
     for run in shell.runs(command) if "bb" in command else ():
         words = _of_bb(run.words)
-        if words and HELP.isdisjoint(words) and (_is_order(words) or _is_in_persons_name(words)):
+        if words and HELP.isdisjoint(words) and (_is_order(words) or (_is_in_persons_name(words) and not reads(words))):
             return " ".join(["bb", *words[:2]])
     return None
 
@@ -49,8 +47,6 @@ def _is_order(words: Sequence[str]) -> bool:
 
 
 def _is_in_persons_name(words: Sequence[str]) -> bool:
-    if any(tuple(words[: len(verb)]) == verb for verb in READING):
-        return False
     pairs = zip(words, [*words[1:], ""], strict=True)
     return any(
         (name in WHO and value == ids.PERSON) or name in [f"{who}={ids.PERSON}" for who in WHO] for name, value in pairs

@@ -84,7 +84,7 @@ def register(
     return signs_of_life.beat(desk, agent, now).shown(now, desk.stale_after_in(desk.store.index))
 
 
-@op("agent.list", examples=("bb agent list", "bb agent list --liveness stale --json"))
+@op("agent.list", reads=True, screen="overview", examples=("bb agent list", "bb agent list --liveness stale --json"))
 def list_agents(
     desk: Desk,
     *,
@@ -103,7 +103,7 @@ def list_agents(
     ]
 
 
-@op("agent.show", examples=("bb agent show --agent amber-otter",))
+@op("agent.show", reads=True, examples=("bb agent show --agent amber-otter",))
 def show(desk: Desk, *, agent: AgentId | None = None) -> dict[str, Any]:
     """One identity: role, liveness, when it joined and when it was last seen."""
     from bb.ops.desk import pause_check  # noqa: PLC0415  (a heartbeat goes by what its presence says)

@@ -31,6 +31,7 @@ class Whom(Someone):
 
 @op(
     "agent.pause",
+    screen="person_orders",
     examples=(
         "bb agent pause amber-otter --why 'wait for the review'",
         "bb agent pause --all --why 'the release is being cut' --json",
@@ -70,6 +71,7 @@ def pause(
 
 @op(
     "agent.unpause",
+    screen="person_orders",
     examples=("bb agent unpause amber-otter", "bb agent unpause --all --json"),
     all_="Everybody, whoever was paused by name among them.",
 )

@@ -36,7 +36,7 @@ class Count(Number):
     most = 10_000
 
 
-@op("agent.name", examples=("bb agent name", "bb agent name --seed build-7 --json"))
+@op("agent.name", reads=True, examples=("bb agent name", "bb agent name --seed build-7 --json"))
 def name(desk: Desk, *, seed: Seed | None = None, count: Count = Count(1)) -> dict[str, Any]:  # noqa: B008
     """A free name for a new agent: adjective and noun, such as amber-otter.
 

@@ -146,7 +146,11 @@ class Age(Since):
     """Only what is older than this."""
 
 
-@op("chat.read", examples=("bb chat read EVENT", "bb chat read --conversation slack-C123 --limit 20"))
+@op(
+    "chat.read",
+    screen="attention",
+    examples=("bb chat read EVENT", "bb chat read --conversation slack-C123 --limit 20"),
+)
 def read(
     desk: Desk,
     event: Event | None = None,
@@ -170,28 +174,28 @@ def read(
     return at.act(lambda book, now: reading.read(book, at.agent, window, now))
 
 
-@op("chat.show", examples=("bb chat show EVENT --agent amber-otter",))
+@op("chat.show", reads=True, screen="attention", examples=("bb chat show EVENT --agent amber-otter",))
 def show(desk: Desk, event: Event, *, agent: Self | None = None, group_id: GroupId | None = None) -> dict[str, Any]:
     """One event, what it is to an agent, and what has become of it, step by step."""
     at = Attending(desk, agent, group_id)
     return explanation.show(at.book(), at.agent, event, desk.now())
 
 
-@op("chat.explain", examples=("bb chat explain EVENT --agent amber-otter",))
+@op("chat.explain", reads=True, screen="attention", examples=("bb chat explain EVENT --agent amber-otter",))
 def explain(desk: Desk, event: Event, *, agent: Self | None = None, group_id: GroupId | None = None) -> dict[str, Any]:
     """Why an event is to an agent what it is: what went in, which rule it was, and what came out."""
     at = Attending(desk, agent, group_id)
     return explanation.explain(at.book(), at.agent, event, desk.now())
 
 
-@op("chat.pending", examples=("bb chat pending --agent amber-otter",))
+@op("chat.pending", reads=True, screen="attention", examples=("bb chat pending --agent amber-otter",))
 def pending(desk: Desk, *, agent: Self | None = None, group_id: GroupId | None = None) -> dict[str, Any]:
     """What an agent owes an answer, or has taken on, the most urgent first."""
     at = Attending(desk, agent, group_id)
     return queries.pending(at.book(), at.agent, desk.now())
 
 
-@op("chat.knocks", examples=("bb chat knocks --agent amber-otter",))
+@op("chat.knocks", reads=True, screen="attention", examples=("bb chat knocks --agent amber-otter",))
 def knocks(desk: Desk, *, agent: Self | None = None, group_id: GroupId | None = None) -> dict[str, Any]:
     """The knocks that an agent has not followed: that there is something, and nothing of what was said."""
     at = Attending(desk, agent, group_id)
@@ -200,6 +204,7 @@ def knocks(desk: Desk, *, agent: Self | None = None, group_id: GroupId | None = 
 
 @op(
     "chat.digest",
+    screen="attention",
     examples=("bb chat digest --agent amber-otter",),
     peek="Only look: the next digest begins where this one does.",
 )
@@ -215,6 +220,7 @@ def digest(
 
 @op(
     "chat.claim",
+    screen="attention_acts",
     examples=("bb chat claim EVENT", "bb chat claim --thread slack-C123/1748.1 --ttl-ms 600000"),
     renew="Keep a claim that is yours a while longer.",
     release="Give a claim back.",
@@ -255,7 +261,11 @@ def claim(
     return at.act(decide)
 
 
-@op("chat.defer", examples=("bb chat defer EVENT --reason 'the deploy runs' --until 2026-11-23T12:00:00Z",))
+@op(
+    "chat.defer",
+    screen="attention_acts",
+    examples=("bb chat defer EVENT --reason 'the deploy runs' --until 2026-11-23T12:00:00Z",),
+)
 def defer(
     desk: Desk,
     event: Event,
@@ -272,7 +282,11 @@ def defer(
     return at.act(lambda book, now: answers.defer(book, at.agent, event, reason, now, until=then, eta=eta or ""))
 
 
-@op("chat.resolve", examples=("bb chat resolve EVENT", "bb chat resolve EVENT --outcome wont_do --note 'not ours'"))
+@op(
+    "chat.resolve",
+    screen="attention_acts",
+    examples=("bb chat resolve EVENT", "bb chat resolve EVENT --outcome wont_do --note 'not ours'"),
+)
 def resolve(
     desk: Desk,
     event: Event | None = None,
@@ -291,7 +305,11 @@ def resolve(
     return at.act(lambda book, now: answers.resolve(book, at.agent, now, **what, outcome=outcome, note=note or ""))
 
 
-@op("chat.progress", examples=("bb chat progress deploy --progress 2 --total 5 --message 'checked the build'",))
+@op(
+    "chat.progress",
+    screen="attention_acts",
+    examples=("bb chat progress deploy --progress 2 --total 5 --message 'checked the build'",),
+)
 def progress(
     desk: Desk,
     token: Token,
@@ -318,7 +336,7 @@ def _number(written: str) -> int | float:
     return int(found) if found == int(found) else found
 
 
-@op("chat.tick", examples=("bb chat tick",))
+@op("chat.tick", screen="attention_acts", examples=("bb chat tick",))
 def tick(desk: Desk, *, group_id: GroupId | None = None) -> dict[str, Any]:
     """Do what time has made due: remind, call stale, ask the next one, bring back what was put off.
 
@@ -333,7 +351,7 @@ def tick(desk: Desk, *, group_id: GroupId | None = None) -> dict[str, Any]:
     return at.act(decide, "system")
 
 
-@op("chat.cancel", examples=("bb chat cancel EVENT --reason 'asked by mistake'",))
+@op("chat.cancel", screen="attention_acts", examples=("bb chat cancel EVENT --reason 'asked by mistake'",))
 def cancel(
     desk: Desk,
     event: Event,
@@ -349,6 +367,8 @@ def cancel(
 
 @op(
     "chat.audit",
+    reads=True,
+    screen="attention_host",
     examples=("bb chat audit", "bb chat audit --open-older 1d", "bb chat audit --verify"),
     verify="Also check the chain of the ledger that all of this stands in.",
 )

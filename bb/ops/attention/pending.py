@@ -70,6 +70,8 @@ class Rows(Number):
 
 @op(
     "chat.list",
+    reads=True,
+    screen="attention",
     examples=("bb chat list", "bb chat list --state open --json", "bb chat list --conversation slack-C123 --body"),
     body="With what was said; looking at it is noted down.",
     include_silent="What agents have no use for, too: for whoever looks after the host.",
@@ -115,6 +117,7 @@ def listed(
 
 @op(
     "chat.inject",
+    screen="attention",
     examples=("bb chat inject --agent amber-otter", "bb chat inject --peek --json"),
     peek="Only look: nothing counts as handed over.",
     plain="Without the marks that show where a message ends.",

@@ -40,6 +40,8 @@ class Steps(Json):
 
 @op(
     "chat.replay",
+    reads=True,
+    screen="attention_host",
     streams=True,
     examples=("bb chat replay policy.jsonl", "bb chat replay - --json < policy.jsonl"),
 )

@@ -182,6 +182,7 @@ class Rows(Number):
 
 @op(
     "chat.ingest",
+    screen="attention_host",
     examples=("bb chat ingest < lines.jsonl", "bb chat ingest --format github < payload.json"),
 )
 def ingest(
@@ -370,6 +371,7 @@ def _parameters(given: Any) -> Any:
 
 @op(
     "chat.bind",
+    screen="attention_host",
     examples=(
         "bb chat bind amber-otter --handle slack:U123 --role @backend",
         "bb chat bind amber-otter --stream acme/kettle --conversation slack-D9",
@@ -406,6 +408,7 @@ def bind(
 
 @op(
     "chat.arrange",
+    screen="attention_host",
     examples=("bb chat arrange slack-C123 --private --member amber-otter --lead amber-otter",),
     private="Only its members may see what is said there.",
     public="Everybody may.",
@@ -447,7 +450,11 @@ def arrange(
     return at.act(lambda book, _: configuration.arrange(book, by, conversation, given), by)
 
 
-@op("chat.policy", examples=("bb chat policy", """bb chat policy --set '{"compose_ms": 2000}'"""))
+@op(
+    "chat.policy",
+    screen="attention_host",
+    examples=("bb chat policy", """bb chat policy --set '{"compose_ms": 2000}'"""),
+)
 def policy(desk: Desk, *, set: Settings | None = None, group_id: GroupId | None = None) -> dict[str, Any]:  # noqa: A002
     """How the host weighs things: the default matrix, the rules of this workspace, and every time and limit."""
     at = Attending(desk, desk.principal(), group_id)
@@ -457,7 +464,12 @@ def policy(desk: Desk, *, set: Settings | None = None, group_id: GroupId | None 
     return at.act(lambda book, _: configuration.tune(book, by, set), by)
 
 
-@op("chat.signals", examples=("bb chat signals", """bb chat signals --set '{"done": "🏁"}'"""))
+@op(
+    "chat.signals",
+    reads=True,
+    screen="attention_host",
+    examples=("bb chat signals", """bb chat signals --set '{"done": "🏁"}'"""),
+)
 def signals(desk: Desk, *, set: Glyphs | None = None, group_id: GroupId | None = None) -> dict[str, Any]:  # noqa: A002
     """The nine signals, what each says, and how it looks here."""
     at = Attending(desk, desk.principal(), group_id)
@@ -473,6 +485,8 @@ def signals(desk: Desk, *, set: Glyphs | None = None, group_id: GroupId | None =
 
 @op(
     "chat.outbox",
+    screen="attention_host",
+    output="feed",
     examples=("bb chat outbox", "bb chat outbox --follow", "bb chat outbox ack ID --platform-id 1748.2"),
     streams=True,
     follow="Go on with what comes, one JSON object a line, until interrupted.",

@@ -75,6 +75,7 @@ class Pupil(talk.Whom):
 
 @op(
     "cbcl.dialect.install",
+    screen="cbcl_talk",
     examples=("bb cbcl dialect install logistics.cbcl", "bb cbcl dialect install logistics.cbcl --replace"),
     replace="Put it in the place of another one of its name.",
 )
@@ -124,14 +125,14 @@ def _installed_by(event: Event) -> Kept | None:
     return Kept(said.dialect, event.id, event.ts, said.by, said.hash, said.author, said.signature, said.source)
 
 
-@op("cbcl.dialect.list", examples=("bb cbcl dialect list",))
+@op("cbcl.dialect.list", reads=True, screen="cbcl_talk", examples=("bb cbcl dialect list",))
 def list_(desk: Desk) -> dict[str, Any]:
     """The dialects that are spoken here: who wrote each, who installed it, and whether a signature was checked."""
     found = _spoken(desk)
     return {"dialects": [_row(found, each) for name in found.names() for each in found.live(name)]}
 
 
-@op("cbcl.dialect.show", examples=("bb cbcl dialect show logistics",))
+@op("cbcl.dialect.show", reads=True, screen="cbcl_talk", examples=("bb cbcl dialect show logistics",))
 def show(desk: Desk, name: Dialect) -> dict[str, Any]:
     """One dialect: its definition, its performatives with their parameters, and everything that was done with it."""
     found = _spoken(desk)
@@ -139,7 +140,7 @@ def show(desk: Desk, name: Dialect) -> dict[str, Any]:
     return _shown(desk, found, kept, _definition(found, kept))
 
 
-@op("cbcl.dialect.remove", examples=("bb cbcl dialect remove logistics",))
+@op("cbcl.dialect.remove", screen="cbcl_talk", examples=("bb cbcl dialect remove logistics",))
 def remove(desk: Desk, name: Dialect, *, agent: Someone | None = None, key: Key | None = None) -> dict[str, Any]:
     """Let a dialect be spoken here no more. Its definition stays in the ledger's history."""
     who = _user(desk, agent)
@@ -158,6 +159,7 @@ def remove(desk: Desk, name: Dialect, *, agent: Someone | None = None, key: Key 
 
 @op(
     "cbcl.dialect.teach",
+    screen="cbcl_talk",
     examples=(
         "bb cbcl dialect teach logistics --to cobalt-harbor",
         "bb cbcl dialect teach logistics --to b --sign-with me",
@@ -181,7 +183,7 @@ def teach(
     return talk.say(desk, text_of(made), agent)
 
 
-@op("cbcl.dialect.query", examples=("bb cbcl dialect query logistics --to cobalt-harbor",))
+@op("cbcl.dialect.query", screen="cbcl_talk", examples=("bb cbcl dialect query logistics --to cobalt-harbor",))
 def query(desk: Desk, name: Dialect, *, to: Pupil, agent: Someone | None = None) -> dict[str, Any]:
     """Ask another agent whether it speaks a dialect. It answers when it hears of it."""
     made = listed(symbol("meta"), listed(symbol("query"), listed(Node(OPERATOR, SPEAKS), symbol(name))))

@@ -149,7 +149,7 @@ class PolicyTime(Number):
     most = judge_trust.MOST["max_verify_time"]
 
 
-@op("cbcl.keygen", examples=("bb cbcl keygen ada",))
+@op("cbcl.keygen", screen="cbcl", examples=("bb cbcl keygen ada",))
 def keygen(desk: Desk, name: KeyName) -> dict[str, Any]:
     """Make a key to sign with. Its secret half stays in a file that only you can read; answered is the public one.
 
@@ -162,6 +162,7 @@ def keygen(desk: Desk, name: KeyName) -> dict[str, Any]:
 
 @op(
     "cbcl.sign",
+    screen="cbcl",
     examples=(
         "bb cbcl sign planning.cbcl --key ada > planning.signed.cbcl",
         "bb cbcl sign planning.cbcl --key ada --teach @bob",
@@ -209,6 +210,8 @@ def _ledger_here(desk: Desk) -> Ledger | None:
 
 @op(
     "cbcl.check-signature",
+    reads=True,
+    screen="cbcl",
     examples=("bb cbcl check-signature planning.signed.cbcl --author ada",),
 )
 def check_signature(
@@ -257,7 +260,7 @@ def _may_have_said(desk: Desk, what: answers.Said, keys: tuple[bytes, ...]) -> l
     return list(dict.fromkeys([*answers.senders_in(what), *owners]))
 
 
-@op("cbcl.trust.add", examples=("bb cbcl trust add ada Zm9vYmFy…",))
+@op("cbcl.trust.add", screen="cbcl", examples=("bb cbcl trust add ada Zm9vYmFy…",))
 def trust_add(desk: Desk, author: Author, public_key: PublicKey) -> dict[str, Any]:
     """Let in what AUTHOR signs with this key: from now on it counts as the author's own word.
 
@@ -268,7 +271,7 @@ def trust_add(desk: Desk, author: Author, public_key: PublicKey) -> dict[str, An
     return _author(author, trust)
 
 
-@op("cbcl.trust.list", examples=("bb cbcl trust list",))
+@op("cbcl.trust.list", reads=True, screen="cbcl", examples=("bb cbcl trust list",))
 def trust_list(desk: Desk) -> dict[str, Any]:
     """The authors whom you trust, with their keys and fingerprints."""
     trust = Keyring(desk.env).trust()
@@ -277,6 +280,7 @@ def trust_list(desk: Desk) -> dict[str, Any]:
 
 @op(
     "cbcl.trust.signed",
+    screen="cbcl",
     examples=("bb cbcl trust signed ada preferred", "bb cbcl trust signed ada default"),
 )
 def trust_signed(desk: Desk, author: Author, word: Demand) -> dict[str, Any]:
@@ -290,6 +294,7 @@ def trust_signed(desk: Desk, author: Author, word: Demand) -> dict[str, Any]:
 
 @op(
     "cbcl.trust.remove",
+    screen="cbcl",
     examples=("bb cbcl trust remove ada", "bb cbcl trust remove ada --public-key Zm9vYmFy…"),
 )
 def trust_remove(desk: Desk, author: Author, *, public_key: PublicKey | None = None) -> dict[str, Any]:
@@ -298,7 +303,11 @@ def trust_remove(desk: Desk, author: Author, *, public_key: PublicKey | None = N
     return _author(author, Keyring(desk.env).remove_author(author, key))
 
 
-@op("cbcl.policy", examples=("bb cbcl policy", "bb cbcl policy --unsigned never --max-expansion-size 4096"))
+@op(
+    "cbcl.policy",
+    screen="cbcl",
+    examples=("bb cbcl policy", "bb cbcl policy --unsigned never --max-expansion-size 4096"),
+)
 def policy(
     desk: Desk,
     *,

@@ -57,6 +57,7 @@ class ThreadName(Plain):
 
 @op(
     "cbcl.send",
+    screen="cbcl_talk",
     examples=(
         """bb cbcl send '(tell @cobalt-harbor "The parser is renamed.")'""",
         """bb cbcl send '(ask @cobalt-harbor "Which format?" :thread format)'""",
@@ -108,6 +109,7 @@ def say(
 
 @op(
     "cbcl.hear",
+    screen="cbcl_talk",
     examples=("bb cbcl hear --agent cobalt-harbor", "bb cbcl hear --json"),
 )
 def hear(
@@ -130,7 +132,7 @@ def hear(
     return {"agent_id": talk.who, "heard": heard, "left": left}
 
 
-@op("cbcl.pending", examples=("bb cbcl pending --agent cobalt-harbor",))
+@op("cbcl.pending", reads=True, screen="cbcl_talk", examples=("bb cbcl pending --agent cobalt-harbor",))
 def pending(desk: Desk, *, agent: Someone | None = None) -> dict[str, Any]:
     """The answers that you wait for, and those that you owe. Looking changes nothing."""
     who, index = views.reader(desk, agent)
@@ -145,7 +147,7 @@ def pending(desk: Desk, *, agent: Someone | None = None) -> dict[str, Any]:
     }
 
 
-@op("cbcl.beliefs", examples=("bb cbcl beliefs --agent cobalt-harbor",))
+@op("cbcl.beliefs", reads=True, screen="cbcl_talk", examples=("bb cbcl beliefs --agent cobalt-harbor",))
 def beliefs(
     desk: Desk,
     *,
@@ -172,6 +174,8 @@ def beliefs(
 
 @op(
     "cbcl.conversations",
+    reads=True,
+    screen="cbcl_talk",
     examples=("bb cbcl conversations --agent cobalt-harbor", "bb cbcl conversations format"),
 )
 def conversations(

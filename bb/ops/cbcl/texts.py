@@ -74,6 +74,8 @@ MANY = "The file holds several, one after the other."
 
 @op(
     "cbcl.parse",
+    reads=True,
+    screen="cbcl",
     examples=("bb cbcl parse greeting.cbcl --json", """bb cbcl parse --text '(tell @bob "hi" :thread t-1)'"""),
     many=MANY,
 )
@@ -101,6 +103,8 @@ def parse(
 
 @op(
     "cbcl.format",
+    reads=True,
+    screen="cbcl",
     examples=("bb cbcl format planning.cbcl", "bb cbcl format --many log.cbcl > tidy.cbcl"),
     many=MANY,
 )
@@ -128,6 +132,9 @@ def format_(
 
 @op(
     "cbcl.canonical",
+    reads=True,
+    screen="cbcl",
+    output="octets",
     examples=("bb cbcl canonical planning.cbcl", "bb cbcl canonical planning.cbcl --raw | sha256sum"),
     raw="Write the octets themselves to stdout, not as hex. With --json there is no difference.",
 )
@@ -146,7 +153,7 @@ def canonical_(
     return {"canonical_hex": octets.hex(), "octets": len(octets)}
 
 
-@op("cbcl.hash", examples=("bb cbcl hash planning.cbcl",))
+@op("cbcl.hash", reads=True, screen="cbcl", examples=("bb cbcl hash planning.cbcl",))
 def hash_(
     desk: Desk,
     file: File | None = None,
@@ -167,6 +174,8 @@ def hash_(
 
 @op(
     "cbcl.verify",
+    reads=True,
+    screen="cbcl",
     examples=(
         "bb cbcl verify planning.cbcl",
         "bb cbcl verify child.cbcl --dialect parent.cbcl --examples child.examples.cbcl",
@@ -195,6 +204,8 @@ def verify(
 
 @op(
     "cbcl.expand",
+    reads=True,
+    screen="cbcl",
     examples=("""bb cbcl expand --text '(lang planning (propose "ship"))' --dialect planning.cbcl""",),
 )
 def expand(
@@ -219,6 +230,8 @@ def expand(
 
 @op(
     "cbcl.explain",
+    reads=True,
+    screen="cbcl",
     examples=("bb cbcl explain call.cbcl --dialect planning.cbcl",),
 )
 def explain(
@@ -241,7 +254,7 @@ def explain(
     return answers.explained(message, known, room_of(desk, max_depth, max_expansion_size))
 
 
-@op("cbcl.diff", examples=("bb cbcl diff planning-1.cbcl planning-2.cbcl",))
+@op("cbcl.diff", reads=True, screen="cbcl", examples=("bb cbcl diff planning-1.cbcl planning-2.cbcl",))
 def diff(
     desk: Desk,
     a: FirstFile,
@@ -264,7 +277,12 @@ def diff(
     return answers.compared(found[0], found[1], (one, other), fuel)
 
 
-@op("cbcl.replay", examples=("bb cbcl replay conversation.json", "bb cbcl replay - --json < conversation.json"))
+@op(
+    "cbcl.replay",
+    reads=True,
+    screen="cbcl",
+    examples=("bb cbcl replay conversation.json", "bb cbcl replay - --json < conversation.json"),
+)
 def replay(desk: Desk, file: Script | None = None, *, script: ScriptItself | None = None) -> dict[str, Any]:
     """Play a scripted conversation in memory: who is there, what each says or hears, what becomes of it.
 

@@ -75,7 +75,7 @@ class Offset(Number):
     most = blobs.LARGEST
 
 
-@op("blob.put", examples=("bb blob put plan.pdf", "bb blob put build.log --name 'build 17.log' --json"))
+@op("blob.put", screen="chat", examples=("bb blob put plan.pdf", "bb blob put build.log --name 'build 17.log' --json"))
 def put(
     desk: Desk,
     file: File | None = None,
@@ -96,7 +96,13 @@ def put(
     return {"group_id": group.id, **blobs.keep(group.store.path, octets, str(name or file), allow_secret)}
 
 
-@op("blob.get", examples=("bb blob get state/blobs/SHA256_plan.pdf --output plan.pdf",))
+@op(
+    "blob.get",
+    reads=True,
+    screen="chat",
+    output="attachment",
+    examples=("bb blob get state/blobs/SHA256_plan.pdf --output plan.pdf",),
+)
 def get(
     desk: Desk,
     path: BlobPath,

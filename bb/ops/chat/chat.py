@@ -232,6 +232,7 @@ class OtherGroup(Word):
 
 @op(
     "send",
+    screen="chat",
     words="chat send",
     examples=(
         "bb chat send 'Ready for review.' --to @foreman",
@@ -327,6 +328,7 @@ def send(
 
 @op(
     "reply",
+    screen="chat",
     words="chat reply",
     examples=("bb chat reply k7q2mzp4x3ab.17 'On it.'",),
     reply_required="Each recipient owes an answer.",
@@ -429,6 +431,7 @@ def _key(client_id: str | None) -> str | None:
 
 @op(
     "send_cross_group",
+    screen="chat",
     words="chat cross",
     examples=("bb chat cross 'Release is out.' --dst-group-id g_3f2a91c07be4",),
     reply_required="Each recipient owes an answer.",

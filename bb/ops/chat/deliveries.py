@@ -27,7 +27,11 @@ class Target(Word):
 
 
 @op(
-    "message_deliver", words="chat deliver", live=True, examples=("bb chat deliver k7q2mzp4x3ab.17 --actor-ids peer-1",)
+    "message_deliver",
+    screen="chat",
+    words="chat deliver",
+    live=True,
+    examples=("bb chat deliver k7q2mzp4x3ab.17 --actor-ids peer-1",),
 )
 def message_deliver(
     desk: Desk,

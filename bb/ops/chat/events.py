@@ -72,6 +72,8 @@ class Wanted(Record):
 
 @op(
     "events",
+    reads=True,
+    screen="chat",
     streams=True,
     examples=("bb events", "bb events --follow --kind chat.message", "bb events --since-seq 120 --limit 100 --json"),
     follow="Go on with every event as it is recorded, until interrupted.",

@@ -45,7 +45,7 @@ class Line(Word):
     """What it is about, in one line."""
 
 
-@op("chat_ack", words="chat ack", examples=("bb chat ack k7q2mzp4x3ab.17",))
+@op("chat_ack", screen="chat", words="chat ack", examples=("bb chat ack k7q2mzp4x3ab.17",))
 def ack(
     desk: Desk,
     event_id: EventId | None = None,
@@ -73,7 +73,7 @@ def ack(
     return {"acked": True, "already": not events, "event": events[0] if events else None}
 
 
-@op("notify_ack", words="chat notify-ack", examples=("bb chat notify-ack k7q2mzp4x3ab.18",))
+@op("notify_ack", screen="chat", words="chat notify-ack", examples=("bb chat notify-ack k7q2mzp4x3ab.18",))
 def notify_ack(
     desk: Desk,
     notify_event_id: EventId | None = None,
@@ -101,6 +101,7 @@ def notify_ack(
 
 @op(
     "system_notify",
+    screen="chat",
     words="chat notify",
     examples=("bb chat notify --title 'Build failed' --priority high",),
     requires_ack="Whether it is to be confirmed.",
@@ -163,6 +164,7 @@ class Note(Word):
 
 @op(
     "chat.react",
+    screen="chat",
     examples=("bb chat react k7q2mzp4x3ab.17 '👍'", "bb chat react EVENT --signal queued --eta 'after the deploy'"),
     remove="Take the signal back; with --signal.",
 )

@@ -73,7 +73,13 @@ class Before(Word):
     metavar = "EVENT"
 
 
-@op("inbox_list", words="chat inbox", examples=("bb chat inbox", "bb chat inbox --actor-id peer-1 --limit 10 --json"))
+@op(
+    "inbox_list",
+    reads=True,
+    screen="chat",
+    words="chat inbox",
+    examples=("bb chat inbox", "bb chat inbox --actor-id peer-1 --limit 10 --json"),
+)
 def inbox_list(
     desk: Desk,
     *,
@@ -92,7 +98,7 @@ def inbox_list(
     return {"messages": messages, "cursor": _cursor(talk.reading(actor)), **more}
 
 
-@op("inbox_mark_read", words="chat mark-read", examples=("bb chat mark-read k7q2mzp4x3ab.17",))
+@op("inbox_mark_read", screen="chat", words="chat mark-read", examples=("bb chat mark-read k7q2mzp4x3ab.17",))
 def mark_read(
     desk: Desk,
     event_id: EventId | None = None,
@@ -113,7 +119,7 @@ def mark_read(
     return {"cursor": _cursor(group.spoken().reading(actor)), "event": event, "ack_event": None}
 
 
-@op("inbox_mark_all_read", words="chat mark-all-read", examples=("bb chat mark-all-read",))
+@op("inbox_mark_all_read", screen="chat", words="chat mark-all-read", examples=("bb chat mark-all-read",))
 def mark_all_read(
     desk: Desk,
     *,
@@ -148,7 +154,7 @@ def _advance(group: GroupDesk, who: str, actor: str, event_id: str) -> dict[str,
 # -- the later dialect
 
 
-@op("inbox_peek", examples=("""bb call inbox_peek --args '{"actor_id": "peer-1"}'""",))
+@op("inbox_peek", reads=True, examples=("""bb call inbox_peek --args '{"actor_id": "peer-1"}'""",))
 def inbox_peek(
     desk: Desk,
     *,
@@ -193,7 +199,13 @@ def inbox_read(
     return {"messages": messages, "cursor": _cursor(reading), "event": events[0] if events else None, **more}
 
 
-@op("message_history", words="chat history", examples=("bb chat history --limit 20", "bb chat history --query parser"))
+@op(
+    "message_history",
+    reads=True,
+    screen="chat",
+    words="chat history",
+    examples=("bb chat history --limit 20", "bb chat history --query parser"),
+)
 def message_history(
     desk: Desk,
     *,

@@ -80,6 +80,9 @@ class Patch(Json):
 
 @op(
     "actor_list",
+    reads=True,
+    screen="chat",
+    asks_daemon=True,
     words="actor list",
     examples=("bb actor list", "bb actor list --include-unread --json"),
     include_unread="Count what each has not read.",
@@ -95,6 +98,7 @@ def list_actors(
 
 @op(
     "actor_add",
+    screen="chat",
     words="actor add",
     examples=(
         "bb actor add peer-1 --runtime claude",
@@ -162,6 +166,8 @@ def _is_clone(group: GroupDesk, present: list[Actor], who: str, profile: Profile
 
 @op(
     "actor_update",
+    screen="chat",
+    asks_daemon=True,
     words="actor update",
     examples=("""bb actor update peer-1 --patch '{"title": "Reviewer", "enabled": false}'""",),
 )
@@ -187,7 +193,7 @@ def update(
     return {"actor": _shown(group, group.actor(actor.id)), "event": event}
 
 
-@op("actor_remove", words="actor remove", examples=("bb actor remove peer-1",))
+@op("actor_remove", screen="chat", asks_daemon=True, words="actor remove", examples=("bb actor remove peer-1",))
 def remove(
     desk: Desk, actor_id: ActorId | None = None, *, group_id: GroupId | None = None, by: By | None = None
 ) -> dict[str, Any]:
@@ -220,7 +226,7 @@ def left(group: GroupDesk, actor_id: str) -> None:
         group.remember(group.known.with_env(actor_id, None))
 
 
-@op("actor_start", words="actor start", live=True, examples=("bb actor start peer-1",))
+@op("actor_start", screen="chat", words="actor start", live=True, examples=("bb actor start peer-1",))
 def start(
     desk: Desk, actor_id: ActorId | None = None, *, group_id: GroupId | None = None, by: By | None = None
 ) -> dict[str, Any]:
@@ -231,7 +237,7 @@ def start(
     return {"actor": _shown(group, group.actor(actor.id)), "event": event}
 
 
-@op("actor_stop", words="actor stop", examples=("bb actor stop peer-1",))
+@op("actor_stop", screen="chat", asks_daemon=True, words="actor stop", examples=("bb actor stop peer-1",))
 def stop(
     desk: Desk, actor_id: ActorId | None = None, *, group_id: GroupId | None = None, by: By | None = None
 ) -> dict[str, Any]:
@@ -242,7 +248,7 @@ def stop(
     return {"actor": _shown(group, group.actor(actor.id)), "event": event}
 
 
-@op("actor_restart", words="actor restart", live=True, examples=("bb actor restart peer-1",))
+@op("actor_restart", screen="chat", words="actor restart", live=True, examples=("bb actor restart peer-1",))
 def restart(
     desk: Desk, actor_id: ActorId | None = None, *, group_id: GroupId | None = None, by: By | None = None
 ) -> dict[str, Any]:

@@ -80,7 +80,11 @@ class Switch(Json):
     """true or false."""
 
 
-@op("context_get", examples=("bb call context_get", """bb call context_get --args '{"detail": "overview"}'"""))
+@op(
+    "context_get",
+    reads=True,
+    examples=("bb call context_get", """bb call context_get --args '{"detail": "overview"}'"""),
+)
 def context_get(
     desk: Desk, *, group_id: GroupId | None = None, detail: Detail | None = None, by: By | None = None
 ) -> dict[str, Any]:
@@ -134,6 +138,7 @@ def context_sync(
 
 @op(
     "task_list",
+    reads=True,
     examples=("bb call task_list", """bb call task_list --args '{"status": "active", "limit": 10}'"""),
 )
 def task_list(
@@ -168,7 +173,7 @@ def task_list(
     return context_task_list.listing(_shared(desk, group_id, by).context(), **filters)
 
 
-@op("presence_get", examples=("bb call presence_get",))
+@op("presence_get", reads=True, examples=("bb call presence_get",))
 def presence_get(desk: Desk, *, group_id: GroupId | None = None, by: By | None = None) -> dict[str, Any]:
     """What the actors of a group say they are doing."""
     agents = summary.presence(_shared(desk, group_id, by).context(), desk.now())

@@ -105,6 +105,7 @@ class Patch(Json):
 
 @op(
     "attach",
+    screen="chat",
     words="group attach",
     examples=("bb group attach .", "bb group attach ~/work/site --group-id g_3f2a91c07be4"),
 )
@@ -121,7 +122,7 @@ def attach(
     return {"group_id": group.id, "scope_key": key, "title": group.group().title}
 
 
-@op("groups", words="group list", examples=("bb group list",))
+@op("groups", reads=True, screen="chat", asks_daemon=True, words="group list", examples=("bb group list",))
 def groups(desk: Desk) -> dict[str, Any]:
     """The groups this machine knows, newest activity first."""
     found = []
@@ -148,7 +149,14 @@ def _row(group: GroupDesk) -> dict[str, Any]:
     }
 
 
-@op("group_show", words="group show", examples=("bb group show", "bb group show --group-id g_3f2a91c07be4 --json"))
+@op(
+    "group_show",
+    reads=True,
+    screen="chat",
+    asks_daemon=True,
+    words="group show",
+    examples=("bb group show", "bb group show --group-id g_3f2a91c07be4 --json"),
+)
 def show(desk: Desk, *, group_id: GroupId | None = None) -> dict[str, Any]:
     """A group: its directories, actors, settings and state."""
     return {"group": shown(group_desk.of(desk, group_id))}
@@ -184,7 +192,7 @@ def _scope(group: GroupDesk, key: str, title: str) -> dict[str, Any]:
     }
 
 
-@op("group_create", words="group create", examples=("bb group create --title Release",))
+@op("group_create", screen="chat", words="group create", examples=("bb group create --title Release",))
 def create(
     desk: Desk, *, title: Title | None = None, topic: Topic | None = None, by: By | None = None
 ) -> dict[str, Any]:
@@ -200,7 +208,12 @@ def create(
     return {"group_id": group.id, "title": called, "event": group.shown(group.store.event(f"{group.store.writer}.1"))}
 
 
-@op("group_update", words="group update", examples=("""bb group update --patch '{"title": "Release 2"}'""",))
+@op(
+    "group_update",
+    screen="chat",
+    words="group update",
+    examples=("""bb group update --patch '{"title": "Release 2"}'""",),
+)
 def update(
     desk: Desk, *, group_id: GroupId | None = None, patch: Patch | None = None, by: By | None = None
 ) -> dict[str, Any]:
@@ -221,6 +234,8 @@ def update(
 
 @op(
     "group_delete",
+    screen="chat",
+    asks_daemon=True,
     words="group delete",
     examples=("bb group delete --group-id g_3f2a91c07be4 --confirm g_3f2a91c07be4",),
 )
@@ -242,7 +257,7 @@ def delete(
     return {"group_id": group.id}
 
 
-@op("group_use", words="group use", examples=("bb group use .",))
+@op("group_use", screen="chat", words="group use", examples=("bb group use .",))
 def use(
     desk: Desk, path: Path | None = None, *, group_id: GroupId | None = None, by: By | None = None
 ) -> dict[str, Any]:
@@ -257,7 +272,12 @@ def use(
     return {"group_id": group.id, "active_scope_key": key, "event": event}
 
 
-@op("group_detach_scope", words="group detach-scope", examples=("bb group detach-scope --scope-key s_3f2a91c07be4",))
+@op(
+    "group_detach_scope",
+    screen="chat",
+    words="group detach-scope",
+    examples=("bb group detach-scope --scope-key s_3f2a91c07be4",),
+)
 def detach_scope(
     desk: Desk, *, group_id: GroupId | None = None, scope_key: ScopeKey | None = None, by: By | None = None
 ) -> dict[str, Any]:
@@ -274,7 +294,7 @@ def detach_scope(
     return {"group_id": group.id, "event": event}
 
 
-@op("group_set_state", words="group set-state", examples=("bb group set-state paused",))
+@op("group_set_state", screen="chat", words="group set-state", examples=("bb group set-state paused",))
 def set_state(
     desk: Desk, state: State | None = None, *, group_id: GroupId | None = None, by: By | None = None
 ) -> dict[str, Any]:
@@ -289,6 +309,7 @@ def set_state(
 
 @op(
     "group_settings_update",
+    screen="chat",
     words="group settings",
     examples=("""bb group settings --patch '{"nudge_after_seconds": 120}'""", "bb group settings"),
 )
@@ -309,7 +330,7 @@ def update_settings(
     return {"group_id": group.id, "settings": group.settings(), "event": event}
 
 
-@op("group_start", words="group start", live=True, examples=("bb group start",))
+@op("group_start", screen="chat", words="group start", live=True, examples=("bb group start",))
 def start(desk: Desk, *, group_id: GroupId | None = None, by: By | None = None) -> dict[str, Any]:
     """Start every actor of a group, and keep them running when the daemon comes back."""
     group = group_desk.of(desk, group_id)
@@ -330,7 +351,7 @@ def start(desk: Desk, *, group_id: GroupId | None = None, by: By | None = None) 
     return {"group_id": group.id, "started": started, "forced_headless": [], "event": events[-1]}
 
 
-@op("group_stop", words="group stop", examples=("bb group stop",))
+@op("group_stop", screen="chat", asks_daemon=True, words="group stop", examples=("bb group stop",))
 def stop(desk: Desk, *, group_id: GroupId | None = None, by: By | None = None) -> dict[str, Any]:
     """Stop every actor of a group."""
     group = group_desk.of(desk, group_id)

@@ -56,6 +56,8 @@ class Text(Word):
 
 @op(
     "group_template_export",
+    reads=True,
+    screen="chat",
     words="group template-export",
     examples=("bb group template-export", "bb group template-export --group-id g_3f2a91c07be4 --json"),
 )
@@ -69,7 +71,13 @@ def export(desk: Desk, *, group_id: GroupId | None = None, by: By | None = None)
     return {"template": text, "filename": templates.filename(stands.title)}
 
 
-@op("group_template_preview", words="group template-preview", examples=("bb group template-preview team.yaml",))
+@op(
+    "group_template_preview",
+    reads=True,
+    screen="chat",
+    words="group template-preview",
+    examples=("bb group template-preview team.yaml",),
+)
 def preview(
     desk: Desk, template: Text | None = None, *, group_id: GroupId | None = None, by: By | None = None
 ) -> dict[str, Any]:
@@ -87,6 +95,7 @@ def preview(
 
 @op(
     "group_template_import_replace",
+    screen="chat",
     words="group template-import",
     examples=("bb group template-import team.yaml --group-id g_3f2a91c07be4 --confirm g_3f2a91c07be4",),
 )
@@ -126,6 +135,7 @@ def _unconfirmed(group_id: str) -> ConfirmationRequired:
 
 @op(
     "group_create_from_template",
+    screen="chat",
     words="group create-from-template",
     examples=("bb group create-from-template ~/work/site --template team.yaml --title Site",),
 )

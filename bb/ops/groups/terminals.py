@@ -78,7 +78,7 @@ class Switch(Json):
     """true or false."""
 
 
-@op("terminal_tail", words="actor tail", live=True, examples=("bb actor tail peer-1",))
+@op("terminal_tail", screen="chat", words="actor tail", live=True, examples=("bb actor tail peer-1",))
 def terminal_tail(
     desk: Desk,
     actor_id: ActorId | None = None,
@@ -102,7 +102,7 @@ def terminal_tail(
     return {"group_id": group.id, "actor_id": actor.id, "warning": WARNING, "hint": HINT, "text": text}
 
 
-@op("terminal_clear", words="actor clear", live=True, examples=("bb actor clear peer-1",))
+@op("terminal_clear", screen="chat", words="actor clear", live=True, examples=("bb actor clear peer-1",))
 def terminal_clear(
     desk: Desk, actor_id: ActorId | None = None, *, group_id: GroupId | None = None, by: By | None = None
 ) -> dict[str, Any]:
@@ -112,7 +112,13 @@ def terminal_clear(
     return {"group_id": group.id, "actor_id": actor.id, "cleared": True}
 
 
-@op("term_resize", words="actor resize", live=True, examples=("bb actor resize peer-1 --cols 120 --rows 40",))
+@op(
+    "term_resize",
+    screen="chat",
+    words="actor resize",
+    live=True,
+    examples=("bb actor resize peer-1 --cols 120 --rows 40",),
+)
 def term_resize(
     desk: Desk,
     actor_id: ActorId | None = None,

@@ -55,6 +55,8 @@ class Override(Reason):
 
 @op(
     "check",
+    reads=True,
+    screen="guards",
     examples=(
         "bb check src/parser.py --agent amber-otter",
         "bb check src/parser.py docs --json",

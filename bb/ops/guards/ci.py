@@ -85,6 +85,8 @@ class ReportFile(Name):
 
 @op(
     "ci.check",
+    reads=True,
+    output="report",
     examples=(
         "bb ci check --base origin/main",
         "bb ci check --base origin/main --declared --format github",

@@ -59,6 +59,8 @@ class AutoBead(Plain):
 
 @op(
     "hook.pre-tool",
+    reads=True,
+    output="editor",
     examples=(
         "bb hook pre-tool < payload.json",
         "bb hook pre-tool --host claude --auto-reserve --bead bb-12",
@@ -100,6 +102,8 @@ def pre_tool(
 
 @op(
     "hook.post-tool",
+    reads=True,
+    output="editor",
     examples=("bb hook post-tool < payload.json", "bb hook post-tool --host gemini --agent amber-otter"),
 )
 def post_tool(

@@ -34,14 +34,14 @@ class Source(Plain):
     metavar = "SOURCE"
 
 
-@op("hook.pre-commit", examples=("bb hook pre-commit",))
+@op("hook.pre-commit", reads=True, screen="guards", examples=("bb hook pre-commit",))
 def pre_commit(desk: Desk) -> dict[str, Any]:
     """May this commit be made? As `bb check --staged` answers, for BB_AGENT; silent when nothing is in the way."""
     named = desk.env.get("BB_AGENT")
     return verdict(desk, None if named in (None, "", ids.PERSON) else named, None)
 
 
-@op("hook.prepare-commit-msg", examples=("bb hook prepare-commit-msg .git/COMMIT_EDITMSG message",))
+@op("hook.prepare-commit-msg", screen="guards", examples=("bb hook prepare-commit-msg .git/COMMIT_EDITMSG message",))
 def prepare_commit_msg(desk: Desk, file: MessageFile, source: Source | None = None) -> dict[str, Any]:
     """Note in a commit's message which agent made it: `BB-Agent: amber-otter`. Never fails because of it.
 

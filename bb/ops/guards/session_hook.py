@@ -35,6 +35,8 @@ In git name your own files: no stash, add -A, reset --hard, forced push. Judge w
 
 @op(
     "hook.session-start",
+    reads=True,
+    output="editor",
     examples=(
         "bb hook session-start --register --role builder < payload.json",
         """bb hook session-start --agent amber-otter --payload '{"session_id": "8c35adc1"}'""",

@@ -16,6 +16,7 @@ from bb.kernel.errors import BbError
 from bb.ledger.git import linked_work_trees, place
 from bb.ledger.git import work_tree as git_work_tree
 from bb.ledger.local import editor_sessions, presence
+from bb.ops import catalogue
 from bb.ops.guards import check
 from bb.ops.guards.editor_requests import holder, passed, refused, worker
 
@@ -35,9 +36,16 @@ TOP = (":/", ":(top)")
 PERSONS = "`{order}` here would speak for the person, and you are {who}. Ask: bb agent send --from {who} --to user"
 
 
+def _reads(words: Sequence[str]) -> bool:
+    """Whether these words of a bb command call an op that changes nothing."""
+    group = words[0] if words[0] in catalogue.GROUPS else ""
+    text = " ".join([*words, ""])
+    return any(op.reads and text.startswith(f"{op.words} ") for op in catalogue.in_group(group))
+
+
 def judged(desk: Desk, heard: Heard, named: str | None) -> dict[str, Any]:
     """May this shell command run?"""
-    found, order = hazards.found(heard.command), person_commands.found(heard.command)
+    found, order = hazards.found(heard.command), person_commands.found(heard.command, _reads)
     try:
         if not (found or order) or not desk.store.exists:
             return passed(heard)

@@ -39,6 +39,7 @@ class Minutes(Number):
 
 @op(
     "freeze",
+    screen="person_orders",
     examples=(
         "bb freeze src/core --why 'the release is being cut'",
         "bb freeze . --minutes 30 --json",
@@ -85,6 +86,7 @@ def freeze(
 
 @op(
     "thaw",
+    screen="person_orders",
     examples=("bb thaw src/core", "bb thaw --all --json"),
     all_="Everything that is frozen.",
 )

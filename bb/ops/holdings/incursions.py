@@ -69,7 +69,12 @@ class Note(Plain):
     """A word to those whom it concerns."""
 
 
-@op("protocol.incursions", examples=("bb protocol incursions", "bb protocol incursions --state open --json"))
+@op(
+    "protocol.incursions",
+    reads=True,
+    screen="overview",
+    examples=("bb protocol incursions", "bb protocol incursions --state open --json"),
+)
 def list_incursions(
     desk: Desk,
     *,
@@ -94,6 +99,7 @@ def list_incursions(
 
 @op(
     "protocol.resolve",
+    screen="overview",
     examples=(
         "bb protocol resolve k7q2mzp4x3ab.17 --as accepted --agent amber-otter",
         "bb protocol resolve k7q2mzp4x3ab.17 --as reverted --note 'It is as it was.' --json",

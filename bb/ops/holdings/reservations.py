@@ -183,6 +183,8 @@ def renew(
 
 @op(
     "agent.status",
+    reads=True,
+    screen="overview",
     examples=("bb agent status", "bb agent status --agent amber-otter --json"),
 )
 def status(desk: Desk, *, agent: Someone | None = None, bead: Bead | None = None) -> dict[str, Any]:

@@ -37,6 +37,7 @@ class Platform(Text):
 
 @op(
     "scope.compare",
+    reads=True,
     examples=(
         "bb scope compare 'src/*' src/lib/parser.ts",
         r"bb scope compare 'C:\Repo\Src' 'c:\repo\src\a.ts' --root 'C:\Repo' --platform windows",

@@ -32,6 +32,7 @@ class Giver(Someone):
 
 @op(
     "agent.transfer",
+    screen="person_orders",
     examples=(
         "bb agent transfer --agent amber-otter --scope src/parser --to cobalt-harbor",
         "bb agent transfer --agent user --scope src/parser --to cobalt-harbor --why 'amber-otter is gone' --json",

@@ -65,7 +65,7 @@ class Output(Name):
     metavar = "FILE"
 
 
-@op("ledger.status", examples=("bb ledger status",))
+@op("ledger.status", reads=True, examples=("bb ledger status",))
 def status(desk: Desk) -> dict[str, Any]:
     """Where the ledger is, how much it holds, and whether it is well."""
     store = desk.store_or_home
@@ -98,6 +98,7 @@ def status(desk: Desk) -> dict[str, Any]:
 
 @op(
     "ledger.log",
+    reads=True,
     examples=("bb ledger log", "bb ledger log --kind actor.add --since 2h --json", "bb ledger log --follow"),
     streams=True,
     follow="Go on with every event as it is appended, until interrupted.",
@@ -144,7 +145,7 @@ def _shown(event: Event) -> dict[str, Any]:
     return event.but(unreadable=kinds.unreadable(event)).envelope()
 
 
-@op("ledger.show", examples=("bb ledger show k7q2mzp4x3ab.17",))
+@op("ledger.show", reads=True, examples=("bb ledger show k7q2mzp4x3ab.17",))
 def show(desk: Desk, event: EventId) -> dict[str, Any]:
     """One event, and its place in its writer's chain."""
     store = desk.ledger
@@ -157,6 +158,7 @@ def show(desk: Desk, event: EventId) -> dict[str, Any]:
 
 @op(
     "ledger.verify",
+    reads=True,
     examples=("bb ledger verify", "bb ledger verify --published", "bb ledger verify --json"),
     published="Also what is published: every commit as a new clone would read it, archived files and the snapshot.",
 )
@@ -197,7 +199,7 @@ def verify(desk: Desk, *, published: bool = False) -> dict[str, Any]:
     return answer
 
 
-@op("ledger.digest", examples=("bb ledger digest", "bb ledger digest --json"))
+@op("ledger.digest", reads=True, examples=("bb ledger digest", "bb ledger digest --json"))
 def ledger_digest(desk: Desk) -> dict[str, Any]:
     """One digest for all that is known here: equal in two clones exactly if they know the same lines.
 
@@ -217,6 +219,8 @@ def ledger_digest(desk: Desk) -> dict[str, Any]:
 
 @op(
     "ledger.export",
+    reads=True,
+    output="documents",
     examples=("bb ledger export > events.jsonl", "bb ledger export --raw --output copy.jsonl"),
     streams=True,
     raw="The stored lines, byte for byte, instead of events.",

@@ -28,6 +28,7 @@ class Why(Reason):
 
 @op(
     "ledger.rotate",
+    screen="travel",
     examples=(
         "bb ledger rotate --reason 'a password was in a message' --dry-run",
         "bb ledger rotate --reason 'a password was in a message' --agent user",

@@ -71,6 +71,7 @@ class Folder(Name):
 
 @op(
     "ledger.key",
+    screen="travel",
     examples=("bb ledger key", "bb ledger key --for build-7 --json", "bb ledger key --rotate", "bb ledger key --own"),
     rotate="Make a new key. What is here is signed with the old one first.",
     own="From now on sign with a key that bb makes for this clone, although git is set up to sign by SSH.",
@@ -112,6 +113,7 @@ def key(desk: Desk, *, for_: For | None = None, rotate: bool = False, own: bool 
 
 @op(
     "ledger.signing",
+    screen="travel",
     examples=("bb ledger signing", "bb ledger signing require", "bb ledger signing warn --json"),
 )
 def signing(desk: Desk, mode: Mode | None = None, *, agent: AsPerson | None = None) -> dict[str, Any]:
@@ -142,6 +144,7 @@ def signing(desk: Desk, mode: Mode | None = None, *, agent: AsPerson | None = No
 
 @op(
     "ledger.signatures",
+    screen="travel",
     examples=("bb ledger signatures", "bb ledger signatures --output /tmp/signatures", "bb ledger signatures --json"),
 )
 def signatures(desk: Desk, *, writer: Writer | None = None, output: Folder | None = None) -> dict[str, Any]:

@@ -78,6 +78,7 @@ class Timeout(Seconds):
 
 @op(
     "sync",
+    screen="travel",
     examples=("bb sync --publish", "bb sync", "bb sync --pull --json", "bb sync --local", "bb sync --background"),
     pull="Only bring in what others have published.",
     push="Only publish what is here.",
@@ -130,7 +131,7 @@ def sync(
     return synced(desk, name, PULL if pull else PUSH if push else BOTH, timeout, publishes=publish)
 
 
-@op("ledger.commit", examples=("bb ledger commit",))
+@op("ledger.commit", screen="travel", examples=("bb ledger commit",))
 def commit(desk: Desk) -> dict[str, Any]:
     """Put all that is recorded into one commit at the local ref refs/bb/ledger. No remote is needed or asked.
 
@@ -164,6 +165,7 @@ def _committed(store: Store, known: Pins, now: int) -> tuple[Tip, int, str | Non
 
 @op(
     "ledger.mirror",
+    screen="travel",
     examples=("bb ledger mirror", "bb ledger mirror --all --json"),
     all_="The lines of every writer, not only those recorded in this clone.",
 )

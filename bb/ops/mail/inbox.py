@@ -42,6 +42,8 @@ class Limit(Plain):
 
 @op(
     "agent.inbox",
+    reads=True,
+    screen="overview",
     examples=("bb agent inbox --agent amber-otter", "bb agent inbox --state unread --json"),
 )
 def inbox(

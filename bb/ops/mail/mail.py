@@ -117,7 +117,7 @@ class Timeout(Seconds):
 MOST = 50  # messages in one answer; the inbox has them all
 
 
-@op("agent.read", examples=("bb agent read --agent cobalt-harbor --message k7q2mzp4x3ab.17",))
+@op("agent.read", screen="overview", examples=("bb agent read --agent cobalt-harbor --message k7q2mzp4x3ab.17",))
 def read(desk: Desk, *, agent: Someone | None = None, message: MessageId) -> dict[str, Any]:
     """Mark a message as seen. Only its recipient may; doing it again changes nothing."""
     return _gesture(
@@ -143,6 +143,7 @@ def ack(desk: Desk, *, agent: Someone | None = None, message: MessageId) -> dict
 
 @op(
     "agent.wait",
+    screen="overview",
     examples=("bb agent wait --agent cobalt-harbor --timeout 600 --json", "bb agent wait --new && bb agent inbox"),
     new="Only what arrives from now on, not what is unread already.",
 )

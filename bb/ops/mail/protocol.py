@@ -85,6 +85,7 @@ class EventId(Text):
 
 @op(
     "protocol.handoff",
+    screen="overview",
     examples=(
         "bb protocol handoff --to cobalt-harbor --bead bb-12 --subject Parser --summary Done. --next-action Dates",
     ),
@@ -117,6 +118,7 @@ def handoff(
 
 @op(
     "protocol.blocked",
+    screen="overview",
     examples=(
         "bb protocol blocked --to user --bead bb-12 --subject Dates --blocker Two --requested-action One --urgency low",
     ),
@@ -151,6 +153,8 @@ def blocked(
 
 @op(
     "protocol.list",
+    reads=True,
+    screen="overview",
     examples=("bb protocol list", "bb protocol list --type HANDOFF --state unread --json"),
 )
 def list_events(
@@ -177,7 +181,7 @@ def list_events(
     return first_rows(map(incursions.shown, found), limit, Limit.most)
 
 
-@op("protocol.show", examples=("bb protocol show k7q2mzp4x3ab.17",))
+@op("protocol.show", reads=True, screen="overview", examples=("bb protocol show k7q2mzp4x3ab.17",))
 def show(desk: Desk, event: EventId) -> dict[str, Any]:
     """One protocol event, in the envelope of Operative Protocol v1, and what became of it."""
     found = incursions.events(desk).one(event)

@@ -51,7 +51,7 @@ class Limit(Number):
     most = 1000
 
 
-@op("status", examples=("bb status", "bb status --json"))
+@op("status", reads=True, screen="overview", examples=("bb status", "bb status --json"))
 def status(desk: Desk) -> dict[str, Any]:
     """One look: who is here and alive, who holds what and for how long, what waits to be accepted, who collides."""
     now = desk.now()
@@ -104,7 +104,7 @@ def _synced(desk: Desk) -> dict[str, Any] | None:
     }
 
 
-@op("problems", examples=("bb problems", "bb problems --json"))
+@op("problems", reads=True, screen="overview", examples=("bb problems", "bb problems --json"))
 def problems_op(desk: Desk) -> dict[str, Any]:
     """Only what needs a person, oldest first. Exit status 4 if there is anything.
 
@@ -120,7 +120,7 @@ def problems_op(desk: Desk) -> dict[str, Any]:
     return {"problems": []}
 
 
-@op("timeline", examples=("bb timeline", "bb timeline --bead bb-12 --since 2h --json"))
+@op("timeline", reads=True, screen="overview", examples=("bb timeline", "bb timeline --bead bb-12 --since 2h --json"))
 def timeline(
     desk: Desk,
     *,
@@ -151,7 +151,12 @@ def timeline(
     return Rows(told[-most:], OLDER.format(min(Limit.most, most * 4)), omitted)
 
 
-@op("resume", examples=("bb resume --agent amber-otter", "BB_AGENT=amber-otter bb resume --json"))
+@op(
+    "resume",
+    reads=True,
+    screen="overview",
+    examples=("bb resume --agent amber-otter", "BB_AGENT=amber-otter bb resume --json"),
+)
 def resume(desk: Desk, *, agent: Someone | None = None) -> dict[str, Any]:
     """All you need to go on after a crash or a compaction, in few words.
 

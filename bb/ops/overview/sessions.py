@@ -62,7 +62,12 @@ class BeadId(Text):
     metavar = "BEAD"
 
 
-@op("sessions.list", examples=("bb sessions list", "bb sessions list --state needs_input --json"))
+@op(
+    "sessions.list",
+    reads=True,
+    screen="overview",
+    examples=("bb sessions list", "bb sessions list --state needs_input --json"),
+)
 def list_sessions(desk: Desk, *, state: State | None = None, owner: Owner | None = None) -> dict[str, Any]:
     """The beads in hand with their state, owner and talk, epic by epic; and who is alive, and who collides.
 
@@ -81,7 +86,7 @@ def list_sessions(desk: Desk, *, state: State | None = None, owner: Owner | None
     }
 
 
-@op("sessions.show", examples=("bb sessions show bb-12",))
+@op("sessions.show", reads=True, screen="overview", examples=("bb sessions show bb-12",))
 def show(desk: Desk, bead: BeadId) -> dict[str, Any]:
     """One bead: its state, and everything that was said and done about it, oldest first.
 

@@ -34,6 +34,7 @@ class EditorNeeded(Usage):
 
 @op(
     "hooks.install",
+    screen="guards",
     examples=(
         "bb hooks install",
         "bb hooks install --dry-run --json",
@@ -91,6 +92,7 @@ def install(
 
 @op(
     "hooks.uninstall",
+    screen="guards",
     examples=("bb hooks uninstall", "bb hooks uninstall --dry-run", "bb hooks uninstall --editor claude"),
     dry_run=DRY_RUN,
     anywhere=ANYWHERE,
@@ -111,7 +113,7 @@ def uninstall(
     return _shown(at, git_hooks.uninstall(at, dry_run=dry_run), is_done=not dry_run)
 
 
-@op("hooks.status", examples=("bb hooks status", "bb hooks status --json"))
+@op("hooks.status", reads=True, screen="guards", examples=("bb hooks status", "bb hooks status --json"))
 def status(desk: Desk) -> dict[str, Any]:
     """Which git hooks are ours, somebody else's, or ours and changed since; and which editors call bb, and when."""
     at = git_hooks.folder(desk.place)

@@ -27,6 +27,7 @@ class HostName(Text):
 
 @op(
     "mcp.install",
+    screen="guards",
     examples=(
         "bb mcp install --host claude",
         "bb mcp install --host vscode --dry-run --json",

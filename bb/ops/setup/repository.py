@@ -251,6 +251,7 @@ def _refuse_what_means_nothing(idle: Mapping[str, bool], *, is_alone: bool) -> N
 
 @op(
     "doctor",
+    reads=True,
     examples=("bb doctor", "bb doctor --fix --json"),
     fix="Mend what can be mended without losing a whole line.",
 )

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from bb.ledger.local import last_sync
-from bb.ops import catalogue
 from tests.faces.good_calls import AMBER, GOOD, commands, good_words, prepare
 from tests.forks import quick
 from tests.stories.ownership.ownership_support import WAYS, everything_in, give_away, only_root, planted
@@ -90,7 +89,7 @@ def theirs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scratch, dict[str,
     return give_away(repo, "assumed"), calls
 
 
-OURS_TO_RUN = sorted(op.name for op in commands().values() if op.name in catalogue.READS)
+OURS_TO_RUN = sorted(op.name for op in commands().values() if op.reads)
 # What has nothing to do with any repository, or only with a group's own ledger in the user's home.
 ELSEWHERE = {
     *("cbcl.keygen", "cbcl.sign", "cbcl.trust.add", "cbcl.trust.remove", "cbcl.policy", "group_create"),
@@ -122,7 +121,7 @@ def test_what_only_reads_changes_nothing_in_a_foreign_repository(
     sorted(
         op.name
         for op in commands().values()
-        if op.name not in catalogue.READS | ELSEWHERE and not op.is_live and op.name != "ledger.rotate"
+        if not op.reads and op.name not in ELSEWHERE and not op.is_live and op.name != "ledger.rotate"
     ),
 )
 def test_what_acts_is_refused_in_a_foreign_repository(theirs: tuple[Scratch, dict[str, list[str]]], name: str):
@@ -344,11 +343,11 @@ def test_no_tracker_is_asked_in_a_foreign_repository(tmp_path: Path):
 
 def test_everything_that_starts_git_goes_through_the_one_door():
     sources = {path.relative_to(ROOT / "bb"): path.read_text() for path in (ROOT / "bb").rglob("*.py")}
-    starting = {str(path) for path, text in sources.items() if "child.start(" in text}
+    starting = {str(path) for path, text in sources.items() if "processes.start(" in text}
     door = sources[Path("ledger/git/git.py")]
 
     assert starting == {"ledger/git/git.py", "ledger/signing/keys.py"}, "git, and the user's own ssh-keygen"
-    assert door.count("child.start(") == 1
+    assert door.count("processes.start(") == 1
     assert door.count("_spawned(") == 4, "the definition, for a repository, for a commit, and for none"
     assert door.count("_refuse_foreign(") == 3, "the definition, and where git is started for a repository"
     assert not {path for path, text in sources.items() if '["git", *HARMLESS' in text} - {Path("ledger/git/git.py")}
