@@ -141,13 +141,10 @@ class Toolbox:
         if absent := [each.name for each in op.parameters if each.is_required and given.get(each.name) is None]:
             raise catalogue.MissingOption(f"{absent[0]} is needed", option=absent[0])
         arguments = catalogue.bind(op, given, is_typed=True)
-        desk.is_served = True  # nobody types: a dash is a dash
         try:
             answer = op.answer(desk, arguments)
         except NoAgent as refusal:
             raise NoAgent(hint=NO_AGENT.format(caller)) from refusal
-        finally:
-            desk.is_served = False  # there are no groups here: chat is that of the repository
         if isinstance(answer, dict):
             return answer
         more = {"more": answer.more} if isinstance(answer, catalogue.Rows) else {}

@@ -45,7 +45,7 @@ class Pages:
 
     def __init__(self, cwd: str, env: Mapping[str, str]) -> None:
         self._reader = Worker(cwd, env)
-        self._actor = Worker(cwd, env, is_served=True)
+        self._actor = Worker(cwd, env)
         self._kept = Kept()
         self.live = Live(self._reader)
 

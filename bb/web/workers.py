@@ -23,9 +23,9 @@ T = TypeVar("T")
 class Worker:
     """One desk, on one thread."""
 
-    def __init__(self, cwd: str, env: Mapping[str, str], *, is_served: bool = False) -> None:
+    def __init__(self, cwd: str, env: Mapping[str, str]) -> None:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="bb-web")
-        self._cwd, self._env, self._is_served = cwd, callers.without(env), is_served
+        self._cwd, self._env = cwd, callers.without(env)
         self._desk: Desk | None = None
 
     async def do(self, what: Callable[[Desk], T]) -> T:
@@ -37,7 +37,6 @@ class Worker:
             self._close()  # what it remembers is there no more
         if self._desk is None:
             self._desk = Desk(self._cwd, self._env)
-            self._desk.is_served = self._is_served  # a text of a single hyphen is not to be read from our stdin
         try:
             return what(self._desk)
         except Exception:

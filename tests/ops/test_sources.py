@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import io
 import os
-import sys
 import threading
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -28,10 +26,8 @@ def refused(name: str, size: int) -> BbError:
     return TooLarge(name, size=size)
 
 
-def desk(cwd: Path, *, is_served: bool = False) -> Desk:
-    made = Desk(str(cwd), {})
-    made.is_served = is_served
-    return made
+def desk(cwd: Path, stdin: Any = None) -> Desk:
+    return Desk(str(cwd), {}, stdin=stdin)
 
 
 @pytest.mark.parametrize("octets", [b"", b"a\r\nb\x00\xff", b"x" * 10])
@@ -49,7 +45,7 @@ def test_what_is_too_large_is_refused_by_its_size_alone(tmp_path: Path):
     assert refusal.value.details == {"size": 1 << 40}
 
 
-def test_of_what_does_not_tell_its_size_no_more_is_read_than_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_of_what_does_not_tell_its_size_no_more_is_read_than_needed(tmp_path: Path):
     class Endless(io.RawIOBase):
         taken = 0
 
@@ -58,9 +54,8 @@ def test_of_what_does_not_tell_its_size_no_more_is_read_than_needed(tmp_path: Pa
             return b"x" * size
 
     endless = Endless()
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=endless))
     with pytest.raises(TooLarge):
-        sources.read(desk(tmp_path), "-", 3 << 20, refused)
+        sources.read(desk(tmp_path, endless), "-", 3 << 20, refused)
     assert endless.taken == (3 << 20) + 1
 
 
@@ -81,14 +76,14 @@ def test_what_is_no_file_is_refused_in_few_words(tmp_path: Path, name: str):
 
 def test_a_daemon_reads_no_stdin(tmp_path: Path):
     with pytest.raises(NoStdin):
-        sources.read(desk(tmp_path, is_served=True), "-", 10, refused)
+        sources.read(desk(tmp_path), "-", 10, refused)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no such files")
 def test_a_daemon_waits_at_no_pipe(tmp_path: Path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(TextNotRead):
-        sources.read(desk(tmp_path, is_served=True), "pipe", 10, refused)
+        sources.read(desk(tmp_path), "pipe", 10, refused)
 
 
 def test_the_text_itself_is_measured_in_octets(tmp_path: Path):
@@ -121,7 +116,7 @@ def test_whatever_else_a_daemon_reads_it_waits_at_no_pipe(tmp_path: Path, read: 
     waker.start()
     try:
         with pytest.raises(refusal):
-            read(desk(tmp_path, is_served=True), what)
+            read(desk(tmp_path), what)
         assert waker.is_alive(), "it waited for somebody to write into the pipe"
     finally:
         waker.cancel()
@@ -134,7 +129,7 @@ def test_at_a_terminal_a_pipe_is_a_file_like_any_other(tmp_path: Path, read: Any
     writer = threading.Thread(target=lambda: (tmp_path / "pipe").write_text('{"A": "b"}'))
     writer.start()
 
-    assert read(desk(tmp_path), "pipe") in (b'{"A": "b"}', {"a": "b"}, '{"A": "b"}')
+    assert read(desk(tmp_path, io.BytesIO()), "pipe") in (b'{"A": "b"}', {"a": "b"}, '{"A": "b"}')
     writer.join()
 
 

@@ -172,8 +172,6 @@ def test_what_makes_no_sense_is_refused_and_records_nothing(
 
 
 def test_a_text_of_one_hyphen_is_a_hyphen_and_nothing_is_read_for_it(desk: Desk):
-    desk.is_served = True  # as the server's is
-
     assert acts.do(desk, "comment", {"to": AMBER, "bead": "bb-1", "body": "-"})["answer"]["body"] == "-"
 
 

@@ -5,6 +5,7 @@ This is the command line's one place that turns a refusal into an answer.
 
 from __future__ import annotations
 
+import io
 import sys
 
 from bb.cli.calls import progress, say
@@ -17,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from types import ModuleType
-    from typing import Any
+    from typing import IO, Any
 
     from bb.ops.catalogue import Op
     from bb.ops.desk.desk import Desk
@@ -33,7 +34,7 @@ def perform(
     def call() -> int:
         arguments = catalogue.bind(op, given, is_typed=is_typed)
         ask = None if as_json or not _is_somebody_there() else _ask
-        at: Desk = desk.here(progress.shown(), ask, _tell if progress.is_watched() else None, _hear)
+        at: Desk = desk.here(progress.shown(), ask, _tell if progress.is_watched() else None, _stdin())
         at.only_reads = op.reads
         try:
             if files:
@@ -124,9 +125,9 @@ def _ask(question: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def _hear(most: int) -> bytes:
-    """What another program has sent us, as far as MOST bytes; nothing where a person would have to type it."""
-    return b"" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read(most)
+def _stdin() -> IO[bytes]:
+    """Standard input; empty if bb was started without one."""
+    return io.BytesIO() if sys.stdin is None else sys.stdin.buffer
 
 
 def guarded(command: str, call: Callable[[], int], *, as_json: bool, answers_editor: bool = False) -> int:

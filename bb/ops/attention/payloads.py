@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from bb.attention.surfaces import SURFACES, signatures
 from bb.kernel import json_text
 from bb.kernel.errors import BbError, Usage
@@ -43,8 +41,7 @@ def lines(desk: Desk, given: Any, how: dict[str, Any]) -> Iterator[Any]:
         for number, each in enumerate(given if isinstance(given, list) else [given], 1):
             yield from _mapped(how["format"], headers, each, number)
         return
-    stream = None if desk.is_served else getattr(sys.stdin, "buffer", None)
-    octets = stream.read(LARGEST + 1) if stream else b""
+    octets = desk.stdin.read(LARGEST + 1) if desk.stdin else b""
     if len(octets) > LARGEST:
         raise InvalidPayload(f"it is longer than {LARGEST:,} bytes")
     if how["secret_env"]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from bb.kernel import json_text
 from bb.kernel.errors import BbError, NotFound, Usage
 from bb.kernel.show import harmless
@@ -69,7 +67,7 @@ def _steps(desk: Desk, script: str | None, given: Any) -> Iterator[tuple[int, An
     if given is not None:
         yield from enumerate(given if isinstance(given, list) else [given], 1)
         return
-    if script is None or (script == "-" and desk.is_served):
+    if script is None or (script == "-" and desk.stdin is None):
         raise Usage("no script is named", hint="`bb chat replay FILE`, or - for stdin", path="$.script")
     text = _text(desk, script)
     if text.lstrip().startswith("["):
@@ -84,8 +82,8 @@ def _steps(desk: Desk, script: str | None, given: Any) -> Iterator[tuple[int, An
 
 def _text(desk: Desk, script: str) -> str:
     try:
-        if script == "-":
-            return sys.stdin.buffer.read(LARGEST).decode()
+        if script == "-" and desk.stdin:
+            return desk.stdin.read(LARGEST).decode()
         with sources.opened(desk, script) as stream:
             return stream.read(LARGEST).decode()
     except (OSError, ValueError) as error:

@@ -3,7 +3,6 @@ are known there."""
 
 from __future__ import annotations
 
-import sys
 from itertools import islice
 
 from bb.attention.acts import configuration, outbox
@@ -224,8 +223,8 @@ def _given(lines: Any, desk: Desk) -> Iterator[Any]:
         if not isinstance(lines, list):
             raise NotALine("lines is a list of objects", path="$.lines")
         yield from lines
-    elif not desk.is_served:
-        yield from (line for line in getattr(sys.stdin, "buffer", ()) if line.strip())
+    elif desk.stdin:
+        yield from (line for line in desk.stdin if line.strip())
 
 
 class _Taken:

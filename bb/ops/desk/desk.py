@@ -19,6 +19,7 @@ from bb.ledger.local import last_sync, pinned_threshold
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import IO
 
     from bb.coordination.holdings.scopes import Scope
     from bb.ledger.git.place import Place
@@ -50,7 +51,7 @@ class Desk:
         progress: Callable[..., None] | None = None,
         ask: Callable[[str], bool] | None = None,
         tell: Callable[[str], None] | None = None,
-        hear: Callable[[int], bytes] | None = None,
+        stdin: IO[bytes] | None = None,
     ) -> None:
         self.cwd = cwd
         self.env = env
@@ -59,7 +60,7 @@ class Desk:
         self.request = ""  # a digest of what is asked for, where that has an idempotency key
         self.tell = tell  # somebody who watches while it takes long; None when nobody does
         self.ask = ask  # a person who can be asked a question; None when nobody is there
-        self.hear = hear  # another program that has sent us something, as far as so many bytes; None when none has
+        self.stdin = stdin  # the caller's standard input; None if the caller has none, such as on a socket
         self.has_left: Callable[[], bool] = lambda: False  # whether whoever asked has gone, and waits for no answer
         self.is_served = False  # whether it is a daemon that asks, for whoever is on its socket
         self.only_reads = False  # whether what is asked for changes nothing, so that a foreign ledger may be looked at
@@ -230,11 +231,11 @@ def here(
     progress: Callable[..., None] | None = None,
     ask: Callable[[str], bool] | None = None,
     tell: Callable[[str], None] | None = None,
-    hear: Callable[[int], bytes] | None = None,
+    stdin: IO[bytes] | None = None,
 ) -> Desk:
     """A desk in this process's directory and environment."""
     try:
         cwd = os.getcwd()
     except FileNotFoundError:
         raise places.NotARepository("the current directory is gone") from None
-    return Desk(cwd, os.environ, progress, ask, tell, hear)
+    return Desk(cwd, os.environ, progress, ask, tell, stdin)

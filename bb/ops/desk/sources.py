@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 
 from bb.kernel.errors import NotFound, Usage
 from bb.kernel.record import Record
@@ -73,9 +72,9 @@ def given(
 def read(desk: Desk, file: str, most: int, too_large: Callable[[str, int], BbError]) -> Source:
     """What FILE holds."""
     if file == STDIN:
-        if desk.is_served:
+        if desk.stdin is None:
             raise NoStdin
-        return Source("<stdin>", _within(getattr(sys.stdin, "buffer", None), "what comes from stdin", most, too_large))
+        return Source("<stdin>", _within(desk.stdin, "what comes from stdin", most, too_large))
     name = harmless(file[:LONGEST_NAME])
     try:
         with opened(desk, file) as stream:
@@ -93,7 +92,7 @@ def opened(desk: Desk, file: str) -> IO[bytes]:
 
     At a terminal it may be a pipe. Whoever asks a daemon could make everybody wait with one.
     """
-    return disk.reader(os.path.join(desk.cwd, os.path.expanduser(file)), may_wait=not desk.is_served)
+    return disk.reader(os.path.join(desk.cwd, os.path.expanduser(file)), may_wait=desk.stdin is not None)
 
 
 def beside(desk: Desk, file: str) -> bool:
@@ -104,11 +103,11 @@ def beside(desk: Desk, file: str) -> bool:
         return False
 
 
-def _within(stream: object, name: str, most: int, too_large: Callable[[str, int], BbError]) -> bytes:
+def _within(stream: IO[bytes], name: str, most: int, too_large: Callable[[str, int], BbError]) -> bytes:
     """All that STREAM gives, unless that is too much: what is no ordinary file does not tell its size."""
     found: list[bytes] = []
     size = 0
-    while portion := stream.read(min(PORTION, most + 1 - size)) if stream else b"":  # type: ignore[attr-defined]
+    while portion := stream.read(min(PORTION, most + 1 - size)):
         found.append(portion)
         size += len(portion)
         if size > most:

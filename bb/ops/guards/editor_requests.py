@@ -55,11 +55,14 @@ class Payload(Plain):
     longest = LARGEST
 
 
+def _sent(desk: Desk) -> bytes:
+    """What the editor has sent on stdin. At a terminal nothing: no person types a payload."""
+    return b"" if desk.stdin is None or desk.stdin.isatty() else desk.stdin.read(LARGEST)
+
+
 def listen(desk: Desk, moment: str, host: str | None, payload: str | None) -> Heard:
     """What the editor says, in whose directory we are from here on."""
-    octets = (
-        payload.encode("utf-8", "surrogatepass") if payload is not None else desk.hear(LARGEST) if desk.hear else b""
-    )
+    octets = payload.encode("utf-8", "surrogatepass") if payload is not None else _sent(desk)
     if not octets.strip():
         raise NotUnderstood("nothing was sent on stdin")
     if len(octets) >= LARGEST:

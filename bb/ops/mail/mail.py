@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from itertools import islice
 
 from bb.coordination.agents import roster
@@ -230,8 +229,8 @@ def _gesture(
 
 def text_of(desk: Desk, body: str) -> str:
     """A body, or what stands on stdin for one."""
-    if body != "-" or desk.is_served:
+    if body != "-" or desk.stdin is None:
         return body
-    octets = sys.stdin.buffer.read(mail.BODY_LENGTH * 4 + 1)
+    octets = desk.stdin.read(mail.BODY_LENGTH * 4 + 1)
     desk.also_asks(octets)
     return str(Body.from_text(octets.decode("utf-8", "surrogateescape"), "body"))
