@@ -16,6 +16,7 @@ from bb.ledger import descriptor, disk
 from bb.ledger import known as knowns
 from bb.ledger.git import SCRUBBED
 from bb.ops.live import DaemonUnavailable
+from bb.start import ALONE
 from bb.wire import client
 
 TYPE_CHECKING = False
@@ -126,7 +127,7 @@ def run(env: Mapping[str, str], idle: int | None, *, anonymous: bool, as_json: b
     os.execve(sys.executable, _COMMAND, _environment(env, home, idle, anonymous=anonymous))  # noqa: S606  (ourselves)
 
 
-_COMMAND = [sys.executable, "-P", "-m", "bb.daemon"]  # and nothing from the directory we are in
+_COMMAND = [sys.executable, ALONE, "-m", "bb.daemon"]
 
 
 def _environment(env: Mapping[str, str], home: str, idle: int | None, *, anonymous: bool) -> dict[str, str]:
