@@ -140,6 +140,6 @@ def _environment() -> dict[str, str]:
     ours = {name: value for name, value in os.environ.items() if not name.startswith(("BB_", "GIT_"))}
     ours |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}  # nobody's hooks, keys or colours
     ours |= {"BB_SYNC": "off"}  # nothing goes on behind a step, or after the last
-    # What the steps say is read back, whatever the terminal's encoding: by this, or by `-X utf8` where Python ignores it.
+    # What the steps say is read back, in any terminal: by this, or by `-X utf8` where Python ignores this.
     ours |= {"PYTHONIOENCODING": "utf-8"}
     return faces.with_source(ours)
