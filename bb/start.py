@@ -1,4 +1,4 @@
-"""How an installed `bb` starts: without `site`, and with the code of a hot verb read from one file, its *bundle*.
+"""How an installed `bb` starts: without `site`, and with the code of a verb read from one file, its *bundle*.
 
 The launcher (`scripts/installed/bb`) runs the interpreter with `-I -S` and calls `prepare`. Nothing but the standard
 library can be imported then, which is all that hot verbs need. `Packages` adds the environment's packages once a
@@ -31,14 +31,19 @@ if TYPE_CHECKING:
 HERE = os.path.dirname(__file__)
 # What a bundle is made for: another interpreter, or a copy of this folder, makes its own.
 MADE_FOR = (sys.version, os.__file__, HERE)
+# What the standard library asks for on other systems, and `copy` asks Jython for.
+NOT_PACKAGES = sys.stdlib_module_names | {"org"}
 NUMBER = 8  # bytes of each of the two numbers at the beginning of a bundle
+OTHERS = "others"  # the bundle of all verbs that are not hot
 # How to start another Python as this one was: without PYTHONPATH and the like, or at least without the directory we are
 # in, where anybody may have put a `bb`.
 ALONE = "-EP" if sys.flags.isolated else "-P"
 
+first: dict[str, tuple[Module, CodeType]] = {}  # what every run of the verb imports
 # What only some runs of the verb import, and where in the bundle its code is; of no length where it is in C.
 later: dict[str, tuple[Module, int, int]] = {}
 missed: list[str] = []  # modules that had to be looked for in folders
+of_site: set[str] = set()  # modules that `site` and `.pth` files have imported
 _file = -1  # the bundle, which stays open for them
 
 
@@ -50,11 +55,14 @@ def prepare(program: str, words: list[str]) -> None:
     sys.meta_path.insert(len(sys.meta_path) - 1, Bundled)
     sys.meta_path.append(Packages)
     plain = [word for word in words[:3] if word.replace("-", "").isalnum() and word[0] != "-"]
-    for verb in (".".join(plain[:2]), plain[0]) if plain else ():
-        if os.path.exists(path(verb)):
-            for module, code in _first_modules(path(verb)):
-                _execute(module, code)
+    verbs = [".".join(plain[:2]), *plain[:1]]
+    for verb in (*verbs, OTHERS):
+        if verb and os.path.exists(path(verb)):
+            _open(path(verb), verbs)
             break
+    for name in first:
+        if name not in sys.modules:
+            _import(name)
 
 
 def path(verb: str) -> str:
@@ -62,27 +70,28 @@ def path(verb: str) -> str:
     return os.path.join(HERE, "__pycache__", f"{verb}.{sys.implementation.cache_tag}.bundle")
 
 
-def _first_modules(bundle: str) -> list[tuple[Module, CodeType]]:
-    """The modules that every run of a verb imports, and their code; none where the bundle is not to be believed."""
+def _open(bundle: str, verbs: list[str]) -> None:
+    """Take note of what is in a bundle, if that is to be believed, and is not for others than these VERBS."""
     global _file  # noqa: PLW0603  (a process starts once)
     try:
         _file = os.open(bundle, os.O_RDONLY | os.O_CLOEXEC)
         numbers = os.pread(_file, 2 * NUMBER, 0)
-        made_for, parts, others = _read(
+        made_for, not_for, parts, others = _read(
             int.from_bytes(numbers[:NUMBER], "big"), int.from_bytes(numbers[NUMBER:], "big")
         )
         modules = [each for part, _, _ in parts for each in part]
         # A number below 3 is that of a standard stream which is closed.
-        if _file > 2 and made_for == MADE_FOR and all(map(is_current, modules)):
+        is_ours = made_for == MADE_FOR and not_for.isdisjoint(verbs)
+        if _file > 2 and is_ours and all(map(is_current, modules)):
             # In parts: memory that was read into is used again for the next one, which is faster than new memory.
             codes = [code for _, at, length in parts for code in _read(at, length)]
+            first.update((module[0], (module, code)) for module, code in zip(modules, codes, strict=True))
             later.update(others)
-            return list(zip(modules, codes, strict=True))
+            return
     except (OSError, EOFError, ValueError, TypeError, OverflowError, MemoryError):
         pass  # whatever it is, it is no bundle
     if _file >= 0:
         os.close(_file)
-    return []
 
 
 def _read(at: int, length: int) -> Any:
@@ -98,11 +107,14 @@ def is_current(module: Module) -> bool:
     return found.st_ctime_ns == module[2] and found.st_size == module[3]
 
 
-def _execute(module: Module, code: CodeType) -> None:
-    """Import a module whose own imports are there already."""
-    name, file = module[:2]
-    if name in sys.modules:  # imported by one before it, in a circle
+def _import(name: str) -> None:
+    """Import a module whose own imports are there already, by a shorter way than Python's."""
+    parent, _, child = name.rpartition(".")
+    if parent and parent not in sys.modules:  # its package imports it
+        __import__(name)
         return
+    module, code = first[name]
+    file = module[1]
     spec = _spec(module, SourceFileLoader(name, file))
     made = type(sys)(name)
     made.__spec__, made.__loader__, made.__file__, made.__package__ = spec, spec.loader, file, spec.parent
@@ -110,7 +122,6 @@ def _execute(module: Module, code: CodeType) -> None:
         made.__path__ = spec.submodule_search_locations
     sys.modules[name] = made
     exec(code, made.__dict__)  # noqa: S102  (as an import does)
-    parent, _, child = name.rpartition(".")
     if parent:
         setattr(sys.modules[parent], child, made)
 
@@ -130,6 +141,8 @@ class Bundled:
     @staticmethod
     def find_spec(name: str, _path: Sequence[str] | None = None, _target: object = None) -> ModuleSpec | None:
         """The spec of a module that is in the bundle."""
+        if name in first:
+            return _spec(first[name][0], FromBundle(name, first[name][0][1]))
         if name not in later or not is_current(later[name][0]):
             missed.append(name)
             return None
@@ -145,7 +158,9 @@ class FromBundle(SourceFileLoader):
 
 
 def code(name: str) -> CodeType:
-    """The code of a module that only some runs import."""
+    """The code of a module that is in the bundle."""
+    if name in first:
+        return first[name][1]
     _, at, length = later[name]
     found: CodeType = _read(at, length)
     return found
@@ -157,7 +172,7 @@ class Packages:
     @staticmethod
     def find_spec(name: str, folders: Sequence[str] | None = None, _target: object = None) -> ModuleSpec | None:
         """The spec of a module from a package."""
-        if folders is not None or name[0] == "_":  # a part of what was found, or of the standard library
+        if folders is not None or name in NOT_PACKAGES:
             return None
         _add_packages()
         return PathFinder.find_spec(name)
@@ -168,5 +183,7 @@ def _add_packages() -> None:
     import site  # noqa: PLC0415
 
     sys.meta_path.remove(Packages)
+    before = set(sys.modules)
     site.main()
     site.addsitedir(os.path.dirname(HERE))
+    of_site.update(set(sys.modules) - before)

@@ -1,7 +1,7 @@
-"""Writes the bundle that lets a hot verb start sooner the next time (`bb/start.py`): the code of what it imported.
+"""Writes the bundle that lets a verb start sooner the next time (`bb/start.py`): the code of what it imported.
 
-It is made from what the verb has just imported, never from a list, and only of modules that lie beside bb or in the
-standard library. Where it cannot be written, commands take longer and do the same.
+It is made from what the verb has just imported, never from a list. So it has what the verb needs from other packages,
+too, and the next time these need not even be looked for. Without a bundle, commands take longer and do the same.
 """
 
 from __future__ import annotations
@@ -26,19 +26,20 @@ if TYPE_CHECKING:
     Found = tuple[Module, CodeType | None]
 
 SETTLED = 2_000_000_000  # nanoseconds after a change, during which another one may not be told from it
+TYPER = "bb.cli.app"  # what every verb imports that is not hot
 PART = 60_000  # bytes that are read at a time: from 128 KiB on, the C library asks the system for memory each time
 
 
 def keep(words: list[str]) -> None:
     """Write the bundle for the verb that WORDS begin with, if that imported something that is in none."""
-    verb = lean.verb([word for word in words if word != lean.JSON])
-    if verb is None or "site" in sys.modules or sys.dont_write_bytecode:
-        return  # a module of another package may depend on more than its file
     names = _imported()
-    if not set(names).intersection(start.missed):
+    if sys.dont_write_bytecode or not set(names).intersection(start.missed):
         return
+    verb = lean.verb([word for word in words if word != lean.JSON])
+    if verb and ("site" in sys.modules or TYPER in sys.modules):
+        return  # this time it needed packages, or Typer to explain a mistake
     try:
-        _write(start.path(verb), _bundle(names, catalogue.HOT[verb]))
+        _write(start.path(verb or start.OTHERS), _bundle(names, catalogue.HOT[verb] if verb else TYPER))
     except (OSError, SyntaxError, ValueError):
         return
 
@@ -46,20 +47,24 @@ def keep(words: list[str]) -> None:
 def _imported() -> list[str]:
     """The modules that were imported from files since the start, each after those that it imports."""
     names = list(sys.modules)
-    return [name for name in names[names.index(start.__name__) + 1 :] if _loader(name) is not None]
+    since = names[names.index(start.__name__) + 1 :]
+    return [name for name in since if name not in start.of_site and _loader(name) is not None]
 
 
 def _loader(name: str) -> SourceFileLoader | ExtensionFileLoader | None:
-    loader = getattr(getattr(sys.modules[name], "__spec__", None), "loader", None)
-    return loader if isinstance(loader, SourceFileLoader | ExtensionFileLoader) else None
+    """What loaded a module, unless that is of a special kind."""
+    spec = getattr(sys.modules[name], "__spec__", None)
+    if spec is None or spec.name != name:
+        return None
+    return spec.loader if type(spec.loader) in (SourceFileLoader, ExtensionFileLoader, start.FromBundle) else None
 
 
-def _bundle(names: list[str], declaring: str) -> bytes:
-    """All NAMES, and what other runs imported. What comes before the module DECLARING the op, every run imports."""
+def _bundle(names: list[str], last: str) -> bytes:
+    """All NAMES, and what other runs imported. What comes before the module LAST, every run imports."""
     found = [_module(name) for name in names]
     if max(module[2] for module, _ in found) > time.time_ns() - SETTLED:
         raise ValueError("too new")
-    always = names.index(declaring) + 1
+    always = names.index(last) + 1
     first = [(module, code) for module, code in found[:always] if code]
     rest = [each for each in found if each not in first] + [_kept(name) for name in start.later if name not in names]
     octets = bytearray(2 * start.NUMBER)
@@ -71,7 +76,8 @@ def _bundle(names: list[str], declaring: str) -> bytes:
         codes = marshal.dumps(code) if code else b""
         later[module[0]] = (module, len(octets), len(codes))
         octets += codes
-    table = marshal.dumps((start.MADE_FOR, parts, later))
+    not_for = frozenset(catalogue.HOT if last == TYPER else ())  # these have bundles of their own
+    table = marshal.dumps((start.MADE_FOR, not_for, parts, later))
     octets[: 2 * start.NUMBER] = b"".join(each.to_bytes(start.NUMBER, "big") for each in (len(octets), len(table)))
     return bytes(octets + table)
 

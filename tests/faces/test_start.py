@@ -450,6 +450,48 @@ def test_a_closed_stream_is_not_taken_for_the_bundle(own: Installation, repo: Sc
     assert (ran.status, ran.err) == (0, "")
 
 
+def test_verbs_that_need_packages_share_a_bundle(own: Installation, repo: Scratch):
+    own.settle()
+    calls = [
+        ["--help"],
+        ["init", "--help"],
+        ["chat", "send", "--help"],
+        ["nonsense"],
+        ["agent", "nonsense"],
+        ["x" * 300],
+    ]
+
+    first = [own.run(*words, cwd=repo.path) for words in calls]
+    (own.packages / "hook.pth").write_text("import sys; sys.exit(9)\n")  # read by what adds packages
+    second = [own.run(*words, cwd=repo.path) for words in calls]
+
+    assert [ran.status for ran in first] == [0, 0, 0, 2, 2, 2]
+    assert [(ran.status, ran.out, ran.err) for ran in second] == [(ran.status, ran.out, ran.err) for ran in first]
+    assert [path.name.partition(".")[0] for path in own.package.rglob("*.bundle")] == ["others"]
+
+
+def test_a_hot_verb_does_not_take_the_bundle_of_the_others(own: Installation, repo: Scratch):
+    own.settle()
+    assert own.run("--help", cwd=repo.path).status == 0
+    assert own.run(*BEAT, "--nonsense", cwd=repo.path).status == 2
+    assert not own.bundle().exists()
+
+    assert_beats(own.run(*BEAT, cwd=repo.path))
+
+    assert own.bundle().stat().st_size < own.bundle("others").stat().st_size / 4
+
+
+def test_a_package_imports_its_own_parts_from_the_bundle(own: Installation, repo: Scratch):
+    """A part is complete before its package is, and cannot be imported before it."""
+    own.settle()
+    (own.package / "ops" / "__init__.py").write_text('"""Imports a part."""\n\nfrom bb.ops import params as params\n')
+    time.sleep(2.1)
+
+    for _ in range(3):
+        assert_beats(own.run(*BEAT, cwd=repo.path))
+    assert own.bundle().exists()
+
+
 def test_no_words_lead_to_a_bundle_elsewhere(own: Installation, repo: Scratch, tmp_path: Path):
     (tmp_path / "x.bundle").write_bytes(b"\xff" * 100)
 
