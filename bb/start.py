@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 HERE = os.path.dirname(__file__)
 # What a bundle is made for: another interpreter, or a copy of this folder, makes its own.
 MADE_FOR = (sys.version, os.__file__, HERE)
-# What the standard library asks for on other systems, and `copy` asks Jython for.
+# What the standard library has on other systems, and what `copy` asks Jython for. With `_` begins what it has in other
+# versions.
 NOT_PACKAGES = sys.stdlib_module_names | {"org"}
 NUMBER = 8  # bytes of each of the two numbers at the beginning of a bundle
 OTHERS = "others"  # the bundle of all verbs that are not hot
@@ -172,7 +173,7 @@ class Packages:
     @staticmethod
     def find_spec(name: str, folders: Sequence[str] | None = None, _target: object = None) -> ModuleSpec | None:
         """The spec of a module from a package."""
-        if folders is not None or name in NOT_PACKAGES:
+        if folders is not None or name in NOT_PACKAGES or name[0] == "_":
             return None
         _add_packages()
         return PathFinder.find_spec(name)

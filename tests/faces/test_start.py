@@ -462,7 +462,7 @@ def test_verbs_that_need_packages_share_a_bundle(own: Installation, repo: Scratc
     ]
 
     first = [own.run(*words, cwd=repo.path) for words in calls]
-    (own.packages / "hook.pth").write_text("import sys; sys.exit(9)\n")  # read by what adds packages
+    (own.packages / "hook.pth").write_text("import os; os._exit(9)\n")  # read by what adds packages
     second = [own.run(*words, cwd=repo.path) for words in calls]
 
     assert [ran.status for ran in first] == [0, 0, 0, 2, 2, 2]
@@ -479,6 +479,14 @@ def test_a_hot_verb_does_not_take_the_bundle_of_the_others(own: Installation, re
     assert_beats(own.run(*BEAT, cwd=repo.path))
 
     assert own.bundle().stat().st_size < own.bundle("others").stat().st_size / 4
+
+
+@pytest.mark.parametrize("verb", ["agent reserve --scope src --bead bb-1", "agent inbox", "check src", "status"])
+def test_a_hot_verb_does_without_packages(own: Installation, repo: Scratch, verb: str):
+    (own.packages / "hook.pth").write_text("import os; os._exit(9)\n")  # read by what adds packages
+
+    assert own.run(*verb.split(), *AMBER[: None if verb != "status" else 0], cwd=repo.path).status == 0
+    assert own.run("--version", cwd=repo.path).status == 9
 
 
 def test_a_package_imports_its_own_parts_from_the_bundle(own: Installation, repo: Scratch):
