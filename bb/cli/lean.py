@@ -26,13 +26,19 @@ JSON = "--json"
 def answer(words: list[str]) -> int | None:
     """The exit status, having answered; None when these words are for Typer."""
     plain = [word for word in words if word != JSON]
-    names = 1 if plain and plain[0] in catalogue.HOT and "." not in plain[0] else 2
-    name = ".".join(plain[:names])
-    if name not in catalogue.HOT or not all(map(str.isascii, plain)):  # text beyond ASCII may be no text at all
+    name = verb(plain)
+    if name is None or not all(map(str.isascii, plain)):  # text beyond ASCII may be no text at all
         return None
     op = catalogue.find(name)
-    given = _given(op, plain[names:])
+    given = _given(op, plain[name.count(".") + 1 :])
     return None if given is None else run.perform(op, given, as_json=len(plain) < len(words))
+
+
+def verb(plain: list[str]) -> str | None:
+    """The hot verb that words without `--json` begin with."""
+    names = 1 if plain and plain[0] in catalogue.HOT and "." not in plain[0] else 2
+    name = ".".join(plain[:names])
+    return name if name in catalogue.HOT else None
 
 
 def _given(op: Op, words: list[str]) -> dict[str, Any] | None:

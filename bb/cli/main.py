@@ -9,6 +9,7 @@ import gc
 import os
 import sys
 
+from bb import start
 from bb.cli import lean
 from bb.cli.calls import say
 
@@ -26,6 +27,7 @@ def main() -> NoReturn:
     """Run the command line, and end the process with its exit status."""
     # A command makes a few ten thousand values and ends: looking for garbage among them took a fifteenth of its time.
     gc.set_threshold(GARBAGE)
+    gc.enable()
     _occupy_standard_streams()
     words = sys.argv[1:]
     try:
@@ -40,7 +42,7 @@ def main() -> NoReturn:
         from bb.cli.calls import bug  # noqa: PLC0415
 
         status = bug.report(error, words)
-    _leave(status)
+    _leave(status, words)
 
 
 def _answer(words: list[str]) -> int:
@@ -52,7 +54,7 @@ def _answer(words: list[str]) -> int:
     return status
 
 
-def _leave(status: int) -> NoReturn:
+def _leave(status: int, words: list[str]) -> NoReturn:
     """End the process once all it said is out.
 
     What was recorded is on the disk and what was opened is closed, so the interpreter's tidying up, a sixth of a
@@ -65,6 +67,10 @@ def _leave(status: int) -> NoReturn:
         status = READER_GONE
     except say.OutputFailed as error:
         status = _output_failed(error)
+    if start.missed:
+        from bb.cli import bundle  # noqa: PLC0415  (mostly everything is in the bundle)
+
+        bundle.keep(words)
     os._exit(status)
 
 

@@ -19,10 +19,11 @@ from tests.support import ROOT, environment
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="a shell script")
 
-STAND_IN = """#!/there/is/no/such/python
-import os, sys
-print(f"bb of {os.path.realpath(__file__).removesuffix('/.venv/bin/bb')}:", *(f"<{word}>" for word in sys.argv[1:]))
-sys.exit(7)
+STAND_IN = """#!/bin/sh
+printf 'bb of %s:' "$(cd "${0%/.venv/bin/bb}" && pwd -P)"
+for word; do printf ' <%s>' "$word"; done
+echo
+exit 7
 """
 INSTALLER = """import os, sys
 root = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))

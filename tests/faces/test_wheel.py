@@ -49,7 +49,7 @@ class Release:
         self.dist = folder / "dist"
         self.archive = self.dist / f"{NAME}.tar.gz"
         self.wheel = self.dist / f"{NAME}-py3-none-any.whl"
-        self.programs = folder / "venv" / PROGRAMS
+        self.programs = folder / "an environment" / PROGRAMS  # whose programs cannot be named in a first line
         self._done = folder / "done"
 
     @property
@@ -182,6 +182,35 @@ def test_an_installed_bb_works_where_nothing_else_is(release: Release, tmp_path:
     assert ok("hooks", "install").data["is_done"] is True
     begun = ok("--non-interactive", "--register", "shy-lynx", program="bb-init").data
     assert (begun["agent_id"], begun["mode"]) == ("shy-lynx", "register")
+
+
+TOOLS = {
+    "uv": (["uv", "tool", "install", "--quiet"], ["uv", "tool", "uninstall", "beadboard"]),
+    "pipx": (["pipx", "install", "--quiet"], ["pipx", "uninstall", "beadboard"]),
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("tool", TOOLS)
+def test_tools_that_install_programs_install_one_that_starts(release: Release, tmp_path: Path, tool: str):
+    """Both put a link on the PATH. They come from the package index."""
+    must([sys.executable, "-m", "venv", str(tmp_path / "tools")])
+    must([str(tmp_path / "tools" / PROGRAMS / "python"), "-m", "pip", "install", "--quiet", tool])
+    install, uninstall = ([str(tmp_path / "tools" / PROGRAMS / words[0]), *words[1:]] for words in TOOLS[tool])
+    home = tmp_path / "a home"
+    home.mkdir()
+    programs = home / ".local" / "bin"
+    path = os.pathsep.join([str(programs), os.environ["PATH"]])
+    here = {"HOME": str(home), "PATH": path, "PYTHONPATH": ""}
+    must([*install, "--python", sys.executable, str(release.wheel)], **here)
+
+    for program in ("bb", "beadboard"):
+        started = subprocess.run(
+            [programs / program, "--version"], env=environment(**here), capture_output=True, text=True
+        )
+        assert (started.returncode, started.stdout, started.stderr) == (0, f"bb {bb.__version__}\n", "")
+    must(uninstall, **here)
+    assert not (programs / "bb").is_symlink()
 
 
 # the words that call it -> the extra without which it is refused

@@ -18,6 +18,7 @@ from bb.ledger.git.git import SCRUBBED
 from bb.ledger.local import descriptor
 from bb.ledger.local import machine_registry as knowns
 from bb.ops.desk.live_daemon import DaemonUnavailable
+from bb.start import ALONE
 from bb.wire import client
 
 TYPE_CHECKING = False
@@ -128,7 +129,7 @@ def run(env: Mapping[str, str], idle: int | None, *, anonymous: bool, as_json: b
     os.execve(sys.executable, _COMMAND, _environment(env, home, idle, anonymous=anonymous))  # noqa: S606  (ourselves)
 
 
-_COMMAND = [sys.executable, "-P", "-m", "bb.daemon"]  # and nothing from the directory we are in
+_COMMAND = [sys.executable, ALONE, "-m", "bb.daemon"]
 
 
 def _environment(env: Mapping[str, str], home: str, idle: int | None, *, anonymous: bool) -> dict[str, str]:

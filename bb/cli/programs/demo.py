@@ -17,6 +17,7 @@ from bb.kernel.errors import Refused
 from bb.kernel.show import harmless
 from bb.ledger.files import disk
 from bb.ledger.git import git
+from bb.start import ALONE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def _answered(output: str) -> Any:
 
 def _arguments(command: str) -> list[str]:
     words = shlex.split(command)
-    return [sys.executable, "-P", "-m", "bb", *words[1:]] if words[0] == "bb" else words
+    return [sys.executable, ALONE, "-X", "utf8", "-m", "bb", *words[1:]] if words[0] == "bb" else words
 
 
 def _environment() -> dict[str, str]:
@@ -141,5 +142,6 @@ def _environment() -> dict[str, str]:
     ours = {name: value for name, value in os.environ.items() if not name.startswith(("BB_", "GIT_"))}
     ours |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}  # nobody's hooks, keys or colours
     ours |= {"BB_SYNC": "off"}  # nothing goes on behind a step, or after the last
-    ours |= {"PYTHONIOENCODING": "utf-8"}  # what the steps say is read back, whatever the terminal's encoding
+    # What the steps say is read back, in any terminal: by this, or by `-X utf8` where Python ignores this.
+    ours |= {"PYTHONIOENCODING": "utf-8"}
     return extras.with_source(ours)

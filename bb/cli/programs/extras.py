@@ -9,6 +9,7 @@ import sys
 import bb
 from bb.kernel.errors import Refused
 from bb.kernel.show import quoted
+from bb.start import ALONE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,8 +40,7 @@ def become(face: str, words: Sequence[str]) -> NoReturn:
     """Be that FACE from now on, told WORDS; it finds bb where this process found it."""
     sys.stdout.flush()
     sys.stderr.flush()
-    # Without -P the interpreter would look for what it imports in the directory we are in, which is anybody's.
-    command = [sys.executable, "-P", "-m", f"bb.{face}", *words]
+    command = [sys.executable, ALONE, "-m", f"bb.{face}", *words]
     os.execve(sys.executable, command, with_source(os.environ))  # noqa: S606  (ourselves)
 
 

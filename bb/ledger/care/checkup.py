@@ -144,7 +144,7 @@ def _program(env: Mapping[str, str]) -> Finding:
 
 def _is_ours(path: str) -> bool:
     start = (disk.read_small(path) or b"")[:4096]
-    return b"bb.__main__" in start or b"scripts/install" in start or b"-m bb" in start
+    return b"bb.start" in start or b"bb.__main__" in start or b"scripts/install" in start or b"-m bb" in start
 
 
 def _git() -> Finding:

@@ -11,6 +11,7 @@ import sys
 
 from bb.ledger.git import ownership
 from bb.ledger.local import last_sync
+from bb.start import ALONE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,8 +23,7 @@ MARK = "BB_BACKGROUND"  # tells the child that nobody waits for it
 SETTING = "BB_SYNC"  # `off`: never start one
 SOON = 10.0  # seconds since the last attempt, when a hook finds it a good moment
 PATIENCE = 20
-# bb as this process found it, and with -P nothing from the directory we are in, where anybody may have put a `bb`. Not
-# by PYTHONPATH: what git starts would get that, too.
+# bb as this process found it. Not by PYTHONPATH: what git starts would get that, too.
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 OURSELVES = f"import sys; sys.path.insert(0, {SOURCE!r}); from bb.cli.main import main; main()"
 
@@ -38,7 +38,7 @@ def start_if_due(place: Place, cwd: str, env: Mapping[str, str], after: float) -
     try:
         os.utime(os.path.join(place.store, last_sync.NAME))
         nothing = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)]
-        command = [sys.executable, "-P", "-c", OURSELVES, "sync", "--timeout", str(PATIENCE), "--json"]
+        command = [sys.executable, ALONE, "-c", OURSELVES, "sync", "--timeout", str(PATIENCE), "--json"]
         ours = {"PWD": cwd, MARK: "1"}
         os.posix_spawn(sys.executable, command, {**env, **ours}, file_actions=nothing, setsid=True)
     except (OSError, NotImplementedError):
