@@ -5,22 +5,26 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 
+from tests import examples
 from tests.attention import minimal
 from tests.forks import quick
 from tests.support import Scratch
 
-# How fast examples come depends on how busy the machine is, and no test is about that.
-settings.register_profile("calm", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("calm")
+examples.register()
 
 # Where the tests run in the background of a shell, interrupts are ignored, and so they are in all that tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Every command that a test starts would otherwise compile bb anew, and every worker all tests.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 FAILED = pytest.StashKey[bool]()
 
@@ -28,16 +32,24 @@ FAILED = pytest.StashKey[bool]()
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--profile minimal`: what the first useful implementation of C2A has to pass (`tests/attention/minimal.py`)."""
     parser.addoption("--profile", choices=["minimal"], help="only the tests of C2A that this profile names")
+    parser.addoption("--long", action="store_true", help="also the tests marked long, and three times the examples")
+    parser.addoption("--quick", action="store_true", help="a tenth of the examples")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With a profile, only what it names."""
-    if not config.getoption("--profile"):
-        return
-    is_wanted = [not minimal.NUMBERS.isdisjoint(minimal.numbers(item.name)) for item in items]
-    others = [item for item, wanted in zip(items, is_wanted, strict=True) if not wanted]
-    config.hook.pytest_deselected(items=others)
-    items[:] = [item for item, wanted in zip(items, is_wanted, strict=True) if wanted]
+    """Without `--long`, nothing that is marked long, unless `-m` says what is wanted. With a profile, only what it
+    names."""
+    is_short = not config.getoption("--long") and "long" not in config.option.markexpr
+    is_minimal = bool(config.getoption("--profile"))
+    wanted, others = [], []
+    for item in items:
+        is_left_out = (is_short and item.get_closest_marker("long")) or (
+            is_minimal and minimal.NUMBERS.isdisjoint(minimal.numbers(item.name))
+        )
+        (others if is_left_out else wanted).append(item)
+    if others:
+        config.hook.pytest_deselected(items=others)
+        items[:] = wanted
 
 
 MEMORY, PLENTY = Path("/dev/shm"), 8 << 30
@@ -48,6 +60,8 @@ OURS = "bb-tests-"
 def pytest_configure(config: pytest.Config) -> None:
     """Thousands of repositories are made and thrown away: in memory, where there is plenty of it. On a disk they take
     a third of all time."""
+    if config.getoption("--long") or config.getoption("--quick"):
+        settings.load_profile("long" if config.getoption("--long") else "quick")
     is_decided = config.option.basetemp or hasattr(config, "workerinput") or "TMPDIR" in os.environ
     if not is_decided and _has_plenty(MEMORY):
         for left in MEMORY.glob(f"{OURS}*"):
