@@ -17,6 +17,7 @@ from bb.ledger.lock import Lock
 from tests.faces.following import Following
 from tests.faces.test_hostile_text import HOSTILE, RAW
 from tests.near import Near, near
+from tests.waiting import until
 
 AMBER = "amber-otter"
 # Notes down what it is told: its words, what stands in its environment, what it reads.
@@ -45,10 +46,7 @@ class Told:
         return [each["stdin"]["problem"]["text"].partition(": ")[2] for each in self.all]
 
     def until(self, count: int) -> list[dict[str, Any]]:
-        deadline = time.monotonic() + 20
-        while len(self.all) < count:
-            assert time.monotonic() < deadline, f"told {len(self.all)} of {count}"
-            time.sleep(0.02)
+        until(lambda: len(self.all) >= count, lambda: f"{count} problems, told {len(self.all)}")
         return self.all
 
 
@@ -233,35 +231,30 @@ def test_a_command_that_takes_too_long_is_ended_with_all_it_has_started(here: Ne
     assert ran.code == "NOTIFY_FAILED"
     assert "took longer than 1 s and was ended" in ran.out
     assert time.monotonic() - started < 10
-    assert not is_running(int((tmp_path / "pid").read_text()))
+    until_gone(int((tmp_path / "pid").read_text()))
 
 
 def test_who_ends_bb_notify_ends_the_command_with_it(here: Near, tmp_path: Path):
     ask(here, "One")
     command = f"echo $$ > {tmp_path}/pid.new; mv {tmp_path}/pid.new {tmp_path}/pid; exec sleep 60"
     with Following(here, "notify", "--existing", "--shell", "--command", command) as telling:
-        deadline = time.monotonic() + 20
-        while not (tmp_path / "pid").exists():
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        until((tmp_path / "pid").exists)
         assert telling.end(signal.SIGTERM) == 143
 
-    assert not is_running(int((tmp_path / "pid").read_text()))
+    until_gone(int((tmp_path / "pid").read_text()))
+
+
+def until_gone(pid: int) -> None:
+    """Wait until a process has ended, be it that nobody has asked about it since."""
+    until(lambda: not is_running(pid), f"the end of {pid}")
 
 
 def is_running(pid: int) -> bool:
-    """Whether there is such a process, be it one that nobody has asked about since it ended."""
-    deadline = time.monotonic() + 5
-    while time.monotonic() < deadline:
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return False
-        status = Path(f"/proc/{pid}/stat")
-        if status.exists() and status.read_text().rpartition(")")[2].split()[0] == "Z":
-            return False
-        time.sleep(0.02)
-    return True
+    try:
+        os.kill(pid, 0)
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (ProcessLookupError, FileNotFoundError):
+        return False
 
 
 EVIL = "$(touch OWNED) `touch OWNED`; touch OWNED | touch OWNED\n' \" && touch OWNED # --help -rf /"

@@ -18,8 +18,9 @@ if os.name == "nt":
 
 from bb.kernel import clock
 from tests.stories.daemon.actor_support import BASH, Stage, gone, is_there, zombies_of
-from tests.stories.daemon.ipc_support import Refusal, request, until
+from tests.stories.daemon.ipc_support import Refusal, request
 from tests.support import scratch
+from tests.waiting import until
 
 
 @pytest.fixture

@@ -15,8 +15,9 @@ import pytest
 from bb.ops import events
 from tests.faces.faces_support import Forger
 from tests.forks import Quick
-from tests.stories.daemon.cli_support import PATIENCE, eventually, served, spawned, station, stopped
+from tests.stories.daemon.cli_support import served, spawned, station, stopped
 from tests.support import NOON, Scratch
+from tests.waiting import PATIENCE, until
 
 
 @pytest.fixture(scope="module")
@@ -227,7 +228,7 @@ class Follower:
             self._repo.bb("chat", "send", "Is anybody there?")
             return bool(select.select([self._fd], [], [], 0.2)[0])
 
-        eventually(is_heard, "the follower")
+        until(is_heard, "the follower")
         while select.select([self._fd], [], [], 0.3)[0]:
             os.read(self._fd, 65536)
         return self

@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from tests.stories.daemon.ipc_support import Daemon, answer_of, request, running, until, well_formed
+from tests.stories.daemon.ipc_support import Daemon, answer_of, request, running, well_formed
 from tests.stories.daemon.ipc_types import LATER, OPS, checked, moment
+from tests.waiting import until
 
 LIMIT = 2_000_000
 NEEDS_NOTHING = {"ping", "shutdown", "observability_get", "groups", "group_create"}
@@ -614,7 +615,7 @@ def test_ipc_4_4_what_was_typed_before_one_left_is_typed_however_much_the_progra
             client.sendall(request("term_attach", **seen))
             assert b"noise" in _until(client, b"noise")
             client.sendall(word.encode() + b"\n")
-        until(lambda word=word: heard.exists() and word in heard.read_text(), f"{word!r} to be heard", 10)
+        until(lambda word=word: heard.exists() and word in heard.read_text(), f"{word!r} to be heard")
     daemon.call("actor_stop", **seen)
 
 

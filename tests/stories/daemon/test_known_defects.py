@@ -21,9 +21,10 @@ from typing import Any
 
 import pytest
 
-from tests.stories.daemon.ipc_support import Daemon, answer_of, request, running, until
+from tests.stories.daemon.ipc_support import Daemon, answer_of, request, running
 from tests.stories.daemon.sdk_support import Client
 from tests.support import environment
+from tests.waiting import until
 
 MANY = 2300  # messages; more than others look back
 SECRET = "s3cr3t-of-ada-and-nobody-else"

@@ -20,10 +20,10 @@ from tests.stories.races.races_support import (
     meetings,
     of_kind,
     standing,
-    until,
     waiters,
 )
 from tests.support import Scratch, environment
+from tests.waiting import until
 
 OTTER, HARBOR, WREN, HERON = "amber-otter", "cobalt-harbor", "dusty-wren", "elder-heron"
 LONG = 100  # seconds; nobody here waits that long

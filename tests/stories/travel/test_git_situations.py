@@ -15,6 +15,7 @@ import pytest
 from tests.stories.travel.branch_support import Branch
 from tests.stories.travel.travel_support import AMBER, COBALT, Clone, agents_at_work, clone, hub, settle
 from tests.support import NOON, environment, scratch
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -477,10 +478,7 @@ def test_a_connection_that_hangs_is_given_up_and_leaves_nothing_running(
     assert ran.code == "OFFLINE"
     assert time.monotonic() - started < 20
     found = [int(pid) for pid in pids.read_text().split()]
-    deadline = time.monotonic() + 5
-    while any(is_running(pid) for pid in found) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert [pid for pid in found if is_running(pid)] == []
+    until(lambda: not any(map(is_running, found)), f"the end of {found}")
 
 
 def test_a_connection_that_is_kept_for_the_next_time_is_not_waited_for(tmp_path: Path, there: Clone):
