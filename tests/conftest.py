@@ -92,6 +92,7 @@ def _has_plenty(folder: Path) -> bool:
     return found.f_bavail * found.f_frsize > PLENTY and not found.f_flag & os.ST_NOEXEC
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """One more than there are processors: many a test waits for a process, or for time to pass."""
     return (os.cpu_count() or 1) + 1
