@@ -132,6 +132,8 @@ def _fresh(commit: bool) -> Path:
     try:
         made = Scratch(made_once("fresh"))
         made.git("init", "--quiet")
+        for sample in (made.path / ".git" / "hooks").glob("*.sample"):
+            sample.unlink()  # half of all files to be copied
         if commit:
             made.git("commit", "--quiet", "--allow-empty", "-m", "Start")
     finally:
