@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests import examples
+from tests import examples, grids
 from tests.attention import minimal
 from tests.forks import quick
 from tests.support import Scratch
@@ -33,22 +33,27 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """`--profile minimal`: what the first useful implementation of C2A has to pass (`tests/attention/minimal.py`)."""
     parser.addoption("--profile", choices=["minimal"], help="only the tests of C2A that this profile names")
     parser.addoption("--long", action="store_true", help="also the tests marked long, and three times the examples")
-    parser.addoption("--quick", action="store_true", help="a tenth of the examples")
+    parser.addoption(
+        "--quick", action="store_true", help="each test with two of its parameters, a tenth of the examples"
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Without `--long`, nothing that is marked long, unless `-m` says what is wanted. With a profile, only what it
-    names."""
-    is_short = not config.getoption("--long") and "long" not in config.option.markexpr
-    is_minimal = bool(config.getoption("--profile"))
-    wanted, others = [], []
-    for item in items:
-        is_left_out = (is_short and item.get_closest_marker("long")) or (
-            is_minimal and minimal.NUMBERS.isdisjoint(minimal.numbers(item.name))
-        )
-        (others if is_left_out else wanted).append(item)
-    if others:
-        config.hook.pytest_deselected(items=others)
+    """Leave out what this run is not about.
+
+    Without `--long`, or `-m` with an opinion on it: what is marked long. With `--quick`: all but two of the parameters
+    of each test. With a profile: what it does not name.
+    """
+    wanted = items
+    if not config.getoption("--long") and "long" not in config.option.markexpr:
+        wanted = [item for item in wanted if not item.get_closest_marker("long")]
+    if config.getoption("--quick"):
+        wanted = grids.two_of_each(wanted)
+    if config.getoption("--profile"):
+        wanted = [item for item in wanted if not minimal.NUMBERS.isdisjoint(minimal.numbers(item.name))]
+    if len(wanted) < len(items):
+        kept = set(wanted)
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
         items[:] = wanted
 
 
@@ -60,8 +65,11 @@ OURS = "bb-tests-"
 def pytest_configure(config: pytest.Config) -> None:
     """Thousands of repositories are made and thrown away: in memory, where there is plenty of it. On a disk they take
     a third of all time."""
-    if config.getoption("--long") or config.getoption("--quick"):
-        settings.load_profile("long" if config.getoption("--long") else "quick")
+    if config.getoption("--long"):
+        settings.load_profile("long")
+        grids.is_whole = True
+    elif config.getoption("--quick"):
+        settings.load_profile("quick")
     is_decided = config.option.basetemp or hasattr(config, "workerinput") or "TMPDIR" in os.environ
     if not is_decided and _has_plenty(MEMORY):
         for left in MEMORY.glob(f"{OURS}*"):

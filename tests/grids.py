@@ -1,0 +1,63 @@
+"""Every verb with every value: an ordinary run tries a part of the pairs, `--long` tries all of them.
+
+Most pairs of such a grid show what others have shown already. In an ordinary run each row is tried with a few columns,
+and each column with a few rows. A hash of their names decides which ones. So every run tries the same pairs, and a new
+verb or value does not change the choice for the others.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
+
+import pytest
+
+Value = TypeVar("Value")
+
+is_whole = False  # set by `--long`
+
+
+def some(values: Iterable[Value], of: object, most: int) -> list[Value]:
+    """MOST of the VALUES for one row OF a grid, in their order; all of them in a long run."""
+    every = list(values)
+    return every if is_whole else [every[at] for at in _chosen(every, of, most)]
+
+
+def grid(rows: Sequence[Any], columns: Sequence[Any], most: int = 2, least: int = 1) -> list[Any]:
+    """Parameters for every pair of a row and a column: MOST columns of each row, and LEAST rows of each column at
+    least. The others are marked long."""
+    chosen = {(row, column) for row, name in enumerate(rows) for column in _chosen(columns, name, most)}
+    chosen |= {(row, column) for column, name in enumerate(columns) for row in _chosen(rows, name, least)}
+    return [
+        pytest.param(
+            *(row if isinstance(row, tuple) else (row,)),
+            *(column if isinstance(column, tuple) else (column,)),
+            id=f"{name_of(row)}-{name_of(column)[:40]}",
+            marks=[] if (i, j) in chosen else pytest.mark.long,
+        )
+        for i, row in enumerate(rows)
+        for j, column in enumerate(columns)
+    ]
+
+
+def two_of_each(items: Sequence[pytest.Item]) -> list[pytest.Item]:
+    """Each test with two of its parameters, in their order."""
+    by_test: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        by_test.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    return [each[at] for test, each in by_test.items() for at in _chosen(each, test, 2)]
+
+
+def _chosen(values: Sequence[Any], of: object, most: int) -> list[int]:
+    """The places of MOST of VALUES: of those whose names, taken together with OF, have the least hashes."""
+    ranks = sorted(range(len(values)), key=lambda at: zlib.crc32(f"{name_of(of)}\0{name_of(values[at])}".encode()))
+    return sorted(ranks[:most])
+
+
+def name_of(value: object) -> str:
+    """What a row or a column is called."""
+    if isinstance(value, tuple):
+        return " ".join(map(name_of, value))
+    found = value if isinstance(value, str) else getattr(value, "name", None)
+    return ascii(found)[1:-1] if isinstance(found, str) else ascii(value)
