@@ -7,6 +7,7 @@ verb or value does not change the choice for the others.
 
 from __future__ import annotations
 
+import os
 import zlib
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
@@ -18,10 +19,12 @@ Value = TypeVar("Value")
 is_whole = False  # set by `--long`
 
 
-def some(values: Iterable[Value], of: object, most: int) -> list[Value]:
-    """MOST of the VALUES for one row OF a grid, in their order; all of them in a long run."""
+def some(values: Iterable[Value], most: int, of: object = None) -> list[Value]:
+    """MOST of the VALUES for one row OF a grid, in their order; all of them in a long run. The row is the test that
+    runs, unless it is named."""
     every = list(values)
-    return every if is_whole else [every[at] for at in _chosen(every, of, most)]
+    row = of or os.environ["PYTEST_CURRENT_TEST"].partition(" (")[0]
+    return every if is_whole else [every[at] for at in _chosen(every, row, most)]
 
 
 def grid(rows: Sequence[Any], columns: Sequence[Any], most: int = 2, least: int = 1) -> list[Any]:

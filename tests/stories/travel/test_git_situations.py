@@ -256,29 +256,38 @@ def test_a_mirroring_push_that_deletes_the_branch_is_found_out_and_mended(origin
     assert_travels(cloned(there, "--branch=main"), there)
 
 
+OTHER_THINGS = [
+    *(("remote.origin.mirror", "true"), ("push.default", "nothing"), ("push.followTags", "true")),
+    *(("push.gpgSign", "true"), ("push.pushOption", "x=y"), ("push.recurseSubmodules", "on-demand")),
+    *(("push.useForceIfIncludes", "true"), ("push.negotiate", "true"), ("fetch.prune", "true")),
+    *(("fetch.pruneTags", "true"), ("remote.origin.tagOpt", "--tags"), ("fetch.writeCommitGraph", "true")),
+    *(("fetch.fsckObjects", "false"), ("commit.gpgSign", "true"), ("core.hooksPath", "/nowhere")),
+    *(("remote.origin.push", "refs/heads/*:refs/heads/*"), ("remote.origin.fetch", "+refs/*:refs/*")),
+    *(("transfer.hideRefs", "refs/bb"), ("core.logAllRefUpdates", "always"), ("core.quotePath", "true")),
+    *(("fetch.unpackLimit", "1"), ("fastimport.unpackLimit", "1"), ("core.fsync", "all")),
+    *(("remote.pushDefault", "elsewhere"), ("color.ui", "always"), ("diff.renames", "copies")),
+    *(("diff.noprefix", "true"), ("diff.orderFile", "/nowhere"), ("log.showSignature", "true")),
+    *(("diff.ignoreSubmodules", "all"), ("diff.external", "/nowhere"), ("core.abbrev", "5")),
+    *(("i18n.logOutputEncoding", "latin1"), ("i18n.commitEncoding", "utf-16"), ("gc.auto", "1")),
+    *(("core.attributesFile", "/nowhere"), ("core.autocrlf", "true"), ("user.useConfigOnly", "true")),
+    *(("protocol.version", "0"), ("protocol.version", "1"), ("fetch.negotiationAlgorithm", "skipping")),
+]
+BATCHES = 8  # an ordinary run tries some settings at once
+
+
 @pytest.mark.parametrize(
-    ("name", "value"),
+    "settings",
     [
-        *(("remote.origin.mirror", "true"), ("push.default", "nothing"), ("push.followTags", "true")),
-        *(("push.gpgSign", "true"), ("push.pushOption", "x=y"), ("push.recurseSubmodules", "on-demand")),
-        *(("push.useForceIfIncludes", "true"), ("push.negotiate", "true"), ("fetch.prune", "true")),
-        *(("fetch.pruneTags", "true"), ("remote.origin.tagOpt", "--tags"), ("fetch.writeCommitGraph", "true")),
-        *(("fetch.fsckObjects", "false"), ("commit.gpgSign", "true"), ("core.hooksPath", "/nowhere")),
-        *(("remote.origin.push", "refs/heads/*:refs/heads/*"), ("remote.origin.fetch", "+refs/*:refs/*")),
-        *(("transfer.hideRefs", "refs/bb"), ("core.logAllRefUpdates", "always"), ("core.quotePath", "true")),
-        *(("fetch.unpackLimit", "1"), ("fastimport.unpackLimit", "1"), ("core.fsync", "all")),
-        *(("remote.pushDefault", "elsewhere"), ("color.ui", "always"), ("diff.renames", "copies")),
-        *(("diff.noprefix", "true"), ("diff.orderFile", "/nowhere"), ("log.showSignature", "true")),
-        *(("diff.ignoreSubmodules", "all"), ("diff.external", "/nowhere"), ("core.abbrev", "5")),
-        *(("i18n.logOutputEncoding", "latin1"), ("i18n.commitEncoding", "utf-16"), ("gc.auto", "1")),
-        *(("core.attributesFile", "/nowhere"), ("core.autocrlf", "true"), ("user.useConfigOnly", "true")),
-        *(("protocol.version", "0"), ("protocol.version", "1"), ("fetch.negotiationAlgorithm", "skipping")),
+        *(OTHER_THINGS[at::BATCHES] for at in range(BATCHES)),
+        *(pytest.param([each], marks=pytest.mark.long) for each in OTHER_THINGS),
     ],
+    ids=lambda settings: " ".join(name for name, _ in settings)[:60],
 )
-def test_settings_for_other_things_do_not_matter(there: Clone, name: str, value: str):
+def test_settings_for_other_things_do_not_matter(there: Clone, settings: list[tuple[str, str]]):
     here = cloned(there, "--branch=main")
     here.git("tag", "mine")
-    here.git("config", name, value)
+    for name, value in settings:
+        here.git("config", name, value)
 
     assert_travels(here, there)
     assert here.git("ls-remote", "origin", "refs/tags/*") == "", "nothing of ours but the ledger was pushed"
