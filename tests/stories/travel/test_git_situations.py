@@ -21,11 +21,15 @@ from tests.waiting import until
 @pytest.fixture
 def there(origin: Path) -> Clone:
     """Somebody who has published, and holds docs."""
-    (made,) = agents_at_work(origin, COBALT)
-    made.ask("agent.reserve", agent=COBALT, scope=["docs"], bead="bb-1")
-    made.sync()
-    made.git("push", "--quiet", "origin", "HEAD:refs/heads/main")
+    (made,) = agents_at_work(origin, COBALT, after=publish_docs)
     return made
+
+
+def publish_docs(made: list[Clone]) -> None:
+    (there,) = made
+    there.ask("agent.reserve", agent=COBALT, scope=["docs"], bead="bb-1")
+    there.sync()
+    there.git("push", "--quiet", "origin", "HEAD:refs/heads/main")
 
 
 def assert_travels(here: Clone, there: Clone) -> None:
