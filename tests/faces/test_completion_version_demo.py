@@ -227,7 +227,13 @@ GIT_CONFIGS = {
 }
 
 
-@pytest.mark.parametrize("config", GIT_CONFIGS.values(), ids=GIT_CONFIGS)
+@pytest.mark.parametrize(
+    "config",
+    [
+        pytest.param("".join(GIT_CONFIGS.values()), id="does all of that"),
+        *(pytest.param(config, id=name, marks=pytest.mark.long) for name, config in GIT_CONFIGS.items()),
+    ],
+)
 def test_the_demo_plays_for_a_user_whose_git(tmp_path: Path, user: dict[str, str], config: str):
     """It is the first thing that somebody tries; what their own git is set up to do must not spoil it."""
     home = Path(user["HOME"])
