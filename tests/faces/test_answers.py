@@ -17,8 +17,7 @@ from bb.ledger import line as lines
 from bb.ledger.journal import Journal
 from bb.ops import catalogue
 from tests.faces.good_calls import ONCE, commands, good_words, prepare, status_of
-from tests.forks import Quick
-from tests.near import near
+from tests.near import Near, near
 from tests.support import NOON, Scratch, environment, scratch
 
 OPS = {op.name: op for op in catalogue.everything()}
@@ -41,7 +40,7 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("op", OPS.values(), ids=OPS)
 def test_every_op_answers_with_one_envelope_wherever_json_stands(example: Path, tmp_path: Path, op: catalogue.Op):
-    repo = Quick(shutil.copytree(example, tmp_path / "repo", symlinks=True))
+    repo = Near(shutil.copytree(example, tmp_path / "repo", symlinks=True))
     words = good_words(op, repo)
 
     behind = repo.bb(*words, "--json")
@@ -54,7 +53,8 @@ def test_every_op_answers_with_one_envelope_wherever_json_stands(example: Path, 
 
 
 @pytest.mark.parametrize("op", commands().values(), ids=commands())
-def test_every_op_explains_itself_in_every_way_one_asks(repo: Scratch, op: catalogue.Op):
+def test_every_op_explains_itself_in_every_way_one_asks(tmp_path: Path, op: catalogue.Op):
+    repo = Near(tmp_path)
     words = op.words.split()
     asked = [repo.bb(*words, "--help"), repo.bb(*words, "-h"), repo.bb("help", *words)]
 
