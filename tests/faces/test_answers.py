@@ -365,14 +365,6 @@ def test_the_version_in_every_form(repo: Scratch):
     assert repo.json("--version").data == {"version": "0.1.0"}
 
 
-def test_the_demo_plays_every_step_as_it_should(tmp_path: Path):
-    played = Scratch(tmp_path).json("demo").data
-
-    assert played["is_right"] is True
-    assert len(played["steps"]) > 8
-    assert all(step["is_right"] for step in played["steps"])
-
-
 def test_doctor_notices_another_program_called_bb(here: Scratch, tmp_path: Path):
     other = tmp_path / "bin" / "bb"
     other.parent.mkdir()

@@ -215,7 +215,11 @@ def test_the_demo_is_not_led_astray_by_the_environment(repo: Scratch, user: dict
     caller = {"BB_AGENT": "../x", "BB_NOW": "tomorrow", "BB_AGENT_STALE_MINUTES": "0", "BB_HOME": "/nowhere"}
     hook = {"GIT_DIR": ".git", "GIT_INDEX_FILE": ".git/index", "GIT_WORK_TREE": "."}
 
-    assert demo(repo.path, "--json", **user, **caller, **hook, COLUMNS="20").data["is_right"] is True
+    played = demo(repo.path, "--json", **user, **caller, **hook, COLUMNS="20").data
+
+    assert played["is_right"] is True
+    assert len(played["steps"]) > 8
+    assert all(step["is_right"] for step in played["steps"])
     assert everything_in(repo.path) == before
 
 
