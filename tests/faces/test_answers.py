@@ -19,6 +19,7 @@ from bb.ops import catalogue
 from tests.faces.good_calls import ONCE, commands, good_words, prepare, status_of
 from tests.near import Near, near
 from tests.support import NOON, Scratch, environment, scratch
+from tests.waiting import PATIENCE
 
 OPS = {op.name: op for op in catalogue.everything()}
 
@@ -247,7 +248,7 @@ def test_an_interrupted_follower_ends_quietly(here: Scratch):
     assert "group.create" in follower.stdout.readline()
 
     follower.send_signal(signal.SIGINT)
-    _, err = follower.communicate(timeout=10)
+    _, err = follower.communicate(timeout=PATIENCE)
 
     assert (follower.returncode, err) == (130, "")
 

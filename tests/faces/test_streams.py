@@ -18,6 +18,7 @@ from tests.faces.faces_support import Forger, everything_in
 from tests.grids import grid
 from tests.support import NOON, Scratch, scratch
 from tests.support import environment as inherited
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="POSIX streams")
 
@@ -195,7 +196,7 @@ def reader_leaves(repo: Scratch, words: Sequence[str], read: int) -> tuple[int, 
     running.stdout.close()
     with running.stderr as stderr:
         said = stderr.read().decode()
-    return running.wait(timeout=20), said
+    return running.wait(timeout=PATIENCE), said
 
 
 @pytest.mark.parametrize(
@@ -278,7 +279,7 @@ def test_a_followers_reader_may_go_away(repo: Scratch, follower: subprocess.Pope
 
     repo.bb("agent", "register", "--name", "amber-otter", "--role", "tester", "--force-update")
 
-    assert follower.wait(timeout=10) == 141
+    assert follower.wait(timeout=PATIENCE) == 141
     assert stream_of(follower.stderr).read() == b""
 
 
@@ -291,7 +292,7 @@ def test_an_interrupt_ends_a_follower_with_130_in_silence(follower: subprocess.P
         if times > 1:
             time.sleep(0.001)
 
-    assert follower.wait(timeout=10) == 130
+    assert follower.wait(timeout=PATIENCE) == 130
     assert stream_of(follower.stderr).read() == b""
 
 
@@ -301,7 +302,7 @@ def test_a_terminated_follower_leaves_the_ledger_alone(repo: Scratch, follower: 
 
     follower.terminate()
 
-    assert follower.wait(timeout=10) == -signal.SIGTERM
+    assert follower.wait(timeout=PATIENCE) == -signal.SIGTERM
     assert everything_in(repo.store / "j") == before
 
 

@@ -30,6 +30,7 @@ from bb.ledger.journal import Journal
 from bb.ledger.line import Link
 from bb.ledger.store import Store
 from tests.support import NOON, ROOT, environment
+from tests.waiting import PATIENCE
 
 NOW = clock.parse(NOON)
 WRITER, OTHER_WRITER = "aaaabbbbcccc", "ddddeeeeffff"
@@ -382,7 +383,7 @@ def finished(one: subprocess.Popen[str]) -> str:
 def ended(one: subprocess.Popen[str]) -> str:
     """What a child said until its end, which comes within two minutes."""
     try:
-        return one.communicate(timeout=120)[0]
+        return one.communicate(timeout=PATIENCE)[0]
     except subprocess.TimeoutExpired:
         one.kill()
         one.communicate()

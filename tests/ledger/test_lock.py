@@ -14,6 +14,7 @@ import pytest
 
 from bb.ledger.lock import LedgerBusy, Lock, StandingLock
 from tests.ledger.ledger_support import ADA, child, hold, kept, make, note, only_segment, opened, refusal_of, repository
+from tests.waiting import PATIENCE
 
 
 @pytest.fixture
@@ -90,7 +91,7 @@ def test_who_waited_in_vain_holds_nothing_up(path: str, kind: type[Lock]):
 def held_in_vain(path: str) -> Iterator[None]:
     """While this process holds the lock, another that waits for it is refused, and told of us."""
     waiter = child(hold, path, 0.1, stderr=subprocess.PIPE)
-    _, said = waiter.communicate(timeout=30)
+    _, said = waiter.communicate(timeout=PATIENCE)
     assert waiter.returncode != 0
     assert "LedgerBusy" in said
     assert str(os.getpid()) in said

@@ -46,6 +46,7 @@ def browser() -> Iterator[Any]:
     if path is None:
         assert not IS_NEEDED, "no Chromium is installed, and it was to be tested with"
         pytest.skip("no Chromium is installed")
+    playwright.expect.set_options(timeout=SOON)
     with playwright.sync_playwright() as driver:
         found = driver.chromium.launch(executable_path=path, args=QUIET.split())
         yield found

@@ -19,7 +19,7 @@ from bb.ops import catalogue
 from tests.forks import Quick
 from tests.stories.daemon.cli_support import SHELL, ended, home, is_alive, pid_of, served, spawned, station, stopped
 from tests.support import Scratch, environment
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="POSIX processes")
 
@@ -243,7 +243,7 @@ def test_whoever_looks_whether_a_daemon_runs_keeps_none_from_starting(repo: Quic
     child = spawned(repo, ["daemon", "start", "--json"])
     os.close(lock)
 
-    assert json.loads(child.communicate(timeout=20)[0])["data"]["started"] is True
+    assert json.loads(child.communicate(timeout=PATIENCE)[0])["data"]["started"] is True
 
 
 # -- looking

@@ -298,7 +298,7 @@ def test_a_follower_ends_after_as_many_as_were_wanted(repo: Quick, following: An
     for n in range(3):
         repo.bb("chat", "send", f"Message {n}")
 
-    out, err = child.communicate(timeout=20)
+    out, err = child.communicate(timeout=PATIENCE)
 
     assert [json.loads(line)["data"]["text"] for line in out.splitlines()] == ["Message 0", "Message 1"]
     assert (child.returncode, err) == (0, "")
@@ -321,7 +321,7 @@ def test_what_a_daemon_records_is_followed_too(tmp_path: Path):
 
         assert repo.bb("actor", "start", "peer-1").status == 0
 
-        kinds = [json.loads(line)["kind"] for line in child.communicate(timeout=20)[0].splitlines()]
+        kinds = [json.loads(line)["kind"] for line in child.communicate(timeout=PATIENCE)[0].splitlines()]
         assert kinds == ["actor.start", "x.bb.exited"]
 
 
