@@ -5,22 +5,26 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 
+from tests import examples, grids
 from tests.attention import minimal
 from tests.forks import quick
 from tests.support import Scratch
 
-# How fast examples come depends on how busy the machine is, and no test is about that.
-settings.register_profile("calm", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("calm")
+examples.register()
 
 # Where the tests run in the background of a shell, interrupts are ignored, and so they are in all that tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Every command that a test starts would otherwise compile bb anew, and every worker all tests.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 FAILED = pytest.StashKey[bool]()
 
@@ -28,16 +32,29 @@ FAILED = pytest.StashKey[bool]()
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--profile minimal`: what the first useful implementation of C2A has to pass (`tests/attention/minimal.py`)."""
     parser.addoption("--profile", choices=["minimal"], help="only the tests of C2A that this profile names")
+    parser.addoption("--long", action="store_true", help="also the tests marked long, and three times the examples")
+    parser.addoption(
+        "--quick", action="store_true", help="each test with two of its parameters, a tenth of the examples"
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With a profile, only what it names."""
-    if not config.getoption("--profile"):
-        return
-    is_wanted = [not minimal.NUMBERS.isdisjoint(minimal.numbers(item.name)) for item in items]
-    others = [item for item, wanted in zip(items, is_wanted, strict=True) if not wanted]
-    config.hook.pytest_deselected(items=others)
-    items[:] = [item for item, wanted in zip(items, is_wanted, strict=True) if wanted]
+    """Leave out what this run is not about.
+
+    Without `--long`, or `-m` with an opinion on it: what is marked long. With `--quick`: all but two of the parameters
+    of each test. With a profile: what it does not name.
+    """
+    wanted = items
+    if not config.getoption("--long") and "long" not in config.option.markexpr:
+        wanted = [item for item in wanted if not item.get_closest_marker("long")]
+    if config.getoption("--quick"):
+        wanted = grids.two_of_each(wanted)
+    if config.getoption("--profile"):
+        wanted = [item for item in wanted if not minimal.NUMBERS.isdisjoint(minimal.numbers(item.name))]
+    if len(wanted) < len(items):
+        kept = set(wanted)
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = wanted
 
 
 MEMORY, PLENTY = Path("/dev/shm"), 8 << 30
@@ -48,6 +65,11 @@ OURS = "bb-tests-"
 def pytest_configure(config: pytest.Config) -> None:
     """Thousands of repositories are made and thrown away: in memory, where there is plenty of it. On a disk they take
     a third of all time."""
+    if config.getoption("--long"):
+        settings.load_profile("long")
+        grids.is_whole = True
+    elif config.getoption("--quick"):
+        settings.load_profile("quick")
     is_decided = config.option.basetemp or hasattr(config, "workerinput") or "TMPDIR" in os.environ
     if not is_decided and _has_plenty(MEMORY):
         for left in MEMORY.glob(f"{OURS}*"):
@@ -78,6 +100,7 @@ def _has_plenty(folder: Path) -> bool:
     return found.f_bavail * found.f_frsize > PLENTY and not found.f_flag & os.ST_NOEXEC
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """One more than there are processors: many a test waits for a process, or for time to pass."""
     return (os.cpu_count() or 1) + 1

@@ -9,7 +9,6 @@ import json
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,8 +18,8 @@ from typing import Any
 import pytest
 
 from tests.support import environment
+from tests.waiting import PATIENCE, until
 
-PATIENCE = 20.0  # seconds that anything here may take
 MOST_ANSWER = 4_000_000  # bytes that a client reads
 
 
@@ -48,14 +47,11 @@ class Daemon:
                 stdout=said,
                 stderr=said,
             )
-        deadline = time.monotonic() + PATIENCE
-        while not self._listens():
-            assert self.process.poll() is None, (self.home / "said").read_text()
-            assert time.monotonic() < deadline, "the daemon does not listen"
-            time.sleep(0.005)
+        until(self._listens, "the daemon to listen")
 
     def _listens(self) -> bool:
         """Whether it has written its descriptor, and not one before it."""
+        assert self.process is None or self.process.poll() is None, (self.home / "said").read_text()
         try:
             return self.process is not None and self.descriptor["pid"] == self.process.pid
         except FileNotFoundError:

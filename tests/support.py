@@ -21,7 +21,7 @@ NOON = "2026-01-05T12:00:00.000Z"
 def environment(**settings: str) -> dict[str, str]:
     """This process's environment without anything that leads bb or git elsewhere."""
     ours = (*callers.HOSTS, "BB_", "GIT_", "CCCC_", "_BB")  # whoever runs the tests may be in an agent's session
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    clean = {name: value for name, value in os.environ.copy().items() if not name.startswith(ours)}
     # A repository that tests copy was last synced when it was made: minutes ago, late in a run. None starts by chance.
     settled = {"PYTHONPATH": str(ROOT), "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "BB_SYNC": "off"}
     return clean | settled | {"CCCC_HOME": _home(), "XDG_CONFIG_HOME": _config()} | settings
@@ -132,6 +132,8 @@ def _fresh(commit: bool) -> Path:
     try:
         made = Scratch(made_once("fresh"))
         made.git("init", "--quiet")
+        for sample in (made.path / ".git" / "hooks").glob("*.sample"):
+            sample.unlink()  # half of all files to be copied
         if commit:
             made.git("commit", "--quiet", "--allow-empty", "-m", "Start")
     finally:

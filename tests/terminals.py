@@ -22,8 +22,8 @@ from collections.abc import Callable, Sequence
 from typing import Self
 
 from tests.support import Scratch, environment
+from tests.waiting import PATIENCE, until
 
-PATIENCE = 20.0  # seconds; two cores may be busy with much else
 SEQUENCE = re.compile(r"\x1b\[(\??)([\d;]*)([A-Za-z])")
 MODES = ("7", "25", "1049", "2026")
 
@@ -107,10 +107,12 @@ class Terminal:
     def until(self, holds: Callable[[Terminal], bool], patience: float = PATIENCE) -> float:
         """Look until that holds; for how many seconds it took."""
         started = time.monotonic()
-        while not holds(self):
-            if time.monotonic() - started > patience:
-                raise AssertionError(f"not within {patience} s; the screen is\n{self.text}\nprinted {self.printed!r}")
-            self._read(0.02)
+        until(
+            lambda: holds(self),
+            lambda: f"something on the screen\n{self.text}\nprinted {self.printed!r}",
+            seconds=patience,
+            pause=lambda: self._read(0.02),
+        )
         return time.monotonic() - started
 
     def shows(self, text: str, patience: float = PATIENCE) -> float:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bb.attention.decision import Decision
@@ -53,6 +53,7 @@ from bb.attention.words import (
 from bb.kernel import clock
 from bb.ledger.journal import kinds
 from tests.attention.hosts import AMBER, BLUE, InMemory, message
+from tests.examples import examples
 
 # -- no words in a knock
 
@@ -188,7 +189,7 @@ def agree(some: list[Rehearsal]) -> None:
     merges=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 30)), max_size=8),
     order=st.permutations([(into, out) for into in range(3) for out in range(3) if into != out]),
 )
-@settings(max_examples=200)
+@examples(200)
 def test_clones_agree_in_whatever_order_they_learn_of_each_other(
     dealt: list[tuple[int, AttentionFact, int]],
     merges: list[tuple[int, int, int]],
@@ -208,7 +209,7 @@ def test_clones_agree_in_whatever_order_they_learn_of_each_other(
 
 
 @given(st.data())
-@settings(max_examples=200)
+@examples(200)
 def test_the_order_in_which_facts_arrive_changes_nothing(data: st.DataObject):
     facts = data.draw(st.lists(st.tuples(FACTS, st.integers(1, 9), st.sampled_from(WRITERS)), min_size=6, max_size=16))
     placed = [
@@ -241,7 +242,7 @@ GOES_ON = {
     intent=st.sampled_from(INTENTS),
     steps=st.lists(st.tuples(STEPS, ABOUT), min_size=6, max_size=25),
 )
-@settings(max_examples=300)
+@examples(300)
 def test_what_has_ended_has_ended(policy: str, intent: str, steps: list[tuple[str, dict[str, Any]]]):
     memory = Memory()
     decided = Decision("to_me", policy, "buffered").written()
@@ -323,7 +324,7 @@ ODD: st.SearchStrategy[AttentionFact] = st.one_of(
 
 
 @given(st.lists(ODD, max_size=10))
-@settings(max_examples=300)
+@examples(300)
 def test_no_line_of_history_breaks_anything(facts: list[AttentionFact]):
     rehearsal = Rehearsal(agents={})
     for number, fact in enumerate(facts, 1):

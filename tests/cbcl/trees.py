@@ -9,7 +9,6 @@ from types import FrameType
 from typing import Any
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from bb.cbcl.judge import verification
@@ -19,6 +18,7 @@ from bb.cbcl.read.definition import Definition
 from bb.cbcl.read.message import Message
 from bb.cbcl.read.reader import BOUNDS, Bounds, Malformed, Text
 from bb.cbcl.read.tree import AGENT, BOOLEAN, KEYWORD, LIST, NUMBER, QUOTED, STRING, SYMBOL, Node, text_of
+from tests.examples import examples
 
 ROOM = Path(grammar.__file__).parents[1]
 CORPUS = Path(__file__).parents[1] / "data" / "cbcl"
@@ -28,7 +28,7 @@ REASONS = (
     *("meta", "lang", "dialect", "depth", "limit"),
 )
 LIMITS = ":max-depth 16 :max-expansion-size 4096 :max-verify-time 1000"
-STEADY = settings(derandomize=True, max_examples=120, deadline=None, database=None)
+STEADY = examples(120, derandomize=True, database=None)
 
 
 # -- reading

@@ -9,7 +9,6 @@ import copy
 from typing import Any
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -30,6 +29,7 @@ from tests.coordination.cas_support import (
     finished,
 )
 from tests.coordination.publication_support import SCOPES, Book, Had, have_a_path_in_common
+from tests.examples import examples
 
 HOMES = {"ada": 0, "bo1": 1, "cyd": 2, "dot": 2}  # which clone each agent works in; two share one
 agents = st.sampled_from(sorted(HOMES))
@@ -252,9 +252,9 @@ def as_had(known: Admitted) -> dict[str, Any]:
 
 
 class TestPublication(Publication.TestCase):  # type: ignore[misc]
-    settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+    settings = examples(60, stateful_step_count=40)
 
 
 @pytest.mark.long
 class TestPublicationAtLength(Publication.TestCase):  # type: ignore[misc]
-    settings = settings(max_examples=20_000, stateful_step_count=80, deadline=None)
+    settings = examples(7_000, stateful_step_count=80)

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bb.coordination.facts import Expired, Released, Renewed, Reserved, TakenOver, Transferred
@@ -15,6 +15,7 @@ from bb.coordination.holdings import holdings, scopes
 from bb.coordination.holdings.holdings import Reservation
 from bb.kernel import clock
 from bb.kernel.order import sortable
+from tests.examples import examples
 
 A, B = "a" * 12, "b" * 12
 NAME = f"{A}.1"
@@ -217,7 +218,7 @@ def test_a_reservation_by_a_clock_ahead_of_ours_counts_as_made_just_now():
     assert told(MADE).expiry(0, NOON - 10 * HOUR) == NOON - 8 * HOUR
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.integers(0, 3000), st.integers(0, 3000), st.integers(0, 3000), st.integers(5, 1440))
 def test_a_later_sign_of_life_never_ends_a_reservation_sooner(one: int, other: int, now: int, ttl: int):
     fact, place, ts = MADE
@@ -385,7 +386,7 @@ histories = st.tuples(st.sampled_from([[], [MADE]]), st.lists(later, max_size=7,
 )
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(histories, st.randoms(use_true_random=False))
 def test_the_same_facts_in_any_order_make_the_same_reservation(history: list[Said], random: Any):
     shuffled = list(history)
@@ -401,7 +402,7 @@ passed = st.tuples(
 ).map(lambda parts: parts[0] + parts[1])
 
 
-@settings(max_examples=120)
+@examples(120)
 @given(passed, st.randoms(use_true_random=False))
 def test_who_holds_what_was_passed_on_depends_on_the_order_of_the_ledger_alone(history: list[Said], random: Any):
     shuffled = list(history)
@@ -409,7 +410,7 @@ def test_who_holds_what_was_passed_on_depends_on_the_order_of_the_ledger_alone(h
     assert fold(history + shuffled) == fold(shuffled) == fold(history)
 
 
-@settings(max_examples=120)
+@examples(120)
 @given(passed)
 def test_each_holder_has_it_from_whom_the_one_before_or_the_person_gave_it_to(history: list[Said]):
     tenures = list(holdings.tenures(NAME, fold(history)))
@@ -421,7 +422,7 @@ def test_each_holder_has_it_from_whom_the_one_before_or_the_person_gave_it_to(hi
     assert not tenures or tenures[-1].state != "transferred"
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(histories)
 def test_what_is_found_as_live_is_what_has_not_ended(history: list[Said]):
     state = fold(history)
@@ -433,7 +434,7 @@ def test_what_is_found_as_live_is_what_has_not_ended(history: list[Said]):
     assert found is None or (found.state == "active") is not bool(ends)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(histories, facts)
 def test_a_step_leaves_the_state_before_it_as_it_was(history: list[Said], fact: Any):
     before = fold(history)

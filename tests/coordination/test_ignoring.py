@@ -7,10 +7,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bb.coordination.guards import ignore_files
+from tests.examples import examples
 from tests.support import environment
 
 
@@ -100,7 +101,7 @@ PATHS = st.lists(NAMES, min_size=1, max_size=4).map("/".join)
 
 
 @given(LINES, st.lists(PATHS, min_size=1, max_size=30, unique=True))
-@settings(max_examples=250, deadline=None)
+@examples(250)
 def test_git_itself_ignores_the_same(oracle: Path, lines: str, paths: list[str]):
     rules = ignore_files.read(lines.encode())
 

@@ -6,13 +6,14 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bb.coordination.facts import Incurred, Resolved, Resumed
 from bb.coordination.protocol import notices
 from bb.coordination.protocol.notices import Resolution
 from bb.kernel.order import sortable
+from tests.examples import examples
 
 WRITER = "a" * 12
 AT = [7, WRITER, 3]
@@ -174,7 +175,7 @@ resolutions = st.tuples(
 )
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(
     st.lists(resolutions, max_size=6, unique_by=lambda said: tuple(said[1])),
     st.sampled_from(["touched", "overlapping", "refused"]),
@@ -196,7 +197,7 @@ def test_an_incursion_and_all_that_is_said_of_it_make_the_same_in_any_order(said
     assert notices.resolution(fact, states[:1]) == notices.resolution(fact, states[1:])
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.permutations([(INCURRED, [7, WRITER, 3]), (RESUMED, [8, WRITER, 3]), (INCURRED, [7, "b" * 12, 3])]))
 def test_what_stands_first_in_the_total_order_is_what_was_said_in_whatever_order_it_came(history: list[Any]):
     state = None

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bb.coordination.agents import pauses
 from bb.coordination.agents.pauses import AgentPaused, Pause
 from bb.coordination.facts import Paused, Unpaused
+from tests.examples import examples
 
 ALL = pauses.EVERYBODY
 AT = "2026-01-05T12:00:00.000Z"
@@ -86,7 +87,7 @@ places = st.tuples(st.integers(1, 3), st.sampled_from(["a" * 12, "b" * 12]), st.
 histories = st.lists(st.tuples(facts, places), max_size=8, unique_by=lambda each: tuple(each[1]))
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(histories, st.randoms(use_true_random=False))
 def test_the_same_words_in_any_order_pause_the_same_agents(history: list[Said], random: Any):
     shuffled = list(history)
@@ -94,7 +95,7 @@ def test_the_same_words_in_any_order_pause_the_same_agents(history: list[Said], 
     assert states(*history, *shuffled) == states(*shuffled) == states(*history)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(histories)
 def test_without_the_lines_of_agents_it_is_the_same(history: list[Said]):
     honest = states(*(each for each in history if each[0].by == "user"))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bb.coordination.protocol import events
 from bb.coordination.protocol.events import InvalidProtocolEvent
+from tests.examples import examples
 
 GOOD: dict[str, dict[str, Any]] = {
     "HANDOFF": {"subject": "Parser", "summary": "half done", "next_action": "the rest", "requires_ack": True},
@@ -281,7 +282,7 @@ anything = st.recursive(
 names = st.sampled_from(sorted({field for _, field in FIELDS} | {"more"}))
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.sampled_from([*GOOD, "INFO"]) | anything, st.dictionaries(names, anything) | anything)
 def test_whatever_the_payload_it_is_accepted_or_refused_and_never_a_crash(kind: Any, payload: Any):
     path = None

@@ -5,13 +5,14 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bb.coordination.holdings import queue
 from bb.coordination.holdings.queue import ReservationAwaited, WaitDeadlock, Waiter
 from bb.coordination.holdings.scopes import Scope
 from bb.kernel.errors import BbError
+from tests.examples import examples
 
 
 def waiter(number: int, agent: str, *scopes: str, **flags: bool) -> Waiter:
@@ -120,7 +121,7 @@ def test_hundreds_who_all_wait_for_each_other_are_looked_at_once_each():
 crowd = st.sampled_from("abcdef")
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.dictionaries(crowd, st.lists(crowd, max_size=3)))
 def test_a_circle_is_found_exactly_if_one_waits_for_oneself_in_the_end(waits_for: dict[str, list[str]]):
     reached, last = set(waits_for.get("a", [])), None

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bb.coordination.agents import liveness
@@ -26,6 +26,7 @@ from bb.coordination.holdings.reservations import (
 from bb.coordination.holdings.scopes import Scope
 from bb.kernel import clock
 from bb.kernel.errors import BbError
+from tests.examples import examples
 
 MINUTE = clock.MINUTE
 NOW = 1_767_614_400_000  # 2026-01-05T12:00:00Z
@@ -621,7 +622,7 @@ wishes = st.builds(
 )
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(wishes, crowds)
 def test_nobody_ever_ends_an_active_reservation_of_another_nor_gets_a_part_of_what_it_asked_for(
     wanted: Wanted, there: list[Held]
@@ -639,7 +640,7 @@ def test_nobody_ever_ends_an_active_reservation_of_another_nor_gets_a_part_of_wh
     assert not protected & set(ended)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(wishes, crowds)
 def test_whoever_is_refused_again_leaves_no_second_incursion(wanted: Wanted, there: list[Held]):
     def refusals(recorded: Collection[str]) -> list[Incurred]:

@@ -6,12 +6,13 @@ import itertools
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bb.coordination.holdings import globs, scopes
 from bb.coordination.holdings.scopes import InvalidScope, Scope, ScopeOutside
 from bb.kernel.errors import BbError
+from tests.examples import examples
 
 
 def scope(written: str, cwd: str = "/repo", *, is_path: bool = False) -> Scope:
@@ -185,7 +186,7 @@ def _paths_of(text: str, ignore_case: bool) -> set[str]:
     return _known[text, ignore_case]
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(PATTERNS, PATTERNS, st.booleans())
 def test_overlap_equals_brute_force_on_all_paths_and_is_symmetric(one: str, other: str, ignore_case: bool):
     a, b = scope(one), scope(other)
@@ -199,7 +200,7 @@ def test_overlap_equals_brute_force_on_all_paths_and_is_symmetric(one: str, othe
         assert scopes.lead(a).startswith(scopes.lead(b)) or scopes.lead(b).startswith(scopes.lead(a))
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(PATTERNS, st.sampled_from(PATHS), st.booleans())
 def test_covering_a_path_equals_matching_it(pattern: str, path: str, ignore_case: bool):
     a, file = scope(pattern), scope(path, is_path=True).but(is_file=True)

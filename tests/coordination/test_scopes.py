@@ -10,13 +10,14 @@ from functools import cache
 from itertools import product
 
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from bb.coordination.holdings import scopes
 from bb.coordination.holdings.globs import DEPTH, NO_NAMES, STAR
 from bb.coordination.holdings.scopes import DISJOINT, EXACT, PARTIAL, InvalidScope, Scope, ScopeOutside
 from bb.kernel.errors import BbError
+from tests.examples import examples
 
 ROOT = "/repo"
 BOTH_RULES = pytest.mark.parametrize("ignore_case", [False, True])
@@ -553,7 +554,7 @@ def _text(names: list[tuple[str, ...]]) -> str:
     return "/".join(map("".join, names))
 
 
-@settings(max_examples=1000)
+@examples(1000)
 @given(GENERATED.filter(_is_readable), GENERATED.filter(_is_readable), st.booleans())
 def test_two_scopes_are_disjoint_exactly_if_no_path_is_covered_by_both(
     one: list[tuple[str, ...]], other: list[tuple[str, ...]], ignore_case: bool
@@ -572,7 +573,7 @@ def test_two_scopes_are_disjoint_exactly_if_no_path_is_covered_by_both(
 PATH = st.lists(st.sampled_from(["a", "b", "A", "ab", ".a", "z", "bA.", "aa"]), min_size=1, max_size=5).map("/".join)
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(GENERATED.filter(_is_readable), PATH, st.booleans())
 def test_a_scope_covers_exactly_the_paths_that_match_it_and_what_lies_beneath(
     names: list[tuple[str, ...]], path: str, ignore_case: bool
@@ -598,7 +599,7 @@ def _scope_or_none(written: str, *, is_path: bool = False) -> Scope | None:
         return None
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(WORDS, WORDS)
 @example("É*", "É\u0316")
 @example("H*", "H\u0331")
@@ -625,7 +626,7 @@ def _as_pattern(character: str, way: str) -> str:
     return way.format("[*]" if character == "*" else character, character.swapcase())
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(MATCHED, st.booleans())
 def test_the_lead_of_a_file_passes_the_sieve_of_every_scope_that_covers_it(found: list[tuple[str, str]], rule: bool):
     claimed = _scope_or_none("".join(_as_pattern(*each) for each in found))
@@ -656,7 +657,7 @@ def test_a_sieve_holds_back_what_cannot_be_covered(file: str, claimed: str, pass
 TEXTS = st.text(max_size=40) | st.text("ab.*?[]^!-{},/\\:C\ud800\0\u0301é", max_size=40)
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(TEXTS, st.sampled_from(["posix", "windows"]), st.booleans())
 def test_any_text_is_a_scope_or_a_refusal_and_a_scopes_text_means_itself(written: str, platform: str, is_path: bool):
     root = ROOT if platform == "posix" else r"C:\Repo"
@@ -682,7 +683,7 @@ def test_whatever_the_ledger_has_is_a_scope_or_nothing(text: str):
     assert found is None or (found.text == text and overlap(found, found) == EXACT)
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(WORDS, WORDS, st.booleans(), st.booleans())
 def test_overlap_is_the_same_both_ways_round(one: str, other: str, ignore_case: bool, is_file: bool):
     ours, theirs = _scope_or_none(one), _scope_or_none(other, is_path=is_file)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bb.coordination.guards import shell
+from tests.examples import examples
 
 STASH = [("git", "stash")]
 
@@ -143,7 +144,7 @@ def test_where_a_command_would_run_is_followed(text: str, directory: str | None)
     assert found.directory == directory
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.text(alphabet="git stash'\"\\$(){}`;&|<>#\n=-c bash eval cd EOF", max_size=60))
 def test_no_text_is_too_odd_to_be_read(text: str):
     assert all(run.words for run in shell.runs(text))

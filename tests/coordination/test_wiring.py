@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bb.coordination.wiring import editor_hooks, editors
 from bb.coordination.wiring.editor_hooks import Wiring
 from bb.kernel.json_text import NotJson
+from tests.examples import examples
 
 OTHERS = {
     "empty": "{}",
@@ -118,7 +119,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(
     st.dictionaries(st.text(max_size=4).filter(lambda name: name != "hooks"), VALUES, max_size=4),
     st.sampled_from([None, 1, 2, 4, "\t"]),

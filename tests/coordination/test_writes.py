@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bb.coordination.guards import writes
 from bb.coordination.guards.writes import Write
+from tests.examples import examples
 
 
 def paths(text: str) -> list[str]:
@@ -115,7 +116,7 @@ def test_what_is_written_and_where(text: str, found: list[Write]):
     assert writes.found(text) == found
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.text(alphabet="cp rm mv git sed -i tee'\"\\$(){}[]`;&|<>#\n=-t dd of cd EOF", max_size=60))
 def test_no_text_is_too_odd_to_be_read(text: str):
     assert all(write.path for write in writes.found(text))

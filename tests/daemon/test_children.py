@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,9 +16,9 @@ from hypothesis import strategies as st
 from bb.daemon.actors import children
 from bb.daemon.actors.children import Child, Children, LeftOver
 from bb.kernel.errors import BbError
+from tests.waiting import PATIENCE, until
 
 needs_proc = pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="needs /proc")
-PATIENCE = 20.0  # seconds until a test gives up; none of them waits for so long
 
 Start = Callable[..., "subprocess.Popen[bytes]"]
 
@@ -51,13 +50,6 @@ def rewritten(path: Path, **changes: Any) -> None:
     for each in written["children"]:
         each |= changes
     path.write_text(json.dumps(written))
-
-
-def until(is_so: Callable[[], object]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
 
 
 @needs_proc

@@ -6,7 +6,6 @@ import os
 import selectors
 import signal
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,8 @@ from bb.daemon.terminal import terminal
 from bb.daemon.terminal.terminal import MOST_PENDING, MOST_UNSENT, ActorStartFailed, Ended, NoTerminal, Terminal
 from bb.kernel.errors import Busy, Refused
 from bb.ops.groups.terminals import InvalidSize, refuse_size
+from tests.waiting import until
 
-PATIENCE = 20.0  # seconds until a test gives up; none of them waits for so long
 ENV = {"PATH": "/usr/bin:/bin", "HOME": "/", "TERM": "xterm", "PS1": "$ "}
 needs_proc = pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
 
@@ -35,10 +34,7 @@ class Loop:
         return self.terminals[-1]
 
     def until(self, is_so: Callable[[], object]) -> None:
-        deadline = time.monotonic() + PATIENCE
-        while not is_so():
-            assert time.monotonic() < deadline, [each.transcript.since(0)[-500:] for each in self.terminals]
-            self.turn()
+        until(is_so, lambda: [each.transcript.since(0)[-500:] for each in self.terminals], pause=self.turn)
 
     def turn(self) -> None:
         with selectors.DefaultSelector() as selector:

@@ -14,8 +14,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from tests.support import Scratch, environment
-
-PATIENCE = 20.0
+from tests.waiting import PATIENCE
 
 
 class Following:

@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -18,9 +17,9 @@ from bb.ledger.journal import line as lines
 from bb.ledger.journal.journal import Journal
 from bb.ops import catalogue
 from tests.faces.good_calls import ONCE, commands, good_words, prepare, status_of
-from tests.forks import Quick
-from tests.near import near
+from tests.near import Near, near
 from tests.support import NOON, Scratch, environment, scratch
+from tests.waiting import PATIENCE
 
 OPS = {op.name: op for op in catalogue.everything()}
 
@@ -42,7 +41,7 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("op", OPS.values(), ids=OPS)
 def test_every_op_answers_with_one_envelope_wherever_json_stands(example: Path, tmp_path: Path, op: catalogue.Op):
-    repo = Quick(shutil.copytree(example, tmp_path / "repo", symlinks=True))
+    repo = Near(shutil.copytree(example, tmp_path / "repo", symlinks=True))
     words = good_words(op, repo)
 
     behind = repo.bb(*words, "--json")
@@ -55,7 +54,8 @@ def test_every_op_answers_with_one_envelope_wherever_json_stands(example: Path, 
 
 
 @pytest.mark.parametrize("op", commands().values(), ids=commands())
-def test_every_op_explains_itself_in_every_way_one_asks(repo: Scratch, op: catalogue.Op):
+def test_every_op_explains_itself_in_every_way_one_asks(tmp_path: Path, op: catalogue.Op):
+    repo = Near(tmp_path)
     words = op.words.split()
     asked = [repo.bb(*words, "--help"), repo.bb(*words, "-h"), repo.bb("help", *words)]
 
@@ -248,7 +248,7 @@ def test_an_interrupted_follower_ends_quietly(here: Scratch):
     assert "group.create" in follower.stdout.readline()
 
     follower.send_signal(signal.SIGINT)
-    _, err = follower.communicate(timeout=10)
+    _, err = follower.communicate(timeout=PATIENCE)
 
     assert (follower.returncode, err) == (130, "")
 
@@ -265,9 +265,7 @@ def test_a_follower_shows_what_another_process_appends(here: Scratch):
     try:
         assert json.loads(follower.stdout.readline())["kind"] == "actor.add"
         here.bb("agent", "register", "--name", "dusty-wren", "--role", "builder")
-        appended = time.monotonic()
         assert json.loads(follower.stdout.readline())["by"] == "dusty-wren"
-        assert time.monotonic() - appended < 1  # a tenth of a second is promised; a busy machine gets more
     finally:
         follower.terminate()
         follower.communicate()
@@ -366,14 +364,6 @@ def test_groups_verbs_options_and_agents_are_completed(here: Scratch):
 def test_the_version_in_every_form(repo: Scratch):
     assert repo.bb("--version").out == "bb 0.1.0\n"
     assert repo.json("--version").data == {"version": "0.1.0"}
-
-
-def test_the_demo_plays_every_step_as_it_should(tmp_path: Path):
-    played = Scratch(tmp_path).json("demo").data
-
-    assert played["is_right"] is True
-    assert len(played["steps"]) > 8
-    assert all(step["is_right"] for step in played["steps"])
 
 
 def test_doctor_notices_another_program_called_bb(here: Scratch, tmp_path: Path):

@@ -215,7 +215,11 @@ def test_the_demo_is_not_led_astray_by_the_environment(repo: Scratch, user: dict
     caller = {"BB_AGENT": "../x", "BB_NOW": "tomorrow", "BB_AGENT_STALE_MINUTES": "0", "BB_HOME": "/nowhere"}
     hook = {"GIT_DIR": ".git", "GIT_INDEX_FILE": ".git/index", "GIT_WORK_TREE": "."}
 
-    assert demo(repo.path, "--json", **user, **caller, **hook, COLUMNS="20").data["is_right"] is True
+    played = demo(repo.path, "--json", **user, **caller, **hook, COLUMNS="20").data
+
+    assert played["is_right"] is True
+    assert len(played["steps"]) > 8
+    assert all(step["is_right"] for step in played["steps"])
     assert everything_in(repo.path) == before
 
 
@@ -227,7 +231,13 @@ GIT_CONFIGS = {
 }
 
 
-@pytest.mark.parametrize("config", GIT_CONFIGS.values(), ids=GIT_CONFIGS)
+@pytest.mark.parametrize(
+    "config",
+    [
+        pytest.param("".join(GIT_CONFIGS.values()), id="does all of that"),
+        *(pytest.param(config, id=name, marks=pytest.mark.long) for name, config in GIT_CONFIGS.items()),
+    ],
+)
 def test_the_demo_plays_for_a_user_whose_git(tmp_path: Path, user: dict[str, str], config: str):
     """It is the first thing that somebody tries; what their own git is set up to do must not spoil it."""
     home = Path(user["HOME"])

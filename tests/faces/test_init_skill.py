@@ -14,6 +14,7 @@ from bb.coordination.wiring import marked_section
 from tests.faces.faces_support import everything_in
 from tests.near import Near, near
 from tests.support import NOON, ROOT, Scratch, environment
+from tests.waiting import PATIENCE
 
 HOMES = (".agents/skills", ".claude/skills")
 SKILL = "beadboard-driver/SKILL.md"
@@ -312,7 +313,7 @@ def at_a_terminal(repo: Scratch, answer: str, *words: str) -> tuple[int, str]:
     )
     os.close(theirs)
     os.write(ours, answer.encode())
-    _, asked = program.communicate(timeout=60)
+    _, asked = program.communicate(timeout=PATIENCE)
     os.close(ours)
     return program.returncode, asked.decode()
 

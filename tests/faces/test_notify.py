@@ -17,6 +17,7 @@ from bb.ledger.files.lock import Lock
 from tests.faces.following import Following
 from tests.faces.test_hostile_text import HOSTILE, RAW
 from tests.near import Near, near
+from tests.waiting import until
 
 AMBER = "amber-otter"
 # Notes down what it is told: its words, what stands in its environment, what it reads.
@@ -45,10 +46,7 @@ class Told:
         return [each["stdin"]["problem"]["text"].partition(": ")[2] for each in self.all]
 
     def until(self, count: int) -> list[dict[str, Any]]:
-        deadline = time.monotonic() + 20
-        while len(self.all) < count:
-            assert time.monotonic() < deadline, f"told {len(self.all)} of {count}"
-            time.sleep(0.02)
+        until(lambda: len(self.all) >= count, lambda: f"{count} problems, told {len(self.all)}")
         return self.all
 
 
@@ -69,6 +67,21 @@ def ask(repo: Near, subject: str, body: str = "ISO or RFC?") -> str:
     return str(repo.json("agent", "send", "--from", AMBER, "--to", "user", *words).data["message_id"])
 
 
+def ready(telling: Following, repo: Near) -> None:
+    """Wait until it follows: a problem that was there before is not told."""
+    warm = []
+    while telling.is_silent(0.3):
+        warm.append(ask(repo, f"Warm {len(warm)}?"))
+    told_of(telling, warm[-1])
+
+
+def told_of(telling: Following, message: str) -> dict[str, Any]:
+    """What is said of the problem that a message is."""
+    while (document := telling.document())["problem"]["message_id"] != message:
+        continue
+    return document
+
+
 def test_a_test_runs_the_command_once_with_a_problem_that_is_made_up(here: Near, tell: Told):
     ran = here.json("notify", "--command", f"{tell.path} 'two words' $HOME", "--test")
 
@@ -82,16 +95,19 @@ def test_a_test_runs_the_command_once_with_a_problem_that_is_made_up(here: Near,
 def test_each_new_problem_is_told_once_and_not_what_was_there(here: Near, tell: Told):
     ask(here, "Before")
     with Following(here, "notify", "--command", str(tell.path), "--json") as telling:
-        assert telling.is_silent(0.8)
+        ready(telling, here)
+        before = len(tell.all)
         message = ask(here, "Which format?")
         document = telling.document()
         ask(here, "Which zone?")
-        tell.until(2)
+        tell.until(before + 2)
         assert telling.end() == 130
 
-    assert tell.subjects == ["Which format?", "Which zone?"]
+    assert "Before" not in tell.subjects
+    assert tell.subjects[before:] == ["Which format?", "Which zone?"]
+    told = tell.all[before]
     assert (document["told"], document["why"], document["problem"]["message_id"]) == (True, None, message)
-    assert tell.all[0]["env"] == {
+    assert told["env"] == {
         "BB_PROBLEM_ID": f"asked:{message}",
         "BB_PROBLEM_KIND": "asked",
         "BB_PROBLEM_TEXT": "amber-otter is blocked and asks user: Which format?",
@@ -99,13 +115,13 @@ def test_each_new_problem_is_told_once_and_not_what_was_there(here: Near, tell: 
         "BB_PROBLEM_SINCE": document["problem"]["since"],
         "BB_REPOSITORY": "repo",
     }
-    assert tell.all[0]["stdin"] == {
+    assert told["stdin"] == {
         "what": "new",
-        "at": tell.all[0]["stdin"]["at"],
+        "at": told["stdin"]["at"],
         "repository": "repo",
         "problem": document["problem"],
     }
-    assert tell.all[0]["words"] == []
+    assert told["words"] == []
 
 
 def test_existing_ones_are_told_if_that_is_wanted(here: Near, tell: Told):
@@ -181,10 +197,9 @@ def test_two_at_once_do_not_tell_twice(here: Near, tell: Told):
 def test_a_command_that_fails_is_said_and_is_no_end(here: Near, tell: Told, command: str, why: str):
     here.settings["PATH"] = os.defpath  # else a folder of it that may not be read would be the reason
     with Following(here, "notify", "--command", command, "--json") as telling:
-        assert telling.is_silent(0.8)
+        ready(telling, here)
         for subject in ("One", "Two"):
-            ask(here, subject)
-            said = telling.document()
+            said = told_of(telling, ask(here, subject))
             assert (said["told"], said["why"]) == (False, why)
         assert telling.end() == 130
         assert (
@@ -233,35 +248,30 @@ def test_a_command_that_takes_too_long_is_ended_with_all_it_has_started(here: Ne
     assert ran.code == "NOTIFY_FAILED"
     assert "took longer than 1 s and was ended" in ran.out
     assert time.monotonic() - started < 10
-    assert not is_running(int((tmp_path / "pid").read_text()))
+    until_gone(int((tmp_path / "pid").read_text()))
 
 
 def test_who_ends_bb_notify_ends_the_command_with_it(here: Near, tmp_path: Path):
     ask(here, "One")
     command = f"echo $$ > {tmp_path}/pid.new; mv {tmp_path}/pid.new {tmp_path}/pid; exec sleep 60"
     with Following(here, "notify", "--existing", "--shell", "--command", command) as telling:
-        deadline = time.monotonic() + 20
-        while not (tmp_path / "pid").exists():
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        until((tmp_path / "pid").exists)
         assert telling.end(signal.SIGTERM) == 143
 
-    assert not is_running(int((tmp_path / "pid").read_text()))
+    until_gone(int((tmp_path / "pid").read_text()))
+
+
+def until_gone(pid: int) -> None:
+    """Wait until a process has ended, be it that nobody has asked about it since."""
+    until(lambda: not is_running(pid), f"the end of {pid}")
 
 
 def is_running(pid: int) -> bool:
-    """Whether there is such a process, be it one that nobody has asked about since it ended."""
-    deadline = time.monotonic() + 5
-    while time.monotonic() < deadline:
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return False
-        status = Path(f"/proc/{pid}/stat")
-        if status.exists() and status.read_text().rpartition(")")[2].split()[0] == "Z":
-            return False
-        time.sleep(0.02)
-    return True
+    try:
+        os.kill(pid, 0)
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (ProcessLookupError, FileNotFoundError):
+        return False
 
 
 EVIL = "$(touch OWNED) `touch OWNED`; touch OWNED | touch OWNED\n' \" && touch OWNED # --help -rf /"

@@ -22,6 +22,7 @@ from tests.faces.faces_support import screen_of
 from tests.forks import Call
 from tests.near import near, run_all
 from tests.support import NOON, Scratch, environment, scratch
+from tests.waiting import PATIENCE
 
 AMBER, COBALT = "amber-otter", "cobalt-harbor"
 LONGEST = "a-name-as-long-as-any-name-may-ever-be-in-here-x"
@@ -92,7 +93,7 @@ def on_terminal(repo: Scratch, *words: str, columns: int, **settings: str) -> st
         if not piece:
             break
         shown += piece
-    child.wait(timeout=30)
+    child.wait(timeout=PATIENCE)
     os.close(here)
     return shown.decode()
 

@@ -18,6 +18,7 @@ import pytest
 
 from bb.ops import catalogue
 from tests.forks import TYPER, WHOLE, Call, run_all
+from tests.grids import some
 from tests.support import NOON, Scratch, environment, scratch
 
 AGENT = {"BB_AGENT": "cobalt-harbor"}
@@ -115,7 +116,7 @@ def test_odd_words_anywhere_are_answered_alike(repo: Scratch, verb: list[str]):
                 chance.shuffle(words)
             yield Call(words, AGENT if chance.random() < 0.5 else {})
 
-    assert_alike(repo, list(lists()))
+    assert_alike(repo, some(lists(), 150))
 
 
 @pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
@@ -131,7 +132,7 @@ def test_bytes_that_are_no_utf_8_are_answered_alike(repo: Scratch, verb: list[st
     ]
     calls = [Call([*verb, *tail]) for tail in tails] + [Call(verb, {"BB_AGENT": broken}), Call([broken, *verb])]
 
-    assert_alike(repo, calls)
+    assert_alike(repo, some(calls, 4))
 
 
 SETTINGS = {
@@ -152,7 +153,7 @@ def test_the_environment_means_the_same_to_both(repo: Scratch, verb: list[str], 
         Call([*verb, *tail], {name: value}) for name, values in SETTINGS.items() for value in values for tail in tails
     ]
 
-    assert_alike(repo, calls)
+    assert_alike(repo, some(calls, 12))
 
 
 @pytest.mark.parametrize("after", [[], ["--json"]])

@@ -8,6 +8,7 @@ import re
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,25 +38,30 @@ def reserve(repo: Scratch, agent: str, scope: str, bead: str = "bb-1") -> None:
 
 
 def ready(following: Following, repo: Scratch) -> None:
-    """Wait until it follows: what is recorded before that is not said."""
+    """Wait until it follows: what is recorded before that is not said. Then nothing is left that it has yet to say."""
     while following.is_silent(0.3):
         reserve(repo, AMBER, f"warm/{time.monotonic_ns()}")
-    while not following.is_silent(0.5):
-        following.line()
+    reserve(repo, AMBER, "warm/last")
+    while "warm/last" not in following.line():
+        continue
 
 
 def test_what_happens_from_now_on_is_said_as_it_happens(here: Near):
     with Following(here, "watch") as watch:
         ready(watch, here)
-        started = time.monotonic()
-        reserve(here, COBALT, "docs")
-        line = watch.line()
-        took = time.monotonic() - started
+        took = []
+        for _ in range(5):
+            reserve(here, COBALT, "docs")
+            recorded = time.monotonic()
+            line = watch.line()
+            took.append(time.monotonic() - recorded)
+            assert here.bb("agent", "release", "--agent", COBALT, "--scope", "docs").status == 0
+            assert "released docs" in watch.line()
 
         assert re.fullmatch(
             r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d  cobalt-harbor  reserved docs for 120 minutes \[bb-1\]", line
         )
-        assert took < 3
+        assert min(took) < 1  # how busy the machine is says nothing about bb
         assert watch.end() == 130
 
 
@@ -85,22 +91,34 @@ def test_with_json_each_thing_is_one_document_of_the_same_form(here: Near):
 
 
 def test_who_falls_silent_and_whose_time_is_over_is_said_although_nothing_is_recorded(tmp_path: Path):
-    repo = near(tmp_path / "repo", BB_AGENT_STALE_MINUTES="1")
-    now = time.time_ns() // 1_000_000
-    almost, long_ago = (clock.text(now - seconds * clock.SECOND) for seconds in (57, 297))
-    assert repo.bb("agent", "register", "--name", COBALT, "--role", "builder", BB_NOW=long_ago).status == 0
-    words = ["--agent", COBALT, "--scope", "docs", "--bead", "bb-1", "--ttl", "5"]
-    assert repo.bb("agent", "reserve", *words, BB_NOW=long_ago).status == 0
-    assert repo.bb("agent", "register", "--name", AMBER, "--role", "builder", BB_NOW=almost).status == 0
-
-    with Following(repo, "watch", "--json") as watch:
-        said = sorted((watch.document() for _ in range(2)), key=lambda each: str(each["kind"]))
+    for left in (3, 6, 12, 24, 48):  # seconds until then: more, if the machine was too busy to see it happen
+        said = _seen_to_fall_silent(tmp_path / str(left), left)
+        if len(said) == 2:
+            break
 
     assert [(each["kind"], each["by"], each["text"], each["bead_id"]) for each in said] == [
         ("lapsed", COBALT, "holds docs no longer: its time is over", "bb-1"),
         ("liveness", AMBER, "is stale now", None),
     ]
     assert [(list(each), each["event_id"]) for each in said] == [(MEMBERS, None)] * 2
+
+
+def _seen_to_fall_silent(path: Path, left: int) -> list[dict[str, Any]]:
+    """What is said of two agents, of which one falls silent and one holds no longer what it held, so many seconds from
+    now; unless that is over before anybody looks."""
+    repo = near(path, BB_AGENT_STALE_MINUTES="1")
+    now = time.time_ns() // 1_000_000
+    almost, long_ago = (clock.text(now - seconds * clock.SECOND) for seconds in (60 - left, 300 - left))
+    assert repo.bb("agent", "register", "--name", COBALT, "--role", "builder", BB_NOW=long_ago).status == 0
+    words = ["--agent", COBALT, "--scope", "docs", "--bead", "bb-1", "--ttl", "5"]
+    assert repo.bb("agent", "reserve", *words, BB_NOW=long_ago).status == 0
+    assert repo.bb("agent", "register", "--name", AMBER, "--role", "builder", BB_NOW=almost).status == 0
+
+    said: list[dict[str, Any]] = []
+    with Following(repo, "watch", "--json") as watch:
+        while len(said) < 2 and not watch.is_silent(left + 10):
+            said.append(watch.document())
+    return sorted(said, key=lambda each: str(each["kind"]))
 
 
 def test_only_what_is_about_an_agent_a_bead_or_some_words(here: Near):

@@ -7,7 +7,7 @@ from itertools import permutations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bb.groups.context import context
@@ -20,6 +20,7 @@ from bb.groups.facts import ContextChanged
 from bb.kernel import clock
 from bb.kernel.errors import BbError
 from bb.kernel.order import sortable
+from tests.examples import examples
 
 A, B = "a" * 12, "b" * 12
 NOON = clock.parse("2026-01-05T12:00:00.000Z")
@@ -499,7 +500,7 @@ def meetings(draw: Any) -> list[Said]:
     return clones[0].history
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(meetings(), st.randoms(use_true_random=False))
 def test_the_same_changes_in_any_order_and_heard_twice_make_the_same_context(history: list[Said], random: Any):
     shuffled = list(history)
@@ -515,7 +516,7 @@ def test_the_same_changes_in_any_order_and_heard_twice_make_the_same_context(his
     assert found.version == expected.version
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(meetings())
 def test_no_two_things_have_one_name_and_nothing_that_began_is_lost(history: list[Said]):
     view = ContextView.of(fold(*history).items())
@@ -568,7 +569,7 @@ WRITTEN = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.lists(WRITTEN | JSON, max_size=5))
 def test_whatever_stands_on_a_line_can_be_read_folded_and_shown(ops: list[Any]):
     fact = context.read({"ops": ops}, "ada")

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bb.groups.context import batch as context_batch
@@ -16,6 +16,7 @@ from bb.groups.context_forms import KINDS
 from bb.groups.permissions import PermissionDenied
 from bb.kernel.errors import BbError
 from bb.kernel.show import harmless
+from tests.examples import examples
 from tests.groups.test_context import ACTORS, Clone, create
 
 
@@ -522,7 +523,7 @@ HOSTILE = st.builds(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.lists(HOSTILE | JSON, max_size=3), st.sampled_from(["user", "lead", "ada"]))
 def test_hostile_ops_are_done_or_refused_and_change_nothing_by_themselves(ops: list[Any], by: str):
     clone = furnished()

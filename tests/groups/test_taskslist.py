@@ -6,13 +6,14 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bb.groups.context import task_view
 from bb.groups.context.task_list import InvalidFilter, TaskNotFound, listing, tasks
 from bb.groups.context.task_view import task
 from bb.kernel.errors import BbError
+from tests.examples import examples
 from tests.groups.test_context import Clone, create
 
 
@@ -193,7 +194,7 @@ def test_an_answer_that_would_be_taken_for_a_lost_one_is_cut_and_says_by_how_muc
     assert following["tasks"][0]["id"] == f"T{61 - page['count']:03}"
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(
     st.dictionaries(
         st.sampled_from(

@@ -25,6 +25,7 @@ from bb.groups.templates.templates import (
     parse,
     template_actor,
 )
+from tests.examples import examples
 from tests.support import ROOT
 
 NOON = 1_767_614_400_000
@@ -80,8 +81,15 @@ def test_ipc_8_12_what_was_exported_is_read_as_it_was(template: Template):
 
 
 @given(whole)
+@examples(15)  # it takes a third of a second for each
 def test_ipc_8_12_other_readers_of_yaml_find_the_same_in_it(template: Template):
     assert yaml.safe_load(exported(template)) == template.plain()
+
+
+@pytest.mark.skipif(not yaml.__with_libyaml__, reason="PyYAML has no libyaml here")
+@given(whole)
+def test_ipc_8_12_and_so_does_libyaml(template: Template):
+    assert yaml.load(exported(template), Loader=yaml.CSafeLoader) == template.plain()
 
 
 def test_a_template_is_a_text_that_people_can_read():

@@ -25,6 +25,7 @@ from bb.kernel.secret_patterns import (
     masked,
     refuse_secrets,
 )
+from tests.grids import grid
 from tests.support import ROOT
 
 DATA = Path(__file__).parent.parent / "data" / "secrets"
@@ -288,8 +289,8 @@ BESIDE_MARKS = sorted({mark for _, marks, _ in BESIDE for mark in marks})
 @pytest.mark.parametrize(
     ("mark", "more"),
     [
-        *((mark, more) for mark in sorted({mark for _, mark, _ in TOKENS}) for more in SHORT_OF),
-        *((mark, more) for mark in BESIDE_MARKS for more in (" 0123456789ABCDEF ", "=0a1B", "0123456789ABCDEF aZ/+ ")),
+        *grid(sorted({mark for _, mark, _ in TOKENS}), SHORT_OF, 1),
+        *grid(BESIDE_MARKS, [" 0123456789ABCDEF ", "=0a1B", "0123456789ABCDEF aZ/+ "], 1),
     ],
 )
 def test_a_large_text_made_to_be_hard_to_search_is_searched_soon(mark: str, more: str):
@@ -331,10 +332,7 @@ def test_every_family_whose_value_may_be_nested_is_made_hard_to_search():
     assert set(NESTED.values()) <= set(MARKS)
 
 
-@pytest.mark.parametrize("kind", NESTED)
-@pytest.mark.parametrize(
-    "between", ["{q}", "{q}    :    {q}Basic aZ09", ""], ids=["quotation marks", "beginning of a value", "nothing"]
-)
+@pytest.mark.parametrize(("kind", "between"), grid([*NESTED], ["{q}", "{q}    :    {q}Basic aZ09", ""], 1))
 def test_twice_as_much_of_nested_json_takes_twice_as_long(kind: str, between: str):
     for quotation in ("\\" * 15 + '"', "\\" * 100_000):
         piece = NESTED[kind] + between.replace("{q}", quotation)

@@ -30,6 +30,7 @@ from bb.ledger.journal.line import Link
 from bb.ledger.records import walk
 from bb.ledger.records.store import Store
 from tests.support import NOON, ROOT, environment
+from tests.waiting import PATIENCE
 
 NOW = clock.parse(NOON)
 WRITER, OTHER_WRITER = "aaaabbbbcccc", "ddddeeeeffff"
@@ -387,7 +388,7 @@ def finished(one: subprocess.Popen[str]) -> str:
 def ended(one: subprocess.Popen[str]) -> str:
     """What a child said until its end, which comes within two minutes."""
     try:
-        return one.communicate(timeout=120)[0]
+        return one.communicate(timeout=PATIENCE)[0]
     except subprocess.TimeoutExpired:
         one.kill()
         one.communicate()

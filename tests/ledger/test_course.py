@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bb.ledger.journal import journal
 from bb.ledger.journal.journal import Journal
 from bb.ledger.records import course
 from bb.ledger.records.course import START, Course, Lines, Passed
+from tests.examples import examples
 from tests.ledger.course_support import Place, another, clones, live, numbered, texts, writer_of
 from tests.ledger.ledger_support import only_segment
 
@@ -327,7 +328,7 @@ moves = st.lists(
 )
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(moves, moves, st.lists(st.integers(0, 7), max_size=12))
 def test_any_portions_make_the_same_course(before: list, after: list, portions: list[int]):
     with tempfile.TemporaryDirectory() as folder, clones(Path(folder), 3) as places:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bb.attention.facts import Posted
@@ -19,6 +19,7 @@ from bb.kernel import ids, validity
 from bb.ledger.journal import cccs_forms, kinds
 from bb.messaging.facts import Acked, Agreed, Read, Sent
 from bb.messaging.mail import mail
+from tests.examples import examples
 
 EVENT = "a" * 12 + ".7"
 PAYLOAD = {"subject": "s", "summary": "s", "next_action": "n", "requires_ack": True}
@@ -125,7 +126,7 @@ lines = st.text(min_size=1, max_size=9).filter(validity.is_line)
 names = st.sampled_from(["ada", "bo1", "cyd", "user"])
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     st.builds(
         Sent,
@@ -144,7 +145,7 @@ def test_any_message_is_read_back_to_the_letter(fact: Sent):
     assert kinds.fact_of(kind, data, fact.sender) == fact
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     st.builds(
         Resumed,
@@ -343,7 +344,7 @@ anything = st.recursive(
 )
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.sampled_from(list(EXAMPLES.values())), st.data())
 def test_whatever_stands_in_a_line_it_is_a_whole_fact_or_none_and_never_a_crash(fact: Any, data: Any):
     kind, line = written(fact)

@@ -37,6 +37,7 @@ from tests.ledger.ledger_support import (
     together,
 )
 from tests.support import ROOT
+from tests.waiting import PATIENCE
 
 FLOCK, FILELOCK = "bb.ledger.files.lock", "bb.ledger.files.lock_elsewhere"
 
@@ -125,7 +126,7 @@ def test_who_waited_in_vain_holds_nothing_up(path: str, kind: type[Lock], way: s
 def held_in_vain(path: str) -> Iterator[None]:
     """While this process holds the lock, another that waits for it is refused, and told of us."""
     waiter = child(hold, path, 0.1, stderr=subprocess.PIPE)
-    _, said = waiter.communicate(timeout=30)
+    _, said = waiter.communicate(timeout=PATIENCE)
     assert waiter.returncode != 0
     assert "LedgerBusy" in said
     assert str(os.getpid()) in said

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bb.coordination.facts import Redacted
@@ -22,6 +22,7 @@ from bb.ledger.records import redaction
 from bb.ledger.views import chat
 from bb.ledger.views.chat import ACK, ATTENTION, CANCELLED, MAIL, NOTICE, REQUEST
 from bb.messaging.chat import acks
+from tests.examples import examples
 from tests.ledger.course_support import Place, another, clones, writer_of
 from tests.ledger.ledger_support import NOW, damage_line, forget_index, only_segment, written
 
@@ -355,7 +356,7 @@ members = st.sampled_from(
 )
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(
     st.lists(
         st.tuples(st.sampled_from([*chat.NOTED, "chat.other"]), st.dictionaries(members, anything)),
@@ -528,7 +529,7 @@ def act(places: list[Place], events: list[Any], what: str, where: int, who: str,
     me.talk.catch_up()
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.lists(acts, max_size=25))
 def test_an_index_that_is_made_anew_gives_the_same_answers(history: list[Any]):
     with tempfile.TemporaryDirectory() as folder, clones(Path(folder), 2) as places:

@@ -25,9 +25,9 @@ from bb.cli.programs import extras
 from bb.kernel import json_text
 from tests.mcp.mcp_support import AMBER, COBALT, ERAS, INITIALIZE, NEW, OLD, Here
 from tests.support import environment
+from tests.waiting import PATIENCE
 
 BB = [sys.executable, "-m", "bb"]
-PATIENCE = 60
 CALL = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "status", "arguments": {}}}
 
 

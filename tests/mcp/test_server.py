@@ -17,6 +17,7 @@ from bb.mcp import resources
 from bb.mcp.server import INSTRUCTIONS
 from tests.hostile import EVERYTHING, has_raw
 from tests.mcp.mcp_support import AMBER, COBALT, ERAS, NEW, OLD, Here, over_mcp
+from tests.waiting import until
 
 HOSTILE = " ".join(EVERYTHING.values())
 
@@ -198,10 +199,7 @@ def test_calls_are_answered_while_another_one_waits(both: Here):
     del box._env["BB_NOW"]  # type: ignore[attr-defined]  # who waits needs a clock that goes
 
     assert over_mcp(box, NEW, talk) < 5
-    deadline = time.monotonic() + 10
-    while threading.active_count() > threads and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert threading.active_count() <= threads
+    until(lambda: threading.active_count() <= threads, "the end of whoever waited")
 
 
 def test_many_calls_at_once_are_each_answered(both: Here):

@@ -7,13 +7,14 @@ from itertools import permutations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bb.kernel.order import sortable
 from bb.messaging import messages
 from bb.messaging.facts import Acked, Agreed, Read, Sent
 from bb.messaging.mail import mailbox
+from tests.examples import examples
 
 A, B = "a" * 12, "b" * 12
 MESSAGE = f"{A}.1"
@@ -154,7 +155,7 @@ histories = st.tuples(
 ).map(lambda parts: parts[0] + parts[1])
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(histories, st.randoms(use_true_random=False))
 def test_the_same_facts_in_any_order_make_the_same_copy(history: list[Said], random: Any):
     shuffled = list(history)
@@ -163,7 +164,7 @@ def test_the_same_facts_in_any_order_make_the_same_copy(history: list[Said], ran
     assert fold(*history, *shuffled) == fold(*history), "a fact that is heard twice counts once"
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(histories)
 def test_what_a_copy_is_found_by_follows_its_state(history: list[Said]):
     found = mailbox.terms(NAME, fold(*history) or {})
@@ -174,7 +175,7 @@ def test_what_a_copy_is_found_by_follows_its_state(history: list[Said]):
     assert ("owed bo1" in {term for term, _ in found}) is (asks and not heard & {Acked, Agreed})
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(histories, gestures)
 def test_a_step_leaves_the_state_before_it_as_it_was(history: list[Said], gesture: Said):
     before = fold(*history)

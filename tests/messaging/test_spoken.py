@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bb.cbcl.facts import Heard, Installed
@@ -22,6 +22,7 @@ from bb.ledger.views import cbcl
 from bb.messaging.cbcl import conversation_state, letters
 from bb.messaging.facts import Sent
 from tests.cbcl.trees import dialect, read
+from tests.examples import examples
 from tests.ledger.ledger_support import ADA, BO, WRITER, bare_journal, written
 
 EVENT = f"{WRITER}.1"
@@ -145,7 +146,7 @@ def histories(draw: Any) -> list[Placed]:
     return [([place // 2, writer, place], fact) for place, (writer, fact) in enumerate(said)]
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(histories(), st.randoms(use_true_random=False))
 def test_lines_may_arrive_in_any_order_and_twice(history: list[Placed], chance: random.Random):
     shuffled = chance.sample(history + history, 2 * len(history))
@@ -162,7 +163,7 @@ CLOSED = st.sampled_from(
 MEETING = st.sampled_from([Met(BO), Greeted(BO), Parted(BO)])
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.lists(OPENED | CLOSED | MEETING, max_size=10))
 def test_the_ledger_says_where_an_agent_stands_as_its_own_life_does(happened: list[Effect]):
     """Lines that come one after the other, folded, come to what living through them comes to."""

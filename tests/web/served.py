@@ -11,8 +11,7 @@ from typing import Any, Self
 from urllib.parse import urlencode, urlsplit
 
 from tests.support import ROOT, Scratch, environment
-
-PATIENCE = 20  # seconds, after which something is not coming any more
+from tests.waiting import PATIENCE
 
 
 class Served:

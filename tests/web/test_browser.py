@@ -28,7 +28,7 @@ QUIET = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync --disable-dev-shm-usage"
 )
-SOON = 10_000  # milliseconds, after which something is not coming any more; how fast it comes is measured elsewhere
+SOON = 120_000  # milliseconds, after which something is not coming any more; how fast it comes is measured elsewhere
 SHAPES: dict[str, dict[str, Any]] = {
     "light": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"},
     "dark": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},
@@ -39,13 +39,14 @@ EVERY = [*pages.TITLES, "sessions?bead=bb-1.1", f"cbcl?agent={AMBER}&thread=date
 Window = Callable[..., Any]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """The system's own Chromium."""
+    """The system's own Chromium. While its driver is there, no other test can run an event loop in this thread."""
     path = next((found for name in NAMES if (found := shutil.which(name))), None)
     if path is None:
         assert not IS_NEEDED, "no Chromium is installed, and it was to be tested with"
         pytest.skip("no Chromium is installed")
+    playwright.expect.set_options(timeout=SOON)
     with playwright.sync_playwright() as driver:
         found = driver.chromium.launch(executable_path=path, args=QUIET.split())
         yield found

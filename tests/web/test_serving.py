@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import socket
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +11,8 @@ import pytest
 
 from tests.near import Near
 from tests.support import Scratch, scratch
-from tests.web.served import PATIENCE, Caller, Served
+from tests.waiting import until
+from tests.web.served import Caller, Served
 
 
 @pytest.fixture
@@ -48,9 +48,7 @@ def test_a_browser_is_opened_where_that_is_asked_for(day: Near, tmp_path: Path):
     opener.write_text(f'#!/bin/sh\nprintf %s "$1" > "{opened}"\n')
     opener.chmod(0o755)
     with Served(day, "--open", BROWSER=str(opener)) as served:
-        deadline = time.monotonic() + PATIENCE
-        while not (opened.exists() and opened.read_text()) and time.monotonic() < deadline:
-            time.sleep(0.05)
+        until(lambda: opened.exists() and opened.read_text(), "the browser")
 
         assert opened.read_text() == served.url
 

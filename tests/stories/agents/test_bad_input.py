@@ -18,6 +18,7 @@ import pytest
 from bb.ops import catalogue
 from bb.ops.params import Flag
 from tests.forks import Call
+from tests.grids import grid, some
 from tests.near import Near, near, run_all
 from tests.stories.agents.agents_support import HARBOR, OTTER, is_harmless, moment, nothing_written
 from tests.support import NOON, ROOT, Ran, Scratch
@@ -258,9 +259,9 @@ def test_an_agent_that_never_registered_is_not_known(repo: Near, verb: str):
 def test_a_name_that_nobody_can_have_is_nobodys(repo: Near, verb: str):
     option, code = WHO[verb]
 
-    assert set(refusals(repo, [words(verb, {option: name}) for name in MALFORMED])) == {code}
+    assert set(refusals(repo, [words(verb, {option: name}) for name in some(MALFORMED, 10)])) == {code}
     unknown = NO_SENDER if code == NO_SENDER else NOT_FOUND
-    assert set(refusals(repo, [words(verb, {option: name}) for name in OF_ACTORS])) == {unknown}
+    assert set(refusals(repo, [words(verb, {option: name}) for name in some(OF_ACTORS, 3)])) == {unknown}
 
 
 def test_a_name_that_nobody_can_have_cannot_be_taken(repo: Near):
@@ -334,7 +335,7 @@ def test_who_is_asking_is_refused_alike_when_the_environment_says_it(repo: Near,
     call = words(verb, {option: None})
     names = [*MALFORMED, NOT_UTF8, "\x1b[2J", " ", "x" * 100_000]
 
-    told = refusals(repo, [Call(call, {"BB_AGENT": name}) for name in names])
+    told = refusals(repo, [Call(call, {"BB_AGENT": name}) for name in some(names, 10)])
 
     assert set(told) == {NO_SENDER if code == NO_SENDER else NO_ID}
     unknown = refusals(repo, [Call(call, {"BB_AGENT": name}) for name in (STRANGER, *OF_ACTORS)])
@@ -356,8 +357,10 @@ def test_whoever_says_to_be_anybody_else_than_the_person_gives_no_orders(repo: N
     assert refusals(repo, [words(verb, {"--agent": STRANGER})]) == ["PERSON_ONLY"]
 
 
-@pytest.mark.parametrize("verb", [verb for verb in CALLS if verb not in (*HEED_BB_AGENT, *ORDERS)])
-@pytest.mark.parametrize("name", [NOT_UTF8, "\x1b[2J\u202e", "Amber-Otter", ""], ids=ascii)
+DO_NOT = [verb for verb in CALLS if verb not in (*HEED_BB_AGENT, *ORDERS)]
+
+
+@pytest.mark.parametrize(("verb", "name"), grid(DO_NOT, [NOT_UTF8, "\x1b[2J\u202e", "Amber-Otter", ""], 2))
 def test_who_need_not_say_its_name_is_not_asked_for_it(copy: Near, verb: str, name: str):
     told = copy.bb(*_named(copy, words(verb)), BB_AGENT=name)
 
@@ -511,7 +514,7 @@ REFUSED_RAW = [each for each in STRICT if each[1] not in (*FREE, "--output")]
 @pytest.mark.parametrize(("verb", "option"), REFUSED_RAW, ids=_ids(REFUSED_RAW))
 def test_what_a_terminal_would_obey_is_refused_where_a_name_or_one_line_is_wanted(repo: Near, verb: str, option: str):
     texts = [*CONTROLS.values(), *(() if option in MAY_BE_A_NAME else BIDI.values())]
-    calls = [words(verb, {option: text}) for text in texts]
+    calls = [words(verb, {option: text}) for text in some(texts, 5)]
 
     assert set(refusals(repo, calls)) == {code_of(verb, option)}
 
@@ -1153,7 +1156,7 @@ def test_every_hook_is_tried_here():
 @pytest.mark.parametrize(("verb", "option"), HOOKED, ids=_ids(HOOKED))
 def test_a_hook_that_is_called_wrongly_stops_nobody(copy: Near, verb: str, option: str):
     values = [*CONTROLS.values(), *BIDI.values(), *MALFORMED, NOT_UTF8, " ", "", "x" * 100_000]
-    for value in [*values, *(PAYLOADS if option == "--payload" else [])]:
+    for value in some([*values, *(PAYLOADS if option == "--payload" else [])], 20):
         assert_stops_nobody(copy, hook_words(verb, {option: value}))
 
 
@@ -1293,7 +1296,7 @@ def test_whatever_is_said_of_a_group_is_answered_or_refused_and_shown_harmless(a
     for at, parameter in enumerate(op.parameters):
         if parameter.kind is Flag:
             continue
-        for value in HOSTILE:
+        for value in some(HOSTILE, 4, f"{op.name} {parameter.name}"):
             before = ["x"] * by_position.index(parameter) if parameter.is_argument else []
             given = [*before, "--", value] if parameter.is_argument else [f"{parameter.option}={value}"]
             call = [*op.words.split(), *given] if op.group != "call" else _called(op.name, parameter.name, value)

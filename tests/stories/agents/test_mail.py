@@ -23,6 +23,7 @@ from tests.stories.agents.agents_support import (
     send,
 )
 from tests.support import NOON, Ran, Scratch, environment
+from tests.waiting import PATIENCE
 
 
 @pytest.fixture
@@ -388,7 +389,7 @@ def test_who_waits_is_woken_by_the_next_message_to_it(repo: Scratch):
     try:
         send(repo, HARBOR, OTTER)
         send(repo, OTTER, HARBOR, "--subject", "Wake up")
-        out, _ = waiting.communicate(timeout=30)
+        out, _ = waiting.communicate(timeout=PATIENCE)
     finally:
         waiting.kill()
 

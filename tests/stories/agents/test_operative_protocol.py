@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support import NOON, ROOT, Scratch, environment
+from tests.waiting import PATIENCE
 
 AMBER, COBALT = "amber-otter", "cobalt-harbor"
 
@@ -514,7 +515,7 @@ def ask(repo: Scratch, answer: str, *words: str) -> tuple[int, str]:
         text=True,
     )
     os.write(here, answer.encode())
-    out, _ = child.communicate(timeout=30)
+    out, _ = child.communicate(timeout=PATIENCE)
     os.close(here)
     os.close(there)
     return child.returncode, out

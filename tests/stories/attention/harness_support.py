@@ -22,10 +22,10 @@ from typing import Any
 from bb.kernel import clock
 from tests.near import near
 from tests.support import NOON, Scratch, environment
+from tests.waiting import PATIENCE
 
 AMBER, BLUE = "amber-otter", "blue-heron"
 HANDLES = {AMBER: "U1", BLUE: "U2"}
-PATIENCE = 20.0  # seconds; far longer than anything here takes
 CAPABILITIES = {
     "delivery": dict.fromkeys(("ack", "redelivery", "idempotency"), True),
     "injection": dict.fromkeys(("immediate", "buffered", "notify", "tool_mailbox", "digest", "interrupt"), True),

@@ -6,14 +6,14 @@ import json
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 from bb.attention.acts.tools import TOOLS
 from bb.attention.refusals import NUMBERS
 from bb.wire.seat import METHODS, NOTICES
-from tests.stories.attention.harness_support import AMBER, PATIENCE, World, dm
+from tests.stories.attention.harness_support import AMBER, World, dm
 from tests.support import ROOT, environment
+from tests.waiting import until
 
 PAGE = (ROOT / "docs" / "harness.md").read_text()
 (EXAMPLE,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
@@ -34,9 +34,7 @@ def test_the_harness_of_the_page_answers_what_it_is_asked(world: World, tmp_path
         on_github = {"source": {"platform": "github"}, "target": {"recipient": "amber-bot"}}
         line = {**dm("1", "check the deploy?"), **on_github}
         assert world.repo.json("chat", "ingest", stdin=json.dumps(line)).status == 0
-        deadline = time.monotonic() + PATIENCE
-        while world.show("1")["disposition"] != "responded" and time.monotonic() < deadline:
-            time.sleep(0.05)
+        until(lambda: world.show("1")["disposition"] == "responded", "the response")
         steps = [each["step"] for each in world.show("1")["steps"]]
     finally:
         harness.kill()

@@ -10,17 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.stories.attention.harness_support import (
-    AMBER,
-    BLUE,
-    CAPABILITIES,
-    PATIENCE,
-    Child,
-    World,
-    dm,
-    without,
-)
+from tests.stories.attention.harness_support import AMBER, BLUE, CAPABILITIES, Child, World, dm, without
 from tests.support import environment
+from tests.waiting import PATIENCE
 
 
 def child(harness: Any) -> Child:

@@ -12,17 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.stories.attention.harness_support import (
-    AMBER,
-    BLUE,
-    CAPABILITIES,
-    PATIENCE,
-    Caller,
-    Harness,
-    World,
-    dm,
-    without,
-)
+from tests.stories.attention.harness_support import AMBER, BLUE, CAPABILITIES, Caller, Harness, World, dm, without
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no such sockets")
 

@@ -26,6 +26,7 @@ from tests.stories.cbcl.cbcl_support import (
     say,
 )
 from tests.support import environment
+from tests.waiting import PATIENCE
 
 OVERVIEWS = [
     *(["status"], ["problems"], ["timeline"], ["sessions", "list"], ["doctor"], ["ledger", "verify"]),
@@ -142,7 +143,7 @@ def test_who_waits_for_mail_is_told_of_a_message(repo: Near):
         text=True,
     )
     say(repo, COBALT, f'(tell @{AMBER} "Wake up.")')
-    out, _ = waiting.communicate(timeout=60)
+    out, _ = waiting.communicate(timeout=PATIENCE)
     assert waiting.returncode == 0
     assert "ok" in out
 

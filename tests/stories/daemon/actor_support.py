@@ -8,12 +8,12 @@ import os
 import signal
 import socket
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.stories.daemon.ipc_support import PATIENCE, Daemon, end, request, until
+from tests.stories.daemon.ipc_support import Daemon, end, request
+from tests.waiting import PATIENCE, until
 
 # Says when it is ready, and writes down each piece that is typed to it, with when.
 LISTENER = """
@@ -137,7 +137,7 @@ class Heard:
 
     def until(self, text: str, seconds: float = PATIENCE) -> str:
         """All that was typed, once TEXT is among it."""
-        until(lambda: text in self.text, f"{text!r} in {self.text!r}", seconds)
+        until(lambda: text in self.text, lambda: f"{text!r} in {self.text!r}", seconds=seconds)
         return self.text
 
     def at(self, text: str) -> float:
@@ -169,12 +169,13 @@ class Client:
 
     def sees(self, text: str) -> str:
         """All that was shown so far, once TEXT is among it."""
-        deadline = time.monotonic() + PATIENCE
-        while text.encode() not in self.shown:
-            assert time.monotonic() < deadline, f"{text!r} is not shown: {self.shown[-2000:]!r}"
+
+        def more() -> None:
             piece = self._receive()
             assert piece, f"the terminal is gone, and {text!r} was not shown: {self.shown[-2000:]!r}"
             self.shown += piece
+
+        until(lambda: text.encode() in self.shown, lambda: f"{text!r} in {self.shown[-2000:]!r}", pause=more)
         return self.shown.decode(errors="replace")
 
     def ends(self) -> bool:

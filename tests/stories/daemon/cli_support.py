@@ -10,15 +10,14 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from tests.forks import Quick, quick
 from tests.support import Scratch, environment
+from tests.waiting import PATIENCE
 
-PATIENCE = 20.0  # seconds that anything may take
 SHELL = ["--runtime", "custom", "--command", "sh", "--command", "-i"]
 
 
@@ -67,15 +66,6 @@ def is_alive(pid: int) -> bool:
     except OSError:
         return False
     return state not in ("Z", "X")
-
-
-def eventually(is_so: Callable[[], Any], what: str = "it") -> Any:
-    """What IS_SO gives once it is true."""
-    deadline = time.monotonic() + PATIENCE
-    while not (found := is_so()):
-        assert time.monotonic() < deadline, f"{what} does not come to be"
-        time.sleep(0.02)
-    return found
 
 
 def spawned(made: Scratch, words: Sequence[str], **how: Any) -> subprocess.Popen[str]:

@@ -14,14 +14,13 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
 
 from tests.support import environment
+from tests.waiting import PATIENCE, until
 
-PATIENCE = 30.0  # seconds; far longer than anything here takes
 PROGRAM = "; import sys; from bb.daemon.__main__ import main; sys.exit(main())"
 MOST = 5_000_000  # bytes of a line; more than any client reads
 
@@ -252,14 +251,6 @@ def well_formed(octets: bytes) -> dict[str, Any]:
         assert answer["ok"] is False, answer
         Refusal(answer["error"])
     return answer
-
-
-def until(is_so: Callable[[], bool], what: str = "it", seconds: float = PATIENCE) -> None:
-    """Wait for something that is going to be so."""
-    deadline = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < deadline, f"waited in vain for {what}"
-        time.sleep(0.005)
 
 
 @contextlib.contextmanager

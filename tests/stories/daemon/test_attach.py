@@ -10,7 +10,6 @@ import signal
 import struct
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -24,8 +23,9 @@ import termios
 from bb.cli.programs import attach_keys
 from bb.cli.programs.terminal_modes import KNOWN, Switches
 from tests.forks import Quick
-from tests.stories.daemon.cli_support import PATIENCE, eventually, served
+from tests.stories.daemon.cli_support import served
 from tests.support import Scratch, environment
+from tests.waiting import PATIENCE, until
 
 # Says what it is told, how large its terminal is and when that changes; and what it is sent, as octets.
 ECHO = """
@@ -73,10 +73,11 @@ class Terminal:
 
     def sees(self, text: str) -> bytes:
         """All that was shown, once TEXT is among it."""
-        deadline = time.monotonic() + PATIENCE
-        while text.encode() not in self.shown:
-            assert time.monotonic() < deadline, f"{text!r} is not shown: {self.shown[-2000:]!r}"
+
+        def more() -> None:
             assert self.read() or self.process.poll() is None, f"{text!r} is not shown: {self.shown[-2000:]!r}"
+
+        until(lambda: text.encode() in self.shown, lambda: f"{text!r} in {self.shown[-2000:]!r}", pause=more)
         return self.shown
 
     def read(self) -> bytes:
@@ -95,10 +96,7 @@ class Terminal:
 
     def ends(self) -> int:
         """Its exit status; what it still says is read, or it could not say it."""
-        deadline = time.monotonic() + PATIENCE
-        while self.process.poll() is None:
-            assert time.monotonic() < deadline, f"it goes on: {self.shown[-500:]!r}"
-            self.read()
+        until(lambda: self.process.poll() is not None, lambda: f"the end of {self.shown[-500:]!r}", pause=self.read)
         while self.read():
             pass
         return self.process.returncode
@@ -125,7 +123,7 @@ def repo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Quick]:
 def echo(repo: Quick) -> Quick:
     """The same, and the actor has just been started."""
     assert repo.bb("actor", "restart", "echo").status == 0
-    eventually(lambda: "ready" in tail(repo), "the actor")
+    until(lambda: "ready" in tail(repo), "the actor")
     return repo
 
 
@@ -190,7 +188,7 @@ def test_whoever_detaches_leaves_the_actor_running(open_terminal: Any, echo: Qui
     assert terminal.shown.endswith(b"Detached from echo, which goes on\r\n")
     assert terminal.settings() == terminal.before
     assert echo.json("actor", "list").data["actors"][0]["running"] is True
-    eventually(lambda: "got b'last'" in tail(echo), "what was typed before")
+    until(lambda: "got b'last'" in tail(echo), "what was typed before")
     assert "never" not in tail(echo)
 
 
@@ -306,9 +304,9 @@ def test_only_the_first_types_and_the_others_know_it(open_terminal: Any, echo: Q
     assert b"\a" not in second.shown
     first.type(b"\x1c")
     first.ends()
-    eventually(lambda: second.type(b"now") or (second.read() and b"got b'now" in second.shown), "the second's turn")
+    until(lambda: second.type(b"now") or (second.read() and b"got b'now" in second.shown), "the second's turn")
     second.sees("\a")
-    eventually(lambda: "size 40x10" in tail(echo), "its terminal has the second's size now")
+    until(lambda: "size 40x10" in tail(echo), "its terminal has the second's size now")
 
 
 def test_who_only_reads_is_in_nobodys_way(open_terminal: Any):

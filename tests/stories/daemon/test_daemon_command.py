@@ -17,19 +17,9 @@ import pytest
 from bb.ledger.local import descriptor
 from bb.ops import catalogue
 from tests.forks import Quick
-from tests.stories.daemon.cli_support import (
-    SHELL,
-    ended,
-    eventually,
-    home,
-    is_alive,
-    pid_of,
-    served,
-    spawned,
-    station,
-    stopped,
-)
+from tests.stories.daemon.cli_support import SHELL, ended, home, is_alive, pid_of, served, spawned, station, stopped
 from tests.support import Scratch, environment
+from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="POSIX processes")
 
@@ -138,7 +128,7 @@ def test_a_daemon_can_be_met_over_tcp(repo: Quick):
 def test_a_daemon_that_nobody_needs_ends_by_itself_if_that_was_wanted(repo: Quick):
     pid = repo.json("daemon", "start", "--exit-when-idle", "1").data["pid"]
 
-    eventually(lambda: not is_alive(pid), "its end")
+    until(lambda: not is_alive(pid), "its end")
 
     assert repo.json("daemon", "status").data["running"] is False
 
@@ -163,7 +153,7 @@ def test_who_stops_a_daemon_learns_what_has_ended(repo: Quick):
     assert (found["stopped"], found["pid"]) == (True, pid)
     assert [each["actor_id"] for each in found["actors"]] == ["peer-1"]
     assert not descriptor.is_held(str(home(repo)))
-    eventually(lambda: not is_alive(pid), "its end")
+    until(lambda: not is_alive(pid), "its end")
     assert repo.json("daemon", "start").data["started"] is True  # at once
     assert [each["actor_id"] for each in repo.json("daemon", "status").data["actors"]] == ["peer-1"]
     assert repo.bb("daemon", "stop").out.endswith(", and with it peer-1\n")
@@ -237,7 +227,7 @@ def test_a_process_that_is_not_the_daemon_is_left_alone(repo: Quick):
 def test_what_a_dead_daemon_left_behind_is_in_nobodys_way(repo: Quick):
     pid = repo.json("daemon", "start").data["pid"]
     os.kill(pid, signal.SIGKILL)
-    eventually(lambda: not is_alive(pid), "its end")
+    until(lambda: not is_alive(pid), "its end")
 
     assert repo.json("daemon", "status").data["running"] is False
     assert repo.json("call", "ping").code == "DAEMON_UNAVAILABLE"
@@ -253,7 +243,7 @@ def test_whoever_looks_whether_a_daemon_runs_keeps_none_from_starting(repo: Quic
     child = spawned(repo, ["daemon", "start", "--json"])
     os.close(lock)
 
-    assert json.loads(child.communicate(timeout=20)[0])["data"]["started"] is True
+    assert json.loads(child.communicate(timeout=PATIENCE)[0])["data"]["started"] is True
 
 
 # -- looking
@@ -344,7 +334,7 @@ def test_the_log_is_followed_into_a_new_file(repo: Quick, form: list[str]):
 def test_a_daemon_in_the_foreground_is_that_process_until_it_is_told_to_end(repo: Quick, form: list[str]):
     child = spawned(repo, ["daemon", "run", *form])
 
-    eventually(lambda: repo.json("daemon", "status").data["responding"], "the daemon")
+    until(lambda: repo.json("daemon", "status").data["responding"], "the daemon")
 
     assert pid_of(repo) == child.pid
     out, err = stopped(child)

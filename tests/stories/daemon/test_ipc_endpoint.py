@@ -20,9 +20,10 @@ from typing import Any
 
 import pytest
 
-from tests.stories.daemon.ipc_support import Daemon, Refusal, answer_of, end, request, running, until
+from tests.stories.daemon.ipc_support import Daemon, Refusal, answer_of, end, request, running
 from tests.stories.daemon.ipc_types import checked, moment
 from tests.support import scratch
+from tests.waiting import until
 
 BUSY, USAGE, REFUSED = 6, 2, 4
 

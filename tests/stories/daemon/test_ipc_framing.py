@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 
-from tests.stories.daemon.ipc_support import Daemon, answer_of, request, running, until, well_formed
+from tests.grids import some
+from tests.stories.daemon.ipc_support import Daemon, answer_of, request, running, well_formed
 from tests.stories.daemon.ipc_types import LATER, OPS, checked, moment
+from tests.waiting import until
 
 LIMIT = 2_000_000
 NEEDS_NOTHING = {"ping", "shutdown", "observability_get", "groups", "group_create"}
@@ -367,7 +369,7 @@ def test_ipc_6_1_whatever_stands_in_an_argument_the_daemon_has_an_answer(daemon:
     """Each argument in turn is of every type that there is in JSON, the others are right."""
     right = _right_arguments(daemon)
     for name in ARGUMENTS[op]:
-        for value in VALUES:
+        for value in some(VALUES, 5, f"{op} {name}"):
             args = {other: right[other] for other in ARGUMENTS[op] if other in right} | {name: value}
             _must_be_answered(daemon, op, args)
 
@@ -401,7 +403,7 @@ INSIDE = {
 def test_ipc_6_1_whatever_stands_inside_an_argument_the_daemon_has_an_answer(daemon: Daemon, op: str) -> None:
     right = _right_arguments(daemon)
     for name, *path in INSIDE[op]:
-        for value in VALUES:
+        for value in some(VALUES, 5, f"{op} {name} {path}"):
             inner: Any = value
             for step in reversed(path):
                 inner = [inner] if isinstance(step, int) else OPERATION.get(op, {}) | {step: inner}
@@ -614,7 +616,7 @@ def test_ipc_4_4_what_was_typed_before_one_left_is_typed_however_much_the_progra
             client.sendall(request("term_attach", **seen))
             assert b"noise" in _until(client, b"noise")
             client.sendall(word.encode() + b"\n")
-        until(lambda word=word: heard.exists() and word in heard.read_text(), f"{word!r} to be heard", 10)
+        until(lambda word=word: heard.exists() and word in heard.read_text(), f"{word!r} to be heard")
     daemon.call("actor_stop", **seen)
 
 

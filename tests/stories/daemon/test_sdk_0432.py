@@ -15,10 +15,11 @@ from typing import Any
 
 import pytest
 
-from tests.stories.daemon.ipc_support import Daemon, end, running, until
+from tests.stories.daemon.ipc_support import Daemon, end, running
 from tests.stories.daemon.ipc_types import OPS
 from tests.stories.daemon.sdk_support import CLIENTS, Client, Raised
 from tests.support import scratch
+from tests.waiting import until
 
 VERSION = "0.4.32"
 

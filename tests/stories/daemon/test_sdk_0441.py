@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
-from tests.stories.daemon.ipc_support import Daemon, end, running, until
+from tests.stories.daemon.ipc_support import Daemon, end, running
 from tests.stories.daemon.ipc_types import LATER, OPS
 from tests.stories.daemon.sdk_support import CLIENTS, Client, Raised
+from tests.waiting import until
 
 VERSION, FORMER = "0.4.41", "0.4.32"
 OF_ITS_OWN = {"assert_compatible", "ping", "groups", "group_show", "attach", "context_get", "context_sync", "task_list"}

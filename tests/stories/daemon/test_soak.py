@@ -23,6 +23,7 @@ import pytest
 
 from bb.daemon.terminal.transcript import LIMIT
 from tests.support import ROOT, environment
+from tests.waiting import until
 
 CONNECTIONS, STREAMS, ACTORS, SENDERS = 500, 50, 20, 4
 SECONDS = float(os.environ.get("BB_SOAK_SECONDS", "600"))
@@ -80,10 +81,7 @@ class Running:
 def daemon(tmp_path: Path) -> Iterator[Running]:
     running = Running(tmp_path / "home")
     try:
-        deadline = time.monotonic() + 10
-        while not (tmp_path / "home" / "daemon" / "ccccd.addr.json").exists():
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        until((tmp_path / "home" / "daemon" / "ccccd.addr.json").exists)
         yield running
     finally:
         running.process.terminate()

@@ -23,9 +23,10 @@ from bb.ops.desk.live_daemon import DaemonUnavailable
 from bb.wire import client
 from tests.forks import Quick, quick
 from tests.stories.daemon.cli_support import ended
-from tests.stories.daemon.ipc_support import Daemon, Refusal, answer_of, request, running, until
+from tests.stories.daemon.ipc_support import Daemon, Refusal, answer_of, request, running
 from tests.stories.daemon.sdk_support import Client
 from tests.support import environment
+from tests.waiting import until
 
 TCP = {"CCCC_DAEMON_TRANSPORT": "tcp"}
 ANONYMOUS = {**TCP, "BB_DAEMON_ALLOW_ANONYMOUS_TCP": "1"}

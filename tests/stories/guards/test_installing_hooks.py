@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import stat
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.stories.guards.guards_support import HARBOR, OTTER, git, history, well, write
 from tests.support import Scratch, scratch
+from tests.waiting import until
 
 AS_HARBOR = {"BB_AGENT": HARBOR}
 NAMES = ["pre-commit", "prepare-commit-msg", "post-commit", "post-merge", "post-checkout", "pre-push"]
@@ -404,9 +404,7 @@ def test_a_folder_named_bb_in_the_repository_is_not_run(repo: Scratch):
 
 def asked_to_sync(log: Path, times: int) -> bool:
     """Whether bb has been asked so often by now; it is asked in the background."""
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline and not (log.exists() and log.read_text().count("\n") >= times):
-        time.sleep(0.02)
+    until(lambda: log.exists() and log.read_text().count("\n") >= times, f"{times} syncs")
     return log.exists() and log.read_text() == "sync --background\n" * times
 
 

@@ -30,9 +30,9 @@ from bb.ops import catalogue
 from bb.ops.desk.desk import Desk
 from tests.ledger.ledger_support import every_line, kept
 from tests.support import ROOT, environment
+from tests.waiting import PATIENCE, until
 
 _HERE = "tests.stories.races.races_support"
-PATIENCE = 120.0  # seconds; longer than anything here takes on the busiest machine
 
 # Every two of these have a path in common: the first, literally or as what they name or match.
 COVERING = ("src/parser/lexer.py", "src/parser", "src/parser/*.py", "src", "src/*/lexer.py", "src/**/*.py", "**/*.py")
@@ -362,11 +362,3 @@ def waiters(repo: Path) -> list[str]:
 def ago(minutes: float) -> str:
     """So many minutes before now."""
     return clock.text(time.time_ns() // 1_000_000 - round(minutes * clock.MINUTE))
-
-
-def until(is_so: Callable[[], bool]) -> None:
-    """Wait for something that another process is about to do."""
-    end = time.monotonic() + PATIENCE
-    while not is_so():
-        assert time.monotonic() < end, "it never came"
-        time.sleep(0.005)

@@ -11,7 +11,6 @@ import pytest
 
 from tests.stories.races.races_support import (
     COVERING,
-    PATIENCE,
     Crew,
     crew,
     in_order,
@@ -23,6 +22,7 @@ from tests.stories.races.races_support import (
     take_turns,
 )
 from tests.support import Scratch
+from tests.waiting import PATIENCE
 
 
 def a_round(everybody: Crew, wanted: list[str], bead: str) -> None:

@@ -41,6 +41,7 @@ from tests.ledger.ledger_support import (
     write_until_killed,
 )
 from tests.support import environment, scratch
+from tests.waiting import PATIENCE
 
 SMALL_SEGMENT = 2000
 
@@ -122,7 +123,7 @@ def test_two_inits_at_once_make_one_ledger(tmp_path: Path):
             )
             for tree in trees
         ]
-        said = [one.communicate(timeout=60)[0] for one in racing]
+        said = [one.communicate(timeout=PATIENCE)[0] for one in racing]
 
         assert [one.returncode for one in racing] == [0, 0]
         assert sorted(b'"created":true' in out for out in said) == [False, True]

@@ -44,6 +44,7 @@ from tests.ledger.ledger_support import (
 )
 from tests.near import Near
 from tests.support import NOON, Scratch, environment
+from tests.waiting import PATIENCE
 
 AGENTS = [ADA, BO, "coral-heron", "dusty-wren", "early-robin"]
 
@@ -257,7 +258,7 @@ def test_doctors_at_work_at_once_salvage_a_fact_once(here: Scratch):
         for _ in range(4)
     ]
     for doctor in doctors:
-        doctor.communicate(timeout=60)
+        doctor.communicate(timeout=PATIENCE)
 
     raws = [raw for file in own_lines(here) for raw in file.read_bytes().splitlines()]
     assert sum(b'"salvaged_from"' in raw for raw in raws) == 2

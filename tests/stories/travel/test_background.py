@@ -13,6 +13,7 @@ import pytest
 from bb.ledger.travel import background
 from tests.stories.travel.travel_support import AMBER, Clone, clone, hub
 from tests.support import environment
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -29,13 +30,13 @@ def long_ago(at: Clone) -> None:
 
 
 def arrives(at: Clone, scope: str) -> bool:
-    """Whether what is published comes to have a reservation of that scope, within a while."""
-    for _ in range(200):
+    """Whether what is published comes to have a reservation of that scope."""
+
+    def has_come() -> bool:
         at.sync(pull=True)
-        if scope in {held for _, held, _ in at.holds()}:
-            return True
-        time.sleep(0.05)
-    return False
+        return scope in {held for _, held, _ in at.holds()}
+
+    return until(has_come, scope)
 
 
 def test_a_command_that_records_something_starts_one_when_the_last_is_long_ago(pair: list[Clone]):
@@ -45,14 +46,17 @@ def test_a_command_that_records_something_starts_one_when_the_last_is_long_ago(p
     assert here.bb("agent", "reserve", "--agent", AMBER, "--scope", "src", "--bead", "bb-1").status == 0
 
     assert arrives(there, "src")
-    last = here.ask("status")["sync"]
+    # It is published a moment before that is noted here.
+    last = until(lambda: (found := here.ask("status")["sync"])["unpublished"] == 0 and found, "the end of the sync")
     assert (last["in_background"], last["failed_with"], last["unpublished"]) == (True, None, 0)
 
 
 @pytest.mark.parametrize("case", ["just-now", "switched-off", "only-read"])
 def test_otherwise_none_is_started(pair: list[Clone], case: str):
     here, _ = pair
-    if case != "just-now":
+    if case == "just-now":
+        os.utime(here.store / "sync.json")  # the clones are copies, perhaps of ones that were made long ago
+    else:
         long_ago(here)
     before = os.stat(here.store / "sync.json").st_mtime_ns
     words = (
@@ -113,10 +117,10 @@ def test_a_heartbeat_lets_other_clones_know_that_its_agent_is_alive(pair: list[C
 
     assert here.bb("agent", "heartbeat", "--agent", AMBER, BB_NOW="2026-01-05T12:09:00Z").status == 0
 
-    for _ in range(200):
+    def has_come() -> bool:
         there.sync(pull=True, now="2026-01-05T12:10:00Z")
-        if there.ask("ledger.status")["events"] > before:
-            break
-        time.sleep(0.05)
+        return bool(there.ask("ledger.status")["events"] > before)
+
+    until(has_come, "the heartbeat")
     (amber,) = [each for each in there.ask("agent.list", now="2026-01-05T12:10:00Z") if each["agent_id"] == AMBER]
     assert amber["last_seen_at"] == "2026-01-05T12:10:00.000Z"

@@ -22,11 +22,13 @@ from tests.stories.travel.travel_support import AMBER, COBALT, Clone, agents_at_
 @pytest.fixture
 def pair(origin: Path) -> list[Clone]:
     """Two clones in which both know everything, and have published more than once."""
-    made = agents_at_work(origin, AMBER, COBALT)
+    return agents_at_work(origin, AMBER, COBALT, after=publish_more)
+
+
+def publish_more(made: list[Clone]) -> None:
     for each, agent, scope in ((made[0], AMBER, "src"), (made[1], COBALT, "docs")):
         each.ask("agent.reserve", agent=agent, scope=[scope], bead="bb-1")
         settle(made)
-    return made
 
 
 def own_writer(one: Clone) -> str:
@@ -370,6 +372,7 @@ def test_what_was_spoilt_here_is_never_published_over_what_is_right(
 ):
     """The index has read it while it was right, so nobody has noticed yet."""
     here, there = pair
+    here.ask("agent.reserve", agent=AMBER, scope=["lib"], bead="bb-1")  # for which it has been read
     _flipped(writer_of, 0, mark)(here)
     here.ask("agent.register", name="late-heron", role="builder")
 

@@ -15,16 +15,21 @@ import pytest
 from tests.stories.travel.branch_support import Branch
 from tests.stories.travel.travel_support import AMBER, COBALT, Clone, agents_at_work, clone, hub, settle
 from tests.support import NOON, environment, scratch
+from tests.waiting import until
 
 
 @pytest.fixture
 def there(origin: Path) -> Clone:
     """Somebody who has published, and holds docs."""
-    (made,) = agents_at_work(origin, COBALT)
-    made.ask("agent.reserve", agent=COBALT, scope=["docs"], bead="bb-1")
-    made.sync()
-    made.git("push", "--quiet", "origin", "HEAD:refs/heads/main")
+    (made,) = agents_at_work(origin, COBALT, after=publish_docs)
     return made
+
+
+def publish_docs(made: list[Clone]) -> None:
+    (there,) = made
+    there.ask("agent.reserve", agent=COBALT, scope=["docs"], bead="bb-1")
+    there.sync()
+    there.git("push", "--quiet", "origin", "HEAD:refs/heads/main")
 
 
 def assert_travels(here: Clone, there: Clone) -> None:
@@ -255,29 +260,38 @@ def test_a_mirroring_push_that_deletes_the_branch_is_found_out_and_mended(origin
     assert_travels(cloned(there, "--branch=main"), there)
 
 
+OTHER_THINGS = [
+    *(("remote.origin.mirror", "true"), ("push.default", "nothing"), ("push.followTags", "true")),
+    *(("push.gpgSign", "true"), ("push.pushOption", "x=y"), ("push.recurseSubmodules", "on-demand")),
+    *(("push.useForceIfIncludes", "true"), ("push.negotiate", "true"), ("fetch.prune", "true")),
+    *(("fetch.pruneTags", "true"), ("remote.origin.tagOpt", "--tags"), ("fetch.writeCommitGraph", "true")),
+    *(("fetch.fsckObjects", "false"), ("commit.gpgSign", "true"), ("core.hooksPath", "/nowhere")),
+    *(("remote.origin.push", "refs/heads/*:refs/heads/*"), ("remote.origin.fetch", "+refs/*:refs/*")),
+    *(("transfer.hideRefs", "refs/bb"), ("core.logAllRefUpdates", "always"), ("core.quotePath", "true")),
+    *(("fetch.unpackLimit", "1"), ("fastimport.unpackLimit", "1"), ("core.fsync", "all")),
+    *(("remote.pushDefault", "elsewhere"), ("color.ui", "always"), ("diff.renames", "copies")),
+    *(("diff.noprefix", "true"), ("diff.orderFile", "/nowhere"), ("log.showSignature", "true")),
+    *(("diff.ignoreSubmodules", "all"), ("diff.external", "/nowhere"), ("core.abbrev", "5")),
+    *(("i18n.logOutputEncoding", "latin1"), ("i18n.commitEncoding", "utf-16"), ("gc.auto", "1")),
+    *(("core.attributesFile", "/nowhere"), ("core.autocrlf", "true"), ("user.useConfigOnly", "true")),
+    *(("protocol.version", "0"), ("protocol.version", "1"), ("fetch.negotiationAlgorithm", "skipping")),
+]
+BATCHES = 8  # an ordinary run tries some settings at once
+
+
 @pytest.mark.parametrize(
-    ("name", "value"),
+    "settings",
     [
-        *(("remote.origin.mirror", "true"), ("push.default", "nothing"), ("push.followTags", "true")),
-        *(("push.gpgSign", "true"), ("push.pushOption", "x=y"), ("push.recurseSubmodules", "on-demand")),
-        *(("push.useForceIfIncludes", "true"), ("push.negotiate", "true"), ("fetch.prune", "true")),
-        *(("fetch.pruneTags", "true"), ("remote.origin.tagOpt", "--tags"), ("fetch.writeCommitGraph", "true")),
-        *(("fetch.fsckObjects", "false"), ("commit.gpgSign", "true"), ("core.hooksPath", "/nowhere")),
-        *(("remote.origin.push", "refs/heads/*:refs/heads/*"), ("remote.origin.fetch", "+refs/*:refs/*")),
-        *(("transfer.hideRefs", "refs/bb"), ("core.logAllRefUpdates", "always"), ("core.quotePath", "true")),
-        *(("fetch.unpackLimit", "1"), ("fastimport.unpackLimit", "1"), ("core.fsync", "all")),
-        *(("remote.pushDefault", "elsewhere"), ("color.ui", "always"), ("diff.renames", "copies")),
-        *(("diff.noprefix", "true"), ("diff.orderFile", "/nowhere"), ("log.showSignature", "true")),
-        *(("diff.ignoreSubmodules", "all"), ("diff.external", "/nowhere"), ("core.abbrev", "5")),
-        *(("i18n.logOutputEncoding", "latin1"), ("i18n.commitEncoding", "utf-16"), ("gc.auto", "1")),
-        *(("core.attributesFile", "/nowhere"), ("core.autocrlf", "true"), ("user.useConfigOnly", "true")),
-        *(("protocol.version", "0"), ("protocol.version", "1"), ("fetch.negotiationAlgorithm", "skipping")),
+        *(OTHER_THINGS[at::BATCHES] for at in range(BATCHES)),
+        *(pytest.param([each], marks=pytest.mark.long) for each in OTHER_THINGS),
     ],
+    ids=lambda settings: " ".join(name for name, _ in settings)[:60],
 )
-def test_settings_for_other_things_do_not_matter(there: Clone, name: str, value: str):
+def test_settings_for_other_things_do_not_matter(there: Clone, settings: list[tuple[str, str]]):
     here = cloned(there, "--branch=main")
     here.git("tag", "mine")
-    here.git("config", name, value)
+    for name, value in settings:
+        here.git("config", name, value)
 
     assert_travels(here, there)
     assert here.git("ls-remote", "origin", "refs/tags/*") == "", "nothing of ours but the ledger was pushed"
@@ -477,10 +491,7 @@ def test_a_connection_that_hangs_is_given_up_and_leaves_nothing_running(
     assert ran.code == "OFFLINE"
     assert time.monotonic() - started < 20
     found = [int(pid) for pid in pids.read_text().split()]
-    deadline = time.monotonic() + 5
-    while any(is_running(pid) for pid in found) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert [pid for pid in found if is_running(pid)] == []
+    until(lambda: not any(map(is_running, found)), f"the end of {found}")
 
 
 def test_a_connection_that_is_kept_for_the_next_time_is_not_waited_for(tmp_path: Path, there: Clone):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -83,17 +84,26 @@ def clone(at: Path, name: str) -> Clone:
     return made
 
 
-def agents_at_work(at: Path, *names: str) -> list[Clone]:
+def agents_at_work(at: Path, *names: str, after: Callable[[list[Clone]], object] | None = None) -> list[Clone]:
     """A clone for each of the agents called NAMES, every one registered and publishing, and all of them brought up to
-    date. The hub AT a path is theirs alone so far."""
-    made = _at_work(names)
+    date. The hub AT a path is theirs alone so far. What happens AFTER that happens once, however many tests begin
+    there."""
+    made = _at_work(names, after) if after else _registered(names)
     for part in ("objects", "refs"):
         shutil.copytree(made / "hub.git" / part, at / part, dirs_exist_ok=True)
     return [_moved(made / f"clone-{place}", at) for place in range(len(names))]
 
 
 @functools.cache
-def _at_work(names: tuple[str, ...]) -> Path:
+def _at_work(names: tuple[str, ...], after: Callable[[list[Clone]], object]) -> Path:
+    """The folder of a hub and its clones, once what is AFTER their registration has happened."""
+    folder = made_once("at-work")
+    after(agents_at_work(hub(folder / "hub.git"), *names))
+    return folder
+
+
+@functools.cache
+def _registered(names: tuple[str, ...]) -> Path:
     """The folder of a hub and its clones, that every other is a copy of: it takes dozens of commands to make one."""
     folder = made_once("at-work")
     at = hub(folder / "hub.git")
