@@ -225,12 +225,16 @@ def test_a_heartbeat_loads_nothing_heavy(tmp_path: Path):
     assert "bb.ops.agents.heartbeat" in modules
     assert sorted(modules & set(TOO_HEAVY)) == []
     assert sorted(module for module in modules if module.startswith("bb.ledger.")) == [
-        "bb.ledger.journal.clone",
+        "bb.ledger.files",
         "bb.ledger.files.disk",
-        "bb.ledger.local.last_sync",
+        "bb.ledger.git",
         "bb.ledger.git.ownership",
-        "bb.ledger.local.pinned_threshold",
         "bb.ledger.git.place",
+        "bb.ledger.journal",
+        "bb.ledger.journal.clone",
+        "bb.ledger.local",
+        "bb.ledger.local.last_sync",
+        "bb.ledger.local.pinned_threshold",
         "bb.ledger.local.presence",
     ]
 
