@@ -69,7 +69,17 @@ def test_c2a_058_an_event_of_a_channel_with_what_was_said_before(host: Host):
         "reply_target: thread:T",
         "merged_from: 2",
         "",
-        "context: human:W2 said before, in 1",
+        "context: earlier message by human:W2, event 1
+%% context: agent:blue-heron said before, in 1 ==> context: earlier message by agent:blue-heron, event 1
+%% - you are named in 1 ==> - you are mentioned in 1
+%% about a claim that is another's ==> about a claim that another agent holds
+%% "3 from 1" in envelope ==> "3 messages from 1 author" in envelope
+@@ facts.py
+<<<
+Kept so that `bb chat audit` can count agents that say too much."""
+===
+Kept so that `bb chat audit` can count them."""
+>>>",
         "| the deploy is red",
         "| since noon",
         "MESSAGE",

@@ -1,7 +1,7 @@
-"""In short: what went on around an agent since it was last told. It asks nothing, unless somebody named the agent.
+"""The digest: a summary of the messages since an agent's last digest.
 
-For each stream of work, or where there is none each conversation: how much was said and by how many, what was reported
-there, and how far things have come.
+It asks for no answer, unless a message in it mentions the agent. For each stream of work, or each conversation without
+one, it gives the number of messages and authors, the status reports, and the progress of work.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
     Answer = tuple[list[AttentionFact], dict[str, Any]]
 
-MOST = 2000  # messages that are summed up at once
+MOST = 2000  # messages in one digest
 MOST_REPORTS, REPORT_LENGTH = 5, 160
 TITLE = "C2A DIGEST"
 
 
 def digest(book: Book, agent: str, now: int) -> Answer:
-    """What AGENT has not been told of yet, in short."""
+    """A digest of what happened since the last digest of AGENT."""
     must_be_here(book, agent)
     state = book.states.state(activity.NAME, activity.DIGESTED + agent)
     since = state["upto"][3] if state and "upto" in state else ""
@@ -84,23 +84,24 @@ def _add(book: Book, sections: dict[str, dict[str, Any]], calls: list[str], know
 
 
 def _progress(book: Book, since: str) -> list[dict[str, Any]]:
-    """How far things have come that have moved since."""
-    found: list[dict[str, Any]] = []
+    """The progress that was reported after the place SINCE."""
+    reports: list[dict[str, Any]] = []
     for place, key, state in book.states.newest_first(activity.NAME, activity.PROGRESS.strip()):
-        if place <= since or len(found) >= MOST_REPORTS:
+        if place <= since or len(reports) >= MOST_REPORTS:
             break
         by, about, ms = state["progress"][3]
         token = key.rpartition(" ")[2]
-        said = {name: about[name] for name in ("progress", "total", "message") if name in about}
-        found.append({"token": token, "from": by, "at": clock.text(ms), **said})
-    return found
+        progress = {name: about[name] for name in ("progress", "total", "message") if name in about}
+        reports.append({"token": token, "from": by, "at": clock.text(ms), **progress})
+    return reports
 
 
 def rendered(found: dict[str, Any]) -> str:
-    """A digest, for a prompt. What was reported stands in quotation marks."""
+    """A digest as text for a prompt. Reports of other authors are put in quotation marks."""
     lines = [TITLE, f"response_policy: {found['policy']}"]
     for section in found["sections"]:
-        lines.append(f"- {value(section['about'])}: {section['messages']} from {len(section['authors'])}")
+        count, authors = section["messages"], len(section["authors"])
+        lines.append(f"- {value(section['about'])}: {_counted(count, 'message')} from {_counted(authors, 'author')}")
         lines += [
             f"  {value(each['from'])}{UNVERIFIED if 'unverified' in each else ''}: “{each['text']}”"
             for each in section["reports"]
@@ -109,5 +110,9 @@ def rendered(found: dict[str, Any]) -> str:
         total = f" of {each['total']}" if each.get("total") is not None else ""
         note = f": “{stripped(str(each['message']))[:REPORT_LENGTH]}”" if each.get("message") else ""
         lines.append(f"- {value(str(each['from']))} {value(each['token'])}: {each.get('progress')}{total}{note}")
-    lines += [f"- you are named in {value(event)}" for event in found["mentions"]]
+    lines += [f"- you are mentioned in {value(event)}" for event in found["mentions"]]
     return "\n".join(lines)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

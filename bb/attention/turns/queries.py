@@ -1,7 +1,7 @@
-"""Looking: what there is for an agent, a thread of it, what is owed, and why something is as it is.
+"""Queries of an agent: the list of its events, the answers that it owes, and its open knocks.
 
-To look is not to be asked: nothing here changes what an agent is to do. That it has looked is noted down, since an old
-event may be answered only by who has seen what came after it.
+A query never changes what an agent is to do. It is recorded that the agent has seen a message, because an agent may
+answer a stale event only after it has seen the later messages.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     Answer = tuple[list[AttentionFact], dict[str, Any]]
 
 USUAL, MOST_ROWS, MOST_READ = 50, 200, 100
-AT_ONCE = 100  # messages that are asked about together
-MOST_LOOKED_THROUGH = 20_000  # messages, for one list that hardly any of them fits
+AT_ONCE = 100  # messages whose deliveries are read together
+MOST_LOOKED_THROUGH = 20_000  # messages that are searched for one list
 STATES = ("open", "buffering", "closed", "all")
 
 
 class Wanted(Record):
-    """What a list is to hold."""
+    """The filter of a list."""
 
     stream: str = ""
     conversation: str = ""
@@ -55,7 +55,7 @@ class Wanted(Record):
 
 
 def listed(book: Book, agent: str, wanted: Wanted, now: int) -> Answer:
-    """What there is for AGENT, newest first."""
+    """The events that AGENT may see, newest first."""
     must_be_here(book, agent)
     rows: list[dict[str, Any]] = []
     seen: list[str] = []
@@ -82,9 +82,9 @@ def listed(book: Book, agent: str, wanted: Wanted, now: int) -> Answer:
 
 
 def _each(book: Book, agent: str, wanted: Wanted, now: int) -> Iterator[tuple[str, Kept, Standing]]:
-    """What AGENT may see, last first, as far as the cursor and the times allow; and where it stands in that order."""
+    """The messages that AGENT may see, newest first, within the cursor and the times; each with its place."""
     found = _from_the_last(book, agent, wanted)
-    many = min(max(wanted.limit, 1), MOST_ROWS) + 1  # one more says that there is more
+    many = min(max(wanted.limit, 1), MOST_ROWS) + 1  # one more than the limit shows that there is another page
     while some := list(islice(found, many)):
         many = AT_ONCE
         at_hand = book.with_deliveries_of([known for _, known in some], agent)
@@ -96,15 +96,15 @@ def _each(book: Book, agent: str, wanted: Wanted, now: int) -> Iterator[tuple[st
 
 
 def _from_the_last(book: Book, agent: str, wanted: Wanted) -> Iterator[tuple[str, Kept]]:
-    """The messages from the last one that is wanted on, with their places."""
+    """The messages after the cursor, newest first, with their places."""
     found: Iterator[tuple[str, Kept]]
-    is_as_it_came = True
+    is_by_arrival = True
     if wanted.state in ("open", "buffering"):
         opened = sorted(book.open_for(agent), key=lambda each: each.place, reverse=True)
         at_hand = book.with_messages_of(opened)
         found = ((each.place, known) for each in opened if (known := at_hand.message(each.event)))
     else:
-        is_as_it_came = not wanted.conversation  # there it stands as the platform counts
+        is_by_arrival = not wanted.conversation  # within a conversation they are in the platform's order
         term = f"in {wanted.conversation}" if wanted.conversation else EVERY
         rows = book.states.newest_first(MESSAGES, term)
         found = ((place, known) for place, event, state in rows if (known := message_kept(event, state)))
@@ -113,7 +113,7 @@ def _from_the_last(book: Book, agent: str, wanted: Wanted) -> Iterator[tuple[str
             continue
         if wanted.since is None or known.arrived >= wanted.since:
             yield place, known
-        elif is_as_it_came:
+        elif is_by_arrival:
             return
 
 
@@ -137,7 +137,7 @@ def _is_wanted(known: Kept, stands: Standing, wanted: Wanted) -> bool:
 
 
 def row(book: Book, known: Kept, stands: Standing, now: int, *, with_body: bool = False) -> dict[str, Any]:
-    """One event, as a list has it. Without its body, of which nobody has asked anything."""
+    """One event as a row of a list. The body is left out unless the caller asks for it."""
     found = {
         "eventId": known.event,
         "place": known.place,
@@ -168,7 +168,7 @@ def _optional(known: Kept) -> dict[str, str]:
 
 
 def pending(book: Book, agent: str, now: int) -> dict[str, Any]:
-    """What AGENT owes an answer, the most urgent first."""
+    """The events that AGENT owes an answer, the most urgent first."""
     must_be_here(book, agent)
     rows = []
     for known, stands in open_cases(book, agent, now):
@@ -179,7 +179,7 @@ def pending(book: Book, agent: str, now: int) -> dict[str, Any]:
 
 
 def knocking(book: Book, agent: str, now: int) -> dict[str, Any]:
-    """The knocks that AGENT has not followed, one for each thread."""
+    """The knocks whose messages AGENT has not read yet, one for each thread."""
     must_be_here(book, agent)
     by_thread: dict[str, list[tuple[Kept, Standing]]] = {}
     for known, stands in open_cases(book, agent, now):
