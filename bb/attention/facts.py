@@ -117,7 +117,7 @@ class Digested(Record):
 
 
 class Refusal(Record):
-    """The host refused something that an agent tried. Kept so that `bb chat audit` can count agents that say too much."""
+    """The host refused something that an agent tried. Kept so that `bb chat audit` can count them."""
 
     by: str
     code: str
