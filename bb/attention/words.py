@@ -83,7 +83,7 @@ SIGNALS = {
 
 
 def signal_shown(reason: str, linked: str) -> dict[str, str]:
-    """For an event that is a reaction: its signal, the message it is on, and its meaning for the author of that message.
+    """Of a reaction: its signal, the message it is on, and its meaning for the author of that message.
 
     Empty for every other event.
     """

@@ -1,4 +1,4 @@
-"""What has become of an event, and why it is to an agent what it is."""
+"""The history of an event for an agent, and the explanation of the host's decision about it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def show(book: Book, agent: str, event: str, now: int) -> dict[str, Any]:
-    """One event and what has become of it, step by step."""
+    """One event with all steps of its delivery."""
     found = case(book, event, agent, now)
     state = book.states.state(deliveries.NAME, deliveries.name(found.event, agent)) or {"log": []}
     steps = [
@@ -36,8 +36,10 @@ def show(book: Book, agent: str, event: str, now: int) -> dict[str, Any]:
 
 
 def explain(book: Book, agent: str, event: str, now: int) -> dict[str, Any]:
-    """Why an event is to an agent what it is: what went in, which rule it was, and what came out; by the rules of now,
-    beside what was recorded when it came."""
+    """Why the host decided this way about an event for an agent: the inputs, the rule and the result.
+
+    The decision is computed with the current rules, and shown beside the decision that was recorded on arrival.
+    """
     found = case(book, event, agent, now)
     said = found.message
     thread = threads.before(book.states.state(threads.NAME, found.known.window), found.known.order)
@@ -60,7 +62,7 @@ def explain(book: Book, agent: str, event: str, now: int) -> dict[str, Any]:
         again = recorded
     is_bound = book.binding(agent).leads_from(said.platform)
     warnings = (
-        [] if is_bound else [f"{agent} is bound to nothing on {said.platform}: `bb chat bind {agent} --handle …`"]
+        [] if is_bound else [f"{agent} has no name on {said.platform}; add one: `bb chat bind {agent} --handle …`"]
     )
     return {
         "eventId": found.event,

@@ -1,11 +1,11 @@
-"""What time alone brings about: reminders, what grows stale, what is put off and comes back, claims that run out.
+"""The effects of time: reminders, stale events, deferred events that come back, and claims that expire.
 
-Each of these is recorded once, by whoever ticks first. Ticking at another time, or not at all, changes no answer: what
-is over is over by the clock.
+Each effect is recorded once, by the first process that ticks. A late or missing tick changes no answer, because every
+rule compares times with the clock.
 
-    open for half of its time   one more knock, to the same agent
-    open when its time is over  stale: the agent may answer, having looked at the thread, and the next one is asked
-    window over, nothing owed   ignored, without a word
+    open for half of its time     the same agent gets one more knock
+    open when its time is over    stale: the agent may answer after it has read the thread, and the next one is asked
+    window over, no answer owed   ignored, without a notice
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
 
 def tick(book: Book, now: int) -> tuple[list[AttentionFact], list[dict[str, Any]]]:
-    """What has become due by NOW: the facts, and a line about each."""
+    """The facts that are due by NOW, and a row about each."""
     facts: list[AttentionFact] = []
-    told: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     escalated: set[str] = set()
     opened = book.every_open()
     at_hand = book.with_messages_of(opened)
@@ -49,17 +49,17 @@ def tick(book: Book, now: int) -> tuple[list[AttentionFact], list[dict[str, Any]
         if known is None or known.is_deleted or found.agent == PERSON:
             continue
         for what, then in _due(at_hand, found, known, now):
-            # Two agents that leave one event unanswered at once do not make two more.
+            # If two agents leave one event unanswered at the same time, it is escalated once.
             if what == "escalated" and found.event in escalated:
                 continue
             if what == "escalated":
                 escalated.add(found.event)
             facts += then
-            told.append({"eventId": found.event, "agent": found.agent, "what": what} | _whom(then))
+            rows.append({"eventId": found.event, "agent": found.agent, "what": what} | _whom(then))
     for event, agent, then in _threads_lost(book, now):
         facts += then
-        told.append({"eventId": event, "agent": agent, "what": CLAIM_LOST})
-    return facts, told
+        rows.append({"eventId": event, "agent": agent, "what": CLAIM_LOST})
+    return facts, rows
 
 
 def _whom(facts: list[AttentionFact]) -> dict[str, str]:
@@ -92,7 +92,7 @@ def _due(book: Book, found: Delivery, known: Kept, now: int) -> Iterator[tuple[s
 
 
 def _owed(book: Book, found: Delivery, known: Kept, now: int) -> Iterator[tuple[str, list[AttentionFact]]]:
-    """The ladder of an answer that is owed."""
+    """What time does to an event that is owed an answer."""
     due = due_at(found, book.tuning)
     if due is None:
         return
@@ -103,7 +103,7 @@ def _owed(book: Book, found: Delivery, known: Kept, now: int) -> Iterator[tuple[
     if now >= due:
         if found.stale_at is None:
             yield "stale", [_step(found, deliveries.STALE)]
-        # What came too late to be answered in time has not been asked yet: it is given half of the time once more.
+        # A message that arrived after its deadline gets half of its time before it is escalated.
         came_late = found.arrived >= due
         is_asked_for = not found.escalated_to and (not came_late or now >= found.arrived + allowed // 2)
         said = said_in(known, book.data(known.line))
@@ -114,7 +114,7 @@ def _owed(book: Book, found: Delivery, known: Kept, now: int) -> Iterator[tuple[
 
 
 def _said_more(book: Book, found: Delivery, known: Kept) -> int | None:
-    """When who was asked back has said something since, in the same thread."""
+    """When the author, who was asked for clarification, wrote again in the same thread; None if not yet."""
     for _, event, state in book.states.newest_first(MESSAGES, f"in {known.window}".rstrip()):
         other = message_kept(event, state)
         if other is None or event == found.event or other.arrived < (found.awaits_clarification or 0):
@@ -125,8 +125,11 @@ def _said_more(book: Book, found: Delivery, known: Kept) -> int | None:
 
 
 def _claim_over(book: Book, found: Delivery, known: Kept, now: int) -> Iterator[tuple[str, list[AttentionFact]]]:
-    """A claim has run out: whoever else could answer is asked again. Or it was another's all along, or is now: what was
-    claimed at once in two clones is the one's who was first, and what a silent one had claimed may be taken over."""
+    """The end of a claim.
+
+    It expired, so another agent that could answer is reminded. Or another agent holds it: that agent claimed it earlier
+    in another clone, or took it over.
+    """
     claim = book.claim(found.event, found.window, now)
     holder = claim.held_by(now) or claim.settled_by
     if holder == found.agent and claim.held_by(now):
@@ -140,7 +143,7 @@ def _claim_over(book: Book, found: Delivery, known: Kept, now: int) -> Iterator[
 
 
 def _threads_lost(book: Book, now: int) -> Iterator[tuple[str, str, list[AttentionFact]]]:
-    """Of a thread that was claimed at once in two clones, who has lost it hears of that, too."""
+    """Notices to agents that lost a claim on a thread, because another clone had an earlier claim."""
     for subject, state in book.states.found(claims.NAME, claims.HELD):
         claim = claims.claim(subject, state)
         holder = claim.held_by(now) if subject.startswith(claims.THREAD) else ""
@@ -153,8 +156,8 @@ def _threads_lost(book: Book, now: int) -> Iterator[tuple[str, str, list[Attenti
 
 
 def _lost(book: Book, claim: Claim, known: Kept, agent: str, holder: str, now: int) -> list[AttentionFact]:
-    """AGENT is told once that another is responsible."""
-    text = f"{holder} has claimed {known.event} before you. Leave the answer to it."
+    """The notice to AGENT that another agent holds the claim. It is sent once."""
+    text = f"{holder} claimed {known.event} before you. Let that agent answer it."
     return [*notices.once(book, f"lost:{claim.token}:{agent}", known, agent, CLAIM_LOST, text, now)]
 
 

@@ -1,6 +1,6 @@
-"""One event, as it is to one agent now: what every question and every act about it begins with.
+"""A case: one event from the point of view of one agent, now. Every query and every act about an event starts here.
 
-What an agent may not see is to it as if it were not there.
+An event that an agent may not see does not exist for that agent.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Case(Record):
 
 
 def case(book: Book, event: str, agent: str, now: int) -> Case:
-    """What EVENT is to AGENT."""
+    """The case of EVENT for AGENT."""
     must_be_here(book, agent)
     known = find(book, event)
     if not may_see(book, agent, known):
@@ -59,13 +59,13 @@ def case(book: Book, event: str, agent: str, now: int) -> Case:
 
 
 def must_be_here(book: Book, agent: str) -> None:
-    """Refuse who is none of the agents here."""
+    """Refuse a name that is not registered here."""
     if agent not in book.agents and agent != PERSON:
-        raise UnknownAgent(f"there is no agent {agent[:60]!r} here", agent_id=agent[:60])
+        raise UnknownAgent(f"no agent {agent[:60]!r} is registered here", agent_id=agent[:60])
 
 
 def find(book: Book, event: str) -> Kept:
-    """The message that is called EVENT."""
+    """The message with the id EVENT."""
     known = known_as(book, event)
     if known is None:
         raise NoSuchEvent(f"there is no event {event[:80]!r}", event_id=event[:80])
@@ -73,7 +73,7 @@ def find(book: Book, event: str) -> Kept:
 
 
 def known_as(book: Book, event: str) -> Kept | None:
-    """The message that is called EVENT, by its own name or by that of its line; None when there is none."""
+    """The message with the id EVENT or on the line EVENT; None if there is none."""
     known = book.message(event)
     if known is None and (c2a := book.data(event).get("c2a")) and isinstance(c2a, dict):
         known = book.message(str(c2a.get("event") or event))
@@ -81,7 +81,7 @@ def known_as(book: Book, event: str) -> Kept | None:
 
 
 def said_in(known: Kept, data: Mapping[str, Any]) -> Message:
-    """The message as it reads now."""
+    """The message in its current version."""
     c2a, mail = data.get("c2a"), data.get("mail")
     text = str(data.get("text", ""))
     if isinstance(mail, dict):
@@ -96,16 +96,16 @@ def said_in(known: Kept, data: Mapping[str, Any]) -> Message:
 
 
 def _as_kept(known: Kept) -> dict[str, Any]:
-    """What is known of a message whose line has no word of C2A."""
+    """The members of a message whose line has no `c2a` member."""
     return {name: getattr(known, name) for name in message.MEMBERS if hasattr(known, name)}
 
 
 def may_see(book: Book, agent: str, known: Kept) -> bool:
-    """Whether an agent may know of a message at all: of a private one only whoever is meant, or in the conversation."""
+    """Whether an agent may see a message. A private one is only for its recipients and members of the conversation."""
     if agent == PERSON:
         return True  # it is the person's own machine
     where = book.conversation(known.conversation)
-    if where.is_private:  # where nobody has said who is in it, it is for those who were meant
+    if where.is_private:  # if its members are not set, it is for the recipients
         return where.admits(agent) or (not where.members and agent in (known.agent, *known.meant))
     if known.kind != DM:
         return True
@@ -114,7 +114,7 @@ def may_see(book: Book, agent: str, known: Kept) -> bool:
 
 
 def open_cases(book: Book, agent: str, now: int) -> Iterator[tuple[Kept, Standing]]:
-    """What is on its way to AGENT and not settled, as far as it may see it at this moment, in the ledger's order."""
+    """The open deliveries to AGENT that it may see now, in ledger order."""
     opened = book.open_for(agent)
     at_hand = book.with_messages_of(opened)
     for found in opened:
@@ -124,7 +124,7 @@ def open_cases(book: Book, agent: str, now: int) -> Iterator[tuple[Kept, Standin
 
 
 def of_bystander(book: Book, known: Kept, agent: str) -> Delivery:
-    """What an event is to somebody it is not for."""
+    """The delivery of an event to an agent that it is not for."""
     decided = known.others
     if agent in (known.agent, known.author):
         decided = Decision(TO_OTHER, reason="own_message")
@@ -145,7 +145,7 @@ def of_bystander(book: Book, known: Kept, agent: str) -> Delivery:
 
 
 def last_word(book: Book, known: Kept) -> int:
-    """When something was said last in the thread of a message; what the host adds to it, and a reaction, is no word."""
+    """The time of the last message in the thread of KNOWN. Notices of the host and reactions do not count."""
     rows = book.states.newest_first(MESSAGES, f"in {known.window}".rstrip())
     heads = (state["said"][3] for _, _, state in rows)
     return next((clock.parse_or(said["ts"], 0) for said in heads if not said.get("reason")), 0)

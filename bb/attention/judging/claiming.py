@@ -1,4 +1,4 @@
-"""Taking responsibility: who may claim what, and what follows for everybody else."""
+"""Claims: which agent may claim which event or thread, and what a claim means for the other agents."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Answer = tuple[list[AttentionFact], dict[str, Any]]
 
-THREAD_HINT = "a thread is named CONVERSATION/THREAD, as `bb chat show EVENT` has them"
+THREAD_HINT = "name it as CONVERSATION/THREAD; `bb chat show EVENT` shows both"
 LEAST_TTL, MOST_TTL = clock.MINUTE, 4 * clock.HOUR
 
 
@@ -38,7 +38,7 @@ def claim(
     ttl_ms: int | None = None,
     takeover: bool = False,
 ) -> Answer:
-    """Let AGENT be responsible for an event or a thread; refused while another is."""
+    """Give AGENT the claim on an event or a thread. Refused while another agent holds it."""
     ttl = min(max(ttl_ms or book.tuning.claim_ms, LEAST_TTL), MOST_TTL)
     about = {"ttl_ms": ttl}
     if thread:
@@ -60,7 +60,7 @@ def claim(
 
 
 def _is_there(book: Book, agent: str, thread: str) -> bool:
-    """Whether there is a thread of that name in which AGENT may see anything."""
+    """Whether there is a thread of that name with a message that AGENT may see."""
     rows = book.states.newest_first(MESSAGES, f"in {thread}") if thread.partition(" ")[2] else ()
     return any(known and may_see(book, agent, known) for known in (kept(event, state) for _, event, state in rows))
 
@@ -71,21 +71,27 @@ def _may_claim(book: Book, found: Case, now: int) -> None:
         raise Superseded(event_id=found.event)
     is_settled = standing.delivery.disposition in FINAL and standing.delivery.disposition != ACKNOWLEDGED
     if is_settled and standing.delivery.decision.policy != MUST_NOT:
-        raise Superseded(f"it is {standing.delivery.disposition} already", event_id=found.event)
+        raise Superseded(f"{found.event} is already {standing.delivery.disposition}", event_id=found.event)
     is_free = not standing.holder
     if is_free and standing.delivery.decision.policy == MUST_NOT and standing.decision.directedness != TO_MY_ROLE:
-        raise PolicyForbids(f"{found.event} is {standing.decision.policy} for {found.agent}", event_id=found.event)
+        policy = standing.decision.policy
+        raise PolicyForbids(f"the policy of {found.event} for {found.agent} is {policy}", event_id=found.event)
     if (asked := _asked_by_name(book, found)) and not standing.holder:
-        raise PolicyForbids(f"{found.event} is put to {asked}", event_id=found.event, agent=asked)
+        raise PolicyForbids(f"{found.event} is addressed to {asked} by name", event_id=found.event, agent=asked)
     first, until = slot(book, found, now)
     if first and first != found.agent:
         raise ClaimedByOther(
-            f"{first} is asked first, until {clock.text(until)}", owner=first, expires_at=clock.text(until)
+            f"only {first}, which is asked first, may claim {found.event} until {clock.text(until)}",
+            owner=first,
+            expires_at=clock.text(until),
         )
 
 
 def _asked_by_name(book: Book, found: Case) -> str:
-    """Who else is asked by name, and has not answered; whoever is asked so, too, may claim it before them."""
+    """Another agent that the message addresses by name and that has not answered; empty if there is none.
+
+    An agent that is itself addressed by name may claim the message, so for it the result is empty.
+    """
     if found.standing.delivery.decision.directedness == TO_ME:
         return ""
     for agent in found.known.meant:
@@ -97,8 +103,7 @@ def _asked_by_name(book: Book, found: Case) -> str:
 
 
 def slot(book: Book, found: Case, now: int) -> tuple[str, int]:
-    """Who alone may claim an event for the time being, and until when: the one who was asked first, as long as it can
-    be expected to answer."""
+    """The one agent that may claim an event at first, and until when: the agent that was asked first, if it is live."""
     delivery = found.standing.delivery
     until = delivery.arrived + book.tuning.slot_ms
     if delivery.decision.reason != ROLE_MENTION or now >= until:
@@ -109,7 +114,7 @@ def slot(book: Book, found: Case, now: int) -> tuple[str, int]:
 
 
 def default_of(book: Book, known: Kept) -> str:
-    """Who is asked first about a message."""
+    """The agent that is asked first about a message."""
     for agent in known.meant:
         found = book.delivery(known.event, agent)
         if found and found.decision.is_default:
@@ -118,16 +123,16 @@ def default_of(book: Book, known: Kept) -> str:
 
 
 def _action(book: Book, found: Claim, agent: str, now: int, *, takeover: bool) -> str:
-    """By which act AGENT comes to hold a claim that stands as FOUND."""
+    """The act by which AGENT gets the claim FOUND. Refused if another agent holds it."""
     holder = found.held_by(now)
     owner = book.agents.get(holder)
     if not holder or holder == agent:
         return claims.CLAIM
     if owner is None or owner.is_evicted or (takeover and not owner.is_live):
         return claims.TAKE_OVER
-    hint = "it is stale: add --takeover-stale" if not owner.is_live else None
+    hint = "the holder is stale: add --takeover-stale" if not owner.is_live else None
     raise ClaimedByOther(
-        f"{holder} is responsible until {clock.text(found.until)}",
+        f"{holder} holds the claim until {clock.text(found.until)}",
         hint=hint,
         owner=holder,
         expires_at=clock.text(found.until),
@@ -140,7 +145,7 @@ def _granted(found: Claim, agent: str, now: int, ttl: int) -> dict[str, Any]:
 
 
 def let_go(book: Book, agent: str, now: int, *, event: str = "", thread: str = "") -> Answer:
-    """Give a claim back; whoever else could answer is asked again."""
+    """Release a claim. The next agent that could answer is reminded."""
     subject, _ = _held(book, agent, now, event, thread)
     facts: list[AttentionFact] = [Claiming(agent, subject, claims.RELEASE)]
     if event:
@@ -154,23 +159,23 @@ def let_go(book: Book, agent: str, now: int, *, event: str = "", thread: str = "
 
 
 def renew(book: Book, agent: str, now: int, *, event: str = "", thread: str = "", ttl_ms: int | None = None) -> Answer:
-    """Keep a claim a while longer; only its owner may."""
+    """Extend a claim. Only its owner may do so."""
     ttl = min(max(ttl_ms or book.tuning.claim_ms, LEAST_TTL), MOST_TTL)
     subject, found = _held(book, agent, now, event, thread)
     return [Claiming(agent, subject, claims.RENEW, {"ttl_ms": ttl})], _granted(found, agent, now, ttl)
 
 
 def transfer(book: Book, agent: str, to: str, now: int, *, event: str = "", thread: str = "") -> Answer:
-    """Pass a claim on. Its owner may, and whoever leads the conversation."""
+    """Transfer a claim to the agent TO. Only its owner and the lead of the conversation may do so."""
     must_be_here(book, to)
     subject = claims.THREAD + thread if thread else claims.EVENT + case(book, event, agent, now).event
     found = claims.claim(subject, book.states.state(claims.NAME, subject))
     holder = found.held_by(now)
     if not holder:
-        raise PermissionDenied("nobody has claimed it", hint="`bb chat claim` does")
+        raise PermissionDenied("no agent holds a claim, so none can be transferred", hint="claim it: `bb chat claim`")
     where = thread or case(book, event, agent, now).known.window
     if agent != holder and book.conversation(where.partition(" ")[0]).lead != agent:
-        raise ClaimedByOther(f"{holder} holds the claim", owner=holder, expires_at=clock.text(found.until))
+        raise ClaimedByOther(f"{holder} holds the claim, not you", owner=holder, expires_at=clock.text(found.until))
     about = {"ttl_ms": book.tuning.claim_ms, "to": to}
     facts: list[AttentionFact] = [Claiming(agent, subject, claims.TRANSFER, about)]
     name = subject.removeprefix(claims.EVENT)
@@ -186,7 +191,7 @@ def transfer(book: Book, agent: str, to: str, now: int, *, event: str = "", thre
 
 
 def asked_again(book: Book, known: Kept, but_not: str, why: str) -> list[AttentionFact]:
-    """A message has nobody any more who is responsible for it: the next one who could answer is knocked at."""
+    """The reminder to another agent that could answer, after a message has lost its claim."""
     others = [agent for agent in known.meant if agent != but_not and _could_answer(book, known, agent)]
     if not others:
         return []
@@ -206,6 +211,6 @@ def _held(book: Book, agent: str, now: int, event: str, thread: str) -> tuple[st
     holder = found.held_by(now)
     if holder != agent:
         if holder:
-            raise ClaimedByOther(f"{holder} holds the claim", owner=holder, expires_at=clock.text(found.until))
-        raise PermissionDenied("you hold no claim on it", hint="`bb chat claim` makes one")
+            raise ClaimedByOther(f"{holder} holds the claim, not you", owner=holder, expires_at=clock.text(found.until))
+        raise PermissionDenied("you hold no claim on it", hint="claim it first: `bb chat claim`")
     return subject, found
