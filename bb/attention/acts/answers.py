@@ -1,4 +1,4 @@
-"""What an agent can do about an event without saying anything: react, put it off, call it settled."""
+"""The acts on an event that send no message: react, defer, resolve."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ def react(
     note: str = "",
     remove: bool = False,
 ) -> Answer:
-    """Let AGENT react to an event with one of the signals: that settles it as far as the signal does."""
+    """Let AGENT react to an event with a signal. The event gets the disposition of that signal."""
     counts_as = counted(signal, book.tuning)
     found = case(book, event, agent, now)
     if found.message.author == agent or found.known.agent == agent:
-        raise PermissionDenied("one does not react to one's own message", hint="say what has changed")
+        raise PermissionDenied("you cannot react to your own message", hint="send a message about what has changed")
     standing = found.standing
     if found.known.is_deleted:
         raise Superseded(event_id=found.event)
@@ -98,35 +98,36 @@ def react(
 
 
 def _says_nothing_new(before: deliveries.Delivery, after: deliveries.Delivery, until: int | None) -> bool:
-    """Whether a reaction is there already, and everything is as it would make it."""
+    """Whether a reaction changes nothing, because the same one was made before."""
     is_there = (before.signal, before.eta, before.disposition) == (after.signal, after.eta, after.disposition)
     return is_there and until in (None, before.until)
 
 
 def _has_reacted(book: Book, found: Case, about: dict[str, Any]) -> bool:
-    """Whether the last reaction of somebody whom the event was not for was the same."""
+    """Whether the last reaction of a bystander to the event was the same."""
     last = _last_reaction(book, found)
     return not last.get("remove") and all(last.get(name) == about.get(name) for name in ("signal", "eta"))
 
 
 def _last_reaction(book: Book, found: Case) -> dict[str, Any]:
-    """What the agent has said with its last reaction to the event; nothing where there is none."""
+    """The details of the agent's last reaction to the event; empty if there is none."""
     state = book.states.state(deliveries.NAME, deliveries.name(found.event, found.agent)) or {"log": []}
     said = [about for *_, what, about in state["log"] if what == deliveries.REACTED and isinstance(about, dict)]
     return said[-1] if said else {}
 
 
 def counted(signal: str, tuned: Tuning) -> str:
-    """Which of the nine a signal counts as."""
+    """Which of the nine standard signals SIGNAL counts as."""
     found = signal if signal in SIGNALS else tuned.signals.get(signal)
     if found is None:
         names = ", ".join([*SIGNALS, *tuned.signals])
-        raise InvalidSignal(f"{harmless(signal[:40])!r} is no signal", hint=f"one of {names}", signals=list(SIGNALS))
+        unknown = f"{harmless(signal[:40])!r} is not a reaction signal"
+        raise InvalidSignal(unknown, hint=f"use one of {names}", signals=list(SIGNALS))
     return found
 
 
 def _after(book: Book, found: Case, step: Moved, now: int) -> deliveries.Delivery:
-    """What a delivery is after one more step, before that is recorded."""
+    """The delivery as it will be once STEP is recorded."""
     key = deliveries.name(found.event, found.agent)
     state = book.states.state(deliveries.NAME, key)
     if not state:
@@ -138,7 +139,7 @@ def _after(book: Book, found: Case, step: Moved, now: int) -> deliveries.Deliver
 def _let_go(
     book: Book, found: Case, agent: str, disposition: str | None, now: int, *, given_back: bool = False
 ) -> list[AttentionFact]:
-    """What is settled needs no claim any more, nor what is given back."""
+    """The facts that end the agent's claim on an event that is settled or given back."""
     claim = found.standing.claim
     is_mine = claim.subject.startswith(claims.EVENT) and claim.held_by(now) == agent
     if not is_mine or not (disposition in FINAL or given_back):
@@ -150,7 +151,7 @@ def _let_go(
 
 
 def _posted(book: Book, found: Case, agent: str, signal: str, *, remove: bool) -> list[AttentionFact]:
-    """Where the conversation lives elsewhere, a bridge has to show the reaction there."""
+    """For a conversation on an external platform: the order to a bridge to show the reaction there."""
     if not book.conversation(found.known.conversation).is_external:
         return []
     about = {"type": "reaction", "onMessage": found.event, "signal": signal, "agent": agent, "remove": remove}
@@ -159,7 +160,7 @@ def _posted(book: Book, found: Case, agent: str, signal: str, *, remove: bool) -
 
 
 def _told(book: Book, found: Case, agent: str, signal: str, now: int, *, remove: bool) -> list[AttentionFact]:
-    """An agent whose own message it is hears of it. Where the conversation lives elsewhere, the platform tells it."""
+    """The notice to the agent that wrote the message. On an external platform, the platform itself reports it."""
     if not (found.known.agent and found.known.key) or book.conversation(found.known.conversation).is_external:
         return []
     name, before, following = reactions.latest(book, found.event, agent, signal)
@@ -186,19 +187,19 @@ def _reacted(found: Case, signal: str, disposition: str | None, tuned: Tuning) -
 def defer(
     book: Book, agent: str, event: str, reason: str, now: int, *, until: int | None = None, eta: str = ""
 ) -> Answer:
-    """Put off an answer that is owed. It comes back by itself; a second time, somebody else hears of it."""
+    """Defer an answer that is owed. The event comes back by itself. A second deferral escalates it."""
     found = case(book, event, agent, now)
     standing, before = found.standing, found.standing.delivery
     if before.disposition == SUPERSEDED or found.known.is_deleted:
         raise Superseded(event_id=found.event, superseded_by=before.superseded_by)
     is_mine = standing.holder == agent or before.disposition == CLAIMED
     if found.is_bystander or not (before.is_open and (before.decision.policy == MUST or is_mine)):
-        raise NotDeferrable(
-            f"{found.event} is {standing.decision.policy}, {before.disposition or 'open'}", event_id=event
-        )
+        state = f"{found.event} is {standing.decision.policy} for you, and {before.disposition or 'open'}"
+        hint = "you can defer only an open event that you owe an answer or have claimed"
+        raise NotDeferrable(state, hint=hint, event_id=event)
     reason = remark(reason)
     if not reason:
-        raise MissingMember("a reason is wanted: why it has to wait", pointer="/reason", member="reason")
+        raise MissingMember("reason is missing: state why the answer has to wait", pointer="/reason", member="reason")
     is_same = before.disposition == DEFERRED and before.reason == reason
     at = _ahead(until, now) if until is not None else (is_same and before.until) or _later(book, found, now)
     if is_same and at == before.until and (not eta or remark(eta) == before.eta):
@@ -212,15 +213,17 @@ def defer(
 
 
 def _ahead(until: int, now: int) -> int:
-    """UNTIL, unless that is over already, or further off than anybody can mean."""
+    """UNTIL, if it is in the future and within a year."""
     if not now < until <= now + LONGEST_PUT_OFF:
-        raise invalid("a time that is still to come, and within a year", "/until")
+        raise invalid("must be a time in the future, at most one year ahead", "/until")
     return until
 
 
 def _is_put_off_again(before: deliveries.Delivery, reason: str, until: int) -> bool:
-    """Whether it is the second time: after it came back, for another reason, or for longer. To give a reason for what
-    a reaction has put off is not."""
+    """Whether this is a second deferral: after the event came back, for another reason, or for longer.
+
+    Adding a reason to a deferral by reaction is not a second one.
+    """
     if before.disposition != DEFERRED or not before.reason:
         return bool(before.deferrals) and before.disposition != DEFERRED
     return before.reason != reason or until > (before.until or 0)
@@ -231,14 +234,14 @@ def _deferred(found: Case, until: int) -> dict[str, Any]:
 
 
 def _later(book: Book, found: Case, now: int) -> int:
-    """When what is put off comes back, unless it was said."""
+    """When a deferred event comes back by default."""
     return max(due_at(found.standing.delivery, book.tuning) or 0, now + book.tuning.defer_ms)
 
 
 def resolve(
     book: Book, agent: str, now: int, *, event: str = "", thread: str = "", outcome: str = "done", note: str = ""
 ) -> Answer:
-    """Call an event settled; or a thread, with everything in it that was still open for the agent."""
+    """Mark an event as resolved; or a thread, with all its events that are open for the agent."""
     must_be_here(book, agent)
     if thread:
         there = [book.message(each.event) for each in book.open_for(agent) if each.window == thread]
@@ -269,5 +272,5 @@ def resolve(
 
 
 def remark(text: str) -> str:
-    """What an agent adds, on one line, without secrets and without what is obeyed instead of shown."""
+    """A remark of an agent on one line, without secrets and control characters."""
     return redacted(" ".join(stripped(line) for line in text.split()))[:LONGEST_NOTE]

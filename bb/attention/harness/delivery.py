@@ -1,4 +1,4 @@
-"""What is handed over to a harness: the envelope of `chat/deliver` (C2A §Event Envelope)."""
+"""The envelope of `chat/deliver` that is handed to a harness (C2A §Event Envelope)."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from bb.attention.messages.messages import Kept
     from bb.attention.state.book import Book
 
-MOST = 900_000  # bytes of an envelope: it must fit into a line, with what is written around it
-TOO_LONG = "This message is too long to be handed over. Read it with chat.read_thread."
-FROM_HOST = "host"  # whose words a part is, where they are not the author's
+MOST = 900_000  # bytes of an envelope, which must fit into a line together with its JSON-RPC request
+TOO_LONG = "This message is too long to be delivered. Read it with chat.read_thread."
+FROM_HOST = "host"  # marks a part that the host wrote, not the author
 
 
 class Parcel(Record):
-    """What is handed over at once: ITEMS in their order, of which EVENT stands for all."""
+    """Messages that are handed over together, in order, under the id EVENT."""
 
     event: str
     items: tuple[Waiting, ...]
@@ -44,7 +44,7 @@ class Parcel(Record):
 
 
 def parcel(book: Book, agent: str, event: str, events: Iterable[str], shape: str, now: int) -> Parcel:
-    """EVENT with all EVENTS it stands for, and, where it shows what was said, whatever was merged into them before."""
+    """The parcel of EVENT with all EVENTS in it and, if it shows content, the pieces merged into them before."""
     pieces = expanded(book, agent, events) if shape == CONTENT else list(events)
     found = {name: case(book, name, agent, now) for name in pieces}
     items = sorted(
@@ -70,7 +70,7 @@ def expanded(book: Book, agent: str, events: Iterable[str]) -> list[str]:
 
 
 def version_of(book: Book, events: Iterable[str], shape: str) -> int:
-    """A number that rises with every piece, every edit and every deletion. A knock comes before all that is said."""
+    """A number that increases with every piece, edit and deletion. A knock has a lower number than the content."""
     known = [each for event in events if (each := book.message(event))]
     return sum(each.version + each.is_deleted for each in known) - (shape == KNOCK)
 
@@ -96,17 +96,17 @@ def envelope(book: Book, agent: str, given: Parcel, seed: str) -> dict[str, Any]
 
 
 def _pieces(book: Book, given: Parcel) -> list[Message]:
-    """What was said, piece by piece. The last one goes by the name of the event that stands for all."""
+    """The messages of the parcel. The last one gets the id of the parcel."""
     said = [said_in(item.known, book.data(item.known.line)) for item in given.items]
     names = [each.event for each in said if each.event != given.event]
     return [each.but(event=name) for each, name in zip(said, [*names, given.event], strict=True)]
 
 
 def _head(book: Book, agent: str, last: Message, given: Parcel) -> dict[str, Any]:
-    """Everything but what was said."""
+    """Everything but the content."""
     decision, known = given.decision, given.items[-1].known
     c2a = book.data(known.line).get("c2a", {})
-    name = "" if given.shape == KNOCK else last.author_name  # which people give themselves: a text, too
+    name = "" if given.shape == KNOCK else last.author_name  # free text of the author, so a knock must not show it
     return {
         "eventId": given.event,
         "contentVersion": given.version,
@@ -141,7 +141,7 @@ def _role(c2a: Mapping[str, Any]) -> str:
 
 
 def key_of(event: str, agent: str) -> str:
-    """The key under which an event is handed to an agent, however often: in the form that C2A shows."""
+    """The idempotency key of an event for an agent, the same for every attempt, in the form of C2A's example."""
     address = f"agent:{agent}"
     return f"{event}:{address.replace('-', '_').replace(':', '_')}"
 
@@ -155,13 +155,13 @@ def _target(book: Book, agent: str, last: Message, decision: Decision) -> dict[s
 
 
 def _address(book: Book, name: str, platform: str) -> str:
-    """A name on a platform, or the agent that goes by it."""
+    """The agent with that name on the platform, or the name itself if no agent has it."""
     found = None if name.startswith("@") else book.directory.agent(name, platform)
     return f"agent:{found}" if found else name
 
 
 def _signal(c2a: Mapping[str, Any]) -> dict[str, Any]:
-    """Of a reaction to what the agent said: which, to which message, and what it means."""
+    """For a reaction: its signal, the message it is on, and its meaning."""
     found = c2a.get("signal")
     if not isinstance(found, dict):
         return {}
@@ -171,15 +171,15 @@ def _signal(c2a: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _content(said: Message) -> list[dict[str, Any]]:
-    """What was said; of a reaction, which has no words, what it comes to."""
-    if said.text or said.parts or not said.reason.startswith("signal "):  # only we say whose words a part is
+    """The content of a message; for a reaction, which has no text, a sentence of the host."""
+    if said.text or said.parts or not said.reason.startswith("signal "):  # only the host may set `from`
         return [{name: value for name, value in part.items() if name != "from"} for part in said.content]
     text = f"{knocks.author_of(said)} reacted to {said.linked}: {said.reason.removeprefix('signal ')}"
     return [{"type": "text", "text": text, "from": FROM_HOST}]
 
 
 def _knocking(book: Book, said: Sequence[Message], given: Parcel) -> dict[str, Any]:
-    """A knock; to a harness that takes none, as a text of ours."""
+    """A knock; for a harness that takes no knocks, as a text by the host."""
     knock = knocks.knock(book, said, given.decision)
     if len(said) > 1:
         knock["events"] = [each.event for each in said]
@@ -190,8 +190,11 @@ def _knocking(book: Book, said: Sequence[Message], given: Parcel) -> dict[str, A
 
 
 def _fitting(found: dict[str, Any], said: Sequence[Message]) -> dict[str, Any]:
-    """An envelope that fits into a line, with all that came with what was SAID if there is room for it; at worst it
-    says where to read."""
+    """The largest form of an envelope that fits into a line.
+
+    The forms are: with unknown members, without them, without the rendered text, and with a pointer to the tool that
+    reads the message.
+    """
     whole = dict(found)
     for each in reversed(said):
         whole = unknown_members.added(whole, each.more)
@@ -201,7 +204,7 @@ def _fitting(found: dict[str, Any], said: Sequence[Message]) -> dict[str, Any]:
 
 
 def _only(found: Mapping[str, Any]) -> dict[str, Any]:
-    """What there is."""
+    """The members that have a value."""
     return {name: value for name, value in found.items() if value not in ("", None)}
 
 
@@ -209,13 +212,13 @@ def _only(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def digest_name(agent: str, facts: Iterable[AttentionFact]) -> str:
-    """What a digest is called: by how far it goes."""
+    """The id of a digest, made from the place up to which it goes."""
     upto = next((fact.upto for fact in facts if isinstance(fact, Digested)), "")
     return f"digest:{agent}:{digest(upto.encode())[:12]}"
 
 
 def digest_envelope(agent: str, event: str, found: Mapping[str, Any], attempt: int) -> dict[str, Any]:
-    """A digest, as the host's own message."""
+    """The envelope of a digest, which is a message by the host."""
     return {
         "eventId": event,
         "contentVersion": 1,
@@ -232,11 +235,11 @@ def digest_envelope(agent: str, event: str, found: Mapping[str, Any], attempt: i
     }
 
 
-# -- what is looked up
+# -- events that an agent looks up
 
 
 def shown(book: Book, agent: str, known: Kept, now: int) -> dict[str, Any]:
-    """The envelope of an event that an agent looks up, with what was said."""
+    """The envelope of an event that an agent looks up, with its content."""
     found = case(book, known.event, agent, now)
     stands = found.standing
     events = expanded(book, agent, [known.event]) or [known.event]

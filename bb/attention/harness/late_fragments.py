@@ -1,7 +1,7 @@
-"""A piece of a message that comes while a harness works at the pieces before it: whether it belongs to them.
+"""Decides whether a late piece belongs to a message that a harness is already working on.
 
-It does while its author has said everything since in that thread, within the time in which pieces are merged, and as
-long as nothing was answered. A turn is broken off for that only so often; then the rest is a message of its own.
+It does if no one else has written in the thread since, if it comes within the merge time, and if the message is not
+answered yet. A turn is restarted only a few times for this; after that, a late piece becomes a message of its own.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MOST_RESTARTS = 2
 def fragments(
     book: Book, running: Iterable[Handed], agent: str, made: Iterable[Offer]
 ) -> Iterator[tuple[Handed, Delivery, Offer]]:
-    """Of the offers that were MADE, those that belong to something that is RUNNING."""
+    """The offers in MADE that belong to a RUNNING message, with that message and its delivery."""
     pieces = [each for each in made if each.shape == CONTENT and _is_new(each)]
     for handed in running if pieces else ():
         if handed.shape != CONTENT or handed.is_over or handed.restarts >= MOST_RESTARTS:
@@ -45,7 +45,7 @@ def _may_grow(found: Delivery) -> bool:
 
 
 def _is_new(offer: Offer) -> bool:
-    """Whether it is a piece, and was not handed over yet. What is immediate is a message of its own."""
+    """Whether the offer is a new piece. An immediate message is never a piece."""
     found = [each.standing.delivery for each in offer.items]
     return all(each.attempt == 0 and not each.is_whole and each.decision.mode == BUFFERED for each in found)
 
@@ -63,7 +63,7 @@ def _belongs(book: Book, found: Delivery, offer: Offer) -> bool:
 
 
 def _has_the_floor(book: Book, found: Delivery, last: Delivery) -> bool:
-    """Whether nobody else has said anything since."""
+    """Whether no other author has written in the thread since."""
     for _, event, state in book.states.newest_first(MESSAGES, f"in {found.window}".rstrip()):
         if event == found.event:
             return True

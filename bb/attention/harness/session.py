@@ -1,11 +1,11 @@
-"""One harness at the other end of a line: what was handed to it, and what becomes of that.
+"""The session with one connected harness: the messages handed to it, and their acknowledgements.
 
-The ledger knows how far a message has come (`deliveries`). Known only here, and only for as long as the connection
-lasts, is by which request it was handed over, and when that is to be tried again:
+The ledger records how far a message has come (`deliveries`). The request that handed it over, and the time of the next
+attempt, are known only here, for as long as the connection lasts:
 
     handed ──accepted, duplicate──> taken
-       ├──busy, error, silence──> waits ──> handed once more: the same event and key, one attempt more
-       └──edited, another piece came, taken away──> cancelled ──> handed anew, or not at all
+       ├──busy, error, no answer──> waits ──> handed again: the same event and key, the next attempt
+       └──edited, new piece, deleted──> cancelled ──> handed in its new form, or not at all
 """
 
 from __future__ import annotations
@@ -36,31 +36,31 @@ DIGEST_EVERY = HOUR
 
 
 class ResyncRequired(Conflict):
-    """That event is not known here, so nothing can be resumed after it."""
+    """The session cannot resume after that event, because it is unknown here."""
 
     code = "RESYNC_REQUIRED"
-    hint = "chat.list_events tells what there is; what was not taken is handed over again anyway"
+    hint = "call chat.list_events for the current events; unacknowledged events are delivered again anyway"
 
 
 class Handed(Record):
-    """A message that was handed over by a request, and perhaps taken."""
+    """A message that was handed over in a request, and perhaps taken."""
 
     event: str
     request: str
     attempt: int
-    version: int  # of what was handed over: whoever has it needs it again only when there is a higher one
+    version: int  # the content version; the harness needs the message again only if this increases
     shape: str
     conversation: str
-    events: tuple[str, ...]  # for which it stands: of several knocks in one thread, for all
-    again_at: int  # when it is handed over once more, unless it was taken before
+    events: tuple[str, ...]  # the events in it; a knock can stand for several events of a thread
+    again_at: int  # when it is handed over again if it is not taken by then
     is_taken: bool = False
-    is_over: bool = False  # whether the turn it was for has ended
-    restarts: int = 0  # how often a turn was broken off because another piece came
-    facts: tuple[AttentionFact, ...] = ()  # what is recorded once it is taken, beside that
+    is_over: bool = False  # whether its turn has ended
+    restarts: int = 0  # how often its turn was restarted because of a late piece
+    facts: tuple[AttentionFact, ...] = ()  # further facts to record when it is taken
 
 
 class Deliver(Record):
-    """One message to be handed over."""
+    """One message to hand over."""
 
     handed: Handed
     envelope: dict[str, Any]
@@ -68,14 +68,14 @@ class Deliver(Record):
 
 
 class Plan(Record):
-    """What is to be done now: recorded first, and then said."""
+    """The work to do now: record the facts first, then send."""
 
     facts: tuple[AttentionFact, ...] = ()
     cancels: tuple[tuple[Handed, str], ...] = ()
     delivers: tuple[Deliver, ...] = ()
-    parked: tuple[Handed, ...] = ()  # what is handed over no more in this session
-    due: int | None = None  # when there may be more to do, if nothing else happens
-    rests_on: tuple[Delivery, ...] = ()  # what it takes for granted
+    parked: tuple[Handed, ...] = ()  # not handed over again in this session
+    due: int | None = None  # when to look again if nothing else happens
+    rests_on: tuple[Delivery, ...] = ()  # the deliveries as they were when this was planned
 
     @property
     def is_empty(self) -> bool:
@@ -83,7 +83,7 @@ class Plan(Record):
         return not (self.facts or self.cancels or self.delivers or self.parked)
 
     def holds(self, book: Book) -> bool:
-        """Whether all is still as it was when this was planned."""
+        """Whether the deliveries that the plan rests on are unchanged."""
         return all(book.delivery(each.event, each.agent) == each for each in self.rests_on)
 
 
@@ -94,18 +94,18 @@ class Harness:
         self.agent = agent
         self.can = can
         self.handed: dict[str, Handed] = {}
-        self.turns: set[str] = set()  # the events, or "", that it works at
-        self.resumed: set[str] = set()  # what was handed over before it connected, and never taken
-        self.own: set[str] = set()  # what it has delivered to us itself, and is not to be told
-        self.digest_at: int | None = None  # when it is told next what went on around it
+        self.turns: set[str] = set()  # the events (or "") of running turns
+        self.resumed: set[str] = set()  # events that an earlier session was handed and did not take
+        self.own: set[str] = set()  # events that the harness itself delivered to us
+        self.digest_at: int | None = None  # when the next digest is due
         self._attempts: dict[str, int] = {}
         self._count = 0
         self._interrupted_at = 0
 
-    # -- what is done
+    # -- carrying out a plan
 
     def has_done(self, plan: Plan, now: int) -> None:
-        """What was planned is recorded, and on its way."""
+        """Note that PLAN was recorded and sent."""
         for handed in (*(each for each, _ in plan.cancels), *plan.parked):
             self.drop(handed.event)
             if handed.shape == DIGEST:
@@ -120,54 +120,57 @@ class Harness:
                 self._interrupted_at = now
 
     def has_looked(self, now: int) -> None:
-        """There was nothing more to tell NOW."""
+        """Note that there was nothing more to hand over NOW."""
         if self.digest_at is not None and now >= self.digest_at and not self.turns:
             self.digest_at = now + DIGEST_EVERY
 
     def drop(self, event: str) -> None:
-        """Nobody is at it any more."""
+        """Forget an event: it is no longer handed over, and its turn is over."""
         self.handed.pop(event, None)
         self.turns.discard(event)
 
     def next_request(self, ahead: int) -> str:
-        """What the request is called that comes after so many others."""
+        """The id of the request that follows AHEAD other new ones."""
         return f"deliver-{self._count + ahead + 1}"
 
     def next_attempt(self, event: str) -> int:
-        """The number of the next attempt at an event, as far as this session knows: never one that was used."""
+        """The next unused attempt number of an event in this session."""
         return self._attempts.get(event, 0) + 1
 
     def side(self, again: Iterable[str], turns: set[str]) -> Side:
-        """The harness, as far as offers depend on it: what it is handed AGAIN, and the TURNS that run."""
+        """The state of the harness for `offers`: the events to hand over AGAIN, and its running TURNS."""
         return Side(bool(turns), self.can(INTERRUPT), self._interrupted_at, again=frozenset(again))
 
-    # -- what it answers
+    # -- answers of the harness
 
     def by_request(self, request: Any) -> Handed | None:
-        """What was handed over by a request, while that stands."""
+        """The message that a request handed over; None if it is no longer current."""
         return next((each for each in self.handed.values() if each.request == request), None)
 
     def take(self, handed: Handed) -> None:
-        """It has said that it has it."""
+        """Note that the harness has acknowledged a message."""
         self.handed[handed.event] = handed.but(is_taken=True)
 
     def wait(self, handed: Handed, until: int) -> None:
-        """It has not taken it: later once more."""
+        """Note that the harness has not taken a message, and when to try again."""
         self.handed[handed.event] = handed.but(is_taken=False, again_at=until)
 
     def repeat(self, events: Iterable[str]) -> None:
-        """Hand these over once more, whatever was said of them."""
+        """Hand these events over again, whatever the harness answered before."""
         for event in events:
             self.handed.pop(event, None)
             self.resumed.add(event)
 
 
-# -- beginning, and what becomes of what was handed over
+# -- facts of a session
 
 
 def begun(book: Book, harness: Harness, last_taken: str, now: int) -> list[AttentionFact]:
-    """What is to be recorded as a session begins: turns of the session before are over, and what the harness says it
-    has taken last, it has. All else that it was handed and has not taken, it is handed again."""
+    """The facts to record when a session begins.
+
+    Turns of the previous session are over, and LAST_TAKEN counts as taken. All other events that were handed over and
+    not taken are handed over again.
+    """
     facts: list[AttentionFact] = []
     harness.digest_at = now + DIGEST_EVERY if harness.can(DIGESTS) else None
     for found in book.open_for(harness.agent):
@@ -181,12 +184,12 @@ def begun(book: Book, harness: Harness, last_taken: str, now: int) -> list[Atten
 
 
 def is_untaken(found: Delivery) -> bool:
-    """Whether something was handed over, and nobody has said that it arrived."""
+    """Whether an event was handed over and not acknowledged."""
     return found.attempt > 0 and not found.accepted and found.disposition in (None, CLAIMED)
 
 
 def undelivered(book: Book, agent: str, now: int) -> int:
-    """How much AGENT is still to be handed."""
+    """The number of events that are still to be handed to AGENT."""
     count = 0
     for _, stands in open_cases(book, agent, now):
         is_to_come = not stands.delivery.accepted and stands.delivery.disposition in (None, CLAIMED)
@@ -195,15 +198,14 @@ def undelivered(book: Book, agent: str, now: int) -> int:
 
 
 def accepted(book: Book, harness: Harness, handed: Handed) -> list[AttentionFact]:
-    """What follows when a harness has taken what it was handed. What has changed since, it has not."""
+    """The facts when a harness has taken a message. Events that have changed since do not count as taken."""
     every = [(event, book.delivery(event, harness.agent)) for event in handed.events]
     taken = [event for event, found in every if found and found.attempt and not found.accepted]
     return [*handed.facts, *(Moved(harness.agent, event, harness.agent, deliveries.ACCEPTED) for event in taken)]
 
 
 def rejected(book: Book, harness: Harness, handed: Handed, why: Mapping[str, Any], now: int) -> list[AttentionFact]:
-    """What follows when a harness can do nothing with it: it has failed, and where an answer is owed the next one is
-    asked."""
+    """The facts when a harness rejects a message: its events failed, and those that are owed an answer are escalated."""
     facts: list[AttentionFact] = []
     for event in handed.events:
         found, known = book.delivery(event, harness.agent), book.message(event)
@@ -216,7 +218,7 @@ def rejected(book: Book, harness: Harness, handed: Handed, why: Mapping[str, Any
 
 
 def next_tick(book: Book, now: int) -> int | None:
-    """When time alone will next change anything (`ticking`), as far as what is recorded tells."""
+    """The next time at which a tick (`acts/timers.py`) may have an effect; None if there is none."""
     moments: list[int] = []
     for found in book.every_open():
         due = due_at(found, book.tuning)
