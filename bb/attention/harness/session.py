@@ -205,7 +205,7 @@ def accepted(book: Book, harness: Harness, handed: Handed) -> list[AttentionFact
 
 
 def rejected(book: Book, harness: Harness, handed: Handed, why: Mapping[str, Any], now: int) -> list[AttentionFact]:
-    """The facts when a harness rejects a message: its events failed, and those that are owed an answer are escalated."""
+    """The facts when a harness rejects a message: its events failed. Those that are owed an answer are escalated."""
     facts: list[AttentionFact] = []
     for event in handed.events:
         found, known = book.delivery(event, harness.agent), book.message(event)

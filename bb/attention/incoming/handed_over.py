@@ -1,7 +1,7 @@
-"""What another host hands over to us, for one of our agents: kept as that host has decided about it.
+"""Messages that another host delivers for one of our agents. That host's decision is kept.
 
-It is known by its event. Delivered once more it is a duplicate, and with a higher `contentVersion` an edit; a knock is
-followed by what it has announced.
+A message is identified by its event id. A second delivery is a duplicate; one with a higher `contentVersion` is an
+edit. After a knock, the announced content may follow.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ACCEPTED, DUPLICATE = {"status": "accepted"}, {"status": "duplicate"}
 
 
 class Handing(Record):
-    """One event as it was handed in: what was said, what it is to the agent, and what else is to be kept of it."""
+    """One delivered event: the message, the decision for the agent, and further members to keep."""
 
     said: Message
     decision: Decision
@@ -38,7 +38,7 @@ class Handing(Record):
 
 
 def received(book: Book, agent: str, given: Any, by: str, now: int) -> Answer:
-    """Keep what a host has delivered for AGENT."""
+    """Record a message that a host has delivered for AGENT."""
     found = _read(given, now)
     known = book.message(found.said.event)
     if known is None:
@@ -57,7 +57,7 @@ def _read(given: Any, now: int) -> Handing:
     found, members = envelopes.delivered(given, now), envelopes.Members(given)
     version = members.number("contentVersion")
     if version is None:
-        version = 0 if found.knock is not None else 1  # a knock says nothing yet of what was said
+        version = 0 if found.knock is not None else 1  # a knock has no content yet
     directedness, policy, mode, reason, priority, deadline = found.decision
     injection = {name: members.object("injection").id(name) for name in ("context", "role")}
     more = {
@@ -69,13 +69,13 @@ def _read(given: Any, now: int) -> Handing:
 
 
 def _told(book: Book, known: Kept, *, is_newer: bool) -> dict[str, Decision]:
-    """What it is to those it was handed in for before, who are to see a new version too."""
+    """The decisions for the agents that it was delivered for before; they also get a new version."""
     found = [book.delivery(known.event, agent) for agent in known.meant if is_newer]
     return {each.agent: each.decision for each in found if each}
 
 
 def _written(book: Book, found: Handing, each: Mapping[str, Decision]) -> dict[str, Any]:
-    """As it stands in the ledger."""
+    """The `c2a` member of its line."""
     said = found.said
     agent = book.directory.agent(said.author, said.platform) if said.author_kind != HUMAN else None
     decided = {
@@ -86,7 +86,7 @@ def _written(book: Book, found: Handing, each: Mapping[str, Decision]) -> dict[s
 
 
 def _to(agent: str, found: Handing) -> tuple[str, ...]:
-    """In whose inbox of CCCS it stands."""
+    """The CCCS recipients: the agents whose inbox contains it."""
     return (agent,) if found.decision.mode in (IMMEDIATE, BUFFERED) else NOBODY
 
 

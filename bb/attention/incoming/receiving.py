@@ -1,7 +1,7 @@
-"""What comes in from a surface: messages, edits, deletions, reactions, typing. Each line becomes facts, or nothing new.
+"""Receives lines of a surface: messages, edits, deletions, reactions, typing. Each becomes facts, or nothing if known.
 
-Lines may come twice, late, or in another order than they happened. What is known already changes nothing; what is said
-of a message that is not known yet is kept, and counts once it is.
+Lines may arrive twice, late, or out of order. A known line changes nothing. An edit or deletion of an unknown message
+is kept, and counts when the message arrives.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ if TYPE_CHECKING:
     Answer = tuple[list[AttentionFact], dict[str, Any]]
 
 NOBODY = ("@nobody",)
-URGENT_PER_MINUTE = 5  # messages of one author that are taken to be urgent
+URGENT_PER_MINUTE = 5  # messages of one author that are treated as urgent
 GITHUB = "github"
 EDITED_AFTER = "edited_after_response"
 
 
 def receive(book: Book, line: Line, by: str, now: int) -> Answer:
-    """What LINE adds to what is known; the facts, and what became of it."""
+    """The facts that LINE adds, and the answer to its sender."""
     line = _by_our_names(book, line)
     match line.type:
         case "message":
@@ -68,7 +68,7 @@ def receive(book: Book, line: Line, by: str, now: int) -> Answer:
 
 
 def _by_our_names(book: Book, line: Line) -> Line:
-    """LINE with what we have posted by the name that it has here. Where nothing is posted, nothing is looked for."""
+    """LINE with our own ids for messages that bb posted. Only external conversations can refer to such messages."""
     if line.conversation and not book.conversation(line.conversation).is_external:
         return line
     said = line.message
@@ -95,17 +95,19 @@ def _message(book: Book, line: Line, by: str, now: int) -> Answer:
     if "deleted" in state:
         nothing = Decided({}, Decision(mode=SILENT, reason="deleted"))
         return [_posted(book, said.but(parts=(), more={}), by, nothing, text="")], _answer(line, "deleted")
-    if "edit" in state:  # it was edited before it came
+    if "edit" in state:  # the edit arrived before the message
         edited = book.data(_line_of(state["edit"]))
         said = said.but(text=str(edited.get("text", said.text)), parts=(), more={}, version=state["edit"][3])
-    # Whoever has the ledger of a repository has the repository: there nothing more is private.
+    # Everyone who has the ledger also has the repository, so a GitHub conversation in it is not private.
     facts, found = post(book, said, by, now, is_private=line.is_private and line.platform != GITHUB)
     return facts, {**_answer(line, "recorded"), **found}
 
 
 def post(book: Book, said: Message, by: str, now: int, *, is_private: bool = False) -> Answer:
-    """Record a message, and what is decided about it. That its conversation IS PRIVATE counts the first time; from then
-    on, what is arranged does."""
+    """Record a message with the decisions about it.
+
+    IS_PRIVATE counts only for the first message of a conversation; after that, the settings of the conversation count.
+    """
     settled = arranged(book, said, is_private=is_private)
     said = _at_home(book, said)
     if piece := piece_of(book, said):
@@ -119,12 +121,12 @@ def post(book: Book, said: Message, by: str, now: int, *, is_private: bool = Fal
 
 
 def scene(book: Book, said: Message, now: int) -> Scene:
-    """What is known when a message comes in."""
+    """What is known when a message arrives."""
     tuned = book.tuning
 
     lately = messages.by(said.author, clock.text(now))
 
-    def is_flooding() -> bool:  # what our own agents may say is limited where they say it
+    def is_flooding() -> bool:  # the limit for our own agents is checked when they send
         return not said.declared and book.states.count(MESSAGES, lately) >= tuned.author_per_minute
 
     def is_always_urgent() -> bool:
@@ -145,7 +147,7 @@ def scene(book: Book, said: Message, now: int) -> Scene:
 
 
 def asked(book: Book, said: Message, thread: Thread) -> str:
-    """The agent whose message SAID answers: the one it names, else the first of its thread."""
+    """The agent whose message SAID answers: the message it names, otherwise the first of its thread."""
     if not said.in_reply_to:
         return thread.opener
     answered = book.message(said.in_reply_to)
@@ -153,7 +155,7 @@ def asked(book: Book, said: Message, thread: Thread) -> str:
 
 
 def _at_home(book: Book, said: Message) -> Message:
-    """A message with what is known of its author and its conversation, whatever it says itself."""
+    """SAID, with the author kind and the stream that are known here."""
     where = book.conversation(said.conversation)
     agent = book.directory.agent(said.author, said.platform)
     if agent and said.author_kind != AGENT:
@@ -162,7 +164,7 @@ def _at_home(book: Book, said: Message) -> Message:
 
 
 def arranged(book: Book, said: Message, *, is_private: bool = False) -> list[AttentionFact]:
-    """What is to be known of the conversation, where nobody has said it."""
+    """The settings to record for a conversation that has none yet."""
     where = book.conversation(said.conversation)
     if where.platform or said.platform == message.HERE:
         return []
@@ -177,23 +179,23 @@ def _posted(book: Book, said: Message, by: str, decided: Decided, text: str | No
 
 
 def _to(decided: Decided) -> tuple[str, ...]:
-    """In whose inboxes of CCCS it stands: of those who are to see all of it. Who is only knocked at finds it here."""
+    """The CCCS recipients: only the agents that get the content. Others find the message with the C2A tools."""
     return tuple(agent for agent, each in decided.each.items() if each.mode in (IMMEDIATE, BUFFERED)) or NOBODY
 
 
 def written(decided: Decided) -> dict[str, Any]:
-    """A decision as it stands on the line of its message."""
+    """The decisions as they are recorded on the line of their message."""
     each = {agent: found.written() for agent, found in decided.each.items()}
     return {**({"for": each} if each else {}), "else": decided.others.written()[:4]}
 
 
 def shown(decided: Decided) -> dict[str, Any]:
-    """A decision as people and programs are told of it."""
+    """The decisions as people and programs see them."""
     return {agent: found.shown() for agent, found in decided.each.items()}
 
 
 def _ours(book: Book, line: Line, by: str) -> Answer:
-    """What comes back is what we have posted: now it is known under which name."""
+    """Handle a message that bb itself posted and that now comes back: record its id on the platform."""
     for _, event, _ in book.states.newest_first(MESSAGES, "outbox"):
         known = book.message(event)
         if known and line.marker in (known.key, known.event):
@@ -226,7 +228,7 @@ def _edit(book: Book, line: Line, by: str, now: int) -> Answer:
 
 
 def _edited(original: Message, said: Message, version: int) -> Message:
-    """ORIGINAL with what an edit says otherwise."""
+    """ORIGINAL with the changes of an edit."""
     return original.but(
         text=said.text,
         parts=said.parts,
@@ -238,12 +240,12 @@ def _edited(original: Message, said: Message, version: int) -> Message:
 
 
 def _same(one: str, other: str) -> bool:
-    """Whether two texts differ in no more than white space."""
+    """Whether two texts differ only in white space."""
     return one.split() == other.split()
 
 
 def _changes(book: Book, by: str, said: Message, decided: Decided, told: set[str], line: Line) -> Answer:
-    """What an edit changes for those who are to see it; whoever has answered already is told of it anew."""
+    """What an edit changes for its recipients. Agents that have already answered get a new event about it."""
     answered: dict[str, Decision] = {}
     for agent in sorted(told | decided.each.keys()):
         found = book.delivery(line.event, agent)
@@ -259,7 +261,7 @@ def _changes(book: Book, by: str, said: Message, decided: Decided, told: set[str
     answer = {**_answer(line, "edited"), "decisions": shown(Decided(each, decided.others))}
     if answered:
         again = said.but(event=_again(line.event, said.version), reason=EDITED_AFTER, linked=line.event, version=1)
-        # To everybody else it is the one message, which reads otherwise now.
+        # For all other agents there is only the edited message.
         fact = _posted(book, again, by, Decided(answered, Decision(mode=SILENT, reason=EDITED_AFTER)))
         facts.append(fact)
         answer["again"] = again.event
@@ -267,7 +269,7 @@ def _changes(book: Book, by: str, said: Message, decided: Decided, told: set[str
 
 
 def _again(event: str, version: int) -> str:
-    """What the event is called by which whoever has answered is told of an edit."""
+    """The id of the event that tells agents that have answered about an edit."""
     return f"{event}~e{version}"
 
 
@@ -280,13 +282,13 @@ def _delete(book: Book, line: Line, by: str) -> Answer:
     facts: list[AttentionFact] = [Deleted(by, line.event), *withdrawn(book, known)]
     for _, name, state in book.states.newest_first(MESSAGES, messages.about(line.event)):
         again = messages.kept(name, state)
-        if again and again.reason == EDITED_AFTER and not again.is_deleted:  # what was said anew of it goes with it
+        if again and again.reason == EDITED_AFTER and not again.is_deleted:  # events about its edits are deleted, too
             facts += [Deleted(by, again.event), *withdrawn(book, again)]
     return facts, _answer(line, "deleted")
 
 
 def withdrawn(book: Book, known: Kept) -> list[AttentionFact]:
-    """What follows for everybody when a message is taken away. Pieces that were merged into it come back without it."""
+    """The facts that follow when a message is deleted. Pieces that were merged into it are restored."""
     facts: list[AttentionFact] = []
     for agent in known.meant:
         found = book.delivery(known.event, agent)
@@ -315,7 +317,7 @@ def _reaction(book: Book, line: Line, by: str, now: int) -> Answer:
     name, before, following = reactions.latest(book, known.event, who, signal)
     is_there = before is not None and not before.is_deleted
     is_late = before is not None and line.at < before.at
-    is_known = before is not None and line.at == before.at != now  # what is not dated is of now
+    is_known = before is not None and line.at == before.at != now  # a reaction without a time has the time NOW
     if not line.added:
         if before is None or not is_there or is_late:
             return [], _answer(line, "removed")
@@ -330,7 +332,7 @@ def _reaction(book: Book, line: Line, by: str, now: int) -> Answer:
 
 
 def reacted(book: Book, known: Kept, said: Message, signal: str, glyph: str, by: str) -> tuple[Posted, Decided]:
-    """The event that a reaction to KNOWN is; SAID has who reacts, and what it is to be called."""
+    """The event for a reaction to KNOWN, and the decision about it. SAID holds its author and event id."""
     said = reactions.about(known, signal, said)
     who = book.directory.agent(said.author, said.platform) or said.author
     decided = reactions.decided(book, known, signal, who)
@@ -340,7 +342,7 @@ def reacted(book: Book, known: Kept, said: Message, signal: str, glyph: str, by:
 
 
 def _typing(book: Book, line: Line, by: str, now: int) -> Answer:
-    """Typing counts only while something waits for its end; else it is no news, and is not kept."""
+    """Record typing only while a recent message of the author waits for its end; ignore it otherwise."""
     window = f"{line.conversation} {line.thread}"
     term = f"in {window}".rstrip()
     is_typing, _ = typing(book.states.state(ASIDES, f"{TYPES}{window} {line.author}"))

@@ -1,4 +1,4 @@
-"""Settings of conversations, names of agents, and settings of the host. A fold: for each setting the last value counts."""
+"""Settings of conversations and of the host, and names of agents. A fold: the last value of each setting counts."""
 
 from __future__ import annotations
 
