@@ -119,7 +119,7 @@ def _related(relates: Part) -> tuple[str, str]:
     if relates.maybe_text("rel_type") != THREAD:
         return "", answered
     thread = relates.text("event_id")
-    # For clients without threads, a message in a thread is sent as an answer to the last one. That is not a real answer.
+    # Clients without threads see a message in a thread as an answer to the last one, which is not a real answer.
     return thread, thread if relates.flag("is_falling_back") or not answered else answered
 
 
