@@ -54,12 +54,13 @@ def audit(book: Book, now: int, limit: int, older: int | None) -> dict[str, Any]
         for agent in known.meant:
             key = deliveries.name(event, agent)
             log = (book.states.state(deliveries.NAME, key) or {"log": []})["log"]
-            found = book.delivery(event, agent)
-            if found is None:
+            delivery = book.delivery(event, agent)
+            if delivery is None:
                 continue
-            _count(counts, found)
-            if older is not None and found.is_open and found.arrived <= older and found.decision.policy == MUST:
-                leaks.append({"eventId": event, "agent": agent, "openSince": clock.text(found.arrived)})
+            _count(counts, delivery)
+            is_old = older is not None and delivery.arrived <= older
+            if is_old and delivery.is_open and delivery.decision.policy == MUST:
+                leaks.append({"eventId": event, "agent": agent, "openSince": clock.text(delivery.arrived)})
             records += [_record(event, agent, each) for each in log]
         if known.agent and known.in_reply_to:
             answers.setdefault(known.in_reply_to, {})[known.agent] = clock.text(known.arrived)
@@ -115,11 +116,11 @@ def _record(event: str, agent: str, step: list[Any]) -> dict[str, Any]:
     return {"at": clock.text(ms), "what": what, "eventId": event, "agent": agent, "line": line, "about": about}
 
 
-def _count(counts: dict[str, int], found: deliveries.Delivery) -> None:
+def _count(counts: dict[str, int], delivery: deliveries.Delivery) -> None:
     counts["deliveries"] = counts.get("deliveries", 0) + 1
-    name = found.disposition or "open"
+    name = delivery.disposition or "open"
     counts[name] = counts.get(name, 0) + 1
-    if found.decision.policy == MUST and (found.stale_at is not None or found.deviates):
+    if delivery.decision.policy == MUST and (delivery.stale_at is not None or delivery.deviates):
         counts["overSilence"] = counts.get("overSilence", 0) + 1
 
 

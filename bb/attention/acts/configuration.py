@@ -94,8 +94,8 @@ def arrange(book: Book, by: str, name: str, about: dict[str, Any]) -> Answer:
 
 def conversation(book: Book, name: str) -> dict[str, Any]:
     """The settings of a conversation."""
-    found = book.conversation(name).as_dict()
-    return {point: list(value) if isinstance(value, tuple) else value for point, value in found.items()}
+    settings = book.conversation(name).as_dict()
+    return {point: list(value) if isinstance(value, tuple) else value for point, value in settings.items()}
 
 
 def tune(book: Book, by: str, settings: Any) -> Answer:
@@ -116,5 +116,5 @@ def policy(book: Book) -> dict[str, Any]:
 
 
 def _shown(tuned: tuning.Tuning) -> dict[str, Any]:
-    found = tuned.as_dict()
-    return {"settings": {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}}
+    settings = tuned.as_dict()
+    return {"settings": {name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()}}

@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from bb.attention.state.deliveries import Delivery
 
 
-def escalate(book: Book, found: Delivery, said: Message, now: int, why: str) -> list[AttentionFact]:
-    """Ask the next agent on the ladder about a message that the agent of FOUND has left unanswered.
+def escalate(book: Book, delivery: Delivery, said: Message, now: int, why: str) -> list[AttentionFact]:
+    """Ask the next agent on the ladder about a message that the agent of DELIVERY has left unanswered.
 
     Nothing follows if the next one was already asked, or if the ladder has ended.
     """
-    origin = said.linked if said.reason == ESCALATED else found.event
+    origin = said.linked if said.reason == ESCALATED else delivery.event
     names = escalations(origin)
     rung = next((place for place, name in enumerate(names) if book.message(name) is None), None)
-    if rung is None or found.escalated_to or (rung and said.reason != ESCALATED):
+    if rung is None or delivery.escalated_to or (rung and said.reason != ESCALATED):
         return []  # if several agents leave one event unanswered, only the first escalates it
-    to = _next(book, said, _asked(book, origin, names) | {found.agent}, is_last=rung == len(names) - 1)
+    to = _next(book, said, _asked(book, origin, names) | {delivery.agent}, is_last=rung == len(names) - 1)
     if to is None:
         return []
     decided = Decision(TO_ME, MUST, BUFFERED, ESCALATED, NORMAL, book.tuning.time_for(MUST))
-    text = f"{found.agent} has not answered {origin} ({why}). You are asked to answer instead."
+    text = f"{delivery.agent} has not answered {origin} ({why}). You are asked to answer instead."
     return [
-        Moved(SYSTEM, found.event, found.agent, deliveries.ESCALATED, {"to": to, "as": names[rung], "why": why}),
+        Moved(SYSTEM, delivery.event, delivery.agent, deliveries.ESCALATED, {"to": to, "as": names[rung], "why": why}),
         notices.told(names[rung], said, to, decided, text, now),
     ]
 

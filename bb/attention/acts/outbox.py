@@ -40,8 +40,8 @@ def due(book: Book) -> Iterator[dict[str, Any]]:
     for event, state in book.states.found(MESSAGES, OUTBOX):
         known = message_kept(event, state)
         if known is None:
-            now, about = state["posting"][3]
-            yield {"id": event, **about, "state": now}
+            posting_state, about = state["posting"][3]
+            yield {"id": event, **about, "state": posting_state}
             continue
         said = said_in(known, book.data(known.line))
         yield {

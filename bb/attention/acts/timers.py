@@ -44,18 +44,18 @@ def tick(book: Book, now: int) -> tuple[list[AttentionFact], list[dict[str, Any]
     escalated: set[str] = set()
     opened = book.every_open()
     at_hand = book.with_messages_of(opened)
-    for found in opened:
-        known = at_hand.message(found.event)
-        if known is None or known.is_deleted or found.agent == PERSON:
+    for delivery in opened:
+        known = at_hand.message(delivery.event)
+        if known is None or known.is_deleted or delivery.agent == PERSON:
             continue
-        for what, then in _due(at_hand, found, known, now):
+        for what, then in _due(at_hand, delivery, known, now):
             # If two agents leave one event unanswered at the same time, it is escalated once.
-            if what == "escalated" and found.event in escalated:
+            if what == "escalated" and delivery.event in escalated:
                 continue
             if what == "escalated":
-                escalated.add(found.event)
+                escalated.add(delivery.event)
             facts += then
-            rows.append({"eventId": found.event, "agent": found.agent, "what": what} | _whom(then))
+            rows.append({"eventId": delivery.event, "agent": delivery.agent, "what": what} | _whom(then))
     for event, agent, then in _threads_lost(book, now):
         facts += then
         rows.append({"eventId": event, "agent": agent, "what": CLAIM_LOST})
@@ -63,83 +63,83 @@ def tick(book: Book, now: int) -> tuple[list[AttentionFact], list[dict[str, Any]
 
 
 def _whom(facts: list[AttentionFact]) -> dict[str, str]:
-    found = [each.about["to"] for each in facts if isinstance(each, Moved) and each.about and "to" in each.about]
-    return {"to": found[0]} if found else {}
+    recipients = [each.about["to"] for each in facts if isinstance(each, Moved) and each.about and "to" in each.about]
+    return {"to": recipients[0]} if recipients else {}
 
 
-def _due(book: Book, found: Delivery, known: Kept, now: int) -> Iterator[tuple[str, list[AttentionFact]]]:
-    if found.disposition == DEFERRED:
-        if found.until is not None and now >= found.until:
-            back: list[AttentionFact] = [_step(found, deliveries.RESURFACED), _step(found, deliveries.REMINDED)]
+def _due(book: Book, delivery: Delivery, known: Kept, now: int) -> Iterator[tuple[str, list[AttentionFact]]]:
+    if delivery.disposition == DEFERRED:
+        if delivery.until is not None and now >= delivery.until:
+            back: list[AttentionFact] = [_step(delivery, deliveries.RESURFACED), _step(delivery, deliveries.REMINDED)]
             yield "resurfaced", back
         return
-    if found.disposition == CLAIMED:
-        yield from _claim_over(book, found, known, now)
+    if delivery.disposition == CLAIMED:
+        yield from _claim_over(book, delivery, known, now)
         return
-    if found.turns >= MOST_TURNS and not found.has_spoken:
-        yield from _given_up(book, found, known, now)
+    if delivery.turns >= MOST_TURNS and not delivery.has_spoken:
+        yield from _given_up(book, delivery, known, now)
         return
-    if found.attempt >= MOST_TRIES and not found.accepted and not found.is_parked:
-        yield "parked", [_step(found, deliveries.PARKED)]
-    claim = book.claim(found.event, found.window, now)
-    as_it_stands = standing(found, claim, now, book.tuning)
+    if delivery.attempt >= MOST_TRIES and not delivery.accepted and not delivery.is_parked:
+        yield "parked", [_step(delivery, deliveries.PARKED)]
+    claim = book.claim(delivery.event, delivery.window, now)
+    as_it_stands = standing(delivery, claim, now, book.tuning)
     if as_it_stands.decision.policy == MUST_NOT:
         return
-    if found.decision.policy == MUST:
-        yield from _owed(book, found, known, now)
+    if delivery.decision.policy == MUST:
+        yield from _owed(book, delivery, known, now)
     elif as_it_stands.due is not None and now >= as_it_stands.due:
-        yield "ignored", [_step(found, deliveries.LAPSED)]
+        yield "ignored", [_step(delivery, deliveries.LAPSED)]
 
 
-def _owed(book: Book, found: Delivery, known: Kept, now: int) -> Iterator[tuple[str, list[AttentionFact]]]:
+def _owed(book: Book, delivery: Delivery, known: Kept, now: int) -> Iterator[tuple[str, list[AttentionFact]]]:
     """What time does to an event that is owed an answer."""
-    due = due_at(found, book.tuning)
+    due = due_at(delivery, book.tuning)
     if due is None:
         return
-    if found.awaits_clarification and not found.clarified_at and (said_at := _said_more(book, found, known)):
-        yield "clarified", [_step(found, deliveries.CLARIFIED, {"at": said_at})]
+    if delivery.awaits_clarification and not delivery.clarified_at and (said_at := _said_more(book, delivery, known)):
+        yield "clarified", [_step(delivery, deliveries.CLARIFIED, {"at": said_at})]
         return
-    allowed = due - (found.at or found.arrived)
+    allowed = due - (delivery.at or delivery.arrived)
     if now >= due:
-        if found.stale_at is None:
-            yield "stale", [_step(found, deliveries.STALE)]
+        if delivery.stale_at is None:
+            yield "stale", [_step(delivery, deliveries.STALE)]
         # A message that arrived after its deadline gets half of its time before it is escalated.
-        came_late = found.arrived >= due
-        is_asked_for = not found.escalated_to and (not came_late or now >= found.arrived + allowed // 2)
+        came_late = delivery.arrived >= due
+        is_asked_for = not delivery.escalated_to and (not came_late or now >= delivery.arrived + allowed // 2)
         said = said_in(known, book.data(known.line))
-        if is_asked_for and (asked := escalate(book, found, said, now, "no answer in time")):
+        if is_asked_for and (asked := escalate(book, delivery, said, now, "no answer in time")):
             yield "escalated", asked
-    elif now >= due - allowed // 2 and found.reminded_at is None and found.attempt:
-        yield "reminded", [_step(found, deliveries.REMINDED)]
+    elif now >= due - allowed // 2 and delivery.reminded_at is None and delivery.attempt:
+        yield "reminded", [_step(delivery, deliveries.REMINDED)]
 
 
-def _said_more(book: Book, found: Delivery, known: Kept) -> int | None:
+def _said_more(book: Book, delivery: Delivery, known: Kept) -> int | None:
     """When the author, who was asked for clarification, wrote again in the same thread; None if not yet."""
     for _, event, state in book.states.newest_first(MESSAGES, f"in {known.window}".rstrip()):
         other = message_kept(event, state)
-        if other is None or event == found.event or other.arrived < (found.awaits_clarification or 0):
+        if other is None or event == delivery.event or other.arrived < (delivery.awaits_clarification or 0):
             return None
         if other.author == known.author and not other.reason:
             return other.arrived
     return None
 
 
-def _claim_over(book: Book, found: Delivery, known: Kept, now: int) -> Iterator[tuple[str, list[AttentionFact]]]:
+def _claim_over(book: Book, delivery: Delivery, known: Kept, now: int) -> Iterator[tuple[str, list[AttentionFact]]]:
     """The end of a claim.
 
     It expired, so another agent that could answer is reminded. Or another agent holds it: that agent claimed it earlier
     in another clone, or took it over.
     """
-    claim = book.claim(found.event, found.window, now)
+    claim = book.claim(delivery.event, delivery.window, now)
     holder = claim.held_by(now) or claim.settled_by
-    if holder == found.agent and claim.held_by(now):
+    if holder == delivery.agent and claim.held_by(now):
         return
-    if holder and holder != found.agent:
-        lost = _lost(book, claim, known, found.agent, holder, now)
-        yield CLAIM_LOST, [_step(found, deliveries.GAVE_BACK, {"why": "claim lost"}), *lost]
+    if holder and holder != delivery.agent:
+        lost = _lost(book, claim, known, delivery.agent, holder, now)
+        yield CLAIM_LOST, [_step(delivery, deliveries.GAVE_BACK, {"why": "claim lost"}), *lost]
     else:
-        again = claiming.asked_again(book, known, found.agent, "claim over")
-        yield "claim_over", [_step(found, deliveries.GAVE_BACK, {"why": "claim over"}), *again]
+        again = claiming.asked_again(book, known, delivery.agent, "claim over")
+        yield "claim_over", [_step(delivery, deliveries.GAVE_BACK, {"why": "claim over"}), *again]
 
 
 def _threads_lost(book: Book, now: int) -> Iterator[tuple[str, str, list[AttentionFact]]]:
@@ -161,13 +161,13 @@ def _lost(book: Book, claim: Claim, known: Kept, agent: str, holder: str, now: i
     return [*notices.once(book, f"lost:{claim.token}:{agent}", known, agent, CLAIM_LOST, text, now)]
 
 
-def _given_up(book: Book, found: Delivery, known: Kept, now: int) -> Iterator[tuple[str, list[AttentionFact]]]:
-    yield "failed", [_step(found, deliveries.GAVE_UP, {"reason": f"{found.turns} turns failed"})]
-    if found.decision.policy == MUST:
-        asked = escalate(book, found, said_in(known, book.data(known.line)), now, "its turns failed")
+def _given_up(book: Book, delivery: Delivery, known: Kept, now: int) -> Iterator[tuple[str, list[AttentionFact]]]:
+    yield "failed", [_step(delivery, deliveries.GAVE_UP, {"reason": f"{delivery.turns} turns failed"})]
+    if delivery.decision.policy == MUST:
+        asked = escalate(book, delivery, said_in(known, book.data(known.line)), now, "its turns failed")
         if asked:
             yield "escalated", asked
 
 
-def _step(found: Delivery, to: str, about: dict[str, Any] | None = None) -> Moved:
-    return Moved(SYSTEM, found.event, found.agent, to, about)
+def _step(delivery: Delivery, to: str, about: dict[str, Any] | None = None) -> Moved:
+    return Moved(SYSTEM, delivery.event, delivery.agent, to, about)

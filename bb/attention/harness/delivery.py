@@ -58,15 +58,15 @@ def parcel(book: Book, agent: str, event: str, events: Iterable[str], shape: str
 
 def expanded(book: Book, agent: str, events: Iterable[str]) -> list[str]:
     """EVENTS and every piece that was ever merged into one of them."""
-    found: dict[str, None] = {}
+    events_found: dict[str, None] = {}
     waiting = list(events)
     while waiting:
         event = waiting.pop()
         delivery = book.delivery(event, agent)
-        if event not in found and delivery is not None:
-            found[event] = None
+        if event not in events_found and delivery is not None:
+            events_found[event] = None
             waiting += delivery.merged_from
-    return list(found)
+    return list(events_found)
 
 
 def version_of(book: Book, events: Iterable[str], shape: str) -> int:
@@ -91,8 +91,8 @@ def envelope(book: Book, agent: str, given: Parcel, seed: str) -> dict[str, Any]
     text = rendering.event(said, given.decision, boundary=show.boundary(seed), context=before, is_stale=given.is_stale)
     merged = [each.event for each in said[:-1]]
     content = [part for each in said for part in _content(each)]
-    told = {**found, **({"mergedFrom": merged} if merged else {}), "content": content, "rendered": text}
-    return _fitting(told, said)
+    whole = {**found, **({"mergedFrom": merged} if merged else {}), "content": content, "rendered": text}
+    return _fitting(whole, said)
 
 
 def _pieces(book: Book, given: Parcel) -> list[Message]:
@@ -203,9 +203,9 @@ def _fitting(found: dict[str, Any], said: Sequence[Message]) -> dict[str, Any]:
     return next((each for each in (whole, found, plain) if len(json_text.dumps(each).encode()) <= MOST), last)
 
 
-def _only(found: Mapping[str, Any]) -> dict[str, Any]:
+def _only(members: Mapping[str, Any]) -> dict[str, Any]:
     """The members that have a value."""
-    return {name: value for name, value in found.items() if value not in ("", None)}
+    return {name: value for name, value in members.items() if value not in ("", None)}
 
 
 # -- a digest
@@ -252,5 +252,5 @@ def shown(book: Book, agent: str, known: Kept, now: int) -> dict[str, Any]:
         mode=stands.decision.mode,
         attempt=max(stands.delivery.attempt, 1),
     )
-    told = {**_head(book, agent, found.message, given), "content": _content(found.message)}
-    return unknown_members.added(told, found.message.more)
+    whole = {**_head(book, agent, found.message, given), "content": _content(found.message)}
+    return unknown_members.added(whole, found.message.more)

@@ -30,42 +30,42 @@ def fragments(
     for handed in running if pieces else ():
         if handed.shape != CONTENT or handed.is_over or handed.restarts >= MOST_RESTARTS:
             continue
-        found = book.delivery(handed.event, agent)
-        if found is None or not found.attempt or not _may_grow(found):
+        delivery = book.delivery(handed.event, agent)
+        if delivery is None or not delivery.attempt or not _may_grow(delivery):
             continue
-        belonging = next((each for each in pieces if _belongs(book, found, each)), None)
+        belonging = next((each for each in pieces if _belongs(book, delivery, each)), None)
         if belonging:
             pieces.remove(belonging)
-            yield handed, found, belonging
+            yield handed, delivery, belonging
 
 
-def _may_grow(found: Delivery) -> bool:
-    is_unanswered = found.is_open and not found.has_spoken
-    return is_unanswered and not found.is_whole and found.decision.mode == BUFFERED
+def _may_grow(delivery: Delivery) -> bool:
+    is_unanswered = delivery.is_open and not delivery.has_spoken
+    return is_unanswered and not delivery.is_whole and delivery.decision.mode == BUFFERED
 
 
 def _is_new(offer: Offer) -> bool:
     """Whether the offer is a new piece. An immediate message is never a piece."""
-    found = [each.standing.delivery for each in offer.items]
-    return all(each.attempt == 0 and not each.is_whole and each.decision.mode == BUFFERED for each in found)
+    deliveries = [each.standing.delivery for each in offer.items]
+    return all(each.attempt == 0 and not each.is_whole and each.decision.mode == BUFFERED for each in deliveries)
 
 
-def _belongs(book: Book, found: Delivery, offer: Offer) -> bool:
+def _belongs(book: Book, delivery: Delivery, offer: Offer) -> bool:
     first, last = offer.items[0].standing.delivery, offer.last.standing.delivery
-    began = min([found.arrived, *(each.arrived for event in found.merged_from if (each := book.message(event)))])
+    began = min([delivery.arrived, *(each.arrived for event in delivery.merged_from if (each := book.message(event)))])
     return (
-        (first.window, first.author) == (found.window, found.author)
-        and first.place > found.place
+        (first.window, first.author) == (delivery.window, delivery.author)
+        and first.place > delivery.place
         and last.arrived < began + book.tuning.merge_ms
-        and POLICIES.index(offer.policy) >= POLICIES.index(found.decision.policy)
-        and _has_the_floor(book, found, last)
+        and POLICIES.index(offer.policy) >= POLICIES.index(delivery.decision.policy)
+        and _has_the_floor(book, delivery, last)
     )
 
 
-def _has_the_floor(book: Book, found: Delivery, last: Delivery) -> bool:
+def _has_the_floor(book: Book, delivery: Delivery, last: Delivery) -> bool:
     """Whether no other author has written in the thread since."""
-    for _, event, state in book.states.newest_first(MESSAGES, f"in {found.window}".rstrip()):
-        if event == found.event:
+    for _, event, state in book.states.newest_first(MESSAGES, f"in {delivery.window}".rstrip()):
+        if event == delivery.event:
             return True
         if state["said"][3].get("author") != last.author:
             return False

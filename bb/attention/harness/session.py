@@ -173,19 +173,19 @@ def begun(book: Book, harness: Harness, last_taken: str, now: int) -> list[Atten
     """
     facts: list[AttentionFact] = []
     harness.digest_at = now + DIGEST_EVERY if harness.can(DIGESTS) else None
-    for found in book.open_for(harness.agent):
-        if found.turn == deliveries.STARTED:
-            facts.append(Moved(SYSTEM, found.event, harness.agent, deliveries.ENDED, {"why": "session over"}))
-        if found.event == last_taken and found.attempt and not found.accepted:
-            facts.append(Moved(harness.agent, found.event, harness.agent, deliveries.ACCEPTED))
-        elif is_untaken(found) and harness.can(REDELIVERY):
-            harness.resumed.add(found.event)
+    for delivery in book.open_for(harness.agent):
+        if delivery.turn == deliveries.STARTED:
+            facts.append(Moved(SYSTEM, delivery.event, harness.agent, deliveries.ENDED, {"why": "session over"}))
+        if delivery.event == last_taken and delivery.attempt and not delivery.accepted:
+            facts.append(Moved(harness.agent, delivery.event, harness.agent, deliveries.ACCEPTED))
+        elif is_untaken(delivery) and harness.can(REDELIVERY):
+            harness.resumed.add(delivery.event)
     return facts
 
 
-def is_untaken(found: Delivery) -> bool:
+def is_untaken(delivery: Delivery) -> bool:
     """Whether an event was handed over and not acknowledged."""
-    return found.attempt > 0 and not found.accepted and found.disposition in (None, CLAIMED)
+    return delivery.attempt > 0 and not delivery.accepted and delivery.disposition in (None, CLAIMED)
 
 
 def undelivered(book: Book, agent: str, now: int) -> int:
@@ -200,7 +200,7 @@ def undelivered(book: Book, agent: str, now: int) -> int:
 def accepted(book: Book, harness: Harness, handed: Handed) -> list[AttentionFact]:
     """The facts when a harness has taken a message. Events that have changed since do not count as taken."""
     every = [(event, book.delivery(event, harness.agent)) for event in handed.events]
-    taken = [event for event, found in every if found and found.attempt and not found.accepted]
+    taken = [event for event, delivery in every if delivery and delivery.attempt and not delivery.accepted]
     return [*handed.facts, *(Moved(harness.agent, event, harness.agent, deliveries.ACCEPTED) for event in taken)]
 
 
@@ -208,25 +208,25 @@ def rejected(book: Book, harness: Harness, handed: Handed, why: Mapping[str, Any
     """The facts when a harness rejects a message: its events failed. Those that are owed an answer are escalated."""
     facts: list[AttentionFact] = []
     for event in handed.events:
-        found, known = book.delivery(event, harness.agent), book.message(event)
-        if found is None or known is None or not found.is_open:
+        delivery, known = book.delivery(event, harness.agent), book.message(event)
+        if delivery is None or known is None or not delivery.is_open:
             continue
         facts.append(Moved(harness.agent, event, harness.agent, deliveries.REJECTED, dict(why)))
-        if found.decision.policy == MUST:
-            facts += escalate(book, found, said_in(known, book.data(known.line)), now, "its harness refused it")
+        if delivery.decision.policy == MUST:
+            facts += escalate(book, delivery, said_in(known, book.data(known.line)), now, "its harness refused it")
     return facts
 
 
 def next_tick(book: Book, now: int) -> int | None:
     """The next time at which a tick (`acts/timers.py`) may have an effect; None if there is none."""
     moments: list[int] = []
-    for found in book.every_open():
-        due = due_at(found, book.tuning)
+    for delivery in book.every_open():
+        due = due_at(delivery, book.tuning)
         if due is not None:
-            allowed = due - (found.at or found.arrived)
-            moments += [due, due - allowed // 2, found.arrived + allowed // 2]
-        if found.until is not None:
-            moments.append(found.until)
-        if found.disposition == CLAIMED:
-            moments.append(book.claim(found.event, found.window, now).until)
+            allowed = due - (delivery.at or delivery.arrived)
+            moments += [due, due - allowed // 2, delivery.arrived + allowed // 2]
+        if delivery.until is not None:
+            moments.append(delivery.until)
+        if delivery.disposition == CLAIMED:
+            moments.append(book.claim(delivery.event, delivery.window, now).until)
     return min((each for each in moments if each > now), default=None)

@@ -100,31 +100,33 @@ class _Look:
         return handed.attempt < MOST_TRIES and self._can(REDELIVERY)
 
     def _is_waited_for(self, event: str) -> bool:
-        found = self._book.delivery(event, self._agent)
-        return found is not None and found.is_open and not found.is_parked and not found.accepted
+        current = self._book.delivery(event, self._agent)
+        return current is not None and current.is_open and not current.is_parked and not current.accepted
 
     # -- what has changed since it was handed over
 
     def _look_for_changes(self) -> None:
         for handed in list(self._harness.handed.values()):
-            found = self._book.delivery(handed.event, self._agent)
-            if found is None:
+            current = self._book.delivery(handed.event, self._agent)
+            if current is None:
                 continue
-            if found.disposition == SUPERSEDED and found.cause in WITHDRAWN:
-                self._cancels[handed.event] = (handed, WITHDRAWN[found.cause])
-            elif not found.has_spoken and _is_undone(found) and self._version(found, handed.shape) > handed.version:
+            if current.disposition == SUPERSEDED and current.cause in WITHDRAWN:
+                self._cancels[handed.event] = (handed, WITHDRAWN[current.cause])
+            elif (
+                not current.has_spoken and _is_undone(current) and self._version(current, handed.shape) > handed.version
+            ):
                 self._cancels[handed.event] = (handed, EDITED)
-                if found.is_open and found.attempt:  # a piece of it has changed, of which the fold knows nothing
-                    self._begin_anew(found, "edited")
+                if current.is_open and current.attempt:  # a piece of it has changed, of which the fold knows nothing
+                    self._begin_anew(current, "edited")
                     self._altered.add(handed.event)
 
-    def _version(self, found: Delivery, shape: str) -> int:
-        pieces = delivery.expanded(self._book, self._agent, [found.event]) if shape == CONTENT else [found.event]
+    def _version(self, current: Delivery, shape: str) -> int:
+        pieces = delivery.expanded(self._book, self._agent, [current.event]) if shape == CONTENT else [current.event]
         return delivery.version_of(self._book, pieces, shape)
 
-    def _begin_anew(self, found: Delivery, why: str) -> None:
-        if found.turn == deliveries.STARTED:
-            self._facts.append(Moved(SYSTEM, found.event, self._agent, deliveries.ENDED, {"why": why}))
+    def _begin_anew(self, current: Delivery, why: str) -> None:
+        if current.turn == deliveries.STARTED:
+            self._facts.append(Moved(SYSTEM, current.event, self._agent, deliveries.ENDED, {"why": why}))
 
     def _restart(self, made: Iterable[Offer]) -> set[str]:
         """Cancel messages that got a late piece, and hand them over with it; the offers that are now part of them."""
@@ -132,16 +134,16 @@ class _Look:
             return set()
         merged: set[str] = set()
         running = [each for each in self._harness.handed.values() if each.event not in self._cancels]
-        for handed, found, offer in fragments(self._book, running, self._agent, made):
+        for handed, current, offer in fragments(self._book, running, self._agent, made):
             new = [each.event for each in offer.items]
             merged.add(offer.event)
             self._cancels[handed.event] = (handed, ADDED)
-            self._begin_anew(found, "fragment")
-            attempt = self._harness.next_attempt(found.event)
-            self._facts += [Moved(SYSTEM, each, self._agent, deliveries.MERGED, {"by": found.event}) for each in new]
-            about = {"attempt": attempt, "as": CONTENT, "merged_from": [*found.merged_from, *new]}
-            self._facts.append(Moved(SYSTEM, found.event, self._agent, deliveries.OFFERED, about))
-            parcel = delivery.parcel(self._book, self._agent, found.event, [found.event, *new], CONTENT, self._now)
+            self._begin_anew(current, "fragment")
+            attempt = self._harness.next_attempt(current.event)
+            self._facts += [Moved(SYSTEM, each, self._agent, deliveries.MERGED, {"by": current.event}) for each in new]
+            about = {"attempt": attempt, "as": CONTENT, "merged_from": [*current.merged_from, *new]}
+            self._facts.append(Moved(SYSTEM, current.event, self._agent, deliveries.OFFERED, about))
+            parcel = delivery.parcel(self._book, self._agent, current.event, [current.event, *new], CONTENT, self._now)
             form = _form(CONTENT, parcel.decision.mode, parcel.decision.policy, self._can)
             self._hand_over(parcel.but(attempt=attempt), form or BUFFERED, restarts=handed.restarts + 1)
         return merged
@@ -218,9 +220,9 @@ class _Look:
         self._delivers.append(Deliver(handed, delivery.digest_envelope(self._agent, event, found, attempt)))
 
 
-def _is_undone(found: Delivery) -> bool:
+def _is_undone(current: Delivery) -> bool:
     """Whether the message still needs something, or did until an edit withdrew that."""
-    return found.is_open or found.attempt == 0
+    return current.is_open or current.attempt == 0
 
 
 def _form(shape: str, mode: str, policy: str, can: Capabilities) -> str | None:

@@ -39,18 +39,18 @@ class Handing(Record):
 
 def received(book: Book, agent: str, given: Any, by: str, now: int) -> Answer:
     """Record a message that a host has delivered for AGENT."""
-    found = _read(given, now)
-    known = book.message(found.said.event)
+    handing = _read(given, now)
+    known = book.message(handing.said.event)
     if known is None:
-        posted = Posted(by, _written(book, found, {agent: found.decision}), found.said.text, _to(agent, found))
-        return [*arranged(book, found.said), posted], ACCEPTED
+        posted = Posted(by, _written(book, handing, {agent: handing.decision}), handing.said.text, _to(agent, handing))
+        return [*arranged(book, handing.said), posted], ACCEPTED
     has = (book.data(known.line).get("c2a") or {}).get("delivered") or {}
-    is_newer = found.version > has.get("version", known.version)
-    is_for_us = book.delivery(found.said.event, agent) is not None
+    is_newer = handing.version > has.get("version", known.version)
+    is_for_us = book.delivery(handing.said.event, agent) is not None
     if known.is_deleted or (is_for_us and not is_newer):
         return [], DUPLICATE
-    c2a = _written(book, found, _told(book, known, is_newer=is_newer) | {agent: found.decision})
-    return [Edited(by, found.said.event, known.version + is_newer, c2a, found.said.text)], ACCEPTED
+    c2a = _written(book, handing, _told(book, known, is_newer=is_newer) | {agent: handing.decision})
+    return [Edited(by, handing.said.event, known.version + is_newer, c2a, handing.said.text)], ACCEPTED
 
 
 def _read(given: Any, now: int) -> Handing:
@@ -70,25 +70,25 @@ def _read(given: Any, now: int) -> Handing:
 
 def _told(book: Book, known: Kept, *, is_newer: bool) -> dict[str, Decision]:
     """The decisions for the agents that it was delivered for before; they also get a new version."""
-    found = [book.delivery(known.event, agent) for agent in known.meant if is_newer]
-    return {each.agent: each.decision for each in found if each}
+    deliveries = [book.delivery(known.event, agent) for agent in known.meant if is_newer]
+    return {each.agent: each.decision for each in deliveries if each}
 
 
-def _written(book: Book, found: Handing, each: Mapping[str, Decision]) -> dict[str, Any]:
+def _written(book: Book, handing: Handing, each: Mapping[str, Decision]) -> dict[str, Any]:
     """The `c2a` member of its line."""
-    said = found.said
+    said = handing.said
     agent = book.directory.agent(said.author, said.platform) if said.author_kind != HUMAN else None
     decided = {
         "for": {name: decision.written() for name, decision in each.items()},
         "else": Decision(reason="delivered").written()[:4],
     }
-    return message.written(said) | ({"agent": agent} if agent else {}) | decided | found.more
+    return message.written(said) | ({"agent": agent} if agent else {}) | decided | handing.more
 
 
-def _to(agent: str, found: Handing) -> tuple[str, ...]:
+def _to(agent: str, handing: Handing) -> tuple[str, ...]:
     """The CCCS recipients: the agents whose inbox contains it."""
-    return (agent,) if found.decision.mode in (IMMEDIATE, BUFFERED) else NOBODY
+    return (agent,) if handing.decision.mode in (IMMEDIATE, BUFFERED) else NOBODY
 
 
-def _only(found: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in found.items() if value}
+def _only(members: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in members.items() if value}

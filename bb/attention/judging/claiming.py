@@ -45,9 +45,9 @@ def claim(
         must_be_here(book, agent)
         if not _is_there(book, agent, thread):
             raise NoSuchEvent(f"there is no thread {'/'.join(thread.split(' ', 1))[:80]!r}", hint=THREAD_HINT)
-        found = claims.claim(claims.THREAD + thread, book.states.state(claims.NAME, claims.THREAD + thread))
-        action = _action(book, found, agent, now, takeover=takeover)
-        return [Claiming(agent, claims.THREAD + thread, action, about)], _granted(found, agent, now, ttl)
+        current = claims.claim(claims.THREAD + thread, book.states.state(claims.NAME, claims.THREAD + thread))
+        action = _action(book, current, agent, now, takeover=takeover)
+        return [Claiming(agent, claims.THREAD + thread, action, about)], _granted(current, agent, now, ttl)
     found_case = case(book, event, agent, now)
     _may_claim(book, found_case, now)
     standing = found_case.standing
@@ -65,50 +65,50 @@ def _is_there(book: Book, agent: str, thread: str) -> bool:
     return any(known and may_see(book, agent, known) for known in (kept(event, state) for _, event, state in rows))
 
 
-def _may_claim(book: Book, found: Case, now: int) -> None:
-    standing = found.standing
-    if found.known.is_deleted or standing.delivery.disposition == "superseded":
-        raise Superseded(event_id=found.event)
+def _may_claim(book: Book, target: Case, now: int) -> None:
+    standing = target.standing
+    if target.known.is_deleted or standing.delivery.disposition == "superseded":
+        raise Superseded(event_id=target.event)
     is_settled = standing.delivery.disposition in FINAL and standing.delivery.disposition != ACKNOWLEDGED
     if is_settled and standing.delivery.decision.policy != MUST_NOT:
-        raise Superseded(f"{found.event} is already {standing.delivery.disposition}", event_id=found.event)
+        raise Superseded(f"{target.event} is already {standing.delivery.disposition}", event_id=target.event)
     is_free = not standing.holder
     if is_free and standing.delivery.decision.policy == MUST_NOT and standing.decision.directedness != TO_MY_ROLE:
         policy = standing.decision.policy
-        raise PolicyForbids(f"the policy of {found.event} for {found.agent} is {policy}", event_id=found.event)
-    if (asked := _asked_by_name(book, found)) and not standing.holder:
-        raise PolicyForbids(f"{found.event} is addressed to {asked} by name", event_id=found.event, agent=asked)
-    first, until = slot(book, found, now)
-    if first and first != found.agent:
+        raise PolicyForbids(f"the policy of {target.event} for {target.agent} is {policy}", event_id=target.event)
+    if (asked := _asked_by_name(book, target)) and not standing.holder:
+        raise PolicyForbids(f"{target.event} is addressed to {asked} by name", event_id=target.event, agent=asked)
+    first, until = slot(book, target, now)
+    if first and first != target.agent:
         raise ClaimedByOther(
-            f"only {first}, which is asked first, may claim {found.event} until {clock.text(until)}",
+            f"only {first}, which is asked first, may claim {target.event} until {clock.text(until)}",
             owner=first,
             expires_at=clock.text(until),
         )
 
 
-def _asked_by_name(book: Book, found: Case) -> str:
+def _asked_by_name(book: Book, target: Case) -> str:
     """Another agent that the message addresses by name and that has not answered; empty if there is none.
 
     An agent that is itself addressed by name may claim the message, so for it the result is empty.
     """
-    if found.standing.delivery.decision.directedness == TO_ME:
+    if target.standing.delivery.decision.directedness == TO_ME:
         return ""
-    for agent in found.known.meant:
-        other = book.delivery(found.event, agent)
+    for agent in target.known.meant:
+        other = book.delivery(target.event, agent)
         is_theirs = other is not None and other.disposition is None and other.stale_at is None
         if other and is_theirs and (other.decision.directedness, other.decision.policy) == (TO_ME, MUST):
             return agent if agent in book.agents and book.agents[agent].is_live else ""
     return ""
 
 
-def slot(book: Book, found: Case, now: int) -> tuple[str, int]:
+def slot(book: Book, target: Case, now: int) -> tuple[str, int]:
     """The one agent that may claim an event at first, and until when: the agent that was asked first, if it is live."""
-    delivery = found.standing.delivery
+    delivery = target.standing.delivery
     until = delivery.arrived + book.tuning.slot_ms
     if delivery.decision.reason != ROLE_MENTION or now >= until:
         return "", 0
-    first = default_of(book, found.known)
+    first = default_of(book, target.known)
     is_there = first in book.agents and book.agents[first].is_live
     return (first, until) if first and is_there else ("", 0)
 
@@ -116,15 +116,15 @@ def slot(book: Book, found: Case, now: int) -> tuple[str, int]:
 def default_of(book: Book, known: Kept) -> str:
     """The agent that is asked first about a message."""
     for agent in known.meant:
-        found = book.delivery(known.event, agent)
-        if found and found.decision.is_default:
+        delivery = book.delivery(known.event, agent)
+        if delivery and delivery.decision.is_default:
             return agent
     return ""
 
 
-def _action(book: Book, found: Claim, agent: str, now: int, *, takeover: bool) -> str:
-    """The act by which AGENT gets the claim FOUND. Refused if another agent holds it."""
-    holder = found.held_by(now)
+def _action(book: Book, current: Claim, agent: str, now: int, *, takeover: bool) -> str:
+    """The act by which AGENT gets the claim CURRENT. Refused if another agent holds it."""
+    holder = current.held_by(now)
     owner = book.agents.get(holder)
     if not holder or holder == agent:
         return claims.CLAIM
@@ -132,16 +132,16 @@ def _action(book: Book, found: Claim, agent: str, now: int, *, takeover: bool) -
         return claims.TAKE_OVER
     hint = "the holder is stale: add --takeover-stale" if not owner.is_live else None
     raise ClaimedByOther(
-        f"{holder} holds the claim until {clock.text(found.until)}",
+        f"{holder} holds the claim until {clock.text(current.until)}",
         hint=hint,
         owner=holder,
-        expires_at=clock.text(found.until),
+        expires_at=clock.text(current.until),
     )
 
 
-def _granted(found: Claim, agent: str, now: int, ttl: int) -> dict[str, Any]:
-    until = max(now + ttl, found.until) if found.held_by(now) == agent else now + ttl
-    return {"granted": True, "owner": agent, "expiresAt": clock.text(until), "subject": found.subject}
+def _granted(current: Claim, agent: str, now: int, ttl: int) -> dict[str, Any]:
+    until = max(now + ttl, current.until) if current.held_by(now) == agent else now + ttl
+    return {"granted": True, "owner": agent, "expiresAt": clock.text(until), "subject": current.subject}
 
 
 def let_go(book: Book, agent: str, now: int, *, event: str = "", thread: str = "") -> Answer:
@@ -161,21 +161,21 @@ def let_go(book: Book, agent: str, now: int, *, event: str = "", thread: str = "
 def renew(book: Book, agent: str, now: int, *, event: str = "", thread: str = "", ttl_ms: int | None = None) -> Answer:
     """Extend a claim. Only its owner may do so."""
     ttl = min(max(ttl_ms or book.tuning.claim_ms, LEAST_TTL), MOST_TTL)
-    subject, found = _held(book, agent, now, event, thread)
-    return [Claiming(agent, subject, claims.RENEW, {"ttl_ms": ttl})], _granted(found, agent, now, ttl)
+    subject, current = _held(book, agent, now, event, thread)
+    return [Claiming(agent, subject, claims.RENEW, {"ttl_ms": ttl})], _granted(current, agent, now, ttl)
 
 
 def transfer(book: Book, agent: str, to: str, now: int, *, event: str = "", thread: str = "") -> Answer:
     """Transfer a claim to the agent TO. Only its owner and the lead of the conversation may do so."""
     must_be_here(book, to)
     subject = claims.THREAD + thread if thread else claims.EVENT + case(book, event, agent, now).event
-    found = claims.claim(subject, book.states.state(claims.NAME, subject))
-    holder = found.held_by(now)
+    current = claims.claim(subject, book.states.state(claims.NAME, subject))
+    holder = current.held_by(now)
     if not holder:
         raise PermissionDenied("no agent holds a claim, so none can be transferred", hint="claim it: `bb chat claim`")
     where = thread or case(book, event, agent, now).known.window
     if agent != holder and book.conversation(where.partition(" ")[0]).lead != agent:
-        raise ClaimedByOther(f"{holder} holds the claim, not you", owner=holder, expires_at=clock.text(found.until))
+        raise ClaimedByOther(f"{holder} holds the claim, not you", owner=holder, expires_at=clock.text(current.until))
     about = {"ttl_ms": book.tuning.claim_ms, "to": to}
     facts: list[AttentionFact] = [Claiming(agent, subject, claims.TRANSFER, about)]
     name = subject.removeprefix(claims.EVENT)
@@ -199,18 +199,20 @@ def asked_again(book: Book, known: Kept, but_not: str, why: str) -> list[Attenti
 
 
 def _could_answer(book: Book, known: Kept, agent: str) -> bool:
-    found = book.delivery(known.event, agent)
+    delivery = book.delivery(known.event, agent)
     is_live = agent in book.agents and book.agents[agent].is_live
-    return is_live and found is not None and found.disposition is None and found.decision.policy != MUST_NOT
+    return is_live and delivery is not None and delivery.disposition is None and delivery.decision.policy != MUST_NOT
 
 
 def _held(book: Book, agent: str, now: int, event: str, thread: str) -> tuple[str, Claim]:
     """A claim that AGENT holds."""
     subject = claims.THREAD + thread if thread else claims.EVENT + case(book, event, agent, now).event
-    found = claims.claim(subject, book.states.state(claims.NAME, subject))
-    holder = found.held_by(now)
+    current = claims.claim(subject, book.states.state(claims.NAME, subject))
+    holder = current.held_by(now)
     if holder != agent:
         if holder:
-            raise ClaimedByOther(f"{holder} holds the claim, not you", owner=holder, expires_at=clock.text(found.until))
+            raise ClaimedByOther(
+                f"{holder} holds the claim, not you", owner=holder, expires_at=clock.text(current.until)
+            )
         raise PermissionDenied("you hold no claim on it", hint="claim it first: `bb chat claim`")
-    return subject, found
+    return subject, current

@@ -64,13 +64,13 @@ class Decided(Record):
 
 def decide(message: Message, scene: Scene) -> Decided:
     """The host's decisions about MESSAGE, for all agents."""
-    found = aim(message, scene.directory, scene.thread, scene.asked, scene.going_on)
+    aims = aim(message, scene.directory, scene.thread, scene.asked, scene.going_on)
     each = {
         agent: _ruled(message, default_matrix.weigh(message, *aimed, scene.tuning), scene.tuning)
-        for agent, aimed in found.at.items()
+        for agent, aimed in aims.at.items()
         if scene.conversation.admits(agent) or (not scene.conversation.members and aimed[0] == TO_ME)
     }
-    others = _ruled(message, default_matrix.weigh(message, *found.others, scene.tuning), scene.tuning)
+    others = _ruled(message, default_matrix.weigh(message, *aims.others, scene.tuning), scene.tuning)
     each = {agent: _calmed(decision, message, scene) for agent, decision in each.items()}
     return Decided(_with_default(each, message, scene), others)
 

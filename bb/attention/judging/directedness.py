@@ -114,13 +114,13 @@ def call(message: Message, directory: Directory) -> Called:
     groups: dict[str, None] = {}
     roles: dict[str, None] = {}
     for name in dict.fromkeys(names):
-        found = None if name.startswith("@") else directory.agent(name, message.platform)
-        members = () if found else directory.role(name, message.platform)
-        if found and not is_flood:
-            agents[found] = None
-        elif found or members:
+        agent = None if name.startswith("@") else directory.agent(name, message.platform)
+        members = () if agent else directory.role(name, message.platform)
+        if agent and not is_flood:
+            agents[agent] = None
+        elif agent or members:
             roles[name] = None
-            groups.update(dict.fromkeys([found] if found else members))
+            groups.update(dict.fromkeys([agent] if agent else members))
     return Called(tuple(agents), tuple(groups), tuple(roles), bool(names))
 
 

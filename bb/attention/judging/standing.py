@@ -63,22 +63,22 @@ class Standing(Record):
 
     def shown(self) -> dict[str, Any]:
         """The standing as agents, harnesses and people see it."""
-        found = self.delivery
+        delivery = self.delivery
         return {
-            "phase": found.phase,
+            "phase": delivery.phase,
             "disposition": self.disposition,
-            "attempt": found.attempt,
+            "attempt": delivery.attempt,
             "open": self.is_open,
-            **({"stale": True, "originalPolicy": found.decision.policy} if self.is_stale else {}),
+            **({"stale": True, "originalPolicy": delivery.decision.policy} if self.is_stale else {}),
             **({"threadCheckRequired": True} if self.must_check else {}),
             **({"claim": {"owner": self.holder, "expiresAt": clock.text(self.claim.until)}} if self.holder else {}),
-            **({"supersededBy": found.superseded_by} if found.superseded_by else {}),
-            **({"until": found.until} if found.disposition == DEFERRED and found.until else {}),
-            **({"signal": found.signal} if found.signal else {}),
-            **({"eta": found.eta} if found.eta else {}),
-            **({"failure": found.reason} if found.disposition == FAILED else {}),
-            **({"deviation": True} if found.deviates else {}),
-            **({"awaitingClarification": True} if found.awaits_clarification and not found.clarified_at else {}),
+            **({"supersededBy": delivery.superseded_by} if delivery.superseded_by else {}),
+            **({"until": delivery.until} if delivery.disposition == DEFERRED and delivery.until else {}),
+            **({"signal": delivery.signal} if delivery.signal else {}),
+            **({"eta": delivery.eta} if delivery.eta else {}),
+            **({"failure": delivery.reason} if delivery.disposition == FAILED else {}),
+            **({"deviation": True} if delivery.deviates else {}),
+            **({"awaitingClarification": True} if delivery.awaits_clarification and not delivery.clarified_at else {}),
         }
 
 

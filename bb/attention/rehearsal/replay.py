@@ -59,25 +59,25 @@ class Replay:
             raise InvalidStep(f"a step must have exactly one of {', '.join(STEPS)}; this one has {what}"[:600])
         self._in = str(given.get("in", FIRST))
         (name,) = names
-        found: dict[str, Any] = {"do": name, "at": clock.text(self.now)}
+        result: dict[str, Any] = {"do": name, "at": clock.text(self.now)}
         try:
-            found["answer"] = STEPS[name](self, given[name])
+            result["answer"] = STEPS[name](self, given[name])
         except InvalidStep:
             raise
         except BbError as refusal:
-            found["error"] = {"code": refusal.code, "message": refusal.message, "details": refusal.details}
-        found["sees"] = self.seen()
-        if "expect" in given and (wrong := unlike(given["expect"], found)):
-            raise NotAsExpected(f"{name}: {wrong}", step=name, got=found)
-        return found
+            result["error"] = {"code": refusal.code, "message": refusal.message, "details": refusal.details}
+        result["sees"] = self.seen()
+        if "expect" in given and (wrong := unlike(given["expect"], result)):
+            raise NotAsExpected(f"{name}: {wrong}", step=name, got=result)
+        return result
 
     def seen(self) -> dict[str, list[str]]:
         """A summary of what each agent would see in its next turn."""
-        found = {}
+        seen_by_agent = {}
         for agent in sorted(self.agents):
             made, _ = offers(self.here.book, agent, self.now, self.sessions.get(agent, Session()))
-            found[agent] = [f"{offer.shape} {offer.event} {offer.policy}" for offer in made]
-        return found
+            seen_by_agent[agent] = [f"{offer.shape} {offer.event} {offer.policy}" for offer in made]
+        return seen_by_agent
 
     def do(self, decide: Callable[[], tuple[list[Any], dict[str, Any]]], who: str = "system") -> dict[str, Any]:
         """Record the facts of DECIDE and return its answer. Refusals of C2A are recorded, too, as in real use."""

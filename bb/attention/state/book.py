@@ -138,26 +138,26 @@ class Book:
         state = self.states.state(deliveries.NAME, key)
         return deliveries.delivery(key, state) if state and "head" in state else None
 
-    def with_messages_of(self, found: Collection[Delivery]) -> Book:
+    def with_messages_of(self, delivered: Collection[Delivery]) -> Book:
         """This book with the messages and claims of many deliveries read in advance."""
-        at_hand = self._with_windows_of(found)
-        at_hand.gather(messages.NAME, [each.event for each in found])
-        return self._over(at_hand)
+        cache = self._with_windows_of(delivered)
+        cache.gather(messages.NAME, [each.event for each in delivered])
+        return self._over(cache)
 
     def with_deliveries_of(self, known: Collection[Kept], agent: str) -> Book:
         """This book with the deliveries to AGENT and the claims of many messages read in advance."""
-        at_hand = self._with_windows_of(known)
-        at_hand.gather(deliveries.NAME, [deliveries.name(each.event, agent) for each in known])
-        return self._over(at_hand)
+        cache = self._with_windows_of(known)
+        cache.gather(deliveries.NAME, [deliveries.name(each.event, agent) for each in known])
+        return self._over(cache)
 
     def _with_windows_of(self, found: Collection[Delivery] | Collection[Kept]) -> Gathered:
-        at_hand = Gathered(self.states)
+        cache = Gathered(self.states)
         windows = {each.window: each.window.partition(" ") for each in found}
         threads_of = [window for window, (_, _, thread) in windows.items() if thread]
         subjects = [*(claims.EVENT + each.event for each in found), *(claims.THREAD + name for name in threads_of)]
-        at_hand.gather(claims.NAME, subjects)
-        at_hand.gather(conversations.NAME, [CONVERSATION + name for name, _, _ in windows.values()])
-        return at_hand
+        cache.gather(claims.NAME, subjects)
+        cache.gather(conversations.NAME, [CONVERSATION + name for name, _, _ in windows.values()])
+        return cache
 
     def _over(self, states: States) -> Book:
         """The same book over other states."""

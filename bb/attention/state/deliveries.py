@@ -199,7 +199,7 @@ def parts(fact: DeliveryFact, at: Place) -> Iterator[tuple[str, Any]]:
 
 
 def _decided(c2a: Mapping[str, Any], event: str, version: int, line: str) -> Iterator[tuple[str, Any]]:
-    found = c2a.get("for")
+    decisions_by_agent = c2a.get("for")
     head = {
         "line": line,
         "window": f"{c2a.get('conversation', '')} {c2a.get('thread', '')}",
@@ -210,7 +210,7 @@ def _decided(c2a: Mapping[str, Any], event: str, version: int, line: str) -> Ite
         "platform": c2a.get("platform", ""),
         "is_whole": bool(c2a.get("parts")),
     }
-    for agent, decided in found.items() if isinstance(found, dict) else ():
+    for agent, decided in decisions_by_agent.items() if isinstance(decisions_by_agent, dict) else ():
         yield name(event, agent), (DECIDED, {"version": version, "decision": decided}, head)
 
 
@@ -234,9 +234,9 @@ def terms(key: str, state: State) -> list[tuple[str, str]]:
     """The index terms of a delivery."""
     if "head" not in state:
         return []
-    found = _taken(key, state)
-    agent, place = found["agent"], found["place"]
-    if found["decision"].policy == MUST_NOT or found["disposition"] not in OPEN:
+    members = _taken(key, state)
+    agent, place = members["agent"], members["place"]
+    if members["decision"].policy == MUST_NOT or members["disposition"] not in OPEN:
         return [(f"to {agent}", place)]
     return [(f"to {agent}", place), (f"open {agent}", place), ("open", f"{place} {agent}")]
 
@@ -249,70 +249,70 @@ def delivery(key: str, state: Mapping[str, Any]) -> Delivery:
 def _taken(key: str, state: Mapping[str, Any]) -> dict[str, Any]:
     """The members of that delivery."""
     event, _, agent = key.rpartition(" ")
-    found: dict[str, Any] = {"event": event, "agent": agent, "disposition": None, "decision": Decision()}
+    members: dict[str, Any] = {"event": event, "agent": agent, "disposition": None, "decision": Decision()}
     if "head" in state:
         *at, arrived, head = state["head"]
-        found |= {**head, "arrived": arrived, "place": sortable(at)}
+        members |= {**head, "arrived": arrived, "place": sortable(at)}
     for _, _, _, ms, what, about in state["log"]:
-        _take(found, what, about if isinstance(about, dict) else {}, ms)
-    return found
+        _take(members, what, about if isinstance(about, dict) else {}, ms)
+    return members
 
 
-def _take(found: dict[str, Any], what: str, about: Mapping[str, Any], ms: int) -> None:
+def _take(members: dict[str, Any], what: str, about: Mapping[str, Any], ms: int) -> None:
     """Apply one step to the members of a delivery."""
     if what == DECIDED:
-        _decide(found, about, ms)
+        _decide(members, about, ms)
     elif what == REACTED:
-        _react(found, about, ms)
+        _react(members, about, ms)
     elif what in ENDINGS:
-        _end(found, what, about)
+        _end(members, what, about)
     elif change := STEPS.get(what):
-        found.update(change(found, about, ms))
+        members.update(change(members, about, ms))
 
 
-def _decide(found: dict[str, Any], about: Mapping[str, Any], ms: int) -> None:
+def _decide(members: dict[str, Any], about: Mapping[str, Any], ms: int) -> None:
     decided = decisions.read(about.get("decision"))
     version = about.get("version")
-    if decided is None or type(version) is not int or version < found.get("version", 0):
+    if decided is None or type(version) is not int or version < members.get("version", 0):
         return
-    if version == found.get("version") == FIRST:  # another clone received the message too and decided itself
+    if version == members.get("version") == FIRST:  # another clone received the message too and decided itself
         return
-    was_let_be = found["disposition"] == IGNORED and found["decision"].policy == MUST_NOT
-    is_again = "version" in found
-    found["version"] = version
-    if found["disposition"] not in OPEN and not was_let_be:
+    was_let_be = members["disposition"] == IGNORED and members["decision"].policy == MUST_NOT
+    is_again = "version" in members
+    members["version"] = version
+    if members["disposition"] not in OPEN and not was_let_be:
         return
-    found["decision"] = decided
+    members["decision"] = decided
     if was_let_be or decided.policy == MUST_NOT:
-        found["disposition"] = IGNORED if decided.policy == MUST_NOT else None
+        members["disposition"] = IGNORED if decided.policy == MUST_NOT else None
     if is_again:  # the agent has not seen this version
-        found.update(changed_at=ms, **UNSEEN)
+        members.update(changed_at=ms, **UNSEEN)
 
 
-def _react(found: dict[str, Any], about: Mapping[str, Any], ms: int) -> None:
+def _react(members: dict[str, Any], about: Mapping[str, Any], ms: int) -> None:
     """Apply a reaction signal. Removing it undoes its effect, unless the disposition is final."""
     signal = about.get("counts_as") or about.get("signal")
     if signal not in SIGNALS:
         return
     if about.get("remove"):
-        if found.get("signal") == signal and signal == "unclear":
-            found.update(signal="", clarified_at=found.get("clarified_at") or found.get("awaits_clarification"))
-        elif found.get("signal") == signal and found["disposition"] in (CLAIMED, DEFERRED):
-            found.update(disposition=None, signal="", until=None)
+        if members.get("signal") == signal and signal == "unclear":
+            members.update(signal="", clarified_at=members.get("clarified_at") or members.get("awaits_clarification"))
+        elif members.get("signal") == signal and members["disposition"] in (CLAIMED, DEFERRED):
+            members.update(disposition=None, signal="", until=None)
         return
-    found.update(signal=signal, eta=about.get("eta", ""))
-    to = settles(signal, found["decision"].policy, found.get("intent", ""))
+    members.update(signal=signal, eta=about.get("eta", ""))
+    to = settles(signal, members["decision"].policy, members.get("intent", ""))
     if signal == "unclear":  # the clock stops only once, however often the agent asks back
-        found["awaits_clarification"] = found.get("awaits_clarification") or ms
-    if to is None or not _may_become(found["disposition"], to):
+        members["awaits_clarification"] = members.get("awaits_clarification") or ms
+    if to is None or not _may_become(members["disposition"], to):
         return
     if to == DEFERRED:
-        found["until"] = about.get("until")
-        if found["disposition"] != DEFERRED:
-            found.update(deferrals=(*found.get("deferrals", ()), f"signal {signal}"), reminded_at=None)
-    found.update(disposition=to, cause=f"signal {signal}")
-    if to == IGNORED and found["decision"].policy == MUST:
-        found["deviates"] = True
+        members["until"] = about.get("until")
+        if members["disposition"] != DEFERRED:
+            members.update(deferrals=(*members.get("deferrals", ()), f"signal {signal}"), reminded_at=None)
+    members.update(disposition=to, cause=f"signal {signal}")
+    if to == IGNORED and members["decision"].policy == MUST:
+        members["deviates"] = True
 
 
 def settles(signal: str, policy: str, intent: str) -> str | None:
@@ -334,31 +334,31 @@ def _may_become(disposition: str | None, to: str) -> bool:
     return disposition == ACKNOWLEDGED and to == RESPONDED
 
 
-def _end(found: dict[str, Any], what: str, about: Mapping[str, Any]) -> None:
+def _end(members: dict[str, Any], what: str, about: Mapping[str, Any]) -> None:
     sources, to = ENDINGS[what]
-    if found["disposition"] not in sources or not _is_possible(found, what):
+    if members["disposition"] not in sources or not _is_possible(members, what):
         return
-    if what == ANSWERED and found["decision"].policy == ACK_ONLY:
+    if what == ANSWERED and members["decision"].policy == ACK_ONLY:
         to = ACKNOWLEDGED
     elif what == RESOLVED:
         to = OUTCOMES.get(str(about.get("outcome")), RESPONDED)
-    if found["disposition"] == ACKNOWLEDGED and to != RESPONDED:  # final, except for an answer
+    if members["disposition"] == ACKNOWLEDGED and to != RESPONDED:  # final, except for an answer
         return
-    found.update(_beside(found, what, to, about))
-    found.update(disposition=to, cause=what)
+    members.update(_beside(members, what, to, about))
+    members.update(disposition=to, cause=what)
 
 
-def _is_possible(found: dict[str, Any], what: str) -> bool:
+def _is_possible(members: dict[str, Any], what: str) -> bool:
     if what == RESTORED:
-        return bool(found.get("cause") == MERGED)
-    return what != TOOK or found["decision"].policy != MUST_NOT
+        return bool(members.get("cause") == MERGED)
+    return what != TOOK or members["decision"].policy != MUST_NOT
 
 
-def _beside(found: dict[str, Any], what: str, to: str | None, about: Mapping[str, Any]) -> dict[str, Any]:
+def _beside(members: dict[str, Any], what: str, to: str | None, about: Mapping[str, Any]) -> dict[str, Any]:
     """The other members that a step changes together with the disposition."""
     reason = str(about.get("reason", ""))
     if what == PUT_OFF:
-        before = found.get("deferrals", ())
+        before = members.get("deferrals", ())
         reasons = before if before[-1:] == (reason,) else (*before, reason)
         eta = str(about.get("eta", ""))
         return {"until": about.get("until"), "reason": reason, "eta": eta, "deferrals": reasons, "reminded_at": None}
@@ -370,7 +370,7 @@ def _beside(found: dict[str, Any], what: str, to: str | None, about: Mapping[str
         return {"superseded_by": str(about.get("by", ""))}
     if to == FAILED:
         return {"reason": reason}
-    return {"deviates": True} if to == IGNORED and found["decision"].policy == MUST else {}
+    return {"deviates": True} if to == IGNORED and members["decision"].policy == MUST else {}
 
 
 STEPS: dict[str, Callable[[dict[str, Any], Mapping[str, Any], int], dict[str, Any]]] = {

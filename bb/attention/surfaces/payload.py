@@ -34,8 +34,8 @@ def root(payload: Any) -> Part:
 
 def header(headers: Mapping[str, str], name: str) -> str:
     """The value of the header NAME in any case; empty if there is none."""
-    found = (value for key, value in headers.items() if key.casefold() == name.casefold() and isinstance(value, str))
-    return next(found, "")
+    values = (value for key, value in headers.items() if key.casefold() == name.casefold() and isinstance(value, str))
+    return next(values, "")
 
 
 class Part(Record):
@@ -56,22 +56,22 @@ class Part(Record):
         return self._missing(name) if found is None else found
 
     def maybe_number(self, name: str) -> int | None:
-        found = self._typed(name, int, "a whole number")
-        if isinstance(found, bool):
+        value = self._typed(name, int, "a whole number")
+        if isinstance(value, bool):
             raise self.wrong(name, "is not a whole number")
-        return found
+        return value
 
     def flag(self, name: str, otherwise: bool = False) -> bool:
-        found = self._typed(name, bool, "true or false")
-        return otherwise if found is None else found
+        value = self._typed(name, bool, "true or false")
+        return otherwise if value is None else value
 
     def part(self, name: str) -> Part:
         """A required object."""
         return self.maybe_part(name) or self._missing(name)
 
     def maybe_part(self, name: str) -> Part | None:
-        found = self._typed(name, dict, "an object")
-        return None if found is None else Part(found, self._place(name))
+        value = self._typed(name, dict, "an object")
+        return None if value is None else Part(value, self._place(name))
 
     def parts(self, name: str) -> list[Part]:
         """The objects in an optional list."""
@@ -100,9 +100,9 @@ class Part(Record):
         return Part({f"[{at}]": value for at, value in enumerate(found)}, self._place(name))
 
     def _typed(self, name: str, kind: type[T], called: str) -> T | None:
-        found = self.members.get(name)
-        if found is None or isinstance(found, kind):
-            return found
+        value = self.members.get(name)
+        if value is None or isinstance(value, kind):
+            return value
         raise self.wrong(name, f"is not {called}")
 
     def _missing(self, name: str) -> Any:

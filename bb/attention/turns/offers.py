@@ -103,14 +103,14 @@ def offers(book: Book, agent: str, now: int, session: Session = Session()) -> tu
         [each for each in waiting(book, agent, now) if _wants(each, now, session, book.tuning.ack_ms)],
         lambda each: each.known.counted,
     )
-    found: list[Offer] = []
+    ready: list[Offer] = []
     held: list[Held] = []
     wanted = [each for each in wanted if not _toggles(each, now, held)]
-    _offer_at_once([each for each in wanted if _shape(each) == IMMEDIATE], now, session, found, held)
-    _offer_buffered(book, [each for each in wanted if _shape(each) == BUFFERED], now, session, found, held)
-    _offer_knocks([each for each in wanted if _shape(each) == NOTIFY], agent, book, now, found, held)
-    found.sort(key=lambda offer: offer.last.standing.delivery.place)
-    return in_order(found, lambda offer: offer.last.known.counted), held
+    _offer_at_once([each for each in wanted if _shape(each) == IMMEDIATE], now, session, ready, held)
+    _offer_buffered(book, [each for each in wanted if _shape(each) == BUFFERED], now, session, ready, held)
+    _offer_knocks([each for each in wanted if _shape(each) == NOTIFY], agent, book, now, ready, held)
+    ready.sort(key=lambda offer: offer.last.standing.delivery.place)
+    return in_order(ready, lambda offer: offer.last.known.counted), held
 
 
 def waiting(book: Book, agent: str, now: int) -> Iterable[Waiting]:
@@ -127,27 +127,27 @@ def retry_at(attempt: int, failed_at: int) -> int:
 
 def _wants(waiting: Waiting, now: int, session: Session, ack_ms: int) -> bool:
     """Whether a delivery is to be offered, for the first time or again."""
-    found = waiting.standing.delivery
+    delivery = waiting.standing.delivery
     shape = KNOCK if waiting.standing.decision.mode == NOTIFY else CONTENT
     if waiting.standing.decision.mode not in (IMMEDIATE, BUFFERED, NOTIFY):
         return False
-    if found.event in session.again:
+    if delivery.event in session.again:
         return True
-    if found.disposition == DEFERRED or found.turn == deliveries.STARTED:
+    if delivery.disposition == DEFERRED or delivery.turn == deliveries.STARTED:
         return False
-    if found.has_spoken and _shape(waiting) != NOTIFY:
+    if delivery.has_spoken and _shape(waiting) != NOTIFY:
         return False  # a turn that has sent a message is never repeated
-    if found.attempt == 0 or found.offered_at is None:
-        return found.pulled_at is None  # the agent has already read it
-    if shape == CONTENT and found.offered_as == KNOCK and not found.is_shown:
+    if delivery.attempt == 0 or delivery.offered_at is None:
+        return delivery.pulled_at is None  # the agent has already read it
+    if shape == CONTENT and delivery.offered_as == KNOCK and not delivery.is_shown:
         return True  # the agent has claimed it since the knock
-    if found.reminded_at is not None and found.reminded_at > found.offered_at:
+    if delivery.reminded_at is not None and delivery.reminded_at > delivery.offered_at:
         return True
-    if found.turn == deliveries.TURN_FAILED and not found.has_spoken and found.turns < MOST_TURNS:
-        return not found.accepted
-    if found.accepted or now < retry_at(found.attempt, found.offered_at + ack_ms):
+    if delivery.turn == deliveries.TURN_FAILED and not delivery.has_spoken and delivery.turns < MOST_TURNS:
+        return not delivery.accepted
+    if delivery.accepted or now < retry_at(delivery.attempt, delivery.offered_at + ack_ms):
         return False
-    return session.is_pull or (session.has_ack and not found.is_parked and found.attempt < MOST_TRIES)
+    return session.is_pull or (session.has_ack and not delivery.is_parked and delivery.attempt < MOST_TRIES)
 
 
 def _toggles(waiting: Waiting, now: int, held: list[Held]) -> bool:
@@ -160,8 +160,12 @@ def _toggles(waiting: Waiting, now: int, held: list[Held]) -> bool:
 
 
 def _shape(waiting: Waiting) -> str:
-    found = waiting.standing.delivery
-    if found.reminded_at is not None and found.offered_at is not None and found.reminded_at > found.offered_at:
+    delivery = waiting.standing.delivery
+    if (
+        delivery.reminded_at is not None
+        and delivery.offered_at is not None
+        and delivery.reminded_at > delivery.offered_at
+    ):
         return NOTIFY  # a reminder is only a knock
     return waiting.standing.decision.mode
 
@@ -173,21 +177,21 @@ def _offer(items: Iterable[Waiting], shape: str) -> Offer:
     return Offer(items, shape, items[-1].standing.delivery.attempt + 1, strictest)
 
 
-def _offer_at_once(waiting: list[Waiting], now: int, session: Session, found: list[Offer], held: list[Held]) -> None:
+def _offer_at_once(waiting: list[Waiting], now: int, session: Session, ready: list[Offer], held: list[Held]) -> None:
     for each in waiting:
         is_urgent = each.standing.decision.priority == URGENT
         may_interrupt = session.can_interrupt and is_urgent and now >= session.last_interrupt + INTERRUPTS
         if session.in_turn and not may_interrupt:
             held.append(Held(each.event, "held_for_boundary"))
         else:
-            found.append(_offer([each], CONTENT))
+            ready.append(_offer([each], CONTENT))
 
 
 # -- fragments
 
 
 def _offer_buffered(
-    book: Book, waiting: list[Waiting], now: int, session: Session, found: list[Offer], held: list[Held]
+    book: Book, waiting: list[Waiting], now: int, session: Session, ready: list[Offer], held: list[Held]
 ) -> None:
     for group, is_closed in _groups(book, waiting):
         due = 0 if is_closed else _due(book, group)
@@ -196,7 +200,7 @@ def _offer_buffered(
         elif session.in_turn:
             held.append(Held(group[-1].event, "held_for_boundary"))
         else:
-            found.append(_offer(group, CONTENT))
+            ready.append(_offer(group, CONTENT))
 
 
 def _groups(book: Book, waiting: list[Waiting]) -> Iterable[tuple[list[Waiting], bool]]:
@@ -207,15 +211,15 @@ def _groups(book: Book, waiting: list[Waiting]) -> Iterable[tuple[list[Waiting],
     open_groups: dict[tuple[str, str], list[Waiting]] = {}
     speaking: dict[str, str] = {}
     for each in waiting:
-        found = each.standing.delivery
-        key = (found.window, found.author)
+        delivery = each.standing.delivery
+        key = (delivery.window, delivery.author)
         group = open_groups.get(key)
-        is_alone = _is_whole(found) or found.attempt > 0 or each.standing.holder == found.agent
-        spoke_before = speaking.get(found.window, found.author)
-        if spoke_before != found.author and (closed := open_groups.pop((found.window, spoke_before), None)):
+        is_alone = _is_whole(delivery) or delivery.attempt > 0 or each.standing.holder == delivery.agent
+        spoke_before = speaking.get(delivery.window, delivery.author)
+        if spoke_before != delivery.author and (closed := open_groups.pop((delivery.window, spoke_before), None)):
             yield closed, True
-        speaking[found.window] = found.author
-        if group and (is_alone or found.arrived >= _began(group) + book.tuning.merge_ms):
+        speaking[delivery.window] = delivery.author
+        if group and (is_alone or delivery.arrived >= _began(group) + book.tuning.merge_ms):
             yield open_groups.pop(key), True
             group = None
         if is_alone:
@@ -228,9 +232,9 @@ def _groups(book: Book, waiting: list[Waiting]) -> Iterable[tuple[list[Waiting],
         yield group, False
 
 
-def _is_whole(found: Delivery) -> bool:
+def _is_whole(delivery: Delivery) -> bool:
     """Whether a message is complete by itself. Agents, and people on some platforms, do not write in pieces."""
-    return found.is_whole or found.author_kind == AGENT or found.platform in ("", *AT_ONCE)
+    return delivery.is_whole or delivery.author_kind == AGENT or delivery.platform in ("", *AT_ONCE)
 
 
 def _began(group: list[Waiting]) -> int:
@@ -257,7 +261,7 @@ def _due(book: Book, group: list[Waiting]) -> int:
 
 
 def _offer_knocks(
-    waiting: list[Waiting], agent: str, book: Book, now: int, found: list[Offer], held: list[Held]
+    waiting: list[Waiting], agent: str, book: Book, now: int, ready: list[Offer], held: list[Held]
 ) -> None:
     by_thread: dict[str, list[Waiting]] = {}
     knocked = _knocked(book, agent)
@@ -272,7 +276,7 @@ def _offer_knocks(
             held.append(Held(each.event, "already knocked"))
         else:
             by_thread.setdefault(delivery.window, []).append(each)
-    found += [_offer(group, KNOCK) for group in by_thread.values()]
+    ready += [_offer(group, KNOCK) for group in by_thread.values()]
 
 
 def _knocked(book: Book, agent: str) -> set[str]:

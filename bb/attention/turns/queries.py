@@ -83,9 +83,9 @@ def listed(book: Book, agent: str, wanted: Wanted, now: int) -> Answer:
 
 def _each(book: Book, agent: str, wanted: Wanted, now: int) -> Iterator[tuple[str, Kept, Standing]]:
     """The messages that AGENT may see, newest first, within the cursor and the times; each with its place."""
-    found = _from_the_last(book, agent, wanted)
+    pairs = _from_the_last(book, agent, wanted)
     many = min(max(wanted.limit, 1), MOST_ROWS) + 1  # one more than the limit shows that there is another page
-    while some := list(islice(found, many)):
+    while some := list(islice(pairs, many)):
         many = AT_ONCE
         at_hand = book.with_deliveries_of([known for _, known in some], agent)
         for place, known in some:
@@ -97,18 +97,18 @@ def _each(book: Book, agent: str, wanted: Wanted, now: int) -> Iterator[tuple[st
 
 def _from_the_last(book: Book, agent: str, wanted: Wanted) -> Iterator[tuple[str, Kept]]:
     """The messages after the cursor, newest first, with their places."""
-    found: Iterator[tuple[str, Kept]]
+    pairs: Iterator[tuple[str, Kept]]
     is_by_arrival = True
     if wanted.state in ("open", "buffering"):
         opened = sorted(book.open_for(agent), key=lambda each: each.place, reverse=True)
         at_hand = book.with_messages_of(opened)
-        found = ((each.place, known) for each in opened if (known := at_hand.message(each.event)))
+        pairs = ((each.place, known) for each in opened if (known := at_hand.message(each.event)))
     else:
         is_by_arrival = not wanted.conversation  # within a conversation they are in the platform's order
         term = f"in {wanted.conversation}" if wanted.conversation else EVERY
         rows = book.states.newest_first(MESSAGES, term)
-        found = ((place, known) for place, event, state in rows if (known := message_kept(event, state)))
-    for place, known in found:
+        pairs = ((place, known) for place, event, state in rows if (known := message_kept(event, state)))
+    for place, known in pairs:
         if wanted.cursor and place >= wanted.cursor:
             continue
         if wanted.since is None or known.arrived >= wanted.since:
@@ -138,7 +138,7 @@ def _is_wanted(known: Kept, stands: Standing, wanted: Wanted) -> bool:
 
 def row(book: Book, known: Kept, stands: Standing, now: int, *, with_body: bool = False) -> dict[str, Any]:
     """One event as a row of a list. The body is left out unless the caller asks for it."""
-    found = {
+    result = {
         "eventId": known.event,
         "place": known.place,
         "conversation": {"id": known.conversation, "kind": known.kind, **_optional(known)},
@@ -155,16 +155,16 @@ def row(book: Book, known: Kept, stands: Standing, now: int, *, with_body: bool 
     }
     if stands.decision.mode == NOTIFY and not with_body:
         said = said_in(known, book.data(known.line))
-        found["knock"] = knocks.knock(book, [said], stands.decision)
+        result["knock"] = knocks.knock(book, [said], stands.decision)
     if with_body:
-        found["content"] = said_in(known, book.data(known.line)).content
-        found["untrusted"] = True
-    return found
+        result["content"] = said_in(known, book.data(known.line)).content
+        result["untrusted"] = True
+    return result
 
 
 def _optional(known: Kept) -> dict[str, str]:
-    found = {"threadId": known.thread, "streamId": known.stream, "platform": known.platform}
-    return {name: value for name, value in found.items() if value}
+    members = {"threadId": known.thread, "streamId": known.stream, "platform": known.platform}
+    return {name: value for name, value in members.items() if value}
 
 
 def pending(book: Book, agent: str, now: int) -> dict[str, Any]:
@@ -183,14 +183,12 @@ def knocking(book: Book, agent: str, now: int) -> dict[str, Any]:
     must_be_here(book, agent)
     by_thread: dict[str, list[tuple[Kept, Standing]]] = {}
     for known, stands in open_cases(book, agent, now):
-        found = stands.delivery
-        if stands.decision.mode == NOTIFY and found.pulled_at is None and stands.decision.policy != MUST_NOT:
-            by_thread.setdefault(found.window, []).append((known, stands))
-    found_knocks = []
+        delivery = stands.delivery
+        if stands.decision.mode == NOTIFY and delivery.pulled_at is None and stands.decision.policy != MUST_NOT:
+            by_thread.setdefault(delivery.window, []).append((known, stands))
+    rows = []
     for group in by_thread.values():
         said = [said_in(known, book.data(known.line)) for known, _ in group]
         knock = knocks.knock(book, said, group[-1][1].decision)
-        found_knocks.append(
-            {"eventId": group[-1][0].event, "events": [known.event for known, _ in group], "knock": knock}
-        )
-    return {"agent": agent, "knocks": found_knocks}
+        rows.append({"eventId": group[-1][0].event, "events": [known.event for known, _ in group], "knock": knock})
+    return {"agent": agent, "knocks": rows}

@@ -70,7 +70,7 @@ def read(book: Book, agent: str, window: Window, now: int) -> Answer:
 
 def _newest(book: Book, agent: str, term: str, window: Window) -> tuple[list[Kept], bool]:
     """The newest messages in the window, and whether there are earlier ones."""
-    found: list[Kept] = []
+    newest: list[Kept] = []
     before, after = (_place(book, agent, name) for name in (window.before, window.after))
     for place, name, state in book.states.newest_first(MESSAGES, term):
         known = message_kept(name, state)
@@ -80,10 +80,10 @@ def _newest(book: Book, agent: str, term: str, window: Window) -> tuple[list[Kep
             continue
         if after and place <= after:
             break
-        if len(found) == min(max(window.limit, 1), MOST):
-            return found, True
-        found.append(known)
-    return found, False
+        if len(newest) == min(max(window.limit, 1), MOST):
+            return newest, True
+        newest.append(known)
+    return newest, False
 
 
 def _is_about_another(known: Kept, agent: str) -> bool:

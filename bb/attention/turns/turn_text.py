@@ -95,11 +95,11 @@ def block(book: Book, agent: str, offer: Offer, seed: str, quoted: set[str] | No
     """One offer, as data and as text. Events in QUOTED are not quoted again as context."""
     decision = offer.last.standing.decision.but(policy=offer.policy)
     said = _pieces(book, agent, offer)
-    found: dict[str, Any] = {"eventId": offer.event, "mode": decision.mode, **decision.shown()}
-    found |= {"attempt": offer.attempt, **signal_shown(said[-1].reason, said[-1].linked)}
+    result: dict[str, Any] = {"eventId": offer.event, "mode": decision.mode, **decision.shown()}
+    result |= {"attempt": offer.attempt, **signal_shown(said[-1].reason, said[-1].linked)}
     if offer.shape == KNOCK:
         knock = knocks.knock(book, said, decision)
-        return found | {
+        return result | {
             "mode": "notify",
             "injection": "notify",
             "knock": knock,
@@ -118,7 +118,7 @@ def block(book: Book, agent: str, offer: Offer, seed: str, quoted: set[str] | No
     )
     merged = [each.event for each in said[:-1]]
     parts = [part for each in said for part in each.content]
-    return found | {"mergedFrom": merged, "content": parts, "context": _named(before), "text": text}
+    return result | {"mergedFrom": merged, "content": parts, "context": _named(before), "text": text}
 
 
 def _pieces(book: Book, agent: str, offer: Offer) -> list[Message]:
@@ -136,7 +136,7 @@ def _named(before: list[tuple[Message, str]]) -> str | None:
 
 def context(book: Book, agent: str, first: Message, offer: Offer) -> list[tuple[Message, str]]:
     """The newest earlier messages of the thread and its first message, as far as the agent has not seen them."""
-    found: list[Kept] = []
+    messages: list[Kept] = []
     size = 0
     own = {each.event for each in offer.items}
     start = offer.items[0].known.order
@@ -145,18 +145,18 @@ def context(book: Book, agent: str, first: Message, offer: Offer) -> list[tuple[
         if known.event in own or known.order > start or known.thread != first.thread:
             continue
         if _has_seen(book, agent, known.event):
-            return _as_told(book, found)  # the agent has seen the messages before it, too
+            return _as_told(book, messages)  # the agent has seen the messages before it, too
         if not _is_context(book, agent, known):
             continue
         size += len(_text(book, known))
-        if len(found) == MOST_CONTEXT or size > CONTEXT_BYTES:
+        if len(messages) == MOST_CONTEXT or size > CONTEXT_BYTES:
             break
-        found.append(known)
-    return _as_told(book, [*found, *_root(book, agent, first, [*own, *(each.event for each in found)])])
+        messages.append(known)
+    return _as_told(book, [*messages, *_root(book, agent, first, [*own, *(each.event for each in messages)])])
 
 
-def _as_told(book: Book, found: Sequence[Kept]) -> list[tuple[Message, str]]:
-    said = [(said_in(known, book.data(known.line)), knocks.author_of(known)) for known in reversed(found)]
+def _as_told(book: Book, messages: Sequence[Kept]) -> list[tuple[Message, str]]:
+    said = [(said_in(known, book.data(known.line)), knocks.author_of(known)) for known in reversed(messages)]
     return [(each, f"{who}{rendering.UNVERIFIED if each.is_unverified else ''}") for each, who in said]
 
 
