@@ -69,6 +69,11 @@ class NoSuchEvent(NotFound):
     hint = "`bb chat list` shows the events that you may see"
 
 
+def no_event(event: str) -> NoSuchEvent:
+    """The refusal of an event that is unknown, or that the agent may not see: the two must look alike."""
+    return NoSuchEvent(f"there is no event {event[:80]!r}", event_id=event[:80])
+
+
 class PermissionDenied(Forbidden):
     """You are not permitted to do this."""
 

@@ -5,16 +5,16 @@ Also progress reports, and cancelling one's own message.
 
 from __future__ import annotations
 
+from itertools import islice
+
 from bb.attention.acts.answers import remark
 from bb.attention.facts import Deleted, Posting, Progressed
 from bb.attention.incoming.receiving import withdrawn
 from bb.attention.judging.cases import find, may_see
 from bb.attention.messages.messages import EVERY
-from bb.attention.messages.messages import NAME as MESSAGES
-from bb.attention.messages.messages import kept as message_kept
 from bb.attention.messages.outbox_states import FAILED, PENDING
 from bb.attention.messages.redaction import redacted
-from bb.attention.refusals import NoSuchEvent, PermissionDenied
+from bb.attention.refusals import PermissionDenied, no_event
 from bb.attention.state import activity, claims, deliveries
 from bb.attention.words import MUST, signal_in
 from bb.kernel import clock
@@ -47,10 +47,8 @@ def audit(book: Book, now: int, limit: int, older: int | None) -> dict[str, Any]
     counts: dict[str, int] = {}
     leaks: list[dict[str, Any]] = []
     answers: dict[str, dict[str, str]] = {}
-    for seen, (_, event, state) in enumerate(book.states.newest_first(MESSAGES, EVERY)):
-        known = message_kept(event, state)
-        if known is None or seen >= MOST_COUNTED:
-            break
+    for known in islice(book.newest_messages(EVERY), MOST_COUNTED):
+        event = known.event
         for agent in known.meant:
             key = deliveries.name(event, agent)
             log = (book.states.state(deliveries.NAME, key) or {"log": []})["log"]
@@ -150,7 +148,7 @@ def cancel(book: Book, agent: str, event: str, reason: str) -> Answer:
     """Cancel the agent's own message. Secrets are removed from the reason."""
     known = find(book, event)
     if not may_see(book, agent, known):
-        raise NoSuchEvent(f"there is no event {event[:80]!r}", event_id=event[:80])
+        raise no_event(event)
     if known.agent != agent:
         raise PermissionDenied("only the sender of a message can cancel it", event_id=known.event)
     if known.is_deleted:

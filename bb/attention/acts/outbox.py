@@ -5,7 +5,7 @@ from __future__ import annotations
 from bb.attention.acts import notices
 from bb.attention.acts.sending import answers
 from bb.attention.facts import Moved, Posting
-from bb.attention.judging.cases import said_in
+from bb.attention.judging.cases import current_message
 from bb.attention.messages.messages import NAME as MESSAGES
 from bb.attention.messages.messages import OUTBOX
 from bb.attention.messages.messages import kept as message_kept
@@ -43,7 +43,7 @@ def due(book: Book) -> Iterator[dict[str, Any]]:
             posting_state, about = state["posting"][3]
             yield {"id": event, **about, "state": posting_state}
             continue
-        said = said_in(known, book.data(known.line))
+        said = current_message(book, known)
         yield {
             "id": event,
             "type": "message",

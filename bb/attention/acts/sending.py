@@ -14,8 +14,6 @@ from bb.attention.judging.decide import decide
 from bb.attention.judging.standing import CLAIMED_BY_OTHER
 from bb.attention.messages import intents, mentions, message
 from bb.attention.messages.message import HERE, Message
-from bb.attention.messages.messages import NAME as MESSAGES
-from bb.attention.messages.messages import kept as message_kept
 from bb.attention.messages.outbox_states import FAILED, PENDING, SENT
 from bb.attention.refusals import (
     AlreadyResponded,
@@ -233,10 +231,9 @@ def is_receipt(draft: Draft) -> bool:
 
 def answers(book: Book, event: str, agent: str) -> Iterator[str]:
     """The answers of an agent to an event, without those that failed permanently or were deleted."""
-    for _, name, _ in book.states.newest_first(MESSAGES, f"answer {event} {agent}"):
-        known = book.message(name)
-        if known and known.state != FAILED and not known.is_deleted:
-            yield name
+    for known in book.newest_messages(f"answer {event} {agent}"):
+        if known.state != FAILED and not known.is_deleted:
+            yield known.event
 
 
 def _may_show(book: Book, agent: str, draft: Draft, answered: Case | None) -> None:
@@ -265,9 +262,8 @@ def _may_join(book: Book, agent: str, where: Conversation) -> bool:
     """
     if where.kind != DM or where.members or where.id in book.binding(agent).conversations:
         return True
-    rows = islice(book.states.newest_first(MESSAGES, f"in {where.id}"), MOST_LOOKED_THROUGH)
-    said = [known for _, event, state in rows if (known := message_kept(event, state))]
-    return not said or any(may_see(book, agent, known) for known in said)
+    messages = list(islice(book.newest_messages(f"in {where.id}"), MOST_LOOKED_THROUGH))
+    return not messages or any(may_see(book, agent, known) for known in messages)
 
 
 def _must_have_reader(book: Book, draft: Draft) -> None:
@@ -294,12 +290,11 @@ def _token(agent: str, draft: Draft) -> str:
 
 def _not_too_much(book: Book, agent: str, now: int) -> None:
     allowed, oldest = book.tuning.agent_per_minute, now - clock.MINUTE
-    for count, (_, _, state) in enumerate(book.states.newest_first(MESSAGES, f"agent {agent}"), 1):
-        arrived = clock.parse_or(state["said"][3]["ts"], 0)
-        if arrived <= oldest:
+    for count, known in enumerate(book.newest_messages(f"agent {agent}"), 1):
+        if known.arrived <= oldest:
             return
         if count >= allowed:
-            wait = arrived + clock.MINUTE - now
+            wait = known.arrived + clock.MINUTE - now
             raise RateLimited(f"{agent} has sent {count} messages within a minute", retry_after_ms=wait)
 
 
@@ -346,8 +341,8 @@ def _called(book: Book, name: str, platform: str) -> str:
 
 def _counted(book: Book, conversation: str) -> int | None:
     """The platform's last sequence number in a conversation. A new message is placed after it."""
-    newest = next(iter(book.states.newest_first(MESSAGES, f"in {conversation}")), None)
-    return newest[2]["said"][3].get("sequence") if newest else None
+    newest = next(book.newest_messages(f"in {conversation}"), None)
+    return newest.sequence if newest else None
 
 
 def _warnings(book: Book, said: Message) -> list[dict[str, str]]:

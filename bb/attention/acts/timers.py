@@ -14,10 +14,9 @@ from bb.attention.acts import notices
 from bb.attention.acts.escalation import escalate
 from bb.attention.facts import Moved
 from bb.attention.judging import claiming
-from bb.attention.judging.cases import said_in
+from bb.attention.judging.cases import current_message
 from bb.attention.judging.standing import due_at, standing
-from bb.attention.messages.messages import NAME as MESSAGES
-from bb.attention.messages.messages import kept as message_kept
+from bb.attention.messages.messages import in_window
 from bb.attention.state import claims, deliveries
 from bb.attention.turns.offers import MOST_TRIES, MOST_TURNS
 from bb.attention.words import CLAIM_LOST, CLAIMED, DEFERRED, MUST, MUST_NOT, SYSTEM
@@ -106,7 +105,7 @@ def _owed(book: Book, delivery: Delivery, known: Kept, now: int) -> Iterator[tup
         # A message that arrived after its deadline gets half of its time before it is escalated.
         came_late = delivery.arrived >= due
         is_asked_for = not delivery.escalated_to and (not came_late or now >= delivery.arrived + allowed // 2)
-        said = said_in(known, book.data(known.line))
+        said = current_message(book, known)
         if is_asked_for and (asked := escalate(book, delivery, said, now, "no answer in time")):
             yield "escalated", asked
     elif now >= due - allowed // 2 and delivery.reminded_at is None and delivery.attempt:
@@ -115,9 +114,8 @@ def _owed(book: Book, delivery: Delivery, known: Kept, now: int) -> Iterator[tup
 
 def _said_more(book: Book, delivery: Delivery, known: Kept) -> int | None:
     """When the author, who was asked for clarification, wrote again in the same thread; None if not yet."""
-    for _, event, state in book.states.newest_first(MESSAGES, f"in {known.window}".rstrip()):
-        other = message_kept(event, state)
-        if other is None or event == delivery.event or other.arrived < (delivery.awaits_clarification or 0):
+    for other in book.newest_messages(in_window(known.window)):
+        if other.event == delivery.event or other.arrived < (delivery.awaits_clarification or 0):
             return None
         if other.author == known.author and not other.reason:
             return other.arrived
@@ -149,8 +147,7 @@ def _threads_lost(book: Book, now: int) -> Iterator[tuple[str, str, list[Attenti
         holder = claim.held_by(now) if subject.startswith(claims.THREAD) else ""
         for agent in claim.lost if holder else ():
             thread = subject.removeprefix(claims.THREAD)
-            newest = next(iter(book.states.newest_first(MESSAGES, f"in {thread}")), None)
-            known = message_kept(newest[1], newest[2]) if newest else None
+            known = next(book.newest_messages(f"in {thread}"), None)
             if known and (facts := _lost(book, claim, known, agent, holder, now)):
                 yield known.event, agent, facts
 
@@ -164,7 +161,7 @@ def _lost(book: Book, claim: Claim, known: Kept, agent: str, holder: str, now: i
 def _given_up(book: Book, delivery: Delivery, known: Kept, now: int) -> Iterator[tuple[str, list[AttentionFact]]]:
     yield "failed", [_step(delivery, deliveries.GAVE_UP, {"reason": f"{delivery.turns} turns failed"})]
     if delivery.decision.policy == MUST:
-        asked = escalate(book, delivery, said_in(known, book.data(known.line)), now, "its turns failed")
+        asked = escalate(book, delivery, current_message(book, known), now, "its turns failed")
         if asked:
             yield "escalated", asked
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bb.attention.decision import Decision
 from bb.attention.facts import Digested
-from bb.attention.judging.cases import case, said_in
+from bb.attention.judging.cases import case, current_message
 from bb.attention.messages import unknown_members
 from bb.attention.messages.message import HERE
 from bb.attention.turns import knocks, rendering, turn_text
@@ -97,7 +97,7 @@ def envelope(book: Book, agent: str, given: Parcel, seed: str) -> dict[str, Any]
 
 def _pieces(book: Book, given: Parcel) -> list[Message]:
     """The messages of the parcel. The last one gets the id of the parcel."""
-    said = [said_in(item.known, book.data(item.known.line)) for item in given.items]
+    said = [current_message(book, item.known) for item in given.items]
     names = [each.event for each in said if each.event != given.event]
     return [each.but(event=name) for each, name in zip(said, [*names, given.event], strict=True)]
 

@@ -6,7 +6,7 @@ answered yet. A turn is restarted only a few times for this; after that, a late 
 
 from __future__ import annotations
 
-from bb.attention.messages.messages import NAME as MESSAGES
+from bb.attention.messages.messages import in_window
 from bb.attention.turns.offers import CONTENT
 from bb.attention.words import BUFFERED, POLICIES
 
@@ -64,9 +64,9 @@ def _belongs(book: Book, delivery: Delivery, offer: Offer) -> bool:
 
 def _has_the_floor(book: Book, delivery: Delivery, last: Delivery) -> bool:
     """Whether no other author has written in the thread since."""
-    for _, event, state in book.states.newest_first(MESSAGES, f"in {delivery.window}".rstrip()):
-        if event == delivery.event:
+    for known in book.newest_messages(in_window(delivery.window)):
+        if known.event == delivery.event:
             return True
-        if state["said"][3].get("author") != last.author:
+        if known.author != last.author:
             return False
     return False

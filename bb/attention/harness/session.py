@@ -13,7 +13,7 @@ from __future__ import annotations
 from bb.attention.acts.escalation import escalate
 from bb.attention.facts import Moved
 from bb.attention.harness.capabilities import DIGESTS, INTERRUPT, REDELIVERY
-from bb.attention.judging.cases import open_cases, said_in
+from bb.attention.judging.cases import current_message, open_cases
 from bb.attention.judging.standing import due_at
 from bb.attention.state import deliveries
 from bb.attention.turns.offers import Session as Side
@@ -213,7 +213,7 @@ def rejected(book: Book, harness: Harness, handed: Handed, why: Mapping[str, Any
             continue
         facts.append(Moved(harness.agent, event, harness.agent, deliveries.REJECTED, dict(why)))
         if delivery.decision.policy == MUST:
-            facts += escalate(book, delivery, said_in(known, book.data(known.line)), now, "its harness refused it")
+            facts += escalate(book, delivery, current_message(book, known), now, "its harness refused it")
     return facts
 
 

@@ -6,6 +6,8 @@ is kept, and counts when the message arrives.
 
 from __future__ import annotations
 
+from itertools import islice
+
 from bb.attention.decision import Decision
 from bb.attention.facts import Arranged, Claiming, Deleted, Edited, Moved, Posted, Posting, Typing
 from bb.attention.incoming import reactions
@@ -196,11 +198,9 @@ def shown(decided: Decided) -> dict[str, Any]:
 
 def _ours(book: Book, line: Line, by: str) -> Answer:
     """Handle a message that bb itself posted and that now comes back: record its id on the platform."""
-    for _, event, _ in book.states.newest_first(MESSAGES, "outbox"):
-        known = book.message(event)
-        if known and line.marker in (known.key, known.event):
-            about = {"platform_id": line.event}
-            return [Posting(by, event, SENT, about)], _answer(line, "own")
+    for known in book.newest_messages(messages.OUTBOX):
+        if line.marker in (known.key, known.event):
+            return [Posting(by, known.event, SENT, {"platform_id": line.event})], _answer(line, "own")
     return [], _answer(line, "own")
 
 
@@ -280,9 +280,8 @@ def _delete(book: Book, line: Line, by: str) -> Answer:
     if known.is_deleted:
         return [], _answer(line, "duplicate")
     facts: list[AttentionFact] = [Deleted(by, line.event), *withdrawn(book, known)]
-    for _, name, state in book.states.newest_first(MESSAGES, messages.about(line.event)):
-        again = messages.kept(name, state)
-        if again and again.reason == EDITED_AFTER and not again.is_deleted:  # events about its edits are deleted, too
+    for again in book.newest_messages(messages.about(line.event)):
+        if again.reason == EDITED_AFTER and not again.is_deleted:  # events about its edits are deleted, too
             facts += [Deleted(by, again.event), *withdrawn(book, again)]
     return facts, _answer(line, "deleted")
 
@@ -344,13 +343,9 @@ def reacted(book: Book, known: Kept, said: Message, signal: str, glyph: str, by:
 def _typing(book: Book, line: Line, by: str, now: int) -> Answer:
     """Record typing only while a recent message of the author waits for its end; ignore it otherwise."""
     window = f"{line.conversation} {line.thread}"
-    term = f"in {window}".rstrip()
     is_typing, _ = typing(book.states.state(ASIDES, f"{TYPES}{window} {line.author}"))
     waits = False
-    for seen, (_, event, _) in enumerate(book.states.newest_first(MESSAGES, term)):
-        known = book.message(event)
-        if seen > MOST_LOOKED_AT or known is None:
-            break
+    for known in islice(book.newest_messages(messages.in_window(window)), MOST_LOOKED_AT):
         if known.author == line.author and known.arrived >= now - book.tuning.merge_ms:
             waits = bool(known.meant)
             break
@@ -359,7 +354,7 @@ def _typing(book: Book, line: Line, by: str, now: int) -> Answer:
     return [Typing(by, window, line.author, line.is_typing)], _answer(line, "noted")
 
 
-MOST_LOOKED_AT = 5
+MOST_LOOKED_AT = 6  # messages that are searched for one of the author who types
 
 
 def _answer(line: Line, status: str) -> dict[str, Any]:

@@ -8,17 +8,16 @@ from __future__ import annotations
 from bb.attention.decision import Decision
 from bb.attention.judging.standing import standing
 from bb.attention.messages import message
-from bb.attention.messages.messages import NAME as MESSAGES
-from bb.attention.refusals import NoSuchEvent, UnknownAgent
+from bb.attention.messages.messages import in_window
+from bb.attention.refusals import UnknownAgent, no_event
 from bb.attention.state.deliveries import Delivery
 from bb.attention.words import DM, IGNORED, MUST_NOT, TO_OTHER, UNBOUND
-from bb.kernel import clock
 from bb.kernel.ids import PERSON
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from typing import Any
 
     from bb.attention.judging.standing import Standing
@@ -33,7 +32,6 @@ class Case(Record):
     agent: str
     known: Kept
     message: Message
-    data: Mapping[str, Any]
     standing: Standing
     is_bystander: bool
 
@@ -47,15 +45,13 @@ def case(book: Book, event: str, agent: str, now: int) -> Case:
     must_be_here(book, agent)
     known = find(book, event)
     if not may_see(book, agent, known):
-        raise NoSuchEvent(f"there is no event {event[:80]!r}", event_id=event[:80])
-    data = book.data(known.line)
-    found = book.delivery(known.event, agent)
-    is_bystander = found is None
-    if found is None:
-        found = of_bystander(book, known, agent)
+        raise no_event(event)
+    delivery = book.delivery(known.event, agent)
     claim = book.claim(known.event, known.window, now)
-    now_standing = standing(found, claim, now, book.tuning, last_word(book, known))
-    return Case(agent, known, said_in(known, data), data, now_standing, is_bystander)
+    now_standing = standing(
+        delivery or of_bystander(book, known, agent), claim, now, book.tuning, last_word(book, known)
+    )
+    return Case(agent, known, current_message(book, known), now_standing, delivery is None)
 
 
 def must_be_here(book: Book, agent: str) -> None:
@@ -68,7 +64,7 @@ def find(book: Book, event: str) -> Kept:
     """The message with the id EVENT."""
     known = known_as(book, event)
     if known is None:
-        raise NoSuchEvent(f"there is no event {event[:80]!r}", event_id=event[:80])
+        raise no_event(event)
     return known
 
 
@@ -80,8 +76,9 @@ def known_as(book: Book, event: str) -> Kept | None:
     return known
 
 
-def said_in(known: Kept, data: Mapping[str, Any]) -> Message:
-    """The message in its current version."""
+def current_message(book: Book, known: Kept) -> Message:
+    """The current version of a message, read from its line."""
+    data = book.data(known.line)
     c2a, mail = data.get("c2a"), data.get("mail")
     text = str(data.get("text", ""))
     if isinstance(mail, dict):
@@ -146,6 +143,4 @@ def of_bystander(book: Book, known: Kept, agent: str) -> Delivery:
 
 def last_word(book: Book, known: Kept) -> int:
     """The time of the last message in the thread of KNOWN. Notices of the host and reactions do not count."""
-    rows = book.states.newest_first(MESSAGES, f"in {known.window}".rstrip())
-    heads = (state["said"][3] for _, _, state in rows)
-    return next((clock.parse_or(said["ts"], 0) for said in heads if not said.get("reason")), 0)
+    return next((each.arrived for each in book.newest_messages(in_window(known.window)) if not each.reason), 0)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from bb.attention.decision import first_of
 from bb.attention.facts import Claiming, Moved
 from bb.attention.judging.cases import case, may_see, must_be_here
-from bb.attention.messages.messages import NAME as MESSAGES
-from bb.attention.messages.messages import kept
 from bb.attention.refusals import ClaimedByOther, NoSuchEvent, PermissionDenied, PolicyForbids, Superseded
 from bb.attention.state import claims, deliveries
 from bb.attention.words import ACKNOWLEDGED, FINAL, MUST, MUST_NOT, ROLE_MENTION, SYSTEM, TO_ME, TO_MY_ROLE
@@ -61,8 +59,8 @@ def claim(
 
 def _is_there(book: Book, agent: str, thread: str) -> bool:
     """Whether there is a thread of that name with a message that AGENT may see."""
-    rows = book.states.newest_first(MESSAGES, f"in {thread}") if thread.partition(" ")[2] else ()
-    return any(known and may_see(book, agent, known) for known in (kept(event, state) for _, event, state in rows))
+    messages = book.newest_messages(f"in {thread}") if thread.partition(" ")[2] else ()
+    return any(may_see(book, agent, known) for known in messages)
 
 
 def _may_claim(book: Book, target: Case, now: int) -> None:

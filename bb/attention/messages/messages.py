@@ -164,6 +164,11 @@ def _of_agent(said: Mapping[str, Any], place: str) -> list[tuple[str, str]]:
     return found + ([(f"answer {answered} {agent}", place)] if agent and answered else [])
 
 
+def in_window(window: str) -> str:
+    """The term that finds the messages of a thread, or of a conversation."""
+    return f"in {window}".rstrip()
+
+
 def posted_as(name: str) -> str:
     """The term that finds an agent's message by its id on the platform."""
     return f"posted as {name}"

@@ -118,6 +118,11 @@ class Book:
         """The message with the id EVENT; None if it is unknown."""
         return messages.kept(event, self.states.state(messages.NAME, event))
 
+    def newest_messages(self, term: str) -> Iterator[Kept]:
+        """The messages with an index term, newest first."""
+        rows = self.states.newest_first(messages.NAME, term)
+        return (known for _, event, state in rows if (known := messages.kept(event, state)))
+
     def own_name(self, event: str) -> str:
         """The id here of a message that has the id EVENT on its platform, because bb posted it there."""
         found = self.states.found(messages.NAME, messages.posted_as(event)) if event else []

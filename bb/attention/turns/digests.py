@@ -6,11 +6,11 @@ one, it gives the number of messages and authors, the status reports, and the pr
 
 from __future__ import annotations
 
+from itertools import islice
+
 from bb.attention.facts import Digested
-from bb.attention.judging.cases import may_see, must_be_here, of_bystander, said_in
+from bb.attention.judging.cases import current_message, may_see, must_be_here, of_bystander
 from bb.attention.messages.messages import EVERY
-from bb.attention.messages.messages import NAME as MESSAGES
-from bb.attention.messages.messages import kept as message_kept
 from bb.attention.state import activity
 from bb.attention.turns import knocks
 from bb.attention.turns.rendering import UNVERIFIED, value
@@ -41,9 +41,8 @@ def digest(book: Book, agent: str, now: int) -> Answer:
     sections: dict[str, dict[str, Any]] = {}
     calls: list[str] = []
     newest = ""
-    for seen, (_, event, message_state) in enumerate(book.states.newest_first(MESSAGES, EVERY)):
-        known = message_kept(event, message_state)
-        if known is None or known.place <= since or seen >= MOST:
+    for known in islice(book.newest_messages(EVERY), MOST):
+        if known.place <= since:
             break
         newest = newest or known.place
         if known.agent != agent and not known.is_deleted and may_see(book, agent, known):
@@ -75,7 +74,7 @@ def _add(book: Book, sections: dict[str, dict[str, Any]], calls: list[str], know
     if who not in section["authors"]:
         section["authors"].append(who)
     if decision.mode == DIGEST and len(section["reports"]) < MOST_REPORTS:
-        text = " ".join(said_in(known, book.data(known.line)).text.split())
+        text = " ".join(current_message(book, known).text.split())
         doubt = {"unverified": True} if book.is_doubted(known) else {}
         report = {"eventId": known.event, "from": who, **doubt, "text": stripped(text)[:REPORT_LENGTH]}
         section["reports"].append(report)

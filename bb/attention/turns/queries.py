@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import islice
 
 from bb.attention.facts import Moved
-from bb.attention.judging.cases import may_see, must_be_here, of_bystander, open_cases, said_in
+from bb.attention.judging.cases import current_message, may_see, must_be_here, of_bystander, open_cases
 from bb.attention.judging.standing import standing
 from bb.attention.messages.messages import EVERY
 from bb.attention.messages.messages import NAME as MESSAGES
@@ -154,10 +154,10 @@ def row(book: Book, known: Kept, stands: Standing, now: int, *, with_body: bool 
         **({"deletionReason": known.deletion_reason} if known.deletion_reason else {}),
     }
     if stands.decision.mode == NOTIFY and not with_body:
-        said = said_in(known, book.data(known.line))
+        said = current_message(book, known)
         result["knock"] = knocks.knock(book, [said], stands.decision)
     if with_body:
-        result["content"] = said_in(known, book.data(known.line)).content
+        result["content"] = current_message(book, known).content
         result["untrusted"] = True
     return result
 
@@ -188,7 +188,7 @@ def knocking(book: Book, agent: str, now: int) -> dict[str, Any]:
             by_thread.setdefault(delivery.window, []).append((known, stands))
     rows = []
     for group in by_thread.values():
-        said = [said_in(known, book.data(known.line)) for known, _ in group]
+        said = [current_message(book, known) for known, _ in group]
         knock = knocks.knock(book, said, group[-1][1].decision)
         rows.append({"eventId": group[-1][0].event, "events": [known.event for known, _ in group], "knock": knock})
     return {"agent": agent, "knocks": rows}

@@ -7,11 +7,11 @@ messages.
 from __future__ import annotations
 
 from bb.attention.facts import Moved
-from bb.attention.judging.cases import case, may_see, must_be_here, said_in
+from bb.attention.judging.cases import case, current_message, may_see, must_be_here
 from bb.attention.messages.messages import NAME as MESSAGES
+from bb.attention.messages.messages import in_window, place_of
 from bb.attention.messages.messages import kept as message_kept
-from bb.attention.messages.messages import place_of
-from bb.attention.refusals import NoSuchEvent
+from bb.attention.refusals import NoSuchEvent, no_event
 from bb.attention.state import deliveries
 from bb.attention.turns import knocks
 from bb.attention.words import signal_in
@@ -52,7 +52,7 @@ def read(book: Book, agent: str, window: Window, now: int) -> Answer:
         conversation, thread = around.conversation, thread or around.thread
     if not book.conversation(conversation).admits(agent):
         raise NoSuchEvent(f"there is no conversation {conversation[:80]!r}, or you may not see it")
-    newest, is_cut = _newest(book, agent, f"in {conversation} {thread}".rstrip(), window)
+    newest, is_cut = _newest(book, agent, in_window(f"{conversation} {thread}"), window)
     if not newest and not (window.event or window.before or window.after):
         raise NoSuchEvent(
             f"there is no conversation {conversation[:80]!r}, or you may not see it"
@@ -63,7 +63,7 @@ def read(book: Book, agent: str, window: Window, now: int) -> Answer:
         "conversation": conversation,
         "thread": thread or None,
         "items": items,
-        "latestSequence": _latest_sequence(book, agent, f"in {conversation} {thread}".rstrip()),
+        "latestSequence": _latest_sequence(book, agent, in_window(f"{conversation} {thread}")),
         "truncated": is_cut,
     }
 
@@ -98,17 +98,14 @@ def _place(book: Book, agent: str, event: str) -> str:
     state = book.states.state(MESSAGES, event)
     known = message_kept(event, state)
     if not (state and known and may_see(book, agent, known)):
-        raise NoSuchEvent(f"there is no event {event[:80]!r}", event_id=event[:80])
+        raise no_event(event)
     return place_of(state["said"][:3], state["said"][3])
 
 
 def _latest_sequence(book: Book, agent: str, term: str) -> int | None:
     """The platform's highest sequence number among the messages that AGENT may see."""
-    for _, event, state in book.states.newest_first(MESSAGES, term):
-        known = message_kept(event, state)
-        if known and known.sequence is not None and may_see(book, agent, known):
-            return known.sequence
-    return None
+    messages = book.newest_messages(term)
+    return next((each.sequence for each in messages if each.sequence is not None and may_see(book, agent, each)), None)
 
 
 def _noted(book: Book, agent: str, seen: list[Kept], read_to_the_end: str) -> list[AttentionFact]:
@@ -131,7 +128,7 @@ def _within(book: Book, newest: list[Kept], most_bytes: int, is_cut: bool) -> tu
     items: list[dict[str, Any]] = []
     size = 0
     for known in newest:
-        said = said_in(known, book.data(known.line))
+        said = current_message(book, known)
         size += sum(len(str(part.get("text", ""))) for part in said.content) + 100
         if items and size > most_bytes:
             return items[::-1], True

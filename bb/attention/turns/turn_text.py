@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from itertools import islice
 
-from bb.attention.judging.cases import may_see, must_be_here, said_in
-from bb.attention.messages.messages import NAME as MESSAGES
-from bb.attention.messages.messages import kept as message_kept
+from bb.attention.judging.cases import current_message, may_see, must_be_here
+from bb.attention.messages.messages import in_window
 from bb.attention.state import deliveries
 from bb.attention.turns import knocks, rendering
 from bb.attention.turns.offers import CONTENT, KNOCK, Offer, Session, offered, offers, waiting
@@ -127,7 +126,7 @@ def _pieces(book: Book, agent: str, offer: Offer) -> list[Message]:
     if len(known) == 1 and offer.shape == CONTENT:
         earlier = [book.message(piece) for piece in offer.last.standing.delivery.merged_from]
         known = [*(each for each in earlier if each and not each.is_deleted and may_see(book, agent, each)), *known]
-    return [said_in(each, book.data(each.line)) for each in known]
+    return [current_message(book, each) for each in known]
 
 
 def _named(before: list[tuple[Message, str]]) -> str | None:
@@ -140,8 +139,7 @@ def context(book: Book, agent: str, first: Message, offer: Offer) -> list[tuple[
     size = 0
     own = {each.event for each in offer.items}
     start = offer.items[0].known.order
-    rows = islice(book.states.newest_first(MESSAGES, f"in {first.window}".rstrip()), MOST_LOOKED_THROUGH)
-    for known in (known for _, event, state in rows if (known := message_kept(event, state))):
+    for known in islice(book.newest_messages(in_window(first.window)), MOST_LOOKED_THROUGH):
         if known.event in own or known.order > start or known.thread != first.thread:
             continue
         if _has_seen(book, agent, known.event):
@@ -156,7 +154,7 @@ def context(book: Book, agent: str, first: Message, offer: Offer) -> list[tuple[
 
 
 def _as_told(book: Book, messages: Sequence[Kept]) -> list[tuple[Message, str]]:
-    said = [(said_in(known, book.data(known.line)), knocks.author_of(known)) for known in reversed(messages)]
+    said = [(current_message(book, known), knocks.author_of(known)) for known in reversed(messages)]
     return [(each, f"{who}{rendering.UNVERIFIED if each.is_unverified else ''}") for each, who in said]
 
 
@@ -177,7 +175,7 @@ def _root(book: Book, agent: str, first: Message, told: Collection[str]) -> list
 
 
 def _text(book: Book, known: Kept) -> str:
-    return said_in(known, book.data(known.line)).text
+    return current_message(book, known).text
 
 
 def _has_seen(book: Book, agent: str, event: str) -> bool:
