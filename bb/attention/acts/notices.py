@@ -10,14 +10,13 @@ from bb.attention.facts import Posted
 from bb.attention.messages import message
 from bb.attention.messages.message import HERE
 from bb.attention.words import ACK_ONLY, BUFFERED, NOTIFY, SILENT, SYSTEM, TO_ME
+from bb.messaging.chat.recipients import NOBODY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bb.attention.messages.message import Message
     from bb.attention.messages.messages import Kept
     from bb.attention.state.book import Book
-
-NOBODY = ("@nobody",)
 
 
 def told(name: str, about: Message | Kept, to: str, decision: Decision, text: str, now: int) -> Posted:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import islice
 
 from bb.attention.facts import Claiming, Moved, Posted
-from bb.attention.incoming.receiving import NOBODY, scene, shown, written
+from bb.attention.incoming.receiving import scene, shown, written
 from bb.attention.judging.cases import case, known_as, may_see, must_be_here
 from bb.attention.judging.decide import decide
 from bb.attention.judging.standing import CLAIMED_BY_OTHER
@@ -57,6 +57,7 @@ from bb.kernel import clock
 from bb.kernel.digest import digest
 from bb.kernel.ids import PERSON
 from bb.kernel.record import Record
+from bb.messaging.chat.recipients import NOBODY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

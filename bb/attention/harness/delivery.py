@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
 from bb.attention.decision import Decision
-from bb.attention.facts import Digested
+from bb.attention.facts import AttentionFact, Digested
 from bb.attention.judging.cases import case, current_message
 from bb.attention.messages import unknown_members
-from bb.attention.messages.message import HERE
+from bb.attention.messages.message import HERE, Message
+from bb.attention.messages.messages import Kept
+from bb.attention.state.book import Book
 from bb.attention.turns import knocks, rendering, turn_text
 from bb.attention.turns.offers import CONTENT, KNOCK, Offer, Waiting
 from bb.attention.words import AMBIENT, BUFFERED, DIGEST, DM, NORMAL, NOTIFY, SIGNALS, SYSTEM, TO_ME
 from bb.kernel import clock, json_text, show
 from bb.kernel.digest import digest
 from bb.kernel.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
-
-    from bb.attention.facts import AttentionFact
-    from bb.attention.messages.message import Message
-    from bb.attention.messages.messages import Kept
-    from bb.attention.state.book import Book
 
 MOST = 900_000  # bytes of an envelope, which must fit into a line together with its JSON-RPC request
 TOO_LONG = "This message is too long to be delivered. Read it with chat.read_thread."

@@ -6,18 +6,14 @@ answered yet. A turn is restarted only a few times for this; after that, a late 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
+from bb.attention.harness.session import Handed
 from bb.attention.messages.messages import in_window
-from bb.attention.turns.offers import CONTENT
+from bb.attention.state.book import Book
+from bb.attention.state.deliveries import Delivery
+from bb.attention.turns.offers import CONTENT, Offer
 from bb.attention.words import BUFFERED, POLICIES
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from bb.attention.harness.session import Handed
-    from bb.attention.state.book import Book
-    from bb.attention.state.deliveries import Delivery
-    from bb.attention.turns.offers import Offer
 
 MOST_RESTARTS = 2
 

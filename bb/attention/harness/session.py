@@ -10,27 +10,22 @@ attempt, are known only here, for as long as the connection lasts:
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 from bb.attention.acts.escalation import escalate
-from bb.attention.facts import Moved
-from bb.attention.harness.capabilities import DIGESTS, INTERRUPT, REDELIVERY
+from bb.attention.facts import AttentionFact, Moved
+from bb.attention.harness.capabilities import DIGESTS, INTERRUPT, REDELIVERY, Capabilities
 from bb.attention.judging.cases import current_message, open_cases
 from bb.attention.judging.standing import due_at
 from bb.attention.state import deliveries
+from bb.attention.state.book import Book
+from bb.attention.state.deliveries import Delivery
 from bb.attention.turns.offers import Session as Side
 from bb.attention.words import CLAIMED, DIGEST, MUST, OFFERED, SYSTEM
 from bb.kernel.clock import HOUR, MINUTE
 from bb.kernel.errors import Conflict
 from bb.kernel.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Any
-
-    from bb.attention.facts import AttentionFact
-    from bb.attention.harness.capabilities import Capabilities
-    from bb.attention.state.book import Book
-    from bb.attention.state.deliveries import Delivery
 
 DIGEST_EVERY = HOUR
 

@@ -11,27 +11,29 @@ Immediate messages do not wait. If a harness lacks a capability, a message takes
 
 from __future__ import annotations
 
-from bb.attention.facts import Moved
+from collections.abc import Iterable
+
+from bb.attention.facts import AttentionFact, Moved
 from bb.attention.harness import delivery
-from bb.attention.harness.capabilities import ACK, BUFFERING, CANCELLATION, DIGESTS, IMMEDIATELY, NOTIFYING, REDELIVERY
+from bb.attention.harness.capabilities import (
+    ACK,
+    BUFFERING,
+    CANCELLATION,
+    DIGESTS,
+    IMMEDIATELY,
+    NOTIFYING,
+    REDELIVERY,
+    Capabilities,
+)
+from bb.attention.harness.delivery import Parcel
 from bb.attention.harness.late_fragments import fragments
-from bb.attention.harness.session import Deliver, Handed, Plan
+from bb.attention.harness.session import Deliver, Handed, Harness, Plan
 from bb.attention.state import deliveries
+from bb.attention.state.book import Book
+from bb.attention.state.deliveries import Delivery
 from bb.attention.turns import digests
-from bb.attention.turns.offers import CONTENT, KNOCK, MOST_TRIES, offered, offers, retry_at
+from bb.attention.turns.offers import CONTENT, KNOCK, MOST_TRIES, Offer, offered, offers, retry_at
 from bb.attention.words import BUFFERED, DIGEST, IMMEDIATE, MUST, NOTIFY, SUPERSEDED, SYSTEM
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from bb.attention.facts import AttentionFact
-    from bb.attention.harness.capabilities import Capabilities
-    from bb.attention.harness.delivery import Parcel
-    from bb.attention.harness.session import Harness
-    from bb.attention.state.book import Book
-    from bb.attention.state.deliveries import Delivery
-    from bb.attention.turns.offers import Offer
 
 MOST_HANDED = 32  # messages that are handed over and not taken yet
 WITHDRAWN = {deliveries.DELETED: "the message was deleted", deliveries.SETTLED: "the message was settled elsewhere"}

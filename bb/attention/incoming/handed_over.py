@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from bb.attention.decision import Decision
 from bb.attention.facts import Edited, Posted
-from bb.attention.incoming.receiving import NOBODY, arranged
+from bb.attention.incoming.receiving import arranged
 from bb.attention.messages import envelopes, message
 from bb.attention.words import BUFFERED, HUMAN, IMMEDIATE
 from bb.kernel.record import Record
+from bb.messaging.chat.recipients import NOBODY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

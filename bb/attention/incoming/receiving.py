@@ -32,6 +32,7 @@ from bb.attention.words import (
     SILENT,
 )
 from bb.kernel import clock
+from bb.messaging.chat.recipients import NOBODY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 
     Answer = tuple[list[AttentionFact], dict[str, Any]]
 
-NOBODY = ("@nobody",)
+
 URGENT_PER_MINUTE = 5  # messages of one author that are treated as urgent
 GITHUB = "github"
 EDITED_AFTER = "edited_after_response"

@@ -7,19 +7,16 @@ several clones, `in` names the clone of a step.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from bb.attention.refusals import NUMBERS, refused
 from bb.attention.rehearsal.rehearsal import Rehearsal
 from bb.attention.rehearsal.steps import STEPS, InvalidStep
+from bb.attention.state.book import Someone
 from bb.attention.turns.offers import Session, offers
 from bb.kernel import clock
 from bb.kernel.errors import BbError, Conflict
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from bb.attention.state.book import Someone
 
 START = clock.parse("2026-06-02T19:00:00Z")
 FIRST = "here"

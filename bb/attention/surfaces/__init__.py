@@ -6,15 +6,12 @@ it are made elsewhere. docs/surfaces.md describes the lines for each event of ea
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from importlib import import_module
+from typing import Any
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
-
-    Lines = list[dict[str, Any]]
-    Surface = Callable[[Mapping[str, str], Mapping[str, Any]], Lines]
+Lines = list[dict[str, Any]]
+Surface = Callable[[Mapping[str, str], Mapping[str, Any]], Lines]
 
 
 def _surface(name: str) -> Surface:

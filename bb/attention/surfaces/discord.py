@@ -6,17 +6,13 @@ A listed user without a mention in the text is the author of the answered messag
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from bb.attention.surfaces import discord_text
 from bb.attention.surfaces.glyphs import plain
-from bb.attention.surfaces.line import AGENT, HUMAN, SYSTEM, done_at, some, target, words
+from bb.attention.surfaces.line import AGENT, HUMAN, SYSTEM, Line, done_at, some, target, words
 from bb.attention.surfaces.payload import Part, header, root
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from bb.attention.surfaces.line import Line
 
 REPLY = 19
 SAID = (None, 0, REPLY, 20, 23)  # 20 and 23 are answers of commands; other types are about channels and members

@@ -5,11 +5,8 @@ from __future__ import annotations
 import re
 
 from bb.attention.surfaces.line import EVERYBODY
+from bb.attention.surfaces.payload import Part
 from bb.attention.surfaces.spoken import spoken
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from bb.attention.surfaces.payload import Part
 
 ENTITY = re.compile(r"<(@!?|@&|#|a?:\w{1,64}:)(\d{1,20})>", re.ASCII)
 

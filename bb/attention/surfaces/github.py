@@ -6,16 +6,12 @@ or, for a body that was saved without headers, from its members.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from bb.attention.surfaces import github_text
-from bb.attention.surfaces.line import AGENT, HUMAN, done_at, some, target, words
+from bb.attention.surfaces.line import AGENT, HUMAN, Line, done_at, some, target, words
 from bb.attention.surfaces.payload import Part, header, root
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from bb.attention.surfaces.line import Line
 
 # event -> the member with the text, its name in an event id, the member with its number, the member with its topic
 WRITTEN = {

@@ -8,12 +8,8 @@ from __future__ import annotations
 import re
 
 from bb.attention.messages.mentions import named, unquoted
-from bb.attention.surfaces.line import some, words
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from bb.attention.surfaces.line import Line
-    from bb.attention.surfaces.payload import Part
+from bb.attention.surfaces.line import Line, some, words
+from bb.attention.surfaces.payload import Part
 
 VERDICTS = {"approved": "Approved.", "changes_requested": "Changes requested."}
 MARKER = re.compile(r"<!--\s{0,8}bb:([^\s<>]{1,200}?)\s{0,8}-->")

@@ -6,14 +6,12 @@ same one. `timing.createdAt` is the time of the event itself: for an edit, the t
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 from bb.kernel import clock
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
-
-    Line = dict[str, Any]
+Line = dict[str, Any]
 
 HUMAN, AGENT, SYSTEM = "human", "agent", "system"
 EVERYBODY = "@all"

@@ -6,18 +6,14 @@ An event does not tell whether its room is a direct conversation or private. The
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from bb.attention.surfaces import matrix_text
 from bb.attention.surfaces.glyphs import plain
-from bb.attention.surfaces.line import AGENT, HUMAN, done_at, some, target
+from bb.attention.surfaces.line import AGENT, HUMAN, Line, done_at, some, target
 from bb.attention.surfaces.payload import Part, header, root
 from bb.kernel import clock
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from bb.attention.surfaces.line import Line
 
 REPLACES, THREAD, ANNOTATES = "m.replace", "m.thread", "m.annotation"
 NOTICE = "m.notice"  # a message by a program; Matrix has no other mark for programs

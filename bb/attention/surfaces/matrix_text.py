@@ -6,12 +6,8 @@ import re
 from itertools import dropwhile
 
 from bb.attention.messages.mentions import named, unquoted
-from bb.attention.surfaces.line import EVERYBODY, some, words
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from bb.attention.surfaces.line import Line
-    from bb.attention.surfaces.payload import Part
+from bb.attention.surfaces.line import EVERYBODY, Line, some, words
+from bb.attention.surfaces.payload import Part
 
 USER = re.compile(r"(?<![\w@/.+-])@[\w.=/+-]{1,200}:[A-Za-z0-9-][A-Za-z0-9.-]{0,200}(?::\d{1,5})?", re.ASCII)
 FALLBACKS = ("> <@", "> * <@")

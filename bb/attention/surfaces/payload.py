@@ -6,16 +6,14 @@ message would be worse than no line, so a needed member must have its type.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
 from bb.kernel import clock
 from bb.kernel.errors import Usage
 from bb.kernel.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any, TypeVar
-
-    T = TypeVar("T")
+T = TypeVar("T")
 
 
 class MalformedPayload(Usage):

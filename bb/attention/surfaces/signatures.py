@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import hmac
 from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping
 from importlib import import_module
 
 from bb.attention.surfaces.payload import header
 from bb.kernel.clock import MINUTE, SECOND
 from bb.kernel.errors import Forbidden, Refused, Usage
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    Check = Callable[[Mapping[str, str], bytes, str, int], None]
+Check = Callable[[Mapping[str, str], bytes, str, int], None]
 
 WINDOW = 5 * MINUTE
 ED25519 = "cryptography.hazmat.primitives.asymmetric.ed25519"

@@ -6,17 +6,13 @@ A message is identified by its channel and its `ts`. If the bot is mentioned, Sl
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from bb.attention.surfaces import slack_text
 from bb.attention.surfaces.glyphs import plain
-from bb.attention.surfaces.line import AGENT, HUMAN, SYSTEM, done_at, some, target, words
+from bb.attention.surfaces.line import AGENT, HUMAN, SYSTEM, Line, done_at, some, target, words
 from bb.attention.surfaces.payload import Part, root
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from bb.attention.surfaces.line import Line
 
 SAID = ("", "bot_message", "file_share", "me_message", "thread_broadcast")  # other subtypes are about channels
 DIRECT = ("im", "mpim")
