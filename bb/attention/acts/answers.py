@@ -71,33 +71,35 @@ def react(
     before = standing.delivery
     about: dict[str, Any] = {"signal": signal, "counts_as": counts_as, "eta": remark(eta), "note": remark(note)}
     if SIGNALS[counts_as].disposition == DEFERRED and not remove:
-        about["until"] = _ahead(until, now) if until is not None else _later(book, current, now)
+        about["until"] = _checked_until(until, now) if until is not None else _default_until(book, current, now)
     about = {name: value for name, value in about.items() if value not in ("", None)}
     step = Moved(agent, current.event, agent, deliveries.REACTED, about | ({"remove": True} if remove else {}))
     after = _after(book, current, step, now)
     takes_on = SIGNALS[counts_as].disposition == CLAIMED and not remove and before.decision.policy != MUST_NOT
-    is_known = _has_reacted(book, current, about) if current.is_bystander else _says_nothing_new(before, after, until)
+    is_known = _has_reacted(book, current, about) if current.is_bystander else _changes_nothing(before, after, until)
     is_known = is_known and (not note or _last_reaction(book, current).get("note") == about.get("note"))
     if not remove and is_known and not (takes_on and standing.holder != agent):
-        return [], _reacted(current, signal, before.disposition, book.tuning)
+        return [], _reaction_answer(current, signal, before.disposition, book.tuning)
     facts: list[AttentionFact] = []
     if takes_on:
         facts += [each for each in claiming.claim(book, agent, now, event=event)[0] if isinstance(each, Claiming)]
     facts.append(step)
-    facts += _let_go(book, current, agent, after.disposition, now, given_back=remove and before.disposition == CLAIMED)
+    facts += _end_claim(
+        book, current, agent, after.disposition, now, given_back=remove and before.disposition == CLAIMED
+    )
     if after.disposition in FINAL and before.disposition not in FINAL:
         facts += settled(book, current.known, agent, current.event)
     if after.deviates and not before.deviates:
         facts += escalate(book, after, current.message, now, "declined")
     if after.disposition == DEFERRED != before.disposition and before.deferrals:
         facts += escalate(book, before, current.message, now, "put off again")
-    facts += _posted(book, current, agent, signal, remove=remove)
-    facts += _told(book, current, agent, counts_as, now, remove=remove)
-    answer = _reacted(current, signal, after.disposition, book.tuning)
+    facts += _bridge_reaction(book, current, agent, signal, remove=remove)
+    facts += _notice_to_author(book, current, agent, counts_as, now, remove=remove)
+    answer = _reaction_answer(current, signal, after.disposition, book.tuning)
     return facts, answer | ({"removed": before.signal == signal} if remove else {})
 
 
-def _says_nothing_new(before: deliveries.Delivery, after: deliveries.Delivery, until: int | None) -> bool:
+def _changes_nothing(before: deliveries.Delivery, after: deliveries.Delivery, until: int | None) -> bool:
     """Whether a reaction changes nothing, because the same one was made before."""
     is_there = (before.signal, before.eta, before.disposition) == (after.signal, after.eta, after.disposition)
     return is_there and until in (None, before.until)
@@ -136,7 +138,7 @@ def _after(book: Book, current: Case, step: Moved, now: int) -> deliveries.Deliv
     return delivery(key, deliveries.step(state, part, [1 << 60, "~", 0], clock.text(now)))
 
 
-def _let_go(
+def _end_claim(
     book: Book, current: Case, agent: str, disposition: str | None, now: int, *, given_back: bool = False
 ) -> list[AttentionFact]:
     """The facts that end the agent's claim on an event that is settled or given back."""
@@ -150,7 +152,7 @@ def _let_go(
     return [Claiming(agent, claim.subject, claims.RELEASE), *again]
 
 
-def _posted(book: Book, current: Case, agent: str, signal: str, *, remove: bool) -> list[AttentionFact]:
+def _bridge_reaction(book: Book, current: Case, agent: str, signal: str, *, remove: bool) -> list[AttentionFact]:
     """For a conversation on an external platform: the order to a bridge to show the reaction there."""
     if not book.conversation(current.known.conversation).is_external:
         return []
@@ -159,7 +161,9 @@ def _posted(book: Book, current: Case, agent: str, signal: str, *, remove: bool)
     return [Posting(agent, f"{current.event}!{agent}!{signal}{'!off' if remove else ''}", PENDING, about)]
 
 
-def _told(book: Book, current: Case, agent: str, signal: str, now: int, *, remove: bool) -> list[AttentionFact]:
+def _notice_to_author(
+    book: Book, current: Case, agent: str, signal: str, now: int, *, remove: bool
+) -> list[AttentionFact]:
     """The notice to the agent that wrote the message. On an external platform, the platform itself reports it."""
     if not (current.known.agent and current.known.key) or book.conversation(current.known.conversation).is_external:
         return []
@@ -173,7 +177,7 @@ def _told(book: Book, current: Case, agent: str, signal: str, now: int, *, remov
     return [reacted(book, current.known, said, signal, tuning.glyph_of(signal, book.tuning), agent)[0]]
 
 
-def _reacted(current: Case, signal: str, disposition: str | None, tuned: Tuning) -> dict[str, Any]:
+def _reaction_answer(current: Case, signal: str, disposition: str | None, tuned: Tuning) -> dict[str, Any]:
     before = current.standing.delivery.signal
     return {
         "eventId": current.event,
@@ -201,18 +205,22 @@ def defer(
     if not reason:
         raise MissingMember("reason is missing: state why the answer has to wait", pointer="/reason", member="reason")
     is_same = before.disposition == DEFERRED and before.reason == reason
-    at = _ahead(until, now) if until is not None else (is_same and before.until) or _later(book, current, now)
+    at = (
+        _checked_until(until, now)
+        if until is not None
+        else (is_same and before.until) or _default_until(book, current, now)
+    )
     if is_same and at == before.until and (not eta or remark(eta) == before.eta):
-        return [], _deferred(current, at)
+        return [], _deferral_answer(current, at)
     is_again = _is_put_off_again(before, reason, at)
     about = {"reason": reason, "until": at, **({"eta": remark(eta)} if eta else {})}
     facts: list[AttentionFact] = [Moved(agent, current.event, agent, deliveries.PUT_OFF, about)]
     if is_again:
         facts += escalate(book, before, current.message, now, "put off again")
-    return facts, _deferred(current, at)
+    return facts, _deferral_answer(current, at)
 
 
-def _ahead(until: int, now: int) -> int:
+def _checked_until(until: int, now: int) -> int:
     """UNTIL, if it is in the future and within a year."""
     if not now < until <= now + LONGEST_PUT_OFF:
         raise invalid("must be a time in the future, at most one year ahead", "/until")
@@ -229,11 +237,11 @@ def _is_put_off_again(before: deliveries.Delivery, reason: str, until: int) -> b
     return before.reason != reason or until > (before.until or 0)
 
 
-def _deferred(current: Case, until: int) -> dict[str, Any]:
+def _deferral_answer(current: Case, until: int) -> dict[str, Any]:
     return {"eventId": current.event, "disposition": DEFERRED, "resurfaceAt": clock.text(until)}
 
 
-def _later(book: Book, current: Case, now: int) -> int:
+def _default_until(book: Book, current: Case, now: int) -> int:
     """When a deferred event comes back by default."""
     return max(due_at(current.standing.delivery, book.tuning) or 0, now + book.tuning.defer_ms)
 
@@ -259,7 +267,7 @@ def resolve(
         after = _after(book, current, step, now)
         dispositions[current.event] = after.disposition
         if after.disposition != current.standing.delivery.disposition:
-            facts += [step, *_let_go(book, current, agent, after.disposition, now)]
+            facts += [step, *_end_claim(book, current, agent, after.disposition, now)]
             facts += settled(book, current.known, agent, current.event)
         if after.deviates and not current.standing.delivery.deviates:
             facts += escalate(book, after, current.message, now, outcome)

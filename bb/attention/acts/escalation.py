@@ -51,7 +51,11 @@ def _asked(book: Book, origin: str, names: list[str]) -> set[str]:
 
 
 def _next(book: Book, said: Message, asked: set[str], *, is_last: bool) -> str | None:
-    """The next in the ladder: conversation lead, owners of the stream, its owner, the set responder, the person."""
+    """The next on the ladder; None if the person was already asked.
+
+    The ladder: the lead of the conversation, the owners of the stream, the owner of the conversation, the responder in
+    the settings, and last the person.
+    """
     where = book.conversation(said.conversation)
     owners = book.directory.owners(said.stream or where.stream)
     ladder = [] if is_last else [where.lead, *owners, where.owner, book.tuning.responder]

@@ -105,14 +105,14 @@ class Draft(Record):
 def send(book: Book, agent: str, draft: Draft, now: int) -> Answer:
     """Let AGENT send DRAFT: the facts and the answer. Refused if it may not."""
     must_be_here(book, agent)
-    draft = _placed(book, agent, draft)
+    draft = _with_target(book, agent, draft)
     if earlier := _earlier(book, agent, draft):
         return earlier
     answered = case(book, draft.in_reply_to, agent, now) if draft.in_reply_to else None
     if answered:
-        _may_answer(book, answered, draft)
-    _may_show(book, agent, draft, answered)
-    _not_too_much(book, agent, now)
+        _check_answer(book, answered, draft)
+    _check_visibility(book, agent, draft, answered)
+    _check_rate(book, agent, now)
     said = _message(book, agent, draft, now)
     warnings = _warnings(book, said)
     decided = decide(said, scene(book, said, now))
@@ -120,9 +120,9 @@ def send(book: Book, agent: str, draft: Draft, now: int) -> Answer:
     c2a = message.written(said) | {"agent": agent, "body": draft.body, "state": state} | written(decided)
     to = tuple(who for who, each in decided.each.items() if each.directedness == TO_ME) or tuple(decided.each) or NOBODY
     facts: list[AttentionFact] = [Posted(agent, c2a, said.text, to, answered.known.first_line if answered else "")]
-    facts += _renewed(book, agent, said, now)
+    facts += _renew_thread_claim(book, agent, said, now)
     if answered:
-        facts += _settling(book, answered, now)
+        facts += _settle(book, answered, now)
     return facts, {
         "messageId": said.event,
         "state": state,
@@ -158,7 +158,7 @@ def _earlier(book: Book, agent: str, draft: Draft) -> Answer | None:
     }
 
 
-def _placed(book: Book, agent: str, draft: Draft) -> Draft:
+def _with_target(book: Book, agent: str, draft: Draft) -> Draft:
     """DRAFT with its destination filled in.
 
     By default an answer goes to the conversation of the answered event; a private one goes to the author of that event.
@@ -179,12 +179,12 @@ def _placed(book: Book, agent: str, draft: Draft) -> Draft:
 # -- permission
 
 
-def _may_answer(book: Book, answered: Case, draft: Draft) -> None:
+def _check_answer(book: Book, answered: Case, draft: Draft) -> None:
     standing = answered.standing
     found = standing.delivery
     if answered.known.is_deleted or found.disposition == SUPERSEDED:
         raise Superseded(event_id=answered.event, superseded_by=found.superseded_by)
-    _not_another(standing.claim, answered)
+    _check_claim(standing.claim, answered)
     if standing.decision.policy == MUST_NOT:
         reason = standing.decision.reason
         message = f"the policy of {answered.event} for {answered.agent} is {MUST_NOT}: {reason}"
@@ -206,7 +206,7 @@ def _may_answer(book: Book, answered: Case, draft: Draft) -> None:
         raise AlreadyResponded(event_id=answered.event)
 
 
-def _not_another(claim: claims.Claim, answered: Case) -> None:
+def _check_claim(claim: claims.Claim, answered: Case) -> None:
     """Refuse while another agent holds the claim."""
     holder = answered.standing.holder
     is_shared = (
@@ -237,7 +237,7 @@ def answers(book: Book, event: str, agent: str) -> Iterator[str]:
             yield known.event
 
 
-def _may_show(book: Book, agent: str, draft: Draft, answered: Case | None) -> None:
+def _check_visibility(book: Book, agent: str, draft: Draft, answered: Case | None) -> None:
     """Refuse a message that cannot be shown in its conversation, or that shows private content to more people."""
     if draft.visibility == EPHEMERAL:
         hint = "choose dm, thread or channel as the visibility"
@@ -289,7 +289,7 @@ def _token(agent: str, draft: Draft) -> str:
     return digest(f"{agent}\n{draft.key}\n{draft.body}".encode())[:16]
 
 
-def _not_too_much(book: Book, agent: str, now: int) -> None:
+def _check_rate(book: Book, agent: str, now: int) -> None:
     allowed, oldest = book.tuning.agent_per_minute, now - clock.MINUTE
     for count, known in enumerate(book.newest_messages(f"agent {agent}"), 1):
         if known.arrived <= oldest:
@@ -305,7 +305,7 @@ def _not_too_much(book: Book, agent: str, now: int) -> None:
 def _message(book: Book, agent: str, draft: Draft, now: int) -> Message:
     where = book.conversation(draft.conversation)
     named = draft.mentions if draft.mentions is not None else mentions.named(draft.text)
-    named = tuple(_called(book, name, where.platform) for name in named)
+    named = tuple(_name_on_platform(book, name, where.platform) for name in named)
     kind = DM if draft.visibility == DM else where.kind if where.kind != DM else CHANNEL
     intent = intents.intent_of(draft.text) if draft.intent == PLAIN else draft.intent
     return Message(
@@ -321,9 +321,9 @@ def _message(book: Book, agent: str, draft: Draft, now: int) -> Message:
         text=draft.text,
         parts=draft.parts,
         at=now,
-        sequence=_counted(book, draft.conversation),
+        sequence=_last_sequence(book, draft.conversation),
         mentions=named,
-        recipient=_called(book, draft.recipient, where.platform),
+        recipient=_name_on_platform(book, draft.recipient, where.platform),
         intent=intent,
         priority=draft.priority,
         deadline=draft.deadline,
@@ -334,13 +334,13 @@ def _message(book: Book, agent: str, draft: Draft, now: int) -> Message:
     )
 
 
-def _called(book: Book, name: str, platform: str) -> str:
+def _name_on_platform(book: Book, name: str, platform: str) -> str:
     """NAME on a platform. An agent without a name there is called by its id."""
     is_unknown = name in book.agents and not book.directory.agent(name, platform or HERE)
     return f"agent:{name}" if is_unknown else name
 
 
-def _counted(book: Book, conversation: str) -> int | None:
+def _last_sequence(book: Book, conversation: str) -> int | None:
     """The platform's last sequence number in a conversation. A new message is placed after it."""
     newest = next(book.newest_messages(f"in {conversation}"), None)
     return newest.sequence if newest else None
@@ -372,7 +372,7 @@ def _warning(code: str, text: str) -> dict[str, str]:
     return {"code": code, "message": text}
 
 
-def _settling(book: Book, answered: Case, now: int) -> list[AttentionFact]:
+def _settle(book: Book, answered: Case, now: int) -> list[AttentionFact]:
     """What an answer settles besides the event itself: the agent's claim, and escalations to other agents."""
     facts: list[AttentionFact] = []
     claim = answered.standing.claim
@@ -381,7 +381,7 @@ def _settling(book: Book, answered: Case, now: int) -> list[AttentionFact]:
     return facts + settled(book, answered.known, answered.agent, answered.event)
 
 
-def _renewed(book: Book, agent: str, said: Message, now: int) -> list[AttentionFact]:
+def _renew_thread_claim(book: Book, agent: str, said: Message, now: int) -> list[AttentionFact]:
     """Writing in a claimed thread renews the agent's claim."""
     subject = claims.THREAD + said.window
     claim = claims.claim(subject, book.states.state(claims.NAME, subject))

@@ -54,14 +54,14 @@ def tick(book: Book, now: int) -> tuple[list[AttentionFact], list[dict[str, Any]
             if what == "escalated":
                 escalated.add(delivery.event)
             facts += then
-            rows.append({"eventId": delivery.event, "agent": delivery.agent, "what": what} | _whom(then))
+            rows.append({"eventId": delivery.event, "agent": delivery.agent, "what": what} | _recipient(then))
     for event, agent, then in _threads_lost(book, now):
         facts += then
         rows.append({"eventId": event, "agent": agent, "what": CLAIM_LOST})
     return facts, rows
 
 
-def _whom(facts: list[AttentionFact]) -> dict[str, str]:
+def _recipient(facts: list[AttentionFact]) -> dict[str, str]:
     recipients = [each.about["to"] for each in facts if isinstance(each, Moved) and each.about and "to" in each.about]
     return {"to": recipients[0]} if recipients else {}
 
@@ -95,7 +95,11 @@ def _owed(book: Book, delivery: Delivery, known: Kept, now: int) -> Iterator[tup
     due = due_at(delivery, book.tuning)
     if due is None:
         return
-    if delivery.awaits_clarification and not delivery.clarified_at and (said_at := _said_more(book, delivery, known)):
+    if (
+        delivery.awaits_clarification
+        and not delivery.clarified_at
+        and (said_at := _clarified_at(book, delivery, known))
+    ):
         yield "clarified", [_step(delivery, deliveries.CLARIFIED, {"at": said_at})]
         return
     allowed = due - (delivery.at or delivery.arrived)
@@ -112,7 +116,7 @@ def _owed(book: Book, delivery: Delivery, known: Kept, now: int) -> Iterator[tup
         yield "reminded", [_step(delivery, deliveries.REMINDED)]
 
 
-def _said_more(book: Book, delivery: Delivery, known: Kept) -> int | None:
+def _clarified_at(book: Book, delivery: Delivery, known: Kept) -> int | None:
     """When the author, who was asked for clarification, wrote again in the same thread; None if not yet."""
     for other in book.newest_messages(in_window(known.window)):
         if other.event == delivery.event or other.arrived < (delivery.awaits_clarification or 0):
@@ -133,7 +137,7 @@ def _claim_over(book: Book, delivery: Delivery, known: Kept, now: int) -> Iterat
     if holder == delivery.agent and claim.held_by(now):
         return
     if holder and holder != delivery.agent:
-        lost = _lost(book, claim, known, delivery.agent, holder, now)
+        lost = _claim_lost_notice(book, claim, known, delivery.agent, holder, now)
         yield CLAIM_LOST, [_step(delivery, deliveries.GAVE_BACK, {"why": "claim lost"}), *lost]
     else:
         again = claiming.asked_again(book, known, delivery.agent, "claim over")
@@ -148,11 +152,11 @@ def _threads_lost(book: Book, now: int) -> Iterator[tuple[str, str, list[Attenti
         for agent in claim.lost if holder else ():
             thread = subject.removeprefix(claims.THREAD)
             known = next(book.newest_messages(f"in {thread}"), None)
-            if known and (facts := _lost(book, claim, known, agent, holder, now)):
+            if known and (facts := _claim_lost_notice(book, claim, known, agent, holder, now)):
                 yield known.event, agent, facts
 
 
-def _lost(book: Book, claim: Claim, known: Kept, agent: str, holder: str, now: int) -> list[AttentionFact]:
+def _claim_lost_notice(book: Book, claim: Claim, known: Kept, agent: str, holder: str, now: int) -> list[AttentionFact]:
     """The notice to AGENT that another agent holds the claim. It is sent once."""
     text = f"{holder} claimed {known.event} before you. Let that agent answer it."
     return [*notices.once(book, f"lost:{claim.token}:{agent}", known, agent, CLAIM_LOST, text, now)]

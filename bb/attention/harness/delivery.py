@@ -105,23 +105,23 @@ def _head(book: Book, agent: str, last: Message, given: Parcel) -> dict[str, Any
     return {
         "eventId": given.event,
         "contentVersion": given.version,
-        "source": _only({"platform": last.platform, "workspaceId": last.workspace}),
-        "conversation": _only(
+        "source": _present({"platform": last.platform, "workspaceId": last.workspace}),
+        "conversation": _present(
             {"id": last.conversation, "kind": last.kind, "streamId": last.stream, "threadId": last.thread}
         ),
-        "author": _only({"id": last.author, "kind": last.author_kind, "displayName": name})
+        "author": _present({"id": last.author, "kind": last.author_kind, "displayName": name})
         | ({"unverified": True} if last.is_unverified else {}),
         "target": _target(book, agent, last, decision),
-        "timing": _only({"createdAt": clock.text(last.at), "sequence": last.sequence}),
+        "timing": _present({"createdAt": clock.text(last.at), "sequence": last.sequence}),
         "attention": {
-            **_only({"policy": decision.policy, "reason": decision.reason, "priority": decision.priority}),
-            **_only({"deadlineMs": decision.deadline}),
+            **_present({"policy": decision.policy, "reason": decision.reason, "priority": decision.priority}),
+            **_present({"deadlineMs": decision.deadline}),
             **({"defaultResponder": True} if decision.is_default else {}),
             **({"stale": True} if given.is_stale else {}),
         },
         "injection": {
             "mode": given.mode,
-            **_only(dict(c2a.get("injection") or {})),
+            **_present(dict(c2a.get("injection") or {})),
             **({} if given.shape == KNOCK else {"role": _role(c2a)}),
             **({"interrupt": True} if given.interrupts else {}),
         },
@@ -146,7 +146,7 @@ def _target(book: Book, agent: str, last: Message, decision: Decision) -> dict[s
     if not recipient and last.kind == DM and decision.directedness == TO_ME:
         recipient = f"agent:{agent}"
     mentions = [_address(book, each, last.platform) for each in last.mentions]
-    return {"mentions": mentions, **_only({"recipient": recipient}), "directedness": decision.directedness}
+    return {"mentions": mentions, **_present({"recipient": recipient}), "directedness": decision.directedness}
 
 
 def _address(book: Book, name: str, platform: str) -> str:
@@ -162,7 +162,7 @@ def _signal(c2a: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     signal = SIGNALS.get(str(found.get("signal")))
     about = {"signal": found.get("signal"), "onMessage": found.get("onMessage")}
-    return _only(about | {"meaning": signal.answers if signal else ""})
+    return _present(about | {"meaning": signal.answers if signal else ""})
 
 
 def _content(said: Message) -> list[dict[str, Any]]:
@@ -198,7 +198,7 @@ def _fitting(found: dict[str, Any], said: Sequence[Message]) -> dict[str, Any]:
     return next((each for each in (whole, found, plain) if len(json_text.dumps(each).encode()) <= MOST), last)
 
 
-def _only(members: Mapping[str, Any]) -> dict[str, Any]:
+def _present(members: Mapping[str, Any]) -> dict[str, Any]:
     """The members that have a value."""
     return {name: value for name, value in members.items() if value not in ("", None)}
 

@@ -54,11 +54,11 @@ def _belongs(book: Book, delivery: Delivery, offer: Offer) -> bool:
         and first.place > delivery.place
         and last.arrived < began + book.tuning.merge_ms
         and POLICIES.index(offer.policy) >= POLICIES.index(delivery.decision.policy)
-        and _has_the_floor(book, delivery, last)
+        and _wrote_last(book, delivery, last)
     )
 
 
-def _has_the_floor(book: Book, delivery: Delivery, last: Delivery) -> bool:
+def _wrote_last(book: Book, delivery: Delivery, last: Delivery) -> bool:
     """Whether no other author has written in the thread since."""
     for known in book.newest_messages(in_window(delivery.window)):
         if known.event == delivery.event:

@@ -115,10 +115,14 @@ class _Look:
             if current.disposition == SUPERSEDED and current.cause in WITHDRAWN:
                 self._cancels[handed.event] = (handed, WITHDRAWN[current.cause])
             elif (
-                not current.has_spoken and _is_undone(current) and self._version(current, handed.shape) > handed.version
+                not current.has_spoken
+                and _needs_anything(current)
+                and self._version(current, handed.shape) > handed.version
             ):
                 self._cancels[handed.event] = (handed, EDITED)
-                if current.is_open and current.attempt:  # a piece of it has changed, of which the fold knows nothing
+                if (
+                    current.is_open and current.attempt
+                ):  # a merged piece was edited, which does not change this delivery
                     self._begin_anew(current, "edited")
                     self._altered.add(handed.event)
 
@@ -222,7 +226,7 @@ class _Look:
         self._delivers.append(Deliver(handed, delivery.digest_envelope(self._agent, event, found, attempt)))
 
 
-def _is_undone(current: Delivery) -> bool:
+def _needs_anything(current: Delivery) -> bool:
     """Whether the message still needs something, or did until an edit withdrew that."""
     return current.is_open or current.attempt == 0
 

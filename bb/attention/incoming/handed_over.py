@@ -43,14 +43,16 @@ def received(book: Book, agent: str, given: Any, by: str, now: int) -> Answer:
     handing = _read(given, now)
     known = book.message(handing.said.event)
     if known is None:
-        posted = Posted(by, _written(book, handing, {agent: handing.decision}), handing.said.text, _to(agent, handing))
+        posted = Posted(
+            by, _c2a(book, handing, {agent: handing.decision}), handing.said.text, _recipients(agent, handing)
+        )
         return [*arranged(book, handing.said), posted], ACCEPTED
     has = (book.data(known.line).get("c2a") or {}).get("delivered") or {}
     is_newer = handing.version > has.get("version", known.version)
     is_for_us = book.delivery(handing.said.event, agent) is not None
     if known.is_deleted or (is_for_us and not is_newer):
         return [], DUPLICATE
-    c2a = _written(book, handing, _told(book, known, is_newer=is_newer) | {agent: handing.decision})
+    c2a = _c2a(book, handing, _earlier_decisions(book, known, is_newer=is_newer) | {agent: handing.decision})
     return [Edited(by, handing.said.event, known.version + is_newer, c2a, handing.said.text)], ACCEPTED
 
 
@@ -63,19 +65,19 @@ def _read(given: Any, now: int) -> Handing:
     injection = {name: members.object("injection").id(name) for name in ("context", "role")}
     more = {
         "delivered": {"version": version, "key": found.key, "attempt": found.attempt},
-        "injection": _only(injection),
+        "injection": _present(injection),
     }
     decision = Decision(directedness, policy, mode, reason[:60], priority, deadline)
     return Handing(found.message.but(version=1), decision, version, more)
 
 
-def _told(book: Book, known: Kept, *, is_newer: bool) -> dict[str, Decision]:
+def _earlier_decisions(book: Book, known: Kept, *, is_newer: bool) -> dict[str, Decision]:
     """The decisions for the agents that it was delivered for before; they also get a new version."""
     deliveries = [book.delivery(known.event, agent) for agent in known.meant if is_newer]
     return {each.agent: each.decision for each in deliveries if each}
 
 
-def _written(book: Book, handing: Handing, each: Mapping[str, Decision]) -> dict[str, Any]:
+def _c2a(book: Book, handing: Handing, each: Mapping[str, Decision]) -> dict[str, Any]:
     """The `c2a` member of its line."""
     said = handing.said
     agent = book.directory.agent(said.author, said.platform) if said.author_kind != HUMAN else None
@@ -86,10 +88,10 @@ def _written(book: Book, handing: Handing, each: Mapping[str, Decision]) -> dict
     return message.written(said) | ({"agent": agent} if agent else {}) | decided | handing.more
 
 
-def _to(agent: str, handing: Handing) -> tuple[str, ...]:
+def _recipients(agent: str, handing: Handing) -> tuple[str, ...]:
     """The CCCS recipients: the agents whose inbox contains it."""
     return (agent,) if handing.decision.mode in (IMMEDIATE, BUFFERED) else NOBODY
 
 
-def _only(members: Mapping[str, Any]) -> dict[str, Any]:
+def _present(members: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in members.items() if value}

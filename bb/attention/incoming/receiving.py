@@ -55,7 +55,7 @@ EDITED_AFTER = "edited_after_response"
 
 def receive(book: Book, line: Line, by: str, now: int) -> Answer:
     """The facts that LINE adds, and the answer to its sender."""
-    line = _by_our_names(book, line)
+    line = _with_own_ids(book, line)
     match line.type:
         case "message":
             return _message(book, line, by, now)
@@ -70,7 +70,7 @@ def receive(book: Book, line: Line, by: str, now: int) -> Answer:
     return [], {}
 
 
-def _by_our_names(book: Book, line: Line) -> Line:
+def _with_own_ids(book: Book, line: Line) -> Line:
     """LINE with our own ids for messages that bb posted. Only external conversations can refer to such messages."""
     if line.conversation and not book.conversation(line.conversation).is_external:
         return line
@@ -88,7 +88,7 @@ def _message(book: Book, line: Line, by: str, now: int) -> Answer:
     if said is None:
         return [], {}
     if line.marker:
-        return _ours(book, line, by)
+        return _own_message(book, line, by)
     known = book.message(line.event)
     if known is not None:
         if said.version > known.version:
@@ -112,7 +112,7 @@ def post(book: Book, said: Message, by: str, now: int, *, is_private: bool = Fal
     IS_PRIVATE counts only for the first message of a conversation; after that, the settings of the conversation count.
     """
     settled = arranged(book, said, is_private=is_private)
-    said = _at_home(book, said)
+    said = _with_known_context(book, said)
     if piece := piece_of(book, said):
         said = said.but(piece_of=piece)
     known = scene(book, said, now)
@@ -157,7 +157,7 @@ def asked(book: Book, said: Message, thread: Thread) -> str:
     return answered.agent if answered else ""
 
 
-def _at_home(book: Book, said: Message) -> Message:
+def _with_known_context(book: Book, said: Message) -> Message:
     """SAID, with the author kind and the stream that are known here."""
     where = book.conversation(said.conversation)
     agent = book.directory.agent(said.author, said.platform)
@@ -178,10 +178,10 @@ def arranged(book: Book, said: Message, *, is_private: bool = False) -> list[Att
 def _posted(book: Book, said: Message, by: str, decided: Decided, text: str | None = None) -> Posted:
     agent = book.directory.agent(said.author, said.platform)
     c2a = message.written(said.but(agent=agent) if agent else said) | written(decided)
-    return Posted(by, c2a, said.text if text is None else text, _to(decided))
+    return Posted(by, c2a, said.text if text is None else text, _recipients(decided))
 
 
-def _to(decided: Decided) -> tuple[str, ...]:
+def _recipients(decided: Decided) -> tuple[str, ...]:
     """The CCCS recipients: only the agents that get the content. Others find the message with the C2A tools."""
     return tuple(agent for agent, each in decided.each.items() if each.mode in (IMMEDIATE, BUFFERED)) or NOBODY
 
@@ -197,7 +197,7 @@ def shown(decided: Decided) -> dict[str, Any]:
     return {agent: found.shown() for agent, found in decided.each.items()}
 
 
-def _ours(book: Book, line: Line, by: str) -> Answer:
+def _own_message(book: Book, line: Line, by: str) -> Answer:
     """Handle a message that bb itself posted and that now comes back: record its id on the platform."""
     for known in book.newest_messages(messages.OUTBOX):
         if line.marker in (known.key, known.event):
@@ -223,9 +223,9 @@ def _edit(book: Book, line: Line, by: str, now: int) -> Answer:
     if _same(str(latest.get("text", "")), said.text):
         return [], _answer(line, "unchanged")
     original = message.read(before.get("c2a", {}), str(before.get("text", "")), line.event)
-    said = _at_home(book, _edited(original, said, version))
+    said = _with_known_context(book, _edited(original, said, version))
     decided = decide(said, scene(book, said, now))
-    return _changes(book, by, said, decided, set(known.meant), line)
+    return _edit_facts(book, by, said, decided, set(known.meant), line)
 
 
 def _edited(original: Message, said: Message, version: int) -> Message:
@@ -245,7 +245,7 @@ def _same(one: str, other: str) -> bool:
     return one.split() == other.split()
 
 
-def _changes(book: Book, by: str, said: Message, decided: Decided, told: set[str], line: Line) -> Answer:
+def _edit_facts(book: Book, by: str, said: Message, decided: Decided, told: set[str], line: Line) -> Answer:
     """What an edit changes for its recipients. Agents that have already answered get a new event about it."""
     answered: dict[str, Decision] = {}
     for agent in sorted(told | decided.each.keys()):
@@ -261,7 +261,9 @@ def _changes(book: Book, by: str, said: Message, decided: Decided, told: set[str
     facts: list[AttentionFact] = [Edited(by, line.event, said.version, c2a, said.text)]
     answer = {**_answer(line, "edited"), "decisions": shown(Decided(each, decided.others))}
     if answered:
-        again = said.but(event=_again(line.event, said.version), reason=EDITED_AFTER, linked=line.event, version=1)
+        again = said.but(
+            event=_edit_notice_id(line.event, said.version), reason=EDITED_AFTER, linked=line.event, version=1
+        )
         # For all other agents there is only the edited message.
         fact = _posted(book, again, by, Decided(answered, Decision(mode=SILENT, reason=EDITED_AFTER)))
         facts.append(fact)
@@ -269,7 +271,7 @@ def _changes(book: Book, by: str, said: Message, decided: Decided, told: set[str
     return facts, answer
 
 
-def _again(event: str, version: int) -> str:
+def _edit_notice_id(event: str, version: int) -> str:
     """The id of the event that tells agents that have answered about an edit."""
     return f"{event}~e{version}"
 

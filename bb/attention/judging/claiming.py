@@ -203,7 +203,7 @@ def _could_answer(book: Book, known: Kept, agent: str) -> bool:
 
 
 def _held(book: Book, agent: str, now: int, event: str, thread: str) -> tuple[str, Claim]:
-    """A claim that AGENT holds."""
+    """The claim that AGENT holds, with its subject. Refused if AGENT holds none."""
     subject = claims.THREAD + thread if thread else claims.EVENT + case(book, event, agent, now).event
     current = claims.claim(subject, book.states.state(claims.NAME, subject))
     holder = current.held_by(now)

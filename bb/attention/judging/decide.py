@@ -66,16 +66,16 @@ def decide(message: Message, scene: Scene) -> Decided:
     """The host's decisions about MESSAGE, for all agents."""
     aims = aim(message, scene.directory, scene.thread, scene.asked, scene.going_on)
     each = {
-        agent: _ruled(message, default_matrix.weigh(message, *aimed, scene.tuning), scene.tuning)
+        agent: _by_rules(message, default_matrix.weigh(message, *aimed, scene.tuning), scene.tuning)
         for agent, aimed in aims.at.items()
         if scene.conversation.admits(agent) or (not scene.conversation.members and aimed[0] == TO_ME)
     }
-    others = _ruled(message, default_matrix.weigh(message, *aims.others, scene.tuning), scene.tuning)
-    each = {agent: _calmed(decision, message, scene) for agent, decision in each.items()}
+    others = _by_rules(message, default_matrix.weigh(message, *aims.others, scene.tuning), scene.tuning)
+    each = {agent: _limited(decision, message, scene) for agent, decision in each.items()}
     return Decided(_with_default(each, message, scene), others)
 
 
-def _ruled(message: Message, decision: Decision, tuning: Tuning) -> Decision:
+def _by_rules(message: Message, decision: Decision, tuning: Tuning) -> Decision:
     """DECISION as changed by the first workspace rule that matches."""
     for rule in tuning.rules:
         facts = {
@@ -100,7 +100,7 @@ def _ruled(message: Message, decision: Decision, tuning: Tuning) -> Decision:
     return decision
 
 
-def _calmed(decision: Decision, message: Message, scene: Scene) -> Decision:
+def _limited(decision: Decision, message: Message, scene: Scene) -> Decision:
     """DECISION, reduced if agents answer each other in a loop or the author floods the conversation."""
     if message.author_kind == AGENT and scene.thread.run + 1 > scene.tuning.hard_turns:
         return decision.but(policy=MUST_NOT, mode=MAILBOX, reason=LOOP_GUARD, deadline=None)

@@ -73,7 +73,7 @@ def aim(message: Message, directory: Directory, thread: Thread, asked: str = "",
     """
     called = call(message, directory)
     author = directory.agent(message.author, message.platform)
-    if nobody := _for_nobody(message):  # in a private conversation its recipients still get it
+    if nobody := _obliges_none(message):  # in a private conversation its recipients still get it
         recipients = [each for each in _by_privacy(message, directory, called) if each in directory]
         return Aim({agent: nobody for agent in recipients if agent not in (author, message.author)}, nobody)
     at = {
@@ -97,7 +97,7 @@ def aim(message: Message, directory: Directory, thread: Thread, asked: str = "",
     return Aim(at, others, called.roles)
 
 
-def _for_nobody(message: Message) -> tuple[str, str] | None:
+def _obliges_none(message: Message) -> tuple[str, str] | None:
     """The directedness and reason of a message that obliges no agent; None if it may oblige one."""
     if message.author_kind in (SYSTEM, TOOL) or message.kind in (SYSTEM, TOOL):
         return AMBIENT, TOOL_OUTPUT if TOOL in (message.kind, message.author_kind) else STATUS_BROADCAST

@@ -31,7 +31,7 @@ def lines(headers: Mapping[str, str], payload: Mapping[str, Any]) -> list[Line]:
     return found
 
 
-def _said(message: Part) -> list[Line]:
+def _message(message: Part) -> list[Line]:
     content = _content(message)
     if message.maybe_number("type") not in SAID or not content:
         return []
@@ -68,7 +68,7 @@ def _typing(event: Part) -> list[Line]:
 
 
 READERS = {
-    "MESSAGE_CREATE": _said,
+    "MESSAGE_CREATE": _message,
     "MESSAGE_UPDATE": _edited,
     "MESSAGE_DELETE": _deleted,
     "MESSAGE_DELETE_BULK": _all_deleted,

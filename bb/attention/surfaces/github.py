@@ -33,8 +33,8 @@ def lines(headers: Mapping[str, str], payload: Mapping[str, Any]) -> list[Line]:
         return []
     action = whole.text("action")
     if action in INTENTS:
-        return [_asked(whole, event, action)]
-    return _written(whole, event, TYPES[action]) if action in TYPES else []
+        return [_request(whole, event, action)]
+    return _text_line(whole, event, TYPES[action]) if action in TYPES else []
 
 
 def _guessed(payload: Mapping[str, Any]) -> str:
@@ -42,7 +42,7 @@ def _guessed(payload: Mapping[str, Any]) -> str:
     return next((event for event, (thing, *_, about) in WRITTEN.items() if thing in payload and about in payload), "")
 
 
-def _written(whole: Part, event: str, kind: str) -> list[Line]:
+def _text_line(whole: Part, event: str, kind: str) -> list[Line]:
     """The lines for a text that was written, edited or deleted."""
     member, called, number, about = WRITTEN[event]
     thing = whole.part(member)
@@ -53,10 +53,10 @@ def _written(whole: Part, event: str, kind: str) -> list[Line]:
     if not (_is_reworded(whole) if kind == "edit" else content):
         return []
     line = _line(kind, whole, name, _author(thing, "user"), whole.part(about))
-    return [line | {"content": content} | _told(whole, thing, event, is_edit=kind == "edit")]
+    return [line | {"content": content} | _details(whole, thing, event, is_edit=kind == "edit")]
 
 
-def _told(whole: Part, thing: Part, event: str, *, is_edit: bool) -> Line:
+def _details(whole: Part, thing: Part, event: str, *, is_edit: bool) -> Line:
     """The mentions of a text, its time, and the message that it answers."""
     created, changed = _moments(whole, thing, event)
     body, earlier = thing.maybe_text("body"), thing.maybe_number("in_reply_to_id")
@@ -70,11 +70,11 @@ def _told(whole: Part, thing: Part, event: str, *, is_edit: bool) -> Line:
     )
 
 
-def _asked(whole: Part, event: str, action: str) -> Line:
+def _request(whole: Part, event: str, action: str) -> Line:
     """The line for an assignment or a review request."""
     _, called, number, about = WRITTEN[event]
     thing = whole.part(about)
-    who, recipient = _asked_of(whole, action)
+    who, recipient = _requested(whole, action)
     name = f"{called}:{thing.number(number)}:{action}:{who}:{thing.text('updated_at')}"
     request = "Assigned to" if action == "assigned" else "Review requested from"
     content = words(f"{request} {who}: {thing.text('title')}") + words(thing.maybe_text("body"))
@@ -86,7 +86,7 @@ def _asked(whole: Part, event: str, action: str) -> Line:
     }
 
 
-def _asked_of(whole: Part, action: str) -> tuple[str, str]:
+def _requested(whole: Part, action: str) -> tuple[str, str]:
     """The mention and the recipient of an assignment or review request. A team is only a mention."""
     if action == "review_requested" and (team := whole.maybe_part("requested_team")):
         organisation = whole.part("repository").text("full_name").partition("/")[0]

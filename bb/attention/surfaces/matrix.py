@@ -33,7 +33,7 @@ def _room(headers: Mapping[str, str], event: Part) -> Line:
     return {"id": event.text("room_id"), "kind": kind} | some(private=header(headers, "bb-private") == "true" or None)
 
 
-def _said(event: Part, content: Part, room: Line) -> list[Line]:
+def _message(event: Part, content: Part, room: Line) -> list[Line]:
     if not content.members:  # it was redacted
         return []
     relates = content.maybe_part("m.relates_to")
@@ -92,7 +92,7 @@ def _typing(_event: Part, content: Part, room: Line) -> list[Line]:
     ]
 
 
-READERS = {"m.room.message": _said, "m.reaction": _reacted, "m.room.redaction": _redacted, "m.typing": _typing}
+READERS = {"m.room.message": _message, "m.reaction": _reacted, "m.room.redaction": _redacted, "m.typing": _typing}
 
 
 def _line(kind: str, event: Part, event_id: str, content: Part, room: Line) -> Line:

@@ -27,7 +27,7 @@ def lines(headers: Mapping[str, str], payload: Mapping[str, Any]) -> list[Line]:
     event = whole.part("event")
     match event.text("type"), event.maybe_text("subtype"):
         case "message" | "app_mention", subtype if subtype in SAID:
-            return _said(whole, event)
+            return _message(whole, event)
         case "message", "message_changed":
             return _changed(whole, event)
         case "message", "message_deleted":
@@ -37,7 +37,7 @@ def lines(headers: Mapping[str, str], payload: Mapping[str, Any]) -> list[Line]:
     return []
 
 
-def _said(whole: Part, event: Part) -> list[Line]:
+def _message(whole: Part, event: Part) -> list[Line]:
     content = _content(event)
     if not content:
         return []

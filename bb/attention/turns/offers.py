@@ -100,12 +100,12 @@ class Session(Record):
 def offers(book: Book, agent: str, now: int, session: Session = Session()) -> tuple[list[Offer], list[Held]]:  # noqa: B008
     """The offers to make to AGENT now, and the events that still wait."""
     wanted = in_order(
-        [each for each in waiting(book, agent, now) if _wants(each, now, session, book.tuning.ack_ms)],
+        [each for each in waiting(book, agent, now) if _is_to_offer(each, now, session, book.tuning.ack_ms)],
         lambda each: each.known.counted,
     )
     ready: list[Offer] = []
     held: list[Held] = []
-    wanted = [each for each in wanted if not _toggles(each, now, held)]
+    wanted = [each for each in wanted if not _is_toggling(each, now, held)]
     _offer_at_once([each for each in wanted if _shape(each) == IMMEDIATE], now, session, ready, held)
     _offer_buffered(book, [each for each in wanted if _shape(each) == BUFFERED], now, session, ready, held)
     _offer_knocks([each for each in wanted if _shape(each) == NOTIFY], agent, book, now, ready, held)
@@ -125,7 +125,7 @@ def retry_at(attempt: int, failed_at: int) -> int:
     return failed_at + RETRIES[min(attempt, MOST_TRIES) - 1]
 
 
-def _wants(waiting: Waiting, now: int, session: Session, ack_ms: int) -> bool:
+def _is_to_offer(waiting: Waiting, now: int, session: Session, ack_ms: int) -> bool:
     """Whether a delivery is to be offered, for the first time or again."""
     delivery = waiting.standing.delivery
     shape = KNOCK if waiting.standing.decision.mode == NOTIFY else CONTENT
@@ -150,7 +150,7 @@ def _wants(waiting: Waiting, now: int, session: Session, ack_ms: int) -> bool:
     return session.is_pull or (session.has_ack and not delivery.is_parked and delivery.attempt < MOST_TRIES)
 
 
-def _toggles(waiting: Waiting, now: int, held: list[Held]) -> bool:
+def _is_toggling(waiting: Waiting, now: int, held: list[Held]) -> bool:
     """Whether this is a reaction made just now, which may still be taken back. It is then added to HELD."""
     until = waiting.standing.delivery.arrived + TOGGLED
     if waiting.standing.delivery.decision.reason != REACTION or now >= until:

@@ -126,10 +126,10 @@ def _quoted(said: Message, who: str) -> Iterable[str]:
 def set_off(body: str) -> list[str]:
     """The lines of BODY. If one of them looks like a line of the host, all of them are marked as quoted."""
     lines = [stripped(line) for line in body.split("\n")]
-    return [SET_OFF + line for line in lines] if any(_looks_ours(line) for line in lines) else lines
+    return [SET_OFF + line for line in lines] if any(_looks_like_host(line) for line in lines) else lines
 
 
-def _looks_ours(line: str) -> bool:
+def _looks_like_host(line: str) -> bool:
     """Whether LINE could be taken for a line of the host.
 
     Only its letters and digits are compared, in normal form, so invisible characters between them hide nothing.

@@ -42,12 +42,12 @@ def injected(
     """
     must_be_here(book, agent)
     made, held = offers(book, agent, now, Session(is_pull=True))
-    again = _again(book, agent, now, made, told) if told is not None else []
+    again = _repeated(book, agent, now, made, told) if told is not None else []
     fresh = [offer for offer in made if told is None or name_of(offer) not in told]
     shown = [*again, *fresh][:most]
     quoted: set[str] = set()
     blocks = [block(book, agent, offer, f"{seed} {offer.event}" if seed else "", quoted) for offer in shown]
-    knows_rules = _has_been_told(book, agent) if told is None else RULES in told
+    knows_rules = _has_rules(book, agent) if told is None else RULES in told
     rules = rendering.STANDING_RULES if shown and not knows_rules else None
     texts = [*([rules] if rules else []), *(each["text"] for each in blocks)]
     return offered(agent, [offer for offer in shown if offer not in again], is_taken=True), {
@@ -67,7 +67,7 @@ def name_of(offer: Offer) -> str:
     return f"{offer.event} {offer.shape}{'' if reminded is None else f' {reminded}'}"
 
 
-def _again(book: Book, agent: str, now: int, made: Sequence[Offer], told: Collection[str]) -> list[Offer]:
+def _repeated(book: Book, agent: str, now: int, made: Sequence[Offer], told: Collection[str]) -> list[Offer]:
     """Offers of open messages that only other sessions were given so far."""
     fresh = {each.event for offer in made for each in offer.items}
     repeated = []
@@ -82,7 +82,7 @@ def _again(book: Book, agent: str, now: int, made: Sequence[Offer], told: Collec
     return repeated
 
 
-def _has_been_told(book: Book, agent: str) -> bool:
+def _has_rules(book: Book, agent: str) -> bool:
     """Whether the agent was ever handed a message, and so has the response rules."""
     for _, key, state in book.states.newest_first(deliveries.NAME, f"to {agent}"):
         if deliveries.delivery(key, state).attempt:
@@ -143,17 +143,17 @@ def context(book: Book, agent: str, first: Message, offer: Offer) -> list[tuple[
         if known.event in own or known.order > start or known.thread != first.thread:
             continue
         if _has_seen(book, agent, known.event):
-            return _as_told(book, messages)  # the agent has seen the messages before it, too
+            return _with_authors(book, messages)  # the agent has seen the messages before it, too
         if not _is_context(book, agent, known):
             continue
         size += len(_text(book, known))
         if len(messages) == MOST_CONTEXT or size > CONTEXT_BYTES:
             break
         messages.append(known)
-    return _as_told(book, [*messages, *_root(book, agent, first, [*own, *(each.event for each in messages)])])
+    return _with_authors(book, [*messages, *_root(book, agent, first, [*own, *(each.event for each in messages)])])
 
 
-def _as_told(book: Book, messages: Sequence[Kept]) -> list[tuple[Message, str]]:
+def _with_authors(book: Book, messages: Sequence[Kept]) -> list[tuple[Message, str]]:
     said = [(current_message(book, known), knocks.author_of(known)) for known in reversed(messages)]
     return [(each, f"{who}{rendering.UNVERIFIED if each.is_unverified else ''}") for each, who in said]
 
