@@ -1,5 +1,5 @@
-"""What deserves an agent's attention, when, and how (C2A). Pure rules over facts.
+"""Which messages get an agent's attention, when, and how (C2A). Pure rules over facts.
 
-Delivery is not injection: what is said is kept, and may be looked at; what of it enters an agent's turn, and whether
-the agent answers, is decided here.
+Delivery is not injection: every message is kept and can be read. The rules here decide which messages enter an agent's
+turn, and whether the agent may or must answer.
 """

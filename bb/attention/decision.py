@@ -1,4 +1,4 @@
-"""What the host decides about one message and one agent: three answers, and why."""
+"""The host's decision about one message for one agent: directedness, response policy and injection mode, and why."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 
 
 class Decision(Record):
-    """Is it aimed at the agent, is it to answer, and what does it see?"""
+    """Whether the message is aimed at the agent, whether the agent is to answer, and how the message is shown."""
 
     directedness: str = AMBIENT
     policy: str = MUST_NOT
     mode: str = MAILBOX
     reason: str = "unaddressed"
     priority: str = NORMAL
-    deadline: int | None = None  # milliseconds from when the message was said
-    is_default: bool = False  # of several who are meant, the one who is asked first
+    deadline: int | None = None  # milliseconds after the message was written
+    is_default: bool = False  # whether this agent is asked first of several recipients
 
     def shown(self) -> dict[str, Any]:
-        """As harnesses and people are shown it."""
+        """The decision as harnesses and people see it."""
         return {
             "directedness": self.directedness,
             "policy": self.policy,
@@ -36,12 +36,12 @@ class Decision(Record):
         }
 
     def written(self) -> list[Any]:
-        """As it stands in the ledger."""
+        """The decision as it is recorded in the ledger."""
         return list(self.as_dict().values())
 
 
 def read(value: Any) -> Decision | None:
-    """The decision on a line of history; None where that is none."""
+    """The decision that a line holds as VALUE; None if VALUE is not a valid decision."""
     if not isinstance(value, list) or len(value) < 4:
         return None
     directedness, policy, mode, reason, *rest = value
@@ -61,5 +61,5 @@ def read(value: Any) -> Decision | None:
 
 
 def first_of(agents: Sequence[str], seed: str) -> str:
-    """One of AGENTS, the same wherever it is asked; when another leaves, the choice stays."""
+    """One of AGENTS: every clone chooses the same one, and the choice does not change when another agent leaves."""
     return max(agents, key=lambda agent: digest(f"{seed}\n{agent}".encode()))

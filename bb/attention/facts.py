@@ -1,7 +1,7 @@
-"""What happened to messages on their way to agents.
+"""The facts about messages on their way to agents.
 
-A message of C2A is a `chat.message` whose `c2a` member says what the host has decided about it: for whom it is, and
-what each of them is to do. Everything that happens to it afterwards is a fact of its own.
+A C2A message is a `chat.message` whose `c2a` member holds the host's decision: the recipients, and what each of them is
+to do. Everything that happens to the message later is a separate fact.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 
 class Posted(Record):
-    """A message came in, or was sent. What the host knows of it, and what it has decided, stands in C2A."""
+    """A message was received or sent. C2A holds what the host knows about it and what the host decided."""
 
     by: str
     c2a: dict[str, Any]
     text: str = ""
-    to: tuple[str, ...] = ()  # as CCCS has it: in whose inbox it stands
+    to: tuple[str, ...] = ()  # the recipients in the sense of CCCS: the agents whose inbox contains it
     reply_to: str = ""
 
 
 class Edited(Record):
-    """The author has changed a message. The highest VERSION counts."""
+    """The author edited a message. The highest VERSION counts."""
 
     by: str
     event: str
@@ -34,7 +34,7 @@ class Edited(Record):
 
 
 class Deleted(Record):
-    """The author has taken a message away; with a REASON where an agent called its own back and gave one."""
+    """The author deleted a message. REASON is set if an agent cancelled its own message and gave a reason."""
 
     by: str
     event: str
@@ -42,7 +42,7 @@ class Deleted(Record):
 
 
 class Moved(Record):
-    """A message to an agent has come TO another place on its way; ABOUT says what more there is to know of the step."""
+    """The delivery of a message to an agent took the step TO. ABOUT holds details of the step."""
 
     by: str
     event: str
@@ -52,7 +52,7 @@ class Moved(Record):
 
 
 class Claiming(Record):
-    """Somebody claims, renews, releases or passes on the responsibility for a SUBJECT: an event, or a thread."""
+    """An agent claimed, renewed, released or transferred the claim on a SUBJECT: an event or a thread."""
 
     by: str
     subject: str
@@ -61,7 +61,7 @@ class Claiming(Record):
 
 
 class Bound(Record):
-    """By which names, roles and streams an agent is known on the platforms. The last word counts."""
+    """The names, roles and streams of an agent on the platforms. The last such fact counts."""
 
     by: str
     agent: str
@@ -69,7 +69,7 @@ class Bound(Record):
 
 
 class Arranged(Record):
-    """What holds in a conversation: who may see it, who leads it. The last word on each point counts."""
+    """Settings of a conversation, such as its members and its lead. For each setting the last value counts."""
 
     by: str
     conversation: str
@@ -77,14 +77,14 @@ class Arranged(Record):
 
 
 class Tuned(Record):
-    """How the host weighs things from now on. The last word on each point counts."""
+    """Settings of the host. For each setting the last value counts."""
 
     by: str
     settings: dict[str, Any]
 
 
 class Typing(Record):
-    """An author has begun to type, or has stopped."""
+    """An author began or stopped typing."""
 
     by: str
     window: str
@@ -93,7 +93,7 @@ class Typing(Record):
 
 
 class Posting(Record):
-    """What became of a message on its way to the platform: posted there, or not."""
+    """The state of a message on its way to the platform: for example posted, or refused there."""
 
     by: str
     event: str
@@ -102,7 +102,7 @@ class Posting(Record):
 
 
 class Progressed(Record):
-    """How far a piece of work has come. It is no message."""
+    """The progress of a piece of work. It is not a message."""
 
     by: str
     token: str
@@ -110,14 +110,14 @@ class Progressed(Record):
 
 
 class Digested(Record):
-    """An agent has been told in short what there was, up to a place."""
+    """An agent received a digest of everything up to a place in the ledger."""
 
     by: str
     upto: str
 
 
 class Refusal(Record):
-    """An agent wanted to do what the policy forbids. Kept, because saying too much is as bad as too little."""
+    """The host refused something that an agent tried. Kept so that `bb chat audit` can count them."""
 
     by: str
     code: str

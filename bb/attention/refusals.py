@@ -1,4 +1,4 @@
-"""What a host refuses an agent, and under which number JSON-RPC knows it."""
+"""The refusals of the chat host, and the JSON-RPC error number of each."""
 
 from __future__ import annotations
 
@@ -7,131 +7,136 @@ from bb.kernel.errors import BbError, Busy, Conflict, Forbidden, NotFound, Refus
 
 
 class PolicyForbids(Refused):
-    """The policy of that event does not admit this answer."""
+    """The response policy of the event does not allow this answer."""
 
     code = "POLICY_FORBIDS"
-    hint = "`bb chat explain EVENT` says why; what needs saying anyway is a message of its own, without in_reply_to"
+    hint = "`bb chat explain EVENT` shows why; if it must be said anyway, send a new message without in_reply_to"
 
 
 class ClaimedByOther(Refused):
-    """Another agent is responsible for it."""
+    """Another agent has claimed this event or thread."""
 
     code = "CLAIMED_BY_OTHER"
-    hint = "let it answer; `bb chat claim EVENT` works once its claim is over"
+    hint = "let that agent answer; you can run `bb chat claim EVENT` after its claim has ended"
 
 
 class ClaimRequired(Refused):
-    """Several could answer: whoever does claims it first."""
+    """Several agents could answer this event, so you must claim it before you answer."""
 
     code = "CLAIM_REQUIRED"
     hint = "run `bb chat claim EVENT`, then answer"
 
 
 class ClaimExpired(Refused):
-    """Your claim ran out, and another agent has taken it."""
+    """Your claim has expired, and another agent has claimed the event since."""
 
     code = "CLAIM_EXPIRED"
-    hint = "leave the answer to it"
+    hint = "let that agent answer"
 
 
 class IdempotencyConflict(Conflict):
-    """That key was used for another message."""
+    """This idempotency key was already used for a different message."""
 
     code = "IDEMPOTENCY_CONFLICT"
-    hint = "use a fresh key for a new message, and the same text for the same key"
+    hint = "to send a new message, use a new key; to retry, send the same message with the same key"
 
 
 class AlreadyResponded(Conflict):
-    """You have answered that event."""
+    """You have already answered this event."""
 
     code = "ALREADY_RESPONDED"
-    hint = "say what is new with --followup; nothing more is owed"
+    hint = "no further answer is required; if you have something to add, send it with --followup"
 
 
 class StaleCheckRequired(Conflict):
-    """It is old: look at what has been said since, before you answer."""
+    """The time to answer this event is over, so you must read its thread before you answer."""
 
     code = "STALE_CHECK_REQUIRED"
-    hint = "`bb chat read EVENT` shows the thread"
+    hint = "run `bb chat read EVENT`, then answer if an answer is still useful"
 
 
 class Superseded(Conflict):
-    """There is nothing left to answer: it was edited, deleted, or merged into another."""
+    """The event was edited, deleted, settled, or merged into another one, so it needs nothing any more."""
 
     code = "SUPERSEDED"
-    hint = "`bb chat show EVENT` says what has become of it"
+    hint = "`bb chat show EVENT` shows what happened to it"
 
 
 class NoSuchEvent(NotFound):
-    """There is no such event, or it is not for you to see."""
+    """The event does not exist, or you may not see it."""
 
     code = "NOT_FOUND"
-    hint = "`bb chat list` shows what there is for you"
+    hint = "`bb chat list` shows the events that you may see"
+
+
+def no_event(event: str) -> NoSuchEvent:
+    """The refusal of an event that is unknown, or that the agent may not see: the two must look alike."""
+    return NoSuchEvent(f"there is no event {event[:80]!r}", event_id=event[:80])
 
 
 class PermissionDenied(Forbidden):
-    """That is not yours to do."""
+    """You are not permitted to do this."""
 
     code = "PERMISSION_DENIED"
 
 
 class RateLimited(Busy):
-    """Too many messages in a short time."""
+    """You have sent too many messages in a short time."""
 
     code = "RATE_LIMITED"
-    hint = "wait as long as the details say, and say more at once"
+    hint = "wait for `retry_after_ms` in the details, then put more into one message"
 
 
 class CapabilityMissing(Refused):
-    """That cannot be done there."""
+    """The other side does not support this."""
 
     code = "CAPABILITY_MISSING"
 
 
 class ConfirmRequired(Refused):
-    """This would show what is private to more people."""
+    """The message would show private content to more people."""
 
     code = "CONFIRM_REQUIRED"
-    hint = "ask the person; then send it again with the confirm token in the details"
+    hint = "ask the person for permission; then send it again with the `confirm` token from the details"
 
 
 class DeliveryFailed(Refused):
-    """The platform has refused the message for good."""
+    """The platform has permanently refused this message."""
 
     code = "DELIVERY_FAILED"
-    hint = "send something else, under a fresh key"
+    hint = "send a different message with a new key"
 
 
 class NotDeferrable(Refused):
-    """Only what you owe an answer, or have claimed, can be put off."""
+    """You can defer an event only if you owe an answer to it or have claimed it."""
 
     code = "NOT_DEFERRABLE"
 
 
 class InvalidSignal(Usage):
-    """That is no signal."""
+    """That is not a reaction signal."""
 
     code = "INVALID_SIGNAL"
 
 
 class MissingMember(Usage):
-    """Something is missing that a message to others cannot do without."""
+    """The request lacks a required member."""
 
     code = "MISSING_MEMBER"
 
 
 class NotInitializedYet(Refused):
-    """The session has not begun."""
+    """The session is not initialized yet."""
 
     code = "NOT_INITIALIZED_SESSION"
     hint = "send `initialize` first"
 
 
 class UnknownAgent(NotFound):
-    """There is no such agent here."""
+    """No agent of that name is registered here."""
 
     code = "UNKNOWN_AGENT"
-    hint = "`bb agent list` shows who is here"
+    hint = "`bb agent list` shows the registered agents"
 
 
 NUMBERS = {
@@ -156,6 +161,6 @@ NUMBERS = {
 
 
 def refused(who: str, refusal: BbError) -> Refusal:
-    """What is recorded of it: everybody may read that, so not what would confirm it."""
+    """The fact that records a refusal. Every agent can read it, so the confirm token is left out."""
     about = {name: each for name, each in refusal.details.items() if isinstance(each, str) and name != "confirm"}
     return Refusal(who, refusal.code, about)

@@ -1,22 +1,22 @@
-"""The words of C2A: what each axis may say, and the nine signals."""
+"""The vocabulary of C2A: the values of each axis, and the nine reaction signals."""
 
 from __future__ import annotations
 
 from bb.kernel.record import Record
 
-# Is it aimed at this agent?
+# Directedness: is the message aimed at this agent?
 TO_ME, TO_MY_ROLE, TO_OTHER, AMBIENT = "to_me", "to_my_role", "to_other", "ambient"
-DIRECTEDNESS = (TO_ME, TO_MY_ROLE, TO_OTHER, AMBIENT)  # where several hold, the first one does
+DIRECTEDNESS = (TO_ME, TO_MY_ROLE, TO_OTHER, AMBIENT)  # if several apply, the first one wins
 
-# Is it to answer?
+# Response policy: must, may or must not the agent answer?
 MUST, MAY, ACK_ONLY, MUST_NOT = "must_respond", "may_respond", "ack_only", "must_not_respond"
 POLICIES = (MUST, MAY, ACK_ONLY, MUST_NOT)  # the strictest obligation first
 
-# What does it see?
+# Injection mode: how is the message shown to the agent?
 IMMEDIATE, BUFFERED, NOTIFY = "immediate", "buffered", "notify"
 MAILBOX, DIGEST, SILENT = "tool_mailbox", "digest", "silent"
 MODES = (IMMEDIATE, BUFFERED, NOTIFY, MAILBOX, DIGEST, SILENT)
-OFFERED = (IMMEDIATE, BUFFERED, NOTIFY)  # these enter a turn; the others wait until somebody looks
+OFFERED = (IMMEDIATE, BUFFERED, NOTIFY)  # these enter a turn; the agent has to look up the others
 
 DM, CHANNEL, THREAD, SYSTEM, TOOL = "dm", "channel", "thread", "system", "tool"
 CONVERSATIONS = (DM, CHANNEL, THREAD, SYSTEM, TOOL)
@@ -27,7 +27,7 @@ PRIORITIES = (LOW, NORMAL, HIGH, URGENT)
 HUMAN, AGENT = "human", "agent"
 AUTHORS = (HUMAN, AGENT, SYSTEM, TOOL)
 
-# Why a message is aimed at somebody, or at nobody.
+# Reasons: why a message has its directedness.
 DIRECT_MESSAGE, DIRECT_MENTION, THREAD_QUESTION = "direct_message", "direct_mention", "thread_question"
 ROLE_MENTION, PARTICIPATION = "role_mention", "thread_participation"
 OWNED_THREAD, OWNED_STREAM, OWNED_WORK = "owned_thread", "owned_stream", "owned_work_changed"
@@ -35,7 +35,7 @@ ADDRESSED_TO_OTHER, AGENT_CHATTER, UNADDRESSED = "addressed_to_other", "agent_ch
 STATUS_BROADCAST, TOOL_OUTPUT, UNBOUND = "status_broadcast", "tool_output", "unbound"
 ESCALATED, REACTION, CLAIM_LOST, SEND_FAILED = "escalated", "reaction", "claim_lost", "send_failed"
 
-# What became of it. The last five are final.
+# Dispositions: how a delivery ended, or how far it has come. The last five are final.
 CLAIMED, DEFERRED = "claimed", "deferred"
 RESPONDED, ACKNOWLEDGED, IGNORED, SUPERSEDED, FAILED = "responded", "acknowledged", "ignored", "superseded", "failed"
 DISPOSITIONS = (CLAIMED, DEFERRED, RESPONDED, ACKNOWLEDGED, IGNORED, SUPERSEDED, FAILED)
@@ -44,7 +44,7 @@ FINAL = (RESPONDED, ACKNOWLEDGED, IGNORED, SUPERSEDED, FAILED)
 EPHEMERAL = "ephemeral"
 VISIBILITIES = (DM, THREAD, CHANNEL, EPHEMERAL)
 
-# What a message is for. Closed, since the topic of a knock is made of it.
+# Intents: what a message is for. The list is closed because the topic of a knock is built from it.
 QUESTION, ANSWER, ASSIGNMENT, APPROVAL, BLOCKER = "question", "answer", "assignment", "approval_request", "blocker"
 STATUS, THANKS, RECEIPT, PLAIN = "status", "thanks", "receipt", "message"
 INTENTS = (PLAIN, QUESTION, ANSWER, ASSIGNMENT, APPROVAL, BLOCKER, STATUS, THANKS, RECEIPT)
@@ -53,19 +53,19 @@ FILLER = (THANKS, RECEIPT)
 
 
 class Signal(Record):
-    """A reaction that says something, without a turn and without a message."""
+    """A reaction with a defined meaning. It costs neither a turn nor a message."""
 
     glyph: str
     disposition: str | None
-    commitment: int  # how far it binds; of two, the later one counts, and this says what a person is shown
-    answers: str = ""  # what it says to whoever wrote the message
+    commitment: int  # how strongly it binds the agent; decides which of several signals a person is shown
+    answers: str = ""  # what it tells the author of the message
 
 
-REACTED = "signal "  # how the reason of an event begins that is a reaction
+REACTED = "signal "  # prefix of the reason of an event that is a reaction
 
 
 def signal_in(reason: str) -> str:
-    """What a reaction says, of an event's reason; empty where it is none."""
+    """The signal in an event's REASON; empty if the event is not a reaction."""
     return reason.removeprefix(REACTED) if reason.startswith(REACTED) else ""
 
 
@@ -83,7 +83,10 @@ SIGNALS = {
 
 
 def signal_shown(reason: str, linked: str) -> dict[str, str]:
-    """Of an event that is a reaction: what it says, of which message, and what that means to who wrote it."""
+    """Of a reaction: its signal, the message it is on, and its meaning for the author of that message.
+
+    Empty for every other event.
+    """
     signal = signal_in(reason)
     if not signal:
         return {}

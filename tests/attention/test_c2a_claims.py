@@ -444,7 +444,7 @@ def test_c2a_132_who_has_lost_is_knocked_at_and_does_not_answer(memory: InMemory
 
     (knock,) = (each for each in memory.inject(loser)["blocks"] if each["reason"] == "claim_lost")
     assert (knock["policy"], knock["mode"]) == ("ack_only", "notify")
-    assert "about a claim that is another's" in knock["knock"]["topic"]
+    assert "about a claim that another agent holds" in knock["knock"]["topic"]
     assert memory.do(send=answer(winner))["disposition"] == "responded"
 
 

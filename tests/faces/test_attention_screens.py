@@ -241,7 +241,7 @@ def test_explain_warns_where_an_agent_has_no_name_on_a_platform(here: Scratch):
 
     *_, warning = lines_of(here, "explain", "m:1", "--agent", BLUE, BB_AGENT=BLUE)
 
-    assert warning.startswith(f"Warning: {BLUE} is bound to nothing on matrix")
+    assert warning.startswith(f"Warning: {BLUE} has no name on matrix")
 
 
 # -- for prompts

@@ -1,1 +1,1 @@
-"""What agents, people and time do about a message: send, answer, escalate, explain, set things up."""
+"""Acts about messages: send, react, defer, resolve, escalate, explain, configure, and the effects of time."""

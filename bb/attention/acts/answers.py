@@ -1,4 +1,4 @@
-"""What an agent can do about an event without saying anything: react, put it off, call it settled."""
+"""The acts on an event that send no message: react, defer, resolve."""
 
 from __future__ import annotations
 
@@ -60,122 +60,127 @@ def react(
     note: str = "",
     remove: bool = False,
 ) -> Answer:
-    """Let AGENT react to an event with one of the signals: that settles it as far as the signal does."""
+    """Let AGENT react to an event with a signal. The event gets the disposition of that signal."""
     counts_as = counted(signal, book.tuning)
-    found = case(book, event, agent, now)
-    if found.message.author == agent or found.known.agent == agent:
-        raise PermissionDenied("one does not react to one's own message", hint="say what has changed")
-    standing = found.standing
-    if found.known.is_deleted:
-        raise Superseded(event_id=found.event)
+    current = case(book, event, agent, now)
+    if current.message.author == agent or current.known.agent == agent:
+        raise PermissionDenied("you cannot react to your own message", hint="send a message about what has changed")
+    standing = current.standing
+    if current.known.is_deleted:
+        raise Superseded(event_id=current.event)
     before = standing.delivery
     about: dict[str, Any] = {"signal": signal, "counts_as": counts_as, "eta": remark(eta), "note": remark(note)}
     if SIGNALS[counts_as].disposition == DEFERRED and not remove:
-        about["until"] = _ahead(until, now) if until is not None else _later(book, found, now)
+        about["until"] = _checked_until(until, now) if until is not None else _default_until(book, current, now)
     about = {name: value for name, value in about.items() if value not in ("", None)}
-    step = Moved(agent, found.event, agent, deliveries.REACTED, about | ({"remove": True} if remove else {}))
-    after = _after(book, found, step, now)
+    step = Moved(agent, current.event, agent, deliveries.REACTED, about | ({"remove": True} if remove else {}))
+    after = _after(book, current, step, now)
     takes_on = SIGNALS[counts_as].disposition == CLAIMED and not remove and before.decision.policy != MUST_NOT
-    is_known = _has_reacted(book, found, about) if found.is_bystander else _says_nothing_new(before, after, until)
-    is_known = is_known and (not note or _last_reaction(book, found).get("note") == about.get("note"))
+    is_known = _has_reacted(book, current, about) if current.is_bystander else _changes_nothing(before, after, until)
+    is_known = is_known and (not note or _last_reaction(book, current).get("note") == about.get("note"))
     if not remove and is_known and not (takes_on and standing.holder != agent):
-        return [], _reacted(found, signal, before.disposition, book.tuning)
+        return [], _reaction_answer(current, signal, before.disposition, book.tuning)
     facts: list[AttentionFact] = []
     if takes_on:
         facts += [each for each in claiming.claim(book, agent, now, event=event)[0] if isinstance(each, Claiming)]
     facts.append(step)
-    facts += _let_go(book, found, agent, after.disposition, now, given_back=remove and before.disposition == CLAIMED)
+    facts += _end_claim(
+        book, current, agent, after.disposition, now, given_back=remove and before.disposition == CLAIMED
+    )
     if after.disposition in FINAL and before.disposition not in FINAL:
-        facts += settled(book, found.known, agent, found.event)
+        facts += settled(book, current.known, agent, current.event)
     if after.deviates and not before.deviates:
-        facts += escalate(book, after, found.message, now, "declined")
+        facts += escalate(book, after, current.message, now, "declined")
     if after.disposition == DEFERRED != before.disposition and before.deferrals:
-        facts += escalate(book, before, found.message, now, "put off again")
-    facts += _posted(book, found, agent, signal, remove=remove)
-    facts += _told(book, found, agent, counts_as, now, remove=remove)
-    answer = _reacted(found, signal, after.disposition, book.tuning)
+        facts += escalate(book, before, current.message, now, "put off again")
+    facts += _bridge_reaction(book, current, agent, signal, remove=remove)
+    facts += _notice_to_author(book, current, agent, counts_as, now, remove=remove)
+    answer = _reaction_answer(current, signal, after.disposition, book.tuning)
     return facts, answer | ({"removed": before.signal == signal} if remove else {})
 
 
-def _says_nothing_new(before: deliveries.Delivery, after: deliveries.Delivery, until: int | None) -> bool:
-    """Whether a reaction is there already, and everything is as it would make it."""
+def _changes_nothing(before: deliveries.Delivery, after: deliveries.Delivery, until: int | None) -> bool:
+    """Whether a reaction changes nothing, because the same one was made before."""
     is_there = (before.signal, before.eta, before.disposition) == (after.signal, after.eta, after.disposition)
     return is_there and until in (None, before.until)
 
 
-def _has_reacted(book: Book, found: Case, about: dict[str, Any]) -> bool:
-    """Whether the last reaction of somebody whom the event was not for was the same."""
-    last = _last_reaction(book, found)
+def _has_reacted(book: Book, current: Case, about: dict[str, Any]) -> bool:
+    """Whether the last reaction of a bystander to the event was the same."""
+    last = _last_reaction(book, current)
     return not last.get("remove") and all(last.get(name) == about.get(name) for name in ("signal", "eta"))
 
 
-def _last_reaction(book: Book, found: Case) -> dict[str, Any]:
-    """What the agent has said with its last reaction to the event; nothing where there is none."""
-    state = book.states.state(deliveries.NAME, deliveries.name(found.event, found.agent)) or {"log": []}
+def _last_reaction(book: Book, current: Case) -> dict[str, Any]:
+    """The details of the agent's last reaction to the event; empty if there is none."""
+    state = book.states.state(deliveries.NAME, deliveries.name(current.event, current.agent)) or {"log": []}
     said = [about for *_, what, about in state["log"] if what == deliveries.REACTED and isinstance(about, dict)]
     return said[-1] if said else {}
 
 
 def counted(signal: str, tuned: Tuning) -> str:
-    """Which of the nine a signal counts as."""
-    found = signal if signal in SIGNALS else tuned.signals.get(signal)
-    if found is None:
+    """Which of the nine standard signals SIGNAL counts as."""
+    standard = signal if signal in SIGNALS else tuned.signals.get(signal)
+    if standard is None:
         names = ", ".join([*SIGNALS, *tuned.signals])
-        raise InvalidSignal(f"{harmless(signal[:40])!r} is no signal", hint=f"one of {names}", signals=list(SIGNALS))
-    return found
+        unknown = f"{harmless(signal[:40])!r} is not a reaction signal"
+        raise InvalidSignal(unknown, hint=f"use one of {names}", signals=list(SIGNALS))
+    return standard
 
 
-def _after(book: Book, found: Case, step: Moved, now: int) -> deliveries.Delivery:
-    """What a delivery is after one more step, before that is recorded."""
-    key = deliveries.name(found.event, found.agent)
+def _after(book: Book, current: Case, step: Moved, now: int) -> deliveries.Delivery:
+    """The delivery as it will be once STEP is recorded."""
+    key = deliveries.name(current.event, current.agent)
     state = book.states.state(deliveries.NAME, key)
     if not state:
-        return found.standing.delivery
+        return current.standing.delivery
     part = (step.to, step.about or {}, None)
     return delivery(key, deliveries.step(state, part, [1 << 60, "~", 0], clock.text(now)))
 
 
-def _let_go(
-    book: Book, found: Case, agent: str, disposition: str | None, now: int, *, given_back: bool = False
+def _end_claim(
+    book: Book, current: Case, agent: str, disposition: str | None, now: int, *, given_back: bool = False
 ) -> list[AttentionFact]:
-    """What is settled needs no claim any more, nor what is given back."""
-    claim = found.standing.claim
+    """The facts that end the agent's claim on an event that is settled or given back."""
+    claim = current.standing.claim
     is_mine = claim.subject.startswith(claims.EVENT) and claim.held_by(now) == agent
     if not is_mine or not (disposition in FINAL or given_back):
         return []
     if disposition in (RESPONDED, ACKNOWLEDGED):
         return [Claiming(agent, claim.subject, claims.DONE)]
-    again = claiming.asked_again(book, found.known, agent, "given back")
+    again = claiming.asked_again(book, current.known, agent, "given back")
     return [Claiming(agent, claim.subject, claims.RELEASE), *again]
 
 
-def _posted(book: Book, found: Case, agent: str, signal: str, *, remove: bool) -> list[AttentionFact]:
-    """Where the conversation lives elsewhere, a bridge has to show the reaction there."""
-    if not book.conversation(found.known.conversation).is_external:
+def _bridge_reaction(book: Book, current: Case, agent: str, signal: str, *, remove: bool) -> list[AttentionFact]:
+    """For a conversation on an external platform: the order to a bridge to show the reaction there."""
+    if not book.conversation(current.known.conversation).is_external:
         return []
-    about = {"type": "reaction", "onMessage": found.event, "signal": signal, "agent": agent, "remove": remove}
-    about |= {"glyph": tuning.glyph_of(signal, book.tuning), "conversation": found.known.conversation}
-    return [Posting(agent, f"{found.event}!{agent}!{signal}{'!off' if remove else ''}", PENDING, about)]
+    about = {"type": "reaction", "onMessage": current.event, "signal": signal, "agent": agent, "remove": remove}
+    about |= {"glyph": tuning.glyph_of(signal, book.tuning), "conversation": current.known.conversation}
+    return [Posting(agent, f"{current.event}!{agent}!{signal}{'!off' if remove else ''}", PENDING, about)]
 
 
-def _told(book: Book, found: Case, agent: str, signal: str, now: int, *, remove: bool) -> list[AttentionFact]:
-    """An agent whose own message it is hears of it. Where the conversation lives elsewhere, the platform tells it."""
-    if not (found.known.agent and found.known.key) or book.conversation(found.known.conversation).is_external:
+def _notice_to_author(
+    book: Book, current: Case, agent: str, signal: str, now: int, *, remove: bool
+) -> list[AttentionFact]:
+    """The notice to the agent that wrote the message. On an external platform, the platform itself reports it."""
+    if not (current.known.agent and current.known.key) or book.conversation(current.known.conversation).is_external:
         return []
-    name, before, following = reactions.latest(book, found.event, agent, signal)
+    name, before, following = reactions.latest(book, current.event, agent, signal)
     is_there = before is not None and not before.is_deleted
     if remove:
         return [Deleted(agent, name), *withdrawn(book, before)] if before and is_there else []
     if is_there or not following or signal not in reactions.TELLING:
         return []
-    said = Message(following, found.known.platform, found.known.conversation, agent, "", now, author_kind=AGENT)
-    return [reacted(book, found.known, said, signal, tuning.glyph_of(signal, book.tuning), agent)[0]]
+    said = Message(following, current.known.platform, current.known.conversation, agent, "", now, author_kind=AGENT)
+    return [reacted(book, current.known, said, signal, tuning.glyph_of(signal, book.tuning), agent)[0]]
 
 
-def _reacted(found: Case, signal: str, disposition: str | None, tuned: Tuning) -> dict[str, Any]:
-    before = found.standing.delivery.signal
+def _reaction_answer(current: Case, signal: str, disposition: str | None, tuned: Tuning) -> dict[str, Any]:
+    before = current.standing.delivery.signal
     return {
-        "eventId": found.event,
+        "eventId": current.event,
         "signal": signal,
         "glyph": tuning.glyph_of(signal, tuned),
         "disposition": disposition,
@@ -186,59 +191,65 @@ def _reacted(found: Case, signal: str, disposition: str | None, tuned: Tuning) -
 def defer(
     book: Book, agent: str, event: str, reason: str, now: int, *, until: int | None = None, eta: str = ""
 ) -> Answer:
-    """Put off an answer that is owed. It comes back by itself; a second time, somebody else hears of it."""
-    found = case(book, event, agent, now)
-    standing, before = found.standing, found.standing.delivery
-    if before.disposition == SUPERSEDED or found.known.is_deleted:
-        raise Superseded(event_id=found.event, superseded_by=before.superseded_by)
+    """Defer an answer that is owed. The event comes back by itself. A second deferral escalates it."""
+    current = case(book, event, agent, now)
+    standing, before = current.standing, current.standing.delivery
+    if before.disposition == SUPERSEDED or current.known.is_deleted:
+        raise Superseded(event_id=current.event, superseded_by=before.superseded_by)
     is_mine = standing.holder == agent or before.disposition == CLAIMED
-    if found.is_bystander or not (before.is_open and (before.decision.policy == MUST or is_mine)):
-        raise NotDeferrable(
-            f"{found.event} is {standing.decision.policy}, {before.disposition or 'open'}", event_id=event
-        )
+    if current.is_bystander or not (before.is_open and (before.decision.policy == MUST or is_mine)):
+        state = f"{current.event} is {standing.decision.policy} for you, and {before.disposition or 'open'}"
+        hint = "you can defer only an open event that you owe an answer or have claimed"
+        raise NotDeferrable(state, hint=hint, event_id=event)
     reason = remark(reason)
     if not reason:
-        raise MissingMember("a reason is wanted: why it has to wait", pointer="/reason", member="reason")
+        raise MissingMember("reason is missing: state why the answer has to wait", pointer="/reason", member="reason")
     is_same = before.disposition == DEFERRED and before.reason == reason
-    at = _ahead(until, now) if until is not None else (is_same and before.until) or _later(book, found, now)
+    at = (
+        _checked_until(until, now)
+        if until is not None
+        else (is_same and before.until) or _default_until(book, current, now)
+    )
     if is_same and at == before.until and (not eta or remark(eta) == before.eta):
-        return [], _deferred(found, at)
+        return [], _deferral_answer(current, at)
     is_again = _is_put_off_again(before, reason, at)
     about = {"reason": reason, "until": at, **({"eta": remark(eta)} if eta else {})}
-    facts: list[AttentionFact] = [Moved(agent, found.event, agent, deliveries.PUT_OFF, about)]
+    facts: list[AttentionFact] = [Moved(agent, current.event, agent, deliveries.PUT_OFF, about)]
     if is_again:
-        facts += escalate(book, before, found.message, now, "put off again")
-    return facts, _deferred(found, at)
+        facts += escalate(book, before, current.message, now, "put off again")
+    return facts, _deferral_answer(current, at)
 
 
-def _ahead(until: int, now: int) -> int:
-    """UNTIL, unless that is over already, or further off than anybody can mean."""
+def _checked_until(until: int, now: int) -> int:
+    """UNTIL, if it is in the future and within a year."""
     if not now < until <= now + LONGEST_PUT_OFF:
-        raise invalid("a time that is still to come, and within a year", "/until")
+        raise invalid("must be a time in the future, at most one year ahead", "/until")
     return until
 
 
 def _is_put_off_again(before: deliveries.Delivery, reason: str, until: int) -> bool:
-    """Whether it is the second time: after it came back, for another reason, or for longer. To give a reason for what
-    a reaction has put off is not."""
+    """Whether this is a second deferral: after the event came back, for another reason, or for longer.
+
+    Adding a reason to a deferral by reaction is not a second one.
+    """
     if before.disposition != DEFERRED or not before.reason:
         return bool(before.deferrals) and before.disposition != DEFERRED
     return before.reason != reason or until > (before.until or 0)
 
 
-def _deferred(found: Case, until: int) -> dict[str, Any]:
-    return {"eventId": found.event, "disposition": DEFERRED, "resurfaceAt": clock.text(until)}
+def _deferral_answer(current: Case, until: int) -> dict[str, Any]:
+    return {"eventId": current.event, "disposition": DEFERRED, "resurfaceAt": clock.text(until)}
 
 
-def _later(book: Book, found: Case, now: int) -> int:
-    """When what is put off comes back, unless it was said."""
-    return max(due_at(found.standing.delivery, book.tuning) or 0, now + book.tuning.defer_ms)
+def _default_until(book: Book, current: Case, now: int) -> int:
+    """When a deferred event comes back by default."""
+    return max(due_at(current.standing.delivery, book.tuning) or 0, now + book.tuning.defer_ms)
 
 
 def resolve(
     book: Book, agent: str, now: int, *, event: str = "", thread: str = "", outcome: str = "done", note: str = ""
 ) -> Answer:
-    """Call an event settled; or a thread, with everything in it that was still open for the agent."""
+    """Mark an event as resolved; or a thread, with all its events that are open for the agent."""
     must_be_here(book, agent)
     if thread:
         there = [book.message(each.event) for each in book.open_for(agent) if each.window == thread]
@@ -248,18 +259,18 @@ def resolve(
     facts: list[AttentionFact] = []
     dispositions: dict[str, str | None] = {}
     for name in meant:
-        found = case(book, name, agent, now)
-        if found.known.is_deleted or found.standing.delivery.disposition == SUPERSEDED:
-            raise Superseded(event_id=found.event)
+        current = case(book, name, agent, now)
+        if current.known.is_deleted or current.standing.delivery.disposition == SUPERSEDED:
+            raise Superseded(event_id=current.event)
         about = {"outcome": outcome, **({"note": remark(note)} if note else {})}
-        step = Moved(agent, found.event, agent, deliveries.RESOLVED, about)
-        after = _after(book, found, step, now)
-        dispositions[found.event] = after.disposition
-        if after.disposition != found.standing.delivery.disposition:
-            facts += [step, *_let_go(book, found, agent, after.disposition, now)]
-            facts += settled(book, found.known, agent, found.event)
-        if after.deviates and not found.standing.delivery.deviates:
-            facts += escalate(book, after, found.message, now, outcome)
+        step = Moved(agent, current.event, agent, deliveries.RESOLVED, about)
+        after = _after(book, current, step, now)
+        dispositions[current.event] = after.disposition
+        if after.disposition != current.standing.delivery.disposition:
+            facts += [step, *_end_claim(book, current, agent, after.disposition, now)]
+            facts += settled(book, current.known, agent, current.event)
+        if after.deviates and not current.standing.delivery.deviates:
+            facts += escalate(book, after, current.message, now, outcome)
     if thread and (
         held := claims.claim(claims.THREAD + thread, book.states.state(claims.NAME, claims.THREAD + thread))
     ):
@@ -269,5 +280,5 @@ def resolve(
 
 
 def remark(text: str) -> str:
-    """What an agent adds, on one line, without secrets and without what is obeyed instead of shown."""
+    """A remark of an agent on one line, without secrets and control characters."""
     return redacted(" ".join(stripped(line) for line in text.split()))[:LONGEST_NOTE]

@@ -1,17 +1,20 @@
-"""Looking after it: what was decided and done, what is left lying, how often too little or too much was said."""
+"""The audit: decisions and acts, events left open, and counts of missing answers and refused ones.
+
+Also progress reports, and cancelling one's own message.
+"""
 
 from __future__ import annotations
+
+from itertools import islice
 
 from bb.attention.acts.answers import remark
 from bb.attention.facts import Deleted, Posting, Progressed
 from bb.attention.incoming.receiving import withdrawn
 from bb.attention.judging.cases import find, may_see
 from bb.attention.messages.messages import EVERY
-from bb.attention.messages.messages import NAME as MESSAGES
-from bb.attention.messages.messages import kept as message_kept
 from bb.attention.messages.outbox_states import FAILED, PENDING
 from bb.attention.messages.redaction import redacted
-from bb.attention.refusals import NoSuchEvent, PermissionDenied
+from bb.attention.refusals import PermissionDenied, no_event
 from bb.attention.state import activity, claims, deliveries
 from bb.attention.words import MUST, signal_in
 from bb.kernel import clock
@@ -32,31 +35,30 @@ LONGEST_REMARK = 240
 
 
 class ProgressWentBack(Usage):
-    """How far something has come does not go back, nor beyond its total."""
+    """Progress cannot go back, or beyond its total."""
 
     code = "INVALID_PROGRESS"
-    hint = "begin anew under another token"
+    hint = "to start again, use another token"
 
 
 def audit(book: Book, now: int, limit: int, older: int | None) -> dict[str, Any]:
-    """The last records, newest first; with OLDER, only what has been open since before then."""
+    """The last records, newest first. With OLDER, only the events that have been open since before that time."""
     records: list[dict[str, Any]] = []
     counts: dict[str, int] = {}
     leaks: list[dict[str, Any]] = []
     answers: dict[str, dict[str, str]] = {}
-    for seen, (_, event, state) in enumerate(book.states.newest_first(MESSAGES, EVERY)):
-        known = message_kept(event, state)
-        if known is None or seen >= MOST_COUNTED:
-            break
+    for known in islice(book.newest_messages(EVERY), MOST_COUNTED):
+        event = known.event
         for agent in known.meant:
             key = deliveries.name(event, agent)
             log = (book.states.state(deliveries.NAME, key) or {"log": []})["log"]
-            found = book.delivery(event, agent)
-            if found is None:
+            delivery = book.delivery(event, agent)
+            if delivery is None:
                 continue
-            _count(counts, found)
-            if older is not None and found.is_open and found.arrived <= older and found.decision.policy == MUST:
-                leaks.append({"eventId": event, "agent": agent, "openSince": clock.text(found.arrived)})
+            _count(counts, delivery)
+            is_old = older is not None and delivery.arrived <= older
+            if is_old and delivery.is_open and delivery.decision.policy == MUST:
+                leaks.append({"eventId": event, "agent": agent, "openSince": clock.text(delivery.arrived)})
             records += [_record(event, agent, each) for each in log]
         if known.agent and known.in_reply_to:
             answers.setdefault(known.in_reply_to, {})[known.agent] = clock.text(known.arrived)
@@ -88,7 +90,7 @@ def audit(book: Book, now: int, limit: int, older: int | None) -> dict[str, Any]
 
 
 def _of_claims(book: Book) -> Iterator[dict[str, Any]]:
-    """What was claimed, given back and passed on."""
+    """The records of all acts on claims."""
     for subject, state in book.states.states(claims.NAME):
         for _, writer, n, ms, by, action, about in state["log"]:
             found = {"at": clock.text(ms), "what": "claim", "action": action, "subject": subject, "by": by}
@@ -96,7 +98,7 @@ def _of_claims(book: Book) -> Iterator[dict[str, Any]]:
 
 
 def _answered_twice(book: Book, answers: Mapping[str, Mapping[str, str]]) -> Iterator[dict[str, Any]]:
-    """What two have answered, since each of them had claimed it in a clone that did not know of the other."""
+    """The events that two agents answered because each had claimed them in a clone without the other's claim."""
     for event, by in answers.items():
         if len(by) < 2:
             continue
@@ -112,18 +114,18 @@ def _record(event: str, agent: str, step: list[Any]) -> dict[str, Any]:
     return {"at": clock.text(ms), "what": what, "eventId": event, "agent": agent, "line": line, "about": about}
 
 
-def _count(counts: dict[str, int], found: deliveries.Delivery) -> None:
+def _count(counts: dict[str, int], delivery: deliveries.Delivery) -> None:
     counts["deliveries"] = counts.get("deliveries", 0) + 1
-    name = found.disposition or "open"
+    name = delivery.disposition or "open"
     counts[name] = counts.get(name, 0) + 1
-    if found.decision.policy == MUST and (found.stale_at is not None or found.deviates):
+    if delivery.decision.policy == MUST and (delivery.stale_at is not None or delivery.deviates):
         counts["overSilence"] = counts.get("overSilence", 0) + 1
 
 
 def progressed(
     book: Book, agent: str, token: str, progress: float, total: float | None = None, message: str = ""
 ) -> Answer:
-    """How far something has come, in a few words without secrets."""
+    """Record the progress of a piece of work, with a short remark from which secrets are removed."""
     about: dict[str, Any] = {"progress": progress, "total": total}
     may_progress(book, agent, token, about)
     about["message"] = redacted(" ".join(message.split()))[:LONGEST_REMARK]
@@ -132,30 +134,30 @@ def progressed(
 
 
 def may_progress(book: Book, agent: str, token: str, about: dict[str, Any]) -> None:
-    """Refuse what goes back."""
+    """Refuse progress that goes back or beyond its total."""
     state = book.states.state(activity.NAME, f"{activity.PROGRESS}{agent} {token}")
     before = state["progress"][3][1].get("progress", 0) if state else 0
     total = about.get("total")
     if total is not None and about["progress"] > total:
-        raise ProgressWentBack(f"{about['progress']} goes beyond the total of {total}")
+        raise ProgressWentBack(f"the progress {about['progress']} is greater than the total {total}")
     if about["progress"] < before:
-        raise ProgressWentBack(f"{token[:60]!r} is at {before} already")
+        raise ProgressWentBack(f"the progress {about['progress']} is less than before: {token[:60]!r} is at {before}")
 
 
 def cancel(book: Book, agent: str, event: str, reason: str) -> Answer:
-    """Take back a message of one's own, and say why, in a few words without secrets."""
+    """Cancel the agent's own message. Secrets are removed from the reason."""
     known = find(book, event)
     if not may_see(book, agent, known):
-        raise NoSuchEvent(f"there is no event {event[:80]!r}", event_id=event[:80])
+        raise no_event(event)
     if known.agent != agent:
-        raise PermissionDenied("only who sent a message can call it back", event_id=known.event)
+        raise PermissionDenied("only the sender of a message can cancel it", event_id=known.event)
     if known.is_deleted:
         return [], {"eventId": known.event, "cancelled": True, "already": True}
     why = remark(reason) or None
     facts: list[AttentionFact] = [Deleted(agent, known.event, why), *withdrawn(book, known)]
     if known.state == PENDING:
         facts.append(Posting(agent, known.event, FAILED, {"reason": "called back"}))
-    elif known.state:  # it may stand there already, and has to be taken down
+    elif known.state:  # it may already be posted, so the bridge has to delete it
         about = {"type": "delete", "onMessage": known.event, "agent": agent, "conversation": known.conversation}
         facts.append(Posting(agent, f"{known.event}!delete", PENDING, about))
     return facts, {"eventId": known.event, "cancelled": True, **({"reason": why} if why else {})}

@@ -1,4 +1,4 @@
-"""Setting things up: names of agents, what holds in a conversation, how the host weighs things; and showing it."""
+"""Settings: names of agents on platforms, conversations, and the host's tuning; changing and showing them."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 
 
 class InvalidName(Usage):
-    """A handle is `<platform>:<id>`, a role begins with @, and no name has a space in it."""
+    """A handle must be `<platform>:<id>`, a role must begin with @, and no name may contain a space."""
 
     code = "INVALID_NAME"
     hint = "for example --handle slack:U123 --role @backend"
 
 
 class NameTaken(Conflict):
-    """Another agent is known by that name."""
+    """Another agent already has that name."""
 
     code = "NAME_TAKEN"
-    hint = "take it away there first: `bb chat bind AGENT --handle … --remove`"
+    hint = "remove the name from the other agent first: `bb chat bind AGENT --handle … --remove`"
 
 
 def bind(book: Book, by: str, agent: str, given: dict[str, list[str]], *, remove: bool) -> Answer:
-    """Add names to those an agent is known by, or take them away."""
+    """Add names of an agent on platforms, or remove them."""
     must_be_here(book, agent)
     before = book.directory.bindings.get(agent, Binding(agent)).names()
     if remove:
@@ -48,7 +48,7 @@ def bind(book: Book, by: str, agent: str, given: dict[str, list[str]], *, remove
         _check(book, agent, given)
         names = {member: list(dict.fromkeys([*before[member], *given.get(member, [])])) for member in MEMBERS}
         if any(len(listed) > MOST for listed in names.values()):
-            raise InvalidName(f"an agent has at most {MOST} names of a kind")
+            raise InvalidName(f"an agent can have at most {MOST} names of each kind")
     answer = {"agent": agent, **names}
     return ([Bound(by, agent, names)] if names != before else []), answer
 
@@ -60,13 +60,11 @@ def _check(book: Book, agent: str, given: dict[str, list[str]]) -> None:
                 has_control(name) or not name.strip() or len(name) > LONGEST or (" " in name and member != "threads")
             )
             if is_odd or not _has_form(member, name):
-                raise InvalidName(
-                    f"{name[:60]!r} is none of an agent's {member}: {InvalidName.__doc__}", name=name[:60]
-                )
+                raise InvalidName(f"{name[:60]!r} is not valid in {member}: {InvalidName.__doc__}", name=name[:60])
     for name in given.get("handles", ()):
         other = book.directory.by_handle.get(name)
         if other not in (None, agent):
-            raise NameTaken(f"{name[:60]} is {other}", agent=other, name=name[:60])
+            raise NameTaken(f"{name[:60]} is already a name of {other}", agent=other, name=name[:60])
 
 
 def _has_form(member: str, name: str) -> bool:
@@ -79,7 +77,7 @@ def _has_form(member: str, name: str) -> bool:
 
 
 def bindings(book: Book, agent: str | None) -> dict[str, Any]:
-    """What one agent is bound to, or every agent."""
+    """The names of one agent, or of all agents."""
     if agent:
         must_be_here(book, agent)
         return {"agent": agent, **book.directory.bindings[agent].names()}
@@ -87,7 +85,7 @@ def bindings(book: Book, agent: str | None) -> dict[str, Any]:
 
 
 def arrange(book: Book, by: str, name: str, about: dict[str, Any]) -> Answer:
-    """Say what holds in a conversation."""
+    """Change settings of a conversation."""
     for agent in [*(about.get("members") or ()), *(about[who] for who in ("lead", "owner") if who in about)]:
         must_be_here(book, agent)
     before = conversation(book, name)
@@ -95,13 +93,13 @@ def arrange(book: Book, by: str, name: str, about: dict[str, Any]) -> Answer:
 
 
 def conversation(book: Book, name: str) -> dict[str, Any]:
-    """What holds in a conversation."""
-    found = book.conversation(name).as_dict()
-    return {point: list(value) if isinstance(value, tuple) else value for point, value in found.items()}
+    """The settings of a conversation."""
+    settings = book.conversation(name).as_dict()
+    return {point: list(value) if isinstance(value, tuple) else value for point, value in settings.items()}
 
 
 def tune(book: Book, by: str, settings: Any) -> Answer:
-    """Set how the host weighs things."""
+    """Change settings of the host."""
     given = tuning.checked(settings)
     kept = {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
     after = values(book.states.state(NAME, "tuning")) | kept
@@ -109,7 +107,7 @@ def tune(book: Book, by: str, settings: Any) -> Answer:
 
 
 def policy(book: Book) -> dict[str, Any]:
-    """How the host weighs things."""
+    """The default matrix and the settings of the host."""
     rows = [
         {"directedness": aimed, "for": list(fits), "policy": policy, "injection": mode}
         for aimed, fits, policy, mode in default_matrix.MATRIX
@@ -118,5 +116,5 @@ def policy(book: Book) -> dict[str, Any]:
 
 
 def _shown(tuned: tuning.Tuning) -> dict[str, Any]:
-    found = tuned.as_dict()
-    return {"settings": {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}}
+    settings = tuned.as_dict()
+    return {"settings": {name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()}}

@@ -1,4 +1,4 @@
-"""Reading what an agent wants to say: nothing of it is assumed, and what lacks is named."""
+"""Reads the arguments of `chat.send_message`. Required members have no defaults; a missing one is refused by name."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OPTIONS = {
 
 
 def draft_of(given: Mapping[str, Any]) -> Draft:
-    """The draft that the arguments of `chat.send_message` are."""
+    """The arguments of `chat.send_message` as a draft."""
     members = Members(given)
     for name in NEEDED:
         if name not in members or members.value[name] == "":
@@ -56,9 +56,9 @@ def draft_of(given: Mapping[str, Any]) -> Draft:
 
 
 def missing(name: str) -> MissingMember:
-    """The refusal of what lacks something that everybody else would have to guess."""
+    """The refusal of a request without the required member NAME."""
     return MissingMember(
-        f"{name} is missing: nobody can guess it",
+        f"{name} is missing, and it has no default",
         hint=f"pass {OPTIONS.get(name, name)}",
         pointer=f"/{name}",
         member=name,
@@ -67,7 +67,7 @@ def missing(name: str) -> MissingMember:
 
 def _named(each: Any, at: int) -> str:
     if not isinstance(each, str) or not each.strip():
-        raise invalid("a text that is not blank is wanted", f"/mentions/{at}")
+        raise invalid("must be a string that is not blank", f"/mentions/{at}")
     return word(each.strip())
 
 
@@ -76,14 +76,14 @@ def _parts(members: Members) -> list[dict[str, Any]]:
     if isinstance(listed, str):
         listed = [{"type": "text", "text": listed}]
     if not isinstance(listed, list) or not 0 < len(listed) <= MOST_PARTS:
-        raise invalid(f"a list of 1 to {MOST_PARTS} parts is wanted", "/content")
+        raise invalid(f"must be a list of 1 to {MOST_PARTS} parts", "/content")
     found = []
     for at, each in enumerate(listed):
         part = Members(each, f"content/{at}", members)
         kind = part.text("type", 40, is_needed=True)
         plain = {name: _plain(value) for name, value in part.value.items() if isinstance(value, str | int)}
         if kind == "text" and not part.text("text", LONGEST_TEXT, is_needed=True).strip():
-            raise invalid("a text that is not blank is wanted", part.at("text"))
+            raise invalid("must be a string that is not blank", part.at("text"))
         found.append(plain)
     return found
 

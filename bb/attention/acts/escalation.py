@@ -1,4 +1,4 @@
-"""Nobody has answered: who is asked next. One at a time, up a ladder that ends with the person."""
+"""Escalation of an unanswered message: agents are asked one at a time, up a ladder that ends with the person."""
 
 from __future__ import annotations
 
@@ -18,27 +18,29 @@ if TYPE_CHECKING:
     from bb.attention.state.deliveries import Delivery
 
 
-def escalate(book: Book, found: Delivery, said: Message, now: int, why: str) -> list[AttentionFact]:
-    """Ask the next one about a message that FOUND's agent has left unanswered; nobody when it has been asked already,
-    or when there is nobody left."""
-    origin = said.linked if said.reason == ESCALATED else found.event
+def escalate(book: Book, delivery: Delivery, said: Message, now: int, why: str) -> list[AttentionFact]:
+    """Ask the next agent on the ladder about a message that the agent of DELIVERY has left unanswered.
+
+    Nothing follows if the next one was already asked, or if the ladder has ended.
+    """
+    origin = said.linked if said.reason == ESCALATED else delivery.event
     names = escalations(origin)
     rung = next((place for place, name in enumerate(names) if book.message(name) is None), None)
-    if rung is None or found.escalated_to or (rung and said.reason != ESCALATED):
-        return []  # of several who leave one event unanswered, the first has seen to it that the next one is asked
-    to = _next(book, said, _asked(book, origin, names) | {found.agent}, is_last=rung == len(names) - 1)
+    if rung is None or delivery.escalated_to or (rung and said.reason != ESCALATED):
+        return []  # if several agents leave one event unanswered, only the first escalates it
+    to = _next(book, said, _asked(book, origin, names) | {delivery.agent}, is_last=rung == len(names) - 1)
     if to is None:
         return []
     decided = Decision(TO_ME, MUST, BUFFERED, ESCALATED, NORMAL, book.tuning.time_for(MUST))
-    text = f"{found.agent} has not answered {origin} ({why}). You are asked instead."
+    text = f"{delivery.agent} has not answered {origin} ({why}). You are asked to answer instead."
     return [
-        Moved(SYSTEM, found.event, found.agent, deliveries.ESCALATED, {"to": to, "as": names[rung], "why": why}),
+        Moved(SYSTEM, delivery.event, delivery.agent, deliveries.ESCALATED, {"to": to, "as": names[rung], "why": why}),
         notices.told(names[rung], said, to, decided, text, now),
     ]
 
 
 def _asked(book: Book, origin: str, names: list[str]) -> set[str]:
-    """Who was asked already, by the message or up the ladder; to be knocked at is not to be asked."""
+    """The agents that were already asked, by the message itself or by an escalation. A mere knock does not count."""
     found: set[str] = set()
     for name in (origin, *names):
         known = book.message(name)
@@ -49,7 +51,11 @@ def _asked(book: Book, origin: str, names: list[str]) -> set[str]:
 
 
 def _next(book: Book, said: Message, asked: set[str], *, is_last: bool) -> str | None:
-    """The lead of the conversation, the owner of the stream, whoever is set to answer, and at last the person."""
+    """The next on the ladder; None if the person was already asked.
+
+    The ladder: the lead of the conversation, the owners of the stream, the owner of the conversation, the responder in
+    the settings, and last the person.
+    """
     where = book.conversation(said.conversation)
     owners = book.directory.owners(said.stream or where.stream)
     ladder = [] if is_last else [where.lead, *owners, where.owner, book.tuning.responder]

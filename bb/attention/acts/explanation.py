@@ -1,4 +1,4 @@
-"""What has become of an event, and why it is to an agent what it is."""
+"""The history of an event for an agent, and the explanation of the host's decision about it."""
 
 from __future__ import annotations
 
@@ -20,27 +20,29 @@ if TYPE_CHECKING:
 
 
 def show(book: Book, agent: str, event: str, now: int) -> dict[str, Any]:
-    """One event and what has become of it, step by step."""
-    found = case(book, event, agent, now)
-    state = book.states.state(deliveries.NAME, deliveries.name(found.event, agent)) or {"log": []}
+    """One event with all steps of its delivery."""
+    current = case(book, event, agent, now)
+    state = book.states.state(deliveries.NAME, deliveries.name(current.event, agent)) or {"log": []}
     steps = [
         {"step": what, "at": clock.text(ms), "by": f"{writer}.{n}", **({"about": about} if about else {})}
         for _, writer, n, ms, what, about in state["log"]
     ]
-    return row(book, found.known, found.standing, now) | {
+    return row(book, current.known, current.standing, now) | {
         "agent": agent,
-        "version": found.known.version,
-        "state": found.known.state or None,
+        "version": current.known.version,
+        "state": current.known.state or None,
         "steps": steps,
     }
 
 
 def explain(book: Book, agent: str, event: str, now: int) -> dict[str, Any]:
-    """Why an event is to an agent what it is: what went in, which rule it was, and what came out; by the rules of now,
-    beside what was recorded when it came."""
-    found = case(book, event, agent, now)
-    said = found.message
-    thread = threads.before(book.states.state(threads.NAME, found.known.window), found.known.order)
+    """Why the host decided this way about an event for an agent: the inputs, the rule and the result.
+
+    The decision is computed with the current rules, and shown beside the decision that was recorded on arrival.
+    """
+    current = case(book, event, agent, now)
+    said = current.message
+    thread = threads.before(book.states.state(threads.NAME, current.known.window), current.known.order)
     before = Scene(
         directory=book.directory,
         tuning=book.tuning,
@@ -54,24 +56,24 @@ def explain(book: Book, agent: str, event: str, now: int) -> dict[str, Any]:
     aimed = aim(said, book.directory, thread, before.asked, before.going_on)
     is_decided = not said.reason
     decided = decide(said, before) if is_decided else None
-    again = (decided.each.get(agent) or of_bystander(book, found.known, agent).decision) if decided else None
-    recorded = found.standing.delivery.decision
-    if again is None or (found.is_bystander and agent not in (decided.each if decided else {})):
+    again = (decided.each.get(agent) or of_bystander(book, current.known, agent).decision) if decided else None
+    recorded = current.standing.delivery.decision
+    if again is None or (current.is_bystander and agent not in (decided.each if decided else {})):
         again = recorded
     is_bound = book.binding(agent).leads_from(said.platform)
     warnings = (
-        [] if is_bound else [f"{agent} is bound to nothing on {said.platform}: `bb chat bind {agent} --handle …`"]
+        [] if is_bound else [f"{agent} has no name on {said.platform}; add one: `bb chat bind {agent} --handle …`"]
     )
     return {
-        "eventId": found.event,
+        "eventId": current.event,
         "agent": agent,
         **again.shown(),
         "recorded": recorded.shown() if again != recorded else None,
-        "now": found.standing.decision.shown(),
-        **found.standing.shown(),
-        **({"deletionReason": found.known.deletion_reason} if found.known.deletion_reason else {}),
+        "now": current.standing.decision.shown(),
+        **current.standing.shown(),
+        **({"deletionReason": current.known.deletion_reason} if current.known.deletion_reason else {}),
         "inputs": {
-            "author": knocks.author_of(found.known),
+            "author": knocks.author_of(current.known),
             **({"unverified": True} if said.is_unverified else {}),
             "authorKind": said.author_kind,
             "kind": said.kind,
@@ -89,6 +91,6 @@ def explain(book: Book, agent: str, event: str, now: int) -> dict[str, Any]:
             "aimed": dict(zip(("directedness", "why"), aimed.at.get(agent, aimed.others), strict=True)),
             "row": f"{again.directedness} / {again.policy} / {again.mode}",
         },
-        "dueAt": clock.text(found.standing.due) if found.standing.due is not None else None,
+        "dueAt": clock.text(current.standing.due) if current.standing.due is not None else None,
         "warnings": warnings,
     }

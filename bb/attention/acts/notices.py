@@ -1,6 +1,6 @@
-"""What the host itself has to tell one agent about a message: an event of its own, in the same place, in its own name.
+"""Notices of the host to one agent about a message. Each is an event by the host in the conversation of the message.
 
-To everybody else there is no such event.
+Other agents never see it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from bb.attention.facts import Posted
 from bb.attention.messages import message
 from bb.attention.messages.message import HERE
 from bb.attention.words import ACK_ONLY, BUFFERED, NOTIFY, SILENT, SYSTEM, TO_ME
+from bb.messaging.chat.recipients import NOBODY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,11 +18,9 @@ if TYPE_CHECKING:
     from bb.attention.messages.messages import Kept
     from bb.attention.state.book import Book
 
-NOBODY = ("@nobody",)
-
 
 def told(name: str, about: Message | Kept, to: str, decision: Decision, text: str, now: int) -> Posted:
-    """The event by which TO is told of a message."""
+    """The notice to TO about a message."""
     said = message.Message(
         event=name,
         platform=about.platform,
@@ -44,7 +43,7 @@ def told(name: str, about: Message | Kept, to: str, decision: Decision, text: st
 
 
 def once(book: Book, name: str, about: Kept, to: str, reason: str, text: str, now: int) -> list[Posted]:
-    """A knock for TO, which asks for nothing; none when it was told already."""
+    """A knock for TO that asks for no answer; nothing if TO already got this notice."""
     if book.message(name) is not None:
         return []
     decision = Decision(TO_ME, ACK_ONLY, NOTIFY, reason, deadline=book.tuning.time_for(ACK_ONLY))

@@ -1,11 +1,11 @@
-"""What agents have said where somebody else has to post it: a bridge takes it from here, and says what became of it."""
+"""The outbox: messages of agents that a bridge has to post on a platform. The bridge reports the result of each."""
 
 from __future__ import annotations
 
 from bb.attention.acts import notices
 from bb.attention.acts.sending import answers
 from bb.attention.facts import Moved, Posting
-from bb.attention.judging.cases import said_in
+from bb.attention.judging.cases import current_message
 from bb.attention.messages.messages import NAME as MESSAGES
 from bb.attention.messages.messages import OUTBOX
 from bb.attention.messages.messages import kept as message_kept
@@ -29,21 +29,21 @@ if TYPE_CHECKING:
 
 
 class PostedAlready(Conflict):
-    """It is known to be posted, or to have failed."""
+    """The message is already recorded as sent or failed."""
 
     code = "POSTED_ALREADY"
     hint = "`bb chat outbox` lists what is still to be posted"
 
 
 def due(book: Book) -> Iterator[dict[str, Any]]:
-    """What is to be posted, oldest first; what is `unknown` has to be looked for before it is tried again."""
+    """The messages to post, oldest first. The bridge must look for an `unknown` one before it posts it again."""
     for event, state in book.states.found(MESSAGES, OUTBOX):
         known = message_kept(event, state)
         if known is None:
-            now, about = state["posting"][3]
-            yield {"id": event, **about, "state": now}
+            posting_state, about = state["posting"][3]
+            yield {"id": event, **about, "state": posting_state}
             continue
-        said = said_in(known, book.data(known.line))
+        said = current_message(book, known)
         yield {
             "id": event,
             "type": "message",
@@ -65,12 +65,13 @@ def due(book: Book) -> Iterator[dict[str, Any]]:
 
 
 def confirm(book: Book, by: str, event: str, about: dict[str, Any], now: int) -> Answer:
-    """What became of something: posted, under which name; not known; or refused for good."""
+    """Record the result of posting: sent, with its id on the platform; unknown; or permanently refused."""
     state = book.states.state(MESSAGES, event)
     known = message_kept(event, state)
     before = known.state if known else (state or {}).get("posting", [0, 0, 0, [""]])[3][0]
     if not before:
-        raise NoSuchEvent(f"nothing called {event[:80]!r} is to be posted", event_id=event[:80])
+        hint = "`bb chat outbox` lists the messages to post"
+        raise NoSuchEvent(f"the outbox has no message {event[:80]!r}", hint=hint, event_id=event[:80])
     to = FAILED if about.get("reason") else UNKNOWN if about.get("unknown") else SENT
     kept = {name: redacted(value) for name, value in about.items() if isinstance(value, str)}
     now_named, named = kept.get("platform_id"), known.posted.get("platform_id") if known else None
@@ -78,7 +79,7 @@ def confirm(book: Book, by: str, event: str, about: dict[str, Any], now: int) ->
     if before == to and before != PENDING and not is_named_late and now_named in (None, named):
         return [], {"id": event, "state": to, "already": True}
     if before in (SENT, FAILED) and not is_named_late:
-        raise PostedAlready(f"{event[:80]} is {before}", state=before)
+        raise PostedAlready(f"{event[:80]} is already recorded as {before}", state=before)
     own = {} if known else (state or {})["posting"][3][1]
     facts: list[AttentionFact] = [Posting(by, event, to, {**own, **kept})]
     if known and to == FAILED:
@@ -87,8 +88,8 @@ def confirm(book: Book, by: str, event: str, about: dict[str, Any], now: int) ->
 
 
 def _unsent(book: Book, known: Kept, why: str, now: int) -> list[AttentionFact]:
-    """What an agent said will never be there: it is told, and what it answered by that is not answered."""
-    text = f"What you said as {known.event} was refused there for good: {why}"
+    """The facts after a permanent failure: a notice to the agent, and the event that it answered is open again."""
+    text = f"The platform permanently refused your message {known.event}: {why}"
     facts: list[AttentionFact] = [
         *notices.once(book, f"failed:{known.event}", known, known.agent, SEND_FAILED, text, now)
     ]

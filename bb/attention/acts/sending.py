@@ -1,7 +1,6 @@
-"""What an agent says: whether it may, what is to be thought of first, and what it means to everybody else.
+"""Sending: whether an agent may send a message, which warnings it gets, and what the message means for other agents.
 
-Nothing here has a default that somebody else would have to bear: to whom, who may see it, whether it obliges anybody,
-and under which key it is known, all that is said by whoever sends.
+Nothing that affects others has a default: the sender states the target, the visibility, the directedness and the key.
 """
 
 from __future__ import annotations
@@ -9,14 +8,12 @@ from __future__ import annotations
 from itertools import islice
 
 from bb.attention.facts import Claiming, Moved, Posted
-from bb.attention.incoming.receiving import NOBODY, scene, shown, written
+from bb.attention.incoming.receiving import scene, shown, written
 from bb.attention.judging.cases import case, known_as, may_see, must_be_here
 from bb.attention.judging.decide import decide
 from bb.attention.judging.standing import CLAIMED_BY_OTHER
 from bb.attention.messages import intents, mentions, message
 from bb.attention.messages.message import HERE, Message
-from bb.attention.messages.messages import NAME as MESSAGES
-from bb.attention.messages.messages import kept as message_kept
 from bb.attention.messages.outbox_states import FAILED, PENDING, SENT
 from bb.attention.refusals import (
     AlreadyResponded,
@@ -60,6 +57,7 @@ from bb.kernel import clock
 from bb.kernel.digest import digest
 from bb.kernel.ids import PERSON
 from bb.kernel.record import Record
+from bb.messaging.chat.recipients import NOBODY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,11 +73,11 @@ if TYPE_CHECKING:
     Answer = tuple[list[AttentionFact], dict[str, Any]]
 
 LONGEST_RECEIPT = 140
-MOST_LOOKED_THROUGH = 50  # messages, for one that an agent may see
+MOST_LOOKED_THROUGH = 50  # messages that are searched for one that the agent may see
 
 
 class Draft(Record):
-    """What an agent wants to say."""
+    """A message that an agent wants to send."""
 
     text: str
     key: str
@@ -99,22 +97,22 @@ class Draft(Record):
 
     @property
     def body(self) -> str:
-        """What makes it the same message: its words, where they go, what they answer, and whom they oblige."""
+        """A digest of everything that must be the same when a message is sent again under its key."""
         where = (self.conversation, self.thread, self.recipient, self.visibility, self.in_reply_to, self.directedness)
         return digest("\n".join([*where, self.text, repr(self.parts), repr(self.mentions)]).encode())
 
 
 def send(book: Book, agent: str, draft: Draft, now: int) -> Answer:
-    """What follows when AGENT sends DRAFT, if it may."""
+    """Let AGENT send DRAFT: the facts and the answer. Refused if it may not."""
     must_be_here(book, agent)
-    draft = _placed(book, agent, draft)
+    draft = _with_target(book, agent, draft)
     if earlier := _earlier(book, agent, draft):
         return earlier
     answered = case(book, draft.in_reply_to, agent, now) if draft.in_reply_to else None
     if answered:
-        _may_answer(book, answered, draft)
-    _may_show(book, agent, draft, answered)
-    _not_too_much(book, agent, now)
+        _check_answer(book, answered, draft)
+    _check_visibility(book, agent, draft, answered)
+    _check_rate(book, agent, now)
     said = _message(book, agent, draft, now)
     warnings = _warnings(book, said)
     decided = decide(said, scene(book, said, now))
@@ -122,9 +120,9 @@ def send(book: Book, agent: str, draft: Draft, now: int) -> Answer:
     c2a = message.written(said) | {"agent": agent, "body": draft.body, "state": state} | written(decided)
     to = tuple(who for who, each in decided.each.items() if each.directedness == TO_ME) or tuple(decided.each) or NOBODY
     facts: list[AttentionFact] = [Posted(agent, c2a, said.text, to, answered.known.first_line if answered else "")]
-    facts += _renewed(book, agent, said, now)
+    facts += _renew_thread_claim(book, agent, said, now)
     if answered:
-        facts += _settling(book, answered, now)
+        facts += _settle(book, answered, now)
     return facts, {
         "messageId": said.event,
         "state": state,
@@ -136,12 +134,12 @@ def send(book: Book, agent: str, draft: Draft, now: int) -> Answer:
 
 
 def name_of(agent: str, key: str) -> str:
-    """What a message is called that AGENT sends under KEY: the same wherever it is tried again."""
+    """The event id of a message that AGENT sends under KEY. A retry has the same id in every clone."""
     return f"send:{agent}:{digest(key.encode())[:16]}"
 
 
 def _earlier(book: Book, agent: str, draft: Draft) -> Answer | None:
-    """What became of it when it was sent before."""
+    """The answer for a message that was already sent under this key; None if it was not."""
     known = book.message(name_of(agent, draft.key))
     if known is None:
         return None
@@ -160,9 +158,12 @@ def _earlier(book: Book, agent: str, draft: Draft) -> Answer | None:
     }
 
 
-def _placed(book: Book, agent: str, draft: Draft) -> Draft:
-    """DRAFT with where it goes: where what it answers was said, unless it says otherwise; in private, to who said it.
-    What is not there is found out by whoever looks whether it may be answered."""
+def _with_target(book: Book, agent: str, draft: Draft) -> Draft:
+    """DRAFT with its destination filled in.
+
+    By default an answer goes to the conversation of the answered event; a private one goes to the author of that event.
+    Whether the answered event exists is checked later, with the permission to answer it.
+    """
     answered = known_as(book, draft.in_reply_to) if draft.in_reply_to else None
     draft = draft.but(in_reply_to=answered.event) if answered else draft
     if answered and not draft.conversation and not draft.recipient:
@@ -175,27 +176,28 @@ def _placed(book: Book, agent: str, draft: Draft) -> Draft:
     return draft.but(conversation=f"dm:{'+'.join(sorted([agent, to]))}", recipient=to)
 
 
-# -- whether it may
+# -- permission
 
 
-def _may_answer(book: Book, answered: Case, draft: Draft) -> None:
+def _check_answer(book: Book, answered: Case, draft: Draft) -> None:
     standing = answered.standing
     found = standing.delivery
     if answered.known.is_deleted or found.disposition == SUPERSEDED:
         raise Superseded(event_id=answered.event, superseded_by=found.superseded_by)
-    _not_another(standing.claim, answered)
+    _check_claim(standing.claim, answered)
     if standing.decision.policy == MUST_NOT:
         reason = standing.decision.reason
-        raise PolicyForbids(
-            f"{answered.event} is {MUST_NOT} for {answered.agent}: {reason}", event_id=answered.event, reason=reason
-        )
+        message = f"the policy of {answered.event} for {answered.agent} is {MUST_NOT}: {reason}"
+        raise PolicyForbids(message, event_id=answered.event, reason=reason)
     if standing.decision.policy == ACK_ONLY and not is_receipt(draft):
         raise PolicyForbids(
-            f"only a short receipt fits: one line of at most {LONGEST_RECEIPT} characters that names nobody",
+            f"the policy of {answered.event} is {ACK_ONLY}, so an answer must be one line of at most {LONGEST_RECEIPT}"
+            " characters without mentions",
+            hint="shorten the answer, or send a reaction: `bb chat react EVENT --signal agree`",
             event_id=answered.event,
             reason=standing.decision.reason,
         )
-    # Whose claim ran out without anybody else taking it, has it again by answering.
+    # If an agent's claim expired and no other agent took it, answering renews it.
     if standing.decision.reason == ROLE_MENTION and answered.agent not in (standing.holder, standing.claim.owner):
         raise ClaimRequired(event_id=answered.event)
     if standing.must_check:
@@ -204,8 +206,8 @@ def _may_answer(book: Book, answered: Case, draft: Draft) -> None:
         raise AlreadyResponded(event_id=answered.event)
 
 
-def _not_another(claim: claims.Claim, answered: Case) -> None:
-    """Refuse while another agent is responsible."""
+def _check_claim(claim: claims.Claim, answered: Case) -> None:
+    """Refuse while another agent holds the claim."""
     holder = answered.standing.holder
     is_shared = (
         answered.standing.delivery.decision.policy != MUST or answered.standing.decision.reason == CLAIMED_BY_OTHER
@@ -214,7 +216,7 @@ def _not_another(claim: claims.Claim, answered: Case) -> None:
         return
     refusal = ClaimExpired if claim.former == answered.agent else ClaimedByOther
     raise refusal(
-        f"{holder} is responsible for {answered.event} until {clock.text(claim.until)}",
+        f"{holder} has claimed {answered.event} until {clock.text(claim.until)}",
         owner=holder,
         expires_at=clock.text(claim.until),
         event_id=answered.event,
@@ -222,27 +224,27 @@ def _not_another(claim: claims.Claim, answered: Case) -> None:
 
 
 def is_receipt(draft: Draft) -> bool:
-    """Whether DRAFT is short enough to be no more than a sign that something was seen."""
+    """Whether DRAFT is a mere receipt: one short line without mentions or further parts."""
     said = draft.text.strip()
     is_short = len(said) <= LONGEST_RECEIPT and len(said.splitlines()) <= 1 and "```" not in said
     return is_short and not (draft.parts or draft.mentions or mentions.named(said))
 
 
 def answers(book: Book, event: str, agent: str) -> Iterator[str]:
-    """What an agent has answered to an event, but for what has failed for good."""
-    for _, name, _ in book.states.newest_first(MESSAGES, f"answer {event} {agent}"):
-        known = book.message(name)
-        if known and known.state != FAILED and not known.is_deleted:
-            yield name
+    """The answers of an agent to an event, without those that failed permanently or were deleted."""
+    for known in book.newest_messages(f"answer {event} {agent}"):
+        if known.state != FAILED and not known.is_deleted:
+            yield known.event
 
 
-def _may_show(book: Book, agent: str, draft: Draft, answered: Case | None) -> None:
-    """Refuse what nobody there could see, and what shows more people what was private."""
+def _check_visibility(book: Book, agent: str, draft: Draft, answered: Case | None) -> None:
+    """Refuse a message that cannot be shown in its conversation, or that shows private content to more people."""
     if draft.visibility == EPHEMERAL:
-        raise CapabilityMissing("nothing ephemeral can be said there", capability=EPHEMERAL)
+        hint = "choose dm, thread or channel as the visibility"
+        raise CapabilityMissing("bb cannot send ephemeral messages", hint=hint, capability=EPHEMERAL)
     where = book.conversation(draft.conversation)
     if not (where.admits(agent) and _may_join(book, agent, where)):
-        raise NoSuchEvent(f"there is no conversation {draft.conversation[:80]!r}")
+        raise NoSuchEvent(f"there is no conversation {draft.conversation[:80]!r}, or you may not see it")
     _must_have_reader(book, draft)
     if not answered:
         return
@@ -255,52 +257,55 @@ def _may_show(book: Book, agent: str, draft: Draft, answered: Case | None) -> No
 
 
 def _may_join(book: Book, agent: str, where: Conversation) -> bool:
-    """Whether AGENT may speak in a private conversation: who may see something of it, or has it for its own; in a new
-    one, anybody."""
+    """Whether AGENT may write in a private conversation.
+
+    It may if it can see a message there or is bound to the conversation. Any agent may start a new one.
+    """
     if where.kind != DM or where.members or where.id in book.binding(agent).conversations:
         return True
-    rows = islice(book.states.newest_first(MESSAGES, f"in {where.id}"), MOST_LOOKED_THROUGH)
-    said = [known for _, event, state in rows if (known := message_kept(event, state))]
-    return not said or any(may_see(book, agent, known) for known in said)
+    messages = list(islice(book.newest_messages(f"in {where.id}"), MOST_LOOKED_THROUGH))
+    return not messages or any(may_see(book, agent, known) for known in messages)
 
 
 def _must_have_reader(book: Book, draft: Draft) -> None:
-    """Refuse what is for one reader only and says of none, or of one whom nobody here knows."""
+    """Refuse a private message without a recipient, or with an unknown one."""
     where = book.conversation(draft.conversation)
     if draft.visibility != DM or where.kind == DM or draft.conversation in book.directory.by_conversation:
         return
     if not draft.recipient:
         raise MissingMember(
-            "target.recipient is missing: nobody can guess to whom it is", pointer="/target/recipient", member="target"
+            "target.recipient is missing, and a private message needs one",
+            hint="pass --recipient",
+            pointer="/target/recipient",
+            member="target",
         )
     is_known = draft.recipient == PERSON or book.directory.agent(draft.recipient, where.platform or HERE)
     if not (is_known or where.platform or draft.recipient in book.agents):
-        raise UnknownAgent(f"there is no agent {draft.recipient[:60]!r} here", agent_id=draft.recipient[:60])
+        raise UnknownAgent(f"no agent {draft.recipient[:60]!r} is registered here", agent_id=draft.recipient[:60])
 
 
 def _token(agent: str, draft: Draft) -> str:
-    """What confirms that this message, and no other, may be shown."""
+    """The token that confirms showing this message, and no other, to more people."""
     return digest(f"{agent}\n{draft.key}\n{draft.body}".encode())[:16]
 
 
-def _not_too_much(book: Book, agent: str, now: int) -> None:
+def _check_rate(book: Book, agent: str, now: int) -> None:
     allowed, oldest = book.tuning.agent_per_minute, now - clock.MINUTE
-    for count, (_, _, state) in enumerate(book.states.newest_first(MESSAGES, f"agent {agent}"), 1):
-        arrived = clock.parse_or(state["said"][3]["ts"], 0)
-        if arrived <= oldest:
+    for count, known in enumerate(book.newest_messages(f"agent {agent}"), 1):
+        if known.arrived <= oldest:
             return
         if count >= allowed:
-            wait = arrived + clock.MINUTE - now
-            raise RateLimited(f"{agent} has said {count} things within a minute", retry_after_ms=wait)
+            wait = known.arrived + clock.MINUTE - now
+            raise RateLimited(f"{agent} has sent {count} messages within a minute", retry_after_ms=wait)
 
 
-# -- what it becomes
+# -- the message
 
 
 def _message(book: Book, agent: str, draft: Draft, now: int) -> Message:
     where = book.conversation(draft.conversation)
     named = draft.mentions if draft.mentions is not None else mentions.named(draft.text)
-    named = tuple(_called(book, name, where.platform) for name in named)
+    named = tuple(_name_on_platform(book, name, where.platform) for name in named)
     kind = DM if draft.visibility == DM else where.kind if where.kind != DM else CHANNEL
     intent = intents.intent_of(draft.text) if draft.intent == PLAIN else draft.intent
     return Message(
@@ -316,9 +321,9 @@ def _message(book: Book, agent: str, draft: Draft, now: int) -> Message:
         text=draft.text,
         parts=draft.parts,
         at=now,
-        sequence=_counted(book, draft.conversation),
+        sequence=_last_sequence(book, draft.conversation),
         mentions=named,
-        recipient=_called(book, draft.recipient, where.platform),
+        recipient=_name_on_platform(book, draft.recipient, where.platform),
         intent=intent,
         priority=draft.priority,
         deadline=draft.deadline,
@@ -329,34 +334,35 @@ def _message(book: Book, agent: str, draft: Draft, now: int) -> Message:
     )
 
 
-def _called(book: Book, name: str, platform: str) -> str:
-    """What somebody is called there: an agent that has no name of its own on that platform is known by its id."""
+def _name_on_platform(book: Book, name: str, platform: str) -> str:
+    """NAME on a platform. An agent without a name there is called by its id."""
     is_unknown = name in book.agents and not book.directory.agent(name, platform or HERE)
     return f"agent:{name}" if is_unknown else name
 
 
-def _counted(book: Book, conversation: str) -> int | None:
-    """How far the platform has counted in a conversation: what is said now stands behind that."""
-    newest = next(iter(book.states.newest_first(MESSAGES, f"in {conversation}")), None)
-    return newest[2]["said"][3].get("sequence") if newest else None
+def _last_sequence(book: Book, conversation: str) -> int | None:
+    """The platform's last sequence number in a conversation. A new message is placed after it."""
+    newest = next(book.newest_messages(f"in {conversation}"), None)
+    return newest.sequence if newest else None
 
 
 def _warnings(book: Book, said: Message) -> list[dict[str, str]]:
-    """What would have been better, and is refused where the workspace is strict."""
+    """Warnings about a better way to send this. In a strict workspace the first one refuses the message."""
     found: list[dict[str, str]] = []
     is_naming = bool(said.mentions)
     if is_naming and said.declared == AMBIENT:
-        found.append(_warning("mention_creates_obligation", "it names somebody, and says that it is for nobody"))
+        text = "the message mentions a name, but its directedness is ambient; leave out the mention"
+        found.append(_warning("mention_creates_obligation", text))
     if signal := intents.signal_of(said.text):
-        found.append(_warning("use_reaction", f"a reaction says as much: --signal {signal}") | {"signal": signal})
+        text = f"a reaction is enough: `bb chat react EVENT --signal {signal}`"
+        found.append(_warning("use_reaction", text) | {"signal": signal})
     if len([name for name in said.mentions if not name.startswith("@")]) > 1 and said.declared == TO_ME:
-        found.append(_warning("several_responders", "several are asked at once; ask one, or a role"))
+        found.append(_warning("several_responders", "the message asks several agents; ask one agent, or a role"))
     if said.intent == STATUS and is_naming:
-        found.append(
-            _warning("status_is_progress", "how far something has come obliges nobody; see `bb chat progress`")
-        )
+        text = "a status report needs no mention; report it with `bb chat progress`"
+        found.append(_warning("status_is_progress", text))
     if said.intent == THANKS and is_naming:
-        found.append(_warning("thanks_with_mention", "thanks oblige nobody"))
+        found.append(_warning("thanks_with_mention", "thanks need no mention; send a reaction instead"))
     if found and book.tuning.is_strict:
         raise PolicyForbids(found[0]["message"], reason=found[0]["code"])
     return found
@@ -366,8 +372,8 @@ def _warning(code: str, text: str) -> dict[str, str]:
     return {"code": code, "message": text}
 
 
-def _settling(book: Book, answered: Case, now: int) -> list[AttentionFact]:
-    """What an answer settles beside the event itself: the claim, and what others were asked in its place."""
+def _settle(book: Book, answered: Case, now: int) -> list[AttentionFact]:
+    """What an answer settles besides the event itself: the agent's claim, and escalations to other agents."""
     facts: list[AttentionFact] = []
     claim = answered.standing.claim
     if claim.subject.startswith(claims.EVENT) and claim.held_by(now) == answered.agent:
@@ -375,8 +381,8 @@ def _settling(book: Book, answered: Case, now: int) -> list[AttentionFact]:
     return facts + settled(book, answered.known, answered.agent, answered.event)
 
 
-def _renewed(book: Book, agent: str, said: Message, now: int) -> list[AttentionFact]:
-    """Whoever speaks in a thread that it has claimed is still at it."""
+def _renew_thread_claim(book: Book, agent: str, said: Message, now: int) -> list[AttentionFact]:
+    """Writing in a claimed thread renews the agent's claim."""
     subject = claims.THREAD + said.window
     claim = claims.claim(subject, book.states.state(claims.NAME, subject))
     about = {"ttl_ms": book.tuning.claim_ms}
@@ -384,7 +390,7 @@ def _renewed(book: Book, agent: str, said: Message, now: int) -> list[AttentionF
 
 
 def settled(book: Book, known: Kept, agent: str, by: str) -> list[AttentionFact]:
-    """Whom an event was passed on to need do nothing any more; and the other way round."""
+    """The facts that settle the escalations of an event, or the event that KNOWN was an escalation of."""
     facts: list[AttentionFact] = []
     origin = known.linked if known.reason == ESCALATED else known.event
     for event in dict.fromkeys([origin, *(each for each in escalations(origin))]):
@@ -402,7 +408,7 @@ MOST_RUNGS = 4
 
 
 def escalations(origin: str) -> list[str]:
-    """What the events are called by which another one is passed on."""
+    """The ids of the events that escalate ORIGIN, one for each rung of the ladder."""
     return [f"{origin}~esc{rung}" for rung in range(1, MOST_RUNGS + 1)]
 
 

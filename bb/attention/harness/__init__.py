@@ -1,1 +1,1 @@
-"""One connected harness: what it can do, what was delivered to it, what it must be told next."""
+"""One connected harness: its capabilities, the messages delivered to it, and the next messages for it."""

@@ -1,4 +1,4 @@
-"""What a harness and this host can both do. What either of them cannot is said with `false`, never left open."""
+"""The capabilities that a harness and this host have in common. A missing one is answered with `false`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ACK, REDELIVERY = "delivery.ack", "delivery.redelivery"
 IMMEDIATELY, BUFFERING, NOTIFYING = (f"injection.{mode}" for mode in OFFERED)
 INTERRUPT, DIGESTS = "injection.interrupt", "injection.digest"
 PROGRESS, CANCELLATION, LOGGING = "utilities.progress", "utilities.cancellation", "utilities.logging"
-# tool -> without which there is none
+# tool -> the capabilities that it needs
 TOOLS = {
     "chat.list_events": ("chatTools.readThread",),
     "chat.read_thread": ("chatTools.readThread",),
@@ -34,7 +34,7 @@ TOOLS = {
 
 
 class Capabilities(Record):
-    """What was agreed on, as `section.name`."""
+    """The agreed capabilities, as `section.name`."""
 
     agreed: frozenset[str]
     asked: frozenset[str] = frozenset()
@@ -43,16 +43,16 @@ class Capabilities(Record):
         return name in self.agreed
 
     def tool(self, name: str) -> bool:
-        """Whether there is a tool for this harness."""
+        """Whether this harness has the tool NAME."""
         return all(each in self.agreed for each in TOOLS[name])
 
     @property
     def takes_deliveries(self) -> bool:
-        """Whether anything can be handed over at all. A program that only hands in does not take any."""
+        """Whether the harness takes deliveries at all. A program that only sends messages takes none."""
         return any(self(each) for each in (IMMEDIATELY, BUFFERING, NOTIFYING))
 
     def shown(self) -> dict[str, Any]:
-        """As the other side is told of it."""
+        """The capabilities as the harness sees them."""
         found: dict[str, Any] = {}
         for section, names in OURS.items():
             asked = [each.partition(".")[2] for each in sorted(self.asked) if each.partition(".")[0] == section]
@@ -61,7 +61,7 @@ class Capabilities(Record):
 
 
 def negotiated(given: Members) -> Capabilities:
-    """What is asked for, as far as there is such a thing. Without acknowledgements nothing is handed over again."""
+    """The requested capabilities that this host has. Without acknowledgements there is no redelivery."""
     agreed, asked = set(), set()
     for section, names in OURS.items():
         wanted = given.object(section)
@@ -72,4 +72,4 @@ def negotiated(given: Members) -> Capabilities:
     return Capabilities(frozenset(agreed), frozenset(asked))
 
 
-MOST = 50  # names in a section that are answered
+MOST = 50  # requested names of a section that are answered

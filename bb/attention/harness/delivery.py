@@ -1,12 +1,17 @@
-"""What is handed over to a harness: the envelope of `chat/deliver` (C2A §Event Envelope)."""
+"""The envelope of `chat/deliver` that is handed to a harness (C2A §Event Envelope)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
 from bb.attention.decision import Decision
-from bb.attention.facts import Digested
-from bb.attention.judging.cases import case, said_in
+from bb.attention.facts import AttentionFact, Digested
+from bb.attention.judging.cases import case, current_message
 from bb.attention.messages import unknown_members
-from bb.attention.messages.message import HERE
+from bb.attention.messages.message import HERE, Message
+from bb.attention.messages.messages import Kept
+from bb.attention.state.book import Book
 from bb.attention.turns import knocks, rendering, turn_text
 from bb.attention.turns.offers import CONTENT, KNOCK, Offer, Waiting
 from bb.attention.words import AMBIENT, BUFFERED, DIGEST, DM, NORMAL, NOTIFY, SIGNALS, SYSTEM, TO_ME
@@ -14,23 +19,13 @@ from bb.kernel import clock, json_text, show
 from bb.kernel.digest import digest
 from bb.kernel.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
-
-    from bb.attention.facts import AttentionFact
-    from bb.attention.messages.message import Message
-    from bb.attention.messages.messages import Kept
-    from bb.attention.state.book import Book
-
-MOST = 900_000  # bytes of an envelope: it must fit into a line, with what is written around it
-TOO_LONG = "This message is too long to be handed over. Read it with chat.read_thread."
-FROM_HOST = "host"  # whose words a part is, where they are not the author's
+MOST = 900_000  # bytes of an envelope, which must fit into a line together with its JSON-RPC request
+TOO_LONG = "This message is too long to be delivered. Read it with chat.read_thread."
+FROM_HOST = "host"  # marks a part that the host wrote, not the author
 
 
 class Parcel(Record):
-    """What is handed over at once: ITEMS in their order, of which EVENT stands for all."""
+    """Messages that are handed over together, in order, under the id EVENT."""
 
     event: str
     items: tuple[Waiting, ...]
@@ -44,7 +39,7 @@ class Parcel(Record):
 
 
 def parcel(book: Book, agent: str, event: str, events: Iterable[str], shape: str, now: int) -> Parcel:
-    """EVENT with all EVENTS it stands for, and, where it shows what was said, whatever was merged into them before."""
+    """The parcel of EVENT with all EVENTS in it and, if it shows content, the pieces merged into them before."""
     pieces = expanded(book, agent, events) if shape == CONTENT else list(events)
     found = {name: case(book, name, agent, now) for name in pieces}
     items = sorted(
@@ -58,19 +53,19 @@ def parcel(book: Book, agent: str, event: str, events: Iterable[str], shape: str
 
 def expanded(book: Book, agent: str, events: Iterable[str]) -> list[str]:
     """EVENTS and every piece that was ever merged into one of them."""
-    found: dict[str, None] = {}
+    events_found: dict[str, None] = {}
     waiting = list(events)
     while waiting:
         event = waiting.pop()
         delivery = book.delivery(event, agent)
-        if event not in found and delivery is not None:
-            found[event] = None
+        if event not in events_found and delivery is not None:
+            events_found[event] = None
             waiting += delivery.merged_from
-    return list(found)
+    return list(events_found)
 
 
 def version_of(book: Book, events: Iterable[str], shape: str) -> int:
-    """A number that rises with every piece, every edit and every deletion. A knock comes before all that is said."""
+    """A number that increases with every piece, edit and deletion. A knock has a lower number than the content."""
     known = [each for event in events if (each := book.message(event))]
     return sum(each.version + each.is_deleted for each in known) - (shape == KNOCK)
 
@@ -91,42 +86,42 @@ def envelope(book: Book, agent: str, given: Parcel, seed: str) -> dict[str, Any]
     text = rendering.event(said, given.decision, boundary=show.boundary(seed), context=before, is_stale=given.is_stale)
     merged = [each.event for each in said[:-1]]
     content = [part for each in said for part in _content(each)]
-    told = {**found, **({"mergedFrom": merged} if merged else {}), "content": content, "rendered": text}
-    return _fitting(told, said)
+    whole = {**found, **({"mergedFrom": merged} if merged else {}), "content": content, "rendered": text}
+    return _fitting(whole, said)
 
 
 def _pieces(book: Book, given: Parcel) -> list[Message]:
-    """What was said, piece by piece. The last one goes by the name of the event that stands for all."""
-    said = [said_in(item.known, book.data(item.known.line)) for item in given.items]
+    """The messages of the parcel. The last one gets the id of the parcel."""
+    said = [current_message(book, item.known) for item in given.items]
     names = [each.event for each in said if each.event != given.event]
     return [each.but(event=name) for each, name in zip(said, [*names, given.event], strict=True)]
 
 
 def _head(book: Book, agent: str, last: Message, given: Parcel) -> dict[str, Any]:
-    """Everything but what was said."""
+    """Everything but the content."""
     decision, known = given.decision, given.items[-1].known
     c2a = book.data(known.line).get("c2a", {})
-    name = "" if given.shape == KNOCK else last.author_name  # which people give themselves: a text, too
+    name = "" if given.shape == KNOCK else last.author_name  # free text of the author, so a knock must not show it
     return {
         "eventId": given.event,
         "contentVersion": given.version,
-        "source": _only({"platform": last.platform, "workspaceId": last.workspace}),
-        "conversation": _only(
+        "source": _present({"platform": last.platform, "workspaceId": last.workspace}),
+        "conversation": _present(
             {"id": last.conversation, "kind": last.kind, "streamId": last.stream, "threadId": last.thread}
         ),
-        "author": _only({"id": last.author, "kind": last.author_kind, "displayName": name})
+        "author": _present({"id": last.author, "kind": last.author_kind, "displayName": name})
         | ({"unverified": True} if last.is_unverified else {}),
         "target": _target(book, agent, last, decision),
-        "timing": _only({"createdAt": clock.text(last.at), "sequence": last.sequence}),
+        "timing": _present({"createdAt": clock.text(last.at), "sequence": last.sequence}),
         "attention": {
-            **_only({"policy": decision.policy, "reason": decision.reason, "priority": decision.priority}),
-            **_only({"deadlineMs": decision.deadline}),
+            **_present({"policy": decision.policy, "reason": decision.reason, "priority": decision.priority}),
+            **_present({"deadlineMs": decision.deadline}),
             **({"defaultResponder": True} if decision.is_default else {}),
             **({"stale": True} if given.is_stale else {}),
         },
         "injection": {
             "mode": given.mode,
-            **_only(dict(c2a.get("injection") or {})),
+            **_present(dict(c2a.get("injection") or {})),
             **({} if given.shape == KNOCK else {"role": _role(c2a)}),
             **({"interrupt": True} if given.interrupts else {}),
         },
@@ -141,7 +136,7 @@ def _role(c2a: Mapping[str, Any]) -> str:
 
 
 def key_of(event: str, agent: str) -> str:
-    """The key under which an event is handed to an agent, however often: in the form that C2A shows."""
+    """The idempotency key of an event for an agent, the same for every attempt, in the form of C2A's example."""
     address = f"agent:{agent}"
     return f"{event}:{address.replace('-', '_').replace(':', '_')}"
 
@@ -151,35 +146,35 @@ def _target(book: Book, agent: str, last: Message, decision: Decision) -> dict[s
     if not recipient and last.kind == DM and decision.directedness == TO_ME:
         recipient = f"agent:{agent}"
     mentions = [_address(book, each, last.platform) for each in last.mentions]
-    return {"mentions": mentions, **_only({"recipient": recipient}), "directedness": decision.directedness}
+    return {"mentions": mentions, **_present({"recipient": recipient}), "directedness": decision.directedness}
 
 
 def _address(book: Book, name: str, platform: str) -> str:
-    """A name on a platform, or the agent that goes by it."""
+    """The agent with that name on the platform, or the name itself if no agent has it."""
     found = None if name.startswith("@") else book.directory.agent(name, platform)
     return f"agent:{found}" if found else name
 
 
 def _signal(c2a: Mapping[str, Any]) -> dict[str, Any]:
-    """Of a reaction to what the agent said: which, to which message, and what it means."""
+    """For a reaction: its signal, the message it is on, and its meaning."""
     found = c2a.get("signal")
     if not isinstance(found, dict):
         return {}
     signal = SIGNALS.get(str(found.get("signal")))
     about = {"signal": found.get("signal"), "onMessage": found.get("onMessage")}
-    return _only(about | {"meaning": signal.answers if signal else ""})
+    return _present(about | {"meaning": signal.answers if signal else ""})
 
 
 def _content(said: Message) -> list[dict[str, Any]]:
-    """What was said; of a reaction, which has no words, what it comes to."""
-    if said.text or said.parts or not said.reason.startswith("signal "):  # only we say whose words a part is
+    """The content of a message; for a reaction, which has no text, a sentence of the host."""
+    if said.text or said.parts or not said.reason.startswith("signal "):  # only the host may set `from`
         return [{name: value for name, value in part.items() if name != "from"} for part in said.content]
     text = f"{knocks.author_of(said)} reacted to {said.linked}: {said.reason.removeprefix('signal ')}"
     return [{"type": "text", "text": text, "from": FROM_HOST}]
 
 
 def _knocking(book: Book, said: Sequence[Message], given: Parcel) -> dict[str, Any]:
-    """A knock; to a harness that takes none, as a text of ours."""
+    """A knock; for a harness that takes no knocks, as a text by the host."""
     knock = knocks.knock(book, said, given.decision)
     if len(said) > 1:
         knock["events"] = [each.event for each in said]
@@ -190,8 +185,11 @@ def _knocking(book: Book, said: Sequence[Message], given: Parcel) -> dict[str, A
 
 
 def _fitting(found: dict[str, Any], said: Sequence[Message]) -> dict[str, Any]:
-    """An envelope that fits into a line, with all that came with what was SAID if there is room for it; at worst it
-    says where to read."""
+    """The largest form of an envelope that fits into a line.
+
+    The forms are: with unknown members, without them, without the rendered text, and with a pointer to the tool that
+    reads the message.
+    """
     whole = dict(found)
     for each in reversed(said):
         whole = unknown_members.added(whole, each.more)
@@ -200,22 +198,22 @@ def _fitting(found: dict[str, Any], said: Sequence[Message]) -> dict[str, Any]:
     return next((each for each in (whole, found, plain) if len(json_text.dumps(each).encode()) <= MOST), last)
 
 
-def _only(found: Mapping[str, Any]) -> dict[str, Any]:
-    """What there is."""
-    return {name: value for name, value in found.items() if value not in ("", None)}
+def _present(members: Mapping[str, Any]) -> dict[str, Any]:
+    """The members that have a value."""
+    return {name: value for name, value in members.items() if value not in ("", None)}
 
 
 # -- a digest
 
 
 def digest_name(agent: str, facts: Iterable[AttentionFact]) -> str:
-    """What a digest is called: by how far it goes."""
+    """The id of a digest, made from the place up to which it goes."""
     upto = next((fact.upto for fact in facts if isinstance(fact, Digested)), "")
     return f"digest:{agent}:{digest(upto.encode())[:12]}"
 
 
 def digest_envelope(agent: str, event: str, found: Mapping[str, Any], attempt: int) -> dict[str, Any]:
-    """A digest, as the host's own message."""
+    """The envelope of a digest, which is a message by the host."""
     return {
         "eventId": event,
         "contentVersion": 1,
@@ -232,11 +230,11 @@ def digest_envelope(agent: str, event: str, found: Mapping[str, Any], attempt: i
     }
 
 
-# -- what is looked up
+# -- events that an agent looks up
 
 
 def shown(book: Book, agent: str, known: Kept, now: int) -> dict[str, Any]:
-    """The envelope of an event that an agent looks up, with what was said."""
+    """The envelope of an event that an agent looks up, with its content."""
     found = case(book, known.event, agent, now)
     stands = found.standing
     events = expanded(book, agent, [known.event]) or [known.event]
@@ -249,5 +247,5 @@ def shown(book: Book, agent: str, known: Kept, now: int) -> dict[str, Any]:
         mode=stands.decision.mode,
         attempt=max(stands.delivery.attempt, 1),
     )
-    told = {**_head(book, agent, found.message, given), "content": _content(found.message)}
-    return unknown_members.added(told, found.message.more)
+    whole = {**_head(book, agent, found.message, given), "content": _content(found.message)}
+    return unknown_members.added(whole, found.message.more)

@@ -1,23 +1,19 @@
-"""A piece of a message that comes while a harness works at the pieces before it: whether it belongs to them.
+"""Decides whether a late piece belongs to a message that a harness is already working on.
 
-It does while its author has said everything since in that thread, within the time in which pieces are merged, and as
-long as nothing was answered. A turn is broken off for that only so often; then the rest is a message of its own.
+It does if no one else has written in the thread since, if it comes within the merge time, and if the message is not
+answered yet. A turn is restarted only a few times for this; after that, a late piece becomes a message of its own.
 """
 
 from __future__ import annotations
 
-from bb.attention.messages.messages import NAME as MESSAGES
-from bb.attention.turns.offers import CONTENT
+from collections.abc import Iterable, Iterator
+
+from bb.attention.harness.session import Handed
+from bb.attention.messages.messages import in_window
+from bb.attention.state.book import Book
+from bb.attention.state.deliveries import Delivery
+from bb.attention.turns.offers import CONTENT, Offer
 from bb.attention.words import BUFFERED, POLICIES
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from bb.attention.harness.session import Handed
-    from bb.attention.state.book import Book
-    from bb.attention.state.deliveries import Delivery
-    from bb.attention.turns.offers import Offer
 
 MOST_RESTARTS = 2
 
@@ -25,48 +21,48 @@ MOST_RESTARTS = 2
 def fragments(
     book: Book, running: Iterable[Handed], agent: str, made: Iterable[Offer]
 ) -> Iterator[tuple[Handed, Delivery, Offer]]:
-    """Of the offers that were MADE, those that belong to something that is RUNNING."""
+    """The offers in MADE that belong to a RUNNING message, with that message and its delivery."""
     pieces = [each for each in made if each.shape == CONTENT and _is_new(each)]
     for handed in running if pieces else ():
         if handed.shape != CONTENT or handed.is_over or handed.restarts >= MOST_RESTARTS:
             continue
-        found = book.delivery(handed.event, agent)
-        if found is None or not found.attempt or not _may_grow(found):
+        delivery = book.delivery(handed.event, agent)
+        if delivery is None or not delivery.attempt or not _may_grow(delivery):
             continue
-        belonging = next((each for each in pieces if _belongs(book, found, each)), None)
+        belonging = next((each for each in pieces if _belongs(book, delivery, each)), None)
         if belonging:
             pieces.remove(belonging)
-            yield handed, found, belonging
+            yield handed, delivery, belonging
 
 
-def _may_grow(found: Delivery) -> bool:
-    is_unanswered = found.is_open and not found.has_spoken
-    return is_unanswered and not found.is_whole and found.decision.mode == BUFFERED
+def _may_grow(delivery: Delivery) -> bool:
+    is_unanswered = delivery.is_open and not delivery.has_spoken
+    return is_unanswered and not delivery.is_whole and delivery.decision.mode == BUFFERED
 
 
 def _is_new(offer: Offer) -> bool:
-    """Whether it is a piece, and was not handed over yet. What is immediate is a message of its own."""
-    found = [each.standing.delivery for each in offer.items]
-    return all(each.attempt == 0 and not each.is_whole and each.decision.mode == BUFFERED for each in found)
+    """Whether the offer is a new piece. An immediate message is never a piece."""
+    deliveries = [each.standing.delivery for each in offer.items]
+    return all(each.attempt == 0 and not each.is_whole and each.decision.mode == BUFFERED for each in deliveries)
 
 
-def _belongs(book: Book, found: Delivery, offer: Offer) -> bool:
+def _belongs(book: Book, delivery: Delivery, offer: Offer) -> bool:
     first, last = offer.items[0].standing.delivery, offer.last.standing.delivery
-    began = min([found.arrived, *(each.arrived for event in found.merged_from if (each := book.message(event)))])
+    began = min([delivery.arrived, *(each.arrived for event in delivery.merged_from if (each := book.message(event)))])
     return (
-        (first.window, first.author) == (found.window, found.author)
-        and first.place > found.place
+        (first.window, first.author) == (delivery.window, delivery.author)
+        and first.place > delivery.place
         and last.arrived < began + book.tuning.merge_ms
-        and POLICIES.index(offer.policy) >= POLICIES.index(found.decision.policy)
-        and _has_the_floor(book, found, last)
+        and POLICIES.index(offer.policy) >= POLICIES.index(delivery.decision.policy)
+        and _wrote_last(book, delivery, last)
     )
 
 
-def _has_the_floor(book: Book, found: Delivery, last: Delivery) -> bool:
-    """Whether nobody else has said anything since."""
-    for _, event, state in book.states.newest_first(MESSAGES, f"in {found.window}".rstrip()):
-        if event == found.event:
+def _wrote_last(book: Book, delivery: Delivery, last: Delivery) -> bool:
+    """Whether no other author has written in the thread since."""
+    for known in book.newest_messages(in_window(delivery.window)):
+        if known.event == delivery.event:
             return True
-        if state["said"][3].get("author") != last.author:
+        if known.author != last.author:
             return False
     return False

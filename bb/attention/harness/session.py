@@ -1,66 +1,61 @@
-"""One harness at the other end of a line: what was handed to it, and what becomes of that.
+"""The session with one connected harness: the messages handed to it, and their acknowledgements.
 
-The ledger knows how far a message has come (`deliveries`). Known only here, and only for as long as the connection
-lasts, is by which request it was handed over, and when that is to be tried again:
+The ledger records how far a message has come (`deliveries`). The request that handed it over, and the time of the next
+attempt, are known only here, for as long as the connection lasts:
 
     handed ──accepted, duplicate──> taken
-       ├──busy, error, silence──> waits ──> handed once more: the same event and key, one attempt more
-       └──edited, another piece came, taken away──> cancelled ──> handed anew, or not at all
+       ├──busy, error, no answer──> waits ──> handed again: the same event and key, the next attempt
+       └──edited, new piece, deleted──> cancelled ──> handed in its new form, or not at all
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 from bb.attention.acts.escalation import escalate
-from bb.attention.facts import Moved
-from bb.attention.harness.capabilities import DIGESTS, INTERRUPT, REDELIVERY
-from bb.attention.judging.cases import open_cases, said_in
+from bb.attention.facts import AttentionFact, Moved
+from bb.attention.harness.capabilities import DIGESTS, INTERRUPT, REDELIVERY, Capabilities
+from bb.attention.judging.cases import current_message, open_cases
 from bb.attention.judging.standing import due_at
 from bb.attention.state import deliveries
+from bb.attention.state.book import Book
+from bb.attention.state.deliveries import Delivery
 from bb.attention.turns.offers import Session as Side
 from bb.attention.words import CLAIMED, DIGEST, MUST, OFFERED, SYSTEM
 from bb.kernel.clock import HOUR, MINUTE
 from bb.kernel.errors import Conflict
 from bb.kernel.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Any
-
-    from bb.attention.facts import AttentionFact
-    from bb.attention.harness.capabilities import Capabilities
-    from bb.attention.state.book import Book
-    from bb.attention.state.deliveries import Delivery
-
 DIGEST_EVERY = HOUR
 
 
 class ResyncRequired(Conflict):
-    """That event is not known here, so nothing can be resumed after it."""
+    """The session cannot resume after that event, because it is unknown here."""
 
     code = "RESYNC_REQUIRED"
-    hint = "chat.list_events tells what there is; what was not taken is handed over again anyway"
+    hint = "call chat.list_events for the current events; unacknowledged events are delivered again anyway"
 
 
 class Handed(Record):
-    """A message that was handed over by a request, and perhaps taken."""
+    """A message that was handed over in a request, and perhaps taken."""
 
     event: str
     request: str
     attempt: int
-    version: int  # of what was handed over: whoever has it needs it again only when there is a higher one
+    version: int  # the content version; the harness needs the message again only if this increases
     shape: str
     conversation: str
-    events: tuple[str, ...]  # for which it stands: of several knocks in one thread, for all
-    again_at: int  # when it is handed over once more, unless it was taken before
+    events: tuple[str, ...]  # the events in it; a knock can stand for several events of a thread
+    again_at: int  # when it is handed over again if it is not taken by then
     is_taken: bool = False
-    is_over: bool = False  # whether the turn it was for has ended
-    restarts: int = 0  # how often a turn was broken off because another piece came
-    facts: tuple[AttentionFact, ...] = ()  # what is recorded once it is taken, beside that
+    is_over: bool = False  # whether its turn has ended
+    restarts: int = 0  # how often its turn was restarted because of a late piece
+    facts: tuple[AttentionFact, ...] = ()  # further facts to record when it is taken
 
 
 class Deliver(Record):
-    """One message to be handed over."""
+    """One message to hand over."""
 
     handed: Handed
     envelope: dict[str, Any]
@@ -68,14 +63,14 @@ class Deliver(Record):
 
 
 class Plan(Record):
-    """What is to be done now: recorded first, and then said."""
+    """The work to do now: record the facts first, then send."""
 
     facts: tuple[AttentionFact, ...] = ()
     cancels: tuple[tuple[Handed, str], ...] = ()
     delivers: tuple[Deliver, ...] = ()
-    parked: tuple[Handed, ...] = ()  # what is handed over no more in this session
-    due: int | None = None  # when there may be more to do, if nothing else happens
-    rests_on: tuple[Delivery, ...] = ()  # what it takes for granted
+    parked: tuple[Handed, ...] = ()  # not handed over again in this session
+    due: int | None = None  # when to look again if nothing else happens
+    rests_on: tuple[Delivery, ...] = ()  # the deliveries as they were when this was planned
 
     @property
     def is_empty(self) -> bool:
@@ -83,7 +78,7 @@ class Plan(Record):
         return not (self.facts or self.cancels or self.delivers or self.parked)
 
     def holds(self, book: Book) -> bool:
-        """Whether all is still as it was when this was planned."""
+        """Whether the deliveries that the plan rests on are unchanged."""
         return all(book.delivery(each.event, each.agent) == each for each in self.rests_on)
 
 
@@ -94,18 +89,18 @@ class Harness:
         self.agent = agent
         self.can = can
         self.handed: dict[str, Handed] = {}
-        self.turns: set[str] = set()  # the events, or "", that it works at
-        self.resumed: set[str] = set()  # what was handed over before it connected, and never taken
-        self.own: set[str] = set()  # what it has delivered to us itself, and is not to be told
-        self.digest_at: int | None = None  # when it is told next what went on around it
+        self.turns: set[str] = set()  # the events (or "") of running turns
+        self.resumed: set[str] = set()  # events that an earlier session was handed and did not take
+        self.own: set[str] = set()  # events that the harness itself delivered to us
+        self.digest_at: int | None = None  # when the next digest is due
         self._attempts: dict[str, int] = {}
         self._count = 0
         self._interrupted_at = 0
 
-    # -- what is done
+    # -- carrying out a plan
 
     def has_done(self, plan: Plan, now: int) -> None:
-        """What was planned is recorded, and on its way."""
+        """Note that PLAN was recorded and sent."""
         for handed in (*(each for each, _ in plan.cancels), *plan.parked):
             self.drop(handed.event)
             if handed.shape == DIGEST:
@@ -120,73 +115,76 @@ class Harness:
                 self._interrupted_at = now
 
     def has_looked(self, now: int) -> None:
-        """There was nothing more to tell NOW."""
+        """Note that there was nothing more to hand over NOW."""
         if self.digest_at is not None and now >= self.digest_at and not self.turns:
             self.digest_at = now + DIGEST_EVERY
 
     def drop(self, event: str) -> None:
-        """Nobody is at it any more."""
+        """Forget an event: it is no longer handed over, and its turn is over."""
         self.handed.pop(event, None)
         self.turns.discard(event)
 
     def next_request(self, ahead: int) -> str:
-        """What the request is called that comes after so many others."""
+        """The id of the request that follows AHEAD other new ones."""
         return f"deliver-{self._count + ahead + 1}"
 
     def next_attempt(self, event: str) -> int:
-        """The number of the next attempt at an event, as far as this session knows: never one that was used."""
+        """The next unused attempt number of an event in this session."""
         return self._attempts.get(event, 0) + 1
 
     def side(self, again: Iterable[str], turns: set[str]) -> Side:
-        """The harness, as far as offers depend on it: what it is handed AGAIN, and the TURNS that run."""
+        """The state of the harness for `offers`: the events to hand over AGAIN, and its running TURNS."""
         return Side(bool(turns), self.can(INTERRUPT), self._interrupted_at, again=frozenset(again))
 
-    # -- what it answers
+    # -- answers of the harness
 
     def by_request(self, request: Any) -> Handed | None:
-        """What was handed over by a request, while that stands."""
+        """The message that a request handed over; None if it is no longer current."""
         return next((each for each in self.handed.values() if each.request == request), None)
 
     def take(self, handed: Handed) -> None:
-        """It has said that it has it."""
+        """Note that the harness has acknowledged a message."""
         self.handed[handed.event] = handed.but(is_taken=True)
 
     def wait(self, handed: Handed, until: int) -> None:
-        """It has not taken it: later once more."""
+        """Note that the harness has not taken a message, and when to try again."""
         self.handed[handed.event] = handed.but(is_taken=False, again_at=until)
 
     def repeat(self, events: Iterable[str]) -> None:
-        """Hand these over once more, whatever was said of them."""
+        """Hand these events over again, whatever the harness answered before."""
         for event in events:
             self.handed.pop(event, None)
             self.resumed.add(event)
 
 
-# -- beginning, and what becomes of what was handed over
+# -- facts of a session
 
 
 def begun(book: Book, harness: Harness, last_taken: str, now: int) -> list[AttentionFact]:
-    """What is to be recorded as a session begins: turns of the session before are over, and what the harness says it
-    has taken last, it has. All else that it was handed and has not taken, it is handed again."""
+    """The facts to record when a session begins.
+
+    Turns of the previous session are over, and LAST_TAKEN counts as taken. All other events that were handed over and
+    not taken are handed over again.
+    """
     facts: list[AttentionFact] = []
     harness.digest_at = now + DIGEST_EVERY if harness.can(DIGESTS) else None
-    for found in book.open_for(harness.agent):
-        if found.turn == deliveries.STARTED:
-            facts.append(Moved(SYSTEM, found.event, harness.agent, deliveries.ENDED, {"why": "session over"}))
-        if found.event == last_taken and found.attempt and not found.accepted:
-            facts.append(Moved(harness.agent, found.event, harness.agent, deliveries.ACCEPTED))
-        elif is_untaken(found) and harness.can(REDELIVERY):
-            harness.resumed.add(found.event)
+    for delivery in book.open_for(harness.agent):
+        if delivery.turn == deliveries.STARTED:
+            facts.append(Moved(SYSTEM, delivery.event, harness.agent, deliveries.ENDED, {"why": "session over"}))
+        if delivery.event == last_taken and delivery.attempt and not delivery.accepted:
+            facts.append(Moved(harness.agent, delivery.event, harness.agent, deliveries.ACCEPTED))
+        elif is_untaken(delivery) and harness.can(REDELIVERY):
+            harness.resumed.add(delivery.event)
     return facts
 
 
-def is_untaken(found: Delivery) -> bool:
-    """Whether something was handed over, and nobody has said that it arrived."""
-    return found.attempt > 0 and not found.accepted and found.disposition in (None, CLAIMED)
+def is_untaken(delivery: Delivery) -> bool:
+    """Whether an event was handed over and not acknowledged."""
+    return delivery.attempt > 0 and not delivery.accepted and delivery.disposition in (None, CLAIMED)
 
 
 def undelivered(book: Book, agent: str, now: int) -> int:
-    """How much AGENT is still to be handed."""
+    """The number of events that are still to be handed to AGENT."""
     count = 0
     for _, stands in open_cases(book, agent, now):
         is_to_come = not stands.delivery.accepted and stands.delivery.disposition in (None, CLAIMED)
@@ -195,36 +193,35 @@ def undelivered(book: Book, agent: str, now: int) -> int:
 
 
 def accepted(book: Book, harness: Harness, handed: Handed) -> list[AttentionFact]:
-    """What follows when a harness has taken what it was handed. What has changed since, it has not."""
+    """The facts when a harness has taken a message. Events that have changed since do not count as taken."""
     every = [(event, book.delivery(event, harness.agent)) for event in handed.events]
-    taken = [event for event, found in every if found and found.attempt and not found.accepted]
+    taken = [event for event, delivery in every if delivery and delivery.attempt and not delivery.accepted]
     return [*handed.facts, *(Moved(harness.agent, event, harness.agent, deliveries.ACCEPTED) for event in taken)]
 
 
 def rejected(book: Book, harness: Harness, handed: Handed, why: Mapping[str, Any], now: int) -> list[AttentionFact]:
-    """What follows when a harness can do nothing with it: it has failed, and where an answer is owed the next one is
-    asked."""
+    """The facts when a harness rejects a message: its events failed. Those that are owed an answer are escalated."""
     facts: list[AttentionFact] = []
     for event in handed.events:
-        found, known = book.delivery(event, harness.agent), book.message(event)
-        if found is None or known is None or not found.is_open:
+        delivery, known = book.delivery(event, harness.agent), book.message(event)
+        if delivery is None or known is None or not delivery.is_open:
             continue
         facts.append(Moved(harness.agent, event, harness.agent, deliveries.REJECTED, dict(why)))
-        if found.decision.policy == MUST:
-            facts += escalate(book, found, said_in(known, book.data(known.line)), now, "its harness refused it")
+        if delivery.decision.policy == MUST:
+            facts += escalate(book, delivery, current_message(book, known), now, "its harness refused it")
     return facts
 
 
 def next_tick(book: Book, now: int) -> int | None:
-    """When time alone will next change anything (`ticking`), as far as what is recorded tells."""
+    """The next time at which a tick (`acts/timers.py`) may have an effect; None if there is none."""
     moments: list[int] = []
-    for found in book.every_open():
-        due = due_at(found, book.tuning)
+    for delivery in book.every_open():
+        due = due_at(delivery, book.tuning)
         if due is not None:
-            allowed = due - (found.at or found.arrived)
-            moments += [due, due - allowed // 2, found.arrived + allowed // 2]
-        if found.until is not None:
-            moments.append(found.until)
-        if found.disposition == CLAIMED:
-            moments.append(book.claim(found.event, found.window, now).until)
+            allowed = due - (delivery.at or delivery.arrived)
+            moments += [due, due - allowed // 2, delivery.arrived + allowed // 2]
+        if delivery.until is not None:
+            moments.append(delivery.until)
+        if delivery.disposition == CLAIMED:
+            moments.append(book.claim(delivery.event, delivery.window, now).until)
     return min((each for each in moments if each > now), default=None)

@@ -1,51 +1,52 @@
-"""What a harness is to be told now: what was changed or taken away, and what comes next.
+"""Plans the next updates for a harness: changed or deleted messages, new messages, and digests.
 
-Of one conversation the next message is handed over when the one before was taken, so that a second attempt never lets a
-later one overtake it. Only what is immediate does not stand in line. What a harness cannot take in the usual way it is
-shown in another, or it stays in the mailbox:
+The next message of a conversation is handed over only after the previous one was taken, so a retry is never overtaken.
+Immediate messages do not wait. If a harness lacks a capability, a message takes another form or stays in the mailbox:
 
-    no notify       a knock that obliges is told in words of the host's; any other waits in the mailbox
-    no buffered     what was said comes as `immediate`, at a boundary all the same
-    no interrupt    nothing comes in the middle of a turn
-    no digest       there is none
+    no notify       an obliging knock becomes a text by the host; any other knock stays in the mailbox
+    no buffered     the content is sent as `immediate`, but still only between turns
+    no interrupt    nothing is sent in the middle of a turn
+    no digest       no digest is sent
 """
 
 from __future__ import annotations
 
-from bb.attention.facts import Moved
+from collections.abc import Iterable
+
+from bb.attention.facts import AttentionFact, Moved
 from bb.attention.harness import delivery
-from bb.attention.harness.capabilities import ACK, BUFFERING, CANCELLATION, DIGESTS, IMMEDIATELY, NOTIFYING, REDELIVERY
+from bb.attention.harness.capabilities import (
+    ACK,
+    BUFFERING,
+    CANCELLATION,
+    DIGESTS,
+    IMMEDIATELY,
+    NOTIFYING,
+    REDELIVERY,
+    Capabilities,
+)
+from bb.attention.harness.delivery import Parcel
 from bb.attention.harness.late_fragments import fragments
-from bb.attention.harness.session import Deliver, Handed, Plan
+from bb.attention.harness.session import Deliver, Handed, Harness, Plan
 from bb.attention.state import deliveries
+from bb.attention.state.book import Book
+from bb.attention.state.deliveries import Delivery
 from bb.attention.turns import digests
-from bb.attention.turns.offers import CONTENT, KNOCK, MOST_TRIES, offered, offers, retry_at
+from bb.attention.turns.offers import CONTENT, KNOCK, MOST_TRIES, Offer, offered, offers, retry_at
 from bb.attention.words import BUFFERED, DIGEST, IMMEDIATE, MUST, NOTIFY, SUPERSEDED, SYSTEM
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from bb.attention.facts import AttentionFact
-    from bb.attention.harness.capabilities import Capabilities
-    from bb.attention.harness.delivery import Parcel
-    from bb.attention.harness.session import Harness
-    from bb.attention.state.book import Book
-    from bb.attention.state.deliveries import Delivery
-    from bb.attention.turns.offers import Offer
-
-MOST_HANDED = 32  # that are not taken yet
-WITHDRAWN = {deliveries.DELETED: "the message was deleted", deliveries.SETTLED: "it was settled elsewhere"}
-EDITED, ADDED = "the message was edited", "another piece of the message came"
+MOST_HANDED = 32  # messages that are handed over and not taken yet
+WITHDRAWN = {deliveries.DELETED: "the message was deleted", deliveries.SETTLED: "the message was settled elsewhere"}
+EDITED, ADDED = "the message was edited", "another piece of the message arrived"
 
 
 def plan(harness: Harness, book: Book, now: int, seed: str) -> Plan:
-    """What is to be recorded and said NOW. The SEED is random; nothing changes before the harness `has_done` so."""
+    """The facts to record and the messages to send NOW. SEED is random. The harness changes only in `has_done`."""
     return _Look(harness, book, now, seed).plan()
 
 
 class _Look:
-    """One look at what is to be done."""
+    """One computation of a plan."""
 
     def __init__(self, harness: Harness, book: Book, now: int, seed: str) -> None:
         self._harness, self._book, self._now, self._seed = harness, book, now, seed
@@ -55,8 +56,8 @@ class _Look:
         self._delivers: list[Deliver] = []
         self._altered: set[str] = set()
         self._parked: list[Handed] = []
-        self._events: list[str] = []  # all that is handed over, pieces included
-        self._busy: dict[str, int] = {}  # conversations in which something is on its way
+        self._events: list[str] = []  # all events that are handed over, including pieces
+        self._busy: dict[str, int] = {}  # conversation -> number of messages handed over and not taken
 
     def plan(self) -> Plan:
         self._look_for_changes()
@@ -84,12 +85,12 @@ class _Look:
         return Plan(tuple(self._facts), cancels, tuple(self._delivers), parked, later, known)
 
     def _waiting(self) -> list[Handed]:
-        """What was handed over, and neither taken nor given up."""
+        """The messages that were handed over and are neither taken nor given up."""
         gone = self._cancels.keys() | {each.event for each in self._parked}
         return [each for each in self._harness.handed.values() if not each.is_taken and each.event not in gone]
 
     def _due_again(self) -> set[str]:
-        """What is handed over once more; what was too often, or must not be, waits until the next session."""
+        """The events to hand over again. Those without attempts left are parked until the next session."""
         due = [each for each in self._waiting() if self._now >= each.again_at]
         self._parked += [each for each in due if each.shape == DIGEST or not self._may_repeat(each)]
         for each in self._parked:
@@ -101,53 +102,59 @@ class _Look:
         return handed.attempt < MOST_TRIES and self._can(REDELIVERY)
 
     def _is_waited_for(self, event: str) -> bool:
-        found = self._book.delivery(event, self._agent)
-        return found is not None and found.is_open and not found.is_parked and not found.accepted
+        current = self._book.delivery(event, self._agent)
+        return current is not None and current.is_open and not current.is_parked and not current.accepted
 
     # -- what has changed since it was handed over
 
     def _look_for_changes(self) -> None:
         for handed in list(self._harness.handed.values()):
-            found = self._book.delivery(handed.event, self._agent)
-            if found is None:
+            current = self._book.delivery(handed.event, self._agent)
+            if current is None:
                 continue
-            if found.disposition == SUPERSEDED and found.cause in WITHDRAWN:
-                self._cancels[handed.event] = (handed, WITHDRAWN[found.cause])
-            elif not found.has_spoken and _is_undone(found) and self._version(found, handed.shape) > handed.version:
+            if current.disposition == SUPERSEDED and current.cause in WITHDRAWN:
+                self._cancels[handed.event] = (handed, WITHDRAWN[current.cause])
+            elif (
+                not current.has_spoken
+                and _needs_anything(current)
+                and self._version(current, handed.shape) > handed.version
+            ):
                 self._cancels[handed.event] = (handed, EDITED)
-                if found.is_open and found.attempt:  # a piece of it has changed, of which the fold knows nothing
-                    self._begin_anew(found, "edited")
+                if (
+                    current.is_open and current.attempt
+                ):  # a merged piece was edited, which does not change this delivery
+                    self._begin_anew(current, "edited")
                     self._altered.add(handed.event)
 
-    def _version(self, found: Delivery, shape: str) -> int:
-        pieces = delivery.expanded(self._book, self._agent, [found.event]) if shape == CONTENT else [found.event]
+    def _version(self, current: Delivery, shape: str) -> int:
+        pieces = delivery.expanded(self._book, self._agent, [current.event]) if shape == CONTENT else [current.event]
         return delivery.version_of(self._book, pieces, shape)
 
-    def _begin_anew(self, found: Delivery, why: str) -> None:
-        if found.turn == deliveries.STARTED:
-            self._facts.append(Moved(SYSTEM, found.event, self._agent, deliveries.ENDED, {"why": why}))
+    def _begin_anew(self, current: Delivery, why: str) -> None:
+        if current.turn == deliveries.STARTED:
+            self._facts.append(Moved(SYSTEM, current.event, self._agent, deliveries.ENDED, {"why": why}))
 
     def _restart(self, made: Iterable[Offer]) -> set[str]:
-        """Break off what another piece belongs to, and hand over all of it; the offers that are part of it now."""
+        """Cancel messages that got a late piece, and hand them over with it; the offers that are now part of them."""
         if not (self._can(CANCELLATION) and self._can(ACK)):
             return set()
         merged: set[str] = set()
         running = [each for each in self._harness.handed.values() if each.event not in self._cancels]
-        for handed, found, offer in fragments(self._book, running, self._agent, made):
+        for handed, current, offer in fragments(self._book, running, self._agent, made):
             new = [each.event for each in offer.items]
             merged.add(offer.event)
             self._cancels[handed.event] = (handed, ADDED)
-            self._begin_anew(found, "fragment")
-            attempt = self._harness.next_attempt(found.event)
-            self._facts += [Moved(SYSTEM, each, self._agent, deliveries.MERGED, {"by": found.event}) for each in new]
-            about = {"attempt": attempt, "as": CONTENT, "merged_from": [*found.merged_from, *new]}
-            self._facts.append(Moved(SYSTEM, found.event, self._agent, deliveries.OFFERED, about))
-            parcel = delivery.parcel(self._book, self._agent, found.event, [found.event, *new], CONTENT, self._now)
+            self._begin_anew(current, "fragment")
+            attempt = self._harness.next_attempt(current.event)
+            self._facts += [Moved(SYSTEM, each, self._agent, deliveries.MERGED, {"by": current.event}) for each in new]
+            about = {"attempt": attempt, "as": CONTENT, "merged_from": [*current.merged_from, *new]}
+            self._facts.append(Moved(SYSTEM, current.event, self._agent, deliveries.OFFERED, about))
+            parcel = delivery.parcel(self._book, self._agent, current.event, [current.event, *new], CONTENT, self._now)
             form = _form(CONTENT, parcel.decision.mode, parcel.decision.policy, self._can)
             self._hand_over(parcel.but(attempt=attempt), form or BUFFERED, restarts=handed.restarts + 1)
         return merged
 
-    # -- what is offered
+    # -- offers
 
     def _offer(self, offer: Offer, again: set[str], turns: set[str]) -> None:
         handed = self._harness.handed.get(offer.event)
@@ -169,7 +176,7 @@ class _Look:
         self._hand_over(parcel, form, restarts=restarts, interrupts=bool(turns) and decision.mode == IMMEDIATE)
 
     def _has_room(self, offer: Offer) -> bool:
-        """Whether its turn has come: nothing before it in its conversation is still on its way."""
+        """Whether it may be handed over now: no earlier message of its conversation is still waiting."""
         is_at_once = offer.last.standing.decision.mode == IMMEDIATE and offer.shape == CONTENT
         is_next = is_at_once or not self._busy.get(offer.last.known.conversation)
         return is_next and sum(self._busy.values()) < MOST_HANDED
@@ -198,10 +205,10 @@ class _Look:
         envelope = delivery.envelope(self._book, self._agent, parcel, f"{self._seed} {parcel.event}")
         self._delivers.append(Deliver(handed, envelope, interrupts))
 
-    # -- in short
+    # -- digests
 
     def _digest(self, turns: set[str]) -> None:
-        """Now and then, what went on around the agent. It is told once the harness has it: until then it is not."""
+        """Hand over a digest if one is due. It is recorded when the harness has taken it."""
         due = self._harness.digest_at
         if not self._can(DIGESTS) or turns or due is None or self._now < due:
             return
@@ -219,14 +226,16 @@ class _Look:
         self._delivers.append(Deliver(handed, delivery.digest_envelope(self._agent, event, found, attempt)))
 
 
-def _is_undone(found: Delivery) -> bool:
-    """Whether anything is still to be done about it, or was until an edit took that back."""
-    return found.is_open or found.attempt == 0
+def _needs_anything(current: Delivery) -> bool:
+    """Whether the message still needs something, or did until an edit withdrew that."""
+    return current.is_open or current.attempt == 0
 
 
 def _form(shape: str, mode: str, policy: str, can: Capabilities) -> str | None:
-    """As what a harness is shown something that it may be unable to take in the usual way; None: it stays in the
-    mailbox. A knock that obliges is told as a text of the host's; never does it become what was said."""
+    """The injection mode in which a harness gets a message; None if it stays in the mailbox.
+
+    Without the capability for knocks, an obliging knock is sent as a text by the host, never as the content.
+    """
     if shape == KNOCK and can(NOTIFYING):
         return NOTIFY
     if shape == KNOCK and policy != MUST:

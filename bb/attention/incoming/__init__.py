@@ -1,1 +1,1 @@
-"""What surfaces and other hosts hand in: each line becomes facts, or nothing new."""
+"""Input from surfaces and other hosts: each line becomes facts, or nothing if it is known."""

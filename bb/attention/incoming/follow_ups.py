@@ -1,7 +1,7 @@
-"""People name somebody once, and go on talking: what they say next in the same thread goes to whom they have named.
+"""Follow-ups: if a person names an agent and goes on writing, the next messages in the thread are aimed at it too.
 
-That holds for as long as one waits for more anyway, and until whoever is asked has been shown what was said first. What
-names somebody itself, or has more to it than words, begins anew.
+This holds for the time in which more pieces are expected, and until the agent has been shown the first message. A
+message that itself names someone, or has parts besides text, starts anew.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def piece_of(book: Book, said: Message) -> str:
-    """The message that SAID goes on with; nothing where it does not."""
+    """The message that SAID continues; empty if there is none."""
     event, author, at = book.thread(said.window).last
     if author != said.author or not 0 <= said.at - at < book.tuning.compose_ms or _begins_anew(said):
         return ""
@@ -35,7 +35,7 @@ def _begins_anew(said: Message) -> bool:
 
 
 def going_on(book: Book, said: Message) -> Aimed:
-    """Who was asked by the message that SAID goes on with, and why."""
+    """The agents that were asked by the message that SAID continues, and why."""
     known = book.message(said.piece_of) if said.piece_of else None
     asked = {agent: book.delivery(said.piece_of, agent) for agent in (known.meant if known else ())}
     return {

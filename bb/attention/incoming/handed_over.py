@@ -1,17 +1,18 @@
-"""What another host hands over to us, for one of our agents: kept as that host has decided about it.
+"""Messages that another host delivers for one of our agents. That host's decision is kept.
 
-It is known by its event. Delivered once more it is a duplicate, and with a higher `contentVersion` an edit; a knock is
-followed by what it has announced.
+A message is identified by its event id. A second delivery is a duplicate; one with a higher `contentVersion` is an
+edit. After a knock, the announced content may follow.
 """
 
 from __future__ import annotations
 
 from bb.attention.decision import Decision
 from bb.attention.facts import Edited, Posted
-from bb.attention.incoming.receiving import NOBODY, arranged
+from bb.attention.incoming.receiving import arranged
 from bb.attention.messages import envelopes, message
 from bb.attention.words import BUFFERED, HUMAN, IMMEDIATE
 from bb.kernel.record import Record
+from bb.messaging.chat.recipients import NOBODY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ ACCEPTED, DUPLICATE = {"status": "accepted"}, {"status": "duplicate"}
 
 
 class Handing(Record):
-    """One event as it was handed in: what was said, what it is to the agent, and what else is to be kept of it."""
+    """One delivered event: the message, the decision for the agent, and further members to keep."""
 
     said: Message
     decision: Decision
@@ -38,57 +39,59 @@ class Handing(Record):
 
 
 def received(book: Book, agent: str, given: Any, by: str, now: int) -> Answer:
-    """Keep what a host has delivered for AGENT."""
-    found = _read(given, now)
-    known = book.message(found.said.event)
+    """Record a message that a host has delivered for AGENT."""
+    handing = _read(given, now)
+    known = book.message(handing.said.event)
     if known is None:
-        posted = Posted(by, _written(book, found, {agent: found.decision}), found.said.text, _to(agent, found))
-        return [*arranged(book, found.said), posted], ACCEPTED
+        posted = Posted(
+            by, _c2a(book, handing, {agent: handing.decision}), handing.said.text, _recipients(agent, handing)
+        )
+        return [*arranged(book, handing.said), posted], ACCEPTED
     has = (book.data(known.line).get("c2a") or {}).get("delivered") or {}
-    is_newer = found.version > has.get("version", known.version)
-    is_for_us = book.delivery(found.said.event, agent) is not None
+    is_newer = handing.version > has.get("version", known.version)
+    is_for_us = book.delivery(handing.said.event, agent) is not None
     if known.is_deleted or (is_for_us and not is_newer):
         return [], DUPLICATE
-    c2a = _written(book, found, _told(book, known, is_newer=is_newer) | {agent: found.decision})
-    return [Edited(by, found.said.event, known.version + is_newer, c2a, found.said.text)], ACCEPTED
+    c2a = _c2a(book, handing, _earlier_decisions(book, known, is_newer=is_newer) | {agent: handing.decision})
+    return [Edited(by, handing.said.event, known.version + is_newer, c2a, handing.said.text)], ACCEPTED
 
 
 def _read(given: Any, now: int) -> Handing:
     found, members = envelopes.delivered(given, now), envelopes.Members(given)
     version = members.number("contentVersion")
     if version is None:
-        version = 0 if found.knock is not None else 1  # a knock says nothing yet of what was said
+        version = 0 if found.knock is not None else 1  # a knock has no content yet
     directedness, policy, mode, reason, priority, deadline = found.decision
     injection = {name: members.object("injection").id(name) for name in ("context", "role")}
     more = {
         "delivered": {"version": version, "key": found.key, "attempt": found.attempt},
-        "injection": _only(injection),
+        "injection": _present(injection),
     }
     decision = Decision(directedness, policy, mode, reason[:60], priority, deadline)
     return Handing(found.message.but(version=1), decision, version, more)
 
 
-def _told(book: Book, known: Kept, *, is_newer: bool) -> dict[str, Decision]:
-    """What it is to those it was handed in for before, who are to see a new version too."""
-    found = [book.delivery(known.event, agent) for agent in known.meant if is_newer]
-    return {each.agent: each.decision for each in found if each}
+def _earlier_decisions(book: Book, known: Kept, *, is_newer: bool) -> dict[str, Decision]:
+    """The decisions for the agents that it was delivered for before; they also get a new version."""
+    deliveries = [book.delivery(known.event, agent) for agent in known.meant if is_newer]
+    return {each.agent: each.decision for each in deliveries if each}
 
 
-def _written(book: Book, found: Handing, each: Mapping[str, Decision]) -> dict[str, Any]:
-    """As it stands in the ledger."""
-    said = found.said
+def _c2a(book: Book, handing: Handing, each: Mapping[str, Decision]) -> dict[str, Any]:
+    """The `c2a` member of its line."""
+    said = handing.said
     agent = book.directory.agent(said.author, said.platform) if said.author_kind != HUMAN else None
     decided = {
         "for": {name: decision.written() for name, decision in each.items()},
         "else": Decision(reason="delivered").written()[:4],
     }
-    return message.written(said) | ({"agent": agent} if agent else {}) | decided | found.more
+    return message.written(said) | ({"agent": agent} if agent else {}) | decided | handing.more
 
 
-def _to(agent: str, found: Handing) -> tuple[str, ...]:
-    """In whose inbox of CCCS it stands."""
-    return (agent,) if found.decision.mode in (IMMEDIATE, BUFFERED) else NOBODY
+def _recipients(agent: str, handing: Handing) -> tuple[str, ...]:
+    """The CCCS recipients: the agents whose inbox contains it."""
+    return (agent,) if handing.decision.mode in (IMMEDIATE, BUFFERED) else NOBODY
 
 
-def _only(found: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in found.items() if value}
+def _present(members: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in members.items() if value}

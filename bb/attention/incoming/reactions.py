@@ -1,7 +1,7 @@
-"""A reaction to what an agent said: a signal to it. It is no message, and costs no turn unless something waits for it.
+"""Reactions to an agent's message: a signal to the agent. It costs no turn unless the agent waits for an answer.
 
-It is one event for each message, actor and signal. Taken back, the event is gone; made once more, it is a new one. For
-a moment after it came it is not shown to anybody, so that what is toggled comes to one event, or to none.
+There is one event for each message, author and signal. Removing the reaction deletes the event; adding it again makes a
+new one. A new reaction is shown only after a short delay, so toggling it causes at most one notification.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from bb.attention.messages.messages import Kept
     from bb.attention.state.book import Book
 
-# What tells the author of a message more than that somebody has looked.
+# The signals that tell the author of a message more than that it was seen.
 TELLING = ("agree", "declined", "done", "unclear", "blocked")
-MOST_TOGGLES = 20  # of one signal by one actor on one message; later ones change nothing
+MOST_TOGGLES = 20  # of one signal by one author on one message; further ones change nothing
 
 
 def latest(book: Book, event: str, who: str, signal: str) -> tuple[str, Kept | None, str]:
-    """What WHO's reaction with a signal is called, if there is one, or was; and what the next one would be."""
+    """The event id of WHO's latest reaction with SIGNAL, that event if it exists, and the id of the next one."""
     name = first = f"{event}~{who}~{signal}"
     found = book.message(name)
     for count in range(2, MOST_TOGGLES + 1):
@@ -50,7 +50,7 @@ def latest(book: Book, event: str, who: str, signal: str) -> tuple[str, Kept | N
 
 
 def about(known: Kept, signal: str, said: Message) -> Message:
-    """The event that a reaction to KNOWN is; SAID has who reacts, and when."""
+    """The message for a reaction to KNOWN. SAID holds its author and time."""
     return said.but(
         conversation=known.conversation,
         kind=known.kind,
@@ -62,14 +62,14 @@ def about(known: Kept, signal: str, said: Message) -> Message:
 
 
 def decided(book: Book, known: Kept, signal: str, who: str) -> Decided:
-    """For whom it is: for the agent that wrote the message, unless that is who reacts."""
+    """The decision: a reaction is for the agent that wrote the message, unless the agent itself reacts."""
     author = known.agent
     each = {author: _to_author(book, known, signal)} if author and author != who else {}
     return Decided(each, Decision(mode=SILENT, reason=REACTION))
 
 
 def _to_author(book: Book, known: Kept, signal: str) -> Decision:
-    """What a reaction to an agent's own message is to it: to be known, unless it changes what is owed."""
+    """The decision for the agent that wrote the message: a notice, unless the reaction changes what the agent owes."""
     if signal not in TELLING:
         return Decision(TO_ME, MUST_NOT, MAILBOX, REACTION, NORMAL)
     answered = book.delivery(known.in_reply_to, known.agent) if known.in_reply_to else None

@@ -1,10 +1,12 @@
-"""What comes in from a surface: messages, edits, deletions, reactions, typing. Each line becomes facts, or nothing new.
+"""Receives lines of a surface: messages, edits, deletions, reactions, typing. Each becomes facts, or nothing if known.
 
-Lines may come twice, late, or in another order than they happened. What is known already changes nothing; what is said
-of a message that is not known yet is kept, and counts once it is.
+Lines may arrive twice, late, or out of order. A known line changes nothing. An edit or deletion of an unknown message
+is kept, and counts when the message arrives.
 """
 
 from __future__ import annotations
+
+from itertools import islice
 
 from bb.attention.decision import Decision
 from bb.attention.facts import Arranged, Claiming, Deleted, Edited, Moved, Posted, Posting, Typing
@@ -30,6 +32,7 @@ from bb.attention.words import (
     SILENT,
 )
 from bb.kernel import clock
+from bb.messaging.chat.recipients import NOBODY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,15 +47,15 @@ if TYPE_CHECKING:
 
     Answer = tuple[list[AttentionFact], dict[str, Any]]
 
-NOBODY = ("@nobody",)
-URGENT_PER_MINUTE = 5  # messages of one author that are taken to be urgent
+
+URGENT_PER_MINUTE = 5  # messages of one author that are treated as urgent
 GITHUB = "github"
 EDITED_AFTER = "edited_after_response"
 
 
 def receive(book: Book, line: Line, by: str, now: int) -> Answer:
-    """What LINE adds to what is known; the facts, and what became of it."""
-    line = _by_our_names(book, line)
+    """The facts that LINE adds, and the answer to its sender."""
+    line = _with_own_ids(book, line)
     match line.type:
         case "message":
             return _message(book, line, by, now)
@@ -67,8 +70,8 @@ def receive(book: Book, line: Line, by: str, now: int) -> Answer:
     return [], {}
 
 
-def _by_our_names(book: Book, line: Line) -> Line:
-    """LINE with what we have posted by the name that it has here. Where nothing is posted, nothing is looked for."""
+def _with_own_ids(book: Book, line: Line) -> Line:
+    """LINE with our own ids for messages that bb posted. Only external conversations can refer to such messages."""
     if line.conversation and not book.conversation(line.conversation).is_external:
         return line
     said = line.message
@@ -85,7 +88,7 @@ def _message(book: Book, line: Line, by: str, now: int) -> Answer:
     if said is None:
         return [], {}
     if line.marker:
-        return _ours(book, line, by)
+        return _own_message(book, line, by)
     known = book.message(line.event)
     if known is not None:
         if said.version > known.version:
@@ -95,19 +98,21 @@ def _message(book: Book, line: Line, by: str, now: int) -> Answer:
     if "deleted" in state:
         nothing = Decided({}, Decision(mode=SILENT, reason="deleted"))
         return [_posted(book, said.but(parts=(), more={}), by, nothing, text="")], _answer(line, "deleted")
-    if "edit" in state:  # it was edited before it came
+    if "edit" in state:  # the edit arrived before the message
         edited = book.data(_line_of(state["edit"]))
         said = said.but(text=str(edited.get("text", said.text)), parts=(), more={}, version=state["edit"][3])
-    # Whoever has the ledger of a repository has the repository: there nothing more is private.
+    # Everyone who has the ledger also has the repository, so a GitHub conversation in it is not private.
     facts, found = post(book, said, by, now, is_private=line.is_private and line.platform != GITHUB)
     return facts, {**_answer(line, "recorded"), **found}
 
 
 def post(book: Book, said: Message, by: str, now: int, *, is_private: bool = False) -> Answer:
-    """Record a message, and what is decided about it. That its conversation IS PRIVATE counts the first time; from then
-    on, what is arranged does."""
+    """Record a message with the decisions about it.
+
+    IS_PRIVATE counts only for the first message of a conversation; after that, the settings of the conversation count.
+    """
     settled = arranged(book, said, is_private=is_private)
-    said = _at_home(book, said)
+    said = _with_known_context(book, said)
     if piece := piece_of(book, said):
         said = said.but(piece_of=piece)
     known = scene(book, said, now)
@@ -119,12 +124,12 @@ def post(book: Book, said: Message, by: str, now: int, *, is_private: bool = Fal
 
 
 def scene(book: Book, said: Message, now: int) -> Scene:
-    """What is known when a message comes in."""
+    """What is known when a message arrives."""
     tuned = book.tuning
 
     lately = messages.by(said.author, clock.text(now))
 
-    def is_flooding() -> bool:  # what our own agents may say is limited where they say it
+    def is_flooding() -> bool:  # the limit for our own agents is checked when they send
         return not said.declared and book.states.count(MESSAGES, lately) >= tuned.author_per_minute
 
     def is_always_urgent() -> bool:
@@ -145,15 +150,15 @@ def scene(book: Book, said: Message, now: int) -> Scene:
 
 
 def asked(book: Book, said: Message, thread: Thread) -> str:
-    """The agent whose message SAID answers: the one it names, else the first of its thread."""
+    """The agent whose message SAID answers: the message it names, otherwise the first of its thread."""
     if not said.in_reply_to:
         return thread.opener
     answered = book.message(said.in_reply_to)
     return answered.agent if answered else ""
 
 
-def _at_home(book: Book, said: Message) -> Message:
-    """A message with what is known of its author and its conversation, whatever it says itself."""
+def _with_known_context(book: Book, said: Message) -> Message:
+    """SAID, with the author kind and the stream that are known here."""
     where = book.conversation(said.conversation)
     agent = book.directory.agent(said.author, said.platform)
     if agent and said.author_kind != AGENT:
@@ -162,7 +167,7 @@ def _at_home(book: Book, said: Message) -> Message:
 
 
 def arranged(book: Book, said: Message, *, is_private: bool = False) -> list[AttentionFact]:
-    """What is to be known of the conversation, where nobody has said it."""
+    """The settings to record for a conversation that has none yet."""
     where = book.conversation(said.conversation)
     if where.platform or said.platform == message.HERE:
         return []
@@ -173,32 +178,30 @@ def arranged(book: Book, said: Message, *, is_private: bool = False) -> list[Att
 def _posted(book: Book, said: Message, by: str, decided: Decided, text: str | None = None) -> Posted:
     agent = book.directory.agent(said.author, said.platform)
     c2a = message.written(said.but(agent=agent) if agent else said) | written(decided)
-    return Posted(by, c2a, said.text if text is None else text, _to(decided))
+    return Posted(by, c2a, said.text if text is None else text, _recipients(decided))
 
 
-def _to(decided: Decided) -> tuple[str, ...]:
-    """In whose inboxes of CCCS it stands: of those who are to see all of it. Who is only knocked at finds it here."""
+def _recipients(decided: Decided) -> tuple[str, ...]:
+    """The CCCS recipients: only the agents that get the content. Others find the message with the C2A tools."""
     return tuple(agent for agent, each in decided.each.items() if each.mode in (IMMEDIATE, BUFFERED)) or NOBODY
 
 
 def written(decided: Decided) -> dict[str, Any]:
-    """A decision as it stands on the line of its message."""
+    """The decisions as they are recorded on the line of their message."""
     each = {agent: found.written() for agent, found in decided.each.items()}
     return {**({"for": each} if each else {}), "else": decided.others.written()[:4]}
 
 
 def shown(decided: Decided) -> dict[str, Any]:
-    """A decision as people and programs are told of it."""
+    """The decisions as people and programs see them."""
     return {agent: found.shown() for agent, found in decided.each.items()}
 
 
-def _ours(book: Book, line: Line, by: str) -> Answer:
-    """What comes back is what we have posted: now it is known under which name."""
-    for _, event, _ in book.states.newest_first(MESSAGES, "outbox"):
-        known = book.message(event)
-        if known and line.marker in (known.key, known.event):
-            about = {"platform_id": line.event}
-            return [Posting(by, event, SENT, about)], _answer(line, "own")
+def _own_message(book: Book, line: Line, by: str) -> Answer:
+    """Handle a message that bb itself posted and that now comes back: record its id on the platform."""
+    for known in book.newest_messages(messages.OUTBOX):
+        if line.marker in (known.key, known.event):
+            return [Posting(by, known.event, SENT, {"platform_id": line.event})], _answer(line, "own")
     return [], _answer(line, "own")
 
 
@@ -220,13 +223,13 @@ def _edit(book: Book, line: Line, by: str, now: int) -> Answer:
     if _same(str(latest.get("text", "")), said.text):
         return [], _answer(line, "unchanged")
     original = message.read(before.get("c2a", {}), str(before.get("text", "")), line.event)
-    said = _at_home(book, _edited(original, said, version))
+    said = _with_known_context(book, _edited(original, said, version))
     decided = decide(said, scene(book, said, now))
-    return _changes(book, by, said, decided, set(known.meant), line)
+    return _edit_facts(book, by, said, decided, set(known.meant), line)
 
 
 def _edited(original: Message, said: Message, version: int) -> Message:
-    """ORIGINAL with what an edit says otherwise."""
+    """ORIGINAL with the changes of an edit."""
     return original.but(
         text=said.text,
         parts=said.parts,
@@ -238,12 +241,12 @@ def _edited(original: Message, said: Message, version: int) -> Message:
 
 
 def _same(one: str, other: str) -> bool:
-    """Whether two texts differ in no more than white space."""
+    """Whether two texts differ only in white space."""
     return one.split() == other.split()
 
 
-def _changes(book: Book, by: str, said: Message, decided: Decided, told: set[str], line: Line) -> Answer:
-    """What an edit changes for those who are to see it; whoever has answered already is told of it anew."""
+def _edit_facts(book: Book, by: str, said: Message, decided: Decided, told: set[str], line: Line) -> Answer:
+    """What an edit changes for its recipients. Agents that have already answered get a new event about it."""
     answered: dict[str, Decision] = {}
     for agent in sorted(told | decided.each.keys()):
         found = book.delivery(line.event, agent)
@@ -258,16 +261,18 @@ def _changes(book: Book, by: str, said: Message, decided: Decided, told: set[str
     facts: list[AttentionFact] = [Edited(by, line.event, said.version, c2a, said.text)]
     answer = {**_answer(line, "edited"), "decisions": shown(Decided(each, decided.others))}
     if answered:
-        again = said.but(event=_again(line.event, said.version), reason=EDITED_AFTER, linked=line.event, version=1)
-        # To everybody else it is the one message, which reads otherwise now.
+        again = said.but(
+            event=_edit_notice_id(line.event, said.version), reason=EDITED_AFTER, linked=line.event, version=1
+        )
+        # For all other agents there is only the edited message.
         fact = _posted(book, again, by, Decided(answered, Decision(mode=SILENT, reason=EDITED_AFTER)))
         facts.append(fact)
         answer["again"] = again.event
     return facts, answer
 
 
-def _again(event: str, version: int) -> str:
-    """What the event is called by which whoever has answered is told of an edit."""
+def _edit_notice_id(event: str, version: int) -> str:
+    """The id of the event that tells agents that have answered about an edit."""
     return f"{event}~e{version}"
 
 
@@ -278,15 +283,14 @@ def _delete(book: Book, line: Line, by: str) -> Answer:
     if known.is_deleted:
         return [], _answer(line, "duplicate")
     facts: list[AttentionFact] = [Deleted(by, line.event), *withdrawn(book, known)]
-    for _, name, state in book.states.newest_first(MESSAGES, messages.about(line.event)):
-        again = messages.kept(name, state)
-        if again and again.reason == EDITED_AFTER and not again.is_deleted:  # what was said anew of it goes with it
+    for again in book.newest_messages(messages.about(line.event)):
+        if again.reason == EDITED_AFTER and not again.is_deleted:  # events about its edits are deleted, too
             facts += [Deleted(by, again.event), *withdrawn(book, again)]
     return facts, _answer(line, "deleted")
 
 
 def withdrawn(book: Book, known: Kept) -> list[AttentionFact]:
-    """What follows for everybody when a message is taken away. Pieces that were merged into it come back without it."""
+    """The facts that follow when a message is deleted. Pieces that were merged into it are restored."""
     facts: list[AttentionFact] = []
     for agent in known.meant:
         found = book.delivery(known.event, agent)
@@ -315,7 +319,7 @@ def _reaction(book: Book, line: Line, by: str, now: int) -> Answer:
     name, before, following = reactions.latest(book, known.event, who, signal)
     is_there = before is not None and not before.is_deleted
     is_late = before is not None and line.at < before.at
-    is_known = before is not None and line.at == before.at != now  # what is not dated is of now
+    is_known = before is not None and line.at == before.at != now  # a reaction without a time has the time NOW
     if not line.added:
         if before is None or not is_there or is_late:
             return [], _answer(line, "removed")
@@ -330,7 +334,7 @@ def _reaction(book: Book, line: Line, by: str, now: int) -> Answer:
 
 
 def reacted(book: Book, known: Kept, said: Message, signal: str, glyph: str, by: str) -> tuple[Posted, Decided]:
-    """The event that a reaction to KNOWN is; SAID has who reacts, and what it is to be called."""
+    """The event for a reaction to KNOWN, and the decision about it. SAID holds its author and event id."""
     said = reactions.about(known, signal, said)
     who = book.directory.agent(said.author, said.platform) or said.author
     decided = reactions.decided(book, known, signal, who)
@@ -340,15 +344,11 @@ def reacted(book: Book, known: Kept, said: Message, signal: str, glyph: str, by:
 
 
 def _typing(book: Book, line: Line, by: str, now: int) -> Answer:
-    """Typing counts only while something waits for its end; else it is no news, and is not kept."""
+    """Record typing only while a recent message of the author waits for its end; ignore it otherwise."""
     window = f"{line.conversation} {line.thread}"
-    term = f"in {window}".rstrip()
     is_typing, _ = typing(book.states.state(ASIDES, f"{TYPES}{window} {line.author}"))
     waits = False
-    for seen, (_, event, _) in enumerate(book.states.newest_first(MESSAGES, term)):
-        known = book.message(event)
-        if seen > MOST_LOOKED_AT or known is None:
-            break
+    for known in islice(book.newest_messages(messages.in_window(window)), MOST_LOOKED_AT):
         if known.author == line.author and known.arrived >= now - book.tuning.merge_ms:
             waits = bool(known.meant)
             break
@@ -357,7 +357,7 @@ def _typing(book: Book, line: Line, by: str, now: int) -> Answer:
     return [Typing(by, window, line.author, line.is_typing)], _answer(line, "noted")
 
 
-MOST_LOOKED_AT = 5
+MOST_LOOKED_AT = 6  # messages that are searched for one of the author who types
 
 
 def _answer(line: Line, status: str) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""At whom a message is aimed, what response it needs, how it is shown, and who is responsible for it."""
+"""Decides which agents a message is aimed at, what response it needs, how it is shown, and which agent claims it."""

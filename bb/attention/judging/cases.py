@@ -1,6 +1,6 @@
-"""One event, as it is to one agent now: what every question and every act about it begins with.
+"""A case: one event from the point of view of one agent, now. Every query and every act about an event starts here.
 
-What an agent may not see is to it as if it were not there.
+An event that an agent may not see does not exist for that agent.
 """
 
 from __future__ import annotations
@@ -8,17 +8,16 @@ from __future__ import annotations
 from bb.attention.decision import Decision
 from bb.attention.judging.standing import standing
 from bb.attention.messages import message
-from bb.attention.messages.messages import NAME as MESSAGES
-from bb.attention.refusals import NoSuchEvent, UnknownAgent
+from bb.attention.messages.messages import in_window
+from bb.attention.refusals import UnknownAgent, no_event
 from bb.attention.state.deliveries import Delivery
 from bb.attention.words import DM, IGNORED, MUST_NOT, TO_OTHER, UNBOUND
-from bb.kernel import clock
 from bb.kernel.ids import PERSON
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from typing import Any
 
     from bb.attention.judging.standing import Standing
@@ -33,7 +32,6 @@ class Case(Record):
     agent: str
     known: Kept
     message: Message
-    data: Mapping[str, Any]
     standing: Standing
     is_bystander: bool
 
@@ -43,45 +41,44 @@ class Case(Record):
 
 
 def case(book: Book, event: str, agent: str, now: int) -> Case:
-    """What EVENT is to AGENT."""
+    """The case of EVENT for AGENT."""
     must_be_here(book, agent)
     known = find(book, event)
     if not may_see(book, agent, known):
-        raise NoSuchEvent(f"there is no event {event[:80]!r}", event_id=event[:80])
-    data = book.data(known.line)
-    found = book.delivery(known.event, agent)
-    is_bystander = found is None
-    if found is None:
-        found = of_bystander(book, known, agent)
+        raise no_event(event)
+    delivery = book.delivery(known.event, agent)
     claim = book.claim(known.event, known.window, now)
-    now_standing = standing(found, claim, now, book.tuning, last_word(book, known))
-    return Case(agent, known, said_in(known, data), data, now_standing, is_bystander)
+    now_standing = standing(
+        delivery or of_bystander(book, known, agent), claim, now, book.tuning, last_word(book, known)
+    )
+    return Case(agent, known, current_message(book, known), now_standing, delivery is None)
 
 
 def must_be_here(book: Book, agent: str) -> None:
-    """Refuse who is none of the agents here."""
+    """Refuse a name that is not registered here."""
     if agent not in book.agents and agent != PERSON:
-        raise UnknownAgent(f"there is no agent {agent[:60]!r} here", agent_id=agent[:60])
+        raise UnknownAgent(f"no agent {agent[:60]!r} is registered here", agent_id=agent[:60])
 
 
 def find(book: Book, event: str) -> Kept:
-    """The message that is called EVENT."""
+    """The message with the id EVENT."""
     known = known_as(book, event)
     if known is None:
-        raise NoSuchEvent(f"there is no event {event[:80]!r}", event_id=event[:80])
+        raise no_event(event)
     return known
 
 
 def known_as(book: Book, event: str) -> Kept | None:
-    """The message that is called EVENT, by its own name or by that of its line; None when there is none."""
+    """The message with the id EVENT or on the line EVENT; None if there is none."""
     known = book.message(event)
     if known is None and (c2a := book.data(event).get("c2a")) and isinstance(c2a, dict):
         known = book.message(str(c2a.get("event") or event))
     return known
 
 
-def said_in(known: Kept, data: Mapping[str, Any]) -> Message:
-    """The message as it reads now."""
+def current_message(book: Book, known: Kept) -> Message:
+    """The current version of a message, read from its line."""
+    data = book.data(known.line)
     c2a, mail = data.get("c2a"), data.get("mail")
     text = str(data.get("text", ""))
     if isinstance(mail, dict):
@@ -96,16 +93,16 @@ def said_in(known: Kept, data: Mapping[str, Any]) -> Message:
 
 
 def _as_kept(known: Kept) -> dict[str, Any]:
-    """What is known of a message whose line has no word of C2A."""
+    """The members of a message whose line has no `c2a` member."""
     return {name: getattr(known, name) for name in message.MEMBERS if hasattr(known, name)}
 
 
 def may_see(book: Book, agent: str, known: Kept) -> bool:
-    """Whether an agent may know of a message at all: of a private one only whoever is meant, or in the conversation."""
+    """Whether an agent may see a message. A private one is only for its recipients and members of the conversation."""
     if agent == PERSON:
         return True  # it is the person's own machine
     where = book.conversation(known.conversation)
-    if where.is_private:  # where nobody has said who is in it, it is for those who were meant
+    if where.is_private:  # if its members are not set, it is for the recipients
         return where.admits(agent) or (not where.members and agent in (known.agent, *known.meant))
     if known.kind != DM:
         return True
@@ -114,7 +111,7 @@ def may_see(book: Book, agent: str, known: Kept) -> bool:
 
 
 def open_cases(book: Book, agent: str, now: int) -> Iterator[tuple[Kept, Standing]]:
-    """What is on its way to AGENT and not settled, as far as it may see it at this moment, in the ledger's order."""
+    """The open deliveries to AGENT that it may see now, in ledger order."""
     opened = book.open_for(agent)
     at_hand = book.with_messages_of(opened)
     for found in opened:
@@ -124,7 +121,7 @@ def open_cases(book: Book, agent: str, now: int) -> Iterator[tuple[Kept, Standin
 
 
 def of_bystander(book: Book, known: Kept, agent: str) -> Delivery:
-    """What an event is to somebody it is not for."""
+    """The delivery of an event to an agent that it is not for."""
     decided = known.others
     if agent in (known.agent, known.author):
         decided = Decision(TO_OTHER, reason="own_message")
@@ -145,7 +142,5 @@ def of_bystander(book: Book, known: Kept, agent: str) -> Delivery:
 
 
 def last_word(book: Book, known: Kept) -> int:
-    """When something was said last in the thread of a message; what the host adds to it, and a reaction, is no word."""
-    rows = book.states.newest_first(MESSAGES, f"in {known.window}".rstrip())
-    heads = (state["said"][3] for _, _, state in rows)
-    return next((clock.parse_or(said["ts"], 0) for said in heads if not said.get("reason")), 0)
+    """The time of the last message in the thread of KNOWN. Notices of the host and reactions do not count."""
+    return next((each.arrived for each in book.newest_messages(in_window(known.window)) if not each.reason), 0)

@@ -1,12 +1,10 @@
-"""Taking responsibility: who may claim what, and what follows for everybody else."""
+"""Claims: which agent may claim which event or thread, and what a claim means for the other agents."""
 
 from __future__ import annotations
 
 from bb.attention.decision import first_of
 from bb.attention.facts import Claiming, Moved
 from bb.attention.judging.cases import case, may_see, must_be_here
-from bb.attention.messages.messages import NAME as MESSAGES
-from bb.attention.messages.messages import kept
 from bb.attention.refusals import ClaimedByOther, NoSuchEvent, PermissionDenied, PolicyForbids, Superseded
 from bb.attention.state import claims, deliveries
 from bb.attention.words import ACKNOWLEDGED, FINAL, MUST, MUST_NOT, ROLE_MENTION, SYSTEM, TO_ME, TO_MY_ROLE
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
 
     Answer = tuple[list[AttentionFact], dict[str, Any]]
 
-THREAD_HINT = "a thread is named CONVERSATION/THREAD, as `bb chat show EVENT` has them"
+THREAD_HINT = "name it as CONVERSATION/THREAD; `bb chat show EVENT` shows both"
 LEAST_TTL, MOST_TTL = clock.MINUTE, 4 * clock.HOUR
 
 
@@ -38,16 +36,16 @@ def claim(
     ttl_ms: int | None = None,
     takeover: bool = False,
 ) -> Answer:
-    """Let AGENT be responsible for an event or a thread; refused while another is."""
+    """Give AGENT the claim on an event or a thread. Refused while another agent holds it."""
     ttl = min(max(ttl_ms or book.tuning.claim_ms, LEAST_TTL), MOST_TTL)
     about = {"ttl_ms": ttl}
     if thread:
         must_be_here(book, agent)
         if not _is_there(book, agent, thread):
             raise NoSuchEvent(f"there is no thread {'/'.join(thread.split(' ', 1))[:80]!r}", hint=THREAD_HINT)
-        found = claims.claim(claims.THREAD + thread, book.states.state(claims.NAME, claims.THREAD + thread))
-        action = _action(book, found, agent, now, takeover=takeover)
-        return [Claiming(agent, claims.THREAD + thread, action, about)], _granted(found, agent, now, ttl)
+        current = claims.claim(claims.THREAD + thread, book.states.state(claims.NAME, claims.THREAD + thread))
+        action = _action(book, current, agent, now, takeover=takeover)
+        return [Claiming(agent, claims.THREAD + thread, action, about)], _granted(current, agent, now, ttl)
     found_case = case(book, event, agent, now)
     _may_claim(book, found_case, now)
     standing = found_case.standing
@@ -60,87 +58,92 @@ def claim(
 
 
 def _is_there(book: Book, agent: str, thread: str) -> bool:
-    """Whether there is a thread of that name in which AGENT may see anything."""
-    rows = book.states.newest_first(MESSAGES, f"in {thread}") if thread.partition(" ")[2] else ()
-    return any(known and may_see(book, agent, known) for known in (kept(event, state) for _, event, state in rows))
+    """Whether there is a thread of that name with a message that AGENT may see."""
+    messages = book.newest_messages(f"in {thread}") if thread.partition(" ")[2] else ()
+    return any(may_see(book, agent, known) for known in messages)
 
 
-def _may_claim(book: Book, found: Case, now: int) -> None:
-    standing = found.standing
-    if found.known.is_deleted or standing.delivery.disposition == "superseded":
-        raise Superseded(event_id=found.event)
+def _may_claim(book: Book, target: Case, now: int) -> None:
+    standing = target.standing
+    if target.known.is_deleted or standing.delivery.disposition == "superseded":
+        raise Superseded(event_id=target.event)
     is_settled = standing.delivery.disposition in FINAL and standing.delivery.disposition != ACKNOWLEDGED
     if is_settled and standing.delivery.decision.policy != MUST_NOT:
-        raise Superseded(f"it is {standing.delivery.disposition} already", event_id=found.event)
+        raise Superseded(f"{target.event} is already {standing.delivery.disposition}", event_id=target.event)
     is_free = not standing.holder
     if is_free and standing.delivery.decision.policy == MUST_NOT and standing.decision.directedness != TO_MY_ROLE:
-        raise PolicyForbids(f"{found.event} is {standing.decision.policy} for {found.agent}", event_id=found.event)
-    if (asked := _asked_by_name(book, found)) and not standing.holder:
-        raise PolicyForbids(f"{found.event} is put to {asked}", event_id=found.event, agent=asked)
-    first, until = slot(book, found, now)
-    if first and first != found.agent:
+        policy = standing.decision.policy
+        raise PolicyForbids(f"the policy of {target.event} for {target.agent} is {policy}", event_id=target.event)
+    if (asked := _asked_by_name(book, target)) and not standing.holder:
+        raise PolicyForbids(f"{target.event} is addressed to {asked} by name", event_id=target.event, agent=asked)
+    first, until = slot(book, target, now)
+    if first and first != target.agent:
         raise ClaimedByOther(
-            f"{first} is asked first, until {clock.text(until)}", owner=first, expires_at=clock.text(until)
+            f"only {first}, which is asked first, may claim {target.event} until {clock.text(until)}",
+            owner=first,
+            expires_at=clock.text(until),
         )
 
 
-def _asked_by_name(book: Book, found: Case) -> str:
-    """Who else is asked by name, and has not answered; whoever is asked so, too, may claim it before them."""
-    if found.standing.delivery.decision.directedness == TO_ME:
+def _asked_by_name(book: Book, target: Case) -> str:
+    """Another agent that the message addresses by name and that has not answered; empty if there is none.
+
+    An agent that is itself addressed by name may claim the message, so for it the result is empty.
+    """
+    if target.standing.delivery.decision.directedness == TO_ME:
         return ""
-    for agent in found.known.meant:
-        other = book.delivery(found.event, agent)
+    for agent in target.known.meant:
+        other = book.delivery(target.event, agent)
         is_theirs = other is not None and other.disposition is None and other.stale_at is None
         if other and is_theirs and (other.decision.directedness, other.decision.policy) == (TO_ME, MUST):
             return agent if agent in book.agents and book.agents[agent].is_live else ""
     return ""
 
 
-def slot(book: Book, found: Case, now: int) -> tuple[str, int]:
-    """Who alone may claim an event for the time being, and until when: the one who was asked first, as long as it can
-    be expected to answer."""
-    delivery = found.standing.delivery
+def slot(book: Book, target: Case, now: int) -> tuple[str, int]:
+    """The one agent that may claim an event at first, and until when: the agent that was asked first, if it is live."""
+    delivery = target.standing.delivery
     until = delivery.arrived + book.tuning.slot_ms
     if delivery.decision.reason != ROLE_MENTION or now >= until:
         return "", 0
-    first = default_of(book, found.known)
+    first = default_of(book, target.known)
     is_there = first in book.agents and book.agents[first].is_live
     return (first, until) if first and is_there else ("", 0)
 
 
 def default_of(book: Book, known: Kept) -> str:
-    """Who is asked first about a message."""
+    """The agent that is asked first about a message."""
     for agent in known.meant:
-        found = book.delivery(known.event, agent)
-        if found and found.decision.is_default:
+        delivery = book.delivery(known.event, agent)
+        if delivery and delivery.decision.is_default:
             return agent
     return ""
 
 
-def _action(book: Book, found: Claim, agent: str, now: int, *, takeover: bool) -> str:
-    """By which act AGENT comes to hold a claim that stands as FOUND."""
-    holder = found.held_by(now)
+def _action(book: Book, current: Claim, agent: str, now: int, *, takeover: bool) -> str:
+    """The act by which AGENT gets the claim CURRENT. Refused if another agent holds it."""
+    holder = current.held_by(now)
     owner = book.agents.get(holder)
     if not holder or holder == agent:
         return claims.CLAIM
     if owner is None or owner.is_evicted or (takeover and not owner.is_live):
         return claims.TAKE_OVER
-    hint = "it is stale: add --takeover-stale" if not owner.is_live else None
+    hint = "the holder is stale: add --takeover-stale" if not owner.is_live else None
     raise ClaimedByOther(
-        f"{holder} is responsible until {clock.text(found.until)}",
+        f"{holder} holds the claim until {clock.text(current.until)}",
         hint=hint,
         owner=holder,
-        expires_at=clock.text(found.until),
+        expires_at=clock.text(current.until),
     )
 
 
-def _granted(found: Claim, agent: str, now: int, ttl: int) -> dict[str, Any]:
-    until = max(now + ttl, found.until) if found.held_by(now) == agent else now + ttl
-    return {"granted": True, "owner": agent, "expiresAt": clock.text(until), "subject": found.subject}
+def _granted(current: Claim, agent: str, now: int, ttl: int) -> dict[str, Any]:
+    until = max(now + ttl, current.until) if current.held_by(now) == agent else now + ttl
+    return {"granted": True, "owner": agent, "expiresAt": clock.text(until), "subject": current.subject}
 
 
 def let_go(book: Book, agent: str, now: int, *, event: str = "", thread: str = "") -> Answer:
-    """Give a claim back; whoever else could answer is asked again."""
+    """Release a claim. The next agent that could answer is reminded."""
     subject, _ = _held(book, agent, now, event, thread)
     facts: list[AttentionFact] = [Claiming(agent, subject, claims.RELEASE)]
     if event:
@@ -154,23 +157,23 @@ def let_go(book: Book, agent: str, now: int, *, event: str = "", thread: str = "
 
 
 def renew(book: Book, agent: str, now: int, *, event: str = "", thread: str = "", ttl_ms: int | None = None) -> Answer:
-    """Keep a claim a while longer; only its owner may."""
+    """Extend a claim. Only its owner may do so."""
     ttl = min(max(ttl_ms or book.tuning.claim_ms, LEAST_TTL), MOST_TTL)
-    subject, found = _held(book, agent, now, event, thread)
-    return [Claiming(agent, subject, claims.RENEW, {"ttl_ms": ttl})], _granted(found, agent, now, ttl)
+    subject, current = _held(book, agent, now, event, thread)
+    return [Claiming(agent, subject, claims.RENEW, {"ttl_ms": ttl})], _granted(current, agent, now, ttl)
 
 
 def transfer(book: Book, agent: str, to: str, now: int, *, event: str = "", thread: str = "") -> Answer:
-    """Pass a claim on. Its owner may, and whoever leads the conversation."""
+    """Transfer a claim to the agent TO. Only its owner and the lead of the conversation may do so."""
     must_be_here(book, to)
     subject = claims.THREAD + thread if thread else claims.EVENT + case(book, event, agent, now).event
-    found = claims.claim(subject, book.states.state(claims.NAME, subject))
-    holder = found.held_by(now)
+    current = claims.claim(subject, book.states.state(claims.NAME, subject))
+    holder = current.held_by(now)
     if not holder:
-        raise PermissionDenied("nobody has claimed it", hint="`bb chat claim` does")
+        raise PermissionDenied("no agent holds a claim, so none can be transferred", hint="claim it: `bb chat claim`")
     where = thread or case(book, event, agent, now).known.window
     if agent != holder and book.conversation(where.partition(" ")[0]).lead != agent:
-        raise ClaimedByOther(f"{holder} holds the claim", owner=holder, expires_at=clock.text(found.until))
+        raise ClaimedByOther(f"{holder} holds the claim, not you", owner=holder, expires_at=clock.text(current.until))
     about = {"ttl_ms": book.tuning.claim_ms, "to": to}
     facts: list[AttentionFact] = [Claiming(agent, subject, claims.TRANSFER, about)]
     name = subject.removeprefix(claims.EVENT)
@@ -186,7 +189,7 @@ def transfer(book: Book, agent: str, to: str, now: int, *, event: str = "", thre
 
 
 def asked_again(book: Book, known: Kept, but_not: str, why: str) -> list[AttentionFact]:
-    """A message has nobody any more who is responsible for it: the next one who could answer is knocked at."""
+    """The reminder to another agent that could answer, after a message has lost its claim."""
     others = [agent for agent in known.meant if agent != but_not and _could_answer(book, known, agent)]
     if not others:
         return []
@@ -194,18 +197,20 @@ def asked_again(book: Book, known: Kept, but_not: str, why: str) -> list[Attenti
 
 
 def _could_answer(book: Book, known: Kept, agent: str) -> bool:
-    found = book.delivery(known.event, agent)
+    delivery = book.delivery(known.event, agent)
     is_live = agent in book.agents and book.agents[agent].is_live
-    return is_live and found is not None and found.disposition is None and found.decision.policy != MUST_NOT
+    return is_live and delivery is not None and delivery.disposition is None and delivery.decision.policy != MUST_NOT
 
 
 def _held(book: Book, agent: str, now: int, event: str, thread: str) -> tuple[str, Claim]:
-    """A claim that AGENT holds."""
+    """The claim that AGENT holds, with its subject. Refused if AGENT holds none."""
     subject = claims.THREAD + thread if thread else claims.EVENT + case(book, event, agent, now).event
-    found = claims.claim(subject, book.states.state(claims.NAME, subject))
-    holder = found.held_by(now)
+    current = claims.claim(subject, book.states.state(claims.NAME, subject))
+    holder = current.held_by(now)
     if holder != agent:
         if holder:
-            raise ClaimedByOther(f"{holder} holds the claim", owner=holder, expires_at=clock.text(found.until))
-        raise PermissionDenied("you hold no claim on it", hint="`bb chat claim` makes one")
-    return subject, found
+            raise ClaimedByOther(
+                f"{holder} holds the claim, not you", owner=holder, expires_at=clock.text(current.until)
+            )
+        raise PermissionDenied("you hold no claim on it", hint="claim it first: `bb chat claim`")
+    return subject, current

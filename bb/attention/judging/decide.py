@@ -1,8 +1,8 @@
-"""From a message to one decision for every agent it concerns, and one that all others share.
+"""Turns a message into one decision for each agent that it concerns, and one decision for all other agents.
 
-The default matrix is where it begins. After it come, in this order: who may see the conversation at all, the rules of
-the workspace, what many messages at once do (a flood, a chain of agents answering each other), and who of several is
-asked first.
+The default matrix gives the first decision. It is then adjusted in this order: by access to the conversation, by the
+rules of the workspace, by the limits for floods and for agents that answer each other, and by the choice of the agent
+that is asked first.
 """
 
 from __future__ import annotations
@@ -42,41 +42,41 @@ LOOP_GUARD, RATE_LIMITED = "loop_guard", "rate_limited"
 
 
 class Scene(Record):
-    """What is known when a message comes in."""
+    """What is known when a message arrives."""
 
     directory: Directory
     tuning: Tuning
     conversation: Conversation
     thread: Thread
-    asked: str  # whose message this one answers: what it says it answers, else the thread's first
-    going_on: Aimed  # whom its author has just asked, where it goes on with that
+    asked: str  # the author of the message that this one answers: the named one, else the first of the thread
+    going_on: Aimed  # the agents that its author has just asked, if this message continues that one
     is_live: Callable[[str], bool]  # whether an agent can be expected to answer
-    is_flooding: Callable[[], bool] | None = None  # whether the author has said too much lately
-    is_always_urgent: Callable[[], bool] | None = None  # or has said of too much that it is urgent
+    is_flooding: Callable[[], bool] | None = None  # whether the author has sent too many messages lately
+    is_always_urgent: Callable[[], bool] | None = None  # whether the author has marked too many messages as urgent
 
 
 class Decided(Record):
-    """Who is to do what about a message; OTHERS is what holds for everybody who is not named."""
+    """The decision for EACH agent that a message concerns; OTHERS is the decision for every other agent."""
 
     each: dict[str, Decision]
     others: Decision
 
 
 def decide(message: Message, scene: Scene) -> Decided:
-    """What the host decides about MESSAGE, for everybody at once."""
-    found = aim(message, scene.directory, scene.thread, scene.asked, scene.going_on)
+    """The host's decisions about MESSAGE, for all agents."""
+    aims = aim(message, scene.directory, scene.thread, scene.asked, scene.going_on)
     each = {
-        agent: _ruled(message, default_matrix.weigh(message, *aimed, scene.tuning), scene.tuning)
-        for agent, aimed in found.at.items()
+        agent: _by_rules(message, default_matrix.weigh(message, *aimed, scene.tuning), scene.tuning)
+        for agent, aimed in aims.at.items()
         if scene.conversation.admits(agent) or (not scene.conversation.members and aimed[0] == TO_ME)
     }
-    others = _ruled(message, default_matrix.weigh(message, *found.others, scene.tuning), scene.tuning)
-    each = {agent: _calmed(decision, message, scene) for agent, decision in each.items()}
+    others = _by_rules(message, default_matrix.weigh(message, *aims.others, scene.tuning), scene.tuning)
+    each = {agent: _limited(decision, message, scene) for agent, decision in each.items()}
     return Decided(_with_default(each, message, scene), others)
 
 
-def _ruled(message: Message, decision: Decision, tuning: Tuning) -> Decision:
-    """DECISION as the first rule of the workspace that fits would have it."""
+def _by_rules(message: Message, decision: Decision, tuning: Tuning) -> Decision:
+    """DECISION as changed by the first workspace rule that matches."""
     for rule in tuning.rules:
         facts = {
             "conversation": message.conversation,
@@ -100,8 +100,8 @@ def _ruled(message: Message, decision: Decision, tuning: Tuning) -> Decision:
     return decision
 
 
-def _calmed(decision: Decision, message: Message, scene: Scene) -> Decision:
-    """DECISION, unless too much is being said."""
+def _limited(decision: Decision, message: Message, scene: Scene) -> Decision:
+    """DECISION, reduced if agents answer each other in a loop or the author floods the conversation."""
     if message.author_kind == AGENT and scene.thread.run + 1 > scene.tuning.hard_turns:
         return decision.but(policy=MUST_NOT, mode=MAILBOX, reason=LOOP_GUARD, deadline=None)
     if message.author_kind == AGENT and scene.thread.run + 1 > scene.tuning.soft_turns:
@@ -116,7 +116,7 @@ def _calmed(decision: Decision, message: Message, scene: Scene) -> Decision:
 
 
 def _with_default(each: dict[str, Decision], message: Message, scene: Scene) -> dict[str, Decision]:
-    """Of those whose role was called, one is asked first: the same one in every clone."""
+    """Marks one of the agents whose role was mentioned as the one asked first. Every clone chooses the same one."""
     called = [agent for agent, decision in each.items() if decision.reason == ROLE_MENTION]
     if not called or any(decision.directedness == TO_ME and decision.policy == MUST for decision in each.values()):
         return each

@@ -1,7 +1,7 @@
-"""What is to be done with a message, once it is known at whom it is aimed: the default matrix of C2A.
+"""The default matrix of C2A: from the directedness and intent of a message to its policy and injection mode.
 
-Directedness sets what an agent sees; what the message is for sets whether it answers. Each row is one line of the
-specification's table. The first row that fits holds.
+Directedness sets the injection mode, intent sets the policy. Each row is one line of the specification's table. The
+first row that matches is used.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 ANY = ""
 ACKNOWLEDGEMENT = "acknowledgement"
 
-# directedness, why or what for -> policy, injection
+# directedness, reason or intent -> policy, injection mode
 MATRIX: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     (TO_ME, FILLER, ACK_ONLY, NOTIFY),
     (TO_ME, OBLIGING, MUST, BUFFERED),
@@ -53,7 +53,7 @@ MATRIX: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
 
 
 def weigh(message: Message, directedness: str, why: str, tuning: Tuning) -> Decision:
-    """What the default matrix says of a message that is aimed so."""
+    """The decision of the default matrix for a message with this directedness and reason (WHY)."""
     policy, mode = next(
         (policy, mode)
         for aimed, fits, policy, mode in MATRIX

@@ -1,12 +1,12 @@
-"""At whom a message is aimed, and by what: a private conversation, a mention, a role, a thread, a stream of work.
+"""The agents that a message is aimed at, and why: a private conversation, a mention, a role, a thread, a work stream.
 
-    to_me        a private message, a mention, a question to what the agent itself wrote
-    to_my_role   a mention of its role, a thread it writes in, a thread or stream it owns
-    to_other     aimed at somebody else, or said by an agent to nobody in particular
-    ambient      aimed at nobody
+    to_me        a private message, a mention, a question that answers the agent's own message
+    to_my_role   a mention of the agent's role, a thread that it takes part in, a thread or stream that it owns
+    to_other     aimed at another agent or person, or sent by an agent without naming anyone
+    ambient      aimed at no agent
 
-Where several hold, the first does. What the sender declares is honoured: an agent that says it only informs, obliges
-nobody. Whoever is not named here is one of the others, who all share one answer.
+If several apply, the first one wins. A directedness that the sender declares is honoured: an agent that declares that
+it only informs obliges no other agent. All agents that are not named here share one result, OTHERS.
 """
 
 from __future__ import annotations
@@ -45,34 +45,37 @@ if TYPE_CHECKING:
     from bb.attention.state.directory import Directory
     from bb.attention.state.threads import Thread
 
-Aimed = dict[str, tuple[str, str]]  # agent -> directedness and why
+Aimed = dict[str, tuple[str, str]]  # agent -> directedness and reason
 
 
 class Aim(Record):
-    """At whom a message is aimed; the OTHERS are everybody else."""
+    """The agents that a message is aimed at; OTHERS is the result for every other agent."""
 
     at: Aimed
     others: tuple[str, str]
-    roles: tuple[str, ...] = ()  # the roles that were called, of which one member is asked first
+    roles: tuple[str, ...] = ()  # the roles that were mentioned; one member of a role is asked first
 
 
 class Called(Record):
-    """Whom a message calls by name."""
+    """The agents and roles that a message names."""
 
     agents: tuple[str, ...] = ()
-    groups: tuple[str, ...] = ()  # members of the roles that were called
+    groups: tuple[str, ...] = ()  # members of the roles that were mentioned
     roles: tuple[str, ...] = ()
-    somebody: bool = False  # whether anybody is called at all, bound here or not
+    somebody: bool = False  # whether any name is mentioned, bound to an agent here or not
 
 
 def aim(message: Message, directory: Directory, thread: Thread, asked: str = "", going_on: Aimed | None = None) -> Aim:
-    """At whom MESSAGE is aimed, given the THREAD as it was before, whose message in it this one answers: ASKED, and at
-    whom that was aimed which it is GOING ON with."""
+    """The agents that MESSAGE is aimed at.
+
+    THREAD is its thread as it was before, ASKED the author of the message that it answers, and GOING ON the aim of the
+    message that it continues.
+    """
     called = call(message, directory)
     author = directory.agent(message.author, message.platform)
-    if nobody := _for_nobody(message):  # but in private it is there for whoever it was said to
-        told = [each for each in _by_privacy(message, directory, called) if each in directory]
-        return Aim({agent: nobody for agent in told if agent not in (author, message.author)}, nobody)
+    if nobody := _obliges_none(message):  # in a private conversation its recipients still get it
+        recipients = [each for each in _by_privacy(message, directory, called) if each in directory]
+        return Aim({agent: nobody for agent in recipients if agent not in (author, message.author)}, nobody)
     at = {
         **_by_work(message, directory),
         **_by_thread(message, thread, asked),
@@ -83,7 +86,7 @@ def aim(message: Message, directory: Directory, thread: Thread, asked: str = "",
         **_by_privacy(message, directory, called),
     }
     at = {agent: found for agent, found in at.items() if agent in directory and agent not in (author, message.author)}
-    if message.declared == TO_MY_ROLE:  # it is offered, to whomever it names
+    if message.declared == TO_MY_ROLE:  # the sender offers it to the agents it names, and obliges none of them
         at = {agent: (TO_MY_ROLE, why) for agent, (_, why) in at.items()}
     if called.somebody or message.kind == DM:
         others = (TO_OTHER, ADDRESSED_TO_OTHER)
@@ -94,8 +97,8 @@ def aim(message: Message, directory: Directory, thread: Thread, asked: str = "",
     return Aim(at, others, called.roles)
 
 
-def _for_nobody(message: Message) -> tuple[str, str] | None:
-    """How a message is aimed that obliges nobody, by what it is or by what its sender declares."""
+def _obliges_none(message: Message) -> tuple[str, str] | None:
+    """The directedness and reason of a message that obliges no agent; None if it may oblige one."""
     if message.author_kind in (SYSTEM, TOOL) or message.kind in (SYSTEM, TOOL):
         return AMBIENT, TOOL_OUTPUT if TOOL in (message.kind, message.author_kind) else STATUS_BROADCAST
     if message.intent == STATUS and message.declared:
@@ -104,20 +107,20 @@ def _for_nobody(message: Message) -> tuple[str, str] | None:
 
 
 def call(message: Message, directory: Directory) -> Called:
-    """Whom MESSAGE calls: as the platform says, or as its text does where the platform does not say."""
+    """The agents and roles that MESSAGE names in its mentions and recipient."""
     names = [*message.mentions, *([message.recipient] if message.recipient and message.kind != DM else [])]
     is_flood = len(set(names)) > mentions.MOST
     agents: dict[str, None] = {}
     groups: dict[str, None] = {}
     roles: dict[str, None] = {}
     for name in dict.fromkeys(names):
-        found = None if name.startswith("@") else directory.agent(name, message.platform)
-        members = () if found else directory.role(name, message.platform)
-        if found and not is_flood:
-            agents[found] = None
-        elif found or members:
+        agent = None if name.startswith("@") else directory.agent(name, message.platform)
+        members = () if agent else directory.role(name, message.platform)
+        if agent and not is_flood:
+            agents[agent] = None
+        elif agent or members:
             roles[name] = None
-            groups.update(dict.fromkeys([found] if found else members))
+            groups.update(dict.fromkeys([agent] if agent else members))
     return Called(tuple(agents), tuple(groups), tuple(roles), bool(names))
 
 
@@ -129,13 +132,13 @@ def _by_work(message: Message, directory: Directory) -> Aimed:
 
 
 def _by_thread(message: Message, thread: Thread, asked: str) -> Aimed:
-    """Who takes part in its thread: by having written there, or what the thread is about."""
+    """The agents that take part in its thread: they wrote in it, or wrote the message that this one answers."""
     taking_part = [*thread.participants, *([asked] if asked else [])]
     return dict.fromkeys(taking_part, (TO_MY_ROLE, PARTICIPATION)) if message.thread else {}
 
 
 def _by_question(message: Message, asked: str) -> Aimed:
-    """Who is asked without being named: the author of what the question answers."""
+    """The agent that is asked without being named: the author of the message that the question answers."""
     if not message.thread or message.intent != QUESTION or message.mentions:
         return {}
     return {asked: (TO_ME, THREAD_QUESTION)} if asked else {}

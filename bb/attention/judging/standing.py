@@ -1,7 +1,7 @@
-"""How a delivery stands at this moment: what was decided, and what claims and time have made of it since.
+"""The current standing of a delivery: the recorded decision, changed by claims and by the passing of time.
 
-Nothing is recorded by looking. What follows from time alone is recorded by whoever next ticks, and reads the same
-before and after that.
+Computing it records nothing. The effects of time are recorded by the next tick; the standing is the same before and
+after that.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ CLAIMED_BY_OTHER, CLAIMED_BY_ME, ANSWERED_BY_OTHER = "claimed_by_other", "claime
 
 
 class Standing(Record):
-    """A delivery as of now."""
+    """The current standing of a delivery."""
 
     delivery: Delivery
     decision: Decision
     claim: Claim
     holder: str = ""
     is_stale: bool = False
-    must_check: bool = False  # whether the thread has to be looked at before an answer
-    due: int | None = None  # by when an answer is due, or when it is over
+    must_check: bool = False  # whether the agent must read the thread before it answers
+    due: int | None = None  # when an answer is due, or when the time for one is over
 
     @property
     def is_open(self) -> bool:
-        """Whether anything is still expected, or may still come."""
+        """Whether an answer is still expected or allowed."""
         return self.delivery.is_open and self.decision.policy != MUST_NOT
 
     @property
@@ -57,33 +57,33 @@ class Standing(Record):
 
     @property
     def disposition(self) -> str | None:
-        """What has become of it; while another is responsible, it asks for nothing."""
+        """The disposition. While another agent is responsible, it counts as ignored."""
         is_let_be = self.delivery.disposition is None and self.decision.policy == MUST_NOT
         return IGNORED if is_let_be else self.delivery.disposition
 
     def shown(self) -> dict[str, Any]:
-        """What agents, harnesses and people are told of it."""
-        found = self.delivery
+        """The standing as agents, harnesses and people see it."""
+        delivery = self.delivery
         return {
-            "phase": found.phase,
+            "phase": delivery.phase,
             "disposition": self.disposition,
-            "attempt": found.attempt,
+            "attempt": delivery.attempt,
             "open": self.is_open,
-            **({"stale": True, "originalPolicy": found.decision.policy} if self.is_stale else {}),
+            **({"stale": True, "originalPolicy": delivery.decision.policy} if self.is_stale else {}),
             **({"threadCheckRequired": True} if self.must_check else {}),
             **({"claim": {"owner": self.holder, "expiresAt": clock.text(self.claim.until)}} if self.holder else {}),
-            **({"supersededBy": found.superseded_by} if found.superseded_by else {}),
-            **({"until": found.until} if found.disposition == DEFERRED and found.until else {}),
-            **({"signal": found.signal} if found.signal else {}),
-            **({"eta": found.eta} if found.eta else {}),
-            **({"failure": found.reason} if found.disposition == FAILED else {}),
-            **({"deviation": True} if found.deviates else {}),
-            **({"awaitingClarification": True} if found.awaits_clarification and not found.clarified_at else {}),
+            **({"supersededBy": delivery.superseded_by} if delivery.superseded_by else {}),
+            **({"until": delivery.until} if delivery.disposition == DEFERRED and delivery.until else {}),
+            **({"signal": delivery.signal} if delivery.signal else {}),
+            **({"eta": delivery.eta} if delivery.eta else {}),
+            **({"failure": delivery.reason} if delivery.disposition == FAILED else {}),
+            **({"deviation": True} if delivery.deviates else {}),
+            **({"awaitingClarification": True} if delivery.awaits_clarification and not delivery.clarified_at else {}),
         }
 
 
 def standing(delivery: Delivery, claim: Claim, now: int, tuning: Tuning, last_word: int = 0) -> Standing:
-    """How DELIVERY stands NOW. LAST_WORD is when something was said last in its thread."""
+    """The standing of DELIVERY at the time NOW. LAST_WORD is the time of the last message in its thread."""
     decision = delivery.decision
     holder = claim.held_by(now)
     due = due_at(delivery, tuning)
@@ -108,8 +108,10 @@ def is_over(delivery: Delivery, due: int | None, now: int) -> bool:
 
 
 def due_at(delivery: Delivery, tuning: Tuning) -> int | None:
-    """By when an answer is due. Its age is counted from when it was said; a question back stops the clock once, until
-    who was asked has said more."""
+    """When an answer is due, counted from when the message was written.
+
+    If the agent asks back (`unclear`), the clock stops once, until the author has written more.
+    """
     if delivery.decision.policy == MUST_NOT:
         return None
     allowed = delivery.decision.deadline
@@ -117,7 +119,7 @@ def due_at(delivery: Delivery, tuning: Tuning) -> int | None:
         allowed = tuning.deadline_ms if delivery.decision.policy == MUST else tuning.window_ms
     start = delivery.at or delivery.arrived
     if delivery.decision.policy == MUST and delivery.until:
-        start = max(start, delivery.until)  # the deadline starts once more when what was put off comes back
+        start = max(start, delivery.until)  # a deferred event gets a new deadline when it comes back
     due = start + allowed
     if delivery.awaits_clarification is not None and delivery.awaits_clarification < due:
         due = (delivery.clarified_at or delivery.awaits_clarification) + allowed

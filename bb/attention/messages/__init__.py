@@ -1,1 +1,1 @@
-"""What was said, as the rules see it: messages, envelopes, mentions, intents. What follows from it is in `judging`."""
+"""Messages as the rules see them: messages, envelopes, mentions, intents. Decisions about them are in `judging`."""

@@ -1,8 +1,7 @@
-"""Reading what comes in: lines of a surface, and the envelope of `chat/deliver`.
+"""Reads input: lines of a surface, and the envelope of `chat/deliver`.
 
-Everything here is anybody's word. A member that does not fit is refused with the JSON pointer to it; members that are
-not known are kept as they are (`beyond`). Ids become one word each, whatever they are made of, since they are written
-into headers and looked up by.
+All of it is untrusted. An invalid member is refused with its JSON pointer; unknown members are kept
+(`unknown_members`). Each id is turned into a single word, because ids are written into headers and used as keys.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 LONGEST_ID, LONGEST_NAME = 200, 120
 MOST_PARTS, LONGEST_TEXT = 64, 64 * 1024
 MOST_NAMES = 200  # in one message; from mentions.MOST on they count as a call to everybody
-FAR_AHEAD = clock.DAY  # a message may say that it was said so long after now, and no longer
+FAR_AHEAD = clock.DAY  # how far after now the time of a message may lie
 MESSAGE, EDIT, DELETE, REACTION, TYPING = "message", "edit", "delete", "reaction", "typing"
 NOTHING: dict[str, Any] = {}
 UNKNOWN = "unknown"
@@ -46,14 +45,14 @@ TYPES = (MESSAGE, EDIT, DELETE, REACTION, TYPING)
 
 
 class InvalidEnvelope(Usage):
-    """A member of the message is missing, or not what it must be."""
+    """A member of the message is missing or invalid."""
 
     code = "INVALID_ENVELOPE"
-    hint = "docs/attention.md describes the members; the pointer says which one it is"
+    hint = "correct the member that the pointer names; docs/attention.md describes all members"
 
 
 class Line(Record):
-    """One line of a surface, read."""
+    """One line of a surface, parsed."""
 
     type: str
     event: str = ""
@@ -70,28 +69,28 @@ class Line(Record):
     version: int | None = None
     at: int = 0
     marker: str = ""
-    is_private: bool = False  # whether the platform says that not everybody may see the conversation
+    is_private: bool = False  # whether the platform marks the conversation as private
 
     @property
     def counted(self) -> tuple[str, int | None]:
-        """Where a message stands: in which conversation, and as the how manieth, where its platform counts."""
+        """The conversation of a message, and its sequence number there, if the platform assigns one."""
         return self.conversation, self.message.sequence if self.message and self.type == MESSAGE else None
 
 
 class Members:
-    """An object on its way in. Where it is, is worked out only when something is wrong with it."""
+    """A JSON object to read. Its JSON pointer is computed only for a refusal."""
 
     __slots__ = ("_name", "_parent", "value")
 
     def __init__(self, value: Any, name: str = "", parent: Members | None = None) -> None:
         self._name, self._parent = name, parent
         if not isinstance(value, dict):
-            raise invalid("an object is wanted", self.pointer)
+            raise invalid("must be an object", self.pointer)
         self.value: Mapping[str, Any] = value
 
     @property
     def pointer(self) -> str:
-        """The JSON pointer to it."""
+        """The JSON pointer to this object."""
         return self._parent.at(self._name) if self._parent else self._name
 
     def __contains__(self, name: str) -> bool:
@@ -107,7 +106,7 @@ class Members:
         return Members(value, name, self)
 
     def id(self, name: str, *, is_needed: bool = False) -> str:
-        """A name that is looked up by: one word, whatever it is made of."""
+        """An id, as a single word."""
         value = self.value.get(name)
         if value is None:
             if is_needed:
@@ -116,7 +115,7 @@ class Members:
         if type(value) is int:
             value = str(value)
         if not isinstance(value, str) or not value.strip():
-            raise invalid("a text that is not blank is wanted", self.at(name))
+            raise invalid("must be a string that is not blank", self.at(name))
         return word(value)
 
     def text(self, name: str, longest: int, *, is_needed: bool = False) -> str:
@@ -124,9 +123,9 @@ class Members:
         if value is None:
             return ""
         if not isinstance(value, str) or not _is_text(value):
-            raise invalid("a text is wanted", self.at(name))
+            raise invalid("must be a string", self.at(name))
         if len(value) > longest:
-            raise invalid(f"longer than {longest:,} characters", self.at(name))
+            raise invalid(f"is longer than {longest:,} characters", self.at(name))
         return value
 
     def one_of(self, name: str, known: Sequence[str], otherwise: str = "") -> str:
@@ -136,7 +135,7 @@ class Members:
         if value is None:
             self._needed(name)
         if value not in known:
-            raise invalid(f"one of {', '.join(known)} is wanted", self.at(name))
+            raise invalid(f"must be one of {', '.join(known)}", self.at(name))
         return str(value)
 
     def number(self, name: str) -> int | None:
@@ -144,7 +143,7 @@ class Members:
         if value is None:
             return None
         if type(value) is not int or not 0 <= value < 1 << 62:
-            raise invalid("a whole number that is not negative is wanted", self.at(name))
+            raise invalid("must be a whole number of at least 0", self.at(name))
         return value
 
     def flag(self, name: str, *, otherwise: bool = False) -> bool:
@@ -152,45 +151,45 @@ class Members:
         if value is None:
             return otherwise
         if type(value) is not bool:
-            raise invalid("true or false is wanted", self.at(name))
+            raise invalid("must be true or false", self.at(name))
         return value
 
     def time(self, name: str, now: int) -> int:
-        """A moment. One that lies far ahead counts as now, since all that is due is counted from it."""
+        """A time in milliseconds. One far in the future is limited, because deadlines are counted from it."""
         value = self.value.get(name)
         if value is None:
             return now
         if not isinstance(value, str):
-            raise invalid("an RFC 3339 time is wanted", self.at(name))
+            raise invalid("must be an RFC 3339 time", self.at(name))
         try:
             return min(clock.parse(value), now + FAR_AHEAD)
         except clock.NotATime:
-            raise invalid("an RFC 3339 time is wanted", self.at(name)) from None
+            raise invalid("must be an RFC 3339 time", self.at(name)) from None
 
     def list(self, name: str, most: int) -> Sequence[Any]:
         value = self.value.get(name)
         if value is None:
             return []
         if not isinstance(value, list):
-            raise invalid("a list is wanted", self.at(name))
+            raise invalid("must be a list", self.at(name))
         if len(value) > most:
-            raise invalid(f"more than {most} items", self.at(name))
+            raise invalid(f"has more than {most} items", self.at(name))
         return value
 
     def _needed(self, name: str) -> Any:
         value = self.value.get(name)
         if value is None:
-            raise invalid("missing", self.at(name))
+            raise invalid("is missing", self.at(name))
         return value
 
 
 def invalid(reason: str, pointer: str) -> InvalidEnvelope:
-    """The refusal of a member."""
+    """The refusal of the member at POINTER."""
     return InvalidEnvelope(f"{pointer or '/'}: {reason}", pointer=pointer or "/")
 
 
 def word(text: str) -> str:
-    """TEXT as one word, on one line, for a header and for a key; a longer one ends with what makes it one of a kind."""
+    """TEXT as one word for a header or a key. A long one is cut, and a digest at its end keeps it unique."""
     if not (text.isascii() and text.isprintable() and " " not in text):
         text = "".join(each if each.isprintable() and each != " " else f"%{ord(each):02X}" for each in harmless(text))
     return text if len(text) <= LONGEST_ID else f"{text[: LONGEST_ID - 17]}~{digest(text.encode())[:16]}"
@@ -201,7 +200,7 @@ def _is_text(value: str) -> bool:
 
 
 def line(given: Any, now: int) -> Line:
-    """One line of a surface."""
+    """Parse one line of a surface."""
     members = Members(given)
     kind = members.one_of("type", TYPES, MESSAGE)
     source, said_by = members.object("source"), members.object("author", is_needed=kind in (MESSAGE, REACTION, TYPING))
@@ -223,7 +222,7 @@ def line(given: Any, now: int) -> Line:
     if kind == REACTION:
         glyph, signal = members.text("glyph", LONGEST_NAME), members.id("signal")
         if not glyph and not signal:
-            raise invalid("missing, and there is no signal either", members.at("glyph"))
+            raise invalid("is missing, and so is signal; one of the two is required", members.at("glyph"))
         return Line(**common, glyph=glyph, signal=signal, added=members.flag("added", otherwise=True))
     if kind == TYPING:
         return Line(**common, is_typing=members.flag("typing"))
@@ -269,12 +268,12 @@ def _message(members: Members, common: Mapping[str, Any], where: Members, source
 
 def _name(name: Any, target: Members, at: int) -> str:
     if not isinstance(name, str) or not name.strip():
-        raise invalid("a text that is not blank is wanted", f"{target.at('mentions')}/{at}")
+        raise invalid("must be a string that is not blank", f"{target.at('mentions')}/{at}")
     return word(name.strip())
 
 
 def _parts(members: Members) -> list[dict[str, Any]]:
-    """What was said, in parts: each has a type, and those that are text have a text. Secrets are taken out of it."""
+    """The content in parts. Each part has a type, and a text part has a text. Secrets are removed."""
     if "content" not in members:
         said = members.text("text", LONGEST_TEXT, is_needed="text" not in members)
         return [{"type": "text", "text": redacted(said)}]
@@ -282,9 +281,9 @@ def _parts(members: Members) -> list[dict[str, Any]]:
     if isinstance(listed, str):
         listed = [{"type": "text", "text": listed}]
     if not isinstance(listed, list) or not listed:
-        raise invalid("a list of parts that is not empty is wanted", members.at("content"))
+        raise invalid("must be a list with at least one part", members.at("content"))
     if len(listed) > MOST_PARTS:
-        raise invalid(f"more than {MOST_PARTS} parts", members.at("content"))
+        raise invalid(f"has more than {MOST_PARTS} parts", members.at("content"))
     found = []
     for at, each in enumerate(listed):
         part = Members(each, f"content/{at}", members)
@@ -294,12 +293,12 @@ def _parts(members: Members) -> list[dict[str, Any]]:
         more = unknown_members.kept(others, unknown_members.MOST_OF_A_PART) if others else others
         found.append({"type": kind, **more, **text})
     if sum(len(part.get("text", "")) for part in found) > LONGEST_TEXT:
-        raise invalid(f"longer than {LONGEST_TEXT:,} characters together", members.at("content"))
+        raise invalid(f"is longer than {LONGEST_TEXT:,} characters in total", members.at("content"))
     return found
 
 
 class Delivered(Record):
-    """What a host has delivered to us: the message, and what it has decided about it."""
+    """A message that another host delivered, with that host's decision about it."""
 
     message: Message
     decision: tuple[str, str, str, str, str, int | None]
@@ -309,7 +308,7 @@ class Delivered(Record):
 
 
 def delivered(given: Any, now: int) -> Delivered:
-    """The parameters of `chat/deliver` (C2A, event envelope)."""
+    """Parse the parameters of `chat/deliver` (C2A, event envelope)."""
     members = Members(given)
     event = members.id("eventId", is_needed=True)
     kind = members.object("conversation", is_needed=True).one_of("kind", CONVERSATIONS)
@@ -322,12 +321,12 @@ def delivered(given: Any, now: int) -> Delivered:
     policy = attention.one_of("policy", POLICIES)
     key = reliability.text("idempotencyKey", 2 * LONGEST_ID, is_needed=True)
     if not key.strip():
-        raise invalid("a text that is not blank is wanted", reliability.at("idempotencyKey"))
+        raise invalid("must be a string that is not blank", reliability.at("idempotencyKey"))
     if "content" not in members and not is_knock:
-        raise invalid("missing", members.at("content"))
+        raise invalid("is missing", members.at("content"))
     message = line(_as_line(members, kind, is_knock=is_knock), now).message
     if message is None:
-        raise invalid("missing", members.at("content"))
+        raise invalid("is missing", members.at("content"))
     priority = attention.one_of("priority", PRIORITIES, NORMAL)
     return Delivered(
         message.but(event=event),
@@ -339,7 +338,7 @@ def delivered(given: Any, now: int) -> Delivered:
 
 
 def _as_line(members: Members, kind: str, *, is_knock: bool) -> dict[str, Any]:
-    """An envelope as a line of a surface: there it is needed who spoke and where, here it is not."""
+    """An envelope as a line of a surface. An envelope may lack the author and conversation that a line needs."""
     given = {name: value for name, value in members.value.items() if value is not None}
     where = members.object("conversation")
     return {

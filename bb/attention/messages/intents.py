@@ -1,7 +1,7 @@
-"""What a text is for, as far as its outside shows: thanks, a receipt, a question. What its sender declares counts more.
+"""The intent of a text, judged by its form: thanks, a receipt, a question. A declared intent has priority.
 
-Nothing here understands a text. It is only asked whether there is anything beyond social filler in it, since for that
-nobody must answer, and whether somebody is asked something.
+Nothing here understands a text. The rules only check whether it contains a question, and whether it contains anything
+but social filler, which needs no answer.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FILLING = frozenset(
     "again really the help your hey hi hello there bye everyone guys".split()
 )
 MOST_WORDS, LONGEST = 8, 120
-# What a reaction says as well, where it is all that is said.
+# Texts that a reaction signal can replace.
 SIGNALLED = {
     "on it": "working",
     "working on it": "working",
@@ -38,7 +38,7 @@ SIGNALLED = {
 
 
 def intent_of(text: str) -> str:
-    """What TEXT is for, judged by its outside."""
+    """The intent of TEXT, judged by its form."""
     said = unquoted(text)
     if "?" in said or "？" in said:
         return QUESTION
@@ -46,7 +46,7 @@ def intent_of(text: str) -> str:
 
 
 def filler(text: str) -> str:
-    """Whether TEXT is thanks or a receipt and nothing else; a plain message otherwise."""
+    """THANKS or RECEIPT if TEXT is nothing else; PLAIN otherwise."""
     if len(text) > LONGEST or "`" in text or ">" in text:
         return PLAIN
     found, count = PLAIN, 0
@@ -65,7 +65,7 @@ def filler(text: str) -> str:
 
 
 def signal_of(text: str) -> str:
-    """The reaction that says as much as TEXT; empty when it says more than that."""
+    """The reaction signal that can replace TEXT; empty if there is none."""
     said = " ".join(word for each in unquoted(text).casefold().split() if (word := _bare(each)) and word[0] != "@")
     found = {THANKS: "seen", RECEIPT: "agree"}.get(intent_of(text), "")
     return SIGNALLED.get(said, found)

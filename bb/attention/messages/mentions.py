@@ -1,7 +1,7 @@
-"""Whom a text names, where the platform does not say it by itself.
+"""The names that a text mentions, for platforms that do not list mentions themselves.
 
-Only what the author says counts: a name within a quotation, a block of code or a code span is talked about, and not
-talked to. Every pattern here runs in linear time, since the text is anybody's.
+A name in a quotation, a code block or a code span is not a mention. Every pattern here runs in linear time, because the
+text is untrusted.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 FENCE = r"^ {0,3}(```+(?=[^`]*$)|~~~+)"
 SPAN = r"(`+)[^`\n]{0,2000}?\1"
 NAME = r"(?<![\w@/.+-])@([A-Za-z0-9][A-Za-z0-9_-]{0,63}(?:\.[A-Za-z0-9_-]{1,63}){0,3}(?:/[A-Za-z0-9_.-]{1,64})?)"
-MOST = 32  # names in one message; whoever calls for more calls for everybody
+MOST = 32  # names in one message; a message with more counts as a call to everyone
 
 
 def unquoted(text: str) -> str:
@@ -37,7 +37,7 @@ def unquoted(text: str) -> str:
 
 
 def named(text: str) -> tuple[str, ...]:
-    """The names behind an @ in TEXT, each once, in the order in which they come; one more than MOST at most."""
+    """The names after an @ in TEXT, each once, in order; at most MOST + 1."""
     if "@" not in text:
         return ()
     found: dict[str, None] = {}
@@ -49,7 +49,7 @@ def named(text: str) -> tuple[str, ...]:
 
 
 def _pattern(written: str) -> Pattern[str]:
-    """A pattern, ready for use: most texts need none, and who only folds them must not load what reads them."""
+    """The compiled pattern. `re` is imported late, because most texts need none and a fold must not load it."""
     import re  # noqa: PLC0415
 
-    return re.compile(written)  # which remembers it
+    return re.compile(written)  # `re` caches it

@@ -1,6 +1,6 @@
-"""A message as the rules see it, and as it is kept on its line of the ledger.
+"""A message as the rules see it, and as it is recorded on its line of the ledger.
 
-The line has what CCCS wants (`text`, `to`, `reply_to`) where any client looks for it; all else is in `c2a`.
+The members of CCCS (`text`, `to`, `reply_to`) are where CCCS puts them; everything else is in `c2a`.
 """
 
 from __future__ import annotations
@@ -20,62 +20,61 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 NOTHING: Mapping[str, Any] = {}
-UNSIGNED = "unsigned_by_the_person"  # added to what a line says, where that is so and matters
-HERE = "bb"  # the platform of what agents say to each other in the ledger itself
+UNSIGNED = "unsigned_by_the_person"  # added to the data of a line if the person should have signed it and has not
+HERE = "bb"  # the platform of messages that exist only in the ledger
 
 
 class Message(Record):
     """One message in one conversation."""
 
-    event: str  # its name on every clone; empty for what is only about to be recorded: that is named by its line
+    event: str  # its id in every clone; empty if it is not recorded yet and will get the id of its line
     platform: str
     conversation: str
     author: str
     text: str
-    at: int  # when it was said, in milliseconds
+    at: int  # when it was written, in milliseconds
     kind: str = CHANNEL
     workspace: str = ""
     thread: str = ""
     stream: str = ""
     author_kind: str = HUMAN
     author_name: str = ""
-    agent: str = ""  # the agent that wrote it, where one did
+    agent: str = ""  # the agent that wrote it, if an agent did
     mentions: tuple[str, ...] = ()
     recipient: str = ""
-    parts: tuple[dict[str, Any], ...] = ()  # where there is more to it than one text
+    parts: tuple[dict[str, Any], ...] = ()  # if the content is more than one text
     sequence: int | None = None
     intent: str = PLAIN
     priority: str = NORMAL
     deadline: int | None = None
-    declared: str = ""  # the directedness that its sender, an agent, has chosen
+    declared: str = ""  # the directedness that the sending agent chose
     visibility: str = ""
     in_reply_to: str = ""
     key: str = ""
     version: int = 1
-    reason: str = ""  # why there is such an event, where that is not its content
+    reason: str = ""  # why the event exists, if it is about another event
     linked: str = ""  # the event that it is about
-    piece_of: str = ""  # the event that it goes on with, where its author named somebody
-    more: Mapping[str, Any] = NOTHING  # what came with it that nobody here knows
-    is_unverified: bool = False  # it is in the person's name, and the person has not signed it
+    piece_of: str = ""  # the event that it continues, if the author addressed an agent there
+    more: Mapping[str, Any] = NOTHING  # unknown members
+    is_unverified: bool = False  # whether it is in the person's name but not signed by the person
 
     @property
     def window(self) -> str:
-        """The thread, or where there is none the conversation, that it is part of."""
+        """The name of its thread, or of its conversation if it is in no thread."""
         return f"{self.conversation} {self.thread}"
 
     @property
     def content(self) -> list[dict[str, Any]]:
-        """Its parts."""
+        """The parts of the message."""
         return list(self.parts) or [{"type": "text", "text": self.text}]
 
 
 def is_the_persons(said: Message | Kept) -> bool:
-    """Whether a message is in the person's name: what was said by `bb chat send` with the options of C2A, as of an
-    agent, is too."""
+    """Whether a message is in the person's name. This includes one sent by `bb chat send` with the options of C2A."""
     return said.author == PERSON and (said.agent == PERSON or (said.author_kind == HUMAN and not said.agent))
 
 
-# what stands in `c2a` -> the field of a message, in the order in which it is written
+# member of `c2a` -> field of Message, in the order in which they are written
 MEMBERS = {
     "event": "event",
     "platform": "platform",
@@ -106,7 +105,7 @@ MEMBERS = {
     "parts": "parts",
     "more": "more",
 }
-# Members that name somebody or something, each one line (`envelopes.word`).
+# Members that hold a name; each is a single line (`envelopes.word`).
 NAMES = (
     *("event", "platform", "workspace", "conversation", "thread", "stream", "author", "agent", "recipient"),
     *("declared", "visibility", "in_reply_to", "linked", "piece_of"),
@@ -117,8 +116,8 @@ DEFAULTS: dict[str, Any] = {name: getattr(Message, name) for name in Message.__m
 
 
 def written(message: Message) -> dict[str, Any]:
-    """What the line says of MESSAGE beside its text: all that is not as one would think anyway."""
-    found = vars(message)  # what was not given has its default, and is not written
+    """The `c2a` member of the line of MESSAGE: all fields that differ from their default."""
+    found = vars(message)  # only the fields that were passed
     return {
         member: list(found[name]) if name in LISTS else found[name]
         for member, name in MEMBERS.items()
@@ -127,7 +126,7 @@ def written(message: Message) -> dict[str, Any]:
 
 
 def read(c2a: Mapping[str, Any], text: str = "", event: str = "") -> Message:
-    """The message on a line of history. What does not fit counts as not said."""
+    """The message on a line. A member of the wrong type counts as absent."""
     found: dict[str, Any] = {}
     for member, name in MEMBERS.items():
         value = c2a.get(member)
@@ -138,7 +137,7 @@ def read(c2a: Mapping[str, Any], text: str = "", event: str = "") -> Message:
 
 
 def is_sound(c2a: Any) -> bool:
-    """Whether what a line of history says is of the types that it has to be; else the line says nothing."""
+    """Whether all members of a line's `c2a` have the right types. If not, the line is skipped."""
     if type(c2a) is not dict:
         return False
     for member, value in c2a.items():
@@ -150,7 +149,7 @@ def is_sound(c2a: Any) -> bool:
     return are_texts and are_objects and all(type(each) is list for each in c2a.get("for", {}).values())
 
 
-# What a step may say more, and of which type that is.
+# The members of `about` of a step, with their types.
 ABOUT: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("until", "attempt", "version", "ttl_ms"), int),
     **dict.fromkeys(("outbound", "remove"), bool),
@@ -162,7 +161,7 @@ ABOUT: dict[str, type | tuple[type, ...]] = {
 
 
 def is_sound_about(about: Any) -> bool:
-    """Whether what is said of a step is of the types that it has to be."""
+    """Whether all members of `about` have the right types."""
     if not isinstance(about, dict):
         return False
     for name, value in about.items():
@@ -188,8 +187,11 @@ NUMBERS: tuple[str, ...] = ("at", "sequence", "deadline", "version")
 
 
 def in_order(items: Sequence[T], counted: Callable[[T], tuple[str, int | None]]) -> list[T]:
-    """ITEMS with those of one conversation that its platform has COUNTED in the order of that count. Nothing else
-    moves, so no conversation waits for another."""
+    """ITEMS with the messages of each conversation in the order of their sequence numbers.
+
+    COUNTED gives the conversation and the sequence number of an item. Items without one keep their place, and so do the
+    conversations among each other.
+    """
     places: dict[str, list[int]] = {}
     for place, each in enumerate(items):
         conversation, sequence = counted(each)

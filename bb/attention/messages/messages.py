@@ -1,6 +1,6 @@
-"""The messages there are: where each stands in the ledger, in which conversation, which version counts. A fold.
+"""All messages: the place of each in the ledger, its conversation, and the version that counts. A fold.
 
-An entry has what one needs to know of a message without reading it, so that a list of many costs no look at any text.
+An entry holds everything about a message except its content, so listing many messages reads no texts.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 NAME = "c2a.message"
 FACTS = (Posted, Edited, Deleted, Posting, Sent, Incurred)
 EVERY, OUTBOX, SUMMED = "every", "outbox", "digest"
-# of what stands in `c2a`, what an entry keeps
+# the members of `c2a` that an entry keeps
 KEPT: tuple[str, ...] = (
     *("conversation", "thread", "author", "author_name", "author_kind", "agent", "kind", "platform", "workspace"),
     *("stream", "intent", "in_reply_to", "linked", "reason", "key", "state", "sequence", "at", "else", "priority"),
@@ -38,17 +38,17 @@ TEXTS = frozenset(KEPT) - {"sequence", "at", "else", "priority"}
 
 
 class Kept(Record):
-    """A message, as far as one needs to know it without reading it."""
+    """A message without its content."""
 
     event: str
-    line: str  # the line that has its text: of the version that counts
+    line: str  # the line with the text of the version that counts
     first_line: str
     arrived: int
-    order: Place  # where it stands in the order of the ledger
+    order: Place  # its place in ledger order
     conversation: str = ""
     thread: str = ""
     author: str = ""
-    agent: str = ""  # the agent that wrote it, where one did
+    agent: str = ""  # the agent that wrote it, if an agent did
     kind: str = CHANNEL
     platform: str = "bb"
     workspace: str = ""
@@ -60,14 +60,14 @@ class Kept(Record):
     linked: str = ""
     reason: str = ""
     key: str = ""
-    state: str = ""  # of its posting, where it is to be posted somewhere
+    state: str = ""  # its outbox state, if it is to be posted on another platform
     sequence: int | None = None
     at: int = 0
-    meant: tuple[str, ...] = ()  # for whom something was decided
+    meant: tuple[str, ...] = ()  # the agents with a decision of their own
     others: Decision = Decision()
     version: int = 1
     is_deleted: bool = False
-    deletion_reason: str = ""  # as who called it back has given it
+    deletion_reason: str = ""  # as given by the agent that cancelled it
     posted: Mapping[str, Any] = {}
 
     @property
@@ -76,12 +76,12 @@ class Kept(Record):
 
     @property
     def counted(self) -> tuple[str, int | None]:
-        """Where it stands among those of its conversation, as far as its platform counts them."""
+        """Its conversation, and its sequence number there, if the platform assigns one."""
         return self.conversation, self.sequence
 
     @property
     def window(self) -> str:
-        """The thread, or where there is none the conversation, that it is part of."""
+        """The name of its thread, or of its conversation if it is in no thread."""
         return f"{self.conversation} {self.thread}"
 
 
@@ -118,13 +118,13 @@ def step(state: State | None, fact: MessageFact, at: Place, ts: str) -> State:
 
 
 def _of_ours(fact: Sent | Incurred) -> dict[str, Any]:
-    from bb.attention.messages import system_messages  # noqa: PLC0415  (nothing of it is needed to read what was folded)
+    from bb.attention.messages import system_messages  # noqa: PLC0415  (not needed to read a folded state)
 
     return system_messages.of(fact)
 
 
 def _mean(after: State, c2a: Mapping[str, Any]) -> None:
-    """For whom anything was ever decided: each clone that takes a message in may know of others."""
+    """Add the agents with a decision. Clones that receive the same message may decide for different agents."""
     if found := c2a.get("for"):
         after["meant"] = sorted({*after.get("meant", ()), *found})
 
@@ -134,8 +134,8 @@ def _head(c2a: Mapping[str, Any], ts: str) -> dict[str, Any]:
 
 
 def terms(name: str, state: State) -> list[tuple[str, str]]:  # noqa: ARG001
-    """What a message is found by."""
-    if "said" not in state:  # only a reaction that is to be posted has nothing to say
+    """The index terms of a message."""
+    if "said" not in state:  # a reaction that is to be posted has no message
         is_due = "posting" in state and outbox_states.is_due(state["posting"][3][0])
         return [(OUTBOX, sortable(state["posting"][:3]))] if is_due else []
     *at, said = state["said"]
@@ -158,46 +158,51 @@ def terms(name: str, state: State) -> list[tuple[str, str]]:  # noqa: ARG001
 
 
 def _of_agent(said: Mapping[str, Any], place: str) -> list[tuple[str, str]]:
-    """What one that an agent wrote is found by."""
+    """The index terms of a message that an agent wrote."""
     agent, answered = said.get("agent") if not said.get("reason") else None, said.get("in_reply_to")
     found = [(f"agent {agent}", place)] if agent else []
     return found + ([(f"answer {answered} {agent}", place)] if agent and answered else [])
 
 
+def in_window(window: str) -> str:
+    """The term that finds the messages of a thread, or of a conversation."""
+    return f"in {window}".rstrip()
+
+
 def posted_as(name: str) -> str:
-    """Where what an agent said is found by the name that it has where it was posted."""
+    """The term that finds an agent's message by its id on the platform."""
     return f"posted as {name}"
 
 
 def about(event: str) -> str:
-    """Where what is said of an event is found: reactions, what was edited after an answer, who is asked instead."""
+    """The term that finds the events about an event: reactions, edits after an answer, escalations."""
     return f"about {event}"
 
 
 def by(author: str, ts: str) -> str:
-    """Where what obliges others is found that an author said within one minute: who says too much is told by that."""
+    """The term that finds the obliging messages of an author within one minute, for the rate limit."""
     return f"by {author} {ts[:16]}"
 
 
 def urgent(lately: str) -> str:
-    """Where those of them are found that were said to be urgent."""
+    """The term that finds the urgent ones among them."""
     return f"urgent {lately}"
 
 
 def place_of(at: Place, said: Mapping[str, Any]) -> str:
-    """Where a message stands among those of its conversation: as the platform counts, or else as they came."""
+    """The sort key of a message in its conversation: by sequence number if it has one, otherwise by ledger order."""
     sequence = said.get("sequence")
     return f"{sequence:020x} {sortable(at)}" if type(sequence) is int and sequence >= 0 else sortable(at)
 
 
 def state_of(state: State) -> str:
-    """How far its posting has come."""
+    """The outbox state of a message."""
     first = str(state["said"][3].get("state", "")) if "said" in state else ""
     return str(state["posting"][3][0]) if first and "posting" in state else first
 
 
 def kept(name: str, state: Mapping[str, Any] | None) -> Kept | None:
-    """The message that STATE describes; None until it is known here."""
+    """The message that STATE describes; None if it has not arrived here yet."""
     if not state or "said" not in state:
         return None
     *at, said = state["said"]

@@ -1,8 +1,8 @@
-"""What is said in a conversation that lives elsewhere: it waits until a bridge has posted it there.
+"""The states of a message in a conversation on another platform. It waits until a bridge has posted it there.
 
 pending ──posted──> sent
    ├─────unclear──> unknown ──found there──> sent
-   └────────────────────┴──refused there──> failed        for good; only then may something else be said
+   └────────────────────┴──refused there──> failed        permanently; only then may the agent send another answer
 """
 
 from __future__ import annotations
@@ -12,5 +12,5 @@ STATES = (PENDING, SENT, UNKNOWN, FAILED)
 
 
 def is_due(state: str) -> bool:
-    """Whether a bridge has still to post it, or to look whether it is there."""
+    """Whether a bridge still has to post the message, or to check whether it was posted."""
     return state in (PENDING, UNKNOWN)

@@ -1,7 +1,6 @@
-"""Secrets are taken out of a text before it enters a ledger that never forgets.
+"""Removes secrets from a text before it enters the ledger, because the ledger keeps everything.
 
-What is found is replaced by what kind of thing it was. A hash of it beside would let anybody who knows the ledger try
-out what it might have been, so there is none.
+A secret is replaced by its kind. No hash of it is kept, because a reader of the ledger could test guesses against it.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ ASSIGNED = re.compile(
 
 
 def redacted(text: str) -> str:
-    """TEXT without what looks like a secret."""
+    """TEXT without anything that looks like a secret."""
     text = secret_patterns.masked(text)
     lowered = text.casefold()
     if any(name in lowered for name in NAMES):

@@ -1,12 +1,13 @@
-"""What `bb` itself says, as C2A sees it: mail, hand-offs, blockers, incursions. Decided from the fact alone, so every
-clone decides alike and nothing of it has to be written down.
+"""Mail, hand-offs, blockers and incursions as C2A messages.
 
-    HANDOFF to one agent      an assignment: to be answered
-    BLOCKED to one agent      a blocker: to be answered; at once when it is urgent
-    DECISION, INFO            may be answered, or let be; thanks are acknowledged at most
-    CBCL                      an ask is to be answered; ok, hello, bye and cancel are acknowledged at most
-    any of these to several   one of them may answer, having claimed it; of a DECISION or INFO, anybody may
-    INCURSION                 a knock for the owner
+The decision follows from the fact alone, so every clone decides the same and records nothing.
+
+    HANDOFF to one agent      an assignment: must be answered
+    BLOCKED to one agent      a blocker: must be answered; immediately if it is urgent
+    DECISION, INFO            may be answered; thanks are only acknowledged
+    CBCL                      an ask must be answered; ok, hello, bye and cancel are only acknowledged
+    any of these to several   one of them may answer after claiming it; a DECISION or INFO any of them may answer
+    INCURSION                 a knock for the holder
 """
 
 from __future__ import annotations
@@ -62,19 +63,19 @@ if TYPE_CHECKING:
     from bb.messaging.chat.recipients import Member
 
 INTENTS = {HANDOFF: ASSIGNMENT, BLOCKED: BLOCKER}
-DEADLINES = {HANDOFF: 4 * HOUR, BLOCKED: HOUR}  # work is handed over for longer than a question waits
+DEADLINES = {HANDOFF: 4 * HOUR, BLOCKED: HOUR}  # a hand-off can wait longer than a question
 URGENT_DEADLINE = 15 * MINUTE
 BROADCAST, INCURSION, ACKNOWLEDGEMENT = "broadcast", "incursion", "acknowledgement"
 OTHERS = Decision(TO_OTHER, MUST_NOT, MAILBOX, ADDRESSED_TO_OTHER).written()[:4]
 
 
 def of(fact: Sent | Incurred) -> dict[str, Any]:
-    """What `bb` says by FACT, as a message of C2A stands on its line."""
+    """The `c2a` member that FACT would have if it were a C2A message."""
     return _of_mail(fact) if isinstance(fact, Sent) else _of_incursion(fact)
 
 
 def _of_mail(sent: Sent) -> dict[str, Any]:
-    """A letter, as a message of C2A stands on its line."""
+    """The `c2a` member of a mail."""
     agents = [each for each in dict.fromkeys(sent.to) if each not in (PERSON, sent.sender)]
     if sent.cbcl is not None:
         return _of_spoken(sent, sent.cbcl, agents)
@@ -97,7 +98,7 @@ def _of_mail(sent: Sent) -> dict[str, Any]:
 
 
 def _of_spoken(sent: Sent, cbcl: Mapping[str, Any], agents: Sequence[str]) -> dict[str, Any]:
-    """What is said in CBCL: its performative says what it is for."""
+    """The `c2a` member of a CBCL message. The performative gives the intent."""
     performative = cbcl.get("performative")
     intent = SPOKEN.get(str(performative), STATUS)
     decided = Decision(TO_ME, MAY, BUFFERED, DIRECT_MESSAGE, NORMAL, DAY)
@@ -125,7 +126,7 @@ GESTURES = ("ok", "hello", "bye", "cancel")
 
 
 def answered_by(sent: Sent) -> str:
-    """The message that SENT answers; nothing where it answers none."""
+    """The message that SENT answers; empty if there is none."""
     is_answer = sent.cbcl is not None and sent.cbcl.get("performative") not in (*GESTURES, "ask", "tell")
     return str(sent.cbcl.get("reply_to") or "") if is_answer and sent.cbcl else ""
 
@@ -147,7 +148,7 @@ def _together(sent: Sent) -> Decision:
 
 
 def _of_incursion(fact: Incurred) -> dict[str, Any]:
-    """An incursion, likewise: its owner is to know of it, and settles it by `bb protocol resolve`."""
+    """The `c2a` member of an incursion. The holder gets a knock, and settles it with `bb protocol resolve`."""
     knock = Decision(TO_ME, MAY, NOTIFY, INCURSION, NORMAL, DAY)
     return {
         "platform": HERE,
@@ -170,9 +171,9 @@ def of_chat(
     conversation: str,
     answered: str,
 ) -> dict[str, Any] | None:
-    """A message of CCCS, as one of C2A stands on its line; None where it is aimed at no agent and answers nothing.
+    """The `c2a` member of a CCCS message; None if it is aimed at no agent and answers nothing.
 
-    What is said to everybody is ambient: it is kept, and enters no turn but by the ways of CCCS.
+    A message to everyone is ambient: it is kept, and it enters a turn only in the ways that CCCS defines.
     """
     actors = [member for member in members if member.id != by]
     named = [each.id for each in actors if each.id in to]
@@ -198,7 +199,7 @@ def of_chat(
 
 
 def _named(data: Mapping[str, Any], intent: str, *, is_alone: bool) -> Decision:
-    """What is said to an agent by name: to be answered, unless it is thanks, or is sent as mail, which waits."""
+    """The decision for an agent that is named: it must answer, unless the message is thanks or was sent as mail."""
     reason = DIRECT_MESSAGE if is_alone else DIRECT_MENTION
     is_important = data.get("priority") == "attention"
     is_asked = data.get("reply_required") is True or data.get("message_mode") == "request_reply"
@@ -214,7 +215,7 @@ def _called() -> Decision:
 
 
 def of_notice(data: Mapping[str, Any], by: str, conversation: str) -> dict[str, Any] | None:
-    """A notification to one actor: a knock, which is to be answered where it asks to be confirmed."""
+    """The `c2a` member of a notification to one actor: a knock. It must be answered if it requires an ack."""
     target = data.get("target_actor_id")
     if not isinstance(target, str) or target == PERSON:
         return None

@@ -1,7 +1,7 @@
-"""What stands in an envelope that nobody here knows: kept with the message, and handed on with it.
+"""Unknown members of an envelope: they are kept with the message and passed on with it.
 
-A later version of C2A, or somebody's own extension, loses nothing on its way through `bb`. It is as foreign as the text
-beside it: secrets are taken out of it, it has its bounds, and who is not shown the text is not shown this.
+So a later version of C2A, or an extension, loses nothing on its way through `bb`. Unknown members are as untrusted as
+the text: secrets are removed, their size is limited, and only agents that see the text see them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-MOST, MOST_OF_A_PART = 8 << 10, 2 << 10  # bytes, as JSON; what goes beyond them is left out, member by member
+MOST, MOST_OF_A_PART = 8 << 10, 2 << 10  # bytes as JSON; a member that exceeds the rest is left out
 DEEPEST = 8
 LARGEST = 1 << 53
 KNOWN = {
@@ -33,7 +33,7 @@ AT_TOP = frozenset((*KNOWN, *ABOUT_MESSAGE, *ABOUT_DELIVERY))
 
 
 def found_in(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The members of GIVEN, and of the objects in it, that nobody here knows."""
+    """The unknown members of GIVEN and of the known objects in it."""
     found = {name: value for name, value in given.items() if name not in AT_TOP}
     for name, known in KNOWN.items():
         inner = given.get(name)
@@ -43,7 +43,7 @@ def found_in(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def kept(found: Mapping[str, Any], most: int) -> dict[str, Any]:
-    """What is kept of members that nobody knows."""
+    """The unknown members that are kept: without secrets, and at most MOST bytes."""
     whole: dict[str, Any] = {}
     for name, value in _harmless(found, 0).items():
         size = len(json_text.dumps({name: value}).encode())
@@ -54,7 +54,7 @@ def kept(found: Mapping[str, Any], most: int) -> dict[str, Any]:
 
 
 def added(envelope: dict[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
-    """ENVELOPE with what was kept. Nothing stands in the place of what is known: history may hold anything."""
+    """ENVELOPE with the members that were kept. They never replace known members: old lines may hold anything."""
     for name, value in more.items():
         if name in KNOWN and isinstance(value, dict):
             others = {each: inner for each, inner in value.items() if each not in KNOWN[name]}
@@ -65,7 +65,7 @@ def added(envelope: dict[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _harmless(value: Any, depth: int) -> Any:
-    """VALUE without secrets, and without what not every program can read."""
+    """VALUE without secrets, and without values that some JSON readers cannot represent."""
     if isinstance(value, str):
         return redacted(_valid(value))
     if isinstance(value, dict) and depth < DEEPEST:
@@ -77,7 +77,7 @@ def _harmless(value: Any, depth: int) -> Any:
 
 
 def _unless_secret(name: str, value: Any, depth: int) -> Any:
-    """What a member says, unless its name says that it is a secret."""
+    """The value of a member, masked if its name is that of a secret."""
     lowered = name.casefold()
     if isinstance(value, str) and any(each in lowered for each in NAMES):
         return "[secret]"
@@ -85,5 +85,5 @@ def _unless_secret(name: str, value: Any, depth: int) -> Any:
 
 
 def _valid(text: str) -> str:
-    """TEXT without halves of surrogate pairs, which no line can hold."""
+    """TEXT without lone surrogates, which a line cannot hold."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()

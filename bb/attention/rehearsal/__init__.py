@@ -1,1 +1,1 @@
-"""A policy tried out by a script, with a ledger in memory."""
+"""Runs a script of steps against a ledger in memory, to try out a policy."""

@@ -1,7 +1,7 @@
-"""A ledger that exists only in memory: facts in the order in which they are taken, and what they come to.
+"""A ledger in memory: facts in the order in which they were taken, and their folded state.
 
-Over a real ledger it holds what is about to be recorded, so that of many messages each is decided about knowing those
-before. By itself it is where a policy is tried out.
+On top of a real ledger it holds the facts that are about to be recorded, so that each of many messages is decided with
+knowledge of the earlier ones. By itself it serves to try out a policy.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from bb.attention.state.book import People, States
     from bb.kernel.order import Place
 
-AHEAD = 1 << 50  # behind every line there is
+AHEAD = 1 << 50  # greater than the clock of any real line
 
 
 class _Texts:
-    """What the lines say; a rehearsal of its own would be garbage that only a collector finds."""
+    """The data of the lines. A class of its own, so that the book holds no reference cycle with the rehearsal."""
 
     def __init__(self, below: Callable[[str], dict[str, Any] | None] | None) -> None:
         self._below = below
@@ -37,7 +37,7 @@ class _Texts:
 
 
 class Rehearsal:
-    """What is known, and what is being added to it."""
+    """A ledger in memory, empty or on top of a real one."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Rehearsal:
         self.book = Book(self.memory, self.agents, self._texts)
 
     def record(self, facts: Iterable[AttentionFact], now: int) -> None:
-        """Take FACTS, in their order, as recorded NOW."""
+        """Add FACTS, in their order, as recorded NOW."""
         if now != self._now:
             self._now, self._ts = now, clock.text(now)
         for fact in facts:
@@ -66,7 +66,7 @@ class Rehearsal:
             self.take(fact, [self._clock, self.writer, self._own], self._ts)
 
     def take(self, fact: AttentionFact, at: Place, ts: str) -> None:
-        """Take one fact that stands AT a place; from another clone, perhaps."""
+        """Add one fact at the place AT. It may come from another clone."""
         self._clock = max(self._clock, at[0])
         self.lines.append((at, ts, fact))
         if isinstance(fact, Posted | Edited):
@@ -76,7 +76,7 @@ class Rehearsal:
             self.book.forget_settings()
 
     def merge(self, other: Rehearsal) -> int:
-        """Take what the OTHER clone knows and this one does not; how much that is."""
+        """Add the facts that only the OTHER clone knows; the number of those."""
         known = {(place[1], place[2]) for place, _, _ in self.lines}
         new = [each for each in other.lines if (each[0][1], each[0][2]) not in known]
         for place, ts, fact in new:

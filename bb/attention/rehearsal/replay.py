@@ -1,39 +1,36 @@
-"""A rehearsal by a script: who is there, what is said, what everybody does about it, and how time passes.
+"""Runs a script: the agents, the messages, the acts of agents, and the passing of time.
 
-Each step is an object that says one thing to do. It is answered as the real thing would answer, from the same rules;
-only the ledger is in memory, and the clock stands still until a step moves it. Beside the answer stands what each agent
-would see in its next turn. `in` names the clone in which a step happens, where there are several.
+Each step is an object with one thing to do. The same rules as in real use give its answer, but the ledger is in memory
+and the clock moves only by a step. With the answer comes what each agent would see in its next turn. If there are
+several clones, `in` names the clone of a step.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from bb.attention.refusals import NUMBERS, refused
 from bb.attention.rehearsal.rehearsal import Rehearsal
 from bb.attention.rehearsal.steps import STEPS, InvalidStep
+from bb.attention.state.book import Someone
 from bb.attention.turns.offers import Session, offers
 from bb.kernel import clock
 from bb.kernel.errors import BbError, Conflict
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from bb.attention.state.book import Someone
-
 START = clock.parse("2026-06-02T19:00:00Z")
 FIRST = "here"
-BESIDE = ("in", "expect", "note")  # members that say how, not what
+BESIDE = ("in", "expect", "note")  # members of a step that are not the thing to do
 
 
 class NotAsExpected(Conflict):
-    """A step was not answered as the script expects."""
+    """The answer of a step differs from what the script expects."""
 
     code = "NOT_AS_EXPECTED"
 
 
 class Replay:
-    """One rehearsal."""
+    """One run of a script."""
 
     def __init__(self, start: int = START) -> None:
         self.now = start
@@ -50,37 +47,37 @@ class Replay:
         return self.clones[self._in]
 
     def step(self, given: Any) -> dict[str, Any]:
-        """Do one step: what it answers, or why it was refused, and what everybody would see now."""
+        """Run one step: its answer or refusal, and what each agent would see now."""
         if not isinstance(given, dict):
-            raise InvalidStep("a step is an object")
+            raise InvalidStep("a step must be a JSON object")
         names = [name for name in given if name not in BESIDE]
         if len(names) != 1 or names[0] not in STEPS:
-            what = ", ".join(map(repr, names)) or "nothing"
-            raise InvalidStep(f"a step says one of {', '.join(STEPS)}; this one says {what}"[:600])
+            what = ", ".join(map(repr, names)) or "none"
+            raise InvalidStep(f"a step must have exactly one of {', '.join(STEPS)}; this one has {what}"[:600])
         self._in = str(given.get("in", FIRST))
         (name,) = names
-        found: dict[str, Any] = {"do": name, "at": clock.text(self.now)}
+        result: dict[str, Any] = {"do": name, "at": clock.text(self.now)}
         try:
-            found["answer"] = STEPS[name](self, given[name])
+            result["answer"] = STEPS[name](self, given[name])
         except InvalidStep:
             raise
         except BbError as refusal:
-            found["error"] = {"code": refusal.code, "message": refusal.message, "details": refusal.details}
-        found["sees"] = self.seen()
-        if "expect" in given and (wrong := unlike(given["expect"], found)):
-            raise NotAsExpected(f"{name}: {wrong}", step=name, got=found)
-        return found
+            result["error"] = {"code": refusal.code, "message": refusal.message, "details": refusal.details}
+        result["sees"] = self.seen()
+        if "expect" in given and (wrong := unlike(given["expect"], result)):
+            raise NotAsExpected(f"{name}: {wrong}", step=name, got=result)
+        return result
 
     def seen(self) -> dict[str, list[str]]:
-        """What each agent would see in its next turn, in short."""
-        found = {}
+        """A summary of what each agent would see in its next turn."""
+        seen_by_agent = {}
         for agent in sorted(self.agents):
             made, _ = offers(self.here.book, agent, self.now, self.sessions.get(agent, Session()))
-            found[agent] = [f"{offer.shape} {offer.event} {offer.policy}" for offer in made]
-        return found
+            seen_by_agent[agent] = [f"{offer.shape} {offer.event} {offer.policy}" for offer in made]
+        return seen_by_agent
 
     def do(self, decide: Callable[[], tuple[list[Any], dict[str, Any]]], who: str = "system") -> dict[str, Any]:
-        """Record what DECIDE arrives at; a refusal that says too much was wanted is recorded, too."""
+        """Record the facts of DECIDE and return its answer. Refusals of C2A are recorded, too, as in real use."""
         try:
             facts, answer = decide()
         except BbError as refusal:
@@ -92,10 +89,10 @@ class Replay:
 
 
 def unlike(expected: Any, found: Any, where: str = "$") -> str | None:
-    """Where what was FOUND is not as EXPECTED: objects may have more members; None when all is as expected."""
+    """The first difference between EXPECTED and FOUND; None if there is none. Objects may have more members."""
     if isinstance(expected, dict):
         if not isinstance(found, dict):
-            return f"{where} is no object"
+            return f"{where} is not an object"
         wrong = (unlike(value, found.get(name), f"{where}.{name}") for name, value in expected.items())
         return next((each for each in wrong if each), None)
     if isinstance(expected, list):

@@ -1,4 +1,4 @@
-"""The steps of a rehearsal: what each says, and what it is answered."""
+"""The steps of a rehearsal, with their arguments and answers."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ if TYPE_CHECKING:
 
 
 class InvalidStep(Usage):
-    """A step is an object that says one thing to do."""
+    """A step must be an object with one thing to do."""
 
     code = "INVALID_STEP"
-    hint = "docs/attention.md lists the steps"
+    hint = "docs/attention.md describes the steps"
 
 
-# -- who is there, and how it is set up
+# -- agents and settings
 
 
 def _agents(replay: Replay, given: Any) -> dict[str, Any]:
     for each in given if isinstance(given, list) else [given]:
         about = {"id": each} if isinstance(each, str) else each
         if not isinstance(about, dict) or not isinstance(about.get("id"), str):
-            raise InvalidStep("an agent is its id, or an object with an id", path="$.agents")
+            raise InvalidStep("each agent must be an id, or an object with an id", path="$.agents")
         liveness = about.get("liveness", "active")
         replay.agents[about["id"]] = Someone(
             str(about.get("role", "")), is_live=liveness == "active", is_evicted=liveness == "evicted"
@@ -69,7 +69,7 @@ def _policy(replay: Replay, given: Any) -> dict[str, Any]:
     return replay.do(lambda: configuration.tune(replay.here.book, "user", given))
 
 
-# -- what comes in
+# -- input
 
 
 def _ingest(replay: Replay, given: Any) -> Any:
@@ -82,7 +82,7 @@ def _ingest(replay: Replay, given: Any) -> Any:
 
 
 def _receive(replay: Replay, given: Any) -> dict[str, Any]:
-    """What another host delivers to an agent here."""
+    """Another host delivers a message to an agent here."""
     agent, about = _agent(given), _object(given)
     book, now = replay.here.book, replay.now
     return replay.do(lambda: handed_over.received(book, agent, about.get("envelope"), "svc:replay", now))
@@ -106,15 +106,16 @@ def _span(given: Any) -> int:
     try:
         return replay_span(str(given))
     except clock.NotATime:
-        raise InvalidStep(f"{str(given)[:40]!r} is no span, such as 3s, 15m, 2h or a number of milliseconds") from None
+        hint = "write a duration such as 3s, 15m or 2h, or a number of milliseconds"
+        raise InvalidStep(f"{str(given)[:40]!r} is not a duration", hint=hint) from None
 
 
 def replay_span(written: str) -> int:
-    """A span such as `3s` or `1.5s`, in milliseconds."""
+    """A duration such as `3s` or `1.5s`, in milliseconds."""
     amount, unit = written[:-1], written[-1:]
     if unit in clock.UNITS and amount.replace(".", "", 1).isdigit():
         return int(float(amount) * clock.UNITS[unit])
-    raise clock.NotATime(f"{written[:40]!r} is no span")
+    raise clock.NotATime(f"{written[:40]!r} is not a duration")
 
 
 def _at(replay: Replay, given: Any) -> dict[str, Any]:
@@ -144,7 +145,7 @@ def _connect(replay: Replay, given: Any) -> dict[str, Any]:
 
 
 def _deliver(replay: Replay, given: Any) -> dict[str, Any]:
-    """What the host offers, and is not told yet that it arrived."""
+    """The host hands over its offers. They are not acknowledged yet."""
     agent = _agent(given)
 
     def decide() -> Any:
@@ -169,7 +170,7 @@ def _turn(replay: Replay, given: Any) -> dict[str, Any]:
     states = {"started": deliveries.STARTED, "ended": deliveries.ENDED, "failed": deliveries.TURN_FAILED}
     to = states.get(str(about.get("state")))
     if to is None:
-        raise InvalidStep("a turn is started, ended or failed", path="$.turn.state")
+        raise InvalidStep("the state of a turn must be started, ended or failed", path="$.turn.state")
     session = replay.sessions.get(agent, Session(has_ack=True))
     replay.sessions[agent] = session.but(in_turn=to == deliveries.STARTED)
     step = Moved(agent, str(about.get("event")), agent, to, {"outbound": about.get("outbound") is True})
@@ -181,7 +182,7 @@ def _inject(replay: Replay, given: Any) -> dict[str, Any]:
     return replay.do(lambda: turn_text.injected(replay.here.book, agent, replay.now, ""))
 
 
-# -- what agents do
+# -- acts of agents
 
 
 def _tool(name: str) -> Callable[[Replay, Any], dict[str, Any]]:
@@ -209,7 +210,7 @@ def _progress(replay: Replay, given: Any) -> dict[str, Any]:
     token, message = (str(about.get(name, "")) for name in ("token", "message"))
     progress, total = about.get("progress"), about.get("total")
     if not isinstance(progress, int | float) or not isinstance(total, int | float | None):
-        raise InvalidStep("progress and total are numbers", path="$.progress")
+        raise InvalidStep("progress and total must be numbers", path="$.progress")
     return replay.do(lambda: audit.progressed(replay.here.book, agent, token, progress, total, message), agent)
 
 
@@ -244,7 +245,7 @@ def _clone(replay: Replay, given: Any) -> dict[str, Any]:
 
 
 def _merge(replay: Replay, given: Any) -> dict[str, Any]:
-    """Each of these clones learns what the others know."""
+    """Each of the named clones learns the facts of the others."""
     named = given if isinstance(given, list) else list(replay.clones)
     unknown = [name for name in named if name not in replay.clones]
     if unknown:
@@ -261,14 +262,14 @@ def _states(clone: Rehearsal) -> Any:
 
 def _object(given: Any) -> dict[str, Any]:
     if not isinstance(given, dict):
-        raise InvalidStep("this step takes an object")
+        raise InvalidStep("the value of this step must be an object")
     return given
 
 
 def _agent(given: Any) -> str:
     agent = given if isinstance(given, str) else _object(given).get("agent")
     if not isinstance(agent, str) or not agent:
-        raise InvalidStep("this step names an agent", path="$.agent")
+        raise InvalidStep("this step must name an agent", path="$.agent")
     return agent
 
 

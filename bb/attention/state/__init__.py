@@ -1,1 +1,1 @@
-"""Folded state that the rules read: conversations, threads, claims, deliveries, settings. Nothing decides here."""
+"""Folded state that the rules read: conversations, threads, claims, deliveries, settings. It contains no rules."""

@@ -1,4 +1,4 @@
-"""What goes on beside the messages: who is typing, how far work has come, what was refused. A fold."""
+"""Activity besides messages: typing, progress, digests and refusals. A fold."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 NAME = "c2a.aside"
 FACTS = (Typing, Progressed, Digested, Refusal)
-TYPES, PROGRESS, DIGESTED, REFUSED = "types ", "progress ", "digested ", "refused "  # what the entries are called
+TYPES, PROGRESS, DIGESTED, REFUSED = "types ", "progress ", "digested ", "refused "  # prefixes of the keys
 
 
 def keys(fact: Typing | Progressed | Digested | Refusal, at: Place) -> list[str]:
@@ -48,7 +48,7 @@ def step(state: State | None, fact: Typing | Progressed | Digested | Refusal, at
 
 
 def terms(name: str, state: State) -> list[tuple[str, str]]:  # noqa: ARG001
-    """What an entry is found by."""
+    """The index terms of an entry."""
     if "progress" in state:
         return [(PROGRESS.strip(), sortable(state["progress"][:3]))]
     if "refused" in state:
@@ -58,6 +58,6 @@ def terms(name: str, state: State) -> list[tuple[str, str]]:  # noqa: ARG001
 
 
 def typing(state: Mapping[str, Any] | None) -> tuple[bool, int]:
-    """Whether somebody is typing, and since when that is so."""
+    """Whether the author is typing, and when that began or ended."""
     is_typing, since = (state or {}).get("typing", [0, 0, 0, [False, 0]])[3]
     return is_typing, since

@@ -1,4 +1,4 @@
-"""What is known, as the rules ask for it. Where it is kept is somebody else's business: an index, or a memory."""
+"""The book: everything the rules read. The states behind it are an index, or a memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bb.attention.state.tuning import Tuning
 
     class States(Protocol):
-        """Folded state, by fold and key, and found by terms."""
+        """Folded states by fold and key, with search by terms."""
 
         def state(self, fold: str, key: str) -> Any: ...
         def states_of(self, fold: str, keys: Sequence[str]) -> dict[str, Any]: ...
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class Someone:
-    """An agent of the repository, as far as attention is concerned."""
+    """What the rules of attention need to know about an agent."""
 
     def __init__(self, role: str = "", *, is_live: bool = True, is_evicted: bool = False) -> None:
         self.role = role
@@ -52,7 +52,7 @@ class Someone:
 
 
 class Book:
-    """What is known at one moment."""
+    """The knowledge of one clone at one moment."""
 
     def __init__(
         self,
@@ -64,28 +64,30 @@ class Book:
         self.states = states
         self.agents = agents
         self._line = line
-        self._is_unsigned = is_unsigned  # by the person, of a line by its name; where no key is listed, nobody asks
+        self._is_unsigned = (
+            is_unsigned  # whether the person has not signed a line; None if no key of the person is listed
+        )
         self._directory: Directory | None = None
         self._tuning: Tuning | None = None
         self._conversations: dict[str, Conversation] = {}
         self._bindings: dict[str, Binding] = {}
 
     def forget_settings(self) -> None:
-        """Somebody has set something."""
+        """Read settings again, because one of them has changed."""
         self._directory = self._tuning = None
         self._conversations.clear()
         self._bindings.clear()
 
     @property
     def directory(self) -> Directory:
-        """Under which names the agents are known."""
+        """The names of all agents."""
         if self._directory is None:
             roles = {agent: each.role for agent, each in self.agents.items()}
             self._directory = Directory(map(self.binding, roles), roles)
         return self._directory
 
     def binding(self, agent: str) -> Binding:
-        """What one agent is known by: all there is to ask where only that one matters."""
+        """The names of one agent, read without those of the others."""
         if agent not in self._bindings:
             names = conversations.values(self.states.state(conversations.NAME, BINDING + agent)).get("names")
             self._bindings[agent] = directory.binding(agent, names) if isinstance(names, dict) else Binding(agent)
@@ -93,13 +95,13 @@ class Book:
 
     @property
     def tuning(self) -> Tuning:
-        """How the host weighs things."""
+        """The settings of the host."""
         if self._tuning is None:
             self._tuning = tuning.tuning(conversations.values(self.states.state(conversations.NAME, TUNING)))
         return self._tuning
 
     def conversation(self, name: str) -> Conversation:
-        """What holds in a conversation."""
+        """A conversation with its settings."""
         if name not in self._conversations:
             state = self.states.state(conversations.NAME, CONVERSATION + name)
             found = conversations.conversation(name, state)
@@ -109,71 +111,76 @@ class Book:
         return self._conversations[name]
 
     def thread(self, window: str) -> Thread:
-        """What was said in a thread so far."""
+        """A thread so far."""
         return threads.thread(self.states.state(threads.NAME, window))
 
     def message(self, event: str) -> Kept | None:
-        """A message."""
+        """The message with the id EVENT; None if it is unknown."""
         return messages.kept(event, self.states.state(messages.NAME, event))
 
+    def newest_messages(self, term: str) -> Iterator[Kept]:
+        """The messages with an index term, newest first."""
+        rows = self.states.newest_first(messages.NAME, term)
+        return (known for _, event, state in rows if (known := messages.kept(event, state)))
+
     def own_name(self, event: str) -> str:
-        """What a message is called here: what we have posted has got another name there."""
+        """The id here of a message that has the id EVENT on its platform, because bb posted it there."""
         found = self.states.found(messages.NAME, messages.posted_as(event)) if event else []
         return found[0][0] if found else event
 
     def data(self, line: str) -> dict[str, Any]:
-        """What a line of the ledger says; nothing when it is gone."""
+        """The data of a line of the ledger; empty if the line is gone."""
         found = self._line(line) or {}
         return found | {UNSIGNED: True} if found and self._is_unsigned and self._is_unsigned(line) else found
 
     def is_doubted(self, known: Kept) -> bool:
-        """Whether a message is in the person's name, and the person has not signed it."""
+        """Whether a message is in the person's name but not signed by the person."""
         return self._is_unsigned is not None and is_the_persons(known) and self._is_unsigned(known.line)
 
     def delivery(self, event: str, agent: str) -> Delivery | None:
-        """A message on its way to an agent; None where none is."""
+        """The delivery of a message to an agent; None if there is none."""
         key = deliveries.name(event, agent)
         state = self.states.state(deliveries.NAME, key)
         return deliveries.delivery(key, state) if state and "head" in state else None
 
-    def with_messages_of(self, found: Collection[Delivery]) -> Book:
-        """This book with what is asked of many deliveries at hand: their messages, and who has claimed those."""
-        at_hand = self._with_windows_of(found)
-        at_hand.gather(messages.NAME, [each.event for each in found])
-        return self._over(at_hand)
+    def with_messages_of(self, delivered: Collection[Delivery]) -> Book:
+        """This book with the messages and claims of many deliveries read in advance."""
+        cache = self._with_windows_of(delivered)
+        cache.gather(messages.NAME, [each.event for each in delivered])
+        return self._over(cache)
 
     def with_deliveries_of(self, known: Collection[Kept], agent: str) -> Book:
-        """This book with what AGENT asks of many messages at hand: their deliveries, and who has claimed them."""
-        at_hand = self._with_windows_of(known)
-        at_hand.gather(deliveries.NAME, [deliveries.name(each.event, agent) for each in known])
-        return self._over(at_hand)
+        """This book with the deliveries to AGENT and the claims of many messages read in advance."""
+        cache = self._with_windows_of(known)
+        cache.gather(deliveries.NAME, [deliveries.name(each.event, agent) for each in known])
+        return self._over(cache)
 
     def _with_windows_of(self, found: Collection[Delivery] | Collection[Kept]) -> Gathered:
-        at_hand = Gathered(self.states)
+        cache = Gathered(self.states)
         windows = {each.window: each.window.partition(" ") for each in found}
         threads_of = [window for window, (_, _, thread) in windows.items() if thread]
         subjects = [*(claims.EVENT + each.event for each in found), *(claims.THREAD + name for name in threads_of)]
-        at_hand.gather(claims.NAME, subjects)
-        at_hand.gather(conversations.NAME, [CONVERSATION + name for name, _, _ in windows.values()])
-        return at_hand
+        cache.gather(claims.NAME, subjects)
+        cache.gather(conversations.NAME, [CONVERSATION + name for name, _, _ in windows.values()])
+        return cache
 
     def _over(self, states: States) -> Book:
-        """The same book, read from other states."""
+        """The same book over other states."""
         found = object.__new__(Book)
         found.__dict__.update(self.__dict__, states=states)
         return found
 
     def open_for(self, agent: str) -> list[Delivery]:
-        """What is on its way to an agent and not settled, in the order of the ledger."""
+        """The open deliveries to an agent, in ledger order."""
         found = self.states.found(deliveries.NAME, f"open {agent}")
         return [deliveries.delivery(key, state) for key, state in found]
 
     def every_open(self) -> list[Delivery]:
-        """What is on its way to anybody and not settled."""
+        """All open deliveries."""
         return [deliveries.delivery(key, state) for key, state in self.states.found(deliveries.NAME, "open")]
 
     def claim(self, event: str, window: str, now: int) -> Claim:
-        """Who is responsible for an event: whoever has claimed it, else whoever has claimed its thread."""
+        """The claim on an event or, if no agent holds one, the claim on its thread."""
         own = claims.claim(claims.EVENT + event, self.states.state(claims.NAME, claims.EVENT + event))
         if self._holds(own, now) or not window.partition(" ")[2]:
             return self._unless_evicted(own)
@@ -185,7 +192,7 @@ class Book:
         return bool(owner) and not self._is_evicted(owner)
 
     def _unless_evicted(self, claim: Claim) -> Claim:
-        """Whoever is evicted forfeits its claims."""
+        """CLAIM, without its owner if that agent is evicted: an evicted agent loses its claims."""
         return claim.but(owner="", former=claim.owner) if self._is_evicted(claim.owner) else claim
 
     def _is_evicted(self, agent: str) -> bool:

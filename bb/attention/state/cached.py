@@ -1,4 +1,4 @@
-"""States that are at hand. Asked for together they cost a fraction of what each costs by itself, and twice is once."""
+"""A cache over stored states. Reading many entries together is much faster than reading each one by itself."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 class Gathered:
-    """What lies below, which does not change meanwhile, and what was asked of it."""
+    """The states below, which must not change meanwhile, and the entries that were already read."""
 
     def __init__(self, below: States) -> None:
         self._below = below
         self._at_hand: dict[tuple[str, str], Any] = {}
 
     def gather(self, fold: str, keys: Iterable[str]) -> None:
-        """Have these entries at hand, or know that there are none."""
+        """Read these entries into the cache; also remember which of them do not exist."""
         wanted = [key for key in dict.fromkeys(keys) if (fold, key) not in self._at_hand]
         found = self._below.states_of(fold, wanted) if wanted else {}
         self._at_hand.update(((fold, key), found.get(key)) for key in wanted)

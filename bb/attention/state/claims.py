@@ -1,14 +1,13 @@
-"""Who is responsible for an event, or for a thread. A fold: the entry is a log, from which follows who holds the claim.
+"""Claims on events and threads. A fold: an entry is a log of acts, and the owner of the claim follows from it.
 
-    free ──claim──> held ──renew, claim by its owner──> held a while longer
+    free ──claim──> held ──renew, claim by its owner──> held for longer
     held ──release──> free
-    held ──done──> free, and nobody else is asked any more
+    held ──done──> free, and no other agent is asked any more
     held ──time is up──> free
-    held ──transfer, takeover──> held by another
+    held ──transfer, takeover──> held by another agent
 
-Claims stand in the order of the ledger: of two that were made at once, in two clones, the earlier one counts wherever
-both are known, and the other is lost. That a claim is over is told by the clocks of those who claim; nobody else's
-rules depend on them.
+Acts count in ledger order. If two clones claim at the same time, the earlier claim counts in every clone that knows
+both, and the other one is lost. Whether a claim has expired is judged by the time stamps of the claims themselves.
 """
 
 from __future__ import annotations
@@ -31,25 +30,25 @@ FACTS = (Claiming,)
 
 CLAIM, RENEW, RELEASE, TRANSFER, TAKE_OVER, DONE = "claim", "renew", "release", "transfer", "take_over", "done"
 ACTIONS = (CLAIM, RENEW, RELEASE, TRANSFER, TAKE_OVER, DONE)
-EVENT, THREAD = "event ", "thread "  # what the subjects are called
-HELD = "held"  # by what those are found that somebody holds
+EVENT, THREAD = "event ", "thread "  # prefixes of the subjects
+HELD = "held"  # the term that finds all claims with an owner
 USUAL = 15 * clock.MINUTE
 
 
 class Claim(Record):
-    """Who holds it; nobody, when OWNER is empty."""
+    """A claim. It has no owner if OWNER is empty."""
 
     subject: str
     owner: str = ""
     token: str = ""
     since: int = 0
     until: int = 0
-    lost: tuple[str, ...] = ()  # who has claimed it too, while it was held
-    former: str = ""  # who held it last
-    settled_by: str = ""  # who held it, and has done what it was about
+    lost: tuple[str, ...] = ()  # the agents that claimed it while another agent held it
+    former: str = ""  # the last owner
+    settled_by: str = ""  # the owner that settled the event
 
     def held_by(self, now: int) -> str:
-        """Who holds it NOW."""
+        """The owner at the time NOW; empty if there is none."""
         return self.owner if now < self.until else ""
 
 
@@ -66,13 +65,13 @@ def step(state: State | None, fact: Claiming, at: Place, ts: str) -> State:
 
 
 def terms(subject: str, state: State) -> list[tuple[str, str]]:
-    """Every claim there is is found among all of them."""
+    """The index terms of a claim that has an owner."""
     owner = claim(subject, state).owner
     return [(HELD, subject), (f"held by {owner}", subject)] if owner else []
 
 
 def claim(subject: str, state: Mapping[str, Any] | None) -> Claim:
-    """What the acts in STATE come to."""
+    """The claim that follows from the acts in STATE."""
     found = Claim(subject)
     for *at, ms, by, action, about in (state or {}).get("log", []):
         found = _after(found, by, action, about, ms, event_at(at))

@@ -1,5 +1,4 @@
-"""What holds in a conversation: who may see it, who leads it, where it lives; under which names agents are known there;
-and how the host weighs things. A fold: the last word on each point counts."""
+"""Settings of conversations and of the host, and names of agents. A fold: the last value of each setting counts."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 NAME = "c2a.setting"
 FACTS = (Arranged, Bound, Tuned)
-CONVERSATION, BINDING, TUNING = "conversation ", "agent ", "tuning"  # what the entries are called
+CONVERSATION, BINDING, TUNING = "conversation ", "agent ", "tuning"  # the keys, or their prefixes
 POINTS = (
     "kind",
     "is_private",
@@ -39,17 +38,17 @@ class Conversation(Record):
     id: str = ""
     kind: str = CHANNEL
     is_private: bool = False
-    members: tuple[str, ...] = ()  # agents; nobody else may see a private one
+    members: tuple[str, ...] = ()  # the agents that may see a private conversation
     lead: str = ""
     owner: str = ""
     platform: str = ""
     workspace: str = ""
     stream: str = ""
-    is_external: bool = False  # whether what is said in it has to be posted somewhere else
+    is_external: bool = False  # whether messages in it have to be posted on another platform
     is_muted: bool = False
 
     def admits(self, agent: str) -> bool:
-        """Whether an agent may see what is said here."""
+        """Whether an agent may see the messages of this conversation."""
         return not self.is_private or agent in (PERSON, self.lead, self.owner, *self.members)
 
 
@@ -77,12 +76,12 @@ def step(state: State | None, fact: Arranged | Bound | Tuned, at: Place, ts: str
 
 
 def values(state: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What was said last on each point."""
+    """The last value of each setting."""
     return {name: register[3] for name, register in (state or {}).items() if register[3] is not None}
 
 
 def conversation(name: str, state: Mapping[str, Any] | None) -> Conversation:
-    """The conversation that STATE describes. What does not fit counts as not said."""
+    """The conversation that STATE describes. A value of the wrong type counts as not set."""
     said = values(state)
     fitting: dict[str, Any] = {
         point: tuple(value) if isinstance(value, list) else value
@@ -101,5 +100,5 @@ def _fits(point: str, value: Any) -> bool:
 
 
 def private(said: Conversation) -> bool:
-    """Whether what is said in a conversation is not for everybody."""
+    """Whether the messages of a conversation are not for everyone."""
     return said.is_private or said.kind == DM

@@ -1,12 +1,12 @@
-"""One message on its way to one agent. A fold: the entry is a log of steps, and what they come to is worked out of it.
+"""The delivery of one message to one agent. A fold: an entry is a log of steps, and the delivery follows from it.
 
-    decided ─> offered ─> accepted ─> started ─> ended        how far it has come (the phase)
-    open ─> claimed, deferred ─> responded, acknowledged, ignored, superseded, failed        what became of it
+    decided ─> offered ─> accepted ─> started ─> ended        the phase: how far it has come
+    open ─> claimed, deferred ─> responded, acknowledged, ignored, superseded, failed        the disposition
 
-The two are apart: what was offered may be answered before the harness says that it has it. A step that the state does
-not admit changes nothing, so a log may be read in any clone, whatever arrived there. What is final stays so, but for a
-few ways on: what was acknowledged may be responded to, what failed may be tried again, an answer that the platform
-refuses for good was none, and a piece comes back when what it was merged into is taken away.
+Phase and disposition are independent: an agent may answer a message before the harness acknowledges it. A step that the
+state does not allow changes nothing, so every clone can read any log. A final disposition stays, with four exceptions:
+an acknowledged message may be responded to, a failed one may be tried again, an answer that the platform permanently
+refuses does not count, and a merged piece is restored when the message that it was merged into is deleted.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ RESTORED = "restored"
 
 FIRST = 1  # version of a message
 OPEN = (None, CLAIMED, DEFERRED)
-# step -> from which dispositions, to which
+# step -> dispositions from which it is allowed, new disposition
 ENDINGS: dict[str, tuple[tuple[str | None, ...], str | None]] = {
     ANSWERED: ((*OPEN, ACKNOWLEDGED, FAILED), RESPONDED),
     RESOLVED: ((*OPEN, ACKNOWLEDGED, FAILED), RESPONDED),
@@ -79,10 +79,10 @@ ENDINGS: dict[str, tuple[tuple[str | None, ...], str | None]] = {
     DELETED: ((*OPEN, IGNORED, FAILED), SUPERSEDED),
     REJECTED: (OPEN, FAILED),
     GAVE_UP: (OPEN, FAILED),
-    UNSENT: ((RESPONDED,), FAILED),  # the answer never came there
-    RESTORED: ((SUPERSEDED,), None),  # what it was merged into was taken away
+    UNSENT: ((RESPONDED,), FAILED),  # the platform refused the answer
+    RESTORED: ((SUPERSEDED,), None),  # the message that it was merged into was deleted
 }
-SHOWN = "content"  # as what is offered that shows the text
+SHOWN = "content"  # the shape of an offer that shows the text
 UNSEEN: dict[str, Any] = {
     "is_shown": False,
     "attempt": 0,
@@ -93,40 +93,40 @@ UNSEEN: dict[str, Any] = {
     "pulled_at": None,
 }
 OUTCOMES = {"answered": RESPONDED, "done": RESPONDED, "wont_do": IGNORED, "duplicate": SUPERSEDED}
-# How it waits until it is offered, by what the agent is to see of it.
+# injection mode -> phase before the first offer
 WAITING = {IMMEDIATE: "held_for_boundary", "buffered": "buffering", NOTIFY: "knocked", MAILBOX: "mailboxed"}
 WAITING |= {DIGEST: "digest_pending", SILENT: "silent"}
 
 
 class Delivery(Record):
-    """What the steps have come to so far."""
+    """The current state of a delivery."""
 
     event: str
     agent: str
-    line: str = ""  # where it stands in the ledger
+    line: str = ""  # the line of the message
     window: str = ""
     author: str = ""
     author_kind: str = ""
-    at: int = 0  # when it was said
+    at: int = 0  # when it was written
     arrived: int = 0  # when it was recorded
     intent: str = ""
     platform: str = ""
-    is_whole: bool = False  # whether there is more to it than text, so that nothing is merged with it
-    place: str = ""  # where it stands in the order
+    is_whole: bool = False  # whether it has parts besides text, so that it is not merged with other messages
+    place: str = ""  # its place in ledger order
     decision: Decision = Decision()
     original: str = ""  # the policy, before it became stale
     version: int = 1
     changed_at: int = 0  # when it was last edited
     disposition: str | None = None
-    cause: str = ""  # by which step
+    cause: str = ""  # the step that set the disposition
     attempt: int = 0
     offered_at: int | None = None
     offered_as: str = ""
-    is_shown: bool = False  # whether its agent was ever given the text
+    is_shown: bool = False  # whether the agent was ever given the text
     accepted: bool = False
     is_parked: bool = False
     turn: str = ""
-    turns: int = 0  # that have failed
+    turns: int = 0  # failed turns
     has_spoken: bool = False
     pulled_at: int | None = None
     checked_at: int | None = None
@@ -135,13 +135,13 @@ class Delivery(Record):
     escalated_to: str = ""
     signal: str = ""
     eta: str = ""
-    until: int | None = None  # until when it is put off
+    until: int | None = None  # until when it is deferred
     deferrals: tuple[str, ...] = ()
     reason: str = ""
     superseded_by: str = ""
     merged_from: tuple[str, ...] = ()
-    awaits_clarification: int | None = None  # since when
-    clarified_at: int | None = None  # when who was asked back has said more
+    awaits_clarification: int | None = None  # since when the agent waits for an answer to its question
+    clarified_at: int | None = None  # when the author wrote more
     deviates: bool = False
 
     @property
@@ -150,7 +150,7 @@ class Delivery(Record):
 
     @property
     def phase(self) -> str:
-        """How far it has come."""
+        """How far the delivery has come."""
         if self.disposition in FINAL and self.decision.policy != MUST_NOT:
             return "closed"
         if self.turn == STARTED:
@@ -163,7 +163,7 @@ class Delivery(Record):
 
 
 def name(event: str, agent: str) -> str:
-    """What the entry is called."""
+    """The key of the entry."""
     return f"{event} {agent}"
 
 
@@ -173,7 +173,7 @@ def keys(fact: DeliveryFact, at: Place) -> list[str]:
 
 
 def parts(fact: DeliveryFact, at: Place) -> Iterator[tuple[str, Any]]:
-    """What FACT says of each delivery: a step, and what is known of it; of a message, also its head."""
+    """The steps of FACT by the key of their delivery: step, details and, for a message, its head."""
     match fact:
         case Posted(c2a=c2a):
             event = c2a.get("event") or event_at(at)
@@ -187,7 +187,7 @@ def parts(fact: DeliveryFact, at: Place) -> Iterator[tuple[str, Any]]:
         case Moved(event=event, agent=agent, to=to, about=about):
             yield name(event, agent), (to, about or {}, None)
         case Sent() | Incurred():
-            from bb.attention.messages import system_messages  # noqa: PLC0415  (nothing of it is needed to read what was folded)
+            from bb.attention.messages import system_messages  # noqa: PLC0415  (not needed to read a folded state)
 
             yield from _decided(system_messages.of(fact), event_at(at), 1, event_at(at))
             if answered := isinstance(fact, Sent) and system_messages.answered_by(fact):
@@ -199,7 +199,7 @@ def parts(fact: DeliveryFact, at: Place) -> Iterator[tuple[str, Any]]:
 
 
 def _decided(c2a: Mapping[str, Any], event: str, version: int, line: str) -> Iterator[tuple[str, Any]]:
-    found = c2a.get("for")
+    decisions_by_agent = c2a.get("for")
     head = {
         "line": line,
         "window": f"{c2a.get('conversation', '')} {c2a.get('thread', '')}",
@@ -210,7 +210,7 @@ def _decided(c2a: Mapping[str, Any], event: str, version: int, line: str) -> Ite
         "platform": c2a.get("platform", ""),
         "is_whole": bool(c2a.get("parts")),
     }
-    for agent, decided in found.items() if isinstance(found, dict) else ():
+    for agent, decided in decisions_by_agent.items() if isinstance(decisions_by_agent, dict) else ():
         yield name(event, agent), (DECIDED, {"version": version, "decision": decided}, head)
 
 
@@ -231,93 +231,95 @@ def _place(entry: list[Any]) -> tuple[Any, ...]:
 
 
 def terms(key: str, state: State) -> list[tuple[str, str]]:
-    """What a delivery is found by."""
+    """The index terms of a delivery."""
     if "head" not in state:
         return []
-    found = _taken(key, state)
-    agent, place = found["agent"], found["place"]
-    if found["decision"].policy == MUST_NOT or found["disposition"] not in OPEN:
+    members = _taken(key, state)
+    agent, place = members["agent"], members["place"]
+    if members["decision"].policy == MUST_NOT or members["disposition"] not in OPEN:
         return [(f"to {agent}", place)]
     return [(f"to {agent}", place), (f"open {agent}", place), ("open", f"{place} {agent}")]
 
 
 def delivery(key: str, state: Mapping[str, Any]) -> Delivery:
-    """What the steps in STATE come to."""
+    """The delivery that follows from the steps in STATE."""
     return Delivery(**_taken(key, state))
 
 
 def _taken(key: str, state: Mapping[str, Any]) -> dict[str, Any]:
-    """The members of a delivery after all steps in STATE."""
+    """The members of that delivery."""
     event, _, agent = key.rpartition(" ")
-    found: dict[str, Any] = {"event": event, "agent": agent, "disposition": None, "decision": Decision()}
+    members: dict[str, Any] = {"event": event, "agent": agent, "disposition": None, "decision": Decision()}
     if "head" in state:
         *at, arrived, head = state["head"]
-        found |= {**head, "arrived": arrived, "place": sortable(at)}
+        members |= {**head, "arrived": arrived, "place": sortable(at)}
     for _, _, _, ms, what, about in state["log"]:
-        _take(found, what, about if isinstance(about, dict) else {}, ms)
-    return found
+        _take(members, what, about if isinstance(about, dict) else {}, ms)
+    return members
 
 
-def _take(found: dict[str, Any], what: str, about: Mapping[str, Any], ms: int) -> None:
-    """One step: what it does to how far the message has come, and to what became of it."""
+def _take(members: dict[str, Any], what: str, about: Mapping[str, Any], ms: int) -> None:
+    """Apply one step to the members of a delivery."""
     if what == DECIDED:
-        _decide(found, about, ms)
+        _decide(members, about, ms)
     elif what == REACTED:
-        _react(found, about, ms)
+        _react(members, about, ms)
     elif what in ENDINGS:
-        _end(found, what, about)
+        _end(members, what, about)
     elif change := STEPS.get(what):
-        found.update(change(found, about, ms))
+        members.update(change(members, about, ms))
 
 
-def _decide(found: dict[str, Any], about: Mapping[str, Any], ms: int) -> None:
+def _decide(members: dict[str, Any], about: Mapping[str, Any], ms: int) -> None:
     decided = decisions.read(about.get("decision"))
     version = about.get("version")
-    if decided is None or type(version) is not int or version < found.get("version", 0):
+    if decided is None or type(version) is not int or version < members.get("version", 0):
         return
-    if version == found.get("version") == FIRST:  # another clone has taken it in too, and has decided for itself
+    if version == members.get("version") == FIRST:  # another clone received the message too and decided itself
         return
-    was_let_be = found["disposition"] == IGNORED and found["decision"].policy == MUST_NOT
-    is_again = "version" in found
-    found["version"] = version
-    if found["disposition"] not in OPEN and not was_let_be:
+    was_let_be = members["disposition"] == IGNORED and members["decision"].policy == MUST_NOT
+    is_again = "version" in members
+    members["version"] = version
+    if members["disposition"] not in OPEN and not was_let_be:
         return
-    found["decision"] = decided
+    members["decision"] = decided
     if was_let_be or decided.policy == MUST_NOT:
-        found["disposition"] = IGNORED if decided.policy == MUST_NOT else None
-    if is_again:  # the agent has seen another text, or none
-        found.update(changed_at=ms, **UNSEEN)
+        members["disposition"] = IGNORED if decided.policy == MUST_NOT else None
+    if is_again:  # the agent has not seen this version
+        members.update(changed_at=ms, **UNSEEN)
 
 
-def _react(found: dict[str, Any], about: Mapping[str, Any], ms: int) -> None:
-    """A signal, as far as it settles what was asked; taken back, it unsettles what is not final."""
+def _react(members: dict[str, Any], about: Mapping[str, Any], ms: int) -> None:
+    """Apply a reaction signal. Removing it undoes its effect, unless the disposition is final."""
     signal = about.get("counts_as") or about.get("signal")
     if signal not in SIGNALS:
         return
     if about.get("remove"):
-        if found.get("signal") == signal and signal == "unclear":
-            found.update(signal="", clarified_at=found.get("clarified_at") or found.get("awaits_clarification"))
-        elif found.get("signal") == signal and found["disposition"] in (CLAIMED, DEFERRED):
-            found.update(disposition=None, signal="", until=None)
+        if members.get("signal") == signal and signal == "unclear":
+            members.update(signal="", clarified_at=members.get("clarified_at") or members.get("awaits_clarification"))
+        elif members.get("signal") == signal and members["disposition"] in (CLAIMED, DEFERRED):
+            members.update(disposition=None, signal="", until=None)
         return
-    found.update(signal=signal, eta=about.get("eta", ""))
-    to = settles(signal, found["decision"].policy, found.get("intent", ""))
-    if signal == "unclear":  # the clock is stopped once, however often one asks back
-        found["awaits_clarification"] = found.get("awaits_clarification") or ms
-    if to is None or not _may_become(found["disposition"], to):
+    members.update(signal=signal, eta=about.get("eta", ""))
+    to = settles(signal, members["decision"].policy, members.get("intent", ""))
+    if signal == "unclear":  # the clock stops only once, however often the agent asks back
+        members["awaits_clarification"] = members.get("awaits_clarification") or ms
+    if to is None or not _may_become(members["disposition"], to):
         return
     if to == DEFERRED:
-        found["until"] = about.get("until")
-        if found["disposition"] != DEFERRED:
-            found.update(deferrals=(*found.get("deferrals", ()), f"signal {signal}"), reminded_at=None)
-    found.update(disposition=to, cause=f"signal {signal}")
-    if to == IGNORED and found["decision"].policy == MUST:
-        found["deviates"] = True
+        members["until"] = about.get("until")
+        if members["disposition"] != DEFERRED:
+            members.update(deferrals=(*members.get("deferrals", ()), f"signal {signal}"), reminded_at=None)
+    members.update(disposition=to, cause=f"signal {signal}")
+    if to == IGNORED and members["decision"].policy == MUST:
+        members["deviates"] = True
 
 
 def settles(signal: str, policy: str, intent: str) -> str | None:
-    """What a signal makes of a message. To have seen a request is not to have done something about it, and to agree is
-    no answer to a question."""
+    """The disposition that a signal gives a message; None if it gives none.
+
+    `seen` does not settle a request, and `agree` does not answer a question.
+    """
     to = SIGNALS[signal].disposition
     if policy == MUST_NOT:
         return None
@@ -332,31 +334,31 @@ def _may_become(disposition: str | None, to: str) -> bool:
     return disposition == ACKNOWLEDGED and to == RESPONDED
 
 
-def _end(found: dict[str, Any], what: str, about: Mapping[str, Any]) -> None:
+def _end(members: dict[str, Any], what: str, about: Mapping[str, Any]) -> None:
     sources, to = ENDINGS[what]
-    if found["disposition"] not in sources or not _is_possible(found, what):
+    if members["disposition"] not in sources or not _is_possible(members, what):
         return
-    if what == ANSWERED and found["decision"].policy == ACK_ONLY:
+    if what == ANSWERED and members["decision"].policy == ACK_ONLY:
         to = ACKNOWLEDGED
     elif what == RESOLVED:
         to = OUTCOMES.get(str(about.get("outcome")), RESPONDED)
-    if found["disposition"] == ACKNOWLEDGED and to != RESPONDED:  # that is an end, and only an answer goes beyond it
+    if members["disposition"] == ACKNOWLEDGED and to != RESPONDED:  # final, except for an answer
         return
-    found.update(_beside(found, what, to, about))
-    found.update(disposition=to, cause=what)
+    members.update(_beside(members, what, to, about))
+    members.update(disposition=to, cause=what)
 
 
-def _is_possible(found: dict[str, Any], what: str) -> bool:
+def _is_possible(members: dict[str, Any], what: str) -> bool:
     if what == RESTORED:
-        return bool(found.get("cause") == MERGED)
-    return what != TOOK or found["decision"].policy != MUST_NOT
+        return bool(members.get("cause") == MERGED)
+    return what != TOOK or members["decision"].policy != MUST_NOT
 
 
-def _beside(found: dict[str, Any], what: str, to: str | None, about: Mapping[str, Any]) -> dict[str, Any]:
-    """What else an ending says."""
+def _beside(members: dict[str, Any], what: str, to: str | None, about: Mapping[str, Any]) -> dict[str, Any]:
+    """The other members that a step changes together with the disposition."""
     reason = str(about.get("reason", ""))
     if what == PUT_OFF:
-        before = found.get("deferrals", ())
+        before = members.get("deferrals", ())
         reasons = before if before[-1:] == (reason,) else (*before, reason)
         eta = str(about.get("eta", ""))
         return {"until": about.get("until"), "reason": reason, "eta": eta, "deferrals": reasons, "reminded_at": None}
@@ -368,7 +370,7 @@ def _beside(found: dict[str, Any], what: str, to: str | None, about: Mapping[str
         return {"superseded_by": str(about.get("by", ""))}
     if to == FAILED:
         return {"reason": reason}
-    return {"deviates": True} if to == IGNORED and found["decision"].policy == MUST else {}
+    return {"deviates": True} if to == IGNORED and members["decision"].policy == MUST else {}
 
 
 STEPS: dict[str, Callable[[dict[str, Any], Mapping[str, Any], int], dict[str, Any]]] = {

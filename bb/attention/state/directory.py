@@ -1,7 +1,7 @@
-"""Under which names agents are known: what a mention, a role, a stream or a private conversation leads to.
+"""The names of agents: it finds the agents behind a mention, a role, a stream or a private conversation.
 
-An agent that is registered here is known in the ledger itself by its id and its role. On any other platform it is known
-only by what it was bound to; without a binding nothing there can be aimed at it.
+In the ledger itself an agent is known by its id and its role. On any other platform it is known only by the names that
+it was bound to; without a binding no message there can be aimed at it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LONGEST, MOST = 200, 200
 
 
 class Binding(Record):
-    """What one agent is known by. A handle is `<platform>:<id>`."""
+    """The names of one agent. A handle is `<platform>:<id>`."""
 
     agent: str
     handles: tuple[str, ...] = ()
@@ -30,18 +30,18 @@ class Binding(Record):
     conversations: tuple[str, ...] = ()  # private conversations with it
 
     def leads_from(self, platform: str) -> bool:
-        """Whether anything on that platform could lead to the agent."""
+        """Whether the agent has any name that could be used on PLATFORM."""
         if platform == HERE or self.conversations or self.roles or self.streams or self.threads:
             return True
         return any(handle.startswith(f"{platform}:") for handle in self.handles)
 
     def names(self) -> dict[str, list[str]]:
-        """As it stands in the ledger, and is shown."""
+        """The names as they are recorded and shown."""
         return {member: list(getattr(self, member)) for member in MEMBERS}
 
 
 def binding(agent: str, names: Mapping[str, Any]) -> Binding:
-    """The binding that NAMES, on a line of history, describe."""
+    """The binding of AGENT from the NAMES on a line."""
     found = {}
     for member in MEMBERS:
         value = names.get(member)
@@ -51,7 +51,7 @@ def binding(agent: str, names: Mapping[str, Any]) -> Binding:
 
 
 class Directory:
-    """All bindings, looked up by what leads to them."""
+    """All bindings, with search by each kind of name."""
 
     def __init__(self, bindings: Iterable[Binding], roles: Mapping[str, str] | None = None) -> None:
         self.bindings = {each.agent: each for each in bindings}
@@ -80,17 +80,17 @@ class Directory:
         return agent in self.bindings
 
     def agent(self, name: str, platform: str) -> str | None:
-        """The agent that one is called on a platform."""
+        """The agent with that name on a platform; None if there is none."""
         found = self.by_handle.get(f"{platform}:{name}")
         return found or (self.by_handle.get(name) if ":" in name else None)
 
     def role(self, name: str, platform: str) -> tuple[str, ...]:
-        """The agents whom the name of a role or group means there."""
+        """The agents of a role or group on a platform."""
         if name.casefold() in EVERYBODY:
             return tuple(self.bindings)
         group = (name if name.startswith("@") else f"@{name}").casefold()
         return tuple(self._by_role.get(f"{platform}:{group}") or self._by_role.get(group) or ())
 
     def owners(self, stream: str) -> tuple[str, ...]:
-        """Who owns a stream of work."""
+        """The agents that own a stream of work."""
         return tuple(self._by_stream.get(stream, ())) if stream else ()

@@ -1,7 +1,7 @@
-"""Folded state in memory, over what is kept elsewhere.
+"""Folded states in memory, on top of stored states.
 
-It lays what is only about to be recorded over what is: rules that decide about many messages at once see those before.
-With nothing below it, it is a whole ledger for a rehearsal.
+They include facts that are about to be recorded, so rules that decide about many messages at once see the earlier ones.
+Without states below, they are a whole ledger for a rehearsal.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FOLDED = (messages, deliveries, claims, threads, conversations, activity)
 
 
 class Memory:
-    """Folded state in memory, over what is kept elsewhere."""
+    """Folded states in memory, on top of stored states."""
 
     def __init__(self, below: States | None = None, folds: Sequence[ModuleType] = FOLDED) -> None:
         self._below = below
@@ -34,10 +34,10 @@ class Memory:
         self._terms: dict[tuple[str, str], dict[tuple[str, str], None]] = {}
 
     def take(self, fact: Any, at: Place, ts: str) -> None:
-        """Fold one more fact, which stands AT a place."""
+        """Fold one more fact at the place AT."""
         for fold in self._by_fact.get(type(fact), ()):
-            told = fold.parts(fact, at) if hasattr(fold, "parts") else [(key, fact) for key in fold.keys(fact, at)]
-            for key, part in list(told):
+            parts = fold.parts(fact, at) if hasattr(fold, "parts") else [(key, fact) for key in fold.keys(fact, at)]
+            for key, part in list(parts):
                 before = self.state(fold.NAME, key)
                 after = fold.step(before, part, at, ts)
                 self._keep(fold, key, after)
@@ -77,7 +77,7 @@ class Memory:
         return [(key, state) for _, key, state in sorted([*here, *below], key=lambda each: each[:2])]
 
     def newest_first(self, fold: str, term: str) -> Iterator[tuple[str, str, Any]]:
-        import heapq  # noqa: PLC0415  (only where much is decided at once)
+        import heapq  # noqa: PLC0415  (needed only if many messages are decided at once)
 
         mine = self._states[fold]
         here = sorted(((place, key, mine[key]) for place, key in self._terms.get((fold, term), ())), reverse=True)
@@ -89,7 +89,7 @@ class Memory:
         return here + (self._below.count(fold, term) if self._below else 0)
 
     def everything(self) -> list[tuple[str, str, Any]]:
-        """All that is known here, for one rehearsal to be held against another."""
+        """All states in memory, to compare one rehearsal with another."""
         return [
             (fold, key, state) for fold, kept in sorted(self._states.items()) for key, state in sorted(kept.items())
         ]

@@ -1,7 +1,7 @@
-"""What was said in a thread so far, as far as it decides at whom the next message is aimed. A fold.
+"""The facts about a thread that decide at which agents its next message is aimed. A fold.
 
-Who has written in a thread takes part in it from then on. An entry keeps who wrote first, and which messages agents
-have written since a person last did, by their places alone; so it is the same whatever arrives first.
+An agent that has written in a thread takes part in it from then on. An entry keeps the first author, and the agents'
+messages since a person last wrote. It depends only on their places, so the order of arrival does not matter.
 """
 
 from __future__ import annotations
@@ -21,25 +21,27 @@ if TYPE_CHECKING:
 
 NAME = "c2a.thread"
 FACTS = (Posted,)
-REMEMBERED = 32  # messages of agents in a row that are counted
+REMEMBERED = 32  # at most, counted messages of agents in a row
 
 
 class Thread(Record):
     """A thread, or a conversation without threads."""
 
-    opener: str = ""  # the agent that wrote its first message, where one did
+    opener: str = ""  # the agent that wrote its first message, if an agent did
     root: str = ""  # the line of that message
     participants: tuple[str, ...] = ()  # agents that have written in it
     run: int = 0  # how many messages agents have written since a person last did
-    last: tuple[str, str, int] = ("", "", 0)  # its last message, who wrote it, and when
+    last: tuple[str, str, int] = ("", "", 0)  # its last message, the author and the time
 
 
 NONE = Thread()
 
 
 def keys(fact: Posted, at: Place) -> list[str]:  # noqa: ARG001
-    """The thread that the message is in. Outside any thread nobody takes part in anything, but turns are counted. What
-    is only about another message, such as a reaction to it, is not said there."""
+    """The thread of the message, or its conversation, where only turns are counted.
+
+    An event about another message, such as a reaction, is not part of a thread.
+    """
     return [window(fact.c2a)] if "conversation" in fact.c2a and not fact.c2a.get("reason") else []
 
 
@@ -51,12 +53,12 @@ def window(c2a: Mapping[str, Any]) -> str:
 def step(state: State | None, fact: Posted, at: Place, ts: str) -> State:  # noqa: ARG001
     """STATE after one more message."""
     after = dict(state or {"first": {}, "run": []})
-    who = fact.c2a.get("agent") or ""  # the agent that wrote it, where one did
+    who = fact.c2a.get("agent") or ""  # the agent that wrote it, if an agent did
     earliest(after, "opened", at, who)
     event = fact.c2a.get("event") or event_at(at)
     latest(after, "last", at, [event, fact.c2a.get("author", ""), fact.c2a.get("at", 0)])
     if fact.c2a.get("author_kind") == AGENT:
-        # Only those count that come after the last word of a person.
+        # Only messages after the last message of a person count.
         if at not in after["run"] and ("person" not in after or after["person"][:3] < at):
             after["run"] = sorted([*after["run"], at])[-REMEMBERED:]
     elif "person" not in after or after["person"][:3] < at:
@@ -78,7 +80,7 @@ def thread(state: State | None) -> Thread:
 
 
 def before(state: State | None, at: Place) -> Thread:
-    """The thread as it was before a message: who wrote in it only afterwards took no part in it then."""
+    """The thread as it was before the message at the place AT, without later authors."""
     if not state or at <= state["opened"][:3]:
         return NONE
     run = sum(1 for each in state["run"] if each < at)

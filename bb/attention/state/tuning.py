@@ -1,4 +1,4 @@
-"""What can be set about how the host weighs things, with what holds unless it is set."""
+"""The settings of the host, with their defaults and bounds."""
 
 from __future__ import annotations
 
@@ -15,40 +15,40 @@ if TYPE_CHECKING:
 
 
 class InvalidSetting(Usage):
-    """That cannot be set so."""
+    """The setting is unknown, or its value is not allowed."""
 
     code = "INVALID_SETTING"
-    hint = "`bb chat policy` shows what can be set, and what it is now"
+    hint = "`bb chat policy` shows all settings and their values"
 
 
 class Tuning(Record):
-    """Times are milliseconds."""
+    """The settings of the host. Times are in milliseconds."""
 
-    compose_ms: int = 3 * SECOND  # how long after the last words of a person one waits for more
-    merge_ms: int = 30 * SECOND  # and at most, from the first words on
-    typing_ms: int = SECOND // 2  # after typing has stopped
-    ack_ms: int = 10 * SECOND  # within which a harness says that it has it
-    slot_ms: int = 30 * SECOND  # in which only the default responder may claim
+    compose_ms: int = 3 * SECOND  # wait for another piece after a person's last message
+    merge_ms: int = 30 * SECOND  # longest wait after the first piece
+    typing_ms: int = SECOND // 2  # wait after typing has stopped
+    ack_ms: int = 10 * SECOND  # time for a harness to acknowledge a delivery
+    slot_ms: int = 30 * SECOND  # time in which only the default responder may claim
     claim_ms: int = 15 * MINUTE
-    window_ms: int = 24 * HOUR  # in which an answer that nobody owes may come
+    window_ms: int = 24 * HOUR  # time for an answer that is allowed but not owed
     deadline_ms: int = 15 * MINUTE
     defer_ms: int = 30 * MINUTE
-    soft_turns: int = 8  # of agents among themselves: from then on only knocks
-    hard_turns: int = 20  # from then on nothing, until a person says something
-    author_per_minute: int = 120  # messages that oblige somebody; more of them wait in the mailbox
-    agent_per_minute: int = 60  # what one agent may say
-    responder: str = ""  # who is asked when nobody answers
-    is_strict: bool = False  # whether what is only warned of is refused
+    soft_turns: int = 8  # messages of agents in a row, after which they only cause knocks
+    hard_turns: int = 20  # messages of agents in a row, after which they are not offered until a person writes
+    author_per_minute: int = 120  # messages of an author that oblige agents; more of them stay in the mailbox
+    agent_per_minute: int = 60  # messages that one agent may send
+    responder: str = ""  # the agent that unanswered messages are escalated to
+    is_strict: bool = False  # whether a warning refuses the message
     rules: tuple[dict[str, Any], ...] = ()
-    glyphs: dict[str, str] = {}  # noqa: RUF012  (signal -> what it looks like here)
-    signals: dict[str, str] = {}  # noqa: RUF012  (a signal of this workspace, `x-…` -> which of the nine it counts as)
+    glyphs: dict[str, str] = {}  # noqa: RUF012  (signal -> its glyph in this workspace)
+    signals: dict[str, str] = {}  # noqa: RUF012  (a signal of this workspace, `x-…` -> the standard signal)
 
     def time_for(self, policy: str) -> int | None:
-        """How long an answer may take, unless the message says; and for how long one that nobody owes may come."""
+        """The default time for an answer under POLICY; None if no answer is allowed."""
         return {MUST: self.deadline_ms, MUST_NOT: None}.get(policy, self.window_ms)
 
 
-# setting -> from, to
+# setting -> least, most
 BOUNDS = {
     "compose_ms": (2 * SECOND, 5 * SECOND),  # C2A: 2 to 5 seconds
     "merge_ms": (5 * SECOND, 30 * SECOND),
@@ -64,7 +64,7 @@ BOUNDS = {
     "author_per_minute": (1, 100_000),
     "agent_per_minute": (1, 100_000),
 }
-CLAMPED = ("compose_ms", "merge_ms")  # the specification names the range, so what lies beyond is moved into it
+CLAMPED = ("compose_ms", "merge_ms")  # the specification gives the range, so a value outside is moved into it
 MATCHED = ("conversation", "author", "platform", "stream", "reason", "intent", "directedness")
 SET = {"policy": POLICIES, "injection": MODES, "priority": PRIORITIES}
 MOST_RULES = 100
@@ -72,7 +72,7 @@ GLYPH_LENGTH = 32
 
 
 def tuning(kept: Mapping[str, Any]) -> Tuning:
-    """What is set, of what history says; what does not fit counts as not set."""
+    """The settings on record. An invalid value counts as not set."""
     found: dict[str, Any] = {}
     for name, value in kept.items():
         try:
@@ -83,9 +83,9 @@ def tuning(kept: Mapping[str, Any]) -> Tuning:
 
 
 def checked(settings: Any) -> dict[str, Any]:
-    """SETTINGS as they are recorded, if they may be set so. `null` sets one back."""
+    """SETTINGS as they are to be recorded. `null` resets one to its default. Refused if one is invalid."""
     if not isinstance(settings, dict):
-        raise InvalidSetting("settings are an object", path="$")
+        raise InvalidSetting("settings must be a JSON object", path="$")
     return {
         name: None if value is None and name in FIELDS else _checked(name, value) for name, value in settings.items()
     }
@@ -113,22 +113,23 @@ def _checked(name: str, value: Any) -> Any:
 def _number(name: str, value: Any) -> int:
     least, most = BOUNDS[name]
     if type(value) is not int or not (name in CLAMPED or least <= value <= most):
-        raise InvalidSetting(f"$.{name} is a whole number from {least} to {most}", path=f"$.{name}")
+        raise InvalidSetting(f"$.{name} must be a whole number from {least} to {most}", path=f"$.{name}")
     return min(max(value, least), most)
 
 
 def _rules(value: Any) -> tuple[dict[str, Any], ...]:
     if not isinstance(value, list | tuple) or len(value) > MOST_RULES:
-        raise InvalidSetting(f"$.rules is a list of at most {MOST_RULES}", path="$.rules")
+        raise InvalidSetting(f"$.rules must be a list of at most {MOST_RULES} rules", path="$.rules")
     return tuple(_rule(rule, f"$.rules[{at}]") for at, rule in enumerate(value))
 
 
 def _rule(rule: Any, path: str) -> dict[str, Any]:
     if not (isinstance(rule, dict) and isinstance(rule.get("match"), dict) and isinstance(rule.get("set"), dict)):
-        raise InvalidSetting(f"{path} has a `match` and a `set`, both objects", path=path)
+        raise InvalidSetting(f"{path} must have the members `match` and `set`, both objects", path=path)
     for name, wanted in rule["match"].items():
         if name not in MATCHED or not isinstance(wanted, str):
-            raise InvalidSetting(f"{path}.match.{name} is none of {', '.join(MATCHED)}", path=f"{path}.match.{name}")
+            reason = f"{path}.match.{name}: a rule can match {', '.join(MATCHED)}, each with a string"
+            raise InvalidSetting(reason, path=f"{path}.match.{name}")
     for name, chosen in rule["set"].items():
         if chosen not in SET.get(name, ()):
             raise InvalidSetting(f"{path}.set.{name} cannot be {str(chosen)[:40]!r}", path=f"{path}.set.{name}")
@@ -137,15 +138,15 @@ def _rule(rule: Any, path: str) -> dict[str, Any]:
 
 def _glyphs(value: Any) -> dict[str, str]:
     if not isinstance(value, dict) or not all(map(_is_glyph, value.values())) or value.keys() - SIGNALS.keys():
-        raise InvalidSetting(f"$.glyphs maps {', '.join(SIGNALS)} to what they look like", path="$.glyphs")
+        raise InvalidSetting(f"$.glyphs must map signals ({', '.join(SIGNALS)}) to short glyphs", path="$.glyphs")
     shown = {name: value.get(name, signal.glyph) for name, signal in SIGNALS.items()}
     if len(set(shown.values())) < len(shown):
-        raise InvalidSetting("two signals cannot look alike", path="$.glyphs")
+        raise InvalidSetting("$.glyphs: two signals cannot have the same glyph", path="$.glyphs")
     return dict(value)
 
 
 def _is_glyph(value: Any) -> bool:
-    """Whether VALUE can stand for a signal: short, and nothing that a terminal obeys."""
+    """Whether VALUE can be the glyph of a signal: short, and without control characters."""
     is_short = isinstance(value, str) and 0 < len(value) <= GLYPH_LENGTH
     return is_short and not any(each < " " or "\x7f" <= each <= "\x9f" for each in value)
 
@@ -154,16 +155,16 @@ def _own_signals(value: Any) -> dict[str, str]:
     if not isinstance(value, dict) or any(
         not name.startswith("x-") or one not in SIGNALS for name, one in value.items()
     ):
-        raise InvalidSetting("$.signals maps names such as x-parked to one of the nine signals", path="$.signals")
+        raise InvalidSetting("$.signals must map names such as x-parked to one of the nine signals", path="$.signals")
     return dict(value)
 
 
 def glyph_of(signal: str, tuned: Tuning) -> str:
-    """What a signal looks like here."""
+    """The glyph of a signal in this workspace."""
     counted_as = tuned.signals.get(signal, signal)
     return tuned.glyphs.get(counted_as) or SIGNALS[counted_as].glyph
 
 
 def signal_of(glyph: str, tuned: Tuning) -> str | None:
-    """Which signal looks like that here; None when none does."""
+    """The signal with that glyph in this workspace; None if there is none."""
     return next((name for name in SIGNALS if glyph_of(name, tuned) == glyph), None)

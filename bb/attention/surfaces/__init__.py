@@ -1,29 +1,25 @@
-"""The chat surfaces that bb understands. Pure: what a platform sent goes in, what happened comes out.
+"""The chat surfaces that bb understands. Pure functions from the payload of a platform to lines.
 
-A surface turns one stored payload into *lines*, which are alike for every platform: a message, an edit, a deletion, a
-reaction, somebody typing. Who is meant, and what it deserves, is decided elsewhere. What each platform's events become
-is told in docs/surfaces.md.
+A line has the same form for every platform: a message, an edit, a deletion, a reaction, or typing. The decisions about
+it are made elsewhere. docs/surfaces.md describes the lines for each event of each platform.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from importlib import import_module
+from typing import Any
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
-
-    Lines = list[dict[str, Any]]
-    Surface = Callable[[Mapping[str, str], Mapping[str, Any]], Lines]
+Lines = list[dict[str, Any]]
+Surface = Callable[[Mapping[str, str], Mapping[str, Any]], Lines]
 
 
 def _surface(name: str) -> Surface:
-    """The surface NAME, whose module is imported when the first payload comes: nobody has all of them."""
+    """The surface NAME. Its module is imported with the first payload, because few users need all of them."""
 
     def lines(headers: Mapping[str, str], payload: Mapping[str, Any]) -> Lines:
-        told: Lines = import_module(f"{__name__}.{name}").lines(headers, payload)
-        return told
+        found: Lines = import_module(f"{__name__}.{name}").lines(headers, payload)
+        return found
 
     return lines
 

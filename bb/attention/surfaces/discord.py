@@ -1,41 +1,37 @@
-"""What Discord's gateway tells: messages, edits, deletions, reactions, typing.
+"""Events of Discord's gateway: messages, edits, deletions, reactions, typing.
 
-Discord says itself who is meant. But a name within a quotation or code is talked about, not talked to, and is left out
-although Discord lists it; whoever is listed without being in the text is answered to. A thread is a channel of its own.
+Discord lists the mentions of a message. A mention inside a quotation or code does not count, although Discord lists it.
+A listed user without a mention in the text is the author of the answered message. A thread is a channel of its own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from bb.attention.surfaces import discord_text
 from bb.attention.surfaces.glyphs import plain
-from bb.attention.surfaces.line import AGENT, HUMAN, SYSTEM, done_at, some, target, words
+from bb.attention.surfaces.line import AGENT, HUMAN, SYSTEM, Line, done_at, some, target, words
 from bb.attention.surfaces.payload import Part, header, root
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from bb.attention.surfaces.line import Line
-
 REPLY = 19
-SAID = (None, 0, REPLY, 20, 23)  # 20 and 23 are commands' answers; other types are about channels and members
+SAID = (None, 0, REPLY, 20, 23)  # 20 and 23 are answers of commands; other types are about channels and members
 
 
 def lines(headers: Mapping[str, str], payload: Mapping[str, Any]) -> list[Line]:
-    """The lines that one event tells. The header `bb-private: true` says that its channel is not for everybody."""
+    """The lines of one event. The header `bb-private: true` marks its channel as private."""
     whole = root(payload)
     kind = whole.maybe_text("t")
-    if kind not in TOLD:
+    if kind not in READERS:
         return []
-    told = TOLD[kind](whole.part("d"))
-    for line in told:
+    found = READERS[kind](whole.part("d"))
+    for line in found:
         if header(headers, "bb-private") == "true" and "conversation" in line:
             line["conversation"]["private"] = True
-    return told
+    return found
 
 
-def _said(message: Part) -> list[Line]:
+def _message(message: Part) -> list[Line]:
     content = _content(message)
     if message.maybe_number("type") not in SAID or not content:
         return []
@@ -44,7 +40,7 @@ def _said(message: Part) -> list[Line]:
 
 
 def _edited(message: Part) -> list[Line]:
-    """An edit; Discord also updates a message when a link gets its preview, or when it is pinned."""
+    """An edit. Discord also sends an update when a link gets its preview, or when the message is pinned."""
     if message.members.get("content") is None or not message.maybe_text("edited_timestamp"):
         return []
     moment = message.moment("edited_timestamp")
@@ -71,8 +67,8 @@ def _typing(event: Part) -> list[Line]:
     return [{"type": "typing", "conversation": _conversation(event), "author": _member(event), "typing": True}]
 
 
-TOLD = {
-    "MESSAGE_CREATE": _said,
+READERS = {
+    "MESSAGE_CREATE": _message,
     "MESSAGE_UPDATE": _edited,
     "MESSAGE_DELETE": _deleted,
     "MESSAGE_DELETE_BULK": _all_deleted,
@@ -100,7 +96,7 @@ def _reaction(event: Part, *, added: bool) -> Line:
         "type": "reaction",
         "eventId": _event_id(event.text("channel_id"), event.text("message_id")),
         "author": _member(event),
-        "glyph": plain(emoji.maybe_text("name") or emoji.text("id")),  # one that was taken down has no name any more
+        "glyph": plain(emoji.maybe_text("name") or emoji.text("id")),  # a deleted emoji has no name
         "added": added,
     }
 
@@ -120,7 +116,7 @@ def _is_bot(message: Part, user: Part) -> bool:
 
 
 def _member(event: Part) -> Line:
-    """Who reacts or types. Outside of a guild, and when a reaction is taken back, there is the id alone."""
+    """The author of a reaction or of typing. Outside a guild, and for a removed reaction, only the id is known."""
     member = event.maybe_part("member")
     user = member.maybe_part("user") if member else None
     kind = AGENT if user and user.flag("bot") else HUMAN
@@ -133,7 +129,7 @@ def _name(user: Part, member: Part | None) -> str:
 
 
 def _content(message: Part) -> list[Line]:
-    """The words, or what stands in for them where a bot only sent embeds; and the files."""
+    """The text, or the text of the embeds if a bot sent only those; and the files."""
     files = [
         some(type="file", url=file.text("url"), title=file.maybe_text("title") or file.maybe_text("filename"))
         for file in message.parts("attachments")
@@ -142,7 +138,7 @@ def _content(message: Part) -> list[Line]:
 
 
 def _answered(message: Part) -> str | None:
-    """The message that this one answers. A reference may also stand for a message that was forwarded."""
+    """The message that this one answers. A reference may also name a forwarded message."""
     reference = message.maybe_part("message_reference")
     if not reference or message.maybe_number("type") not in (None, REPLY):
         return None
@@ -154,8 +150,8 @@ def _event_id(channel: str, message: str) -> str:
 
 
 def _snowflake(part: Part, name: str) -> int:
-    """An id as a number: ids grow with time."""
+    """An id as a number. Ids increase with time."""
     written = part.text(name)
     if not (written.isascii() and written.isdigit() and len(written) <= 20):
-        raise part.wrong(name, "is no id of Discord")
+        raise part.wrong(name, "is not a Discord id")
     return int(written)

@@ -1,21 +1,18 @@
-"""Whom a message on Discord means, and how its text reads."""
+"""The mentions of a Discord message, and its text in readable form."""
 
 from __future__ import annotations
 
 import re
 
 from bb.attention.surfaces.line import EVERYBODY
+from bb.attention.surfaces.payload import Part
 from bb.attention.surfaces.spoken import spoken
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from bb.attention.surfaces.payload import Part
 
 ENTITY = re.compile(r"<(@!?|@&|#|a?:\w{1,64}:)(\d{1,20})>", re.ASCII)
 
 
 def mentions(message: Part) -> list[str]:
-    """Ids of people, @ and the ids of roles, and @all."""
+    """The ids of users, the ids of roles after an @, and @all."""
     users = [user.text("id") for user in message.parts("mentions")]
     called: list[tuple[str, tuple[str, ...]]] = [(who, (f"<@{who}>", f"<@!{who}>")) for who in users]
     called += [("@" + role, (f"<@&{role}>",)) for role in message.texts("mention_roles")]
@@ -27,7 +24,7 @@ def mentions(message: Part) -> list[str]:
 
 
 def readable(message: Part) -> str:
-    """The text with names for ids, where Discord tells them."""
+    """The text, with names in place of ids if Discord sends them."""
     names = {user.text("id"): user.maybe_text("username") for user in message.parts("mentions")}
 
     def shown(entity: re.Match[str]) -> str:

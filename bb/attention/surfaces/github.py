@@ -1,23 +1,19 @@
-"""What GitHub's webhooks tell: comments, reviews, issues, pull requests, and who is asked to look after them.
+"""GitHub's webhooks: comments, reviews, issues, pull requests, assignments and review requests.
 
-The repository is the conversation, an issue or pull request is a thread of it. An event is known by its header, or, in
-a body that was saved without one, by what is in it.
+The repository is the conversation, and an issue or pull request is a thread. The type of an event comes from its header
+or, for a body that was saved without headers, from its members.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from bb.attention.surfaces import github_text
-from bb.attention.surfaces.line import AGENT, HUMAN, done_at, some, target, words
+from bb.attention.surfaces.line import AGENT, HUMAN, Line, done_at, some, target, words
 from bb.attention.surfaces.payload import Part, header, root
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from bb.attention.surfaces.line import Line
-
-# An event: what was written, what an id calls it, which number says which one, and what it was written about.
+# event -> the member with the text, its name in an event id, the member with its number, the member with its topic
 WRITTEN = {
     "issue_comment": ("comment", "comment", "id", "issue"),
     "pull_request_review_comment": ("comment", "review_comment", "id", "pull_request"),
@@ -30,24 +26,24 @@ INTENTS = {"assigned": "assignment", "review_requested": "approval_request"}
 
 
 def lines(headers: Mapping[str, str], payload: Mapping[str, Any]) -> list[Line]:
-    """The lines that one webhook tells."""
+    """The lines of one webhook."""
     whole = root(payload)
     event = header(headers, "X-GitHub-Event") or _guessed(payload)
     if event not in WRITTEN:
         return []
     action = whole.text("action")
     if action in INTENTS:
-        return [_asked(whole, event, action)]
-    return _written(whole, event, TYPES[action]) if action in TYPES else []
+        return [_request(whole, event, action)]
+    return _text_line(whole, event, TYPES[action]) if action in TYPES else []
 
 
 def _guessed(payload: Mapping[str, Any]) -> str:
-    """Which event a body without headers is of: the first one all of whose parts are there."""
+    """The event of a body without headers: the first one whose members are all present."""
     return next((event for event, (thing, *_, about) in WRITTEN.items() if thing in payload and about in payload), "")
 
 
-def _written(whole: Part, event: str, kind: str) -> list[Line]:
-    """Somebody wrote something, changed it or took it away."""
+def _text_line(whole: Part, event: str, kind: str) -> list[Line]:
+    """The lines for a text that was written, edited or deleted."""
     member, called, number, about = WRITTEN[event]
     thing = whole.part(member)
     name = f"{called}:{thing.number(number)}"
@@ -57,11 +53,11 @@ def _written(whole: Part, event: str, kind: str) -> list[Line]:
     if not (_is_reworded(whole) if kind == "edit" else content):
         return []
     line = _line(kind, whole, name, _author(thing, "user"), whole.part(about))
-    return [line | {"content": content} | _told(whole, thing, event, is_edit=kind == "edit")]
+    return [line | {"content": content} | _details(whole, thing, event, is_edit=kind == "edit")]
 
 
-def _told(whole: Part, thing: Part, event: str, *, is_edit: bool) -> Line:
-    """Whom something written means, when that was, and what it answers."""
+def _details(whole: Part, thing: Part, event: str, *, is_edit: bool) -> Line:
+    """The mentions of a text, its time, and the message that it answers."""
     created, changed = _moments(whole, thing, event)
     body, earlier = thing.maybe_text("body"), thing.maybe_number("in_reply_to_id")
     called = WRITTEN[event][1]
@@ -74,11 +70,11 @@ def _told(whole: Part, thing: Part, event: str, *, is_edit: bool) -> Line:
     )
 
 
-def _asked(whole: Part, event: str, action: str) -> Line:
-    """Somebody is asked to do something about an issue or a pull request."""
+def _request(whole: Part, event: str, action: str) -> Line:
+    """The line for an assignment or a review request."""
     _, called, number, about = WRITTEN[event]
     thing = whole.part(about)
-    who, recipient = _asked_of(whole, action)
+    who, recipient = _requested(whole, action)
     name = f"{called}:{thing.number(number)}:{action}:{who}:{thing.text('updated_at')}"
     request = "Assigned to" if action == "assigned" else "Review requested from"
     content = words(f"{request} {who}: {thing.text('title')}") + words(thing.maybe_text("body"))
@@ -90,8 +86,8 @@ def _asked(whole: Part, event: str, action: str) -> Line:
     }
 
 
-def _asked_of(whole: Part, action: str) -> tuple[str, str]:
-    """Who is asked: as a mention, and as a recipient, which a team is not."""
+def _requested(whole: Part, action: str) -> tuple[str, str]:
+    """The mention and the recipient of an assignment or review request. A team is only a mention."""
     if action == "review_requested" and (team := whole.maybe_part("requested_team")):
         organisation = whole.part("repository").text("full_name").partition("/")[0]
         return f"@{organisation}/{team.text('slug')}", ""
@@ -100,10 +96,10 @@ def _asked_of(whole: Part, action: str) -> tuple[str, str]:
 
 
 def _line(kind: str, whole: Part, name: str, author: Line, about: Part) -> Line:
-    """What every line says: what it is, where, and who did it."""
+    """The members that every line has: type, event id, place and author."""
     repository = whole.part("repository")
     place, number = repository.text("full_name"), about.number("number")
-    is_private = repository.flag("private", otherwise=True)  # what is not known to be public is not
+    is_private = repository.flag("private", otherwise=True)  # private unless it is known to be public
     where = {"id": place, "kind": "channel", "name": place, "threadId": str(number), "streamId": place}
     return {
         "type": kind,
@@ -119,7 +115,7 @@ def _event_id(whole: Part, name: str) -> str:
 
 
 def _author(part: Part, member: str) -> Line:
-    """Who did it. GitHub says null for whoever has deleted their account, and shows them as @ghost."""
+    """The author. For a deleted account GitHub sends null, and shows it as @ghost."""
     if part.members.get(member, "absent") is None:
         return {"id": "ghost", "kind": HUMAN}
     user = part.part(member)
@@ -129,13 +125,13 @@ def _author(part: Part, member: str) -> Line:
 
 
 def _is_reworded(whole: Part) -> bool:
-    """Whether an edit changed words. A pull request is edited, too, when its base changes."""
+    """Whether an edit changed text. GitHub also sends an edit when the base of a pull request changes."""
     changes = whole.maybe_part("changes")
     return changes is None or not changes.members.keys().isdisjoint(("body", "title"))
 
 
 def _moments(whole: Part, thing: Part, event: str) -> tuple[int, int]:
-    """When it was written, and when it was changed last, which for a review may stand in its pull request only."""
+    """When it was written, and when it was last changed. For a review, the latter may be only in its pull request."""
     is_review = event == "pull_request_review"
     created = thing.moment("submitted_at" if is_review else "created_at")
     for part in (thing, *([whole.part("pull_request")] if is_review else [])):

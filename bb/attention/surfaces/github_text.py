@@ -1,7 +1,6 @@
-"""What a text on GitHub says, and whom it calls.
+"""The content and the mentions of a text on GitHub.
 
-Nothing but the text says who is meant. So whatever a page does not show as the author's own words (quotations, code,
-HTML comments) calls nobody.
+Mentions are found only in the text. A name inside a quotation, code or an HTML comment is not a mention.
 """
 
 from __future__ import annotations
@@ -9,19 +8,15 @@ from __future__ import annotations
 import re
 
 from bb.attention.messages.mentions import named, unquoted
-from bb.attention.surfaces.line import some, words
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from bb.attention.surfaces.line import Line
-    from bb.attention.surfaces.payload import Part
+from bb.attention.surfaces.line import Line, some, words
+from bb.attention.surfaces.payload import Part
 
 VERDICTS = {"approved": "Approved.", "changes_requested": "Changes requested."}
 MARKER = re.compile(r"<!--\s{0,8}bb:([^\s<>]{1,200}?)\s{0,8}-->")
 
 
 def content(thing: Part, event: str) -> list[Line]:
-    """The content of what was written, which EVENT tells of."""
+    """The content of THING, the text in a webhook of the type EVENT."""
     body = thing.maybe_text("body")
     match event:
         case "issue_comment":
@@ -34,25 +29,25 @@ def content(thing: Part, event: str) -> list[Line]:
 
 
 def link(thing: Part, title: str = "") -> list[Line]:
-    """Where THING is to be seen."""
+    """The link to THING's page."""
     url = thing.maybe_text("html_url")
     return [some(type="link", url=url, title=title)] if url else []
 
 
 def mentions(text: str) -> list[str]:
-    """Logins, and teams as @organisation/team."""
-    # No login has a dot: to GitHub, @name.example is part of an address.
+    """The logins of users, and teams as @organisation/team."""
+    # A login has no dot; GitHub treats @name.example as part of an address.
     return [f"@{name}" if "/" in name else name for name in named(_shown(text)) if "/" in name or "." not in name]
 
 
 def marker(text: str) -> str:
-    """The key by which bb knows what it posted itself. One in a quotation stands in somebody else's answer."""
+    """The marker by which bb recognises its own posts. One inside a quotation belongs to another author's answer."""
     found = MARKER.search(unquoted(text))
     return found[1] if found else ""
 
 
 def _spot(comment: Part) -> str:
-    """The file and the line that a review comment is about."""
+    """The file and line of a review comment."""
     line = comment.maybe_number("line")
     return comment.maybe_text("path") + (f":{line}" if line is not None else "")
 

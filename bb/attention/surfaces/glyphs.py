@@ -1,6 +1,7 @@
-"""One glyph for each reaction, however a platform writes it: by name, in a skin tone, as a coloured variant.
+"""One glyph for each reaction, although platforms write it by name, with a skin tone, or as a coloured variant.
 
-What it means is not decided here. Names that are not in the table are kept, since a workspace makes up its own.
+The meaning of a glyph is decided elsewhere. Names that are not in the table are kept, because a workspace can have its
+own emoji.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ NAMED = {
 
 
 def plain(written: str) -> str:
-    """The glyph that WRITTEN is, or names."""
+    """The glyph for WRITTEN, which is a glyph or the name of one."""
     bare = written.strip(":").partition("::")[0]
     glyph = NAMED.get(bare, bare).translate(VARIANTS)
     for gender in GENDERS:

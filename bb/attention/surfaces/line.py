@@ -1,39 +1,37 @@
-"""Pieces of a line: the one form in which every surface tells what happened.
+"""Parts of a line, the common form of events of all surfaces.
 
-An `eventId` is made from where the message stands on its platform, never from a delivery, so that whatever comes twice
-has the same one. `timing.createdAt` says when that what the line tells of was done: for an edit, when it was edited.
+An `eventId` is made from the place of a message on its platform, never from a delivery, so a repeated event has the
+same one. `timing.createdAt` is the time of the event itself: for an edit, the time of the edit.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 from bb.kernel import clock
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
-
-    Line = dict[str, Any]
+Line = dict[str, Any]
 
 HUMAN, AGENT, SYSTEM = "human", "agent", "system"
 EVERYBODY = "@all"
 
 
 def some(**members: Any) -> Line:
-    """MEMBERS without those that say nothing."""
+    """MEMBERS without empty ones."""
     return {name: value for name, value in members.items() if value is not None and value != ""}
 
 
 def words(text: str) -> list[Line]:
-    """The content that TEXT is; nothing when it is blank."""
+    """TEXT as content; empty if it is blank."""
     return [{"type": "text", "text": text.replace("\r\n", "\n")}] if text.strip() else []
 
 
 def target(mentions: Iterable[str], recipient: str = "") -> Line:
-    """Who is meant, each once. An edit that names nobody any more says so by an empty list."""
+    """The target of a message, with each mention once. An edit that removed all mentions has an empty list."""
     return some(mentions=list(dict.fromkeys(mentions)), recipient=recipient)
 
 
 def done_at(moment: int, sequence: int | None = None) -> Line:
-    """When it was done, and its place in its conversation where the platform knows one."""
+    """The time of an event, and its sequence number, if the platform assigns one."""
     return some(createdAt=clock.text(moment), sequence=sequence)

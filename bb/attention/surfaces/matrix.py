@@ -1,35 +1,31 @@
-"""What the events of a Matrix room tell: messages, edits, redactions, reactions, typing.
+"""Events of a Matrix room: messages, edits, redactions, reactions, typing.
 
-An event does not say whether its room is a conversation of two, nor who may read it. Whoever bridges knows, and says so
-by the headers `bb-direct: true` and `bb-private: true`.
+An event does not tell whether its room is a direct conversation or private. The bridge knows this, and sets the headers
+`bb-direct: true` and `bb-private: true`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from bb.attention.surfaces import matrix_text
 from bb.attention.surfaces.glyphs import plain
-from bb.attention.surfaces.line import AGENT, HUMAN, done_at, some, target
+from bb.attention.surfaces.line import AGENT, HUMAN, Line, done_at, some, target
 from bb.attention.surfaces.payload import Part, header, root
 from bb.kernel import clock
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from bb.attention.surfaces.line import Line
-
 REPLACES, THREAD, ANNOTATES = "m.replace", "m.thread", "m.annotation"
-NOTICE = "m.notice"  # what is said by a program; Matrix has no other mark of one
+NOTICE = "m.notice"  # a message by a program; Matrix has no other mark for programs
 
 
 def lines(headers: Mapping[str, str], payload: Mapping[str, Any]) -> list[Line]:
-    """The lines that one event tells."""
+    """The lines of one event."""
     event = root(payload)
     kind = event.text("type")
-    if kind not in TOLD:
+    if kind not in READERS:
         return []
-    return TOLD[kind](event, event.part("content"), _room(headers, event))
+    return READERS[kind](event, event.part("content"), _room(headers, event))
 
 
 def _room(headers: Mapping[str, str], event: Part) -> Line:
@@ -37,27 +33,27 @@ def _room(headers: Mapping[str, str], event: Part) -> Line:
     return {"id": event.text("room_id"), "kind": kind} | some(private=header(headers, "bb-private") == "true" or None)
 
 
-def _said(event: Part, content: Part, room: Line) -> list[Line]:
+def _message(event: Part, content: Part, room: Line) -> list[Line]:
     if not content.members:  # it was redacted
         return []
     relates = content.maybe_part("m.relates_to")
     if relates and relates.maybe_text("rel_type") == REPLACES:
         return [_edited(event, content, relates, room)]
-    told = matrix_text.content(content, is_answer=bool(relates and relates.maybe_part("m.in_reply_to")))
-    if not told:
+    parts = matrix_text.content(content, is_answer=bool(relates and relates.maybe_part("m.in_reply_to")))
+    if not parts:
         return []
     thread, answered = _related(relates) if relates else ("", "")
     unsigned = event.maybe_part("unsigned")
     return [
         _line("message", event, event.text("event_id"), content, room | some(threadId=thread))
-        | {"content": told, "timing": done_at(_moment(event))}
+        | {"content": parts, "timing": done_at(_moment(event))}
         | some(replyTo=_event_id(event, answered) if answered else None)
-        | some(marker=unsigned.maybe_text("transaction_id") if unsigned else "")  # told to whoever sent it, alone
+        | some(marker=unsigned.maybe_text("transaction_id") if unsigned else "")  # sent only to the author
     ]
 
 
 def _edited(event: Part, content: Part, relates: Part, room: Line) -> Line:
-    """An edit. Anybody can send one: it holds only when its author is the message's."""
+    """An edit. Any user can send one; it counts only if its author also wrote the message."""
     new, moment = content.part("m.new_content"), _moment(event)
     edit = _line("edit", event, relates.text("event_id"), new, room)
     return edit | {"content": matrix_text.content(new), "timing": done_at(moment), "version": moment}
@@ -73,7 +69,7 @@ def _reacted(event: Part, content: Part, _room: Line) -> list[Line]:
         {
             "type": "reaction",
             "eventId": _event_id(event, relates.text("event_id")),
-            "reactionId": _event_id(event, event.text("event_id")),  # a reaction is taken back by a redaction of itself
+            "reactionId": _event_id(event, event.text("event_id")),  # removing a reaction redacts this event
             "author": {"id": event.text("sender"), "kind": HUMAN},
             "glyph": plain(relates.text("key")),
             "added": True,
@@ -83,7 +79,9 @@ def _reacted(event: Part, content: Part, _room: Line) -> list[Line]:
 
 
 def _redacted(event: Part, content: Part, _room: Line) -> list[Line]:
-    gone = event.maybe_text("redacts") or content.text("redacts")  # rooms from version 11 on have it in the content
+    gone = event.maybe_text("redacts") or content.text(
+        "redacts"
+    )  # in rooms of version 11 or later it is in the content
     return [{"type": "delete", "eventId": _event_id(event, gone), "timing": done_at(_moment(event))}]
 
 
@@ -94,11 +92,11 @@ def _typing(_event: Part, content: Part, room: Line) -> list[Line]:
     ]
 
 
-TOLD = {"m.room.message": _said, "m.reaction": _reacted, "m.room.redaction": _redacted, "m.typing": _typing}
+READERS = {"m.room.message": _message, "m.reaction": _reacted, "m.room.redaction": _redacted, "m.typing": _typing}
 
 
 def _line(kind: str, event: Part, event_id: str, content: Part, room: Line) -> Line:
-    server = event.text("room_id").partition(":")[2] or "matrix"  # rooms from version 12 on do not name one
+    server = event.text("room_id").partition(":")[2] or "matrix"  # room ids of version 12 or later have no server
     is_notice = content.maybe_text("msgtype") == NOTICE
     return {
         "type": kind,
@@ -117,7 +115,7 @@ def _related(relates: Part) -> tuple[str, str]:
     if relates.maybe_text("rel_type") != THREAD:
         return "", answered
     thread = relates.text("event_id")
-    # For programs that know no threads, what was last said in it is made to look as if it had been answered.
+    # Clients without threads see a message in a thread as an answer to the last one, which is not a real answer.
     return thread, thread if relates.flag("is_falling_back") or not answered else answered
 
 
@@ -127,6 +125,6 @@ def _event_id(event: Part, event_id: str) -> str:
 
 def _moment(event: Part) -> int:
     moment = event.number("origin_server_ts")
-    if not 0 <= moment <= clock.LAST:  # the word of a server that may be anybody's
-        raise event.wrong("origin_server_ts", "is no time")
+    if not 0 <= moment <= clock.LAST:  # an untrusted server sets it
+        raise event.wrong("origin_server_ts", "is not a valid time")
     return moment

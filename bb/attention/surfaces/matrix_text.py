@@ -1,4 +1,4 @@
-"""What a message in a Matrix room says, and whom it means."""
+"""The content and the mentions of a message in a Matrix room."""
 
 from __future__ import annotations
 
@@ -6,12 +6,8 @@ import re
 from itertools import dropwhile
 
 from bb.attention.messages.mentions import named, unquoted
-from bb.attention.surfaces.line import EVERYBODY, some, words
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from bb.attention.surfaces.line import Line
-    from bb.attention.surfaces.payload import Part
+from bb.attention.surfaces.line import EVERYBODY, Line, some, words
+from bb.attention.surfaces.payload import Part
 
 USER = re.compile(r"(?<![\w@/.+-])@[\w.=/+-]{1,200}:[A-Za-z0-9-][A-Za-z0-9.-]{0,200}(?::\d{1,5})?", re.ASCII)
 FALLBACKS = ("> <@", "> * <@")
@@ -19,9 +15,9 @@ FILES = ("m.image", "m.file", "m.audio", "m.video")
 
 
 def content(message: Part, *, is_answer: bool = False) -> list[Line]:
-    """The content of a message, or of what an edit puts in its place."""
+    """The content of a message, or the new content of an edit."""
     kind, body = message.text("msgtype"), message.text("body")
-    if kind.startswith("m.key."):  # two devices get to know each other
+    if kind.startswith("m.key."):  # verification between two devices
         return []
     if kind in FILES:
         return _file(message, body)
@@ -30,7 +26,7 @@ def content(message: Part, *, is_answer: bool = False) -> list[Line]:
 
 
 def mentions(message: Part) -> list[str]:
-    """Ids of people, and @all. Where the author says who is meant, the text does not."""
+    """The ids of users, and @all. The text is searched only if the message has no list of mentions."""
     meant = message.maybe_part("m.mentions")
     if meant is not None:
         return meant.texts("user_ids") + ([EVERYBODY] if meant.flag("room") else [])
@@ -40,7 +36,7 @@ def mentions(message: Part) -> list[str]:
 
 
 def _file(message: Part, body: str) -> list[Line]:
-    """A file, and what is said about it. In a room that is encrypted its address stands with its key."""
+    """A file and its caption. In an encrypted room, the address of the file is next to its key."""
     sealed = message.maybe_part("file")
     url = sealed.text("url") if sealed else message.text("url")
     name = message.maybe_text("filename") or body
@@ -48,7 +44,7 @@ def _file(message: Part, body: str) -> list[Line]:
 
 
 def _without_fallback(body: str) -> str:
-    """BODY without the quotation that older programs put before an answer."""
-    if not body.startswith(FALLBACKS):  # newer ones put none; a quotation there is then the author's own
+    """BODY without the quotation that older clients put before an answer."""
+    if not body.startswith(FALLBACKS):  # newer clients add none, so a quotation is the author's own
         return body
     return "\n".join(dropwhile(lambda line: line.startswith(">"), body.split("\n"))).removeprefix("\n")

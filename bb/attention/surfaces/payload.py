@@ -1,109 +1,107 @@
-"""Reads what a platform sent, and says where it is not what it should be.
+"""Reads the payload of a platform, and refuses members of the wrong type with their path.
 
-Members that nobody asks for are ignored, and null is the same as absent. But what is asked for is of its type, or the
-payload is refused with the path of the member: a wrong guess at who said what, and where, is worse than no line.
+Members that bb does not need are ignored, and null counts as absent. A wrong guess about the author or place of a
+message would be worse than no line, so a needed member must have its type.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
 from bb.kernel import clock
 from bb.kernel.errors import Usage
 from bb.kernel.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any, TypeVar
-
-    T = TypeVar("T")
+T = TypeVar("T")
 
 
 class MalformedPayload(Usage):
-    """That is no payload of this platform."""
+    """The payload does not have the form of this platform."""
 
     code = "MALFORMED_PAYLOAD"
-    hint = "hand over what the platform sent, unchanged, and name the platform with --format"
+    hint = "pass the payload exactly as the platform sent it, and name the platform with --format"
 
 
 def root(payload: Any) -> Part:
     """The whole PAYLOAD."""
     if not isinstance(payload, dict):
-        raise MalformedPayload("a payload is an object", path="$")
+        raise MalformedPayload("the payload is not a JSON object", path="$")
     return Part(payload)
 
 
 def header(headers: Mapping[str, str], name: str) -> str:
-    """The header NAME, in whatever case it was written; "" where there is none."""
-    found = (value for key, value in headers.items() if key.casefold() == name.casefold() and isinstance(value, str))
-    return next(found, "")
+    """The value of the header NAME in any case; empty if there is none."""
+    values = (value for key, value in headers.items() if key.casefold() == name.casefold() and isinstance(value, str))
+    return next(values, "")
 
 
 class Part(Record):
-    """An object in a payload, and where it stands."""
+    """An object in a payload, and its path."""
 
     members: Mapping[str, Any]
     path: str = "$"
 
     def text(self, name: str) -> str:
-        """A text that must be there."""
+        """A required string."""
         return self.maybe_text(name) or self._missing(name)
 
     def maybe_text(self, name: str) -> str:
-        return self._typed(name, str, "text") or ""
+        return self._typed(name, str, "a string") or ""
 
     def number(self, name: str) -> int:
         found = self.maybe_number(name)
         return self._missing(name) if found is None else found
 
     def maybe_number(self, name: str) -> int | None:
-        found = self._typed(name, int, "whole number")
-        if isinstance(found, bool):
-            raise self.wrong(name, "is no whole number")
-        return found
+        value = self._typed(name, int, "a whole number")
+        if isinstance(value, bool):
+            raise self.wrong(name, "is not a whole number")
+        return value
 
     def flag(self, name: str, otherwise: bool = False) -> bool:
-        found = self._typed(name, bool, "true or false")
-        return otherwise if found is None else found
+        value = self._typed(name, bool, "true or false")
+        return otherwise if value is None else value
 
     def part(self, name: str) -> Part:
-        """An object that must be there."""
+        """A required object."""
         return self.maybe_part(name) or self._missing(name)
 
     def maybe_part(self, name: str) -> Part | None:
-        found = self._typed(name, dict, "object")
-        return None if found is None else Part(found, self._place(name))
+        value = self._typed(name, dict, "an object")
+        return None if value is None else Part(value, self._place(name))
 
     def parts(self, name: str) -> list[Part]:
-        """The objects of a list, which may be absent."""
+        """The objects in an optional list."""
         listed = self._listed(name)
         return [listed.part(at) for at in listed.members]
 
     def texts(self, name: str) -> list[str]:
-        """The texts of a list, which may be absent."""
+        """The strings in an optional list."""
         listed = self._listed(name)
         return [listed.text(at) for at in listed.members]
 
     def moment(self, name: str) -> int:
-        """An RFC 3339 time that must be there."""
+        """A required RFC 3339 time, in milliseconds."""
         try:
             return clock.parse(self.text(name))
         except clock.NotATime:
-            raise self.wrong(name, "is no time") from None
+            raise self.wrong(name, "is not a valid time") from None
 
     def wrong(self, name: str, reason: str) -> MalformedPayload:
-        """The refusal of a member for that REASON."""
+        """The refusal of the member NAME for that REASON."""
         path = self._place(name)
         return MalformedPayload(f"{path} {reason}", path=path)
 
     def _listed(self, name: str) -> Part:
-        found: list[Any] = self._typed(name, list, "list") or []
+        found: list[Any] = self._typed(name, list, "a list") or []
         return Part({f"[{at}]": value for at, value in enumerate(found)}, self._place(name))
 
     def _typed(self, name: str, kind: type[T], called: str) -> T | None:
-        found = self.members.get(name)
-        if found is None or isinstance(found, kind):
-            return found
-        raise self.wrong(name, f"is no {called}")
+        value = self.members.get(name)
+        if value is None or isinstance(value, kind):
+            return value
+        raise self.wrong(name, f"is not {called}")
 
     def _missing(self, name: str) -> Any:
         raise self.wrong(name, "is missing")

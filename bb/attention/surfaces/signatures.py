@@ -1,68 +1,63 @@
-"""Whether a webhook comes from whom it says it does. Checked over the octets as they came, not what they parse to.
+"""Verifies the signature of a webhook, over the bytes as they were received, not over the parsed payload.
 
-A forger learns nothing from a refusal: whatever was wrong, it is the same. Only whoever knows the secret is told that a
-delivery is too old, since the age is looked at last.
+All invalid signatures get the same refusal, so a forger learns nothing from it. The age is checked last, so only a
+sender who knows the secret learns that a delivery is too old.
 """
 
 from __future__ import annotations
 
 import hmac
 from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping
 from importlib import import_module
 
 from bb.attention.surfaces.payload import header
 from bb.kernel.clock import MINUTE, SECOND
 from bb.kernel.errors import Forbidden, Refused, Usage
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    Check = Callable[[Mapping[str, str], bytes, str, int], None]
+Check = Callable[[Mapping[str, str], bytes, str, int], None]
 
 WINDOW = 5 * MINUTE
 ED25519 = "cryptography.hazmat.primitives.asymmetric.ed25519"
 
 
 class BadSignature(Forbidden):
-    """The signature does not prove where that comes from."""
+    """The signature of the webhook is not valid."""
 
     code = "BAD_SIGNATURE"
-    hint = "check that the secret is the one the platform signs with, and that the body is stored octet for octet"
+    hint = "check that the secret is the one the platform signs with, and that the body was stored byte for byte"
 
 
 class StaleSignature(Forbidden):
-    """The signature is good, but older than five minutes."""
+    """The signature is valid, but older than five minutes."""
 
     code = "STALE_SIGNATURE"
-    hint = "check deliveries when they come; somebody may be sending an old one again"
+    hint = "check deliveries when they arrive; an old delivery may have been sent again by an attacker"
 
 
 class BadSecret(Usage):
-    """That secret cannot be used to check a signature."""
+    """The secret cannot be used to check a signature."""
 
     code = "BAD_SECRET"
-    hint = (
-        "copy it from the platform's settings as it stands there: it is not empty, and `whsec_` is followed by base64"
-    )
+    hint = "copy it exactly from the platform's settings: it must not be empty, and `whsec_` must be followed by base64"
 
 
 class NoEd25519(Refused):
-    """Discord's signatures cannot be checked without the package `cryptography`."""
+    """Discord's signatures cannot be checked, because the package `cryptography` is missing."""
 
     code = "ED25519_UNAVAILABLE"
-    hint = "it comes with bb; where it is gone: pip install cryptography"
+    hint = "install it: pip install cryptography"
 
 
 def github(headers: Mapping[str, str], body: bytes, secret: str, now: int) -> None:
-    """Refuse, unless GitHub signed BODY with SECRET. It does not sign the time."""
+    """Refuse unless GitHub signed BODY with SECRET. GitHub does not sign the time."""
     del now
     expected = "sha256=" + _hmac(_key(secret), body).hex()
     _must_be_same(header(headers, "X-Hub-Signature-256"), expected)
 
 
 def slack(headers: Mapping[str, str], body: bytes, secret: str, now: int) -> None:
-    """Refuse, unless Slack signed BODY with SECRET within the window."""
+    """Refuse unless Slack signed BODY with SECRET within the window."""
     sent = header(headers, "X-Slack-Request-Timestamp")
     expected = "v0=" + _hmac(_key(secret), b"v0:" + _octets(sent) + b":" + body).hex()
     _must_be_same(header(headers, "X-Slack-Signature"), expected)
@@ -70,7 +65,7 @@ def slack(headers: Mapping[str, str], body: bytes, secret: str, now: int) -> Non
 
 
 def standard(headers: Mapping[str, str], body: bytes, secret: str, now: int) -> None:
-    """Refuse, unless one of the signatures of Standard Webhooks is good, within the window.
+    """Refuse unless one of the signatures of Standard Webhooks is valid and within the window.
 
     There are several while a secret is being replaced.
     """
@@ -83,7 +78,7 @@ def standard(headers: Mapping[str, str], body: bytes, secret: str, now: int) -> 
 
 
 def discord(headers: Mapping[str, str], body: bytes, public_key: str, now: int) -> None:
-    """Refuse, unless Discord signed BODY with the key whose public half is PUBLIC_KEY, within the window."""
+    """Refuse unless Discord signed BODY, with the key that belongs to PUBLIC_KEY, within the window."""
     sent = header(headers, "X-Signature-Timestamp")
     try:
         key = import_module(ED25519).Ed25519PublicKey.from_public_bytes(bytes.fromhex(public_key))
@@ -103,7 +98,7 @@ CHECKS: dict[str, Check] = {"github": github, "slack": slack, "discord": discord
 
 
 def _key(secret: str) -> bytes:
-    """A secret of no octets would let everybody sign."""
+    """The secret as bytes. With an empty secret anyone could sign, so it is refused."""
     if not secret:
         raise BadSecret
     return _octets(secret)
@@ -128,12 +123,12 @@ def _must_be_same(given: str, expected: str) -> None:
 
 
 def _is_same(given: str, expected: str) -> bool:
-    # Texts beyond ASCII cannot be compared in constant time; octets can.
+    # compare_digest takes only ASCII strings, but any bytes.
     return hmac.compare_digest(_octets(given), _octets(expected))
 
 
 def _must_be_recent(sent: str, now: int) -> None:
-    """SENT was signed, and so it is the platform's own word. One that is ahead of us is no better than none."""
+    """Refuse if SENT, the signed time, is too old. A time too far in the future makes the signature invalid."""
     _must(sent.isascii() and sent.isdigit() and len(sent) <= 12)
     age = now - int(sent) * SECOND
     if age > WINDOW:

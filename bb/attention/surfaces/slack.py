@@ -1,22 +1,18 @@
-"""What Slack's Events API tells: messages, edits, deletions, reactions. Slack tells nothing of typing.
+"""Events of Slack's Events API: messages, edits, deletions, reactions. Slack sends no typing events.
 
-A message is known by its channel and its `ts`: where the bot is named, `message` and `app_mention` both come for one
-message, with event ids of their own. A message whose own id was given by a client (`client_msg_id`) has a `ts` too.
+A message is identified by its channel and its `ts`. If the bot is mentioned, Slack sends both `message` and
+`app_mention` for one message, with different event ids. A message with a `client_msg_id` has a `ts` too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from bb.attention.surfaces import slack_text
 from bb.attention.surfaces.glyphs import plain
-from bb.attention.surfaces.line import AGENT, HUMAN, SYSTEM, done_at, some, target, words
+from bb.attention.surfaces.line import AGENT, HUMAN, SYSTEM, Line, done_at, some, target, words
 from bb.attention.surfaces.payload import Part, root
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from bb.attention.surfaces.line import Line
 
 SAID = ("", "bot_message", "file_share", "me_message", "thread_broadcast")  # other subtypes are about channels
 DIRECT = ("im", "mpim")
@@ -24,14 +20,14 @@ SLACKBOT = "USLACKBOT"
 
 
 def lines(headers: Mapping[str, str], payload: Mapping[str, Any]) -> list[Line]:  # noqa: ARG001  (every surface has both)
-    """The lines that one event tells."""
+    """The lines of one event."""
     whole = root(payload)
     if whole.text("type") != "event_callback":
         return []
     event = whole.part("event")
     match event.text("type"), event.maybe_text("subtype"):
         case "message" | "app_mention", subtype if subtype in SAID:
-            return _said(whole, event)
+            return _message(whole, event)
         case "message", "message_changed":
             return _changed(whole, event)
         case "message", "message_deleted":
@@ -41,7 +37,7 @@ def lines(headers: Mapping[str, str], payload: Mapping[str, Any]) -> list[Line]:
     return []
 
 
-def _said(whole: Part, event: Part) -> list[Line]:
+def _message(whole: Part, event: Part) -> list[Line]:
     content = _content(event)
     if not content:
         return []
@@ -53,14 +49,14 @@ def _said(whole: Part, event: Part) -> list[Line]:
 
 
 def _changed(whole: Part, event: Part) -> list[Line]:
-    """An edit; or what only looks like one: a link that got its preview, a first message whose thread outlives it."""
+    """An edit. Slack also sends one for the preview of a link, and for a deleted message whose thread remains."""
     message, before = event.part("message"), event.maybe_part("previous_message")
     subtype = message.maybe_text("subtype")
     if subtype == "tombstone":
         return [_deleted(whole, event, message, "ts")]
     if subtype not in SAID or (before and before.maybe_text("text") == message.maybe_text("text")):
         return []
-    at = _micros(event, "ts")  # finer than `edited.ts`, which counts seconds
+    at = _micros(event, "ts")  # more precise than `edited.ts`, which has only seconds
     line = _line("edit", whole, event, message, _content(message))
     return [line | {"timing": done_at(at // 1000), "version": at}]
 
@@ -91,7 +87,7 @@ def _reacted(whole: Part, event: Part, *, added: bool) -> list[Line]:
 
 
 def _line(kind: str, whole: Part, event: Part, message: Part, content: list[Line]) -> Line:
-    """What a message and its edit both say. The message stands within the event, or is the event."""
+    """The members that a message and its edit have in common. The message is in the event, or is the event itself."""
     author = _author(message)
     return {
         "type": kind,
@@ -105,7 +101,7 @@ def _line(kind: str, whole: Part, event: Part, message: Part, content: list[Line
 
 
 def _conversation(event: Part) -> Line:
-    """Where it was said. An `app_mention` does not say what kind of channel that is; that comes with its twin."""
+    """The conversation. An `app_mention` lacks the kind of its channel; the `message` for the same post has it."""
     channel, kind = event.text("channel"), event.maybe_text("channel_type")
     if kind in DIRECT or channel.startswith("D"):
         return {"id": channel, "kind": "dm"}
@@ -113,15 +109,15 @@ def _conversation(event: Part) -> Line:
 
 
 def _recipient(whole: Part, event: Part, author: str) -> str:
-    """To whom a direct message goes that has only one reader: the one in whose name Slack tells of it."""
-    if event.maybe_text("channel_type") != "im" or not (told := whole.parts("authorizations")):
+    """The recipient of a direct message with one reader: the user for whom Slack sends the event."""
+    if event.maybe_text("channel_type") != "im" or not (authorizations := whole.parts("authorizations")):
         return ""
-    reader = told[0].maybe_text("user_id")
+    reader = authorizations[0].maybe_text("user_id")
     return reader if reader != author else ""
 
 
 def _author(message: Part) -> Line:
-    """Who said it: a bot by the id under which it can be named, where it has one."""
+    """The author. A bot is known by its user id, under which it can be mentioned, if it has one."""
     bot = message.maybe_text("bot_id")
     who = message.maybe_text("user") or bot or message.text("user")
     profile = message.maybe_part("bot_profile")
@@ -130,7 +126,7 @@ def _author(message: Part) -> Line:
 
 
 def _content(message: Part) -> list[Line]:
-    """The words, or what stands in for them where a bot only sent attachments; and the files."""
+    """The text, or the text of the attachments if a bot sent only those; and the files."""
     attached = [part.maybe_text("fallback") or part.maybe_text("text") for part in message.parts("attachments")]
     files = [
         some(type="file", url=url, title=file.maybe_text("title") or file.maybe_text("name"))
@@ -145,9 +141,9 @@ def _event_id(whole: Part, place: Part, ts: str) -> str:
 
 
 def _micros(part: Part, name: str) -> int:
-    """A time of Slack in microseconds: a whole number keeps the order that a float would blur."""
+    """A Slack time in microseconds. A float would not be precise enough to keep the order."""
     seconds, _, fraction = part.text(name).partition(".")
     digits = seconds + fraction
     if not (seconds and digits.isascii() and digits.isdigit() and len(seconds) <= 11):
-        raise part.wrong(name, "is no time of Slack")
+        raise part.wrong(name, "is not a Slack time")
     return int(seconds) * 1_000_000 + int((fraction + "000000")[:6])

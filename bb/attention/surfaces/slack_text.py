@@ -1,6 +1,6 @@
-"""Slack's way to write: whatever is more than text stands in angle brackets, and real brackets are escaped.
+"""Slack's message format: entities are in angle brackets, and literal brackets are escaped.
 
-Only these entities call somebody. A name typed by hand is a word like others.
+Only entities are mentions. A name that was typed by hand is plain text.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ GROUP = "subteam^"
 
 
 def mentions(raw: str) -> list[str]:
-    """Ids of people, @ and the ids of user groups, and @all."""
+    """The ids of users, the ids of user groups after an @, and @all."""
     called: list[str] = []
     for sign, body, _ in ENTITY.findall(spoken(raw.replace("&gt;", ">"))):
         if sign == "@":
@@ -29,7 +29,7 @@ def mentions(raw: str) -> list[str]:
 
 
 def readable(raw: str) -> str:
-    """RAW as people see it, but with ids for names, which Slack leaves to the reader to look up."""
+    """RAW as users see it, but with ids in place of names, because Slack does not send the names."""
     shown = ENTITY.sub(_shown, raw)
     return shown.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
@@ -47,7 +47,7 @@ def _shown(entity: re.Match[str]) -> str:
 
 
 def _command(body: str, label: str) -> str:
-    """A group, everybody, or a date, which brings its own wording."""
+    """A user group, everyone, or a date, which has its own text."""
     if body.startswith(GROUP):
         return "@" + (label.removeprefix("@") or body.removeprefix(GROUP))
     return "@" + body if body in AT_EVERYBODY else label or body

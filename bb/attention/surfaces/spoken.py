@@ -1,6 +1,6 @@
-"""What is said in a chat message, without what it only shows: quotations and code.
+"""The text of a chat message without quotations and code.
 
-Chat programs are not quite Markdown: a fence may stand anywhere in a line, and `>>>` quotes all that follows.
+Chat programs differ from Markdown: a fence may be anywhere in a line, and `>>>` quotes the rest of the message.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ FENCE = "```"
 
 
 def spoken(text: str) -> str:
-    """TEXT as its author says it. A fence that nobody closed hides the rest, so that nobody is called by accident."""
+    """TEXT without quotations and code. An unclosed fence hides the rest, so a name in code is not a mention."""
     said: list[str] = []
     for line in " ".join(text.split(FENCE)[::2]).split("\n"):
         start = line.lstrip()

@@ -1,1 +1,1 @@
-"""What enters an agent's next turn, as content, knock or digest, and what an agent finds when it looks."""
+"""The messages that enter an agent's next turn as content, knock or digest, and the queries that an agent can run."""

@@ -1,16 +1,16 @@
-"""In short: what went on around an agent since it was last told. It asks nothing, unless somebody named the agent.
+"""The digest: a summary of the messages since an agent's last digest.
 
-For each stream of work, or where there is none each conversation: how much was said and by how many, what was reported
-there, and how far things have come.
+It asks for no answer, unless a message in it mentions the agent. For each stream of work, or each conversation without
+one, it gives the number of messages and authors, the status reports, and the progress of work.
 """
 
 from __future__ import annotations
 
+from itertools import islice
+
 from bb.attention.facts import Digested
-from bb.attention.judging.cases import may_see, must_be_here, of_bystander, said_in
+from bb.attention.judging.cases import current_message, may_see, must_be_here, of_bystander
 from bb.attention.messages.messages import EVERY
-from bb.attention.messages.messages import NAME as MESSAGES
-from bb.attention.messages.messages import kept as message_kept
 from bb.attention.state import activity
 from bb.attention.turns import knocks
 from bb.attention.turns.rendering import UNVERIFIED, value
@@ -28,22 +28,21 @@ if TYPE_CHECKING:
 
     Answer = tuple[list[AttentionFact], dict[str, Any]]
 
-MOST = 2000  # messages that are summed up at once
+MOST = 2000  # messages in one digest
 MOST_REPORTS, REPORT_LENGTH = 5, 160
 TITLE = "C2A DIGEST"
 
 
 def digest(book: Book, agent: str, now: int) -> Answer:
-    """What AGENT has not been told of yet, in short."""
+    """A digest of what happened since the last digest of AGENT."""
     must_be_here(book, agent)
     state = book.states.state(activity.NAME, activity.DIGESTED + agent)
     since = state["upto"][3] if state and "upto" in state else ""
     sections: dict[str, dict[str, Any]] = {}
     calls: list[str] = []
     newest = ""
-    for seen, (_, event, message_state) in enumerate(book.states.newest_first(MESSAGES, EVERY)):
-        known = message_kept(event, message_state)
-        if known is None or known.place <= since or seen >= MOST:
+    for known in islice(book.newest_messages(EVERY), MOST):
+        if known.place <= since:
             break
         newest = newest or known.place
         if known.agent != agent and not known.is_deleted and may_see(book, agent, known):
@@ -75,7 +74,7 @@ def _add(book: Book, sections: dict[str, dict[str, Any]], calls: list[str], know
     if who not in section["authors"]:
         section["authors"].append(who)
     if decision.mode == DIGEST and len(section["reports"]) < MOST_REPORTS:
-        text = " ".join(said_in(known, book.data(known.line)).text.split())
+        text = " ".join(current_message(book, known).text.split())
         doubt = {"unverified": True} if book.is_doubted(known) else {}
         report = {"eventId": known.event, "from": who, **doubt, "text": stripped(text)[:REPORT_LENGTH]}
         section["reports"].append(report)
@@ -84,23 +83,24 @@ def _add(book: Book, sections: dict[str, dict[str, Any]], calls: list[str], know
 
 
 def _progress(book: Book, since: str) -> list[dict[str, Any]]:
-    """How far things have come that have moved since."""
-    found: list[dict[str, Any]] = []
+    """The progress that was reported after the place SINCE."""
+    reports: list[dict[str, Any]] = []
     for place, key, state in book.states.newest_first(activity.NAME, activity.PROGRESS.strip()):
-        if place <= since or len(found) >= MOST_REPORTS:
+        if place <= since or len(reports) >= MOST_REPORTS:
             break
         by, about, ms = state["progress"][3]
         token = key.rpartition(" ")[2]
-        said = {name: about[name] for name in ("progress", "total", "message") if name in about}
-        found.append({"token": token, "from": by, "at": clock.text(ms), **said})
-    return found
+        progress = {name: about[name] for name in ("progress", "total", "message") if name in about}
+        reports.append({"token": token, "from": by, "at": clock.text(ms), **progress})
+    return reports
 
 
 def rendered(found: dict[str, Any]) -> str:
-    """A digest, for a prompt. What was reported stands in quotation marks."""
+    """A digest as text for a prompt. Reports of other authors are put in quotation marks."""
     lines = [TITLE, f"response_policy: {found['policy']}"]
     for section in found["sections"]:
-        lines.append(f"- {value(section['about'])}: {section['messages']} from {len(section['authors'])}")
+        count, authors = section["messages"], len(section["authors"])
+        lines.append(f"- {value(section['about'])}: {_counted(count, 'message')} from {_counted(authors, 'author')}")
         lines += [
             f"  {value(each['from'])}{UNVERIFIED if 'unverified' in each else ''}: “{each['text']}”"
             for each in section["reports"]
@@ -109,5 +109,9 @@ def rendered(found: dict[str, Any]) -> str:
         total = f" of {each['total']}" if each.get("total") is not None else ""
         note = f": “{stripped(str(each['message']))[:REPORT_LENGTH]}”" if each.get("message") else ""
         lines.append(f"- {value(str(each['from']))} {value(each['token'])}: {each.get('progress')}{total}{note}")
-    lines += [f"- you are named in {value(event)}" for event in found["mentions"]]
+    lines += [f"- you are mentioned in {value(event)}" for event in found["mentions"]]
     return "\n".join(lines)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

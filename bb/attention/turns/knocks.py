@@ -1,8 +1,7 @@
-"""A knock: that there is something, from whom, where, and what is expected. Nothing of what was said is in it.
+"""A knock: a notification that a message exists, with its author, place and response policy, but without its content.
 
-Its topic is put together from a closed set of words and from names that are no sentences: what kind of message it is,
-which stream or thread, and how long. Names that people give themselves and titles that people write are texts too, and
-are left out.
+The topic of a knock is built from a closed set of words and from names that cannot carry a sentence: the kind of the
+message, its stream, and how long it is. Display names and titles are free text, so a knock contains neither.
 """
 
 from __future__ import annotations
@@ -46,17 +45,17 @@ LABELS = {
 }
 REASONS = {
     "role_mention": "for your role",
-    "thread_participation": "in a thread you write in",
+    "thread_participation": "in a thread you take part in",
     "owned_thread": "in your thread",
     "owned_stream": "in your stream",
     "owned_work_changed": "about your work",
     "edited_after_response": "edited after you answered",
-    "escalated": "that nobody has answered",
-    "claim_lost": "about a claim that is another's",
-    "send_failed": "about what you said, which was refused",
-    "reaction": "about what you said",
-    "broadcast": "to several of you",
-    "incursion": "of somebody in what you hold",
+    "escalated": "that is still unanswered",
+    "claim_lost": "about a claim that another agent holds",
+    "send_failed": "about your message, which was refused",
+    "reaction": "on your message",
+    "broadcast": "to several agents",
+    "incursion": "about an incursion in your scope",
 }
 SIZES = ((200, "short"), (2000, "a few paragraphs"), (1 << 60, "long"))
 MOST_TOPIC = 80
@@ -66,7 +65,7 @@ LONGEST_SLUG = 24
 
 
 def knock(book: Book, said: Sequence[Message], decision: Decision) -> dict[str, Any]:
-    """The knock for messages of one thread, of which the last one stands for all."""
+    """One knock for several messages of a thread. It describes the last of them."""
     last = said[-1]
     is_thread = bool(last.thread)
     found = {
@@ -84,12 +83,12 @@ def knock(book: Book, said: Sequence[Message], decision: Decision) -> dict[str, 
 
 
 def author_of(said: Message | Kept) -> str:
-    """Who says something, by kind and by a name that the host knows."""
+    """The author of a message: their kind and id. Never a display name, which is free text."""
     return f"agent:{said.agent}" if said.agent else f"{said.author_kind}:{said.author}"
 
 
 def topic(book: Book, said: Message, decision: Decision) -> str:
-    """What it is about, in words of ours."""
+    """What the message is about, in words chosen by the host."""
     if book.conversation(said.conversation).is_private:
         return LABELS[PLAIN]
     size = next(label for most, label in SIZES if len(said.text) < most)
@@ -100,7 +99,7 @@ def topic(book: Book, said: Message, decision: Decision) -> str:
 
 
 def _label(said: Message) -> str:
-    """What kind of message it is; of a reaction, which."""
+    """The kind of a message; for a reaction, its signal."""
     signal = signal_in(said.reason)
     if signal in SIGNALS:
         meaning = SIGNALS[signal].answers
@@ -109,7 +108,7 @@ def _label(said: Message) -> str:
 
 
 def _slug(stream: str) -> str:
-    """A stream's name, where it is one word of a kind that carries no sentence; else a mark for it."""
+    """The name of a stream if it is too short and plain to carry a sentence; otherwise a hash of the name."""
     is_plain = len(stream) <= LONGEST_SLUG and not stream.strip(IN_SLUG) and _words(stream) < 3
     return stream if is_plain else f"stream {digest(stream.encode())[:6]}"
 

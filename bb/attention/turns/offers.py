@@ -1,11 +1,11 @@
-"""What is to enter an agent's next turn: which messages, merged how, as content or as a knock, and what still waits.
+"""The messages that are to enter an agent's next turn, as content or as a knock, and the messages that still wait.
 
-    immediate   now, unless the model is in the middle of an answer: then at its end
-    buffered    once its author has stopped: what one person says in pieces is one turn
-    notify      a knock without content; of several in one thread, one
+    immediate   offered now, or at the end of the turn if the model is in one
+    buffered    offered when its author has stopped writing; consecutive messages of one author are merged into one turn
+    notify      offered as a knock without content; several messages of one thread share a knock
 
-What was offered is not offered again until something has changed: it was claimed, the half of its time is over, the
-turn failed, or nobody said that it had arrived.
+A message is offered again only after a change: the agent claimed it, half of its time is over, the turn failed, or the
+harness did not acknowledge it.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ if TYPE_CHECKING:
 
 CONTENT, KNOCK = deliveries.SHOWN, "knock"
 AT_ONCE = ("bb", "github")  # platforms where people send whole messages
-RETRIES = tuple(each * SECOND for each in (1, 2, 4, 8, 16, 32, 60, 60))
+RETRIES = tuple(seconds * SECOND for seconds in (1, 2, 4, 8, 16, 32, 60, 60))
 MOST_TRIES = 8
-MOST_TURNS = 3  # that may fail
-INTERRUPTS = 5 * MINUTE  # between two interruptions
-TOGGLED = 5 * SECOND  # within which a reaction may come and go
+MOST_TURNS = 3  # failed turns, after which the host gives up
+INTERRUPTS = 5 * MINUTE  # at least, between two interruptions
+TOGGLED = 5 * SECOND  # delay of a new reaction, which its author may still take back
 
 
 class Waiting(Record):
-    """A delivery that may be offered, as it stands."""
+    """A delivery that may be offered."""
 
     standing: Standing
     known: Kept
@@ -62,7 +62,7 @@ class Waiting(Record):
 
 
 class Offer(Record):
-    """What is offered at once: ITEMS in their order, of which the last is the event that stands for all."""
+    """Messages that are offered together. The last of ITEMS gives the offer its event id."""
 
     items: tuple[Waiting, ...]
     shape: str
@@ -79,7 +79,7 @@ class Offer(Record):
 
 
 class Held(Record):
-    """What waits, why, and until when that is known."""
+    """An event that waits, why it waits, and until when if that is known."""
 
     event: str
     why: str
@@ -87,71 +87,71 @@ class Held(Record):
 
 
 class Session(Record):
-    """The agent's side, as far as offers depend on it."""
+    """The state of the agent's harness, as far as offers depend on it."""
 
     in_turn: bool = False
     can_interrupt: bool = False
     last_interrupt: int = 0
-    has_ack: bool = False  # whether it says that something has arrived; else what is handed over has
-    is_pull: bool = False  # whether it asks of itself: then it is given what nobody has taken from another session, too
-    again: frozenset[str] = frozenset()  # what it is to be offered once more, however often and how long ago it was
+    has_ack: bool = False  # whether the harness acknowledges deliveries; otherwise a handed-over message has arrived
+    is_pull: bool = False  # whether the agent asks by itself; it then also gets what other sessions did not acknowledge
+    again: frozenset[str] = frozenset()  # events to offer once more, whatever was tried before
 
 
 def offers(book: Book, agent: str, now: int, session: Session = Session()) -> tuple[list[Offer], list[Held]]:  # noqa: B008
-    """What is to be offered to AGENT now, and what still waits."""
+    """The offers to make to AGENT now, and the events that still wait."""
     wanted = in_order(
-        [each for each in waiting(book, agent, now) if _wants(each, now, session, book.tuning.ack_ms)],
+        [each for each in waiting(book, agent, now) if _is_to_offer(each, now, session, book.tuning.ack_ms)],
         lambda each: each.known.counted,
     )
-    found: list[Offer] = []
+    ready: list[Offer] = []
     held: list[Held] = []
-    wanted = [each for each in wanted if not _toggles(each, now, held)]
-    _offer_at_once([each for each in wanted if _shape(each) == IMMEDIATE], now, session, found, held)
-    _offer_buffered(book, [each for each in wanted if _shape(each) == BUFFERED], now, session, found, held)
-    _offer_knocks([each for each in wanted if _shape(each) == NOTIFY], agent, book, now, found, held)
-    found.sort(key=lambda offer: offer.last.standing.delivery.place)
-    return in_order(found, lambda offer: offer.last.known.counted), held
+    wanted = [each for each in wanted if not _is_toggling(each, now, held)]
+    _offer_at_once([each for each in wanted if _shape(each) == IMMEDIATE], now, session, ready, held)
+    _offer_buffered(book, [each for each in wanted if _shape(each) == BUFFERED], now, session, ready, held)
+    _offer_knocks([each for each in wanted if _shape(each) == NOTIFY], agent, book, now, ready, held)
+    ready.sort(key=lambda offer: offer.last.standing.delivery.place)
+    return in_order(ready, lambda offer: offer.last.known.counted), held
 
 
 def waiting(book: Book, agent: str, now: int) -> Iterable[Waiting]:
-    """What is open for AGENT, as far as it may see it and be concerned with it at this moment."""
+    """The open deliveries to AGENT that it may see now and is not forbidden to answer."""
     for known, stands in open_cases(book, agent, now):
         if stands.decision.policy != MUST_NOT:
             yield Waiting(stands, known)
 
 
 def retry_at(attempt: int, failed_at: int) -> int:
-    """When the next attempt is due after one that has failed; silence has failed once it was waited for long enough."""
+    """The time of the next attempt after ATTEMPT failed at FAILED_AT. A missing acknowledgement is a failure, too."""
     return failed_at + RETRIES[min(attempt, MOST_TRIES) - 1]
 
 
-def _wants(waiting: Waiting, now: int, session: Session, ack_ms: int) -> bool:
-    """Whether it is to be offered, for the first time or once more."""
-    found = waiting.standing.delivery
+def _is_to_offer(waiting: Waiting, now: int, session: Session, ack_ms: int) -> bool:
+    """Whether a delivery is to be offered, for the first time or again."""
+    delivery = waiting.standing.delivery
     shape = KNOCK if waiting.standing.decision.mode == NOTIFY else CONTENT
     if waiting.standing.decision.mode not in (IMMEDIATE, BUFFERED, NOTIFY):
         return False
-    if found.event in session.again:
+    if delivery.event in session.again:
         return True
-    if found.disposition == DEFERRED or found.turn == deliveries.STARTED:
+    if delivery.disposition == DEFERRED or delivery.turn == deliveries.STARTED:
         return False
-    if found.has_spoken and _shape(waiting) != NOTIFY:
-        return False  # a turn that has spoken is never run again
-    if found.attempt == 0 or found.offered_at is None:
-        return found.pulled_at is None  # who has read it already needs not be shown it
-    if shape == CONTENT and found.offered_as == KNOCK and not found.is_shown:
-        return True  # it was claimed meanwhile
-    if found.reminded_at is not None and found.reminded_at > found.offered_at:
+    if delivery.has_spoken and _shape(waiting) != NOTIFY:
+        return False  # a turn that has sent a message is never repeated
+    if delivery.attempt == 0 or delivery.offered_at is None:
+        return delivery.pulled_at is None  # the agent has already read it
+    if shape == CONTENT and delivery.offered_as == KNOCK and not delivery.is_shown:
+        return True  # the agent has claimed it since the knock
+    if delivery.reminded_at is not None and delivery.reminded_at > delivery.offered_at:
         return True
-    if found.turn == deliveries.TURN_FAILED and not found.has_spoken and found.turns < MOST_TURNS:
-        return not found.accepted
-    if found.accepted or now < retry_at(found.attempt, found.offered_at + ack_ms):
+    if delivery.turn == deliveries.TURN_FAILED and not delivery.has_spoken and delivery.turns < MOST_TURNS:
+        return not delivery.accepted
+    if delivery.accepted or now < retry_at(delivery.attempt, delivery.offered_at + ack_ms):
         return False
-    return session.is_pull or (session.has_ack and not found.is_parked and found.attempt < MOST_TRIES)
+    return session.is_pull or (session.has_ack and not delivery.is_parked and delivery.attempt < MOST_TRIES)
 
 
-def _toggles(waiting: Waiting, now: int, held: list[Held]) -> bool:
-    """Whether a reaction was only just made, and may be taken back at once; then it is HELD."""
+def _is_toggling(waiting: Waiting, now: int, held: list[Held]) -> bool:
+    """Whether this is a reaction made just now, which may still be taken back. It is then added to HELD."""
     until = waiting.standing.delivery.arrived + TOGGLED
     if waiting.standing.delivery.decision.reason != REACTION or now >= until:
         return False
@@ -160,9 +160,13 @@ def _toggles(waiting: Waiting, now: int, held: list[Held]) -> bool:
 
 
 def _shape(waiting: Waiting) -> str:
-    found = waiting.standing.delivery
-    if found.reminded_at is not None and found.offered_at is not None and found.reminded_at > found.offered_at:
-        return NOTIFY  # the second time it only knocks
+    delivery = waiting.standing.delivery
+    if (
+        delivery.reminded_at is not None
+        and delivery.offered_at is not None
+        and delivery.reminded_at > delivery.offered_at
+    ):
+        return NOTIFY  # a reminder is only a knock
     return waiting.standing.decision.mode
 
 
@@ -173,21 +177,21 @@ def _offer(items: Iterable[Waiting], shape: str) -> Offer:
     return Offer(items, shape, items[-1].standing.delivery.attempt + 1, strictest)
 
 
-def _offer_at_once(waiting: list[Waiting], now: int, session: Session, found: list[Offer], held: list[Held]) -> None:
+def _offer_at_once(waiting: list[Waiting], now: int, session: Session, ready: list[Offer], held: list[Held]) -> None:
     for each in waiting:
         is_urgent = each.standing.decision.priority == URGENT
         may_interrupt = session.can_interrupt and is_urgent and now >= session.last_interrupt + INTERRUPTS
         if session.in_turn and not may_interrupt:
             held.append(Held(each.event, "held_for_boundary"))
         else:
-            found.append(_offer([each], CONTENT))
+            ready.append(_offer([each], CONTENT))
 
 
 # -- fragments
 
 
 def _offer_buffered(
-    book: Book, waiting: list[Waiting], now: int, session: Session, found: list[Offer], held: list[Held]
+    book: Book, waiting: list[Waiting], now: int, session: Session, ready: list[Offer], held: list[Held]
 ) -> None:
     for group, is_closed in _groups(book, waiting):
         due = 0 if is_closed else _due(book, group)
@@ -196,24 +200,26 @@ def _offer_buffered(
         elif session.in_turn:
             held.append(Held(group[-1].event, "held_for_boundary"))
         else:
-            found.append(_offer(group, CONTENT))
+            ready.append(_offer(group, CONTENT))
 
 
 def _groups(book: Book, waiting: list[Waiting]) -> Iterable[tuple[list[Waiting], bool]]:
-    """What belongs to one turn: what one author says in one thread, for as long as pieces are merged; and whether
-    anything has closed it since."""
+    """Groups of messages that belong to one turn, each with whether it is complete.
+
+    A group holds messages of one author in one thread, sent within the time in which pieces are merged.
+    """
     open_groups: dict[tuple[str, str], list[Waiting]] = {}
     speaking: dict[str, str] = {}
     for each in waiting:
-        found = each.standing.delivery
-        key = (found.window, found.author)
+        delivery = each.standing.delivery
+        key = (delivery.window, delivery.author)
         group = open_groups.get(key)
-        is_alone = _is_whole(found) or found.attempt > 0 or each.standing.holder == found.agent
-        spoke_before = speaking.get(found.window, found.author)
-        if spoke_before != found.author and (closed := open_groups.pop((found.window, spoke_before), None)):
+        is_alone = _is_whole(delivery) or delivery.attempt > 0 or each.standing.holder == delivery.agent
+        spoke_before = speaking.get(delivery.window, delivery.author)
+        if spoke_before != delivery.author and (closed := open_groups.pop((delivery.window, spoke_before), None)):
             yield closed, True
-        speaking[found.window] = found.author
-        if group and (is_alone or found.arrived >= _began(group) + book.tuning.merge_ms):
+        speaking[delivery.window] = delivery.author
+        if group and (is_alone or delivery.arrived >= _began(group) + book.tuning.merge_ms):
             yield open_groups.pop(key), True
             group = None
         if is_alone:
@@ -226,18 +232,18 @@ def _groups(book: Book, waiting: list[Waiting]) -> Iterable[tuple[list[Waiting],
         yield group, False
 
 
-def _is_whole(found: Delivery) -> bool:
-    """Whether a message is no piece of one: agents, and people on some platforms, send whole messages."""
-    return found.is_whole or found.author_kind == AGENT or found.platform in ("", *AT_ONCE)
+def _is_whole(delivery: Delivery) -> bool:
+    """Whether a message is complete by itself. Agents, and people on some platforms, do not write in pieces."""
+    return delivery.is_whole or delivery.author_kind == AGENT or delivery.platform in ("", *AT_ONCE)
 
 
 def _began(group: list[Waiting]) -> int:
-    """When the first piece came: the platform may count them in another order than they came in."""
+    """When the first piece arrived. The platform's order may differ from the order of arrival."""
     return min(each.standing.delivery.arrived for each in group)
 
 
 def _due(book: Book, group: list[Waiting]) -> int:
-    """When a group is whole: some time after its last piece, or after typing has stopped, and soon enough anyway."""
+    """When a group counts as complete: shortly after its last piece or the end of typing, but within the merge time."""
     last = max((each.standing.delivery for each in group), key=lambda each: each.arrived)
     if _is_whole(last):
         return 0
@@ -255,7 +261,7 @@ def _due(book: Book, group: list[Waiting]) -> int:
 
 
 def _offer_knocks(
-    waiting: list[Waiting], agent: str, book: Book, now: int, found: list[Offer], held: list[Held]
+    waiting: list[Waiting], agent: str, book: Book, now: int, ready: list[Offer], held: list[Held]
 ) -> None:
     by_thread: dict[str, list[Waiting]] = {}
     knocked = _knocked(book, agent)
@@ -267,14 +273,14 @@ def _offer_knocks(
         if first in book.agents and book.agents[first].is_live:
             held.append(Held(each.event, f"{first} is asked first", until))
         elif delivery.window in knocked and each.standing.decision.policy != MUST and delivery.attempt == 0:
-            held.append(Held(each.event, "knocked already"))
+            held.append(Held(each.event, "already knocked"))
         else:
             by_thread.setdefault(delivery.window, []).append(each)
-    found += [_offer(group, KNOCK) for group in by_thread.values()]
+    ready += [_offer(group, KNOCK) for group in by_thread.values()]
 
 
 def _knocked(book: Book, agent: str) -> set[str]:
-    """The threads of which the agent knows that there is something, and has not looked."""
+    """The threads for which the agent got a knock and has not read the messages yet."""
     return {
         each.window
         for each in book.open_for(agent)
@@ -282,11 +288,11 @@ def _knocked(book: Book, agent: str) -> set[str]:
     }
 
 
-# -- what is recorded of it
+# -- the facts of an offer
 
 
 def offered(agent: str, made: Iterable[Offer], *, is_taken: bool) -> list[AttentionFact]:
-    """What follows when these are handed over; IS_TAKEN where nobody has to say that they arrived."""
+    """The facts to record when these offers are handed over. IS_TAKEN: they arrive without an acknowledgement."""
     facts: list[AttentionFact] = []
     for offer in made:
         older = [each.event for each in offer.items[:-1]]

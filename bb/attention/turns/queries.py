@@ -1,7 +1,7 @@
-"""Looking: what there is for an agent, a thread of it, what is owed, and why something is as it is.
+"""Queries of an agent: the list of its events, the answers that it owes, and its open knocks.
 
-To look is not to be asked: nothing here changes what an agent is to do. That it has looked is noted down, since an old
-event may be answered only by who has seen what came after it.
+A query never changes what an agent is to do. It is recorded that the agent has seen a message, because an agent may
+answer a stale event only after it has seen the later messages.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import islice
 
 from bb.attention.facts import Moved
-from bb.attention.judging.cases import may_see, must_be_here, of_bystander, open_cases, said_in
+from bb.attention.judging.cases import current_message, may_see, must_be_here, of_bystander, open_cases
 from bb.attention.judging.standing import standing
 from bb.attention.messages.messages import EVERY
 from bb.attention.messages.messages import NAME as MESSAGES
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     Answer = tuple[list[AttentionFact], dict[str, Any]]
 
 USUAL, MOST_ROWS, MOST_READ = 50, 200, 100
-AT_ONCE = 100  # messages that are asked about together
-MOST_LOOKED_THROUGH = 20_000  # messages, for one list that hardly any of them fits
+AT_ONCE = 100  # messages whose deliveries are read together
+MOST_LOOKED_THROUGH = 20_000  # messages that are searched for one list
 STATES = ("open", "buffering", "closed", "all")
 
 
 class Wanted(Record):
-    """What a list is to hold."""
+    """The filter of a list."""
 
     stream: str = ""
     conversation: str = ""
@@ -55,7 +55,7 @@ class Wanted(Record):
 
 
 def listed(book: Book, agent: str, wanted: Wanted, now: int) -> Answer:
-    """What there is for AGENT, newest first."""
+    """The events that AGENT may see, newest first."""
     must_be_here(book, agent)
     rows: list[dict[str, Any]] = []
     seen: list[str] = []
@@ -82,10 +82,10 @@ def listed(book: Book, agent: str, wanted: Wanted, now: int) -> Answer:
 
 
 def _each(book: Book, agent: str, wanted: Wanted, now: int) -> Iterator[tuple[str, Kept, Standing]]:
-    """What AGENT may see, last first, as far as the cursor and the times allow; and where it stands in that order."""
-    found = _from_the_last(book, agent, wanted)
-    many = min(max(wanted.limit, 1), MOST_ROWS) + 1  # one more says that there is more
-    while some := list(islice(found, many)):
+    """The messages that AGENT may see, newest first, within the cursor and the times; each with its place."""
+    pairs = _from_the_last(book, agent, wanted)
+    many = min(max(wanted.limit, 1), MOST_ROWS) + 1  # one more than the limit shows that there is another page
+    while some := list(islice(pairs, many)):
         many = AT_ONCE
         at_hand = book.with_deliveries_of([known for _, known in some], agent)
         for place, known in some:
@@ -96,24 +96,24 @@ def _each(book: Book, agent: str, wanted: Wanted, now: int) -> Iterator[tuple[st
 
 
 def _from_the_last(book: Book, agent: str, wanted: Wanted) -> Iterator[tuple[str, Kept]]:
-    """The messages from the last one that is wanted on, with their places."""
-    found: Iterator[tuple[str, Kept]]
-    is_as_it_came = True
+    """The messages after the cursor, newest first, with their places."""
+    pairs: Iterator[tuple[str, Kept]]
+    is_by_arrival = True
     if wanted.state in ("open", "buffering"):
         opened = sorted(book.open_for(agent), key=lambda each: each.place, reverse=True)
         at_hand = book.with_messages_of(opened)
-        found = ((each.place, known) for each in opened if (known := at_hand.message(each.event)))
+        pairs = ((each.place, known) for each in opened if (known := at_hand.message(each.event)))
     else:
-        is_as_it_came = not wanted.conversation  # there it stands as the platform counts
+        is_by_arrival = not wanted.conversation  # within a conversation they are in the platform's order
         term = f"in {wanted.conversation}" if wanted.conversation else EVERY
         rows = book.states.newest_first(MESSAGES, term)
-        found = ((place, known) for place, event, state in rows if (known := message_kept(event, state)))
-    for place, known in found:
+        pairs = ((place, known) for place, event, state in rows if (known := message_kept(event, state)))
+    for place, known in pairs:
         if wanted.cursor and place >= wanted.cursor:
             continue
         if wanted.since is None or known.arrived >= wanted.since:
             yield place, known
-        elif is_as_it_came:
+        elif is_by_arrival:
             return
 
 
@@ -137,8 +137,8 @@ def _is_wanted(known: Kept, stands: Standing, wanted: Wanted) -> bool:
 
 
 def row(book: Book, known: Kept, stands: Standing, now: int, *, with_body: bool = False) -> dict[str, Any]:
-    """One event, as a list has it. Without its body, of which nobody has asked anything."""
-    found = {
+    """One event as a row of a list. The body is left out unless the caller asks for it."""
+    result = {
         "eventId": known.event,
         "place": known.place,
         "conversation": {"id": known.conversation, "kind": known.kind, **_optional(known)},
@@ -154,21 +154,21 @@ def row(book: Book, known: Kept, stands: Standing, now: int, *, with_body: bool 
         **({"deletionReason": known.deletion_reason} if known.deletion_reason else {}),
     }
     if stands.decision.mode == NOTIFY and not with_body:
-        said = said_in(known, book.data(known.line))
-        found["knock"] = knocks.knock(book, [said], stands.decision)
+        said = current_message(book, known)
+        result["knock"] = knocks.knock(book, [said], stands.decision)
     if with_body:
-        found["content"] = said_in(known, book.data(known.line)).content
-        found["untrusted"] = True
-    return found
+        result["content"] = current_message(book, known).content
+        result["untrusted"] = True
+    return result
 
 
 def _optional(known: Kept) -> dict[str, str]:
-    found = {"threadId": known.thread, "streamId": known.stream, "platform": known.platform}
-    return {name: value for name, value in found.items() if value}
+    members = {"threadId": known.thread, "streamId": known.stream, "platform": known.platform}
+    return {name: value for name, value in members.items() if value}
 
 
 def pending(book: Book, agent: str, now: int) -> dict[str, Any]:
-    """What AGENT owes an answer, the most urgent first."""
+    """The events that AGENT owes an answer, the most urgent first."""
     must_be_here(book, agent)
     rows = []
     for known, stands in open_cases(book, agent, now):
@@ -179,18 +179,16 @@ def pending(book: Book, agent: str, now: int) -> dict[str, Any]:
 
 
 def knocking(book: Book, agent: str, now: int) -> dict[str, Any]:
-    """The knocks that AGENT has not followed, one for each thread."""
+    """The knocks whose messages AGENT has not read yet, one for each thread."""
     must_be_here(book, agent)
     by_thread: dict[str, list[tuple[Kept, Standing]]] = {}
     for known, stands in open_cases(book, agent, now):
-        found = stands.delivery
-        if stands.decision.mode == NOTIFY and found.pulled_at is None and stands.decision.policy != MUST_NOT:
-            by_thread.setdefault(found.window, []).append((known, stands))
-    found_knocks = []
+        delivery = stands.delivery
+        if stands.decision.mode == NOTIFY and delivery.pulled_at is None and stands.decision.policy != MUST_NOT:
+            by_thread.setdefault(delivery.window, []).append((known, stands))
+    rows = []
     for group in by_thread.values():
-        said = [said_in(known, book.data(known.line)) for known, _ in group]
+        said = [current_message(book, known) for known, _ in group]
         knock = knocks.knock(book, said, group[-1][1].decision)
-        found_knocks.append(
-            {"eventId": group[-1][0].event, "events": [known.event for known, _ in group], "knock": knock}
-        )
-    return {"agent": agent, "knocks": found_knocks}
+        rows.append({"eventId": group[-1][0].event, "events": [known.event for known, _ in group], "knock": knock})
+    return {"agent": agent, "knocks": rows}

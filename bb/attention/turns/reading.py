@@ -1,16 +1,17 @@
-"""Reading: a thread, or the end of a conversation, oldest first.
+"""Reading a thread, or the newest messages of a conversation, oldest first.
 
-That an agent has looked is noted down: an old event may be answered only by who has seen what came after it.
+It is recorded that an agent has read a message, because it may answer a stale event only after it has seen the later
+messages.
 """
 
 from __future__ import annotations
 
 from bb.attention.facts import Moved
-from bb.attention.judging.cases import case, may_see, must_be_here, said_in
+from bb.attention.judging.cases import case, current_message, may_see, must_be_here
 from bb.attention.messages.messages import NAME as MESSAGES
+from bb.attention.messages.messages import in_window, place_of
 from bb.attention.messages.messages import kept as message_kept
-from bb.attention.messages.messages import place_of
-from bb.attention.refusals import NoSuchEvent
+from bb.attention.refusals import NoSuchEvent, no_event
 from bb.attention.state import deliveries
 from bb.attention.turns import knocks
 from bb.attention.words import signal_in
@@ -31,7 +32,7 @@ USUAL, MOST = 50, 100
 
 
 class Window(Record):
-    """Which part of a conversation is to be read."""
+    """The part of a conversation to read."""
 
     event: str = ""
     conversation: str = ""
@@ -43,31 +44,33 @@ class Window(Record):
 
 
 def read(book: Book, agent: str, window: Window, now: int) -> Answer:
-    """A thread, or the window of a conversation, oldest first."""
+    """The messages of a thread, or of a part of a conversation, oldest first."""
     must_be_here(book, agent)
     conversation, thread = window.conversation, window.thread
     if window.event:
         around = case(book, window.event, agent, now).known
         conversation, thread = around.conversation, thread or around.thread
     if not book.conversation(conversation).admits(agent):
-        raise NoSuchEvent(f"there is no conversation {conversation[:80]!r}")
-    newest, is_cut = _newest(book, agent, f"in {conversation} {thread}".rstrip(), window)
+        raise NoSuchEvent(f"there is no conversation {conversation[:80]!r}, or you may not see it")
+    newest, is_cut = _newest(book, agent, in_window(f"{conversation} {thread}"), window)
     if not newest and not (window.event or window.before or window.after):
-        raise NoSuchEvent(f"there is no conversation {conversation[:80]!r}")  # nor one that is private, by its answer
+        raise NoSuchEvent(
+            f"there is no conversation {conversation[:80]!r}, or you may not see it"
+        )  # the same answer as for a private one
     items, is_cut = _within(book, newest, window.most_bytes, is_cut)
     read_to_the_end = "" if window.before else f"{conversation} {thread}"
     return _noted(book, agent, newest[: len(items)], read_to_the_end), {
         "conversation": conversation,
         "thread": thread or None,
         "items": items,
-        "latestSequence": _latest_sequence(book, agent, f"in {conversation} {thread}".rstrip()),
+        "latestSequence": _latest_sequence(book, agent, in_window(f"{conversation} {thread}")),
         "truncated": is_cut,
     }
 
 
 def _newest(book: Book, agent: str, term: str, window: Window) -> tuple[list[Kept], bool]:
-    """The newest messages that are wanted, and whether there are more before them."""
-    found: list[Kept] = []
+    """The newest messages in the window, and whether there are earlier ones."""
+    newest: list[Kept] = []
     before, after = (_place(book, agent, name) for name in (window.before, window.after))
     for place, name, state in book.states.newest_first(MESSAGES, term):
         known = message_kept(name, state)
@@ -77,39 +80,36 @@ def _newest(book: Book, agent: str, term: str, window: Window) -> tuple[list[Kep
             continue
         if after and place <= after:
             break
-        if len(found) == min(max(window.limit, 1), MOST):
-            return found, True
-        found.append(known)
-    return found, False
+        if len(newest) == min(max(window.limit, 1), MOST):
+            return newest, True
+        newest.append(known)
+    return newest, False
 
 
 def _is_about_another(known: Kept, agent: str) -> bool:
-    """Whether an event is no word in a conversation: a reaction, or what the host has to tell somebody else."""
+    """Whether an event is not part of the conversation: a reaction, or a notice of the host to another agent."""
     return bool(signal_in(known.reason)) or (bool(known.reason) and agent not in known.meant)
 
 
 def _place(book: Book, agent: str, event: str) -> str:
-    """Where an event stands among those of its conversation; nowhere where none is named."""
+    """The place of an event among those of its conversation; empty if EVENT is empty."""
     if not event:
         return ""
     state = book.states.state(MESSAGES, event)
     known = message_kept(event, state)
     if not (state and known and may_see(book, agent, known)):
-        raise NoSuchEvent(f"there is no event {event[:80]!r}", event_id=event[:80])
+        raise no_event(event)
     return place_of(state["said"][:3], state["said"][3])
 
 
 def _latest_sequence(book: Book, agent: str, term: str) -> int | None:
-    """How far the platform has counted there, as far as AGENT may know."""
-    for _, event, state in book.states.newest_first(MESSAGES, term):
-        known = message_kept(event, state)
-        if known and known.sequence is not None and may_see(book, agent, known):
-            return known.sequence
-    return None
+    """The platform's highest sequence number among the messages that AGENT may see."""
+    messages = book.newest_messages(term)
+    return next((each.sequence for each in messages if each.sequence is not None and may_see(book, agent, each)), None)
 
 
 def _noted(book: Book, agent: str, seen: list[Kept], read_to_the_end: str) -> list[AttentionFact]:
-    """That AGENT has seen these. Whoever has READ a thread TO THE END may answer what is old in it, however old."""
+    """The facts that AGENT has seen these messages. After READING TO THE END of a thread it may answer stale events."""
     facts: list[AttentionFact] = []
     checked: dict[str, None] = {}
     for each in seen:
@@ -124,11 +124,11 @@ def _noted(book: Book, agent: str, seen: list[Kept], read_to_the_end: str) -> li
 
 
 def _within(book: Book, newest: list[Kept], most_bytes: int, is_cut: bool) -> tuple[list[dict[str, Any]], bool]:
-    """The newest messages that fit, oldest first."""
+    """The newest messages that fit into MOST_BYTES, oldest first."""
     items: list[dict[str, Any]] = []
     size = 0
     for known in newest:
-        said = said_in(known, book.data(known.line))
+        said = current_message(book, known)
         size += sum(len(str(part.get("text", ""))) for part in said.content) + 100
         if items and size > most_bytes:
             return items[::-1], True

@@ -1,8 +1,8 @@
-"""How an event stands in a prompt: a header that only the host writes, and then what somebody said.
+"""An event as text for a prompt: a header that only the host writes, followed by the message.
 
-Every value of the header is one line. The body comes last, between two marks that nobody can know before, and each of
-its lines that looks like the header is set off. So whatever stands in a message, a model can tell where it ends, and
-that it is no instruction of the host's.
+Every header value is one line. The body comes last, between two boundary marks that no author can predict. If a line of
+the body looks like a header, the body is quoted. So a model can tell where any message ends, and that its text is not
+an instruction of the host.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ STANDING_RULES = """C2A RESPONSE RULES
 HEADERS = (
     "event_id", "conversation", "thread", "author", "directedness", "response_policy", "reason", "reply_target",
     "merged_from", "stale", "from", "where", "policy", "priority", "topic", "pull_with", "body_boundary", "context",
-    "bb",  # no header, but how every sentence begins that bb says to an agent by itself
+    "bb",  # not a header: bb's own sentences to an agent begin with it
 )  # fmt: skip
 FORGED = tuple(
     each.casefold().replace(" ", "") for each in (EVENT, KNOCK, RULES, "C2A DIGEST", MESSAGE, "END OF MESSAGE")
@@ -38,7 +38,7 @@ FORGED = tuple(
 FORGED_HEADERS = frozenset(each.replace("_", "") for each in HEADERS)
 LONGEST_VALUE = 120
 MOST_BODY = 8000  # characters of one message in a turn
-UNVERIFIED = ", unverified"  # behind the person's name, where the person has not signed what is said in it
+UNVERIFIED = ", unverified"  # added to the person's name if the person has not signed the message
 PLAIN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@#+,%~=!* "
 BLANK = frozenset("\u115f\u1160\u3164\uffa0")  # letters that look like a space
 
@@ -51,8 +51,10 @@ def event(
     context: Sequence[tuple[Message, str]] = (),
     is_stale: bool = False,
 ) -> str:
-    """One event, of which SAID are the pieces; with what was said before in its thread as CONTEXT. Without a BOUNDARY
-    it is the plain form of the specification."""
+    """One event with the pieces SAID, and earlier messages of its thread as CONTEXT.
+
+    Without a BOUNDARY it has the plain form of the specification.
+    """
     last = said[-1]
     target = f"thread:{last.thread}" if last.thread else f"{last.kind}:{last.conversation}"
     rows = [
@@ -65,7 +67,7 @@ def event(
         ("reason", decision.reason),
         ("reply_target", "none" if decision.policy == MUST_NOT else target),
         *([("merged_from", ", ".join(each.event for each in said[:-1]))] if len(said) > 1 else []),
-        *([("stale", "look at the thread before you answer")] if is_stale else []),
+        *([("stale", "read the thread before you answer")] if is_stale else []),
         *([("body_boundary", boundary)] if boundary else []),
     ]
     head = [EVENT, *(f"{name}: {value(text)}" for name, text in rows)]
@@ -76,7 +78,7 @@ def event(
 
 
 def knock(found: Mapping[str, Any], event_id: str) -> str:
-    """A knock, for a prompt."""
+    """A knock as text for a prompt."""
     rows = [
         ("event_id", event_id),
         ("from", f"{found['from']}{UNVERIFIED if 'unverified' in found else ''}"),
@@ -88,7 +90,7 @@ def knock(found: Mapping[str, Any], event_id: str) -> str:
 
 
 def _author(said: Message) -> str:
-    """Who says it: the kind as the host knows it, and the name as they call themselves."""
+    """The author: their kind as the host knows it, and their display name."""
     if said.agent:
         return f"agent:{said.agent}"
     doubt = UNVERIFIED if said.is_unverified else ""
@@ -98,7 +100,7 @@ def _author(said: Message) -> str:
 def _body(said: Message) -> Iterable[str]:
     if signal := signal_in(said.reason):
         meaning = SIGNALS[signal].answers if signal in SIGNALS else ""
-        yield f"[reaction: {value(signal)} on {value(said.linked)}{', which says ' + meaning if meaning else ''}]"
+        yield f"[reaction: {value(signal)} on {value(said.linked)}{', meaning: ' + meaning if meaning else ''}]"
         return
     for part in said.content:
         if part.get("type") == "text":
@@ -109,27 +111,29 @@ def _body(said: Message) -> Iterable[str]:
 
 
 def _cut(body: str) -> str:
-    """BODY, as much of it as belongs into a turn."""
+    """BODY, cut to the length that one turn may hold."""
     more = len(body) - MOST_BODY
     return body if more <= 0 else f"{body[:MOST_BODY]}\n[{more} more characters: chat.read_thread shows them]"
 
 
 def _quoted(said: Message, who: str) -> Iterable[str]:
-    """What was said before, as a quotation: each line set off, so that none is taken for the message."""
-    yield f"context: {value(who)} said before, in {value(said.event)}"
+    """An earlier message as a quotation. Each line is marked, so that none is taken for the message itself."""
+    yield f"context: earlier message by {value(who)}, event {value(said.event)}"
     for line in _body(said):
         yield f"{SET_OFF}{stripped(line)}"
 
 
 def set_off(body: str) -> list[str]:
-    """The lines of BODY. If one of them looks like something of ours, all of them are set off."""
+    """The lines of BODY. If one of them looks like a line of the host, all of them are marked as quoted."""
     lines = [stripped(line) for line in body.split("\n")]
-    return [SET_OFF + line for line in lines] if any(_looks_ours(line) for line in lines) else lines
+    return [SET_OFF + line for line in lines] if any(_looks_like_host(line) for line in lines) else lines
 
 
-def _looks_ours(line: str) -> bool:
-    """Whether LINE could be taken for one of ours. Only its letters and digits count, whatever stands between them,
-    unseen perhaps, and however they are written."""
+def _looks_like_host(line: str) -> bool:
+    """Whether LINE could be taken for a line of the host.
+
+    Only its letters and digits are compared, in normal form, so invisible characters between them hide nothing.
+    """
     if "&" in line:
         import html  # noqa: PLC0415  (hardly ever)
 
@@ -154,7 +158,7 @@ def _letters(text: str) -> str:
 
 
 def value(text: str) -> str:
-    """A header's value: on one line, short, and in quotation marks where there is anything odd about it."""
+    """TEXT as a header value: short, on one line, and quoted if it contains unusual characters."""
     text = _normal("NFKC", text)
     kept = "".join(each for each in text if each.isprintable() and is_shown(each))
     kept = " ".join(kept.split())
@@ -170,9 +174,9 @@ def value(text: str) -> str:
 def _json(text: str) -> str:
     from bb.kernel import json_text  # noqa: PLC0415  (hardly ever)
 
-    return json_text.dumps(text.translate(MARKS))  # so that no mark within looks like the end
+    return json_text.dumps(text.translate(MARKS))  # so that a quotation mark in the text does not look like the end
 
 
 def knock_of(book: Book, said: Sequence[Message], decision: Decision) -> str:
-    """The knock for these messages, for a prompt."""
+    """The knock for these messages as text for a prompt."""
     return knock(knocks.knock(book, said, decision), said[-1].event)

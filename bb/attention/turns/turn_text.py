@@ -1,12 +1,11 @@
-"""What enters an agent's turn, as text: what is offered, rendered, with the standing rules the first time."""
+"""The text that enters an agent's turn: the offered messages, and the first time also the standing response rules."""
 
 from __future__ import annotations
 
 from itertools import islice
 
-from bb.attention.judging.cases import may_see, must_be_here, said_in
-from bb.attention.messages.messages import NAME as MESSAGES
-from bb.attention.messages.messages import kept as message_kept
+from bb.attention.judging.cases import current_message, may_see, must_be_here
+from bb.attention.messages.messages import in_window
 from bb.attention.state import deliveries
 from bb.attention.turns import knocks, rendering
 from bb.attention.turns.offers import CONTENT, KNOCK, Offer, Session, offered, offers, waiting
@@ -27,27 +26,28 @@ if TYPE_CHECKING:
 
 WITH_CONTEXT = (DIRECT_MENTION, THREAD_QUESTION)
 MOST_CONTEXT, CONTEXT_BYTES = 6, 4096
-MOST_LOOKED_THROUGH = 200  # messages, for those
-MOST_BLOCKS = 20  # in one turn; what is more waits for the next
+MOST_LOOKED_THROUGH = 200  # messages that are searched for context
+MOST_BLOCKS = 20  # in one turn; the rest waits for the next turn
 RULES = "rules"
 
 
 def injected(
     book: Book, agent: str, now: int, seed: str, *, told: Collection[str] | None = None, most: int = MOST_BLOCKS
 ) -> Answer:
-    """What AGENT is to see in its next turn; handed over, it counts as delivered. With no SEED it has no boundaries.
+    """What AGENT is to see in its next turn. It counts as delivered once it is handed over.
 
-    Where it is TOLD what this session has been given before, what other sessions were given and is still open is given
-    to this one too: its model has not seen it.
+    Without a SEED the blocks have no boundary marks. TOLD names what this session has already been given. If it is
+    passed, open messages that only other sessions were given are repeated, because this session's model has not seen
+    them.
     """
     must_be_here(book, agent)
     made, held = offers(book, agent, now, Session(is_pull=True))
-    again = _again(book, agent, now, made, told) if told is not None else []
+    again = _repeated(book, agent, now, made, told) if told is not None else []
     fresh = [offer for offer in made if told is None or name_of(offer) not in told]
     shown = [*again, *fresh][:most]
     quoted: set[str] = set()
     blocks = [block(book, agent, offer, f"{seed} {offer.event}" if seed else "", quoted) for offer in shown]
-    knows_rules = _has_been_told(book, agent) if told is None else RULES in told
+    knows_rules = _has_rules(book, agent) if told is None else RULES in told
     rules = rendering.STANDING_RULES if shown and not knows_rules else None
     texts = [*([rules] if rules else []), *(each["text"] for each in blocks)]
     return offered(agent, [offer for offer in shown if offer not in again], is_taken=True), {
@@ -62,15 +62,15 @@ def injected(
 
 
 def name_of(offer: Offer) -> str:
-    """By what a session remembers that it was given this."""
+    """The name under which a session remembers that it was given OFFER."""
     reminded = offer.last.standing.delivery.reminded_at
     return f"{offer.event} {offer.shape}{'' if reminded is None else f' {reminded}'}"
 
 
-def _again(book: Book, agent: str, now: int, made: Sequence[Offer], told: Collection[str]) -> list[Offer]:
-    """What another session was given, and is open still."""
+def _repeated(book: Book, agent: str, now: int, made: Sequence[Offer], told: Collection[str]) -> list[Offer]:
+    """Offers of open messages that only other sessions were given so far."""
     fresh = {each.event for offer in made for each in offer.items}
-    found = []
+    repeated = []
     for each in waiting(book, agent, now):
         delivery = each.standing.delivery
         is_open = delivery.attempt > 0 and delivery.disposition is None and delivery.pulled_at is None
@@ -78,12 +78,12 @@ def _again(book: Book, agent: str, now: int, made: Sequence[Offer], told: Collec
             shape = KNOCK if each.standing.decision.mode == NOTIFY else CONTENT
             offer = Offer((each,), shape, delivery.attempt, each.standing.decision.policy)
             if name_of(offer) not in told:
-                found.append(offer)
-    return found
+                repeated.append(offer)
+    return repeated
 
 
-def _has_been_told(book: Book, agent: str) -> bool:
-    """Whether anything was ever handed to the agent: then it has the rules."""
+def _has_rules(book: Book, agent: str) -> bool:
+    """Whether the agent was ever handed a message, and so has the response rules."""
     for _, key, state in book.states.newest_first(deliveries.NAME, f"to {agent}"):
         if deliveries.delivery(key, state).attempt:
             return True
@@ -91,14 +91,14 @@ def _has_been_told(book: Book, agent: str) -> bool:
 
 
 def block(book: Book, agent: str, offer: Offer, seed: str, quoted: set[str] | None = None) -> dict[str, Any]:
-    """One offer, as data and as text. What is QUOTED already is not quoted again."""
+    """One offer, as data and as text. Events in QUOTED are not quoted again as context."""
     decision = offer.last.standing.decision.but(policy=offer.policy)
     said = _pieces(book, agent, offer)
-    found: dict[str, Any] = {"eventId": offer.event, "mode": decision.mode, **decision.shown()}
-    found |= {"attempt": offer.attempt, **signal_shown(said[-1].reason, said[-1].linked)}
+    result: dict[str, Any] = {"eventId": offer.event, "mode": decision.mode, **decision.shown()}
+    result |= {"attempt": offer.attempt, **signal_shown(said[-1].reason, said[-1].linked)}
     if offer.shape == KNOCK:
         knock = knocks.knock(book, said, decision)
-        return found | {
+        return result | {
             "mode": "notify",
             "injection": "notify",
             "knock": knock,
@@ -117,16 +117,16 @@ def block(book: Book, agent: str, offer: Offer, seed: str, quoted: set[str] | No
     )
     merged = [each.event for each in said[:-1]]
     parts = [part for each in said for part in each.content]
-    return found | {"mergedFrom": merged, "content": parts, "context": _named(before), "text": text}
+    return result | {"mergedFrom": merged, "content": parts, "context": _named(before), "text": text}
 
 
 def _pieces(book: Book, agent: str, offer: Offer) -> list[Message]:
-    """What is offered together; of what was merged when it was offered before, all its pieces."""
+    """The messages that are offered together, including pieces that were merged in an earlier offer."""
     known = [each.known for each in offer.items]
     if len(known) == 1 and offer.shape == CONTENT:
         earlier = [book.message(piece) for piece in offer.last.standing.delivery.merged_from]
         known = [*(each for each in earlier if each and not each.is_deleted and may_see(book, agent, each)), *known]
-    return [said_in(each, book.data(each.line)) for each in known]
+    return [current_message(book, each) for each in known]
 
 
 def _named(before: list[tuple[Message, str]]) -> str | None:
@@ -134,39 +134,37 @@ def _named(before: list[tuple[Message, str]]) -> str | None:
 
 
 def context(book: Book, agent: str, first: Message, offer: Offer) -> list[tuple[Message, str]]:
-    """What was said before in the thread, the newest of it, and what the thread began with; as far as the agent has not
-    seen it."""
-    found: list[Kept] = []
+    """The newest earlier messages of the thread and its first message, as far as the agent has not seen them."""
+    messages: list[Kept] = []
     size = 0
     own = {each.event for each in offer.items}
     start = offer.items[0].known.order
-    rows = islice(book.states.newest_first(MESSAGES, f"in {first.window}".rstrip()), MOST_LOOKED_THROUGH)
-    for known in (known for _, event, state in rows if (known := message_kept(event, state))):
+    for known in islice(book.newest_messages(in_window(first.window)), MOST_LOOKED_THROUGH):
         if known.event in own or known.order > start or known.thread != first.thread:
             continue
         if _has_seen(book, agent, known.event):
-            return _as_told(book, found)  # nor what stands before it
+            return _with_authors(book, messages)  # the agent has seen the messages before it, too
         if not _is_context(book, agent, known):
             continue
         size += len(_text(book, known))
-        if len(found) == MOST_CONTEXT or size > CONTEXT_BYTES:
+        if len(messages) == MOST_CONTEXT or size > CONTEXT_BYTES:
             break
-        found.append(known)
-    return _as_told(book, [*found, *_root(book, agent, first, [*own, *(each.event for each in found)])])
+        messages.append(known)
+    return _with_authors(book, [*messages, *_root(book, agent, first, [*own, *(each.event for each in messages)])])
 
 
-def _as_told(book: Book, found: Sequence[Kept]) -> list[tuple[Message, str]]:
-    said = [(said_in(known, book.data(known.line)), knocks.author_of(known)) for known in reversed(found)]
+def _with_authors(book: Book, messages: Sequence[Kept]) -> list[tuple[Message, str]]:
+    said = [(current_message(book, known), knocks.author_of(known)) for known in reversed(messages)]
     return [(each, f"{who}{rendering.UNVERIFIED if each.is_unverified else ''}") for each, who in said]
 
 
 def _is_context(book: Book, agent: str, known: Kept) -> bool:
-    """Whether somebody else has said it, and the agent may see it."""
+    """Whether a message by another author, which the agent may see, can serve as context."""
     return not known.reason and not known.is_deleted and known.agent != agent and may_see(book, agent, known)
 
 
 def _root(book: Book, agent: str, first: Message, told: Collection[str]) -> list[Kept]:
-    """What the thread began with, or what is answered there, unless it is told anyway."""
+    """The message that FIRST answers, or the first message of its thread, unless it is in TOLD."""
     line = book.thread(first.window).root if first.thread else ""
     c2a = book.data(line).get("c2a") if line else None
     event = first.in_reply_to or (str(c2a.get("event") or line) if isinstance(c2a, dict) else "")
@@ -177,7 +175,7 @@ def _root(book: Book, agent: str, first: Message, told: Collection[str]) -> list
 
 
 def _text(book: Book, known: Kept) -> str:
-    return said_in(known, book.data(known.line)).text
+    return current_message(book, known).text
 
 
 def _has_seen(book: Book, agent: str, event: str) -> bool:

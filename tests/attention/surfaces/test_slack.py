@@ -179,7 +179,7 @@ def test_a_payload_that_lacks_what_is_needed_is_refused_with_its_path(name: str,
 def test_a_time_that_is_none_is_refused(ts: str):
     headers, body = stored("slack", "message")
 
-    with pytest.raises(MalformedPayload, match=r"\$\.event\.ts is no time of Slack"):
+    with pytest.raises(MalformedPayload, match=r"\$\.event\.ts is not a Slack time"):
         slack.lines(headers, spoilt(body, ("event", "ts"), ts))
 
 

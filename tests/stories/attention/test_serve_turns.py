@@ -355,7 +355,7 @@ def test_a_digest_comes_by_the_hour_where_it_was_agreed_on(world: World):
     envelope = deliver["params"]
     assert (envelope["conversation"]["kind"], envelope["injection"]["mode"]) == ("system", "digest")
     assert envelope["attention"]["policy"] == "must_not_respond"
-    assert "3 from 1" in envelope["content"][0]["text"]
+    assert "3 messages from 1 author" in envelope["content"][0]["text"]
     assert other.events() == []
     assert world.bb("chat", "digest", "--agent", AMBER, "--peek")["sections"]
     harness.answer(deliver)
