@@ -88,7 +88,7 @@ class WriterNotAllowed(Forbidden):
 
 
 class OrderNotAllowed(Forbidden):
-    """The person's orders need a signature of a key listed for `user`, and the key of this clone is not listed for it."""
+    """The person's orders need a signature of a key listed for `user`, and the key of this clone is not listed so."""
 
     code = "ORDER_NOT_ALLOWED"
     hint = (
