@@ -31,7 +31,7 @@ class UnsafeRepository(Forbidden):
     """This repository belongs to another user."""
 
     code = "UNSAFE_REPOSITORY"
-    hint = "if you trust its owner, run `git config --global --add safe.directory PATH`"
+    hint = "if you trust its owner, run: git config --global --add safe.directory PATH"
 
 
 def refuse_foreign(place: Place, env: Mapping[str, str] | None = None) -> None:

@@ -37,7 +37,7 @@ def refuse_unless_declared(place: Place, env: Mapping[str, str]) -> None:
     raise UnsafeRepository(
         f"{what} {whose}, and you are user {os.geteuid() if hasattr(os, 'geteuid') else '?'}; "
         "bb changes nothing in it and ignores its configuration",
-        hint=f"if you trust its owner, run `git config --global --add safe.directory {quoted(path)}`",
+        hint=f"if you trust its owner, run: git config --global --add safe.directory {quoted(path)}",
         path=path,
         owner=owner,
     )
@@ -51,7 +51,7 @@ def refuse_bare(place: Place, env: Mapping[str, str]) -> None:
     if settings("safe.bareRepository", env)[-1:] == ["explicit"]:
         raise UnsafeRepository(
             f"{path} is a bare repository that was not named, and git's setting safe.bareRepository is explicit",
-            hint=f"to use this repository, name it: `GIT_DIR={quoted(path)} bb …`",
+            hint=f"to use this repository, name it: GIT_DIR={quoted(path)} bb …",
             path=path,
             owner=None,
         )

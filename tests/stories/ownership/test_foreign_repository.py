@@ -344,11 +344,11 @@ def test_no_tracker_is_asked_in_a_foreign_repository(tmp_path: Path):
 
 def test_everything_that_starts_git_goes_through_the_one_door():
     sources = {path.relative_to(ROOT / "bb"): path.read_text() for path in (ROOT / "bb").rglob("*.py")}
-    starting = {str(path) for path, text in sources.items() if "child.start(" in text}
+    starting = {str(path) for path, text in sources.items() if "processes.start(" in text}
     door = sources[Path("ledger/git/git.py")]
 
     assert starting == {"ledger/git/git.py", "ledger/signing/keys.py"}, "git, and the user's own ssh-keygen"
-    assert door.count("child.start(") == 1
+    assert door.count("processes.start(") == 1
     assert door.count("_spawned(") == 4, "the definition, for a repository, for a commit, and for none"
     assert door.count("_refuse_foreign(") == 3, "the definition, and where git is started for a repository"
     assert not {path for path, text in sources.items() if '["git", *HARMLESS' in text} - {Path("ledger/git/git.py")}
