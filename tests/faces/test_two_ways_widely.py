@@ -184,7 +184,7 @@ def test_outside_a_repository_both_refuse_with_the_same_words(tmp_path: Path, wa
     told, asked = run_all(outside, calls, way)
 
     assert (told.status, asked.status, asked.code) == (3, 3, "NOT_A_REPOSITORY")
-    assert told.err.startswith(f"Error: [NOT_A_REPOSITORY] {tmp_path} is in no git repository\nHint: ")
+    assert told.err.startswith(f"Error: [NOT_A_REPOSITORY] {tmp_path} is not in a git repository\nHint: ")
 
 
 def test_a_started_process_says_what_a_forked_one_says(repo: Scratch):

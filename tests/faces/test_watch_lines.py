@@ -174,7 +174,7 @@ def test_what_somebody_wrote_is_one_harmless_line(here: Near, text: str):
         line = watch.line()
 
     assert not RAW & set(line)
-    assert line.endswith('could not have been written"')
+    assert line.endswith('is not valid"')
 
 
 # Windows has none of these modules. (It has no fcntl either, but locks of another kind, which are not here.)

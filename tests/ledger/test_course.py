@@ -237,7 +237,7 @@ def test_every_place_has_its_event_and_there_is_nothing_beyond(three: list[Place
         assert (event.id, event.seq) == (name, seq)
     assert course.length(index) == len(a.course())
     for beyond in (0, course.length(index) + 1):
-        with pytest.raises(ValueError, match="nothing"):
+        with pytest.raises(ValueError, match=f"there is no event with the sequence number {beyond}$"):
             course.event_at(a.store, beyond)
 
 

@@ -219,7 +219,7 @@ def test_a_key_that_others_may_read_is_not_used(ring: Keyring, where: Path, bits
 
     with pytest.raises(UnsafeKey) as refusal:
         ring.seed("ada")
-    assert refusal.value.hint == f"chmod 600 {file}, as its owner"
+    assert refusal.value.hint == f"run `chmod 600 {file}`, as its owner"
     file.chmod(0o600)
     assert ring.seed("ada") == SEED
 
@@ -263,9 +263,9 @@ def test_somebody_else_s_key_is_not_used(ring: Keyring, monkeypatch: pytest.Monk
     us = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: us + 1)
 
-    with pytest.raises(UnsafeKey, match="belongs to somebody else"):
+    with pytest.raises(UnsafeKey, match="belongs to another user"):
         ring.seed("ada")
-    with pytest.raises(UnsafeFolder, match="belongs to somebody else"):
+    with pytest.raises(UnsafeFolder, match="belongs to another user"):
         ring.make("bo")
 
 
@@ -276,7 +276,7 @@ def test_a_pipe_or_a_folder_is_no_key_and_nobody_waits_for_it(ring: Keyring, whe
     (where / "keys" / "cy.key").mkdir(0o700)
 
     for name in ("bo", "cy"):
-        with pytest.raises(UnsafeKey, match="no ordinary file"):
+        with pytest.raises(UnsafeKey, match="not a regular file"):
             ring.seed(name)
 
 
@@ -287,7 +287,7 @@ def test_no_key_is_made_where_others_could_put_another_in_its_place(ring: Keyrin
     with pytest.raises(UnsafeFolder) as refusal:
         ring.make("bo")
 
-    assert refusal.value.hint == f"chmod 700 {where / 'keys'}, as its owner"
+    assert refusal.value.hint == f"run `chmod 700 {where / 'keys'}`, as its owner"
     assert ring.names() == ["ada"]
 
 
@@ -304,7 +304,7 @@ def test_a_file_where_the_folder_should_be_is_named(ring: Keyring, where: Path):
 def test_a_folder_that_may_not_be_written_is_named(ring: Keyring, where: Path, monkeypatch: pytest.MonkeyPatch):
     where.mkdir(parents=True, mode=0o700)
     monkeypatch.setattr(os, "access", lambda path, _: Path(path) != where)  # as for whoever is not root
-    with pytest.raises(FolderUnusable, match="may not be written"):
+    with pytest.raises(FolderUnusable, match="is not writable"):
         ring.add_author("ada", KEY)
     assert list(where.iterdir()) == []
 
@@ -509,7 +509,7 @@ def test_a_trust_file_that_others_may_write_is_not_believed(ring: Keyring, where
     with pytest.raises(TrustUnreadable) as refusal:
         ring.trust()
 
-    assert refusal.value.hint == f"chmod 600 {file}, as its owner"
+    assert refusal.value.hint == f"run `chmod 600 {file}`, as its owner"
     file.chmod(0o644)  # keys are public
     assert ring.trust().authors == {"ada": (KEY,)}
 

@@ -1,1 +1,1 @@
-"""The door to the file system and to other programs: whole files, locks, child processes, files in a work tree."""
+"""Access to the file system and to other programs: whole files, locks, child processes, files in a work tree."""

@@ -1,4 +1,4 @@
-"""The door to the file system: whole small files, replaced at once, and the system's refusals in our words."""
+"""File system access: read small files whole, replace files atomically, translate system errors into refusals."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from typing import IO
 
 NETWORK_FILE_SYSTEMS = frozenset(["nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "fuse.sshfs", "vboxsf", "prl_fs"])
-LONGEST_TICK = 2_000_000_000  # nanoseconds; the coarsest clock of a file system, FAT's
+LONGEST_TICK = 2_000_000_000  # nanoseconds: FAT has the coarsest timestamps of all file systems
 ENOUGH_ROOM = 64 << 20  # bytes
 ABANDONED = 600  # seconds; replacing a file takes a fraction of one
 READING = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_CLOEXEC", "O_NONBLOCK", "O_NOCTTY", "O_BINARY"))
-SMALL = 1 << 16  # no small file of ours comes near this; a larger one is not ours
+SMALL = 1 << 16  # bytes; bb writes no small file that is nearly as large
 
 
 class DiskFull(Refused):
@@ -37,7 +37,7 @@ class ReadOnlyStore(Refused):
 
 
 class NoPermission(Forbidden):
-    """The system does not let you into the ledger's directory."""
+    """Permission to access the ledger's directory was denied."""
 
     code = "NO_PERMISSION"
     hint = "check who owns the repository's .git/bb directory"
@@ -51,7 +51,7 @@ class DiskFailed(Refused):
 
 
 class NoSuchFolder(Refused):
-    """A folder of the ledger is gone."""
+    """A folder of the ledger is missing."""
 
     code = "FOLDER_MISSING"
     hint = "run `bb doctor`"
@@ -65,10 +65,10 @@ class TooManyFiles(Busy):
 
 
 class NotAFile(Refused):
-    """A pipe, a device, a socket or a folder stands where an ordinary file should be."""
+    """The path is a pipe, a device, a socket or a folder, not a regular file."""
 
     code = "NOT_A_FILE"
-    hint = "look at it with `ls -l`, and put an ordinary file in its place or remove it"
+    hint = "inspect the path with `ls -l`, then remove it or replace it by a regular file"
 
 
 REFUSALS: dict[int | None, type[BbError]] = {
@@ -80,46 +80,46 @@ REFUSALS: dict[int | None, type[BbError]] = {
     errno.EPERM: NoPermission,
     errno.ENOENT: NoSuchFolder,
     errno.EISDIR: NotAFile,
-    errno.ENXIO: NotAFile,  # also what the system says of a socket, and of a terminal that is not there
+    errno.ENXIO: NotAFile,  # also the system's error for a socket, and for a terminal that does not exist
     errno.EMFILE: TooManyFiles,
     errno.ENFILE: TooManyFiles,
 }
 
 
 def refusal(error: OSError) -> BbError:
-    """What a failed system call means to a user."""
+    """Translate a failed system call into a refusal."""
     family = REFUSALS.get(error.errno, DiskFailed)
     if family is NotAFile and error.filename:
-        return NotAFile(f"{error.filename} is no ordinary file", path=str(error.filename))
-    what = f"{(family.__doc__ or '').splitlines()[0].rstrip('.')}: {error.strerror or error}"
-    return family(what, **({"path": str(error.filename)} if error.filename else {}))
+        return NotAFile(f"{error.filename} is not a regular file", path=str(error.filename))
+    message = f"{(family.__doc__ or '').splitlines()[0].rstrip('.')}: {error.strerror or error}"
+    return family(message, **({"path": str(error.filename)} if error.filename else {}))
 
 
 def open_to_read(path: str, flags: int = 0) -> tuple[int, os.stat_result]:
-    """Open an ordinary file, and say what it is; OSError for anything else, which could make us wait for ever.
+    """Open a regular file; return its descriptor and its status. Raise OSError for anything else.
 
-    A repository or a ledger may hold a named pipe, or a link to a terminal, where a file should be. So nothing is
-    waited for in opening it, and what was opened is looked at, not its name.
+    A repository or a ledger may contain a named pipe or a link to a terminal in place of a file; reading that could
+    block for ever. So the file is opened without blocking, and the open descriptor is checked, not the name.
     """
     fd = os.open(path, READING | flags)
     status = os.fstat(fd)
     if not stat.S_ISREG(status.st_mode):
         os.close(fd)
-        raise OSError(errno.ENXIO, "it is no ordinary file", path)
+        raise OSError(errno.ENXIO, "not a regular file", path)
     return fd, status
 
 
 def reader(path: str, *, may_wait: bool = False) -> IO[bytes]:
-    """An ordinary file, to be read like any other of Python's; OSError for anything else.
+    """Open a regular file as a Python file object; raise OSError for anything else.
 
-    What a person names at a terminal may also be a pipe (`<(make)`): then reading MAY WAIT for whoever writes into it.
+    With MAY_WAIT, a pipe is accepted too, and reading can block: a person may pass `<(make)` at a terminal.
     """
     return open(path if may_wait else open_to_read(path)[0], "rb")
 
 
 def read_small(path: str, most: int = SMALL) -> bytes | None:
-    """The contents of a file, as far as a small one goes; None when there is none. Refused when it is no file."""
-    if path == os.devnull:  # how users say that there is none
+    """The first MOST bytes of a file; None if it does not exist. Refused if it is not a regular file."""
+    if path == os.devnull:  # users name it to say "no file"
         return b""
     try:
         fd, _ = open_to_read(path)
@@ -135,20 +135,20 @@ def read_small(path: str, most: int = SMALL) -> bytes | None:
         os.close(fd)
 
 
-# Nobody else writes what we make, whatever the umask. A folder that its group writes and hands on (setgid) was made so
-# because `core.sharedRepository` asks for it (`ledger/git/sharing.py`): what is made in it is for the group, too.
+# Only the owner can write the files bb makes, whatever the umask. Exception: a folder that is group-writable and setgid
+# was made for `core.sharedRepository` (`ledger/git/sharing.py`), so new files in it are group-writable too.
 PLAIN, PLAIN_FOLDER = 0o644, 0o755
 SETGID, GROUP_WRITES = 0o2000, 0o0020
-SHARED, SHARED_FOLDER = 0o664, 0o2775  # the most that sharing gives; what anybody may write is no ledger
+SHARED, SHARED_FOLDER = 0o664, 0o2775  # the widest permissions that sharing gives; never world-writable
 
 
 def create(path: str, flags: int, mode: int = PLAIN) -> int:
-    """Open a file that is made if there is none, with permissions that follow from MODE and its folder."""
+    """Open a file; if it does not exist, create it with permissions that follow from MODE and its folder."""
     folder = _mode_of(os.path.dirname(path))
     fd = os.open(path, flags | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), mode & (folder | 0o600))
     if mode == PLAIN and _is_shared(folder):
-        found = os.fstat(fd)
-        if found.st_mode & 0o777 != folder & SHARED and found.st_uid == os.geteuid():
+        status = os.fstat(fd)
+        if status.st_mode & 0o777 != folder & SHARED and status.st_uid == os.geteuid():
             os.fchmod(fd, folder & SHARED)
     return fd
 
@@ -157,16 +157,16 @@ def _mode_of(folder: str) -> int:
     try:
         return os.stat(folder or ".").st_mode
     except OSError:
-        return 0o777  # whoever opens the file says what is wrong
+        return 0o777  # opening the file will report the error
 
 
 def _is_shared(mode: int) -> bool:
-    """Whether a folder of this MODE shares what is in it with a group."""
+    """Whether a folder with this MODE shares its contents with a group."""
     return bool(mode & SETGID and mode & GROUP_WRITES) and os.name != "nt"
 
 
 def replace(path: str, octets: bytes, *, durable: bool = False, mode: int = PLAIN) -> None:
-    """Put OCTETS at PATH in one step: a reader sees the old file or the new one, never half of either."""
+    """Write OCTETS to PATH atomically: a reader sees either the old file or the new one."""
     folder, name = os.path.split(path)
     temporary = os.path.join(folder, f".{name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
     try:
@@ -193,14 +193,15 @@ class OutputNotWritten(Refused):
 
 
 class Replacement:
-    """A file written piece by piece that takes its name only when it is whole.
+    """A file that is written in pieces under a temporary name and renamed when it is complete.
 
-    It keeps the permissions of the file it replaces and the link that leads there. A pipe or a device is written to.
+    It keeps the permissions of the file it replaces, and a symbolic link to that file. A pipe or a device is written
+    to directly.
     """
 
     def __init__(self, path: str) -> None:
         if "\0" in path:
-            raise OutputNotWritten("no file has such a name")
+            raise OutputNotWritten("the file cannot be written: its name contains a NUL character")
         self._path = os.path.realpath(path)
         self._is_direct = os.path.exists(self._path) and not os.path.isfile(self._path)
         self._temporary = self._path if self._is_direct else f"{self._path}.{os.urandom(8).hex()}.tmp"
@@ -233,14 +234,14 @@ class Replacement:
             remove_if_there(self._temporary)
 
     def _refusal(self, error: OSError) -> BbError:
-        """A full disk is one anywhere; whatever else it is, it is about the file that was named."""
+        """DiskFull for a full disk; any other error is reported for the file that was named."""
         if REFUSALS.get(error.errno) is DiskFull:
             return refusal(error)
         return OutputNotWritten(f"{self._path} cannot be written: {error.strerror}", path=self._path)
 
 
 def write_all(fd: int, octets: bytes) -> None:
-    """Write OCTETS, or fail: a short write is a full disk until proven otherwise."""
+    """Write all OCTETS, or fail. A write of zero bytes is reported as a full disk."""
     written = os.write(fd, octets)
     while written < len(octets):
         more = os.write(fd, octets[written:])
@@ -250,7 +251,7 @@ def write_all(fd: int, octets: bytes) -> None:
 
 
 def remove_if_there(path: str) -> None:
-    """Remove a file that may be gone already, or may never have come to be."""
+    """Remove a file, if it exists."""
     try:
         os.unlink(path)
     except OSError:
@@ -258,7 +259,7 @@ def remove_if_there(path: str) -> None:
 
 
 def remove_folder_if_empty(path: str) -> None:
-    """Remove a folder in which nothing is left."""
+    """Remove a folder, if it is empty."""
     try:
         os.rmdir(path)
     except OSError:
@@ -266,29 +267,29 @@ def remove_folder_if_empty(path: str) -> None:
 
 
 def make_folder(path: str, mode: int = PLAIN_FOLDER) -> None:
-    """Make a folder and what leads to it; one that is there is fine."""
+    """Make a folder and its missing parents, if it does not exist."""
     if os.path.isdir(path):
         return
     above = os.path.dirname(path.rstrip(os.sep))
     if above and above != path:
         make_folder(above, mode)
     try:
-        around = _mode_of(above)
-        os.mkdir(path, mode & (around | 0o700))
-        if mode == PLAIN_FOLDER and _is_shared(around):
-            os.chmod(path, around & SHARED_FOLDER)
+        parent_mode = _mode_of(above)
+        os.mkdir(path, mode & (parent_mode | 0o700))
+        if mode == PLAIN_FOLDER and _is_shared(parent_mode):
+            os.chmod(path, parent_mode & SHARED_FOLDER)
     except OSError as error:
-        if not os.path.isdir(path):  # else another process was faster
+        if not os.path.isdir(path):  # otherwise another process made it first
             raise refusal(error) from error
 
 
 def make_private_folder(path: str) -> None:
-    """The same for nobody else to enter. One that is there stays as its owner made it."""
+    """Make a folder that only its owner can enter. The permissions of an existing folder are not changed."""
     make_folder(path, 0o700)
 
 
 def temporary_folder(prefix: str) -> str:
-    """A new folder of our own, where the system keeps what nobody needs for long. (`tempfile` costs as much as git.)"""
+    """Make a new private folder in the system's temporary directory. (Importing `tempfile` takes as long as git.)"""
     usual = [os.environ.get(name, "") for name in ("TMPDIR", "TEMP", "TMP")]
     where = next((path for path in [*usual, "/tmp", "/var/tmp"] if path and os.path.isdir(path)), ".")  # noqa: S108
     path = os.path.join(os.path.abspath(where), prefix + os.urandom(8).hex())
@@ -300,31 +301,24 @@ def temporary_folder(prefix: str) -> str:
 
 
 def remove_folder(path: str) -> None:
-    """Remove a folder of ours with all that is in it, as far as the system lets us."""
+    """Remove a folder and its contents. Files that cannot be removed are left."""
     for folder, folders, files in os.walk(path, topdown=False):
         for name in files:
             _remove_read_only(os.path.join(folder, name))
         for name in folders:
-            _remove_empty(os.path.join(folder, name))
-    _remove_empty(path)
+            remove_folder_if_empty(os.path.join(folder, name))
+    remove_folder_if_empty(path)
 
 
 def _remove_read_only(path: str) -> None:
-    """Remove a file, as git's objects are; Windows does not let go of one that may not be written."""
+    """Remove a file that may be read-only, such as a git object. Windows refuses to remove a read-only file."""
     if os.name == "nt":
         os.chmod(path, 0o600)
     remove_if_there(path)
 
 
-def _remove_empty(folder: str) -> None:
-    try:
-        os.rmdir(folder)
-    except OSError:
-        return
-
-
 def names(folder: str) -> list[str]:
-    """The names in a folder, sorted; none when there is no folder."""
+    """The names in a folder, sorted; empty if the folder does not exist."""
     try:
         return sorted(os.listdir(folder))
     except (FileNotFoundError, NotADirectoryError):
@@ -334,10 +328,10 @@ def names(folder: str) -> list[str]:
 
 
 class Names:
-    """The names in a folder, which is listed again only when something may have come or gone.
+    """The names in a folder. The folder is listed again only if it may have changed.
 
-    A folder that changes twice within a tick of its file system's clock looks as if it had changed once. So what was
-    listed counts only when the last change was a while ago by then.
+    Two changes within one tick of the file system's clock leave the same timestamp. So a listing is kept only if the
+    folder's last change was older than the longest tick at that time.
     """
 
     def __init__(self, folder: str) -> None:
@@ -346,7 +340,7 @@ class Names:
         self._as_of: int | None = None
 
     def now(self) -> list[str]:
-        """The names, sorted; the very same list as long as they are the same."""
+        """The names, sorted; the same list object as before if the names have not changed."""
         try:
             changed = os.stat(self._folder).st_mtime_ns
         except OSError:
@@ -360,14 +354,14 @@ class Names:
 
 
 def has_room(path: str) -> bool:
-    """Whether the file at PATH can be written to and could grow, as far as the system tells."""
+    """Whether the file at PATH is writable and its disk has enough free space, as far as the system reports it."""
     folder = os.path.dirname(path)
     if not os.access(folder, os.W_OK) or (os.path.lexists(path) and not _is_writable(path)):
         return False
     if not hasattr(os, "statvfs"):
         return True
-    found = os.statvfs(folder)
-    return found.f_bavail * found.f_frsize > ENOUGH_ROOM
+    status = os.statvfs(folder)
+    return status.f_bavail * status.f_frsize > ENOUGH_ROOM
 
 
 def _is_writable(path: str) -> bool:
@@ -375,7 +369,7 @@ def _is_writable(path: str) -> bool:
 
 
 def sync_folder(path: str) -> None:
-    """Make a new name in a folder survive a power cut, where the system can."""
+    """Make a new name in a folder survive a power failure, if the system supports that."""
     if os.name == "nt":
         return
     fd = os.open(path, os.O_RDONLY)
@@ -386,12 +380,12 @@ def sync_folder(path: str) -> None:
 
 
 def sync_data(fd: int) -> None:
-    """Wait until what was written to FD is on the disk itself."""
+    """Wait until the data written to FD is on the disk."""
     if hasattr(os, "fdatasync"):
         os.fdatasync(fd)
         return
     try:
-        import fcntl  # noqa: PLC0415  (macOS: fsync stops at the drive's cache, this does not)
+        import fcntl  # noqa: PLC0415  (on macOS, fsync does not flush the drive's cache; F_FULLFSYNC does)
 
         fcntl.fcntl(fd, getattr(fcntl, "F_FULLFSYNC"))  # noqa: B009  (macOS only)
     except (ImportError, AttributeError, OSError):
@@ -399,7 +393,7 @@ def sync_data(fd: int) -> None:
 
 
 def leftovers(folder: str) -> Iterator[str]:
-    """Temporary files that killed processes left in FOLDER: those too old to be anybody's work under way."""
+    """Temporary files in FOLDER that are so old that the process that made them must have been killed."""
     for name in names(folder):
         if name.startswith(".") and name.endswith(".tmp"):
             path = os.path.join(folder, name)
@@ -407,15 +401,16 @@ def leftovers(folder: str) -> Iterator[str]:
                 if time.time() - os.stat(path).st_mtime > ABANDONED:
                     yield path
             except OSError:
-                continue  # its owner has just finished with it
+                continue  # its process has just renamed or removed it
 
 
 def file_system(path: str) -> str:
-    """The type of the file system that PATH is on, where Linux tells; else empty."""
-    mounts = _read_mounts()
+    """The type of the file system that contains PATH; empty if it is unknown (anywhere but on Linux)."""
     real = os.path.realpath(path)
-    holding = [(point, kind) for point, kind in mounts if real == point or real.startswith(point.rstrip("/") + "/")]
-    return max(holding, key=lambda mount: len(mount[0]), default=("", ""))[1]
+    mounts = [
+        (point, kind) for point, kind in _read_mounts() if real == point or real.startswith(point.rstrip("/") + "/")
+    ]
+    return max(mounts, key=lambda mount: len(mount[0]), default=("", ""))[1]
 
 
 def _read_mounts() -> list[tuple[str, str]]:

@@ -1,8 +1,8 @@
-"""One writer at a time: an advisory lock on a file that is never removed.
+"""An advisory file lock: one writer at a time.
 
-The wait is bounded, and whoever waits in vain is told who has it. The lock file itself stays empty and untouched
-for ever, because its inode is what tells a store from a copy of it (`ledger/journal/writers.py`); the holder's name is
-written into the queue beside it.
+The wait is bounded. If it ends in vain, the refusal names the process that holds the lock. The lock file is never
+removed or written, because its inode distinguishes a store from a copy of it (`ledger/journal/writers.py`). The holder
+writes its process id into the queue file beside it.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Self
 
-PATIENCE = 5.0  # seconds; an append takes a fraction of a millisecond, so this is many thousands of turns
+PATIENCE = 5.0  # seconds; an append takes less than a millisecond, so thousands of writers get a turn meanwhile
 FIRST_PAUSE, LONGEST_PAUSE = 0.0002, 0.004
 QUEUE = ".queue"
 
 
 class LedgerBusy(Busy):
-    """Another process has been writing to the ledger for too long."""
+    """Another process has held the ledger's lock for too long."""
 
     code = "LEDGER_BUSY"
-    hint = "try again; if it persists, look at the process that holds the lock"
+    hint = "try again; if this happens again, check what the process that holds the lock is doing"
 
 
 class Lock:
     """`with Lock(path):` holds the lock; LedgerBusy after `patience` seconds.
 
-    Who wants the lock first takes the queue beside it, then waits for the lock, then leaves the queue. So somebody
-    who has just let go and wants it again stands behind those who have been waiting, instead of overtaking them.
+    A second lock file serves as a queue. A process locks the queue, then waits for the lock, then unlocks the queue.
+    So a process that just released the lock cannot jump ahead of those that wait.
     """
 
     def __init__(self, path: str, patience: float = PATIENCE) -> None:
@@ -62,7 +62,7 @@ class Lock:
 
 
 class StandingLock(Lock):
-    """The same for somebody who takes it again and again: its files stay open until it is closed."""
+    """A lock for repeated use: its files stay open until `close`."""
 
     def __init__(self, path: str, patience: float = PATIENCE) -> None:
         super().__init__(path, patience)
@@ -95,7 +95,7 @@ class StandingLock(Lock):
             self.close()
 
     def close(self) -> None:
-        """Let go of the files, as soon as the lock is not held."""
+        """Close the files; if the lock is held, close them when it is released."""
         self._is_over = self._is_held
         if self._is_held:
             return
@@ -106,7 +106,7 @@ class StandingLock(Lock):
 
 
 class NoLock:
-    """Where nobody else writes."""
+    """A lock that does nothing, for a ledger that has no other writer."""
 
     def __enter__(self) -> None: ...
 
@@ -133,7 +133,7 @@ def _taken(fd: int, deadline: float) -> bool:
 
 
 def _sign(queue: int) -> None:
-    """Leave our name for those who wait. They can do without, so a failure to write it is no failure."""
+    """Write our process id into the queue file, for the refusal of a waiter. A failed write does not matter."""
     try:
         os.lseek(queue, 0, os.SEEK_SET)
         os.write(queue, f"{os.getpid():>10}\n".encode())
@@ -145,19 +145,19 @@ def _holder(queue: int) -> str:
     try:
         os.lseek(queue, 0, os.SEEK_SET)
         pid = os.read(queue, 64).decode("ascii", "replace").strip()
-    except OSError:  # on Windows, nobody else can read what a process has locked
+    except OSError:  # on Windows, other processes cannot read a locked file
         pid = ""
     return f"process {pid}" if pid.isdigit() else "an unknown process"
 
 
-def _ask_again_and_again(fd: int, patience: float) -> bool:
-    """Wait for the lock where there is no queue to wait in."""
+def _poll(fd: int, patience: float) -> bool:
+    """Poll for the lock, where the system offers no way to wait for it with a time limit."""
     deadline = time.monotonic() + patience
     pause = FIRST_PAUSE
     while not try_lock(fd):
         if time.monotonic() >= deadline:
             return False
-        # Half the pause is chance, so that processes that collided once do not march in step.
+        # Half of the pause is random, so that processes that collided once do not collide again.
         time.sleep(pause / 2 * (1 + os.urandom(1)[0] / 255))
         pause = min(pause * 2, LONGEST_PAUSE)
     return True
@@ -165,16 +165,16 @@ def _ask_again_and_again(fd: int, patience: float) -> bool:
 
 try:
     import fcntl
-except ImportError:  # there is none on Windows
+except ImportError:  # on Windows
     from bb.ledger.files import lock_elsewhere
 
     try_lock, unlock = lock_elsewhere.try_lock, lock_elsewhere.unlock
-    _wait_in_line = _ask_again_and_again
+    _wait_in_line = _poll
 
 else:
 
     def try_lock(fd: int, *, shared: bool = False) -> bool:
-        """Take the lock if it is free; whether it was."""
+        """Take the lock if it is free; return whether it was free."""
         try:
             fcntl.flock(fd, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -184,18 +184,18 @@ else:
         return True
 
     def unlock(fd: int) -> None:
-        """Let go of the lock, if we have it."""
+        """Release the lock, if it is held."""
         fcntl.flock(fd, fcntl.LOCK_UN)
 
     class _OutOfPatienceError(Exception):
         pass
 
     def _wait_in_line(fd: int, patience: float) -> bool:
-        """Wait for the lock in the system's own queue, where a waiter is woken the moment it is free.
+        """Wait for the lock in `flock`, which returns as soon as the lock is free.
 
-        An alarm ends the wait. Only the main thread can have one; any other asks again and again.
+        An alarm signal ends the wait. Only the main thread can receive it; other threads poll.
         """
-        import signal  # noqa: PLC0415  (only who has to wait pays for it)
+        import signal  # noqa: PLC0415  (needed only when there is a wait)
 
         def give_up(*_: object) -> None:
             raise _OutOfPatienceError
@@ -203,7 +203,7 @@ else:
         try:
             before = signal.signal(signal.SIGALRM, give_up)
         except ValueError:
-            return _ask_again_and_again(fd, patience)
+            return _poll(fd, patience)
         try:
             signal.setitimer(signal.ITIMER_REAL, patience)
             fcntl.flock(fd, fcntl.LOCK_EX)

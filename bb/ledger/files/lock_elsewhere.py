@@ -1,8 +1,8 @@
-"""The same two functions as in `lock.py` where the system has no `flock`: on Windows, by the package filelock.
+"""`try_lock` and `unlock` for systems without `flock` (Windows), by the package filelock.
 
-filelock takes several times as long to load as the interpreter, so it is loaded once there is something to lock. Only
-its locks on an open file are used: they end with the process that holds them. Its `SoftFileLock`, a file that stays
-behind when its process is killed, is never used; where the system can lock no file, recording is refused.
+filelock takes several times as long to load as the interpreter, so it is loaded when the first file is locked. Only its
+locks on an open file are used: the system releases them when their process ends. Its `SoftFileLock` is never used,
+because its lock file stays behind when the process is killed. If the system cannot lock files, recording is refused.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from bb.ledger.files import disk
 
 
 def try_lock(fd: int, *, shared: bool = False) -> bool:  # noqa: ARG001  (there are no shared locks here)
-    """Take the lock if it is free; whether it was."""
+    """Take the lock if it is free; return whether it was free."""
     import filelock  # noqa: PLC0415
 
     try:
@@ -21,7 +21,7 @@ def try_lock(fd: int, *, shared: bool = False) -> bool:  # noqa: ARG001  (there 
 
 
 def unlock(fd: int) -> None:
-    """Let go of the lock, if we have it."""
+    """Release the lock, if it is held."""
     import filelock  # noqa: PLC0415
 
     filelock.unlock_descriptor(fd)

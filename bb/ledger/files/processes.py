@@ -1,7 +1,7 @@
-"""Running another program: told what to read, heard to the end, stopped when it takes too long.
+"""Run another program: write its input, read its output, and stop it if it takes too long.
 
-`subprocess` costs more to import than git takes to answer, so where the system can start a process by itself it is not
-used. A child gets a session of its own: it has no terminal to ask at, and what it starts in turn is stopped with it.
+Importing `subprocess` takes longer than a call of git, so it is used only on systems without `posix_spawn`. A child
+runs in its own session: it has no terminal to prompt at, and the processes that it starts are stopped with it.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 BLOCK = 1 << 16
-GRACE = 2.0  # seconds to end in, for a child that is told to
+GRACE = 2.0  # seconds between SIGTERM and SIGKILL
 PAUSE = 0.002
-SILENCE = 0.2  # seconds to hear nothing before asking whether it is still there
-# By their numbers, which are the same everywhere: the module with the names makes enumerations of them.
+SILENCE = 0.2  # seconds without output before checking whether the child still runs
+# Signal numbers are the same on every POSIX system. Importing `signal` builds enumerations and takes longer.
 SIGINT, SIGKILL, SIGPIPE, SIGTERM = 2, 9, 13, 15
 
 
 class TooMuch(Exception):
-    """A program says more than whoever listens wants to hear; it was stopped."""
+    """A program printed more than the caller accepts; it was stopped."""
 
 
 def start(command: Sequence[str], env: Mapping[str, str]) -> Child:
-    """Start COMMAND. FileNotFoundError when there is no such program."""
+    """Start COMMAND; FileNotFoundError if the program does not exist."""
     if os.name == "posix":
         try:
             return Child(command, env)
-        except NotImplementedError:  # an old macOS, which knows no sessions here
+        except NotImplementedError:  # old versions of macOS do not support setsid here
             pass
     from bb.ledger.files.windows_processes import PlainChild  # noqa: PLC0415
 
@@ -39,7 +39,7 @@ def start(command: Sequence[str], env: Mapping[str, str]) -> Child:
 
 
 class Child:
-    """A program that was started; its three streams are pipes of ours."""
+    """A running program; its three standard streams are pipes."""
 
     def __init__(self, command: Sequence[str], env: Mapping[str, str]) -> None:
         theirs_in, self._in = os.pipe()
@@ -60,47 +60,49 @@ class Child:
         self._status: int | None = None
 
     def finish(self, given: bytes, patience: float, most: int | None = None) -> tuple[int | None, bytes, bytes]:
-        """Tell it what is GIVEN, and hear it to the end: its exit status and what it said on both streams. No status
-        when it had to be stopped. TooMuch when it says more than so many bytes on one of them."""
+        """Write GIVEN to its standard input, and read until it ends: its exit status, its output, its errors.
+
+        The status is None if it was stopped after PATIENCE seconds. TooMuch if a stream exceeds MOST bytes.
+        """
         deadline = time.monotonic() + patience
         out, err = self._out, self._err
-        said: dict[int, list[bytes]] = {out: [], err: []}
-        heard = {out: 0, err: 0}
-        listening, has_ended = [out, err], False
+        pieces: dict[int, list[bytes]] = {out: [], err: []}
+        lengths = {out: 0, err: 0}
+        open_outputs, has_ended = [out, err], False
         os.set_blocking(self._in, False)
-        telling = [self._in]
+        open_inputs = [self._in]
         try:
-            while listening:
+            while open_outputs:
                 left = deadline - time.monotonic()
                 wait = 0 if has_ended else min(max(left, 0), SILENCE)
-                readable, writable, _ = select.select(listening, telling, [], wait)
+                readable, writable, _ = select.select(open_outputs, open_inputs, [], wait)
                 if left <= 0:
                     self.stop()
-                    return None, b"".join(said[out]), b"".join(said[err])
+                    return None, b"".join(pieces[out]), b"".join(pieces[err])
                 if not readable:
-                    if has_ended:  # all it said is heard; what it left running holds on to its streams
+                    if has_ended:  # all its output was read; a process that it left running keeps the streams open
                         break
                     has_ended = self._has_ended()
                 if writable:
-                    given = self._tell(given)
+                    given = self._write_some(given)
                     if not given:
-                        telling = []
+                        open_inputs = []
                         self._close(self._in)
                         self._in = -1
-                if most is not None and max(heard.values()) > most:
+                if most is not None and max(lengths.values()) > most:
                     raise TooMuch
                 for stream in readable:
                     if octets := os.read(stream, BLOCK):
-                        said[stream].append(octets)
-                        heard[stream] += len(octets)
+                        pieces[stream].append(octets)
+                        lengths[stream] += len(octets)
                     else:
-                        listening.remove(stream)
-            return self._wait(), b"".join(said[out]), b"".join(said[err])
+                        open_outputs.remove(stream)
+            return self._wait(), b"".join(pieces[out]), b"".join(pieces[err])
         finally:
             self.stop()
 
-    def _tell(self, given: bytes) -> bytes:
-        """What is left to be told; nothing when it does not listen any more."""
+    def _write_some(self, given: bytes) -> bytes:
+        """Write a part of GIVEN; return the rest, or nothing if the child has closed its standard input."""
         try:
             return given[os.write(self._in, given[:BLOCK]) :] if given else b""
         except BlockingIOError:
@@ -111,19 +113,19 @@ class Child:
     # -- a conversation
 
     def say(self, octets: bytes) -> None:
-        """Tell it OCTETS, which it reads as they come."""
+        """Write OCTETS to its standard input."""
         while octets:
             octets = octets[os.write(self._in, octets) :]
 
     def line(self) -> bytes:
-        """The next line it says; less when it has ended."""
+        """Read the next line of its output; an incomplete line or nothing if it has ended."""
         while b"\n" not in self._rest and (octets := os.read(self._out, BLOCK)):
             self._rest += octets
         line, mark, self._rest = self._rest.partition(b"\n")
         return line + mark
 
     def read(self, length: int) -> bytes:
-        """So many of the bytes it says; fewer when it has ended."""
+        """Read LENGTH bytes of its output; fewer if it has ended."""
         pieces, have = [self._rest], len(self._rest)
         while have < length and (octets := os.read(self._out, BLOCK)):
             pieces.append(octets)
@@ -133,7 +135,7 @@ class Child:
         return whole[:length]
 
     def end(self) -> int:
-        """Say no more, and wait until it has finished; its exit status."""
+        """Close its standard input and wait until it ends; its exit status."""
         if self._in >= 0:
             self._close(self._in)
             self._in = -1
@@ -142,13 +144,13 @@ class Child:
         return self._wait()
 
     def stop(self) -> None:
-        """End it and what it has started, if it has not ended by itself; let go of the pipes."""
+        """Stop it and the processes that it started, if it still runs; close the pipes."""
         if self._status is None and not self._has_ended():
             self._kill(SIGTERM)
             deadline = time.monotonic() + GRACE
             while not self._has_ended() and time.monotonic() < deadline:
                 time.sleep(PAUSE)
-            self._kill(SIGKILL)  # what it has started may be more stubborn than itself
+            self._kill(SIGKILL)  # processes that it started may have ignored SIGTERM
             self._wait()
         self._close(*(stream for stream in (self._in, self._out, self._err) if stream >= 0))
         self._in = self._out = self._err = -1
@@ -156,7 +158,7 @@ class Child:
     def _kill(self, how: int) -> None:
         try:
             os.killpg(self._pid, how)
-        except (ProcessLookupError, PermissionError):  # nobody is left; macOS says so of those that have just ended
+        except (ProcessLookupError, PermissionError):  # all have ended; macOS reports that as a permission error
             return
 
     def _has_ended(self) -> bool:

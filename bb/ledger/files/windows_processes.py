@@ -1,4 +1,4 @@
-"""The same as `child.Child` where the system cannot start a process as plainly as that: on Windows, by `subprocess`."""
+"""`processes.Child` for systems without a suitable `posix_spawn` (Windows, old macOS), by `subprocess`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class PlainChild(Child):
-    """A program that was started by `subprocess`."""
+    """A program started by `subprocess`."""
 
     def __init__(self, command: Sequence[str], env: Mapping[str, str]) -> None:
         pipe = subprocess.PIPE
@@ -35,14 +35,14 @@ class PlainChild(Child):
         return self._child.returncode, out, err
 
     def _finish_within(self, given: bytes, patience: float, most: int) -> tuple[int | None, bytes, bytes]:
-        """As `finish`, but no more than so many bytes are kept: each stream has somebody of its own who listens."""
-        said: dict[str, bytes] = {}
+        """Like `finish`, but keep at most MOST bytes of each stream. One thread serves each stream."""
+        outputs: dict[str, bytes] = {}
         is_too_slow = threading.Event()
 
         def hear(name: str, stream: IO[bytes]) -> None:
             with suppress(OSError, ValueError):
-                said[name] = stream.read(most + 1)
-                if len(said[name]) > most:
+                outputs[name] = stream.read(most + 1)
+                if len(outputs[name]) > most:
                     self._child.kill()
 
         def tell(stream: IO[bytes]) -> None:
@@ -73,7 +73,7 @@ class PlainChild(Child):
         finally:
             clock.cancel()
             self.stop()
-        out, err = said.get("out", b""), said.get("err", b"")
+        out, err = outputs.get("out", b""), outputs.get("err", b"")
         if max(len(out), len(err)) > most:
             raise TooMuch
         return None if is_too_slow.is_set() else status, out, err
@@ -98,7 +98,7 @@ class PlainChild(Child):
 
     def stop(self) -> None:
         for stream in (self._child.stdin, self._child.stdout, self._child.stderr):
-            with suppress(OSError):  # what it was still to be told does not matter any more
+            with suppress(OSError):  # input that was not written yet does not matter any more
                 if stream:
                     stream.close()
         if self._child.poll() is None:

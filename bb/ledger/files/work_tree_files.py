@@ -1,11 +1,11 @@
-"""The one door for files that bb writes into a work tree: settings of editors and hosts, the skill, the mirror.
+"""Safe writing of files into a work tree: settings of editors and hosts, the skill, the mirror.
 
-A repository can bring symbolic links, and a link may lead anywhere. So a file is never written through one, nor through
-a folder that leads out of the work tree or into `.git`. A folder that is a link to another place in the same work tree
-is followed: whoever commits such a link could have committed the file. The path is resolved first and then walked from
-the top without following anything, so a link that appears meanwhile is refused, too.
+A repository can contain symbolic links, and a link may lead anywhere. So bb never writes through a link to a file, nor
+through a linked folder that leads out of the work tree or into `.git`. A linked folder that stays in the same work tree
+is followed: the author of such a link could have committed the file itself. The path is resolved first. Then bb walks
+it from the top without following links, so a link that appears in the meantime is refused too.
 
-A path that the user named by an option is the user's word, and not for this door (`disk.Replacement`).
+A path that the user gives as an option is trusted and written by `disk.Replacement` instead.
 """
 
 from __future__ import annotations
@@ -24,32 +24,32 @@ if TYPE_CHECKING:
 GIT = ".git"
 FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
-# Windows knows no folders by number: there the path is looked at once more, and then used as it is.
+# Windows has no folder descriptors. There the path is checked for links once more, and then used.
 BY_NUMBER = {os.open, os.mkdir, os.rename, os.unlink, os.rmdir, os.stat} <= os.supports_dir_fd
 
 
 class LinkInTheWay(Refused):
-    """A symbolic link in the work tree leads to where bb would write."""
+    """The path that bb would write goes through a symbolic link."""
 
     code = "LINK_IN_THE_WAY"
-    hint = "replace the link by a file or folder of its own, or make the change by hand where it leads"
+    hint = "replace the link by a regular file or folder, or change the link's target by hand"
 
 
 def read(root: str, path: str, most: int = disk.SMALL) -> bytes | None:
-    """What the file at PATH in the work tree ROOT says; None when there is none."""
+    """The contents of the file at PATH in the work tree ROOT; None if it does not exist."""
     return read_whole(os.path.join(root, *_steps(root, path)), path, most)
 
 
 def read_whole(whole: str, path: str, most: int = disk.SMALL) -> bytes | None:
-    """What a file of the work tree says that may be a link to another, but to nothing that is no file."""
+    """The contents of a file of the work tree. It may be a link, but only to a regular file."""
     try:
         return disk.read_small(whole, most)
     except disk.NotAFile as error:
-        raise LinkInTheWay(f"{path} is no ordinary file", path=path) from error
+        raise LinkInTheWay(f"{path} is not a regular file", path=path) from error
 
 
 def write(root: str, path: str, octets: bytes) -> None:
-    """Put OCTETS at PATH in the work tree ROOT in one step. A file that is there keeps its permissions."""
+    """Write OCTETS to PATH in the work tree ROOT atomically. An existing file keeps its permissions."""
     *folders, name = _steps(root, path)
     with _refusals(root, path), _folder(root, folders, is_made=True) as folder:
         temporary = f".{name}.{os.urandom(8).hex()}.tmp"
@@ -72,7 +72,7 @@ def write(root: str, path: str, octets: bytes) -> None:
 
 
 def remove(root: str, path: str) -> None:
-    """Remove the file at PATH in the work tree ROOT, if there is one, and every folder that is empty then."""
+    """Remove the file at PATH in the work tree ROOT, if it exists, and the folders that become empty."""
     steps = _steps(root, path)
     with _refusals(root, path), suppress(FileNotFoundError), _folder(root, steps[:-1]) as folder:
         os.unlink(folder.path(steps[-1]), dir_fd=folder.number)
@@ -82,12 +82,12 @@ def remove(root: str, path: str) -> None:
 
 
 def refuse_links(root: str, path: str) -> None:
-    """Refuse a PATH in the work tree ROOT that a link leads elsewhere, or that is a link itself."""
+    """Refuse a PATH in the work tree ROOT that is a link, or that a linked folder leads out of the work tree."""
     _steps(root, path)
 
 
 class _Folder:
-    """A folder that was reached without following a link: by its number, or else by its path."""
+    """A folder that was reached without following links, as a descriptor or, on Windows, as a path."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -97,7 +97,7 @@ class _Folder:
         return name if self.number is not None else os.path.join(self._path, name)
 
     def enter(self, name: str, *, is_made: bool) -> None:
-        """Go into a folder in this one."""
+        """Move to a folder inside this one."""
         if is_made:
             with suppress(FileExistsError):
                 os.mkdir(self.path(name), disk.PLAIN_FOLDER, dir_fd=self.number)
@@ -118,7 +118,7 @@ class _Folder:
 
 @contextmanager
 def _folder(root: str, steps: list[str], *, is_made: bool = False) -> Iterator[_Folder]:
-    """The folder that STEPS lead to from ROOT, made if it is to be."""
+    """The folder that STEPS lead to from ROOT; with IS_MADE, missing folders are made."""
     folder = _Folder(root)
     try:
         for step in steps:
@@ -129,7 +129,7 @@ def _folder(root: str, steps: list[str], *, is_made: bool = False) -> Iterator[_
 
 
 def _steps(root: str, path: str) -> list[str]:
-    """The names that lead from ROOT to PATH, with folders that are links to others in the work tree resolved."""
+    """The names that lead from ROOT to PATH. Folders that are links within the work tree are resolved."""
     top = os.path.realpath(root)
     folder, name = os.path.split(os.path.join(top, *path.split("/")))
     real = os.path.realpath(folder)
@@ -151,7 +151,7 @@ def _leads(path: str, folder: str, where: str) -> LinkInTheWay:
 
 @contextmanager
 def _refusals(root: str, path: str) -> Iterator[None]:
-    """What the system says against it, in our words."""
+    """Translate system errors into refusals."""
     try:
         yield
     except OSError as error:
@@ -161,7 +161,7 @@ def _refusals(root: str, path: str) -> Iterator[None]:
 def _refusal(root: str, path: str, error: OSError) -> BbError:
     whole = os.path.join(root, *path.split("/"))
     if error.errno in (errno.ELOOP, errno.ENOTDIR) and any(map(os.path.islink, _above(root, path))):
-        return LinkInTheWay(f"a symbolic link stands in the way to {path}", path=whole)
+        return LinkInTheWay(f"{path} cannot be written: it goes through a symbolic link", path=whole)
     if disk.REFUSALS.get(error.errno) is disk.DiskFull:
         return disk.refusal(error)
     return disk.OutputNotWritten(f"{whole} cannot be written: {error.strerror}", path=whole)

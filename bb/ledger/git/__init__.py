@@ -1,1 +1,1 @@
-"""The door to git, and what git's own files say: where a repository is, whose it is, its work trees, what is staged."""
+"""Access to git and to git's own files: where a repository is, its owner, its work trees, what is staged."""

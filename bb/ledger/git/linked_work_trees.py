@@ -1,4 +1,4 @@
-"""The worktrees of a clone and the branches checked out in them, as git's own files say it: no git is started."""
+"""The worktrees of a clone and their checked-out branches, read from git's own files without starting git."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ REF = b"ref: refs/heads/"
 
 
 def branches(place: Place) -> dict[str, str]:
-    """Where each branch is checked out, by branch."""
+    """The folder of each checked-out branch, by branch."""
     return {branch: folder for folder, branch in _checked_out(place.common) if branch}
 
 
 def _checked_out(common: str) -> Iterator[tuple[str, str]]:
-    """Each worktree, and its branch; empty when it is on none."""
+    """Each worktree and its branch; the branch is empty if HEAD is detached."""
     if os.path.basename(common) == ".git":
         yield os.path.dirname(common), _branch(common)
     linked = os.path.join(common, "worktrees")

@@ -1,9 +1,9 @@
-"""Whose repository it is: asked before anything in it is changed, and before git is started with its configuration.
+"""The owner of a repository, checked before bb changes anything in it and before it starts git there.
 
-The configuration of a repository can start programs, so obeying it means trusting its owner. The rule is git's own: the
-user owns the work tree, the `.git` in it and the git directory, or has named the repository in `safe.directory`. bb
-always passes `--git-dir`, which tells git not to ask, so bb asks itself. Ordinarily that costs a few `stat` calls.
-git's settings are looked up only where something belongs to another user (`ledger/git/safe_directory.py`).
+The configuration of a repository can start programs, so bb must trust its owner. The rule is git's own: the user owns
+the work tree, its `.git` and the git directory, or has named the repository in `safe.directory`. bb always passes
+`--git-dir`, which switches git's own check off, so bb does the check. It usually costs a few `stat` calls. git's
+settings are read only if some part belongs to another user (`ledger/git/safe_directory.py`).
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from bb.ledger.git.place import Place
 
 ROOT = 0
-KIND, LINK = 0o170000, 0o120000  # as `stat` has them; the module of that name is not loaded for two numbers
-# git's own switch for its tests. It makes us ask, as it makes git; nothing switches the question off.
+KIND, LINK = 0o170000, 0o120000  # S_IFMT and S_IFLNK, without importing `stat` for two numbers
+# git's own switch for its tests. It forces the check here, too. Nothing switches the check off.
 ASSUME_ANOTHER = "GIT_TEST_ASSUME_DIFFERENT_OWNER"
-TRUSTED_FOR = 60.0  # seconds until git's settings are read again; a server runs longer, a command does not
+TRUSTED_FOR = 60.0  # seconds until a long-running process reads git's settings again
 _trusted: dict[str, float] = {}
 
 
@@ -31,33 +31,33 @@ class UnsafeRepository(Forbidden):
     """This repository belongs to another user."""
 
     code = "UNSAFE_REPOSITORY"
-    hint = "if you trust its owner, name it in git's safe.directory: `git config --global --add safe.directory PATH`"
+    hint = "if you trust its owner, run: git config --global --add safe.directory PATH"
 
 
 def refuse_foreign(place: Place, env: Mapping[str, str] | None = None) -> None:
-    """Refuse to act in a repository of another user, or in a bare one that the user wants to name and has not."""
+    """Refuse a repository of another user, or a bare one that `safe.bareRepository` requires to be named."""
     env = os.environ if env is None else env
     refuse_another_users(place, env)
     if place.work_tree is None and place.git_dir and not place.is_named and os.path.basename(place.git_dir) != ".git":
-        from bb.ledger.git import safe_directory  # noqa: PLC0415  (few work in a bare repository)
+        from bb.ledger.git import safe_directory  # noqa: PLC0415  (bare repositories are rare)
 
         safe_directory.refuse_bare(place, env)
 
 
 def refuse_another_users(place: Place, env: Mapping[str, str] | None = None) -> None:
-    """Refuse to act in a repository of another user, unless git has been told that it is safe."""
+    """Refuse a repository of another user, unless git's settings declare it safe."""
     env = os.environ if env is None else env
     if place.is_named:
         _trust(place, float("inf"))
     elif foreign_part(place, env) or is_assumed_foreign(env):
-        from bb.ledger.git import safe_directory  # noqa: PLC0415  (git's settings decide)
+        from bb.ledger.git import safe_directory  # noqa: PLC0415  (needed only for a foreign repository)
 
         safe_directory.refuse_unless_declared(place, env)
         _trust(place, time.monotonic() + TRUSTED_FOR)
 
 
 def is_trusted(path: str) -> bool:
-    """Whether the repository at PATH was found to be safe lately although another user owns it, or was named."""
+    """Whether the repository at PATH was named by the user, or was declared safe when last checked."""
     return path in _trusted and time.monotonic() < _trusted[path]
 
 
@@ -66,7 +66,7 @@ def _trust(place: Place, until: float) -> None:
 
 
 def is_ours(place: Place, env: Mapping[str, str] | None = None) -> bool:
-    """Whether we may act in a repository."""
+    """Whether bb may act in a repository."""
     try:
         refuse_foreign(place, env)
     except UnsafeRepository:
@@ -75,38 +75,38 @@ def is_ours(place: Place, env: Mapping[str, str] | None = None) -> bool:
 
 
 def is_assumed_foreign(env: Mapping[str, str]) -> bool:
-    """Whether git itself would take every repository for another user's."""
+    """Whether git's test switch makes every repository count as another user's."""
     return env.get(ASSUME_ANOTHER, "").lower() in ("1", "true", "yes", "on")
 
 
 def foreign_part(place: Place, env: Mapping[str, str]) -> tuple[str, int] | None:
-    """The first part of a repository that belongs to another user, and to whom. Windows knows no such numbers."""
+    """The first part of a repository that belongs to another user, and that user's id; always None on Windows."""
     if not hasattr(os, "geteuid"):
         return None
     euid, sudo = os.geteuid(), env.get("SUDO_UID", "")
     for path in parts(place):
-        for look in (os.lstat, os.stat):
+        for read_status in (os.lstat, os.stat):
             try:
-                found = look(path)
+                status = read_status(path)
             except OSError:
-                break  # what is not there says nothing
-            if not is_owned(found.st_uid, euid, sudo):
-                return path, found.st_uid
-            if found.st_mode & KIND != LINK:  # there is nothing behind it to look at
+                break  # it does not exist
+            if not is_owned(status.st_uid, euid, sudo):
+                return path, status.st_uid
+            if status.st_mode & KIND != LINK:  # only a link has a target to check
                 break
     return None
 
 
 def parts(place: Place) -> list[str]:
-    """What must belong to the user: the work tree, the `.git` in it, the git directory and the one it shares."""
+    """The paths that must belong to the user: the work tree, its `.git`, the git directory and the common directory."""
     git_dir = place.git_dir or place.common
-    found = [git_dir] if place.work_tree is None else [place.work_tree, os.path.join(place.work_tree, ".git")]
-    found += [path for path in (git_dir, place.common) if path not in found]
-    return found
+    paths = [git_dir] if place.work_tree is None else [place.work_tree, os.path.join(place.work_tree, ".git")]
+    paths += [path for path in (git_dir, place.common) if path not in paths]
+    return paths
 
 
 def is_owned(owner: int, euid: int, sudo: str) -> bool:
-    """Whether what belongs to OWNER is this user's. Root counts as the user who called `sudo`, too, as with git."""
+    """Whether OWNER is this user. As in git, root also counts as the user that called `sudo`."""
     if owner == euid:
         return True
     return euid == ROOT and sudo.isascii() and sudo.isdigit() and int(sudo) == owner

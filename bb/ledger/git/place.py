@@ -1,8 +1,8 @@
-"""Where a repository keeps its ledger: `<git-common-dir>/bb`, found without starting git.
+"""Finds the repository and its ledger, `<git-common-dir>/bb`, without starting git.
 
-The common directory is shared by all worktrees of a clone, and lies outside every work tree. What git would find is
-found by the same rules: `GIT_DIR` when a hook sets it, else the first directory upwards that is a git directory or
-has a `.git` directory or a `.git` file that leads to one (worktrees, submodules, `--separate-git-dir`).
+All worktrees of a clone share the common directory, which lies outside every work tree. The rules are git's: `GIT_DIR`
+if it is set, as in a hook; else the first directory upwards that is a git directory, or that contains a `.git`
+directory or a `.git` file leading to one (worktrees, submodules, `--separate-git-dir`).
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 STORE = "bb"
-LONGEST = 4096 if os.name == "posix" else 1 << 15  # characters of a path that a system takes
+LONGEST = 4096 if os.name == "posix" else 1 << 15  # characters: the system's limit for a path
 SHOWN = 60
 
 
 class NotARepository(NotFound):
-    """This is no git repository."""
+    """This directory is not in a git repository."""
 
     code = "NOT_A_REPOSITORY"
-    hint = "go into a git repository, or make one with `git init`"
+    hint = "change to a git repository, or make one with `git init`"
 
 
 class NoWorkTree(Refused):
     """This repository has no work tree."""
 
     code = "NO_WORK_TREE"
-    hint = "go into a work tree of the repository"
+    hint = "change to a work tree of the repository"
 
 
 class Place(Record):
-    """A repository, as far as the ledger cares."""
+    """The directories of a repository that the ledger needs."""
 
     common: str
     work_tree: str | None
-    git_dir: str = ""  # of this work tree: the common directory itself, or what a linked worktree has there
-    is_named: bool = False  # the user, or the git that started us, said where it is; nobody looked around for it
+    git_dir: str = ""  # of this work tree: the common directory itself, or the linked worktree's own directory in it
+    is_named: bool = False  # the user or git named it (GIT_DIR); it was not found by searching upwards
 
     @property
     def store(self) -> str:
@@ -50,39 +50,39 @@ class Place(Record):
 
     @property
     def title(self) -> str:
-        """What people call it: the name of its directory."""
+        """The name of its directory, for display."""
         return os.path.basename(os.path.abspath(self.work_tree or self.common)) or "repository"
 
 
 def find(cwd: str, env: Mapping[str, str]) -> Place:
-    """The repository that CWD lies in."""
+    """The repository that contains CWD."""
     named = env.get("GIT_DIR")
     if named and (git_dir := _git_dir(os.path.join(cwd, named))):
         work_tree = env.get("GIT_WORK_TREE")
         root = os.path.join(cwd, work_tree) if work_tree else _work_tree_of(git_dir, cwd)
         return Place(_common(git_dir, env), root, os.path.abspath(git_dir), is_named=True)
-    # A hook's GIT_DIR is relative to where git started it. A tool that went elsewhere since finds nothing there,
-    # and is better served by where it is than by a refusal.
+    # A hook's GIT_DIR is relative to the directory where git started the hook. If a tool has changed its directory
+    # since, GIT_DIR leads nowhere, and searching from CWD is better than a refusal.
     ceilings = [os.path.realpath(path) for path in env.get("GIT_CEILING_DIRECTORIES", "").split(os.pathsep) if path]
-    if len(cwd) > LONGEST:  # no system has such a folder, and to look through all of its parents would take minutes
-        raise NotARepository(f"{cwd[:SHOWN]}… is longer than any path")
+    if len(cwd) > LONGEST:  # such a folder cannot exist, and checking all of its parents would take minutes
+        raise NotARepository(f"{cwd[:SHOWN]}… is longer than a path can be")
     folder = cwd
     while True:
         link = os.path.join(folder, ".git")
         if git_dir := _git_dir(link):
             return Place(_common(git_dir, {}), folder, os.path.abspath(git_dir))
-        if os.path.isfile(link):  # what it leads to is gone; the repository around it is another one
-            raise NotARepository(f"{link} leads to no repository")
+        if os.path.isfile(link):  # its target is gone; a repository further up would be a different one
+            raise NotARepository(f"{link} does not lead to a git repository")
         if _is_git_dir(folder):
             return Place(_common(folder, {}), None, folder)
         parent = os.path.dirname(folder)
         if parent == folder or parent in ceilings:
-            raise NotARepository(f"{cwd} is in no git repository")
+            raise NotARepository(f"{cwd} is not in a git repository")
         folder = parent
 
 
 def home_ledger(env: Mapping[str, str]) -> str:
-    """The bare repository that keeps what belongs to no repository: `<home of bb>/ledger.git`."""
+    """The bare repository for events that belong to no other repository: `<home of bb>/ledger.git`."""
     return os.path.join(home(env), "ledger.git")
 
 
@@ -92,20 +92,20 @@ def home(env: Mapping[str, str]) -> str:
 
 
 def at_home(env: Mapping[str, str]) -> Place:
-    """The home ledger as a place, whether or not it is there yet."""
+    """The home ledger as a place, even if it does not exist yet."""
     return Place(home_ledger(env), None, is_named=True)
 
 
 def around(path: str) -> Place:
-    """The repository that PATH is in, or is the git directory of; for what knows no more than a path."""
-    found = find(path, {})
-    if found.work_tree is None and os.path.basename(found.git_dir) == ".git":
-        return found.but(work_tree=os.path.dirname(found.git_dir))
-    return found
+    """The repository that contains PATH, or whose git directory is PATH."""
+    place = find(path, {})
+    if place.work_tree is None and os.path.basename(place.git_dir) == ".git":
+        return place.but(work_tree=os.path.dirname(place.git_dir))
+    return place
 
 
 def _git_dir(path: str) -> str | None:
-    """The git directory at PATH, or the one that a `.git` file there leads to."""
+    """The git directory at PATH, or the one that a `.git` file at PATH leads to."""
     if _is_git_dir(path):
         return path
     if not os.path.isfile(path):
@@ -118,7 +118,7 @@ def _git_dir(path: str) -> str | None:
 
 
 def _is_git_dir(path: str) -> bool:
-    """Git's own test: a HEAD, and objects and refs of its own or of a common directory."""
+    """git's own test: it has a HEAD, and objects and refs of its own or a common directory."""
     if not os.path.lexists(os.path.join(path, "HEAD")):
         return False
     if os.path.isfile(os.path.join(path, "commondir")):
@@ -136,10 +136,10 @@ def _common(git_dir: str, env: Mapping[str, str]) -> str:
 
 
 def _work_tree_of(git_dir: str, cwd: str) -> str | None:
-    """The work tree of a git directory named by GIT_DIR alone: where git started us, if it is not bare."""
+    """The work tree of the git directory that GIT_DIR names, if GIT_WORK_TREE is not set."""
     if os.path.basename(git_dir.rstrip("/\\")) == ".git":
         return os.path.dirname(os.path.abspath(git_dir))
-    if os.path.isfile(os.path.join(git_dir, "gitdir")):  # a linked worktree keeps the way back
+    if os.path.isfile(os.path.join(git_dir, "gitdir")):  # in a linked worktree, this file names the work tree
         back = os.fsdecode((disk.read_small(os.path.join(git_dir, "gitdir")) or b"").strip())
         return os.path.dirname(os.path.join(git_dir, back)) if back else cwd
     return cwd

@@ -1,8 +1,8 @@
-"""What git has been told about repositories of other users: `safe.directory` and `safe.bareRepository`.
+"""git's settings about repositories of other users: `safe.directory` and `safe.bareRepository`.
 
-Only the configuration of the system, of the user and of the command line counts. The repository's own never does, and
-is not even read: git is asked from the root directory. The rule for `safe.directory` is that of git 2.46, whichever git
-is installed: a path, `*`, or a path with `/*` at its end; an empty value forgets those before it.
+Only the configuration of the system, of the user and of the command line counts. The repository's own configuration is
+not read, because git runs in the root directory. The rule for `safe.directory` is that of git 2.46, whatever version is
+installed: a value is a path, `*`, or a path that ends in `/*`; an empty value cancels the values before it.
 """
 
 from __future__ import annotations
@@ -30,61 +30,63 @@ def refuse_unless_declared(place: Place, env: Mapping[str, str]) -> None:
     if is_safe(path, values, lambda value: _expanded(value, env)):
         return
     part, owner = ownership.foreign_part(place, env) or (path, None)
-    whose = "is to count as another user's" if owner is None else f"belongs to user {owner}"
+    whose = (
+        "counts as another user's (GIT_TEST_ASSUME_DIFFERENT_OWNER)" if owner is None else f"belongs to user {owner}"
+    )
     what = path if part == path else f"{part} in the repository {path}"
     raise UnsafeRepository(
         f"{what} {whose}, and you are user {os.geteuid() if hasattr(os, 'geteuid') else '?'}; "
-        "bb changes nothing in it and does not obey its configuration",
-        hint=f"if you trust its owner: git config --global --add safe.directory {quoted(path)}",
+        "bb changes nothing in it and ignores its configuration",
+        hint=f"if you trust its owner, run: git config --global --add safe.directory {quoted(path)}",
         path=path,
         owner=owner,
     )
 
 
 def refuse_bare(place: Place, env: Mapping[str, str]) -> None:
-    """Refuse a bare repository that was found by looking around, where git is told to want its name."""
+    """Refuse a bare repository that was found by searching, if `safe.bareRepository` requires that it is named."""
     path = os.path.realpath(place.git_dir)
-    if any(each in path.replace(os.sep, "/") for each in IMPLICIT):
+    if any(part in path.replace(os.sep, "/") for part in IMPLICIT):
         return
     if settings("safe.bareRepository", env)[-1:] == ["explicit"]:
         raise UnsafeRepository(
-            f"{path} is a bare repository that was found by chance, and safe.bareRepository is explicit",
-            hint=f"if you mean it, name it: GIT_DIR={quoted(path)} bb …",
+            f"{path} is a bare repository that was not named, and git's setting safe.bareRepository is explicit",
+            hint=f"to use this repository, name it: GIT_DIR={quoted(path)} bb …",
             path=path,
             owner=None,
         )
 
 
 def title(place: Place) -> str:
-    """The path by which git knows a repository here."""
+    """The path of a repository as git compares it with `safe.directory`."""
     return os.path.realpath(place.work_tree or place.git_dir or place.common)
 
 
 def is_safe(path: str, values: Iterable[str], expanded: Callable[[str], str | None]) -> bool:
-    """Whether these VALUES of safe.directory name PATH, which is a real path."""
-    found = False
+    """Whether these VALUES of safe.directory cover PATH, which has no links."""
+    is_covered = False
     for value in values:
         if value in ("", "*"):
-            found = value == "*"
+            is_covered = value == "*"
             continue
         full = expanded(value)
         if full is None or not (os.path.isabs(full) or full == "."):
             continue
         parent = full.removesuffix("/*")
         real = os.path.realpath(parent)
-        found = found or (path.startswith(os.path.join(real, "")) if parent != full else path == real)
-    return found
+        is_covered = is_covered or (path.startswith(os.path.join(real, "")) if parent != full else path == real)
+    return is_covered
 
 
 def settings(name: str, env: Mapping[str, str]) -> list[str]:
-    """The values of a setting that the repository has no part in."""
+    """The values of a setting, without those of the repository's own configuration."""
     done = git.ask_outside(["config", "--show-scope", "-z", "--get-all", name], env=env)
     words = done.out.decode("utf-8", "surrogateescape").split("\0")[:-1]
     return [value for scope, value in zip(words[::2], words[1::2], strict=False) if scope in TRUSTED_SCOPES]
 
 
 def _expanded(value: str, env: Mapping[str, str]) -> str | None:
-    """A path as git understands it: `~/x`, `~user/x` and `%(prefix)/x` are git's to explain."""
+    """A path with `~/`, `~user/` and `%(prefix)/` expanded by git; None if git cannot expand it."""
     if not value.startswith(("~", "%(prefix)/")):
         return value
     done = git.ask_outside(["-c", f"bb.path={value}", "config", "--type=path", "-z", "--get", "bb.path"], env=env)

@@ -1,8 +1,8 @@
-"""Who may write a ledger besides its owner: what `core.sharedRepository` asks for, and nobody more.
+"""Permissions of the ledger's folder: other users may write it only as far as `core.sharedRepository` says.
 
-git is asked once, when the ledger's folder is made. From then on the folder itself remembers: one that is shared is
-writable by its group and has the setgid bit, which no umask can set by accident, and `ledger/files/disk.py` gives what
-is made in it the same permissions. `bb doctor --fix` follows a setting that was changed later.
+bb reads the setting from git once, when it makes the ledger's folder. After that, the folder's mode records it: a
+shared folder is group-writable and setgid, which no umask can set by accident. `ledger/files/disk.py` gives new files
+in such a folder matching permissions. If the setting changes later, `bb doctor --fix` applies it.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ NAMES = {
 }
 OLD_NUMBERS = {0: NOBODY, 1: GROUP, 2: EVERYBODY_READS}
 OWNER = 0o600
-PRIVATE = ("mcp-token",)  # what is its owner's alone, in a shared ledger too
+PRIVATE = ("mcp-token",)  # never shared, even in a shared ledger
 
 
 def make_store(place: Place) -> None:
-    """Make the folder of a ledger, if there is none."""
+    """Make the folder of a ledger, if it does not exist."""
     if os.path.isdir(place.store):
         return
     wanted = asked(place)
@@ -47,7 +47,7 @@ def make_store(place: Place) -> None:
 
 
 def asked(place: Place) -> int | None:
-    """The mode that `core.sharedRepository` asks for the ledger's folder; None when it leaves that to the umask."""
+    """The mode that `core.sharedRepository` requires for the ledger's folder; None if the umask decides."""
     if os.name == "nt":
         return None
     try:
@@ -58,7 +58,7 @@ def asked(place: Place) -> int | None:
 
 
 def folder_mode(setting: str) -> int | None:
-    """The mode of a folder that is shared as a SETTING says; None for one that is not shared, or makes no sense."""
+    """The mode of a folder for a value of `core.sharedRepository`; None if it is not shared or the value is invalid."""
     files = NAMES.get(setting.lower())
     if files is None:
         if not setting.isdigit() or set(setting) & {"8", "9"}:
@@ -74,19 +74,19 @@ def folder_mode(setting: str) -> int | None:
 
 
 def too_wide(place: Place) -> list[str]:
-    """What others may write in a ledger although `core.sharedRepository` does not ask for it."""
+    """The paths of a ledger that others can write although `core.sharedRepository` does not require it."""
     wanted = asked(place)
     return [path for path, mode in _everything(place.store) if mode & 0o022 & ~(wanted or 0)]
 
 
 def is_too_narrow(place: Place) -> bool:
-    """Whether a group is to write the ledger and cannot."""
+    """Whether `core.sharedRepository` requires more permissions than the ledger's folder has."""
     wanted = asked(place)
     return bool(wanted and wanted & ~os.stat(place.store).st_mode & 0o7777)
 
 
 def mend(place: Place) -> int:
-    """Give what is in a ledger the permissions it should have, as far as it is ours; how much was changed."""
+    """Correct the permissions of a ledger's files that this user owns; return how many were changed."""
     wanted, changed = asked(place), 0
     for path, mode in [*_everything(place.store)]:
         is_folder = os.path.isdir(path)
@@ -101,7 +101,7 @@ def mend(place: Place) -> int:
 
 
 def _everything(store: str) -> Iterator[tuple[str, int]]:
-    """The folder of a ledger and all that is in it, with permissions; links are passed over."""
+    """The folder of a ledger and everything in it except links, each with its permissions."""
     for folder, _, names in os.walk(store):
         for path in (folder, *(os.path.join(folder, name) for name in names)):
             with suppress(OSError):

@@ -1,4 +1,4 @@
-"""The work tree: where a written scope really lies, and whether the repository minds the case of letters."""
+"""The work tree: resolves a scope as written to its path, and tells whether the repository ignores case."""
 
 from __future__ import annotations
 
@@ -14,86 +14,87 @@ if TYPE_CHECKING:
 
 PLATFORM = "windows" if os.name == "nt" else "posix"
 SPECIAL = frozenset("*?[")
-IGNORE_FILE = ".bbignore"  # at the root: what may be changed whoever holds it
-LARGEST_IGNORE = 1 << 20  # bytes; a larger one lets nothing be changed
+IGNORE_FILE = ".bbignore"  # at the root: lists paths that any agent may change, reserved or not
+LARGEST_IGNORE = 1 << 20  # bytes; a larger file exempts no path
 
 
 def scope_of(place: Place, cwd: str, written: str, *, is_path: bool = False, is_exact: bool = False) -> Scope:
-    """The scope that a user WROTE, standing in CWD.
+    """The scope for the text WRITTEN by a user in CWD.
 
-    What is a PATH and does not exist is a file that will be made, unless it was written with a slash at its end. What
-    looks like another path is refused, unless it exists, or a program named it and it is EXACT.
+    With IS_PATH, a path that does not exist is a future file, unless it ends in a slash. An ambiguous text is refused,
+    unless that path exists, or IS_EXACT because a program named it.
 
-    A text that names something there is that path, whatever wildcards it seems to hold: `app/[slug]/page.tsx` is a
-    common name. And a path through a symbolic link is the path it leads to, as long as that lies in the repository.
+    A text that names an existing path is that path, even if it contains wildcards: `app/[slug]/page.tsx` is a common
+    name. A path through a symbolic link becomes the link's target, if that lies in the repository.
     """
     if not is_exact and meant(place, cwd, written, is_path=is_path):
         scopes.refuse_ambiguous(_given(place, cwd, written)[1], PLATFORM, is_path=is_path)
-    found = _found(place, cwd, written, is_path)
-    return found.but(is_file=True) if _is_file(place, cwd, written, found, is_path) else found
+    scope = _resolved(place, cwd, written, is_path)
+    return scope.but(is_file=True) if _is_file(place, cwd, written, scope, is_path) else scope
 
 
 def meant(place: Place, cwd: str, written: str, *, is_path: bool) -> str | None:
-    """The path that is probably meant by what is WRITTEN, where nothing is called just so; None where there is none."""
+    """The path that a text probably means, if it differs from WRITTEN and no path with that exact name exists."""
     above, given = _given(place, cwd, written)
     plain = scopes.meant(given, PLATFORM, is_path=is_path)
-    is_called_so = plain is not None and "\0" not in written and os.path.lexists(os.path.join(cwd, written))
-    return None if plain is None or is_called_so else above + plain
+    exists = plain is not None and "\0" not in written and os.path.lexists(os.path.join(cwd, written))
+    return None if plain is None or exists else above + plain
 
 
 def _given(place: Place, cwd: str, written: str) -> tuple[str, str]:
-    """What of WRITTEN stands for where the user is, and the rest: directories above are called what they are called."""
+    """Split WRITTEN into a prefix, the absolute path of CWD or of the root, and the rest. Only the rest is checked:
+    the user did not choose the names of the directories above."""
     tops = () if "\\" not in written and " " not in written and written.isascii() else (cwd, root_of(place))
     above = next((top + "/" for top in tops if written.startswith(top + "/")), "")
     return above, written[len(above) :]
 
 
-def _is_file(place: Place, cwd: str, written: str, found: Scope, is_path: bool) -> bool:
-    if found.path is None:
+def _is_file(place: Place, cwd: str, written: str, scope: Scope, is_path: bool) -> bool:
+    if scope.path is None:
         return False
-    there = os.path.join(root_of(place), found.path)
+    path = os.path.join(root_of(place), scope.path)
     if not is_path:
-        return os.path.isfile(there)
-    if os.path.isfile(there):
+        return os.path.isfile(path)
+    if os.path.isfile(path):
         return True
-    # The name on the disk may be written with other accents than the one that is compared.
-    is_folder = written.endswith(("/", os.sep)) or os.path.isdir(there) or os.path.isdir(os.path.join(cwd, written))
-    return not is_folder and found.text != "."
+    # The name on the disk may differ from the normalized name in its Unicode form.
+    is_folder = written.endswith(("/", os.sep)) or os.path.isdir(path) or os.path.isdir(os.path.join(cwd, written))
+    return not is_folder and scope.text != "."
 
 
-def _found(place: Place, cwd: str, written: str, is_path: bool) -> Scope:
+def _resolved(place: Place, cwd: str, written: str, is_path: bool) -> Scope:
     root = root_of(place)
     cwd = cwd if place.work_tree else root
     is_path = is_path or (not SPECIAL.isdisjoint(written) and os.path.lexists(os.path.join(cwd, written)))
     try:
-        found = scopes.scope(written, root=root, cwd=cwd, platform=PLATFORM, is_path=is_path)
+        scope = scopes.scope(written, root=root, cwd=cwd, platform=PLATFORM, is_path=is_path)
     except ScopeOutside:
         return _through_links(os.path.join(cwd, written), root, is_path)
-    if _has_link(root, found.text):
-        return _through_links(os.path.join(root, found.text), root, is_path)
-    return found
+    if _has_link(root, scope.text):
+        return _through_links(os.path.join(root, scope.text), root, is_path)
+    return scope
 
 
 def is_there(place: Place, scope: Scope) -> bool:
-    """Whether a literal scope exists in this work tree. A pattern is about what may come."""
+    """Whether a literal scope exists in this work tree. A pattern always counts as existing: it covers future files."""
     return scope.path is None or place.work_tree is None or os.path.lexists(os.path.join(place.work_tree, scope.path))
 
 
 def root_of(place: Place) -> str:
-    """What scopes are relative to."""
+    """The folder that scopes are relative to."""
     return place.work_tree or place.common
 
 
 def minds_no_case(place: Place) -> bool:
-    """Whether `core.ignorecase` is set in the repository's own configuration, as git does on file systems like that."""
-    section, found = b"", os.name == "nt"
+    """Whether the repository's configuration sets `core.ignorecase`. git sets it on case-insensitive file systems."""
+    section, ignores_case = b"", os.name == "nt"
     for line in (disk.read_small(os.path.join(place.common, "config")) or b"").lower().splitlines():
         name, _, value = line.partition(b"=")
         if line.lstrip().startswith(b"["):
             section = line.strip()
         elif section == b"[core]" and name.strip() == b"ignorecase":
-            found = value.split(b"#")[0].split(b";")[0].strip() in (b"true", b"yes", b"on", b"1", b"")
-    return found
+            ignores_case = value.split(b"#")[0].split(b";")[0].strip() in (b"true", b"yes", b"on", b"1", b"")
+    return ignores_case
 
 
 def _has_link(root: str, text: str) -> bool:
@@ -106,7 +107,7 @@ def _has_link(root: str, text: str) -> bool:
 
 
 def _through_links(path: str, root: str, is_path: bool) -> Scope:
-    """PATH with its links followed, up to the first wildcard. What leads out of the repository stays as it is."""
+    """PATH with its links resolved, up to the first wildcard. A link that leads out of the repository is kept."""
     parts = os.path.abspath(path).split(os.sep)
     literal = parts if is_path else parts[: len(list(_literal_parts("/".join(parts))))]
     real = os.path.realpath(os.sep.join(literal) or os.sep)
@@ -118,6 +119,6 @@ def _through_links(path: str, root: str, is_path: bool) -> Scope:
 
 
 def _literal_parts(text: str) -> list[str]:
-    """The components before the first one that holds a wildcard."""
+    """The components before the first one that contains a wildcard."""
     parts = text.split("/")
     return parts[: next((place for place, part in enumerate(parts) if not SPECIAL.isdisjoint(part)), len(parts))]

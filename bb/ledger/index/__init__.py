@@ -1,1 +1,1 @@
-"""A cache of current state in SQLite: it is built from the journals and may be deleted at any time."""
+"""The cache of current state in SQLite. It is built from the journals and may be deleted at any time."""

@@ -1,7 +1,7 @@
-"""Which lines count, for those who read the journals themselves instead of what the lines add up to.
+"""Tells which lines count, for code that reads journals directly instead of the folded state.
 
-The index settles it for each writer when it reads the lines (table `counted`). Where all lines count, there is no
-`Counting`, and nothing is asked.
+The index decides this for each writer when it reads the lines (table `counted`). If all lines count, there is no
+`Counting`, and no check is needed.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from bb.ledger.signing.verdicts import Law
 
 PERSON, ESCAPED = ids.PERSON.encode(), b"\\u"
-UNVERIFIED: dict[str, Any] = {"signature": {"verdict": "unverified"}}  # what an answer says of words in doubt
+UNVERIFIED: dict[str, Any] = {"signature": {"verdict": "unverified"}}  # the member of an answer that marks an event
 
 
 class Counting:
-    """How far the lines of each writer count, as the index has settled it."""
+    """How far the lines of each writer count, as decided by the index."""
 
     def __init__(self, index: Index, law: Law) -> None:
         from bb.coordination.records import signers, vouching  # noqa: PLC0415  (only where a line might not count)
 
         self._is_order, self._no_orders = vouching.is_order, vouching.NO_ORDERS
         self._names_the_person = law.policy.names_the_person
-        # Under `require` what does not count is told to nobody; under `warn` it is told, and marked.
+        # Under `require`, lines that do not count are not shown; under `warn`, they are shown with a mark.
         self.leaves_out = law.mode == signers.REQUIRE
         rows = index.ask("select writer, upto, orders from counted")
         self._reaches = {writer: vouching.Reach(upto, orders) for writer, upto, orders in rows}
@@ -41,13 +41,13 @@ class Counting:
         return self._reaches.get(writer, self._nothing)
 
     def counts(self, event: Event) -> bool:
-        """Whether what EVENT says counts."""
+        """Whether EVENT counts."""
         writer, n = ids.split_event_id(event.id)
         reach = self.of(writer)
         return n <= reach.upto and (n <= reach.orders or not self._is_order(event.kind, event.by))
 
     def counts_as_written(self, writer: str, n: int, raw: bytes) -> bool:
-        """The same of a line as it stands. It is parsed only where it might be an order of the person's."""
+        """Whether a raw line counts. The line is parsed only if it might be an order of the person."""
         reach = self.of(writer)
         if n > reach.upto or n <= reach.orders:
             return n <= reach.upto
@@ -56,14 +56,14 @@ class Counting:
         try:
             return not self._is_order((found := lines.members(raw))["kind"], found["by"])
         except lines.Unreadable:
-            return True  # it says nothing
+            return True  # an unreadable line is not an order
 
     def is_doubted(self, event_id: str, kind: str, by: str) -> bool:
-        """Whether an event is in the person's name, and no key of the person's has signed it although one is listed."""
+        """Whether an event has the person as its author, but is not signed with the person's listed key."""
         return by == ids.PERSON and kind not in self._no_orders and self.is_unsigned_by_the_person(event_id)
 
     def is_unsigned_by_the_person(self, event_id: str) -> bool:
-        """Whether no key of the person's has signed the line of that name, although one is listed."""
+        """Whether a key is listed for the person, and the line with that id is not signed with one."""
         if not self._names_the_person or not ids.is_event_id(event_id):
             return False
         writer, n = ids.split_event_id(event_id)
@@ -71,20 +71,19 @@ class Counting:
 
 
 def counts(index: Index, event: Event) -> bool:
-    """Whether what EVENT says counts here."""
+    """Whether EVENT counts here."""
     counted = of(index)
     return counted is None or counted.counts(event)
 
 
 def mark(index: Index, event_id: str, kind: str, by: str) -> dict[str, Any]:
-    """What is added to an answer about an event: nothing, or that it is unverified although it bears the person's
-    name."""
+    """Members to add to an answer about an event: a mark if it names the person as its author and is unverified."""
     if by != ids.PERSON or (counted := of(index)) is None:
         return {}
     return UNVERIFIED if counted.is_doubted(event_id, kind, by) else {}
 
 
 def of(index: Index) -> Counting | None:
-    """Which lines count here; None where all do."""
+    """Tells which lines count here; None if all lines count."""
     law = index.law
     return Counting(index, law) if law and law.is_felt else None

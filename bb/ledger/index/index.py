@@ -1,8 +1,8 @@
-"""The index: what the journals add up to, in SQLite. A cache of current state that may be deleted at any time.
+"""The index: the current state in SQLite, folded from the journals. It is a cache and may be deleted at any time.
 
-Truth is in the journals. The index keeps the folded state, idempotency keys and, per writer, how far it has read.
-To catch up is to read on from there, check every link, fold, and move the cursor, all in one transaction. An index
-that is corrupt, of another version, or does not fit its journals is thrown away and made again, never repaired.
+The index contains the folded state, the idempotency keys and, for each writer, a cursor. Catching up means: read from
+the cursor on, check every link, fold, and move the cursor, all in one transaction. An index that is corrupt, that has
+another version, or that does not match its journals is rebuilt, never repaired.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 VERSION = 20
 FEW, MANY = 12, 200  # rows that are read at once
-MOST_AT_ONCE = 500  # of SQLite's 999 values in one question
+MOST_AT_ONCE = 500  # values of one query; SQLite allows 999
 PAUSE = 0.01
-PATIENCE = 10.0  # seconds to wait for another process that is catching up
+PATIENCE = 10.0  # seconds to wait while another process is catching up
 
 SCHEMA = """
 create table cursor (
@@ -76,7 +76,7 @@ TALK = (
 )
 PLACED = ("talk_post", "talk_to", "talk_of")
 TABLES = ("cursor", "state", "term", "idempotency", "merged", "signature", "counted", "law", *TALK)
-BEYOND = chr(0x10FFFF)  # sorts behind every character of a place
+BEYOND = chr(0x10FFFF)  # sorts after every character of a place
 
 
 class IndexBusy(Busy):
@@ -87,10 +87,10 @@ class IndexBusy(Busy):
 
 
 class Replaced(Unusable):
-    """Another version of bb uses this file now. What we know is kept in memory, so that neither spoils the other's."""
+    """Another version of bb has rebuilt this file. This process continues in memory and leaves the file alone."""
 
 
-OPENINGS = itertools.count()  # no two in a process are alike: what SQLite counts begins anew with each
+OPENINGS = itertools.count()  # numbers the connections of this process, because SQLite's counters restart with each
 LOOK_AGAIN, NEVER = 60.0, float("inf")  # seconds
 
 
@@ -102,29 +102,29 @@ class Index:
         self._patience = patience
         self.own_writer = own_writer
         self.is_in_memory = False
-        self._look_again_at = NEVER  # whether an index in memory could be in its file again
+        self._look_again_at = NEVER  # when to check whether an index in memory can return to its file
         self._found_hidden: dict[str, frozenset[str]] = {}
         self._journals: Sequence[Journal] = ()
         self.cursors = Cursors(self.ask)
-        # The version of the file, and the law, with which we saw that it is still ours.
+        # The version of the file and the law at the last check that this version of bb made the file.
         self._found_ours_in: tuple[int, str] | None = None
-        self._changes: dict[str, int] = {}  # by fold, how often we have changed something
-        self.rebuilt = 0  # how often it had to be made anew meanwhile
-        self.law: Law | None = None  # by which lines count; None where all do
+        self._changes: dict[str, int] = {}  # by fold, how often this process has changed it
+        self.rebuilt = 0  # how often it was rebuilt in this process
+        self.law: Law | None = None  # decides which lines count; None if all count
         self._connection = self._open()
 
     def close(self) -> None:
         self._connection.close()
 
-    # -- what is known
+    # -- queries
 
     def state(self, fold: str, key: str) -> Any:
-        """The folded state of one entry; None when there is none."""
+        """The folded state of one entry; None if it does not exist."""
         rows = self._ask(_parsed_first, "select value from state where fold = ? and key = ?", fold, key)
         return rows[0][0] if rows else None
 
     def states_of(self, fold: str, keys: Sequence[str]) -> dict[str, Any]:
-        """The folded states of those of the entries that there are."""
+        """The folded states of the entries KEYS, without those that do not exist."""
         found: dict[str, Any] = {}
         for start in range(0, len(keys), MOST_AT_ONCE):
             some = keys[start : start + MOST_AT_ONCE]
@@ -133,13 +133,12 @@ class Index:
         return found
 
     def states(self, fold: str) -> list[tuple[str, Any]]:
-        """Every entry of a fold, by key."""
+        """Every entry of a fold, sorted by key."""
         rows = self._ask(_parsed_first, "select value, key from state where fold = ? order by key", fold)
         return [(key, value) for value, key in rows]
 
     def found(self, fold: str, term: str, *, below: str = "", sieve: str = "*") -> list[tuple[str, Any]]:
-        """The entries that are found by TERM at a place that starts with BELOW and fits the GLOB pattern SIEVE, in the
-        order of their places."""
+        """The entries of TERM whose place starts with BELOW and matches the GLOB pattern SIEVE, ordered by place."""
         query = """
             select state.value, term.key from term join state on state.fold = term.fold and state.key = term.key
             where term.fold = ? and term.term = ? and term.place >= ? and term.place < ? and term.place glob ?
@@ -148,34 +147,34 @@ class Index:
         return [(key, value) for value, key in rows]
 
     def newest_first(self, fold: str, term: str) -> Iterator[tuple[str, str, Any]]:
-        """The place, key and state of the entries that are found by TERM, last place first, read as they are wanted.
+        """The place, key and state of the entries of TERM, last place first, read lazily.
 
-        What comes meanwhile does not shift what is still to come.
+        Entries that are added meanwhile do not shift the following ones.
         """
         query = """
             select state.value, term.place, term.key from term
             join state on state.fold = term.fold and state.key = term.key
             where term.fold = ? and term.term = ? and term.place < ? order by term.place desc limit ?"""
-        before, many = BEYOND, FEW  # mostly the first few are wanted, and sometimes all
+        before, many = BEYOND, FEW  # callers mostly need the first few, sometimes all
         while rows := self._ask(_parsed_first, query, fold, term, before, many):
             for value, place, key in rows:
                 yield place, key, value
             before, many = rows[-1][1], min(4 * many, MANY)
 
     def found_at(self, fold: str, term: str, places: Sequence[str]) -> list[tuple[str, Any]]:
-        """The entries that are found by TERM at one of PLACES."""
+        """The entries of TERM at one of PLACES."""
         query = f"""
             select state.value, term.key from term join state on state.fold = term.fold and state.key = term.key
             where term.fold = ? and term.term = ? and term.place in ({", ".join("?" * len(places))})"""  # noqa: S608
         return [(key, value) for value, key in self._ask(_parsed_first, query, fold, term, *places)]
 
     def terms(self, fold: str, start: str) -> list[str]:
-        """The terms of a fold that begin with START, each once."""
+        """The distinct terms of a fold that begin with START."""
         query = "select distinct term from term where fold = ? and term >= ? and term < ?"
         return [term for (term,) in self._ask(list, query, fold, start, start + BEYOND)]
 
     def count(self, fold: str, term: str) -> int:
-        """How many entries are found by TERM."""
+        """The number of entries of TERM."""
         return int(self._ask(list, "select count(*) from term where fold = ? and term = ?", fold, term)[0][0])
 
     def folds(self) -> list[str]:
@@ -192,25 +191,25 @@ class Index:
         return max((cursor.lamport for cursor in self.cursors.all().values()), default=0)
 
     def heads(self) -> dict[str, int]:
-        """How many lines of each writer have been read."""
+        """The number of lines of each writer that have been read."""
         return {writer: cursor.n for writer, cursor in self.cursors.all().items() if cursor.n}
 
     def damages(self) -> list[Damage]:
-        """What is broken in the journals."""
-        found = [cursor.damage for cursor in self.cursors.all().values()]
-        return [Damage(**json_text.loads(damage)) for damage in found if damage is not None]
+        """The damages in the journals."""
+        damages = [cursor.damage for cursor in self.cursors.all().values()]
+        return [Damage(**json_text.loads(damage)) for damage in damages if damage is not None]
 
     def unmerged(self) -> dict[str, int]:
-        """Lines of other writers that no line of ours accounts for yet: the heads of those writers."""
+        """The heads of the other writers with lines that no marker of ours has merged yet."""
         accounted = self.markers()[-1].heads
         return {w: n for w, n in self.heads().items() if w != self.own_writer and n > accounted.get(w, 0)}
 
     def markers(self, writer: str | None = None) -> list[Marker]:
-        """Where the lines of WRITER, or ours, brought in others' lines, in order; the first is the empty beginning."""
+        """The markers of WRITER, or ours, in order. The first one is empty and stands for the beginning."""
         return self.cursors.markers(writer or self.own_writer or "")
 
     def marker(self, n: int) -> Marker | None:
-        """The marker in line N of ours; None when that line is none."""
+        """The marker in our line N; None if that line is not a marker."""
         query = "select heads, n, foreign_before from merged where writer = ? and n = ?"
         rows = self._ask(_parsed_first, query, self.own_writer or "", n)
         return Marker(n, rows[0][2], rows[0][0]) if rows else None
@@ -220,7 +219,7 @@ class Index:
         return self.cursors.all().get(writer, UNREAD).position
 
     def passes_over(self, journal: Journal) -> bool:
-        """Whether nothing needs to be folded of what was written last into JOURNAL; then the cursor passes over it."""
+        """Move the cursor past the lines last written to JOURNAL, if none of them needs folding; whether it moved."""
         written = journal.written
         from bb.ledger.index.reader import says_nothing  # noqa: PLC0415
 
@@ -229,7 +228,7 @@ class Index:
         )
 
     def _ask(self, read: Callable[[Cursor], list[Any]], query: str, *values: str | int | None) -> list[Any]:
-        """The rows of QUERY. An index that turns out to be broken is made again first."""
+        """The rows of QUERY. An index that turns out to be corrupt is rebuilt first."""
         try:
             return read(self._connection.execute(query, values))
         except (sqlite3.DatabaseError, ValueError) as error:
@@ -240,20 +239,20 @@ class Index:
             return read(self._connection.execute(query, values))
 
     def ask(self, query: str, *values: str | int | None) -> list[Any]:
-        """The rows of a QUERY of those who keep tables of their own here (`ledger/views/chat.py`)."""
+        """The rows of a QUERY of another module that has its own tables here (`ledger/views/chat.py`)."""
         return self._ask(list, query, *values)
 
     def ask_many(self, query: str, rows: Iterable[Sequence[Any]]) -> None:
-        """Do the same for each of ROWS."""
+        """Run QUERY for each of ROWS."""
         self._connection.executemany(query, rows)
 
     def tidy(self) -> None:
-        """Give back what space the index does not need."""
+        """Free space that the index does not need."""
         self._connection.execute("pragma optimize")
         self._connection.execute("pragma wal_checkpoint(truncate)")
 
     def forget_talk(self, since: int | None = None) -> None:
-        """Empty the tables of `ledger/views/chat.py`; only of what stands at SINCE or behind, if that is given."""
+        """Empty the tables of `ledger/views/chat.py`; with SINCE, delete only the rows from that number on."""
         if since is None:
             for table in TALK:
                 self._connection.execute(f"delete from {table}")  # noqa: S608
@@ -263,29 +262,29 @@ class Index:
             self._connection.execute("delete from talk_floating")
 
     def is_busy(self) -> bool:
-        """Whether a transaction is under way, into which nothing else may be mixed."""
+        """Whether a transaction is open; no other change may be mixed into it."""
         return self._connection.in_transaction
 
     def writing(self) -> _Transaction:
-        """`with index.writing():` changes all of it or nothing."""
+        """`with index.writing():` makes all changes or none."""
         self._connection.execute("begin immediate")
         return _Transaction(self, self._connection)
 
     def held_still(self) -> HeldStill:
-        """`with index.held_still():` answers everything as of one moment, whatever other processes do to it."""
+        """`with index.held_still():` reads one consistent state, whatever other processes change meanwhile."""
         return HeldStill(self, self._connection)
 
     def behind(self, journals: Sequence[Journal]) -> int:
-        """How many bytes of the journals have not been read yet."""
+        """The number of bytes of the journals that have not been read yet."""
         try:
             return sum(size for _, size in self._unread(journals))
-        except (Unusable, sqlite3.DatabaseError):  # whoever catches up makes it anew
+        except (Unusable, sqlite3.DatabaseError):  # the next catch-up will rebuild it
             return sum(segment.size() for journal in journals for segment in journal.segments())
 
     # -- keeping up
 
     def catch_up(self, journals: Sequence[Journal], progress: Progress | None = None) -> None:
-        """Read what the journals have gained."""
+        """Read the new lines of the journals."""
         self._journals = journals
         try:
             self._catch_up(journals, progress)
@@ -300,7 +299,7 @@ class Index:
             self._catch_up(journals, progress)
 
     def read_on(self, journal: Journal) -> None:
-        """Read what was just recorded in JOURNAL, the others being read already."""
+        """Read the lines just recorded in JOURNAL. The other journals have been read already."""
         if self.is_in_memory:
             self.catch_up(self._journals)
             return
@@ -319,19 +318,19 @@ class Index:
             self.catch_up(self._journals)
             return
         if any(_is_readable(self._journals, fact.event) for fact in reader.redacted):
-            self.rebuild(self._journals)  # what was taken back has been folded
+            self.rebuild(self._journals)  # a redacted event has been folded
 
     def folded(self, reader: Reader) -> None:
-        """Remember of which folds READER has changed something."""
+        """Note the folds that READER has changed."""
         for fold in reader.folds():
             self._changes[fold] = self._changes.get(fold, 0) + 1
 
     def version_of(self, fold: str) -> tuple[int, int, int, int]:
-        """What is another once anything of a fold may have changed, through us or anybody else."""
+        """A value that changes whenever a fold may have changed, in this process or another."""
         return self._opening, self.rebuilt, self.cursors.version(), self._changes.get(fold, 0)
 
     def start_from(self, links: Mapping[str, Link], rows: Iterable[tuple[str, str, Any]]) -> None:
-        """Begin with the states of ROWS, which the lines up to LINKS have come to, as if those had been read."""
+        """Begin with the states of ROWS, the result of the lines up to LINKS, as if those lines had been read."""
         from bb.ledger.journal import folds  # noqa: PLC0415
 
         self.cursors.forget()
@@ -343,11 +342,11 @@ class Index:
         for fold, key, state in rows:
             self._connection.execute("insert into state values (?, ?, ?)", (fold, key, json_text.dumps(state)))
             terms_of = getattr(folds.named(fold), "terms", None)
-            found = ((fold, *term, key) for term in (terms_of(key, state) if terms_of else ()))
-            execute("insert or ignore into term values (?, ?, ?, ?)", found)
+            terms = ((fold, *term, key) for term in (terms_of(key, state) if terms_of else ()))
+            execute("insert or ignore into term values (?, ?, ?, ?)", terms)
 
     def rebuild(self, journals: Sequence[Journal], progress: Progress | None = None) -> None:
-        """Forget everything and read the journals from the start."""
+        """Delete everything and read the journals from the start."""
         self._journals = journals
         self.rebuilt += 1
         try:
@@ -355,7 +354,7 @@ class Index:
             with _Transaction(self, self._connection):
                 self._create()
                 if not self._read(journals, progress):
-                    self._create()  # now it is known what is hidden
+                    self._create()  # a redacted event was folded; now all redactions are known
                     self._read(journals, progress)
         except sqlite3.DatabaseError as error:
             self.start_over(error)
@@ -370,21 +369,21 @@ class Index:
             before = self.damages()
             has_read = bool(self.heads())
             if not self._read(journals, progress):
-                raise Unusable("something that was read has been taken back")
+                raise Unusable("an event that was read has been redacted")
             if has_read and self.damages() != before:
-                # Either a journal is damaged, or it is another one than the index has read. A rebuild tells.
-                raise Unusable("the index does not fit its journals")
+                # Either a journal is damaged, or it was replaced. A rebuild finds out which.
+                raise Unusable("the index does not match its journals")
 
     def _unread(self, journals: Sequence[Journal], version: int | None = None) -> list[tuple[Journal, int]]:
-        """The journals that have grown, and by how much. Unusable when one has shrunk or is another file now."""
+        """The journals that have grown, and by how many bytes. Unusable if one was truncated or replaced."""
         cursors = self.cursors.all(version)
         if gone := cursors.keys() - {journal.writer for journal in journals}:
-            raise Unusable(f"the journal of {', '.join(sorted(gone))} is gone")
+            raise Unusable(f"the journal of {', '.join(sorted(gone))} is missing")
         grown = [(journal, growth(journal, cursors.get(journal.writer, UNREAD))) for journal in journals]
         return [(journal, size) for journal, size in grown if size]
 
     def _read(self, journals: Sequence[Journal], progress: Progress | None) -> bool:
-        """Read on; whether that is all, because nothing was folded that turned out to be taken back."""
+        """Read the new lines. Return False if an event was folded that a later line redacts."""
         unread = self._unread(journals)
         total = sum(size for _, size in unread)
         known = self.hidden()
@@ -402,7 +401,7 @@ class Index:
         self._found_hidden[fact.event] = self._found_hidden.get(fact.event, frozenset()) | {fact.agent}
 
     def hidden(self) -> dict[str, frozenset[str]]:
-        """The events that were taken back, and by whose wish."""
+        """The redacted events, each with the agents that redacted it."""
         known = redactions.hidden(self.states(redactions.NAME))
         for event, wishes in self._found_hidden.items():
             known[event] = known.get(event, frozenset()) | wishes
@@ -416,12 +415,12 @@ class Index:
         except sqlite3.DatabaseError as error:
             self._refuse_to_wait(error)
             if not isinstance(error, sqlite3.OperationalError):
-                _set_aside(self.path)
+                _remove(self.path)
                 try:
                     return self._opened(self.path)
-                except sqlite3.DatabaseError as again:  # others found it broken too, and are making it anew
+                except sqlite3.DatabaseError as again:  # another process found it corrupt too, and is rebuilding it
                     self._refuse_to_wait(again)
-            # A store that cannot be written can still be read: the index is made in memory, for this once.
+            # A store that cannot be written can still be read: the index is built in memory.
             return self._in_memory()
 
     def _in_memory(self, *, for_good: bool = False) -> sqlite3.Connection:
@@ -429,8 +428,7 @@ class Index:
         return self._opened(":memory:")
 
     def return_if_possible(self) -> None:
-        """Go back to the file where an index that had to be made in memory belongs, once there is room; looked at now
-        and then."""
+        """Move an index in memory back to its file, once the disk has room. This is checked once a minute."""
         if not self.is_in_memory or time.monotonic() < self._look_again_at:
             return
         self._look_again_at = time.monotonic() + LOOK_AGAIN
@@ -461,11 +459,11 @@ class Index:
             self._choose_journal_mode("delete" if disk.file_system(path) in disk.NETWORK_FILE_SYSTEMS else "wal")
         execute("begin immediate")
         with _Transaction(self, self._connection):
-            if self._version() != VERSION:  # else another process was faster
+            if self._version() != VERSION:  # otherwise another process has created it
                 self._create()
 
     def _choose_journal_mode(self, mode: str) -> None:
-        """SQLite does not wait for others with this as it does with everything else, so we do."""
+        """Set the journal mode, with retries: SQLite does not wait for other processes in this statement."""
         deadline = time.monotonic() + self._patience
         while True:
             try:
@@ -479,16 +477,18 @@ class Index:
 
     def _refuse_another_version(self) -> None:
         if self._version() != VERSION:
-            raise Replaced("another version of bb has made the index anew")
+            raise Replaced("another version of bb has rebuilt the index")
 
     def _as_ours(self) -> int:
-        """Which version of its file the index is in; refused once another version of bb has made it anew. That it has
-        not is asked again only when somebody has changed the file since."""
+        """The version of the index's file. Raises Replaced or Unusable if another version of bb or another law made it.
+
+        This is checked again only after the file has changed.
+        """
         version = self.cursors.version()
         if (version, self._basis) != self._found_ours_in:
             self._refuse_another_version()
             if self._connection.execute("select basis from law").fetchone() != (self._basis,):
-                raise Unusable("the index was made by another law")
+                raise Unusable("the index was made under another law")
             self._found_ours_in = version, self._basis
         return version
 
@@ -497,24 +497,24 @@ class Index:
         return self.law.basis if self.law else ""
 
     def signatures(self, repo: str) -> Signatures:
-        """The signatures that were met in the chains here, as those of a REPO."""
-        from bb.ledger.signing.verdicts import Signatures  # noqa: PLC0415  (only where somebody asks whose lines they are)
+        """The signatures in the chains here, to be checked against the id REPO."""
+        from bb.ledger.signing.verdicts import Signatures  # noqa: PLC0415  (needed only to verify signatures)
 
         def tell(query: str, *values: str | int) -> None:
             try:
                 self._connection.execute(query, values)
-            except sqlite3.OperationalError:  # it is written down another time
+            except sqlite3.OperationalError:  # the result is stored another time
                 return
 
         return Signatures(repo, self.ask, tell)
 
     def signed_upto(self, writer: str) -> tuple[int, str]:
-        """The last line of WRITER that is a signature, and what it says; 0 when there is none."""
+        """The number of WRITER's last signature line, and the signature; 0 if there is none."""
         rows = self.ask("select n, said from signature where writer = ? order by n desc limit 1", writer)
         return rows[0] if rows else (0, "")
 
     def signatures_behind(self, heads: Mapping[str, int], out: Mapping[str, int]) -> int:
-        """How many lines of these writers, behind those that are OUT, are signatures."""
+        """The number of signature lines of these writers after the lines OUT, which are published."""
         query = "select count(*) from signature where writer = ? and n > ?"
         return sum(self.ask(query, writer, out.get(writer, 0))[0][0] for writer in heads)
 
@@ -531,14 +531,14 @@ class Index:
         self._connection.execute(f"pragma user_version = {VERSION}")
 
     def start_over(self, error: sqlite3.DatabaseError) -> None:
-        """Put a broken index aside and open a new one; one that cannot be written is replaced by one in memory."""
+        """Remove a corrupt index and open a new one; replace one that cannot be written by one in memory."""
         self._refuse_to_wait(error)
         self.rebuilt += 1
         self._connection.close()
         if "readonly" in str(error) or "full" in str(error):
             self._connection = self._in_memory()
         else:
-            _set_aside(self.path)
+            _remove(self.path)
             self._connection = self._open()
 
     def _refuse_to_wait(self, error: sqlite3.DatabaseError) -> None:
@@ -547,8 +547,8 @@ class Index:
 
 
 def _make_file(path: str) -> None:
-    """Make an empty file for an index: SQLite gives the files beside it the same permissions. Whether it can be made is
-    SQLite's to say."""
+    """Create an empty file for an index, because SQLite gives its side files the same permissions. If that fails,
+    SQLite reports the error."""
     if path == ":memory:" or os.path.exists(path):
         return
     try:
@@ -564,26 +564,26 @@ def _reader(
     hidden: redactions.Hidden | None,
     law: Law | None,
 ) -> Reader:
-    """What reads journals on. It knows every fact there is, so who finds all read already does without it."""
+    """Make a reader of journals. Its module imports every fact, so it is loaded only if there is something to read."""
     from bb.ledger.index.reader import Reader  # noqa: PLC0415
 
     return Reader(connection, total, progress, hidden, law)
 
 
 def _is_readable(journals: Sequence[Journal], event: str) -> bool:
-    """Whether a line that was taken back is here, and still says what it said."""
+    """Whether the line of a redacted event is here and still has its payload."""
     writer, n = ids.split_event_id(event)
     raw = next((journal.line(n) for journal in journals if journal.writer == writer), None)
     return raw is not None and not lines.is_blank(raw)
 
 
 def _parsed_first(rows: Cursor) -> list[Any]:
-    """The rows, with their first value read as JSON."""
+    """The rows, with their first value decoded from JSON."""
     return [(json_text.loads(first), *others) for first, *others in rows]
 
 
 class HeldStill:
-    """One read transaction around several questions."""
+    """One read transaction around several queries."""
 
     def __init__(self, index: Index, connection: sqlite3.Connection) -> None:
         self._index = index
@@ -599,7 +599,7 @@ class HeldStill:
 
 
 class _Transaction:
-    """Commit at the end, or leave no trace."""
+    """A transaction: commits at the end, or rolls back."""
 
     def __init__(self, index: Index, connection: sqlite3.Connection) -> None:
         self._index = index
@@ -612,12 +612,12 @@ class _Transaction:
         try:
             if kind is None:
                 self._connection.execute("commit")
-        finally:  # where the disk is full, the commit itself may fail
+        finally:  # on a full disk, the commit itself may fail
             if self._connection.in_transaction:
                 self._connection.execute("rollback")
 
 
-def _set_aside(path: str) -> None:
-    """Take a broken index out of the way; the journals have all that was in it."""
+def _remove(path: str) -> None:
+    """Remove a corrupt index. The journals contain everything that was in it."""
     for suffix in ("", "-wal", "-shm", "-journal"):
         disk.remove_if_there(path + suffix)

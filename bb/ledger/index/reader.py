@@ -1,7 +1,7 @@
-"""Reading journals into the index: every link checked, every known fact folded, the cursor moved.
+"""Reads journals into the index: checks every link, folds every known fact, moves the cursor.
 
-What is read is history and may be strange: unknown kinds, fields and whole lines are passed over. What breaks the chain
-is a damage; nothing behind it is read, and the index remembers where it is.
+History may contain unknown kinds, members and lines; these are skipped. A line that breaks the chain is a damage: the
+lines after it are not read, and the index stores its place.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ if TYPE_CHECKING:
     from bb.ledger.journal.segments import Block, Segment
     from bb.ledger.signing.verdicts import Law, Signatures
 
-    Progress = Callable[..., None]  # how much is done, of how much, and what, if not reading: then it is bytes
+    Progress = Callable[..., None]  # done, total, and the step's name unless it is reading, which counts bytes
 
-BULK = 1 << 20  # from so many bytes on, the fast decoder repays its import
+BULK = 1 << 20  # bytes from which on the fast decoder is worth its import
 MARKS = kinds.MARKS
 ALWAYS = frozenset(kind.encode() for kind in [*kinds.KINDS, MERGED, SIGNED]) - MARKS.keys()
 SIGNED_KIND = SIGNED.encode()
 KEY_MARK = b',"k":"'
-PORTION = 1000  # lines that are folded at once when they come to count
-SHORTEST_HEAD = 200  # no head of a line of ours is shorter, so no mark stands before that
-MOST_AT_ONCE = 500  # of SQLite's 999 values in one question
-LONGEST = 10**12  # no chain is longer; a marker that claims more cannot make sums overflow
+PORTION = 1000  # lines that are folded at once when they begin to count
+SHORTEST_HEAD = 200  # bytes; every head is longer, so marks are searched after it
+MOST_AT_ONCE = 500  # values of one query; SQLite allows 999
+LONGEST = 10**12  # lines; no chain is longer, so a forged marker cannot make sums overflow
 
 
 class Reader:
-    """Reads journals on from their cursors and folds what they say, within one transaction."""
+    """Reads journals from their cursors on and folds their facts, in one transaction."""
 
     def __init__(
         self,
@@ -64,19 +64,19 @@ class Reader:
         self._before: Reach | None = None  # how far they counted when they were read for the first time
         self._is_first = connection.execute("select 1 from state limit 1").fetchone() is None
         self._hidden = hidden or {}
-        self.redacted: list[Redacted] = []  # what was found to be taken back
+        self.redacted: list[Redacted] = []  # the redactions that were read
         self._total = total
         self._done = 0
         self._progress = progress
         self._states: dict[tuple[str, str], Any] = {}
-        self._terms: dict[tuple[str, str], list[tuple[str, str]]] = {}  # as the index has them
-        self._told: list[tuple[ModuleType, tuple[str, str], Any, Place, str]] = []  # steps that are not taken yet
+        self._terms: dict[tuple[str, str], list[tuple[str, str]]] = {}  # the terms stored in the index
+        self._steps: list[tuple[ModuleType, tuple[str, str], Any, Place, str]] = []  # folding steps to be done
         self._keys: list[tuple[str, str, str, int]] = []
         self._bulk = _bulk() if total >= BULK else None
         self._decode = self._bulk.decode if self._bulk else None
 
     def read(self, journal: Journal) -> None:
-        """Everything that JOURNAL has gained, up to its end or its first bad line."""
+        """Read JOURNAL from its cursor to its end or its first damaged line."""
         cursor = self._cursor(journal.writer)
         position, inode = cursor.position, cursor.inode
         damage: Damage | None = None
@@ -108,15 +108,15 @@ class Reader:
             self._count(self._law, journal, link.n)
 
     def _counted(self, writer: str) -> Reach:
-        """How far the lines of WRITER were found to count."""
+        """How far the lines of WRITER counted when last decided."""
         row = self._connection.execute("select upto, orders from counted where writer = ?", (writer,)).fetchone()
         if row or self._law is None:
-            found: Reach = _vouching().Reach(*(row or (0, 0)))
-            return found
+            reach: Reach = _vouching().Reach(*(row or (0, 0)))
+            return reach
         return self._law.reach(writer, self._signatures(self._law))
 
     def _signatures(self, law: Law) -> Signatures:
-        from bb.ledger.signing.verdicts import Signatures  # noqa: PLC0415  (only where there is a law)
+        from bb.ledger.signing.verdicts import Signatures  # noqa: PLC0415  (needed only under a law)
 
         def ask(query: str, *values: str) -> list[Any]:
             return self._connection.execute(query, values).fetchall()
@@ -127,7 +127,7 @@ class Reader:
         return Signatures(law.repo, ask, tell)
 
     def _count(self, law: Law, journal: Journal, last: int) -> None:
-        """Find out how far the lines count now, and fold those that did not count when they were read."""
+        """Decide how far the lines count now, and fold those that did not count when they were read."""
         before, now = self._reach, law.reach(journal.writer, self._signatures(law))
         query = "insert or replace into counted values (?, ?, ?)"
         self._connection.execute(query, (journal.writer, now.upto, now.orders))
@@ -144,11 +144,11 @@ class Reader:
         self._fold_again(journal.writer, first, raws)
 
     def _fold_again(self, writer: str, first: int, raws: list[bytes]) -> None:
-        said = [lines.clock_and_kind(raw)[1] for raw in raws]
-        self._fold_known(writer, first, raws, said, has_keys=True)
+        line_kinds = [lines.clock_and_kind(raw)[1] for raw in raws]
+        self._fold_known(writer, first, raws, line_kinds, has_keys=True)
 
     def _counts(self, n: int, kind: str, by: str) -> bool:
-        """Whether a line counts by the law, and has not been folded before. Markers always do."""
+        """Whether a line counts under the law and has not been folded before. Markers always count."""
         if kind == MERGED or self._is_order is None:
             return self._before is None
         is_order = self._is_order(kind, by)
@@ -159,10 +159,10 @@ class Reader:
         return counts and not counted
 
     def _signed(self, writer: str, n: int, found: dict[str, Any], raw: bytes) -> None:
-        """A signature over all lines before it: kept, and looked at when somebody needs to know."""
-        said = found["data"].get("signature")
+        """Store a signature over all lines before it. It is checked only when the result is needed."""
+        signature = found["data"].get("signature")
         head = raw.partition(lines.DATA)[0][lines.P_START : lines.P_END].decode("ascii", "replace")
-        row = (writer, n, found["ts"], head, said if type(said) is str else "", None)
+        row = (writer, n, found["ts"], head, signature if type(signature) is str else "", None)
         self._connection.execute("insert or ignore into signature values (?, ?, ?, ?, ?, ?)", row)
 
     def _cursor(self, writer: str) -> Cursor:
@@ -175,8 +175,8 @@ class Reader:
         raws = block.lines()
         checked = self._bulk.check(raws, writer, position.link) if self._bulk else None
         if checked:
-            said, link = checked
-            self._fold_known(writer, position.link.n + 1, raws, said, has_keys=KEY_MARK in block.octets)
+            line_kinds, link = checked
+            self._fold_known(writer, position.link.n + 1, raws, line_kinds, has_keys=KEY_MARK in block.octets)
             return Position(segment.first, offset + len(block.octets), link), None
         link = position.link
         for raw in raws:
@@ -189,9 +189,11 @@ class Reader:
             self._fold_known(writer, link.n, [raw], [lines.clock_and_kind(raw)[1]], has_keys=True)
         return Position(segment.first, offset, link), None
 
-    def _fold_known(self, writer: str, first: int, raws: list[bytes], said: list[bytes], *, has_keys: bool) -> None:
-        """Fold those of the lines that say something we know; only they are parsed."""
-        known = _known(raws, said)
+    def _fold_known(
+        self, writer: str, first: int, raws: list[bytes], line_kinds: list[bytes], *, has_keys: bool
+    ) -> None:
+        """Parse and fold the lines that are of a known kind or have an idempotency key."""
+        known = _known(raws, line_kinds)
         if has_keys:
             known = sorted({*known, *(place for place, raw in enumerate(raws) if KEY_MARK in raw)})
         for place in known:
@@ -199,14 +201,14 @@ class Reader:
                 found = lines.members(raws[place], self._decode)
             except Unreadable:
                 continue
-            if said[place] == SIGNED_KIND:
+            if line_kinds[place] == SIGNED_KIND:
                 self._signed(writer, first + place, found, raws[place])
                 continue
-            kind = said[place].decode("utf-8", "replace")
+            kind = line_kinds[place].decode("utf-8", "replace")
             if self._reach is None or self._counts(first + place, kind, found["by"]):
                 self._fold(writer, first + place, kind, found)
-        if self._told:
-            self._step()
+        if self._steps:
+            self._do_steps()
 
     def _fold(self, writer: str, n: int, kind: str, found: dict[str, Any]) -> None:
         if kind == MERGED:
@@ -230,22 +232,22 @@ class Reader:
                 if self._is_first:
                     self._states[entry] = fold.step(self._states.get(entry), part, at, ts)
                 else:
-                    self._told.append((fold, entry, part, at, ts))
+                    self._steps.append((fold, entry, part, at, ts))
 
-    def _step(self) -> None:
-        """Take the steps that were told of, having fetched what the index has of the entries they are about."""
-        told, self._told = self._told, []
+    def _do_steps(self) -> None:
+        """Fetch the entries of all waiting steps from the index, then do the steps."""
+        steps, self._steps = self._steps, []
         wanted: dict[str, dict[str, None]] = {}
-        for fold, entry, *_ in told:
+        for fold, entry, *_ in steps:
             if entry not in self._states:
                 wanted.setdefault(fold.NAME, {})[entry[1]] = None
         for name, keys in wanted.items():
             self._fetch(folds.named(name), list(keys))
-        for fold, entry, part, at, ts in told:
+        for fold, entry, part, at, ts in steps:
             self._states[entry] = fold.step(self._states.get(entry), part, at, ts)
 
     def _fetch(self, fold: ModuleType, keys: list[str]) -> None:
-        """The entries as the index has them, remembering what they are found by."""
+        """Load entries from the index, with their terms."""
         for start in range(0, len(keys), MOST_AT_ONCE):
             some = keys[start : start + MOST_AT_ONCE]
             marks = ", ".join("?" * len(some))
@@ -257,7 +259,7 @@ class Reader:
                     self._terms[entry] = fold.terms(key, self._states[entry])
 
     def _account(self, writer: str, n: int, data: dict[str, Any]) -> None:
-        """A marker: in its writer's order, the foreign lines up to its heads stand before it."""
+        """Store a marker: in its writer's order, the foreign lines up to its heads come before it."""
         row = self._connection.execute(
             "select heads, foreign_before from merged where writer = ? order by n desc limit 1", (writer,)
         ).fetchone()
@@ -276,7 +278,7 @@ class Reader:
         self._connection.execute("insert into merged values (?, ?, ?, ?)", (writer, n, count, json_text.dumps(heads)))
 
     def folds(self) -> set[str]:
-        """The folds of which something has changed."""
+        """The folds whose entries have changed."""
         return {fold for fold, _ in self._states}
 
     def __enter__(self) -> None:
@@ -291,7 +293,7 @@ class Reader:
             self._write_back()
 
     def _write_back(self) -> None:
-        """Put the folded states into the index."""
+        """Write the folded states to the index."""
         dumps = self._bulk.encode if self._bulk else json_text.dumps
         self._connection.executemany(
             "insert or replace into state values (?, ?, ?)",
@@ -301,7 +303,7 @@ class Reader:
         self._write_terms()
 
     def _write_terms(self) -> None:
-        """What the folded entries are found by; what they were found by before goes."""
+        """Write the terms by which the folded entries are found, and delete the former ones."""
         gone, come = [], []
         for (fold, key), state in self._states.items():
             if not (terms_of := getattr(folds.named(fold), "terms", None)):
@@ -315,8 +317,11 @@ class Reader:
 
 
 def _origin(data: dict[str, Any], at: Place, ts: str) -> tuple[Place, str]:
-    """Where and when an event stood that was recorded again. Others name it by where it stood if its journal was
-    damaged; if it was put aside, another event stands there now, so only its time holds."""
+    """The original place and time of an event that was recorded again.
+
+    If its journal was damaged, other events still refer to its original id. If it was set aside, another event has that
+    id now, so only its original time is used.
+    """
     try:
         writer, n = ids.split_event_id(data["salvaged_from"]) if "salvaged_from" in data else at[1:]
         lamport, then = data["salvaged_lamport"], data["salvaged_ts"]
@@ -327,19 +332,19 @@ def _origin(data: dict[str, Any], at: Place, ts: str) -> tuple[Place, str]:
 
 
 def says_nothing(octets: bytes) -> bool:
-    """Whether none of these lines says anything that is folded."""
+    """Whether no line in OCTETS needs to be folded."""
     raws = octets.split(b"\n")[:-1]
     return KEY_MARK not in octets and not _known(raws, [lines.clock_and_kind(raw)[1] for raw in raws])
 
 
-def _known(raws: list[bytes], said: list[bytes]) -> list[int]:
-    """The places of the lines that say something which is folded; only these are parsed.
+def _known(raws: list[bytes], line_kinds: list[bytes]) -> list[int]:
+    """The places of the lines that have to be parsed and folded.
 
-    Most lines are chat in which no mark stands, and a rebuild asks every one of them: so all is in one expression.
+    Most lines are chat without a mark. A rebuild checks every line, so the check is a single expression for speed.
     """
     return [
         place
-        for place, kind in enumerate(said)
+        for place, kind in enumerate(line_kinds)
         if kind in ALWAYS
         or (
             (marks := MARKS.get(kind))
@@ -349,14 +354,14 @@ def _known(raws: list[bytes], said: list[bytes]) -> list[int]:
 
 
 def _vouching() -> ModuleType:
-    """The rule by which lines count, where there is a law."""
+    """The rules by which lines count. They are loaded only under a law."""
     from bb.coordination.records import vouching as rule  # noqa: PLC0415
 
     return rule
 
 
 def _bulk() -> ModuleType:
-    """The fast way to check lines: slow to import, so only for many."""
+    """The fast check of lines. Its import is slow, so it is used only for many lines."""
     from bb.ledger.journal import bulk_check  # noqa: PLC0415
 
     return bulk_check

@@ -1,6 +1,9 @@
-"""SQLite by its C core: the package around it imports `datetime`, a sixth of a bare start, for converters that nobody
-here uses. Of `functools` the core wants the cache alone, which is written in C as well, and the module around that is a
-tenth of a bare start. Where an interpreter has no such core, or wants more, the package itself is used."""
+"""SQLite, imported from its C core `_sqlite3` to start faster.
+
+The package `sqlite3` imports `datetime` for converters that bb does not use, which takes a sixth of the interpreter's
+start. The core needs only `lru_cache` from `functools`, which is written in C too; importing `functools` takes a tenth
+of the start. If an interpreter has no such core, or its core needs more, the package itself is used.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def _core() -> ModuleType:
-    """The C core, imported while its caller stands in for `functools`, unless that is there anyway."""
+    """Import the C core with a substitute for `functools`, unless `functools` is imported already."""
     if "functools" in sys.modules:
         import _sqlite3  # noqa: PLC0415
 

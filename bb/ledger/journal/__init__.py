@@ -1,1 +1,1 @@
-"""One writer's lines on disk: their form, their chain, and the fact that each line records. State is in `index`."""
+"""Journals on disk: the format of lines, their hash chain, and the fact that each line records. State is in `index`."""

@@ -1,9 +1,12 @@
-"""How messages and notices are written as CCCS events: text and recipients where any CCCS client looks for them, mail
-and the Operative Protocol's envelope beside. `id`, `created_at` and `project_root` of that envelope are no part of what
-is stored: the ledger line has the first two, and the third is the reader's own.
+"""How messages and notices are recorded as CCCS events.
 
-What is read is judged by the rules of writing (`kernel/validity.py`): a member that could not have been written makes
-the line no fact."""
+Text and recipients are stored where any CCCS client expects them, with the mail members and the Operative Protocol's
+envelope beside them. The envelope's `id`, `created_at` and `project_root` are not stored: the ledger line contains the
+first two, and the third is the path of the reader's own clone.
+
+Reading applies the rules of writing (`kernel/validity.py`): a line with a member that bb could not have written is not
+a fact.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +31,13 @@ if TYPE_CHECKING:
 
     FormedFact = MailFact | NoticeFact | GuardFact | ContextChanged | Posted | Installed | Removed
 
-# what a reaction says to `bb`, and what other clients show of it
+# signals of a reaction for bb, and the emoji that other clients show
 SEEN, AGREE = "seen", "agree"
 EMOJI = {SEEN: "\N{EYES}", AGREE: "\N{THUMBS UP SIGN}"}
 
-MOST_TEXT = 1 << 16  # of what names several scopes, or a path with escapes in it
+MOST_TEXT = 1 << 16  # characters of a text that lists several scopes, or of a path with escapes
 DIGEST_LENGTH = 64
-# What other clients of CCCS write: only what names somebody or something has bounds, a name's.
+# Members of events written by other CCCS clients that are checked: those that are ids or names.
 NAMED = {
     "chat.message": ("reply_to", "client_id", "client_ts", "src_group_id", "src_event_id", "dst_group_id", "format"),
     "chat.reaction": ("event_id", "actor_id"),
@@ -45,7 +48,7 @@ LISTED = {"chat.message": ("to", "dst_to")}
 
 
 class Misfit(ValueError):
-    """A member that no version of bb could have written."""
+    """A member has a value that no version of bb could have written."""
 
     def __init__(self, member: str) -> None:
         super().__init__(member)
@@ -53,21 +56,21 @@ class Misfit(ValueError):
 
 
 def written(fact: Any) -> dict[str, Any]:
-    """The data that FACT is recorded as."""
+    """The event data that records FACT."""
     return WRITERS[type(fact)](fact)
 
 
 def fact_of(kind: str, data: dict[str, Any], by: str) -> FormedFact | None:
-    """The fact that an event of one of these kinds is; None when it is something else."""
+    """The fact that an event of one of these kinds records; None if it records none."""
     try:
-        found: FormedFact | None = READERS[kind](data, by)
+        fact: FormedFact | None = READERS[kind](data, by)
     except (KeyError, TypeError, ValueError, AttributeError, BbError):
         return None
-    return found
+    return fact
 
 
 def misfit(kind: str, data: dict[str, Any], by: str) -> str:
-    """Which member of an event that is no fact is wrong, as far as that can be told."""
+    """The invalid member of an event that records no fact; "data" if it cannot be determined."""
     try:
         READERS[kind](data, by)
     except Misfit as error:
@@ -78,7 +81,7 @@ def misfit(kind: str, data: dict[str, Any], by: str) -> str:
 
 
 def is_ours(kind: str, data: dict[str, Any]) -> bool:
-    """Whether an event of a kind that other clients write, too, has the mark of one that bb writes."""
+    """Whether bb wrote an event, for kinds that other clients write too."""
     if kind == "chat.message":
         return "mail" in data or "c2a" in data
     if kind == "chat.reaction":
@@ -87,7 +90,7 @@ def is_ours(kind: str, data: dict[str, Any]) -> bool:
 
 
 def out_of_bounds(kind: str, data: dict[str, Any]) -> str | None:
-    """The member that no client of CCCS could have written through bb: an id or a name that is none."""
+    """The member whose value no CCCS client could have written through bb: an invalid id or name; else None."""
     for member in NAMED[kind]:
         if data.get(member) not in (None, "") and not validity.is_line(data[member]):
             return f"`{member}`"
@@ -133,7 +136,7 @@ def _sent(fact: Sent) -> dict[str, Any]:
 
 
 def _is_spoken(about: object) -> bool:
-    """Whether what a line says beside a message in CBCL is of the types that it has to be."""
+    """Whether the `cbcl` object of a message has valid members."""
     if type(about) is not dict:
         return False
     needed, others = (about.get("id"), about.get("performative")), (about.get("thread", ""), about.get("reply_to", ""))
@@ -159,22 +162,22 @@ def _read_message(data: dict[str, Any], by: str) -> Sent | Posted | None:
     _must(scope is None or validity.is_unfolded(scope), "scope")
     _must(payload is None or type(payload) is dict, "payload")
     if not events.may_be_read(category, payload):
-        payload = None  # of a later version, perhaps; the message is one all the same
+        payload = None  # a later version may have written it; the message itself is valid
     spoken = data["cbcl"] if data.get("content_type") == CBCL and _is_spoken(data.get("cbcl")) else None
     return Sent(by, tuple(to), category, subject, body, bead, thread, mail["requires_ack"], scope, payload, spoken)
 
 
 def _posted(fact: Posted) -> dict[str, Any]:
-    """`to` and `reply_to` are for readers of CCCS; all else that matters is in `c2a`."""
-    found = {"c2a": fact.c2a, "to": list(fact.to)}
-    return found | ({"reply_to": fact.reply_to} if fact.reply_to else {}) | {"text": fact.text}
+    """`to` and `reply_to` are for CCCS clients; bb reads everything else from `c2a`."""
+    reply = {"reply_to": fact.reply_to} if fact.reply_to else {}
+    return {"c2a": fact.c2a, "to": list(fact.to), **reply, "text": fact.text}
 
 
 def _read_posted(data: dict[str, Any], by: str) -> Posted | None:
     _must(message.is_sound(data["c2a"]), "c2a")
     to, texts = data.get("to"), [data.get(member) for member in ("text", "reply_to")]
-    listed = tuple(each for each in to if type(each) is str) if type(to) is list else ()
-    text, reply_to = (each if type(each) is str else "" for each in texts)
+    listed = tuple(name for name in to if type(name) is str) if type(to) is list else ()
+    text, reply_to = (value if type(value) is str else "" for value in texts)
     _must(all(map(validity.is_line, listed)), "to")
     _must(validity.is_line_or_nothing(reply_to), "reply_to")
     return Posted(by, data["c2a"], text, listed, reply_to)
@@ -190,7 +193,7 @@ def _gesture(signal: str | None) -> Callable[[Any], dict[str, Any]]:
 
 def _read_ack(data: dict[str, Any], by: str) -> Acked | None:
     ids.split_event_id(data["event_id"])
-    return Acked(by, data["event_id"]) if data["actor_id"] == by else None  # nobody accepts for another
+    return Acked(by, data["event_id"]) if data["actor_id"] == by else None  # an agent acknowledges only for itself
 
 
 def _read_reaction(data: dict[str, Any], by: str) -> Read | Agreed | None:
@@ -231,9 +234,9 @@ OUTCOMES = {
 
 
 def _discovery(fact: Incurred) -> dict[str, Any]:
-    """What was found to be touched, and by what it was found."""
-    found = {"found_by": fact.found_by, "paths": list(fact.paths), "count": fact.count}
-    return found | ({"commit": fact.commit} if fact.commit else {"mark": fact.mark})
+    """The touched paths, and how they were detected."""
+    source = {"commit": fact.commit} if fact.commit else {"mark": fact.mark}
+    return {"found_by": fact.found_by, "paths": list(fact.paths), "count": fact.count, **source}
 
 
 def _resumed(fact: Resumed) -> dict[str, Any]:
@@ -273,8 +276,8 @@ def _read_notice(data: dict[str, Any], by: str) -> Incurred | Resumed | Posted |
         incident = data["incident"]
         ids.split_event_id(incident["reservation_id"])
         is_touched = incident["outcome"] == TOUCHED
-        is_found = is_touched or incident["outcome"] == CONTESTED  # by somebody else, perhaps
-        incoming = payload["incoming_agent"] if is_found else by
+        is_detected = is_touched or incident["outcome"] == CONTESTED  # the author may be another agent
+        incoming = payload["incoming_agent"] if is_detected else by
         values = [
             incoming,
             payload["owner_agent"],
@@ -318,7 +321,7 @@ def _read_notice(data: dict[str, Any], by: str) -> Incurred | Resumed | Posted |
 
 
 def _discovered(fact: Incurred, incident: dict[str, Any]) -> Incurred:
-    """FACT with what was found to be touched."""
+    """FACT with the touched paths and how they were detected."""
     paths, count = incident["paths"], incident["count"]
     found_by, commit, mark = incident["found_by"], incident.get("commit", ""), incident.get("mark", "")
     _must(type(paths) is list and all(validity.is_unfolded(path, MOST_TEXT) for path in paths), "paths")
@@ -334,7 +337,7 @@ def _discovered(fact: Incurred, incident: dict[str, Any]) -> Incurred:
 
 
 def _read_context(data: dict[str, Any], by: str) -> ContextChanged | None:
-    from bb.groups.context import context  # noqa: PLC0415  (which knows what each op may say)
+    from bb.groups.context import context  # noqa: PLC0415  (it validates each operation)
 
     return context.read(data, by)
 
@@ -352,13 +355,13 @@ def _read_dialect(data: dict[str, Any], by: str) -> Installed | Removed | None:
     given = {"by": by, **{name: data[name] for name in kind.__match_args__[1:] if name in data}}
     given = {"author": "", **given} if kind is Installed else given
     for name, value in given.items():
-        is_free = name in ("text", "source")  # the dialect itself; a path or an address
+        is_free = name in ("text", "source")  # the dialect's text; its path or URL
         _must(type(value) is str and (is_free or validity.is_line_or_nothing(value)), name)
-    found: Installed | Removed = kind(**given)
-    return found
+    fact: Installed | Removed = kind(**given)
+    return fact
 
 
-# -- a guard that was overruled
+# -- overridden guards
 
 
 def _overridden(fact: Overridden) -> dict[str, Any]:
@@ -368,7 +371,7 @@ def _overridden(fact: Overridden) -> dict[str, Any]:
 def _read_override(data: dict[str, Any], by: str) -> Overridden | None:
     paths, reservations = data["paths"], data["reservation_ids"]
     _must(type(data["reason"]) is str, "reason")
-    _must(type(paths) is list and all(type(path) is str for path in paths), "paths")  # as git has them
+    _must(type(paths) is list and all(type(path) is str for path in paths), "paths")  # unchanged from git
     _must(type(reservations) is list, "reservation_ids")
     for reservation in reservations:
         ids.split_event_id(reservation)

@@ -1,4 +1,4 @@
-"""`clone.json`: which formats this store is in, which repository it belongs to, and the writer it started with."""
+"""`clone.json`: the format versions of this store, the id of its repository, and its first writer."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 NAME = "clone.json"
 FORMAT = 1
-MOST_FORMER = 8  # ids that are remembered
+MOST_FORMER = 8  # former repository ids that are kept
 
 
 class LedgerTooNew(Refused):
-    """This ledger is in a format that only a newer bb understands."""
+    """This ledger has a format that only a newer version of bb supports."""
 
     code = "LEDGER_TOO_NEW"
     hint = "upgrade bb"
@@ -29,46 +29,47 @@ class StoreUnreadable(Refused):
     """The store's clone.json is damaged."""
 
     code = "STORE_UNREADABLE"
-    hint = "`bb doctor --fix` writes it anew from the journals"
+    hint = "run `bb doctor --fix` to restore it from the journals"
 
 
 class Clone(Record):
-    """The identity of one store. Older programs read up to MIN_READER and write up to MIN_WRITER."""
+    """The identity of one store. Reading needs a bb of at least format MIN_READER, writing one of MIN_WRITER."""
 
     repo: str
     writer: str
     format: int = FORMAT
     min_reader: int = FORMAT
     min_writer: int = FORMAT
-    former: tuple[str, ...] = ()  # the repositories it belonged to before it joined a ledger that was published
+    former: tuple[str, ...] = ()  # its repository ids before it joined a published ledger
 
     @property
     def group_id(self) -> str:
-        """The CCCS group that is this repository."""
+        """The id of this repository's CCCS group."""
         return f"g_{self.repo}"
 
     def may_read(self) -> None:
         if self.min_reader > FORMAT:
-            raise LedgerTooNew(f"this ledger is in format {self.format}, this bb reads up to {FORMAT}")
+            raise LedgerTooNew(f"this ledger has format {self.format}; this version of bb reads up to format {FORMAT}")
 
     def may_write(self) -> None:
         self.may_read()
         if self.min_writer > FORMAT:
             raise LedgerTooNew(
-                f"this ledger is in format {self.format}, this bb writes up to {FORMAT}; reading still works"
+                f"this ledger has format {self.format}; this version of bb writes up to format {FORMAT}, "
+                "but it can read this ledger"
             )
 
 
 def read(store: str) -> Clone | None:
-    """The identity of STORE; None when there is no store."""
+    """The identity of STORE; None if the store does not exist."""
     written = disk.read_small(os.path.join(store, NAME))
     if written is None:
         return None
     try:
-        found: Any = json_text.read(written)
-        former = [each for each in found.get("former", ()) if is_repo_id(each)]
+        data: Any = json_text.read(written)
+        former = [repo for repo in data.get("former", ()) if is_repo_id(repo)]
         names = (name for name in Clone.__match_args__ if name != "former")
-        clone = Clone(**{name: found[name] for name in names}, former=tuple(former[-MOST_FORMER:]))
+        clone = Clone(**{name: data[name] for name in names}, former=tuple(former[-MOST_FORMER:]))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise StoreUnreadable(path=os.path.join(store, NAME)) from error
     numbers = (clone.format, clone.min_reader, clone.min_writer)
@@ -80,12 +81,12 @@ def read(store: str) -> Clone | None:
 
 
 def write(store: str, clone: Clone) -> None:
-    said = clone.as_dict() | {"former": list(clone.former)}
+    data = clone.as_dict() | {"former": list(clone.former)}
     if not clone.former:
-        del said["former"]
-    disk.replace(os.path.join(store, NAME), (json_text.dumps(said) + "\n").encode(), durable=True)
+        del data["former"]
+    disk.replace(os.path.join(store, NAME), (json_text.dumps(data) + "\n").encode(), durable=True)
 
 
 def is_repo_id(repo: object) -> bool:
-    """Whether REPO may be the id of a repository."""
+    """Whether REPO is a valid id of a repository."""
     return isinstance(repo, str) and 0 < len(repo) <= 64 and repo.isalnum() and repo.isascii()

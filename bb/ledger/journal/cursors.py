@@ -1,6 +1,6 @@
-"""How far the index has read each journal, and where our lines brought in those of others.
+"""The index's cursor in each journal, and the markers: our lines that merged lines of other writers.
 
-They are asked for at every turn, and change seldom. So they are read once, and again when somebody may have moved one.
+They are needed often and change seldom. So they are kept in memory, and read again only if the file may have changed.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 class Unusable(Exception):
-    """This index cannot be used; the message says why. It is rebuilt."""
+    """This index cannot be used and must be rebuilt; the message says why."""
 
 
 class Damage(Record):
-    """The first line of a journal that cannot be right; nothing behind it is read."""
+    """The first damaged line of a journal. The lines after it are not read."""
 
     writer: str
     n: int
@@ -34,7 +34,7 @@ class Damage(Record):
 
 
 class Cursor(Record):
-    """How far a journal has been read: in which segment and file, up to which offset, and behind which line."""
+    """How far a journal has been read: the segment, the offset, and the last line that was read."""
 
     segment: int
     offset: int
@@ -43,7 +43,7 @@ class Cursor(Record):
     head: str
     inode: int | None
     damage: str | None = None
-    seen: str | None = None  # the files in which there was nothing to read behind the damage
+    seen: str | None = None  # the signature of the journal's files when the damage was found
 
     @property
     def position(self) -> Position:
@@ -54,7 +54,7 @@ UNREAD = Cursor(0, 0, 0, 0, NOTHING, None)
 
 
 class Marker(Record):
-    """A line of ours that brought in foreign lines: those up to HEADS stand before it, FOREIGN_BEFORE in all."""
+    """A line of ours that merged foreign lines: those up to HEADS come before it, FOREIGN_BEFORE lines in all."""
 
     n: int
     foreign_before: int
@@ -62,18 +62,18 @@ class Marker(Record):
 
 
 class Cursors:
-    """The cursors and markers of an index, of which one can ASK."""
+    """The cursors and markers of an index. ASK queries the index."""
 
     def __init__(self, ask: Callable[..., list[Any]]) -> None:
         self._ask = ask
         self._cursors: dict[str, Cursor] = {}
         self._markers: dict[str, list[Marker]] = {}
-        self._as_of: int | None = None  # the version of the file in which they were read
-        self.is_ahead = False  # whether a cursor has passed over lines, and is not written down
-        self.is_still = False  # whether what others do to the file meanwhile is not looked at
+        self._as_of: int | None = None  # the version of the file at the time they were read
+        self.is_ahead = False  # whether a cursor in memory has passed over lines and is not stored yet
+        self.is_still = False  # whether changes by other processes are ignored for now
 
     def all(self, version: int | None = None) -> dict[str, Cursor]:
-        """The cursors by writer, in the file as of VERSION, should that have been asked for just now."""
+        """The cursors by writer. VERSION is the current version of the file, if the caller has just read it."""
         version = self.version() if version is None else version
         if version != self._as_of:
             rows = self._ask("select * from cursor order by writer")
@@ -83,20 +83,20 @@ class Cursors:
         return self._cursors
 
     def version(self) -> int:
-        """What is another number once somebody else has changed the file."""
+        """A number that changes when another process changes the file."""
         if self.is_still and self._as_of is not None:
             return self._as_of
         ((version,),) = self._ask("pragma data_version")
         return int(version)
 
     def forget(self) -> None:
-        """What is known of them may be otherwise now."""
+        """Discard the cursors and markers in memory."""
         self._as_of = None
 
     def passes_over(self, writer: str, written: Written) -> bool:
-        """Let the cursor pass over what was WRITTEN, if it stood right before it; whether it did.
+        """Move the cursor past the lines WRITTEN, if it was directly before them; return whether it was.
 
-        That is written down with whatever moves it next: until then, whoever else looks reads on by himself.
+        The new position is stored only with the next move. Until then, other processes read these lines themselves.
         """
         cursor = self.all().get(writer)
         if cursor is None or cursor.damage or (cursor.n, cursor.head) != (written.before.n, written.before.head_digest):
@@ -107,28 +107,28 @@ class Cursors:
         return True
 
     def markers(self, writer: str) -> list[Marker]:
-        """Where the lines of WRITER brought in others' lines, in order; the first is the empty beginning."""
+        """The markers of WRITER, in order. The first one is empty and stands for the beginning."""
         self.all()
-        found = self._markers.get(writer)
-        if found is None:
+        markers = self._markers.get(writer)
+        if markers is None:
             rows = self._ask("select n, foreign_before, heads from merged where writer = ? order by n", writer)
-            found = [Marker(0, 0, {}), *(Marker(n, before, json_text.loads(heads)) for n, before, heads in rows)]
-            self._markers[writer] = found
-        return found
+            markers = [Marker(0, 0, {}), *(Marker(n, before, json_text.loads(heads)) for n, before, heads in rows)]
+            self._markers[writer] = markers
+        return markers
 
 
 def growth(journal: Journal, cursor: Cursor) -> int:
-    """How many bytes JOURNAL has behind a cursor. Unusable when the cursor points into another file.
+    """The number of bytes of JOURNAL after a cursor. Unusable if the cursor points into another file.
 
-    None behind a damage that has been seen already, as long as the files are what they were.
+    After a known damage the answer is 0, as long as the files have not changed.
     """
     segment, offset = cursor.segment, cursor.offset
     if cursor.seen is not None and cursor.seen == journal.signature():
         return 0
     segments = journal.segments(segment)
     if segment and (not segments or segments[0].first != segment):
-        raise Unusable(f"a segment of {journal.writer} is gone")
+        raise Unusable(f"a segment of the journal of {journal.writer} is missing")
     status = [file.status() for file in segments]
     if segment and (status[0].st_ino != cursor.inode or status[0].st_size < offset):
-        raise Unusable(f"{segments[0].path} is not the file that was read")
+        raise Unusable(f"{segments[0].path} was replaced or truncated since it was read")
     return sum(file.st_size for file in status) - offset

@@ -1,5 +1,5 @@
-"""Which folds a fact changes, and where they are. A fold is loaded once a fact of its own is met: a verb that reserves
-needs none of those that chat needs."""
+"""The folds that each fact changes, and their modules. A fold's module is loaded when the first of its facts is read,
+so a reservation does not load the folds of chat."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     Parts = Callable[[Any, Any], Any] | None
 
-# what a fold calls its entries -> its module, and the facts that change them, by their names
+# the name of a fold -> its module, and the names of the facts that change its entries
 FOLDED: dict[str, tuple[str, tuple[str, ...]]] = {
     "agent": ("bb.coordination.agents.roster", ("Registered", "Updated", "Retired", "Started", "Stopped", "Seen")),
     "pause": ("bb.coordination.agents.pauses", ("Paused", "Unpaused")),
@@ -52,15 +52,17 @@ _loaded: dict[type[Any], list[tuple[ModuleType, Parts]]] = {}
 
 
 def named(name: str) -> ModuleType:
-    """The fold that calls its entries so."""
+    """The module of the fold NAME."""
     module = FOLDED[name][0]
     __import__(module)
     return sys.modules[module]
 
 
 def of(fact: type[Any]) -> list[tuple[ModuleType, Parts]]:
-    """The folds that a kind of fact changes. One fact may say something else about each entry of a fold: then the fold
-    takes it apart."""
+    """The folds that a type of fact changes, each with its function `parts`, if it has one.
+
+    `parts` splits a fact that means something different for each entry of the fold.
+    """
     if fact not in _loaded:
         folds = [named(name) for name, (_, facts) in FOLDED.items() if fact.__name__ in facts]
         _loaded[fact] = [(fold, getattr(fold, "parts", None)) for fold in folds]

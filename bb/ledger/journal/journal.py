@@ -1,10 +1,10 @@
-"""One writer's journal: segments of ledger lines in `j/<writer>/`, which only ever grow at the end.
+"""One writer's journal: segments of ledger lines in `j/<writer>/`, which only grow at the end. An append is:
 
-    open, lock, read the tail, mend a torn one, chain, one write, fdatasync, unlock, answer
+    open, lock, read the tail, repair a torn line, chain, one write, fdatasync, unlock, answer
 
-Whoever is told that a line was recorded finds it on the disk. A line that could not be synced is taken back and
-never acknowledged. A writer killed in the middle of a write leaves a torn last line; the next append finishes it if
-it is whole but for its line feed, and otherwise puts the fragment aside in `torn/`.
+An acknowledged line is on the disk. A line that could not be synced is removed and never acknowledged. A process killed
+during a write leaves a torn last line. If only its line feed is missing, the next append adds it; otherwise the next
+append moves the fragment to `torn/`.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 SEGMENT_SIZE = 4 << 20
 SUFFIX = ".jsonl"
-PORTION = 1 << 20  # so much is written at once, so that a segment does not grow far beyond its size
+PORTION = 1 << 20  # bytes of one write, so that a segment does not grow far beyond its size
 
 
 class Position(Record):
-    """A place between two lines of a journal: the segment by its first n, the offset in it, the link before it."""
+    """A place between two lines: the number of the segment's first line, the offset in it, and the link before it."""
 
     segment: int
     offset: int
@@ -41,7 +41,7 @@ class Position(Record):
 
 
 class Written(Record):
-    """What was written last: the lines, the link before them, the place behind them, and in which file that is."""
+    """The last write: the lines, the link before them, the position after them, and the inode of the file."""
 
     octets: bytes
     before: Link
@@ -56,41 +56,43 @@ class Journal:
         self.writer = writer
         self.folder = os.path.join(store, "j", writer)
         self.torn = os.path.join(store, "torn")
-        # What holds as long as nobody else can write here: the segments, and the last link.
+        # Valid while no other process can write here: the segments, and the last write.
         self._kept: list[Segment] | None = None
         self.written: Written | None = None
-        # The files that were written to and not waited for yet: where they are open, and how long they were before.
+        # Files written but not synced yet: the open descriptor and the size before the write.
         self._unsynced: dict[str, tuple[int, int]] = {}
         self._standing_lock: StandingLock | None = None
         self._names = disk.Names(self.folder)
         self._listed: tuple[list[str], list[Segment]] = [], []
 
     def keep(self) -> None:
-        """From now on nobody else writes here: what was looked up once need not be looked up again. Neither need what
-        we left here when we wrote last, if it is as it was."""
-        if not self._is_as_left():
+        """Keep the segments in memory from now on, because no other process writes here.
+
+        If nothing has changed since our last write, the segments kept then are used again.
+        """
+        if not self._is_unchanged():
             self._kept = self.written = None
-            self._names = disk.Names(self.folder)  # who writes wants to be sure of them
+            self._names = disk.Names(self.folder)  # a writer needs a fresh listing
             self.mend()
             self._kept = list(self.segments())
 
-    def _is_as_left(self) -> bool:
+    def _is_unchanged(self) -> bool:
         if self.written is None or not self._kept:
             return False
         try:
             file = os.stat(self._kept[-1].path)
         except OSError:
             return False
-        # From this size on, somebody else may have begun another file.
+        # At this size, another process may have begun a new segment.
         is_last = file.st_size < SEGMENT_SIZE
         return is_last and (file.st_ino, file.st_size) == (self.written.inode, self.written.end.offset)
 
     def segments(self, since: int = 0) -> list[Segment]:
-        """The segments, oldest first; those that begin with line SINCE or behind it."""
-        there = self._kept if self._kept is not None else self._there()
-        return [segment for segment in there if segment.first >= since] if since else there
+        """The segments, oldest first; with SINCE, only those whose first line is SINCE or later."""
+        segments = self._kept if self._kept is not None else self._listed_segments()
+        return [segment for segment in segments if segment.first >= since] if since else segments
 
-    def _there(self) -> list[Segment]:
+    def _listed_segments(self) -> list[Segment]:
         names = self._names.now()
         if names is not self._listed[0]:
             stems = [name[: -len(SUFFIX)] for name in names if name.endswith(SUFFIX)]
@@ -105,7 +107,7 @@ class Journal:
         return self._listed[1]
 
     def signature(self) -> str:
-        """What changes whenever somebody writes to the journal."""
+        """A text that changes with every write to the journal."""
         status = [segment.status() for segment in self.segments()]
         return " ".join(f"{file.st_ino}:{file.st_size}:{file.st_mtime_ns}" for file in status)
 
@@ -113,18 +115,18 @@ class Journal:
         return Lock(os.path.join(self.folder, LOCK))
 
     def standing_lock(self) -> StandingLock:
-        """The same lock, for somebody who takes it again and again."""
+        """The same lock, for repeated use."""
         if self._standing_lock is None:
             self._standing_lock = StandingLock(os.path.join(self.folder, LOCK))
         return self._standing_lock
 
     def close(self) -> None:
-        """Let go of the lock's files."""
+        """Close the lock's files."""
         if self._standing_lock is not None:
             self._standing_lock.close()
 
     def lock_if_any(self) -> Lock | NoLock:
-        """Its lock; what only syncing writes, once at a time, has none."""
+        """Its lock. A foreign journal has none: only sync writes it, one process at a time."""
         return self.lock() if os.path.exists(os.path.join(self.folder, LOCK)) else NoLock()
 
     # -- reading
@@ -143,8 +145,8 @@ class Journal:
     def read(self, start: Position | None = None) -> Iterator[tuple[Segment, int, Block]]:
         """Blocks of whole lines from START on: the segment, the offset of the block, and the block.
 
-        Ends at the first thing that is no whole line; `stuck` tells whether that is a line still being written or
-        a damage.
+        Reading ends before the first incomplete line; `stuck` tells whether that line is damaged or still being
+        written.
         """
         for segment in self.segments(start.segment if start else 0):
             end = start.offset if start and segment.first == start.segment else 0
@@ -155,13 +157,13 @@ class Journal:
                 return
 
     def sizes(self, since: int) -> list[tuple[Segment, int]]:
-        """The segments that begin with line SINCE or behind it, and how long they are now."""
+        """The segments whose first line is SINCE or later, and their current sizes."""
         return [(segment, segment.size()) for segment in self.segments(since)]
 
     def stuck(self, position: Position, sizes: list[tuple[Segment, int]]) -> tuple[Segment, int, str] | None:
-        """Where and why reading cannot go on behind POSITION, if that is more than a line being written.
+        """Where and why reading stopped at POSITION, if the reason is a damage and not a line being written.
 
-        Judged by the SIZES of before it was read: a line and a new segment may have come since.
+        SIZES were taken before reading, because lines and segments may have been added since.
         """
         for place, (file, size) in enumerate(sizes):
             if file.first < position.segment:
@@ -170,11 +172,11 @@ class Journal:
             if (rest := size - offset) > 0 and place + 1 < len(sizes):
                 return file, offset, "a segment ends in the middle of a line"
             if rest >= lines.MAX_LINE:
-                return file, offset, "it is longer than a line may be"
+                return file, offset, "the line is longer than the limit"
         return None
 
     def has(self, position: Position) -> bool:
-        """Whether the line that ends at POSITION is still the one that was read there."""
+        """Whether the line that ends at POSITION is still the same."""
         for segment in self.segments():
             if segment.first == position.segment and segment.size() >= position.offset:
                 raw = next(lines_backwards(segment, position.offset), b"")
@@ -185,7 +187,7 @@ class Journal:
         return False
 
     def offset_of_last(self) -> int:
-        """Where the last whole line starts, in its segment."""
+        """The offset of the last whole line in its segment."""
         for segment in reversed(self.segments()):
             for raw in lines_backwards(segment):
                 return last_line_feed(segment) - len(raw) - 1
@@ -197,7 +199,7 @@ class Journal:
             yield from lines_backwards(segment)
 
     def line(self, n: int) -> bytes | None:
-        """Line N as it stands, or None. Its id says which segment it is in."""
+        """Line N, or None."""
         home = [segment for segment in self.segments() if segment.first <= n]
         if not home:
             return None
@@ -211,7 +213,7 @@ class Journal:
         return None
 
     def lines_from(self, n: int) -> Iterator[bytes]:
-        """Every whole line from number N on, sound or not."""
+        """Every whole line from number N on, without checking it."""
         segments = self.segments()
         home = max((place for place, segment in enumerate(segments) if segment.first <= n), default=len(segments))
         for place, segment in enumerate(segments[home:], home):
@@ -220,12 +222,12 @@ class Journal:
                 yield from block.lines()
 
     def link_before(self, n: int) -> Link:
-        """The link that line N has to follow, taken from the line before it by itself."""
+        """The link that line N must follow, computed from the line before it."""
         return lines.START if n == 1 else lines.link_alone(next(self.lines_from(n - 1)), self.writer)
 
     def _offset_of(self, segment: Segment, n: int, *, is_last: bool) -> int:
-        """Where line N starts in its segment: counted from the end in the last one, where what is wanted is mostly
-        near it, and else from the start."""
+        """The offset of line N in its segment. The last segment is searched from its end, because callers mostly
+        want recent lines; other segments are searched from the start."""
         start = lines.PREFIX_OF % (self.writer.encode(), n)
         if is_last:
             offset = last_line_feed(segment)
@@ -244,7 +246,7 @@ class Journal:
     # -- writing
 
     def extend(self, octets: bytes) -> None:
-        """Put whole lines of this chain, checked already, behind the last one."""
+        """Append whole lines of this chain that were checked already."""
         self.mend()
         while octets:
             end = octets.rfind(b"\n", 0, PORTION) + 1 or octets.find(b"\n") + 1
@@ -256,9 +258,9 @@ class Journal:
             octets = octets[end:]
 
     def cut(self, n: int, aside: str) -> int:
-        """Move everything from line N on into the file ASIDE; how many lines that were. The lock must be held.
+        """Move all lines from N on into the file ASIDE; return their number. The lock must be held.
 
-        What stays is a file of its own: whoever has read on in the old one sees that it is not the one he has read.
+        The remaining part becomes a new file with a new inode, so readers notice the change.
         """
         segments = self.segments()
         home = max((place for place, segment in enumerate(segments) if segment.first <= n), default=0)
@@ -271,9 +273,9 @@ class Journal:
         return moved.count(b"\n")
 
     def blank(self, n: int) -> bool:
-        """Take the payload out of line N where it stands; whether it was still there. The lock must be held.
+        """Overwrite the payload of line N in place; return whether it was still there. The lock must be held.
 
-        The line stays as long as it was, and its head as it is, so every link of the chain holds.
+        The line keeps its length and its head, so the chain stays valid.
         """
         home = [segment for segment in self.segments() if segment.first <= n]
         raw = self.line(n)
@@ -295,9 +297,9 @@ class Journal:
     def append(
         self, events: Callable[[Link], Sequence[Event]], salt: Callable[[], str], *, is_synced: bool = True
     ) -> list[Event]:
-        """Record the events that follow from the last link, in one write. The lock must be held.
+        """Record the events that EVENTS makes for the last link, in one write. The lock must be held.
 
-        What is not to be synced at once is the caller's to `sync`, before anybody is told.
+        Unless IS_SYNCED, the caller must call `sync` before it acknowledges the lines.
         """
         self.mend()
         start = self.end()
@@ -320,14 +322,14 @@ class Journal:
         return recorded
 
     def end(self) -> tuple[int, int]:
-        """Where the next line will be written: how many segments there are, and how long the last one is."""
+        """The place of the next line: the number of segments and the size of the last one."""
         segments = self.segments()
         if self.written:
             return len(segments), self.written.end.offset
         return len(segments), segments[-1].size() if segments else 0
 
     def sync(self) -> None:
-        """Wait until all that was written is on the disk; if it cannot be, take it back. The lock must be held."""
+        """Wait until all writes are on the disk; remove them if that fails. The lock must be held."""
         files, self._unsynced = self._unsynced, {}
         try:
             try:
@@ -344,22 +346,22 @@ class Journal:
             raise disk.refusal(error) from error
 
     def _take_back(self, files: Mapping[str, tuple[int, int]]) -> None:
-        """What is not synced is not acknowledged, so it must not stay: a retry would record it twice."""
+        """Remove lines that could not be synced. They are not acknowledged, so a retry would record them twice."""
         self._kept = self.written = None
         for fd, before in files.values():
             os.ftruncate(fd, before)
         for path, (fd, before) in files.items():
-            os.close(fd)  # there are systems that remove nothing that is open
+            os.close(fd)  # Windows cannot remove an open file
             if not before:
                 disk.remove_if_there(path)
 
     def is_torn(self) -> bool:
-        """Whether the last line lacks its end: somebody is writing it now, or was killed while doing so."""
+        """Whether the last line is incomplete: a process is writing it, or was killed while writing it."""
         segments = self.segments()
         return bool(segments) and not segments[-1].is_whole()
 
     def mend(self) -> bool:
-        """Finish or put aside a torn last line; whether there was one. The lock must be held."""
+        """Complete or move away a torn last line; return whether there was one. The lock must be held."""
         segments = self.segments()
         if self._kept is not None or not segments or segments[-1].is_whole():
             return False
@@ -385,7 +387,7 @@ class Journal:
         return True
 
     def _is_whole(self, fragment: bytes) -> bool:
-        """Whether a fragment without a line feed is a whole line that follows from the one before it."""
+        """Whether a fragment without a line feed is a whole line that follows the line before it."""
         try:
             lines.check(fragment, self.writer, self.tail())
         except (BadLine, LedgerDamaged):
@@ -393,7 +395,10 @@ class Journal:
         return len(fragment) < lines.MAX_LINE
 
     def _write(self, end: tuple[int, int], first: int, octets: bytes) -> tuple[int, os.stat_result]:
-        """Write lines, the FIRST of which has that number, at the END; into which segment, and what its file was."""
+        """Write lines at the END. FIRST is the number of the first one.
+
+        Return the segment's first line and the status of its file before the write.
+        """
         segment = self.segments()[-1] if end[0] else None
         is_new = segment is None or end[1] >= SEGMENT_SIZE
         path = os.path.join(self.folder, f"{first:012}{SUFFIX}") if is_new or segment is None else segment.path

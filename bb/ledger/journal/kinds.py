@@ -1,8 +1,8 @@
-"""Facts and the event kinds they are written as. Reading is tolerant, writing is not.
+"""The event kinds that record facts. Reading is tolerant, writing is strict.
 
-A line whose kind is not listed is no fact to this version: it is kept in the ledger, shown as it is, and skipped by
-every fold. A line whose kind is listed, but whose data no version of bb could have written, is no fact either: it is
-kept, skipped, and shown as unreadable (`unreadable`). What may stand in a member is the same rule as for writing
+A line of a kind that is not listed is not a fact for this version: it stays in the ledger, is shown unchanged, and
+every fold skips it. A line of a listed kind whose data no version of bb could have written is not a fact either: it
+stays, folds skip it, and it is shown as unreadable (`unreadable`). Reading and writing apply the same rules to members
 (`kernel/validity.py`).
 """
 
@@ -56,11 +56,11 @@ if TYPE_CHECKING:
         | Installed
         | Removed
     )
-    # fact, members, what each must be, what stands for it where it is left out, and how many must not be
+    # fact, its members, a check for each, the default for each, and how many are required
     Row = tuple[Any, tuple[str, ...], tuple[Fits, ...], tuple[Any, ...], int]
 
-# The room of the facts -> fact, kind, and the members of `data` that hold the fact's fields, in order. `by` is the
-# envelope's. Facts are told by their names: a room is loaded once a fact of its own is met.
+# Module -> its facts: name, kind, and the members of `data` that contain the fact's fields, in order. `by` is the
+# envelope's author. Facts are listed by name, so that a module is loaded only when one of its facts is read.
 WRITTEN: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
     "bb.coordination.facts": (
         ("Registered", "actor.add", ("actor_id", "role", "title", "actor", "session")),
@@ -112,10 +112,9 @@ WRITTEN: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
     ),
     "bb.cbcl.facts": (("Heard", "x.bb.cbcl.heard", ("by", "event_id", "outcome", "about")),),
 }
-SAID = "Said"  # what clients of CCCS say: it is of any kind, and stands as it was said
-# Kinds that have a form of their own, mostly given by CCCS: how they are written and read is said in
-# `ledger/journal/cccs_forms.py`. Most lines of CCCS's kinds are none of ours, and are passed over unread unless they
-# hold the mark of those that are.
+SAID = "Said"  # an event of a CCCS client: it may have any kind, and is stored unchanged
+# Kinds with a format of their own, mostly from CCCS; `ledger/journal/cccs_forms.py` writes and reads them. Other
+# clients write most lines of these kinds. Such lines are skipped without parsing, unless they contain one of MARKS.
 FORMED = {
     "Sent": "chat.message",
     "Read": "chat.reaction",
@@ -168,7 +167,7 @@ def _is_ttl(value: object) -> bool:
 
 
 def _is_name(value: object) -> bool:
-    """Whether VALUE may be what another platform, or a group, calls something: one line."""
+    """Whether VALUE is valid as a name given by another platform or by a group: one line."""
     return validity.is_line(value)
 
 
@@ -195,7 +194,7 @@ def _is_archived(value: object) -> bool:
 
 
 def _are_events(value: object) -> bool:
-    """Whether VALUE is the ids of events, with a space between."""
+    """Whether VALUE consists of event ids, separated by spaces."""
     return type(value) is str and all(map(ids.is_event_id, value.split(" ")))
 
 
@@ -204,11 +203,11 @@ def _is_commit(value: object) -> bool:
 
 
 def _is_sound_about(value: object) -> bool:
-    """Whether what is said of a step is of the right types, and whom and what it names are on one line each."""
+    """Whether an `about` object has members of the right types, and each name in it is one line."""
     if not _messages().is_sound_about(value):
         return False
-    found: dict[str, Any] = value  # type: ignore[assignment]
-    return all(validity.is_line_or_nothing(found[name]) for name in NAMED_IN_ABOUT if name in found)
+    about: dict[str, Any] = value  # type: ignore[assignment]
+    return all(validity.is_line_or_nothing(about[name]) for name in NAMED_IN_ABOUT if name in about)
 
 
 def _is_sound_message(value: object) -> bool:
@@ -216,12 +215,12 @@ def _is_sound_message(value: object) -> bool:
 
 
 def _messages() -> ModuleType:
-    from bb.attention.messages import message  # noqa: PLC0415  (only where a message is read)
+    from bb.attention.messages import message  # noqa: PLC0415  (needed only for a C2A message)
 
     return message
 
 
-# Of what is said of a step: the members that name somebody or something.
+# The members of an `about` object that are names.
 NAMED_IN_ABOUT = ("signal", "by", "to", "as", "outcome", "platform_id", "type", "conversation", "agent")
 
 FITS: dict[str, Fits] = {
@@ -274,7 +273,7 @@ FITS: dict[str, Fits] = {
 }
 
 
-# Members of some facts that are not what a member of that name usually is.
+# Exceptions from FITS: members that have another rule in some facts.
 OTHERWISE: dict[tuple[str, str], Fits] = {
     ("Posting", "state"): _is_name,
     ("Created", "title"): _is_text,
@@ -293,7 +292,7 @@ _rows: dict[str, Row] = {}
 
 
 def row(kind: str) -> Row | None:
-    """How facts of a KIND are read; None where it is none of ours, or has a form of its own."""
+    """How facts of a KIND are read; None if the kind is unknown or `cccs_forms` reads it."""
     if kind not in _rows:
         if kind not in NAMED:
             return None
@@ -305,14 +304,14 @@ def row(kind: str) -> Row | None:
             fact,
             members,
             fits,
-            tuple(getattr(fact, each, None) for each in fact.__match_args__),
+            tuple(getattr(fact, field, None) for field in fact.__match_args__),
             fact.required(),
         )
     return _rows[kind]
 
 
 def written(fact: Fact) -> tuple[str, dict[str, Any]]:
-    """The kind and data that FACT is recorded as."""
+    """The event kind and data that record FACT."""
     name = type(fact).__name__
     if name == SAID:
         return fact.kind, dict(fact.data)  # type: ignore[union-attr]
@@ -325,12 +324,12 @@ def written(fact: Fact) -> tuple[str, dict[str, Any]]:
 
 
 def scope_of(fact: Fact) -> str:
-    """The directory of the group that FACT is about, by its key; empty where it is about none."""
+    """The key of the group's directory that FACT is about; empty if it is about none."""
     return fact.scope_key if type(fact).__name__ == SAID else ""  # type: ignore[union-attr]
 
 
 def fact_on(raw: bytes) -> Fact | None:
-    """The fact that a line states; None when it is none we know, or the line cannot be read."""
+    """The fact that a line records; None if it is unknown or the line is unreadable."""
     try:
         found = lines.members(raw)
     except lines.Unreadable:
@@ -339,11 +338,11 @@ def fact_on(raw: bytes) -> Fact | None:
 
 
 def fact_of(kind: str, data: dict[str, Any], by: str = "") -> Fact | None:
-    """The fact that an event of this kind with this data, recorded BY somebody, is; None when it is none we know."""
+    """The fact that an event of this kind, data and author records; None if it is unknown."""
     known = _rows.get(kind) or row(kind)
     if known is None:
-        may_say_so = ids.is_author if kind in FORMED_BY_ANYBODY else ids.is_principal
-        return _forms().fact_of(kind, data, by) if kind in KINDS and may_say_so(by) else None
+        is_valid_author = ids.is_author if kind in FORMED_BY_ANYBODY else ids.is_principal
+        return _forms().fact_of(kind, data, by) if kind in KINDS and is_valid_author(by) else None
     make, members, fits, defaults, required = known
     values: list[Any] = [data.get(member) for member in members]
     if members[0] == "by":
@@ -358,12 +357,11 @@ def fact_of(kind: str, data: dict[str, Any], by: str = "") -> Fact | None:
 
 
 def unreadable(event: Event) -> str | None:
-    """Why an event must not be shown as what it says: no version of bb could have written it. None where it may.
+    """Why an event's content must not be shown: no version of bb could have written it. None if it may be shown.
 
-    A kind that this version does not know may be anything, and is shown as an unknown one. So is what other clients
-    of CCCS write, in whose messages only ids and names have bounds.
+    An event of an unknown kind may be shown. In events of other CCCS clients, only ids and names are checked.
     """
-    if event.unreadable or not event.data:  # the payload of a blanked line is gone
+    if event.unreadable or not event.data:  # a blanked line has no data
         return event.unreadable
     if event.kind not in KINDS:
         return None
@@ -371,11 +369,11 @@ def unreadable(event: Event) -> str | None:
         wrong = _forms().out_of_bounds(event.kind, event.data)
     else:
         wrong = _misfit(event.kind, event.data, event.by)
-    return wrong and f"its {wrong} could not have been written"
+    return wrong and f"its {wrong} is not valid"
 
 
 def _misfit(kind: str, data: dict[str, Any], by: str) -> str | None:
-    """What is wrong with an event of a kind of ours; None where it is a fact."""
+    """The invalid member of an event of one of bb's own kinds; None if the event is a fact."""
     if fact_of(kind, data, by) is not None:
         return None
     known = row(kind)
@@ -390,6 +388,6 @@ def _misfit(kind: str, data: dict[str, Any], by: str) -> str | None:
 
 
 def _forms() -> ModuleType:
-    from bb.ledger.journal import cccs_forms  # noqa: PLC0415  (it knows every room that has something to say)
+    from bb.ledger.journal import cccs_forms  # noqa: PLC0415  (it imports most rooms)
 
     return cccs_forms

@@ -1,4 +1,4 @@
-"""Which repository a store belongs to when its clone.json is lost: every line says so."""
+"""Restores a lost clone.json: every line contains the id of the repository."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bb.ledger.journal.journal import Journal
 
 
 def from_journals(store: str) -> Clone | None:
-    """The identity of a store that lost its clone.json, as its oldest lines tell it; None when there are none."""
+    """The identity of a store, read from the first lines of its journals; None if no line contains it."""
     journals = os.path.join(store, "j")
     for writer in writers.all_in(journals):
         try:

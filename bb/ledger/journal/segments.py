@@ -1,4 +1,4 @@
-"""The files of a journal, each of which holds some of its lines: read forwards in blocks, or backwards from the end."""
+"""The segment files of a journal, read forwards in blocks or backwards from the end."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-BLOCK = 1 << 17  # what a processor's cache holds together with all that is made of it
+BLOCK = 1 << 17  # bytes; a block and the objects made from it fit into a processor's cache
 TAIL_BLOCK = 1 << 12
-LARGEST = 1 << 26  # bytes; far more than any segment has, which ends soon behind its fourth million
-NEAR = 1 << 14  # reading so many bytes costs less than another look
+LARGEST = 1 << 26  # bytes; far more than a segment can have, because a new one is begun after 4 MiB
+NEAR = 1 << 14  # bytes; reading so many is cheaper than another step of the search
 NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
 class LedgerDamaged(Refused):
-    """A journal has a line that cannot be right."""
+    """A journal contains a damaged line."""
 
     code = "LEDGER_DAMAGED"
-    hint = "`bb ledger verify` names the line; `bb doctor --fix` keeps what is whole and goes on"
+    hint = "run `bb ledger verify` to see the line; run `bb doctor --fix` to keep the valid lines and continue"
 
 
 class Block(Record):
-    """Some whole lines as they stand, line feeds and all."""
+    """Some whole lines, with their line feeds."""
 
     octets: bytes
 
     def lines(self) -> list[bytes]:
-        found = self.octets.split(b"\n")
-        found.pop()  # nothing stands behind the last line feed
-        return found
+        rows = self.octets.split(b"\n")
+        rows.pop()  # empty, after the last line feed
+        return rows
 
 
 class Segment(Record):
@@ -54,12 +54,12 @@ class Segment(Record):
             raise disk.refusal(error) from error
 
     def octets(self) -> bytes:
-        """The whole file, sound or not."""
+        """The whole file, unchecked."""
         try:
             fd, status = disk.open_to_read(self.path, NO_FOLLOW)
             try:
                 if status.st_size > LARGEST:
-                    raise LedgerDamaged(f"{self.path} is larger than any segment", path=self.path)
+                    raise LedgerDamaged(f"{self.path} is larger than a segment can be", path=self.path)
                 return read_at(fd, status.st_size, 0)
             finally:
                 os.close(fd)
@@ -81,7 +81,7 @@ class Segment(Record):
     def blocks(self, offset: int = 0) -> Iterator[tuple[int, Block]]:
         """Whole lines from OFFSET on, block by block, with each block's offset.
 
-        A line longer than any line may be ends the reading.
+        Reading ends at a line that is longer than the limit.
         """
         try:
             fd, _ = disk.open_to_read(self.path, NO_FOLLOW)
@@ -101,8 +101,10 @@ class Segment(Record):
 
 
 def place_before(segment: Segment, prefix: bytes, n: int) -> int:
-    """The offset of a line that stands at or before line N, and not far before it. PREFIX is what every line of the
-    writer begins with, up to its number. What does not read so is passed over, so damage costs time and nothing else.
+    """The offset of line N or of a line shortly before it, by binary search.
+
+    Every line of the writer begins with PREFIX, followed by its number. Other text is skipped, so damage only makes the
+    search slower.
     """
     try:
         fd, status = disk.open_to_read(segment.path, NO_FOLLOW)
@@ -127,7 +129,7 @@ def place_before(segment: Segment, prefix: bytes, n: int) -> int:
 
 
 def lines_backwards(segment: Segment, end: int | None = None) -> Iterator[bytes]:
-    """The whole lines of a segment up to END, last first, read in growing blocks."""
+    """The whole lines of a segment before END, last first, read in growing blocks."""
     try:
         fd, status = disk.open_to_read(segment.path, NO_FOLLOW)
         try:
@@ -137,10 +139,10 @@ def lines_backwards(segment: Segment, end: int | None = None) -> Iterator[bytes]
                 start = max(0, end - size)
                 pieces = (read_at(fd, end - start, start) + rest).split(b"\n")
                 if is_end and len(pieces) > 1:
-                    pieces.pop()  # empty after a line feed, or a line that is not whole yet
+                    pieces.pop()  # empty, or an incomplete last line
                     is_end = False
                 rest = pieces[0]
-                if len(rest) > 2 * lines.MAX_LINE:  # a file with a hole in it would fill the memory
+                if len(rest) > 2 * lines.MAX_LINE:  # a sparse file would fill the memory
                     raise _too_long(segment)
                 if not is_end:
                     yield from reversed(pieces[1:])
@@ -154,11 +156,11 @@ def lines_backwards(segment: Segment, end: int | None = None) -> Iterator[bytes]
 
 
 def _too_long(segment: Segment) -> LedgerDamaged:
-    return LedgerDamaged(f"{segment.path} holds something longer than a line may be", path=segment.path)
+    return LedgerDamaged(f"{segment.path} contains a line that is longer than the limit", path=segment.path)
 
 
 def last_line_feed(segment: Segment) -> int:
-    """The offset behind the last line feed."""
+    """The offset after the last line feed."""
     try:
         fd, status = disk.open_to_read(segment.path, NO_FOLLOW)
         try:
@@ -179,7 +181,7 @@ def last_line_feed(segment: Segment) -> int:
 
 
 def read_at(fd: int, length: int, offset: int) -> bytes:
-    """Up to LENGTH bytes at OFFSET: less only at the end of the file."""
+    """LENGTH bytes at OFFSET, or fewer at the end of the file."""
     if hasattr(os, "pread"):
         octets = os.pread(fd, length, offset)
         if len(octets) in (0, length):

@@ -1,8 +1,8 @@
-"""`seq`: where an event stands in this clone's own order.
+"""`seq`: an event's sequence number in this clone's own order.
 
-A clone's order is that of its own lines. Before each of its `x.bb.merged` markers stand the foreign lines that the
-marker brought in, in the total order. So positions never change, whatever else is fetched later, and an index can be
-rebuilt without a cursor losing its place.
+A clone's order is the order of its own lines. The foreign lines that an `x.bb.merged` marker merged come directly
+before that marker, in the total order. So sequence numbers never change when more lines are fetched, and a cursor stays
+valid when the index is rebuilt.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Places:
-    """Positions in this clone's order: its own lines, and before each marker the foreign lines it brought in."""
+    """Sequence numbers in this clone's order: its own lines, and before each marker the foreign lines it merged."""
 
     def __init__(self, store: str, own_writer: str | None, markers: list[Marker]) -> None:
         self._store = store
@@ -41,10 +41,10 @@ class Places:
             if marker.heads.get(writer, 0) >= n:
                 batch = self._batch(before.heads, marker)
                 return marker.n + before.foreign_before + bisect.bisect_left(batch, event.order)
-        return None  # known, but no line of ours accounts for it yet
+        return None  # the line is here, but no marker of ours has merged it yet
 
     def _batch(self, before: dict[str, int], marker: Marker) -> list[Order]:
-        """The orders of the foreign lines that one marker brought in, sorted."""
+        """The foreign lines that one marker merged, sorted in the total order."""
         if marker.n not in self._batches:
             self._batches[marker.n] = sorted(
                 (lines.clock_and_kind(raw)[0], writer, n)
@@ -55,6 +55,6 @@ class Places:
 
 
 def _numbered(journal: Journal, after: int, last: int) -> Iterator[tuple[int, bytes]]:
-    """The lines of JOURNAL behind AFTER, up to LAST, with their numbers."""
+    """The lines of JOURNAL after number AFTER, up to LAST, with their numbers."""
     raws = (raw for _, _, block in journal.read() for raw in block.lines())
     return itertools.islice(enumerate(raws, 1), after, last)

@@ -1,10 +1,10 @@
-"""Which journal is ours: one writer per (store, kernel).
+"""Finds the journal that this process may write: one writer per store and kernel.
 
-A chain must never fork, so two stores must never write under one id, and neither must two kernels that share a
-directory, since their locks do not see each other. A writer belongs to a store by the inode and change time of its
-lock file, which nobody writes after it was made: a copied or restored directory has others. It belongs to a kernel by
-machine and boot: either one equal is enough, so a reboot and a container on the same host both keep their writer.
-Whoever finds no writer of its own mints one; an unneeded writer costs one small folder, a shared one costs the chain.
+A chain must never fork. So two stores must never write under one id, nor two kernels that share a directory, because
+their locks do not see each other. A writer belongs to a store by the inode and change time of its lock file, which is
+never written again: in a copied or restored directory they differ. It belongs to a kernel by machine and boot. One of
+the two must be equal, so a writer is kept after a reboot and in a container on the same host. A process without a
+writer makes a new one. A needless writer costs a small folder; a shared writer would break the chain.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ NO_FILE = "none"
 
 
 class Owner(Record):
-    """Whose writer it is."""
+    """The owner of a writer."""
 
     machine: str
     boot: str
     lock: str
-    retired: str | None = None  # why it may not be written to any more
-    # From where on its whole lines are still to be recorded again: segment file, colon, offset.
-    # `ledger/records/set_aside.py` has a word of its own.
+    retired: str | None = None  # the reason why this writer must not be used any more
+    # Start of the lines that must still be recorded again: segment file, colon, offset.
+    # `ledger/records/set_aside.py` uses a special value.
     owed: str | None = None
 
     def is_us(self, here: Owner) -> bool:
@@ -42,7 +42,7 @@ class Owner(Record):
 
 
 def ours(journals: str, hint: str | None = None) -> str | None:
-    """The writer in JOURNALS that is ours to write to; HINT is tried first."""
+    """The writer in JOURNALS that this process may use; None if there is none. HINT is tried first."""
     for writer in dict.fromkeys([*([hint] if hint else []), *all_in(journals)]):
         owner = read_owner(journals, writer)
         if owner is not None and owner.is_us(_here(os.path.join(journals, writer))):
@@ -51,7 +51,7 @@ def ours(journals: str, hint: str | None = None) -> str | None:
 
 
 def all_in(journals: str) -> list[str]:
-    """Every writer that has a journal here."""
+    """Every writer with a journal in JOURNALS."""
     return among(disk.names(journals))
 
 
@@ -65,7 +65,7 @@ def new_id() -> str:
 
 
 def mint(journals: str, writer: str) -> str:
-    """Make WRITER a writer of our own."""
+    """Create the writer WRITER, owned by this store and kernel."""
     folder = os.path.join(journals, writer)
     disk.make_folder(folder)
     try:
@@ -77,14 +77,14 @@ def mint(journals: str, writer: str) -> str:
 
 
 def retire(journals: str, writer: str, reason: str, owed: str | None) -> None:
-    """Never write under this id again; what is OWED until then is remembered, should this process die."""
+    """Mark WRITER as never to be used again. OWED lines are noted, in case this process dies before recording them."""
     owner = read_owner(journals, writer) or Owner("", "", "")
     _write_owner(os.path.join(journals, writer), owner.but(retired=reason, owed=owed))
 
 
 def may_be_owed(journals: str, writer: str, owed: str) -> bool:
-    """Whether every line behind the published ones was recorded by this very store and machine: lines from elsewhere
-    retire a writer before they come. One that was retired counts only if this is what it is OWED."""
+    """Whether this store and machine recorded every unpublished line of WRITER: a writer is retired before foreign
+    lines are added to its journal. A retired writer counts only if its record says OWED."""
     owner = read_owner(journals, writer)
     if owner is None or not (owner.retired is None or owner.owed == owed):
         return False
@@ -92,7 +92,7 @@ def may_be_owed(journals: str, writer: str, owed: str) -> bool:
 
 
 def were_ours(journals: str) -> list[str]:
-    """The writers of this very store and machine that were retired."""
+    """The retired writers of this store and machine."""
     return [
         writer
         for writer, owner in retired(journals).items()
@@ -101,17 +101,17 @@ def were_ours(journals: str) -> list[str]:
 
 
 def retired(journals: str) -> dict[str, Owner]:
-    """The writers that are not written to any more."""
+    """The retired writers, with their owners."""
     owners = {writer: read_owner(journals, writer) for writer in all_in(journals)}
     return {writer: owner for writer, owner in owners.items() if owner is not None and owner.retired is not None}
 
 
 def read_owner(journals: str, writer: str) -> Owner | None:
-    """Whose WRITER is; None when that cannot be read, and then it is nobody's."""
+    """The owner of WRITER; None if the record is missing or not valid."""
     written = disk.read_small(os.path.join(journals, writer, OWNER))
     try:
-        found: Any = json_text.read(written or b"")
-        owner = Owner(found["machine"], found["boot"], found["lock"], found.get("retired"), found.get("owed"))
+        data: Any = json_text.read(written or b"")
+        owner = Owner(data["machine"], data["boot"], data["lock"], data.get("retired"), data.get("owed"))
         return owner if all(value is None or type(value) is str for value in owner.as_dict().values()) else None
     except (ValueError, TypeError, KeyError):
         return None
@@ -122,17 +122,17 @@ def _write_owner(folder: str, owner: Owner) -> None:
 
 
 def stamp(journals: str, writer: str) -> str:
-    """What is another once a writer has another lock file, or something else is said of whose it is."""
+    """A text that changes whenever the lock file or the owner record of a writer is replaced."""
     return f"{lock_of(journals, writer)} {_file(os.path.join(journals, writer, OWNER))}"
 
 
 def lock_of(journals: str, writer: str) -> str:
-    """What tells the lock file of a writer from any copy of it."""
+    """The identity of a writer's lock file, which no copy shares."""
     return _file(os.path.join(journals, writer, LOCK))
 
 
 def _file(path: str) -> str:
-    """What tells a file from any copy of it."""
+    """The identity of a file, which no copy shares."""
     try:
         status = os.stat(path)
     except OSError:
@@ -141,7 +141,7 @@ def _file(path: str) -> str:
 
 
 def _here(folder: str) -> Owner:
-    """What an owner record would say if we wrote it now."""
+    """The owner record for this store and kernel."""
     lock = lock_of(*os.path.split(folder))
     if lock == NO_FILE:
         return Owner(machine="", boot="", lock=NO_FILE)
@@ -149,12 +149,12 @@ def _here(folder: str) -> Owner:
 
 
 def _machine() -> str:
-    """This machine, as a digest: its name is nobody else's business."""
+    """A digest that identifies this machine without revealing its name."""
     known = disk.read_small("/etc/machine-id") or b""
     name = os.environ.get("COMPUTERNAME", "") if sys.platform == "win32" else os.uname().nodename
     return digest(known.strip() + b"/" + os.fsencode(name))
 
 
 def _boot() -> str:
-    """This run of the kernel; every container on it has the same. Empty where the system does not tell."""
+    """The id of this run of the kernel, the same in every container on it; empty if the system has none."""
     return (disk.read_small("/proc/sys/kernel/random/boot_id") or b"").decode("ascii", "replace").strip()

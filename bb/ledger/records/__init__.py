@@ -1,1 +1,1 @@
-"""Recording facts and walking through them: the store, who may write, redactions, lines put aside."""
+"""Recording and reading events: the store, the policy of signers, redactions, lines that were set aside."""

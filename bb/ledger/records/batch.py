@@ -1,8 +1,8 @@
-"""Several records, one sync: what a server does for all who ask at the same moment.
+"""Batches: several records with one disk sync, for a server that handles concurrent requests.
 
-The journal's lock is taken when something is recorded for the first time, and let go at the end, when all of it is on
-the disk. So decisions within a batch see each other, nobody else comes between them, and the disk is waited for once.
-What others have recorded is looked for once in a batch, and once more when the lock has been taken.
+A batch takes the journal's lock at its first record and releases it at its end, after the sync. So decisions within a
+batch see each other, no other process records in between, and there is one wait for the disk. A batch looks for lines
+of other processes once, and once more after it has taken the lock.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 
 class Batch:
-    """`with Batch(store):` everything that is recorded within it reaches the disk at its end, or is taken back."""
+    """`with Batch(store):` syncs everything recorded within it at its end; if that fails, everything is removed."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._lock: Lock | None = None
         self._end = (0, 0)
-        self.journal: Journal | None = None  # the one that is held
-        self.is_current = False  # whether the index has been brought up to date in this batch
+        self.journal: Journal | None = None  # the locked journal
+        self.is_current = False  # whether the index has caught up in this batch
         self.has_recorded = False
-        self.is_behind = False  # whether the index lacks what was recorded here
+        self.is_behind = False  # whether the index lacks events recorded in this batch
 
     def hold(self, journal: Journal) -> Journal:
-        """The journal to record in, its lock held from the first time on."""
+        """Lock the journal at the first call; return the journal to record in."""
         if self.journal is None:
             lock = _held(journal, journal.standing_lock())
             try:
@@ -38,12 +38,12 @@ class Batch:
                 lock.__exit__()
                 raise
             self._lock, self.journal, self._end = lock, journal, end
-            # Somebody may have recorded something between our look and the lock.
+            # Another process may have recorded something before the lock was taken.
             self.is_current = self.is_current and self._store.has_read(journal, self._end)
         return self.journal
 
     def must_fold(self) -> bool:
-        """Whether something was recorded that the index does not know yet; asked once, it is the asker's to do."""
+        """Whether the index lacks events recorded in this batch. The caller must then fold them: the flag is reset."""
         must, self.is_behind = self.is_behind, False
         return must
 
@@ -57,14 +57,14 @@ class Batch:
         try:
             self.journal.sync()
         except BaseException:
-            self._store.index.cursors.forget()  # it may have passed over what was taken back
+            self._store.index.cursors.forget()  # a cursor may have passed over the removed lines
             raise
         finally:
             self._lock.__exit__()
 
 
 class Alone:
-    """One record by itself: `with Alone(journal) as journal:` holds the journal's lock."""
+    """A record outside of a batch: `with Alone(journal) as journal:` holds the journal's lock."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
@@ -78,7 +78,7 @@ class Alone:
 
 
 def _held(journal: Journal, lock: Lock) -> Lock:
-    """The LOCK of JOURNAL, taken, and the journal ready to be written to."""
+    """Take the LOCK of JOURNAL, and prepare the journal for writing."""
     lock.__enter__()
     try:
         journal.keep()
@@ -89,7 +89,7 @@ def _held(journal: Journal, lock: Lock) -> Lock:
 
 
 class Within:
-    """One record of several, in a batch that goes on afterwards."""
+    """A record within a batch, which keeps the lock afterwards."""
 
     def __init__(self, batch: Batch, journal: Journal) -> None:
         self._journal = batch.hold(journal)

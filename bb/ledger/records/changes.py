@@ -1,4 +1,4 @@
-"""Waiting for something to happen in the ledger: a look at the ends of a few files, nothing more."""
+"""Waits for changes of the ledger by polling the names and sizes of its last files."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
     from bb.ledger.records.store import Store
 
-GLANCE, LONGEST_GLANCE = 0.02, 0.1  # seconds between two looks; they grow apart while nothing happens
+GLANCE, LONGEST_GLANCE = 0.02, 0.1  # seconds between two polls; the interval grows while nothing changes
 MINUTE = 60.0
 
 
 class Watch:
-    """Looks at one store until something has changed."""
+    """Watches one store, and the folders ALSO, for changes."""
 
     def __init__(self, store: Store, *also: str) -> None:
         self._store = store
@@ -39,7 +39,7 @@ class Watch:
         is_over: Callable[[], bool],
         at_least_every: float | None = None,
     ) -> Iterator[None]:
-        """Now, and then whenever the ledger may have changed, for so many SECONDS or until it IS OVER."""
+        """Yield at once, and then whenever the ledger may have changed, for SECONDS or until IS_OVER."""
         deadline = self._started + seconds
         seen, glance, beat_at, turn_at = self._look(), GLANCE, self._started + MINUTE, self._started
         yield
@@ -47,18 +47,18 @@ class Watch:
             if now >= beat_at:
                 every_minute()
                 beat_at = now + MINUTE
-            if (found := self._look()) != seen or (at_least_every and now - turn_at >= at_least_every):
-                seen, glance, turn_at = found, GLANCE, now
+            if (current := self._look()) != seen or (at_least_every and now - turn_at >= at_least_every):
+                seen, glance, turn_at = current, GLANCE, now
                 yield
             time.sleep(max(min(glance, deadline - time.monotonic()), 0))
             glance = min(glance * 1.3, LONGEST_GLANCE)
 
     def _look(self) -> list[tuple[str, int, int]]:
-        found = []
+        files = []
         for journal in self._store.journals():
             segments = Journal(self._store.path, journal.writer).segments()
             if segments:
-                found.append((segments[-1].path, segments[-1].size(), 0))
+                files.append((segments[-1].path, segments[-1].size(), 0))
         for path in self._also:
-            found += [(os.path.join(path, name), 0, 0) for name in disk.names(path)]
-        return found
+            files += [(os.path.join(path, name), 0, 0) for name in disk.names(path)]
+        return files

@@ -1,8 +1,9 @@
-"""`counted.json`: how far each writer's lines counted when a sync or `bb ledger verify` last told, so that lines which
-have come to count since can be told of. A message among them may stand before what somebody has read, and no inbox
-shows it then (docs/signing.md).
+"""`counted.json`: how far each writer's lines counted at the last report by a sync or `bb ledger verify`.
 
-It is a note of this clone's own and may be lost: then nothing is told of until it has been written anew.
+The next report lists lines that have begun to count since. A message among them may come before the messages that an
+agent has read already, so no inbox shows it (docs/signing.md).
+
+The file belongs to this clone and may be lost. Then the next report lists nothing and writes the file again.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ LARGEST = 16 << 20
 
 
 class Late(Record):
-    """Lines of one writer that were here already, did not count, and do now."""
+    """Lines of one writer that were here at the last report without counting, and that count now."""
 
     writer: str
     first: int
@@ -34,7 +35,7 @@ class Late(Record):
 
 
 def since_last_told(store: Store) -> list[Late]:
-    """The lines that have come to count since somebody was last told; from here on they count as told."""
+    """The lines that have begun to count since the last report. Calling this makes them reported."""
     path = os.path.join(store.path, NAME)
     before, index = _read(path), store.caught_up()
     law, heads = index.law, index.heads()
@@ -56,16 +57,16 @@ def since_last_told(store: Store) -> list[Late]:
 def _write(path: str, now: dict[str, list[int]]) -> None:
     try:
         disk.replace(path, json_text.dumps(now).encode())
-    except BbError:  # who may only read the store is told each time
+    except BbError:  # with read-only access, the same lines are reported each time
         return
 
 
 def _read(path: str) -> dict[str, list[int]]:
     try:
-        found: Any = json_text.read(disk.read_small(path, LARGEST) or b"{}")
+        content: Any = json_text.read(disk.read_small(path, LARGEST) or b"{}")
         return {
             str(writer): [counted, known]
-            for writer, (counted, known) in found.items()
+            for writer, (counted, known) in content.items()
             if ids.is_writer_id(writer) and type(counted) is type(known) is int
         }
     except (ValueError, TypeError, AttributeError):

@@ -1,13 +1,13 @@
-"""The course of events in this clone: every line in the clone's own order, from any place on.
+"""The course: every line in this clone's own order, from any sequence number on.
 
-The order is that of our own journal. Where it has an `x.bb.merged` marker, the foreign lines that the marker brought in
-come before it, in the total order. So what was once passed stays passed, whatever is fetched later, and a place in the
-course (`seq`) means the same after the index was made anew. Lines of others that no marker accounts for are not in it
-yet; the next line that is recorded here brings one.
+The order is that of our own journal. The foreign lines that an `x.bb.merged` marker merged come before the marker, in
+the total order. So lines that are fetched later never come before a line that was passed already, and a sequence number
+(`seq`) stays valid when the index is rebuilt. Foreign lines that no marker has merged are not in the course yet; the
+next record here adds a marker.
 
-Every line has its place, whether it counts or not: a place never changes, and what counts may. Each line that is passed
-says whether it counts (`counts`), so that whoever goes along the course need not know the law. A line that comes to
-count later is passed once more then, with the place that it has always had (`is_late`).
+Every line has a sequence number, whether it counts or not. Each passed line tells whether it counts (`counts`), so that
+readers of the course need not know the law. A line that begins to count later is passed again then, with the same
+sequence number (`is_late`).
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 
 MARK = b'"kind":"x.bb.merged"'
 NO_NEWS = (b"x.bb.merged", b"x.bb.seen")
-PIECE = 1 << 14  # bytes: some twenty lines
-MOST_UNCOUNTED = 1000  # lines that did not count when they were passed, and may come to
+PIECE = 1 << 14  # bytes: about twenty lines
+MOST_UNCOUNTED = 1000  # lines to remember that did not count when they were passed
 
 
 class Passed(Record):
-    """One line of the course: where it stands in it, and where it is written."""
+    """One line of the course: its sequence number and its place in a journal."""
 
     seq: int
     writer: str
@@ -50,12 +50,12 @@ class Passed(Record):
     segment: int
     offset: int
     raw: bytes
-    counts: bool = True  # by the law: a line that does not count is to be shown to nobody as if it did
-    is_late: bool = False  # whether it was passed before, and did not count then
+    counts: bool = True  # under the law; a line that does not count must not be shown as if it did
+    is_late: bool = False  # it was passed before without counting
 
 
 class Spot(Record):
-    """A place in the course, behind line N of our own journal and behind HEADS of the others'."""
+    """A place in the course: after line N of our own journal and after HEADS of the other journals."""
 
     n: int = 0
     segment: int = 0
@@ -68,28 +68,28 @@ START = Spot()
 
 
 class Course:
-    """Goes through the events of a store in the clone's order, again and again as more come."""
+    """Passes through the events of a store in the clone's order; later calls continue with new events."""
 
     def __init__(self, store: Store, spot: Spot = START) -> None:
         self._store = store
         self._rebuilt = store.index.rebuilt
-        self._foreign: dict[str, Spot] = {}  # where the next lines of each other writer begin
-        self._uncounted: deque[Passed] = deque(maxlen=MOST_UNCOUNTED)  # without what they say
+        self._foreign: dict[str, Spot] = {}  # the place of the next line of each other writer
+        self._uncounted: deque[Passed] = deque(maxlen=MOST_UNCOUNTED)  # without their content
         self.spot = spot
 
     @property
     def seq(self) -> int:
-        """The place of the last line that was passed."""
+        """The sequence number of the last line that was passed."""
         return self.spot.n + self.spot.foreign_before
 
     def onwards(self) -> Iterator[Passed]:
-        """What has come since, as far as the index has read and found it sound."""
+        """The lines after the last one passed, as far as the index has read and checked them."""
         index, writer = self._store.index, self._store.writer
         if writer is None:
             return
         head = index.position(writer)
         if self._rebuilt != index.rebuilt or head.link.n < self.spot.n:
-            # Somebody took a line back that could not be synced, or the journal was mended: the numbers still hold.
+            # A line that could not be synced was removed, or the journal was repaired. Line numbers are still valid.
             self._start_over()
         counted = counting.of(index)
         if self._uncounted:
@@ -100,7 +100,7 @@ class Course:
             if n > head.link.n:
                 return
             if not raw.startswith(lines.PREFIX_OF % (writer.encode(), n)):
-                self._start_over()  # the same, but whoever took it back has recorded something else since
+                self._start_over()  # a line was removed, and another one was recorded since
                 return
             if MARK in raw:
                 yield from self._merged(index, n, counted)
@@ -108,10 +108,10 @@ class Course:
             yield self._judged(Passed(self.seq, writer, n, segment, offset, raw), counted)
 
     def _merged(self, index: Index, n: int, counted: Counting | None) -> Iterator[Passed]:
-        """The foreign lines that the marker in line N brought in."""
+        """The foreign lines that the marker in line N merged."""
         marker = index.marker(n)
         if marker is None:
-            return  # it only looks like one
+            return  # the line contains the mark but is not a marker
         import heapq  # noqa: PLC0415
 
         before, seq = self.spot.heads, self.seq
@@ -120,32 +120,32 @@ class Course:
             for writer, head in marker.heads.items()
             if head > before.get(writer, 0)
         ]
-        for at, segment, offset, raw in heapq.merge(*batches, key=lambda each: each[0]):
+        for at, segment, offset, raw in heapq.merge(*batches, key=lambda row: row[0]):
             seq += 1
             yield self._judged(Passed(seq, at[1], at[2], segment, offset, raw), counted)
         self.spot = self.spot.but(foreign_before=marker.foreign_before, heads=marker.heads)
 
     def _judged(self, passed: Passed, counted: Counting | None) -> Passed:
-        """A line that is passed, with whether it counts. One that does not is remembered."""
-        found = _judged(passed, counted)
-        if not found.counts:
-            self._uncounted.append(found.but(raw=b""))
-        return found
+        """PASSED with `counts` set. A line that does not count is remembered."""
+        judged = _judged(passed, counted)
+        if not judged.counts:
+            self._uncounted.append(judged.but(raw=b""))
+        return judged
 
     def _counting_by_now(self, counted: Counting | None) -> Iterator[Passed]:
-        """The lines that did not count when they were passed, and do now."""
-        with Lines(self._store.path) as found:
+        """The lines that did not count when they were passed and count now."""
+        with Lines(self._store.path) as reader:
             for _ in range(len(self._uncounted)):
                 passed = self._uncounted.popleft()
                 if counted and passed.n > counted.of(passed.writer).upto:
                     self._uncounted.append(passed)
-                elif raw := found.at(passed.writer, passed.n, passed.segment, passed.offset):
+                elif raw := reader.at(passed.writer, passed.n, passed.segment, passed.offset):
                     now = self._judged(passed.but(raw=raw), counted)
                     if now.counts:
                         yield now.but(is_late=True)
 
     def _lines_of(self, writer: str, after: int, last: int) -> Iterator[tuple[Order, int, int, bytes]]:
-        """The lines of another writer behind number AFTER, up to LAST: order, segment, offset, line."""
+        """The lines of another writer after number AFTER, up to LAST: order, segment, offset, line."""
         spot = self._foreign.get(writer, START)
         for n, segment, offset, raw in _lines(
             Journal(self._store.path, writer), spot if spot.n == after else Spot(after)
@@ -156,14 +156,14 @@ class Course:
             yield (lines.clock_and_kind(raw)[0], writer, n), segment, offset, raw
 
     def _start_over(self) -> None:
-        """Find the place anew by its number alone."""
+        """Find the current place again by its sequence number."""
         index = self._store.index
         self.spot, self._rebuilt = behind(index, min(self.seq, length(index))), index.rebuilt
         self._foreign.clear()
 
 
 def unaccounted(store: Store) -> Iterator[Passed]:
-    """The lines of others that are not in the course yet, in the total order; they have no place there."""
+    """The foreign lines that are not in the course yet, in the total order. They have no sequence number."""
     import heapq  # noqa: PLC0415
 
     index = store.index
@@ -171,7 +171,7 @@ def unaccounted(store: Store) -> Iterator[Passed]:
     batches = [
         _brought(Journal(store.path, writer), before.get(writer, 0), head) for writer, head in index.unmerged().items()
     ]
-    for at, segment, offset, raw in heapq.merge(*batches, key=lambda each: each[0]):
+    for at, segment, offset, raw in heapq.merge(*batches, key=lambda row: row[0]):
         yield _judged(Passed(0, at[1], at[2], segment, offset, raw), counted)
 
 
@@ -189,14 +189,14 @@ def _brought(journal: Journal, after: int, last: int) -> Iterator[tuple[Order, i
 
 
 def is_news(passed: Passed) -> bool:
-    """Whether somebody said something, rather than accounting for others, or being alive."""
+    """Whether a line is news for a reader: not a marker, and not a heartbeat."""
     return lines.clock_and_kind(passed.raw)[1] not in NO_NEWS
 
 
 def behind(index: Index, seq: int) -> Spot:
-    """The last place between two lines of our own that is not behind SEQ. What lies between is to be passed over."""
+    """The last place between two of our own lines that is not after SEQ. The caller skips the lines up to SEQ."""
     markers = index.markers()
-    # Behind its own line, a marker's foreign lines are all there.
+    # After a marker's own line, all of its foreign lines have been passed.
     last = markers[bisect.bisect_right([marker.n + marker.foreign_before for marker in markers], seq) - 1]
     following = next((marker.n for marker in markers if marker.n > last.n), None)
     n = seq - last.foreign_before
@@ -206,21 +206,21 @@ def behind(index: Index, seq: int) -> Spot:
 
 
 def length(index: Index) -> int:
-    """How many lines the course has."""
+    """The number of lines in the course."""
     own = index.position(index.own_writer).link.n if index.own_writer else 0
     return own + index.markers()[-1].foreign_before
 
 
 def event_at(store: Store, seq: int) -> Event:
-    """The event at a place in the course."""
+    """The event with the sequence number SEQ."""
     for passed in Course(store, behind(store.index, seq - 1)).onwards():
         if passed.seq == seq:
             return lines.event(passed.raw).but(seq=seq)
-    raise ValueError(f"there is nothing at {seq}")
+    raise ValueError(f"there is no event with the sequence number {seq}")
 
 
 class Lines:
-    """Lines of the journals by where they stand. Those that follow one another cost one read."""
+    """Reads lines of the journals by their places. Consecutive lines share one read."""
 
     def __init__(self, store: str) -> None:
         self._store = store
@@ -229,7 +229,7 @@ class Lines:
         self._start, self._octets = 0, b""
 
     def at(self, writer: str, n: int, segment: int, offset: int) -> bytes | None:
-        """The line that was read there, as it stands now; None when it is another, or gone."""
+        """Line N of WRITER at that place; None if another line or none is there now."""
         try:
             self._go(os.path.join(self._store, "j", writer, f"{segment:012}{SUFFIX}"))
             line = self._line(offset)
@@ -271,7 +271,7 @@ class Lines:
 
 
 def _lines(journal: Journal, spot: Spot) -> Iterator[tuple[int, int, int, bytes]]:
-    """The lines of a journal behind a SPOT: number, segment, offset, and the line."""
+    """The lines of a journal after a SPOT: number, segment, offset, and the line."""
     for segment in _from(journal, spot.n + 1):
         is_known = segment.first == spot.segment
         n = spot.n if is_known else segment.first - 1
@@ -284,6 +284,6 @@ def _lines(journal: Journal, spot: Spot) -> Iterator[tuple[int, int, int, bytes]
 
 
 def _from(journal: Journal, n: int) -> list[Segment]:
-    """The segments from the one on that has line N."""
+    """The segments from the one that contains line N on."""
     segments = journal.segments()
-    return segments[max((place for place, each in enumerate(segments) if each.first <= n), default=0) :]
+    return segments[max((place for place, segment in enumerate(segments) if segment.first <= n), default=0) :]

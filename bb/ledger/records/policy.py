@@ -1,9 +1,9 @@
-"""What this clone knows of who may write: `signers.json`, the reviewed `.bb/allowed_signers` as it was last seen.
+"""The policy of signers: `signers.json`, this clone's copy of the reviewed `.bb/allowed_signers`.
 
-It is read from the remote's default branch as this clone last fetched it; where git does not know which that is, from
-its main or master; where there is none of these, from HEAD. Never from the work tree, which nobody has reviewed.
-Commands that are used all the time do not ask git. They go by what the last `bb sync`, `bb ledger verify`, `key` or
-`signing`, or `bb doctor` has found; where there is no such file in the repository, there is none in the store either.
+`.bb/allowed_signers` is read from the remote's default branch as last fetched; if git does not know that branch, from
+the remote's main or master; if there is none of these, from HEAD. It is never read from the work tree, which is not
+reviewed. `bb sync`, `bb doctor` and `bb ledger verify`, `key` and `signing` read it and update the copy. All other
+commands use the copy, so they need not start git. If the repository has no such file, the store has no copy.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ HEAD = "HEAD"
 
 
 class Known(Record):
-    """What is known of who may write: the file's TEXT, None when there is none, and WHERE it stands."""
+    """The policy as last read: the file's TEXT (None if there is no file), and WHERE it was read."""
 
     text: str | None
     where: str
@@ -50,7 +50,7 @@ class Known(Record):
         return self.policy.mode or signers.WARN
 
     def must_have_key(self) -> Key:
-        """Our key; refused where it cannot be used."""
+        """Our key; SigningFailed if it cannot be used."""
         if self.key is None:
             raise keys.SigningFailed(self.trouble)
         return self.key
@@ -68,13 +68,13 @@ class Known(Record):
     @property
     def is_persons(self) -> bool:
         """Whether our key is listed for the person."""
-        return any(each.is_persons for each in self._lines())
+        return any(signer.is_persons for signer in self._lines())
 
     def _lines(self) -> list[signers.Signer]:
         key = self.key.line if self.key else ""
         if self.is_revoked:
             return []
-        return [each for each in self.policy.signers if each.key == key and each.may_sign(self.now)]
+        return [signer for signer in self.policy.signers if signer.key == key and signer.may_sign(self.now)]
 
     def shown(self) -> dict[str, Any]:
         return {
@@ -100,13 +100,15 @@ def look(
     seen: tuple[str | None, str] | None = None,
     meanwhile: Callable[[], object] | None = None,
 ) -> Known:
-    """Look at the reviewed tree, unless it has been SEEN just now, and at our key, and remember what was found. MAKES a
-    key where there is none. MEANWHILE is done while git starts."""
-    from bb.ledger.published import pins  # noqa: PLC0415  (whoever only asks by which lines count does without)
+    """Read the reviewed file and our key, and store the result in `signers.json`.
+
+    SEEN is the file, if the caller has just read it. MAKES: make a missing key. MEANWHILE runs while git starts.
+    """
+    from bb.ledger.published import pins  # noqa: PLC0415  (`law` does not need it)
 
     try:
         text, where = seen or reviewed(store.place, remote or pins.read(store.path).arbiter, meanwhile=meanwhile)
-    except ownership.UnsafeRepository:  # no git is started for another user's: what was seen there last stands
+    except ownership.UnsafeRepository:  # git is not started in another user's repository: use the copy
         return remembered(store) or Known(None, "", Policy(), None, now, None)
     policy = signers.read(text) if text is not None else Policy()
     key, trouble = None, None
@@ -115,10 +117,10 @@ def look(
             key = keys.key_of(store.path, store.writer, store.place.common, makes=makes)
         except BbError as refusal:
             trouble = f"{refusal.code}: {refusal.message}"
-    found = Known(text, where, policy, key, now, trouble)
+    known = Known(text, where, policy, key, now, trouble)
     if store.exists:
-        _remember(store, found)
-    return found
+        _remember(store, known)
+    return known
 
 
 def reviewed(
@@ -127,37 +129,37 @@ def reviewed(
     commit: str | None = None,
     meanwhile: Callable[[], object] | None = None,
 ) -> tuple[str | None, str]:
-    """The file as it was reviewed, or as it is in a COMMIT; None when there is none; and where that is."""
-    trees = [commit] if commit else [*(each.format(remote or "origin") for each in UPSTREAM), HEAD]
+    """The text of the reviewed file, or of the file in COMMIT (None if there is no file), and where it was read."""
+    trees = [commit] if commit else [*(ref.format(remote or "origin") for ref in UPSTREAM), HEAD]
     with git.Conversation(["cat-file", "--batch"], git_dir=place.git_dir or place.common) as objects:
         if meanwhile:
             meanwhile()
         for tree in trees:
-            if not _found(objects, f"{tree}^{{commit}}"):
+            if not _object(objects, f"{tree}^{{commit}}"):
                 continue
-            octets = _found(objects, f"{tree}:{signers.PATH}")
+            octets = _object(objects, f"{tree}:{signers.PATH}")
             return (octets.decode("utf-8", "replace") if octets else None), tree.removeprefix("refs/remotes/")
     return None, ""
 
 
 def uncertain(place: Place, known: Known) -> list[str]:
-    """What leaves it to others which file counts, or which ledger: what to do about it."""
-    found = []
+    """Warnings about weak points of the policy: an unreviewed source of the file, or a missing ledger id."""
+    warnings = []
     if known.where == HEAD and (remotes := git.run(["remote"], git_dir=place.common).split()):
         remote = "origin" if "origin" in remotes else remotes[0]
-        found.append(
-            f"{signers.PATH} is read from HEAD, so whatever is committed here decides: `git fetch {remote}`, and then "
-            f"`git remote set-head {remote} -a`"
+        warnings.append(
+            f"{signers.PATH} is read from HEAD, so a local commit can change it without review: run "
+            f"`git fetch {remote}`, then `git remote set-head {remote} -a`"
         )
     if known.text is not None and known.policy.repo is None and known.mode != signers.OFF:
-        found.append(
-            f"no line `#bb repo ID` says which ledger is this repository's, so that of another could be put in its "
-            f"place: `bb ledger signing {known.mode}` writes the line, to be reviewed"
+        warnings.append(
+            f"{signers.PATH} has no line `#bb repo ID`, so another repository's ledger could be put in place of this "
+            f"one: run `bb ledger signing {known.mode}` to add the line, then have it reviewed"
         )
-    return found
+    return warnings
 
 
-def _found(objects: git.Conversation, name: str) -> bytes | None:
+def _object(objects: git.Conversation, name: str) -> bytes | None:
     objects.say(name.encode() + b"\n")
     header = objects.line().split()
     if len(header) != 3 or not header[2].isdigit():
@@ -166,52 +168,52 @@ def _found(objects: git.Conversation, name: str) -> bytes | None:
     return octets[: signers.LARGEST + 1] if header[1] in (b"blob", b"commit") else None
 
 
-def _remember(store: Store, found: Known) -> None:
+def _remember(store: Store, known: Known) -> None:
     path = os.path.join(store.path, NAME)
-    if found.text is None:
+    if known.text is None:
         disk.remove_if_there(path)
         return
-    own = (store.writer, found.is_allowed, found.is_persons)
-    written = {
-        "where": found.where,
-        "mode": found.mode,
+    own = (store.writer, known.is_allowed, known.is_persons)
+    content = {
+        "where": known.where,
+        "mode": known.mode,
         "own": list(own),
-        "key": found.key.fingerprint if found.key else None,
-        "basis": verdicts.basis(store.clone.repo, found.text, found.mode, own),
-        "text": found.text,
+        "key": known.key.fingerprint if known.key else None,
+        "basis": verdicts.basis(store.clone.repo, known.text, known.mode, own),
+        "text": known.text,
     }
-    octets = (json_text.dumps(written) + "\n").encode()
+    octets = (json_text.dumps(content) + "\n").encode()
     try:
         if disk.read_small(path, LARGEST) != octets:
             disk.replace(path, octets)
-    except BbError:  # who may only read the store can still look
+    except BbError:  # read-only access: the copy stays as it is
         return
 
 
 def remembered(store: Store) -> Known | None:
-    """What was found when somebody last looked; None where nobody had said who may write."""
+    """The policy in this clone's copy; None if there is no copy."""
     written = disk.read_small(os.path.join(store.path, NAME), LARGEST)
     try:
-        found: Any = json_text.read(written or b"")
-        text, where = str(found["text"]), str(found["where"])
+        content: Any = json_text.read(written or b"")
+        text, where = str(content["text"]), str(content["where"])
     except (ValueError, TypeError, KeyError):
         return None
     return Known(text, where, signers.read(text), None, 0)
 
 
 def law(store: str, repo: str) -> Law | None:
-    """By which lines count here; None where all do."""
+    """The law that decides which lines count here; None if all lines count."""
     written = disk.read_small(os.path.join(store, NAME), LARGEST)
     if written is None:
         return None
     try:
-        found: Any = json_text.read(written)
-        own, is_allowed, is_persons = found["own"]
-        policy = signers.read(found["text"])
-        known = Law(repo, policy, found["mode"], own, is_allowed is True, is_persons is True)
-        if policy.repo not in (None, repo):  # another repository's ledger has come here: none of its lines count
-            known = known.but(policy=policy.but(signers=()), mode=signers.REQUIRE, is_allowed=False, is_persons=False)
-        basis = verdicts.basis(repo, found["text"], known.mode, (own, known.is_allowed, known.is_persons))
+        content: Any = json_text.read(written)
+        own, is_allowed, is_persons = content["own"]
+        policy = signers.read(content["text"])
+        law = Law(repo, policy, content["mode"], own, is_allowed is True, is_persons is True)
+        if policy.repo not in (None, repo):  # this is the ledger of another repository: none of its lines count
+            law = law.but(policy=policy.but(signers=()), mode=signers.REQUIRE, is_allowed=False, is_persons=False)
+        basis = verdicts.basis(repo, content["text"], law.mode, (own, law.is_allowed, law.is_persons))
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
-    return known.but(basis=basis) if known.is_felt else None
+    return law.but(basis=basis) if law.is_felt else None

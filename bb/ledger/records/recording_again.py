@@ -1,10 +1,9 @@
-"""What lines say that were put aside, and how it is recorded again: by whom, when and in which order it was said, under
-new ids.
+"""Records the events of lines that were set aside again: with the same author, time and order, under new ids.
 
-An event recorded again has no `salvaged_from`: readers follow that from the old id to the event, and the old id belongs
-to somebody else's event now. What was said of that event would count for ours as well, and a release or redaction of
-ours would end or hide theirs. So the events name each other by their new ids, and `put_aside_from` only says where an
-event stood. Lines of other writers in this store that name the old ids are left as they are.
+Such an event has no `salvaged_from`. Readers use that member to find an event by its old id, but here the old id
+belongs to another agent's event now. Facts about that event would apply to ours too, and our releases and redactions
+would apply to theirs. So the events refer to each other by their new ids, and `put_aside_from` only tells the original
+place. Lines of other writers in this store that contain the old ids are not changed.
 """
 
 from __future__ import annotations
@@ -32,21 +31,21 @@ if TYPE_CHECKING:
 FOLDER = "forked"
 HEAD = "put_aside_head"
 MARK = b'"%s":' % HEAD.encode()
-NO_FACTS = (MERGED, SIGNED)  # a new chain accounts for others by itself, and is signed by itself
-ROOM = 64  # octets by which the head of a line may grow
+NO_FACTS = (MERGED, SIGNED)  # the new chain gets markers and signatures of its own
+ROOM = 64  # bytes by which the head of a line may grow
 
 
 class _Lost(Exception):
-    """An event names another one that is not recorded again."""
+    """An event refers to an event that is not recorded again."""
 
 
 class File:
-    """What stands in a file of lines that were put aside, without what is published under the same number as well."""
+    """The events in a file of lines that were set aside, except those that are published under the same number."""
 
     def __init__(self, store: str, path: str) -> None:
         self.writer, n, _ = os.path.basename(path).partition(".")[0].split("-")
         self.raws = read(path).split(b"\n")[:-1]
-        self.events: list[tuple[Event, str]] = []  # with the digest of each one's head
+        self.events: list[tuple[Event, str]] = []  # each with the digest of its line's head
         self.taken_back: set[str] = set()
         self.first, self.spoilt = int(n), 0
         journal = Journal(store, self.writer)
@@ -57,16 +56,18 @@ class File:
             if _digest_of_data(ours) == _digest_of_data(theirs)
         }
         for place, raw in enumerate(self.raws, self.first):
-            if place not in self.shared:  # else a copy of it was spoilt here, and is right there
+            if place not in self.shared:  # a shared line is the damaged copy of a published line
                 self._note(ids.event_id(self.writer, place), raw)
         hidden: dict[str, frozenset[str]] = {}
         for event, _ in self.events:
             fact = kinds.fact_of(event.kind, event.data, event.by)
             if isinstance(fact, Redacted):
                 hidden[fact.event] = hidden.get(fact.event, frozenset()) | {fact.agent}
-        back = {each.id for each, _ in self.events if redactions.is_hidden(each.id, each.by, each.kind, hidden)}
-        self.taken_back |= back
-        self.events = [(event, head) for event, head in self.events if event.id not in back]
+        redacted = {
+            event.id for event, _ in self.events if redactions.is_hidden(event.id, event.by, event.kind, hidden)
+        }
+        self.taken_back |= redacted
+        self.events = [(event, head) for event, head in self.events if event.id not in redacted]
 
     def _note(self, name: str, raw: bytes) -> None:
         try:
@@ -80,25 +81,25 @@ class File:
             self.events.append((event, head))
 
     def has(self, name: str) -> bool:
-        """Whether an event of that NAME stood here, and is not published."""
+        """Whether the file contains an event with the id NAME that is not published."""
         writer, n = ids.split_event_id(name)
         return writer == self.writer and n >= self.first and n not in self.shared
 
     def count_of_kept(self, known: Mapping[str, str]) -> int:
-        """How many lines say something that is neither recorded again nor taken back."""
+        """The number of lines whose events are neither recorded again nor redacted."""
         kept, gone = self.spoilt, set(self.taken_back)
         for event, head in self.events:
             if head in known:
                 continue
             if gone.intersection(_named(event.data)):
-                gone.add(event.id)  # it says something of what was taken back, and nothing without that
+                gone.add(event.id)  # it is about a redacted event and has no meaning without that event
             else:
                 kept += 1
         return kept
 
 
 def drafts(store: Store, file: File, first: int) -> list[Draft]:
-    """What is to be recorded of a FILE, as events from number FIRST on of our own writer."""
+    """The events of FILE to be recorded, as lines from number FIRST on of our own writer."""
     known = recorded(store.path)
     names: dict[str, str] = {}
     found: list[Draft] = []
@@ -107,17 +108,17 @@ def drafts(store: Store, file: File, first: int) -> list[Draft]:
             names[event.id] = known[head]
             continue
         try:
-            said = {name: _renamed(value, file, names) for name, value in event.data.items() if name != SALT}
+            renamed = {name: _renamed(value, file, names) for name, value in event.data.items() if name != SALT}
         except _Lost:
             continue
-        at = {ORIGIN: event.lamport, "salvaged_ts": event.ts}  # of an event that is put aside again, those it has
+        at = {ORIGIN: event.lamport, "salvaged_ts": event.ts}  # an event set aside for the second time keeps its own
         data = (
             {PUT_ASIDE: event.id, HEAD: head}
             | at
-            | {name: said[name] for name in said if name not in (PUT_ASIDE, HEAD)}
+            | {name: renamed[name] for name in renamed if name not in (PUT_ASIDE, HEAD)}
         )
         raw = file.raws[ids.split_event_id(event.id)[1] - file.first]
-        # One that would no longer fit into a line stays where it is, and a person is told.
+        # An event that would no longer fit into a line stays in the file and is reported.
         if len(raw.partition(lines.DATA)[0]) + ROOM + len(json_text.dumps(data).encode()) < lines.MAX_LINE - ROOM:
             names[event.id] = ids.event_id(store.writer or "", first + len(found))
             found.append((event.by, event.kind, data, event.key, event.scope_key))
@@ -125,43 +126,43 @@ def drafts(store: Store, file: File, first: int) -> list[Draft]:
 
 
 def _renamed(value: Any, file: File, names: Mapping[str, str]) -> Any:
-    """VALUE with the new ids of the events that it names. What is only about one that is not recorded again is lost."""
+    """VALUE with new event ids in place of the old ones. _Lost if it is about an event that is not recorded again."""
     if isinstance(value, dict):
-        return {name: _renamed(each, file, names) for name, each in value.items()}
+        return {name: _renamed(member, file, names) for name, member in value.items()}
     if isinstance(value, list):
-        found = []
-        for each in value:
+        renamed = []
+        for item in value:
             try:
-                found.append(_renamed(each, file, names))
+                renamed.append(_renamed(item, file, names))
             except _Lost:
-                if not isinstance(each, str):
-                    raise  # of several names, the others still say something
-        return found
+                if not isinstance(item, str):
+                    raise  # a lost id is left out of a list of ids; the others stay
+        return renamed
     if not isinstance(value, str) or file.writer not in value:
         return value
     words = value.split(" ")
     if not all(map(ids.is_event_id, words)):
-        return value  # somebody's words are left as they are
+        return value  # ordinary text is not changed
     if any(file.has(word) and word not in names for word in words):
         raise _Lost
     return " ".join(names.get(word, word) for word in words)
 
 
 def _named(value: Any) -> Iterator[str]:
-    """The events that a value names."""
+    """The event ids in a value."""
     if isinstance(value, str):
         words = value.split(" ")
         yield from words if all(map(ids.is_event_id, words)) else ()
     elif isinstance(value, dict | list):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from _named(each)
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _named(item)
 
 
 def recorded(store: str) -> dict[str, str]:
-    """The events that were put aside and recorded again, each by the digest of the head it had."""
+    """The new ids of the events that were recorded again, by the digest of their original lines' heads."""
     journals = os.path.join(store, JOURNALS)
     raws = [raw for writer in writers.all_in(journals) for raw in Journal(store, writer).backwards() if MARK in raw]
-    for name in disk.names(os.path.join(store, FOLDER)):  # they may have been put aside once more
+    for name in disk.names(os.path.join(store, FOLDER)):  # they may have been set aside again
         raws += [raw for raw in read(os.path.join(store, FOLDER, name)).split(b"\n") if MARK in raw]
     found: dict[str, str] = {}
     for event in readable(raws):
@@ -171,7 +172,7 @@ def recorded(store: str) -> dict[str, str]:
 
 
 def _first(journal: Journal, n: int, many: int) -> Iterator[bytes]:
-    """As MANY lines of a journal from number N on, or as there are."""
+    """Up to MANY lines of a journal from number N on."""
     return (raw for _, raw in zip(range(many), journal.lines_from(n), strict=False))
 
 
@@ -180,7 +181,7 @@ def _digest_of_data(raw: bytes) -> bytes:
 
 
 def read(path: str) -> bytes:
-    """What is in a file; nothing if another process has renamed it."""
+    """The contents of a file; nothing if another process has renamed it."""
     try:
         with disk.reader(path) as file:
             return file.read()

@@ -1,8 +1,8 @@
-"""Taking the payload out of the lines that were redacted, in the journals here. The index hides them by itself; this is
-about what stands in the files, and is published from them.
+"""Removes the payload of redacted lines from the journals here, so that it is not published either. (The index hides
+redacted events itself.)
 
-A line keeps its head, so what it is to become follows from the head and the length alone: a blanking that was cut
-short is simply done again.
+A blanked line follows from the head and the length of the original line alone, so an interrupted blanking is simply
+repeated.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def redacted(store: Store, wanted: Callable[[str], bool] = lambda _: True) -> list[str]:
-    """The events here that were rightly taken back, of those that are WANTED: each one's line is looked at."""
+    """The events that are validly redacted here, of those that are WANTED. Reads the line of each."""
     index = store.caught_up()
     heads, known = index.heads(), index.hidden()
     found = []
@@ -37,32 +37,34 @@ def redacted(store: Store, wanted: Callable[[str], bool] = lambda _: True) -> li
 
 
 def blank(store: Store) -> int:
-    """Take the payload out of every line here that was taken back; how many still had theirs."""
+    """Blank the payload of every redacted line here; return how many still had one."""
     count = 0
     for event in redacted(store):
         writer, n = ids.split_event_id(event)
         journal = Journal(store.path, writer)
         if (raw := journal.line(n)) and recording_again.MARK in raw:
-            set_aside.blank(store.path, raw)  # first, for only this line says where the copies are
+            set_aside.blank(store.path, raw)  # first, because only this line tells where the copies are
         with journal.lock_if_any():
             count += journal.blank(n)
     return count
 
 
 def may_be_hidden(raw: bytes | None, known: Hidden) -> bool:
-    """Whether a line was rightly taken back."""
+    """Whether a line was validly redacted."""
     if raw is None:
         return False
     try:
-        found = lines.members(lines.blanked(raw) or raw)  # only its head is asked, which is always whole
+        head = lines.members(lines.blanked(raw) or raw)  # only its head is needed, which is always readable
     except lines.Unreadable:
         return False
-    return redactions.is_hidden(found["id"], found["by"], found["kind"], known)
+    return redactions.is_hidden(head["id"], head["by"], head["kind"], known)
 
 
 def not_believed(index: Index, raws: Iterable[bytes]) -> list[str]:
-    """The events on blank lines (RAWS) that change how things stand, or sign, and that nobody whose word counts has
-    taken back: what the index lacks of them, nobody can know. A line that would count for nothing anyway is none."""
+    """The ids of signatures and state-changing events in blank lines RAWS that no valid redaction explains.
+
+    The state without their payload is not reliable. A line that would not count anyway is left out.
+    """
     known, law = index.hidden(), index.law
     found = []
     for raw in raws:
@@ -71,7 +73,7 @@ def not_believed(index: Index, raws: Iterable[bytes]) -> list[str]:
         try:
             head = lines.members(raw)
             writer, n = ids.split_event_id(head["id"])
-        except (lines.Unreadable, ids.InvalidEventId):  # such a line says nothing, with its payload or without
+        except (lines.Unreadable, ids.InvalidEventId):  # such a line has no effect, blank or not
             continue
         counts = law is None or n <= law.reach(writer, index.signatures(law.repo)).upto
         if head["kind"] == SIGNED or (counts and vouching.changes_how_things_stand(head["kind"])):

@@ -1,13 +1,14 @@
-"""Lines that were put aside because others are published under their numbers: kept in files, told of, and, where this
-clone recorded them, recorded again under its new writer.
+"""Lines that were set aside because other lines are published under their numbers (a fork).
+
+They are kept in files and reported. If this clone recorded them, they are recorded again under its new writer.
 
     forked/<writer>-<n>-<random>.jsonl.owed-<m>   ours; to be recorded again once line M of the writer is here
-    forked/<writer>-<n>-<random>.jsonl.again      recorded again, and nobody has been told yet
-    forked/<writer>-<n>-<random>.jsonl.untold     kept only, and nobody has been told yet
-    forked/<writer>-<n>-<random>.jsonl            told
+    forked/<writer>-<n>-<random>.jsonl.again      recorded again, not reported yet
+    forked/<writer>-<n>-<random>.jsonl.untold     kept only, not reported yet
+    forked/<writer>-<n>-<random>.jsonl            reported
 
-Each step changes the name, and what was recorded again names the line it was by the digest of its head. So a sync that
-was killed anywhere is taken up by the next one, and nothing is recorded twice.
+Each step renames the file, and an event that was recorded again contains the digest of its original line's head. So the
+next sync continues one that was killed at any point, and nothing is recorded twice.
 """
 
 from __future__ import annotations
@@ -31,26 +32,26 @@ if TYPE_CHECKING:
     from bb.ledger.records.store import Store
 
 OWED, AGAIN, UNTOLD = ".owed-", ".again", ".untold"
-FORKED = "forked"  # what a retired writer is owed until its lines are in a file of their own
+FORKED = "forked"  # `owed` of a retired writer until its lines are in a file of their own
 
 
 class Fork(Record):
-    """Lines that stood where others are published; they are kept in a file of their own."""
+    """Lines that were set aside in a file because other lines are published under their numbers."""
 
     writer: str
     n: int
     lines: int
     path: str
-    kinds: dict[str, int]  # of the events that have been recorded again
-    under: str | None  # the writer that they have been recorded under
-    kept: int  # lines that say something and have not been recorded again
+    kinds: dict[str, int]  # the number of events recorded again, by kind
+    under: str | None  # the writer under which they were recorded again
+    kept: int  # lines with events that were not recorded again
 
 
 def put(store: str, journal: Journal, n: int, *, is_fork: bool, upto: int) -> None:
-    """Move the lines from N on out of the journal, to which nobody goes on writing.
+    """Move the lines from N on out of the journal and retire its writer.
 
-    UPTO is the number of the last line that is published there. What is ours is owed from the moment the writer is
-    retired, so that whoever is killed before the lines are moved leaves it to the next.
+    UPTO is the number of the last line that is published for that writer. Our own lines are marked as owed when the
+    writer is retired, so that the next sync continues if this process is killed before the lines are moved.
     """
     journals = os.path.join(store, JOURNALS)
     owner = writers.read_owner(journals, journal.writer)
@@ -66,7 +67,7 @@ def put(store: str, journal: Journal, n: int, *, is_fork: bool, upto: int) -> No
 
 
 def owed(store: str) -> list[str]:
-    """The files with lines of ours that are to be recorded again."""
+    """The files with our own lines that must be recorded again."""
     return [
         os.path.join(_folder(store), name)
         for name in disk.names(_folder(store))
@@ -75,7 +76,7 @@ def owed(store: str) -> list[str]:
 
 
 def record_again(store: Store, now: int) -> dict[str, int]:
-    """Record what lines of ours said that were put aside, under a writer of our own: how many events of each writer."""
+    """Record the events of our lines that were set aside again; return the number of events by their old writer."""
     done: dict[str, int] = {}
     for path in owed(store.path):
         try:
@@ -84,7 +85,7 @@ def record_again(store: Store, now: int) -> dict[str, int]:
             break  # later, by a newer bb
         writer, upto = os.path.basename(path).partition("-")[0], path.rpartition(OWED)[2]
         if store.caught_up().heads().get(writer, 0) < int(upto):
-            continue  # what is published there has to come first: a spoilt copy of it is nothing of ours
+            continue  # the published lines must be here first, to tell damaged copies of them from our own lines
         file = File(store.path, path)
         count = store.salvage(lambda first, file=file: recording_again.drafts(store, file, first), now)  # type: ignore[misc]
         for event in file.taken_back:
@@ -96,54 +97,54 @@ def record_again(store: Store, now: int) -> dict[str, int]:
 
 
 def tell(store: str) -> list[Fork]:
-    """The forks that nobody has been told of; from here on they count as told.
+    """The forks that were not reported yet. Calling this makes them reported.
 
-    What was put aside says so itself, so that whoever is killed right behind that leaves it to the next to tell.
+    The names of the files record this, so that the next sync reports them if this process is killed before.
     """
-    found = []
+    forks: list[Fork] = []
     for name in disk.names(_folder(store)):
         stem, end = os.path.splitext(name)
         if end not in (AGAIN, UNTOLD):
             continue
         path = os.path.join(_folder(store), stem)
         if _rename(path + end, path):
-            found.append(_told(store, path, is_owed=end == AGAIN))
-    # Whoever was killed while moving lines has left them in two files.
-    return [fork for place, fork in enumerate(found) if fork.kept or not _is_among(fork, found[:place])]
+            forks.append(_fork(store, path, is_owed=end == AGAIN))
+    # A process that was killed while moving lines has left them in two files.
+    return [fork for place, fork in enumerate(forks) if fork.kept or not _is_among(fork, forks[:place])]
 
 
 def _is_among(fork: Fork, others: list[Fork]) -> bool:
-    return any((fork.writer, fork.n, fork.kinds) == (each.writer, each.n, each.kinds) for each in others)
+    return any((fork.writer, fork.n, fork.kinds) == (other.writer, other.n, other.kinds) for other in others)
 
 
 def blank(store: str, raw: bytes) -> None:
-    """Take the payload out of the copies that are kept of an event that was recorded again as the line RAW."""
+    """Blank the copies in `forked/` of an event that was recorded again as the line RAW."""
     while MARK in raw and (event := next(readable([raw]), None)):
-        was, raw = event.data.get(PUT_ASIDE), b""
-        if type(was) is str and ids.is_event_id(was):
-            start = ids.split_event_id(was)[0] + "-"
+        old_id, raw = event.data.get(PUT_ASIDE), b""
+        if type(old_id) is str and ids.is_event_id(old_id):
+            start = ids.split_event_id(old_id)[0] + "-"
             for path in (os.path.join(_folder(store), name) for name in disk.names(_folder(store))):
                 if os.path.basename(path).startswith(start):
-                    raw = _blank(path, was, str(event.data.get(HEAD))) or raw
+                    raw = _blank(path, old_id, str(event.data.get(HEAD))) or raw
 
 
-def _told(store: str, path: str, *, is_owed: bool) -> Fork:
+def _fork(store: str, path: str, *, is_owed: bool) -> Fork:
     file = File(store, path)
     count = len(file.raws)
     if not is_owed:
         return Fork(file.writer, file.first, count, path, {}, None, count)
     known = recording_again.recorded(store)
-    said: dict[str, int] = {}
+    kinds: dict[str, int] = {}
     under = None
     for event, head in file.events:
         if head in known:
             under = ids.split_event_id(known[head])[0]
-            said[event.kind] = said.get(event.kind, 0) + 1
-    return Fork(file.writer, file.first, count, path, said, under, file.count_of_kept(known))
+            kinds[event.kind] = kinds.get(event.kind, 0) + 1
+    return Fork(file.writer, file.first, count, path, kinds, under, file.count_of_kept(known))
 
 
 def _blank(path: str, event: str, head: str | None = None) -> bytes | None:
-    """Take the payload out of the line of an EVENT in a file, if it is the one with that HEAD; the line as it was."""
+    """Blank the line of EVENT in a file, if its head has the digest HEAD; return the line as it was before."""
     writer, n = ids.split_event_id(event)
     octets = recording_again.read(path)
     for raw in octets.split(b"\n"):
@@ -155,7 +156,7 @@ def _blank(path: str, event: str, head: str | None = None) -> bytes | None:
 
 
 def _rename(path: str, to: str) -> bool:
-    """Whether this process has renamed the file; another one may have been faster."""
+    """Rename a file; return False if another process has renamed it already."""
     try:
         os.replace(path, to)
         disk.sync_folder(os.path.dirname(to))

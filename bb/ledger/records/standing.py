@@ -1,4 +1,4 @@
-"""What is known of every writer's signatures: for `bb ledger verify`, `bb ledger log`, `bb doctor` and the pages."""
+"""The signature status of every writer, for `bb ledger verify`, `bb ledger log`, `bb doctor` and the web pages."""
 
 from __future__ import annotations
 
@@ -17,41 +17,41 @@ if TYPE_CHECKING:
     from bb.ledger.records.store import Store
 
 NOT_YET = "signed with the next publication"
-MOST_WRITERS = 200  # in an answer; those with something to tell come first
+MOST_WRITERS = 200  # in an answer; writers with problems come first
 
 
 def of_writers(store: Store, known: Known, index: Index | None = None) -> list[Standing]:
-    """Where each writer's lines stand."""
+    """The signature status of each writer's lines."""
     index = index or store.caught_up()
-    found = index.signatures(store.clone.repo)
-    standings = [found.standing(known.policy, writer, n) for writer, n in index.heads().items()]
-    return [_of_ours(each, known) if each.writer == store.writer else each for each in standings]
+    signatures = index.signatures(store.clone.repo)
+    standings = [signatures.standing(known.policy, writer, n) for writer, n in index.heads().items()]
+    return [_of_ours(standing, known) if standing.writer == store.writer else standing for standing in standings]
 
 
-def _of_ours(each: Standing, known: Known) -> Standing:
-    """What this clone has recorded and not published yet is signed when it is."""
-    return each.but(why=NOT_YET) if each.why and known.is_allowed and not each.forged else each
+def _of_ours(standing: Standing, known: Known) -> Standing:
+    """STANDING with another reason: lines of this clone that are not published yet are signed at publication."""
+    return standing.but(why=NOT_YET) if standing.why and known.is_allowed and not standing.forged else standing
 
 
 def shown(store: Store, known: Known, index: Index | None = None) -> dict[str, Any]:
-    """The same as an answer has it."""
-    found = of_writers(store, known, index)
-    first = sorted(found, key=lambda each: (not each.forged, each.verified >= each.lines, each.writer))
+    """The signature status in the form of an answer."""
+    standings = of_writers(store, known, index)
+    first = sorted(standings, key=lambda one: (not one.forged, one.verified >= one.lines, one.writer))
     return known.shown() | {
-        "lines": verdicts.totals(found),
-        "writers": [each.shown() | {"is_ours": each.writer == store.writer} for each in first[:MOST_WRITERS]],
+        "lines": verdicts.totals(standings),
+        "writers": [one.shown() | {"is_ours": one.writer == store.writer} for one in first[:MOST_WRITERS]],
     }
 
 
 def marked(store: Store, known: Known, events: Iterable[dict[str, Any]]) -> Iterable[dict[str, Any]]:
-    """The events, each with its verdict where somebody has said who may write."""
+    """The events, each with its verdict, if the repository has a list of signers and the mode is not off."""
     if known.text is None or known.mode == "off":
         yield from events
         return
-    standings = {each.writer: each for each in of_writers(store, known)}
+    standings = {standing.writer: standing for standing in of_writers(store, known)}
     for event in events:
         writer, n = ids.split_event_id(event["id"])
-        each = standings.get(writer)
-        verdict = each.verdict(n) if each else vouching.UNVERIFIED
-        why = {"why": each.why} if each and verdict != vouching.VERIFIED else {}
+        standing = standings.get(writer)
+        verdict = standing.verdict(n) if standing else vouching.UNVERIFIED
+        why = {"why": standing.why} if standing and verdict != vouching.VERIFIED else {}
         yield event | {"signature": {"verdict": verdict, **why}}

@@ -1,8 +1,7 @@
-"""The ledger of one repository as its users see it: record facts, read state, walk through events.
+"""The ledger of one repository: records facts, reads state, iterates over events.
 
-To record is to decide and append under one lock: the lines that have appeared lately are folded under it, the rule
-decides, and the lines it asks for are on the disk before the lock is let go. So a rule that says "nobody else has it"
-is right about it.
+Recording decides and appends under one lock: it folds the new lines, calls the rule, and has the rule's lines on the
+disk before it releases the lock. So a rule such as "no other agent holds this scope" is decided on current state.
 """
 
 from __future__ import annotations
@@ -38,72 +37,72 @@ if TYPE_CHECKING:
     from bb.ledger.journal.line import Link
     from bb.ledger.signing.verdicts import Law
 
-    # by whom, of what kind, with which data, under which key, and about which directory of the group
+    # author, kind, data, idempotency key, and the key of the group's directory
     Draft = tuple[str, str, dict[str, Any], str | None, str]
 
 FAR_BEHIND = 1 << 20  # bytes of journal
-MOST_SIGNED = 5  # times that a signature is made, while others go on recording
-ORIGIN = "salvaged_lamport"  # where an event stood that is recorded again: what comes now stands behind that
-SHORTEST_SECRET = 15  # characters of the shortest token there is
+MOST_SIGNED = 5  # attempts to sign while other processes keep recording
+ORIGIN = "salvaged_lamport"  # the original Lamport time of an event recorded again; new lines get a higher one
+SHORTEST_SECRET = 15  # characters of the shortest known token
 LONGEST_HEAD = 4096  # bytes of a line without its data
 INDEX, JOURNALS, STORE_LOCK = "index.sqlite", "j", "lock"
-SIGNERS = "signers.json"  # where there is such a file, not every line counts (`ledger/records/policy.py`)
+SIGNERS = "signers.json"  # if this file exists, some lines may not count (`ledger/records/policy.py`)
 
 
 class NotInitialized(NotFound):
     """This repository has no ledger yet."""
 
     code = "NOT_INITIALIZED"
-    hint = "make one with `bb init`"
+    hint = "run `bb init` to make one"
 
 
 class EventNotFound(NotFound):
-    """There is no such event in the ledger."""
+    """The ledger has no event with that id."""
 
     code = "EVENT_NOT_FOUND"
-    hint = "`bb ledger log` shows the events there are"
+    hint = "run `bb ledger log` to list the events"
 
 
 class EventUnreadable(Refused):
-    """That line says nothing that this version of bb understands."""
+    """This version of bb cannot read that event."""
 
     code = "EVENT_UNREADABLE"
-    hint = "upgrade bb if a newer one wrote it; the line is kept as it is: `bb ledger export --raw` has every byte"
+    hint = "upgrade bb, if a newer version wrote the event; `bb ledger export --raw` prints the line unchanged"
 
 
 class KeyReused(Conflict):
-    """That idempotency key has been used for something else."""
+    """That idempotency key was used for another request."""
 
     code = "KEY_REUSED"
-    hint = "use a fresh key for a new request"
+    hint = "use a new key for a new request"
 
 
 class WriterNotAllowed(Forbidden):
-    """What is recorded here counts for nobody, because the key of this clone is not listed."""
+    """The key of this clone is not listed, so lines recorded here would not count."""
 
     code = "WRITER_NOT_ALLOWED"
     hint = (
-        "`bb ledger key` prints the line to add to .bb/allowed_signers (where the key has been revoked, "
-        "`bb ledger key --rotate` that of another one); once that is reviewed and merged, `bb sync`"
+        "add the line that `bb ledger key` prints to .bb/allowed_signers; after review and merge, run `bb sync`; "
+        "if the key was revoked, run `bb ledger key --rotate` first"
     )
 
 
 class OrderNotAllowed(Forbidden):
-    """The person's orders count only from a key that is listed for `user`, and the key of this clone is not."""
+    """The person's orders need a signature of a key listed for `user`, and the key of this clone is not listed so."""
 
     code = "ORDER_NOT_ALLOWED"
     hint = (
-        "give it where the person's key is; or have this key listed for the person: `bb ledger key --for user` prints "
-        "the line to add to .bb/allowed_signers; once that is reviewed and merged, `bb sync`"
+        "give the order in a clone that has the person's key; or add the line that `bb ledger key --for user` prints "
+        "to .bb/allowed_signers, and after review and merge run `bb sync`"
     )
 
 
 class Store:
-    """The ledger in one place. It may not exist yet: then it reads as empty, and recording makes it."""
+    """The ledger in one place. If it does not exist, it is read as empty."""
 
     def __init__(self, place: Place, progress: Progress | None = None, patience: float | None = None) -> None:
         self.place = place
-        self._patience = patience  # seconds to wait for another process that makes the index anew
+        self._patience = patience  # seconds to wait while another process rebuilds the index
         self.path = place.store
         self.progress = progress
         self._journals_path = os.path.join(self.path, JOURNALS)
@@ -113,25 +112,25 @@ class Store:
         self.writer = writers.ours(self._journals_path, self._clone.writer) if self._clone else None
         self._index: Index | None = None
         self._law: Law | None = None
-        self._law_of: tuple[int, int, int] | None = None  # the file in which it stood
+        self._law_of: tuple[int, int, int] | None = None  # the state of the file that it was read from
         self._batch: Batch | None = None
         self._own_journal: Journal | None = None
         self._names = disk.Names(self._journals_path)
         self._listed: list[str] = []
         self._read_journals: dict[str, Journal] = {}
-        self._is_sure: str | None = None  # by which files we know that our writer is ours
+        self._is_sure: str | None = None  # the state of the files by which our writer was last checked
         self.has_recorded = False
-        self._is_ours = False  # whether that has been asked
+        self._is_ours = False  # whether the repository's owner was checked
 
     @property
     def exists(self) -> bool:
         return self._clone is not None
 
     def must_exist(self) -> None:
-        """Refuse where there is no ledger, and say which command makes one here."""
+        """Refuse if there is no ledger. The hint names the command that makes one here."""
         if self._clone is None:
             is_home = self.place.work_tree is None and not os.path.isdir(self.place.common)
-            hint = "go into a git repository, or make a ledger for what belongs to none with `bb init --home`"
+            hint = "change to a git repository, or run `bb init --home` to make a ledger outside of any repository"
             raise NotInitialized("there is no ledger here", hint=hint if is_home else None, store=self.path)
 
     @property
@@ -143,7 +142,7 @@ class Store:
     @property
     def index(self) -> Index:
         if self._index is None:
-            # A database that another user has made is not opened: its ledger is read into memory.
+            # bb never opens a database of another user; it folds that ledger in memory.
             is_file = self.exists and ownership.is_ours(self.place)
             path = os.path.join(self.path, INDEX) if is_file else ":memory:"
             how = {} if self._patience is None else {"patience": self._patience}
@@ -152,7 +151,7 @@ class Store:
 
     @property
     def law(self) -> Law | None:
-        """By which lines count here; None where all do, as they do wherever nobody has said who may write."""
+        """The law that decides which lines count here; None if all lines count, as without a list of signers."""
         try:
             status = os.stat(os.path.join(self.path, SIGNERS))
         except OSError:
@@ -160,13 +159,13 @@ class Store:
             return None
         stamp = (status.st_ino, status.st_mtime_ns, status.st_size)
         if stamp != self._law_of and self._clone:
-            from bb.ledger.records import policy  # noqa: PLC0415  (only where somebody has said who may write)
+            from bb.ledger.records import policy  # noqa: PLC0415  (needed only with a list of signers)
 
             self._law, self._law_of = policy.law(self.path, self._clone.repo), stamp
         return self._law
 
     def journals(self) -> list[Journal]:
-        """The journals of all writers, ours among them."""
+        """The journals of all writers, including ours."""
         names, known = self._names.now(), self._read_journals
         if names is not self._listed:
             self._listed = names
@@ -176,7 +175,7 @@ class Store:
         return list(self._read_journals.values())
 
     def caught_up(self) -> Index:
-        """The index, having read all there is; within a batch, all there was when it was last looked."""
+        """The index, after it has read all lines; within a batch, all lines at the batch's last look."""
         if self._batch is None or not self._batch.is_current:
             self.index.return_if_possible()
             self.index.cursors.is_still = False
@@ -190,7 +189,7 @@ class Store:
         return self.index
 
     def settled(self) -> Index:
-        """The same, with everything written down that it has only passed over so far."""
+        """The index, caught up, with its cursors stored on the disk too."""
         if self.index.cursors.is_ahead:
             self.index.cursors.forget()
             if self._batch:
@@ -203,33 +202,33 @@ class Store:
         return bool(segments) and (segments[-1].first, end[1]) == (position.segment, position.offset)
 
     def damages(self) -> list[Damage]:
-        """What is broken in the journals, but for those that were retired because of it."""
+        """The damages in the journals, except for journals that were retired because of their damage."""
         retired = writers.retired(self._journals_path)
         return [damage for damage in self.caught_up().damages() if damage.writer not in retired]
 
     def close(self) -> None:
-        """Let go of the index, and of the journal we write."""
+        """Close the index and our own journal."""
         if self._index is not None:
             self._index.close()
             self._index = None
         if self._batch is not None:
-            self._batch.is_current = False  # the next index may lack what this one had passed over
-        self._let_go_of_own()
+            self._batch.is_current = False  # the next index may lack lines that this one has passed over
+        self._close_own_journal()
 
     # -- making it
 
     def make(self, title: str, by: str, now: int, *, repo: str | None = None, topic: str = "") -> bool:
-        """Make the ledger if there is none; whether it had to be made. Safe to run twice, or twice at once."""
+        """Make the ledger if it does not exist; return whether it was made. Safe to repeat and to run concurrently."""
         if self.exists and self.caught_up().heads():
             return False
-        # No lock is held across git.
+        # git runs before the lock is taken.
         fresh = self._clone or clone.Clone(repo or _repo_id(self.place), writers.new_id())
         self._make_folders()
         with self._store_lock():
-            self._found(fresh)
+            self._establish(fresh)
             if self.caught_up().heads():
-                return False  # another process was faster
-            # Most titles are the names of directories, which nobody can leave out.
+                return False  # another process has made it
+            # Secrets in a title are masked, not refused: most titles are directory names, which the user cannot omit.
             about = {
                 "title": secret_patterns.masked(title),
                 **({"topic": secret_patterns.masked(topic)} if topic else {}),
@@ -239,21 +238,21 @@ class Store:
             return True
 
     def join(self, repo: str) -> None:
-        """Be a ledger of REPO from now on: make an empty one if there is none. What is here already stays as it is."""
+        """Make this the ledger of REPO: create it empty if it does not exist, else keep its lines."""
         self._make_folders()
         with self._store_lock():
-            self._found(clone.Clone(repo, writers.new_id()))
+            self._establish(clone.Clone(repo, writers.new_id()))
             if self.clone.repo != repo:
-                former = tuple(each for each in (*self.clone.former, self.clone.repo) if each != repo)
+                former = tuple(name for name in (*self.clone.former, self.clone.repo) if name != repo)
                 self._clone = self.clone.but(repo=repo, former=former[-clone.MOST_FORMER :])
                 clone.write(self.path, self._clone)
         self._law_of = None
 
     def make_folder(self) -> None:
-        """The folder that a ledger would be in."""
+        """Make the folder of the ledger, if it does not exist."""
         ownership.refuse_foreign(self.place)
         if not os.path.isdir(self.path):
-            from bb.ledger.git import sharing  # noqa: PLC0415  (once in the life of a ledger)
+            from bb.ledger.git import sharing  # noqa: PLC0415  (needed only to make a ledger)
 
             sharing.make_store(self.place)
 
@@ -262,8 +261,8 @@ class Store:
         disk.make_folder(self._journals_path)
         disk.make_folder(os.path.join(self.path, "presence"))
 
-    def _found(self, fresh: Clone) -> None:
-        """See that there is a clone.json, FRESH if need be, and a writer of our own. The store's lock must be held."""
+    def _establish(self, fresh: Clone) -> None:
+        """Make sure that there are a clone.json (else FRESH) and a writer of our own. The store's lock must be held."""
         self.close()
         self._clone = clone.read(self.path)
         if self._clone is None:
@@ -275,7 +274,7 @@ class Store:
             self.writer = writers.mint(self._journals_path, writers.new_id() if is_taken else self._clone.writer)
 
     def _store_lock(self) -> Lock:
-        """Held while the store itself changes: it is made, or gets another writer."""
+        """The lock for changes of the store itself: creating it, or giving it another writer."""
         path = os.path.join(self.path, STORE_LOCK)
         try:
             os.close(disk.create(path, os.O_WRONLY))
@@ -284,12 +283,14 @@ class Store:
         return Lock(path)
 
     def salvage(self, drafts: Callable[[int], Sequence[Draft]], now: int) -> int:
-        """Record events of a retired journal again, under a writer of our own; how many. DRAFTS is told the number that
-        the first of them will have."""
+        """Record events of a retired journal again, under our own writer; return their number.
+
+        DRAFTS is called with the line number that the first event will have.
+        """
 
         def numbered() -> Sequence[Draft]:
             head = self.index.position(self.writer or "").link.n
-            return drafts(head + (2 if self.index.unmerged() else 1))  # a marker goes before them
+            return drafts(head + (2 if self.index.unmerged() else 1))  # a marker precedes them
 
         return len(self._append(numbered, now))
 
@@ -307,12 +308,12 @@ class Store:
         author: Callable[[Fact], str] | None = None,
         window: int | None = None,
     ) -> list[Event]:
-        """Record the facts that DECIDE arrives at, knowing all there is to know. What a refusal leaves is recorded too.
-        Each is recorded in the name of BY, or of the AUTHOR it has.
+        """Record the facts that DECIDE returns for the current state. The facts that a refusal leaves are recorded too.
+        The author of each fact is BY, or the result of AUTHOR.
 
-        KEY makes a repetition harmless: it decides and records nothing, and returns what the first call recorded. It
-        is refused when something else was asked for then, which the digest of the REQUEST tells. With a WINDOW, only
-        what was recorded so many milliseconds ago, or later, counts as the first call.
+        KEY makes a call idempotent: a repeated call records nothing and returns the events of the first call. It is
+        refused if REQUEST, a digest of the request, differs from the first call's. With WINDOW, only a call in the last
+        WINDOW milliseconds counts as the first call.
         """
         secret_patterns.refuse_secrets(key or "")
         refusals: list[BbError] = []
@@ -323,20 +324,20 @@ class Store:
         def drafts() -> list[Draft]:
             try:
                 facts = decide(self.index)
-                written = [(author(fact) if author else by, _written(fact, allow_secret)) for fact in facts]
+                rows = [(author(fact) if author else by, _written(fact, allow_secret)) for fact in facts]
                 if law:
-                    _refuse_orders(law, written)
-                for name in {name for name, _ in written if len(name) >= SHORTEST_SECRET}:
+                    _refuse_orders(law, rows)
+                for name in {name for name, _ in rows if len(name) >= SHORTEST_SECRET}:
                     secret_patterns.refuse_secrets(name)
             except BbError as refusal:
                 if not refusal.leaving:
                     raise
                 refusals[:] = [refusal]
                 return [
-                    (by, kind, data, None, "") for kind, data, _ in (_written(each, None) for each in refusal.leaving)
+                    (by, kind, data, None, "") for kind, data, _ in (_written(fact, None) for fact in refusal.leaving)
                 ]
             noted = {REQUEST: request} if key and request else {}
-            return [(name, kind, {**data, **noted}, key, scope) for name, (kind, data, scope) in written]
+            return [(name, kind, {**data, **noted}, key, scope) for name, (kind, data, scope) in rows]
 
         recorded = self._append(drafts, now, (by, key) if key else None, request, window)
         if refusals:
@@ -356,7 +357,7 @@ class Store:
         self.clone.may_write()
         self._refuse_foreign()
         self._ensure_writer()
-        # What has come lately is folded under the lock, one process at a time; a long way is gone before it.
+        # New lines are folded under the lock, one process at a time. Many new lines are folded before taking it.
         if (self._batch is None or not self._batch.is_current) and self.index.behind(self.journals()) > FAR_BEHIND:
             self.caught_up()
         own = self._own()
@@ -376,9 +377,9 @@ class Store:
 
             def events(link: Link) -> list[Event]:
                 if link != index.position(journal.writer).link:
-                    raise LedgerDamaged("the last line is not what it was when it was read", writer=journal.writer)
+                    raise LedgerDamaged("the last line has changed since it was read", writer=journal.writer)
                 known = max(link.lamport, index.lamport(), *(data.get(ORIGIN, 0) for _, _, data, *_ in wanted))
-                # A forged clock far ahead is followed no further than a line may leap, or ours would not be sound.
+                # A forged clock far ahead is followed only as far as a line may leap; else our line would be invalid.
                 lamport, ts = min(known, link.lamport + lines.LEAP - 1), clock.text(now)
                 return [
                     Event(
@@ -399,18 +400,18 @@ class Store:
             self.has_recorded = True
             if self._batch:
                 self._batch.has_recorded = True
-                # Whoever decides next needs to know it. Where nobody does, the answer need not wait for that.
+                # Only the next decision of the batch needs these lines folded, so the answer does not wait for that.
                 self._batch.is_behind |= not index.passes_over(journal)
             if self._batch is None or heads:
                 self._fold(journal)
         return [event for event in recorded if event.kind != MERGED]
 
     def _law_for_us(self, now: int) -> Law | None:
-        """By which lines count here, once it is known what our key may: a copied store has another writer and key."""
+        """The law, updated first if it may not match our key: a copied store has another writer and key."""
         law = self.law
         if law and self._clone:
             self._ensure_writer()
-            if law.own != self.writer or law.is_shut:  # perhaps our key has been listed since
+            if law.own != self.writer or law.is_shut:  # our key may have been listed since
                 from bb.ledger.records import policy  # noqa: PLC0415
 
                 policy.look(self, now)
@@ -418,9 +419,10 @@ class Store:
         return law
 
     def sign(self, signed: Callable[[str, Link], str], now: int) -> None:
-        """Record a signature over all lines of our own. SIGNED makes it, given the writer and the last line.
+        """Record a signature over all of our own lines. SIGNED makes it from the writer and the link of the last line.
 
-        No lock is held meanwhile, for a key may be elsewhere; if something was recorded in between it is done again.
+        No lock is held while SIGNED runs, because a key agent may be slow. If another line was recorded meanwhile, the
+        signature is made again.
         """
         self.clone.may_write()
         self._ensure_writer()
@@ -441,36 +443,36 @@ class Store:
                 return
 
     def account(self, now: int) -> None:
-        """Account for what others have said, so that it has its place in this clone's order.
+        """Record a marker for the other writers' new lines, so that they get sequence numbers here.
 
-        Recording anything does that by the way. That others have accounted for something is nothing to account for, or
-        two clones would go on telling each other for ever.
+        Every record does this as well. Markers of other clones alone are no reason for a marker, or two clones would
+        record markers for each other for ever.
         """
         self._append(list, now, is_account=True)
 
     def _earlier(self, index: Index, key: tuple[str, str], now: int, window: int | None) -> list[Event]:
-        """What was recorded under a KEY already, not too long ago."""
-        found = [self.event(event) for event in index.recorded_under(*key)]
-        return [event for event in found if window is None or clock.parse_or(event.ts, now) >= now - window]
+        """The events that were recorded under KEY, within WINDOW if given."""
+        events = [self.event(event) for event in index.recorded_under(*key)]
+        return [event for event in events if window is None or clock.parse_or(event.ts, now) >= now - window]
 
     def batch(self) -> Batch:
-        """`with store.batch():` lets everything that is recorded within it reach the disk together, at its end.
+        """`with store.batch():` syncs everything that is recorded within it to the disk together, at its end.
 
-        Until then nobody may be told that anything was recorded. When it cannot be synced, all of it is taken back.
+        The caller must not acknowledge any of it before the end. If the sync fails, all of it is removed.
         """
         self._batch = Batch(self)
         return self._batch
 
     def end_batch(self) -> None:
-        """From now on, every record is synced by itself."""
+        """End the batch: from now on, every record is synced by itself."""
         self._batch = None
         if self._index is not None:
             self._index.cursors.is_still = False
 
     def _fold(self, journal: Journal) -> None:
-        """Let the index know what was just recorded, while nobody else is at it.
+        """Fold the lines just recorded into the index, while the lock is held.
 
-        It is recorded whatever becomes of this, so a failure is left for the next reader to meet.
+        The lines are recorded even if this fails. The next reader will meet the same failure and report it.
         """
         try:
             self.index.read_on(journal)
@@ -478,41 +480,41 @@ class Store:
             return
 
     def _own(self) -> Journal:
-        """The journal that we write; one and the same, for it remembers what we left there."""
+        """Our own journal. The object is kept, because it remembers its last write."""
         if self.writer is None:
             raise NotInitialized
         if self._own_journal is None:
             self._own_journal = Journal(self.path, self.writer)
         return self._own_journal
 
-    def _let_go_of_own(self) -> None:
+    def _close_own_journal(self) -> None:
         if self._own_journal is not None:
             self._own_journal.close()
             self._own_journal = None
 
     def _ensure_writer(self) -> None:
-        """A copied store, or one shared with another kernel, gets a writer of its own before it is written to."""
+        """Give a copied store, or a store shared with another kernel, a writer of its own before it is written to."""
         before = self.writer
         if before is not None and self._is_sure == writers.stamp(self._journals_path, before):
-            return  # all is as it was when we knew that it is ours
+            return  # nothing has changed since the last check
         self.writer = writers.ours(self._journals_path, before or self.clone.writer)
         if self.writer is None:
-            with self._store_lock():  # two processes must not find themselves in a copy at once
+            with self._store_lock():  # two processes in the same copy must not both make a writer
                 self.writer = writers.ours(self._journals_path)
                 self.writer = self.writer or writers.mint(self._journals_path, writers.new_id())
         self._is_sure = writers.stamp(self._journals_path, self.writer)
-        self._let_go_of_own()
+        self._close_own_journal()
         if self.writer != before:
             self.close()
 
     def _refuse_foreign(self) -> None:
-        """Refuse to write into the ledger of another user; asked once."""
+        """Refuse to write into the ledger of another user. This is checked once."""
         if not self._is_ours:
             ownership.refuse_foreign(self.place)
             self._is_ours = True
 
     def refuse_damage(self) -> None:
-        """Refuse while the journal that we write is damaged."""
+        """Refuse if our own journal is damaged."""
         for damage in self.index.damages():
             if damage.writer == self.writer:
                 raise LedgerDamaged(
@@ -530,7 +532,7 @@ class Store:
             raise EventUnreadable(f"{event_id} cannot be read: {error}", event_id=event_id) from None
 
     def line(self, event_id: str) -> bytes:
-        """The line that records one event, as it stands."""
+        """The raw line that records one event."""
         writer, n = ids.split_event_id(event_id)
         is_sound = n <= self.caught_up().heads().get(writer, 0)
         raw = Journal(self.path, writer).line(n) if is_sound else None
@@ -539,42 +541,43 @@ class Store:
         return raw
 
     def octets(self, writer: str, first: int, last: int) -> bytes:
-        """The lines of a writer from number FIRST to LAST, as they stand."""
+        """The raw lines of a writer from number FIRST to LAST."""
         return b"".join(raw + b"\n" for raw in islice(Journal(self.path, writer).lines_from(first), last - first + 1))
 
     def newest_first(
         self, decode: Callable[[bytes], Any] | None, wanted: Callable[[bytes], bool], *, with_unreadable: bool = False
     ) -> Iterator[Event]:
-        """Every event whose line is wanted, in the total order, newest first. Nothing behind a damage is shown."""
-        said = shown if with_unreadable else readable
-        import heapq  # noqa: PLC0415  (only those who look back need it)
+        """Every event whose line is WANTED, in the total order, newest first, without lines after a damage."""
+        import heapq  # noqa: PLC0415  (not needed for recording)
+
+        read = shown if with_unreadable else readable
 
         index = self.caught_up()
         heads = index.heads()
         return heapq.merge(
-            *(_backwards(journal, heads.get(journal.writer, 0), decode, wanted, said) for journal in self.journals()),
+            *(_backwards(journal, heads.get(journal.writer, 0), decode, wanted, read) for journal in self.journals()),
             key=lambda event: event.order,
             reverse=True,
         )
 
     def numbered(self, events: Sequence[Event]) -> list[Event]:
-        """The events with their `seq`: the position in this clone's own order."""
+        """The events with their sequence numbers."""
         places = self.places()
         return [event.but(seq=places.of(event)) for event in events]
 
     def ends(self) -> list[tuple[str, int]]:
-        """What changes whenever somebody records something: the last file of each journal, and how long it is."""
+        """The last file of each journal and its size, which change with every record."""
         last = [segments[-1] for journal in self.journals() if (segments := journal.segments())]
         return [(segment.path, segment.size()) for segment in last]
 
     def last_recorded_at(self) -> str:
-        """When the last line of any journal was recorded, by its writer's clock; empty when there is none."""
+        """The time of the newest line of all journals, by its writer's clock; empty if there are no lines."""
         newest = (next(readable(journal.backwards()), None) for journal in self.journals())
         return max((event.ts for event in newest if event), default="")
 
     def places(self) -> Places:
-        """Where events stand in this clone's own order."""
-        # What a batch has recorded last, the index may not know yet; but it knows every marker.
+        """The sequence numbers of events in this clone's own order."""
+        # The index may lack the latest lines of a batch, but it has every marker.
         index = self.index if self._batch and self._batch.is_current else self.caught_up()
         return Places(self.path, self.writer, index.markers())
 
@@ -584,20 +587,20 @@ def _backwards(
     head: int,
     decode: Callable[[bytes], Any] | None,
     wanted: Callable[[bytes], bool],
-    said: Callable[[Iterable[bytes], Callable[[bytes], Any] | None], Iterator[Event]],
+    read: Callable[[Iterable[bytes], Callable[[bytes], Any] | None], Iterator[Event]],
 ) -> Iterator[Event]:
-    for event in said((raw for raw in journal.backwards() if wanted(raw)), decode):
+    for event in read((raw for raw in journal.backwards() if wanted(raw)), decode):
         if ids.split_event_id(event.id)[1] <= head:
             yield event
 
 
 def readable(raws: Iterable[bytes], decode: Callable[[bytes], Any] | None = None) -> Iterator[Event]:
-    """The events that lines say; a line that says none is passed over."""
+    """The events that lines record, without unreadable ones."""
     return (event for event in shown(raws, decode) if not event.unreadable)
 
 
 def shown(raws: Iterable[bytes], decode: Callable[[bytes], Any] | None = None) -> Iterator[Event]:
-    """The events that lines say; of a line that says none, where it stands and why it is unreadable."""
+    """The events that lines record; for an unreadable line, a stand-in with its place and the reason."""
     for raw in raws:
         try:
             event = lines.event(raw, decode)
@@ -610,9 +613,8 @@ def shown(raws: Iterable[bytes], decode: Callable[[bytes], Any] | None = None) -
 
 
 def _written(fact: Fact, allow_secret: str | None) -> tuple[str, dict[str, Any], str]:
-    """A fact as kind and data, and the directory it is about, having made sure that no secret enters the ledger
-    unnoticed."""
-    from bb.ledger.journal import kinds  # noqa: PLC0415  (every fact there is: who only asks does without)
+    """The kind and data that record a fact, and the directory it is about. Refuses secrets that are not allowed."""
+    from bb.ledger.journal import kinds  # noqa: PLC0415  (it knows every fact; reading does not need it)
 
     kind, data = kinds.written(fact)
     if refuse_secrets_in(data, allow_secret):
@@ -621,23 +623,24 @@ def _written(fact: Fact, allow_secret: str | None) -> tuple[str, dict[str, Any],
 
 
 def _only(event: Event, behind: Link) -> Callable[[Link], list[Event]]:
-    """The one EVENT, if it is to follow the line it was made BEHIND."""
+    """EVENT alone, if the last line is still the one that it was made for."""
     return lambda link: [event] if link == behind else []
 
 
-def _refuse_orders(law: Law, written: Sequence[tuple[str, tuple[str, dict[str, Any], str]]]) -> None:
-    """Refuse the person's orders where they would count for nobody."""
+def _refuse_orders(law: Law, rows: Sequence[tuple[str, tuple[str, dict[str, Any], str]]]) -> None:
+    """Refuse the person's orders if they would not count."""
     if law.needs_persons_key and not law.is_persons:
-        from bb.coordination.records import vouching  # noqa: PLC0415  (only where orders are signed)
+        from bb.coordination.records import vouching  # noqa: PLC0415  (needed only if orders must be signed)
 
-        if any(vouching.is_order(kind, by) for by, (kind, _, _) in written):
+        if any(vouching.is_order(kind, by) for by, (kind, _, _) in rows):
             raise OrderNotAllowed
 
 
 def refuse_secrets_in(data: Any, allow_secret: str | None = None) -> bool:
-    """Refuse DATA where one of its texts holds a secret that nobody has vouched for; whether one is allowed.
+    """Refuse DATA if one of its texts contains a secret, unless ALLOW_SECRET gives a reason; whether it has one.
 
-    Marks are looked for in the whole first, and patterns in each text by itself: two side by side are no secret.
+    A quick search of the whole data comes first. The patterns are then applied to each text by itself, because two
+    adjacent texts do not make a secret.
     """
     if not secret_patterns.may_hold(json_text.dumps(data)):
         return False
@@ -650,29 +653,31 @@ def refuse_secrets_in(data: Any, allow_secret: str | None = None) -> bool:
 
 
 def must_be_recordable(fact: Fact) -> None:
-    """Refuse a fact that recording would refuse, so that one among many can be set aside before any is recorded."""
+    """Refuse a fact that recording would refuse, so that a caller can leave it out before it records many."""
     secret_patterns.refuse_secrets(str(getattr(fact, "by", "")))
     try:
         octets = len(json_text.dumps(_written(fact, None)[1]).encode())
     except UnicodeEncodeError as error:
         raise json_text.InvalidText from error
     if octets + LONGEST_HEAD > lines.MAX_LINE:
-        raise lines.LineTooLong(f"the event takes {octets:,} bytes, and {lines.MAX_LINE:,} are allowed", bytes=octets)
+        raise lines.LineTooLong(
+            f"the event takes {octets:,} bytes; at most {lines.MAX_LINE:,} are allowed", bytes=octets
+        )
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """The texts in a value, names of members included."""
+    """The texts in a value, including the names of members."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        yield from (text for name, each in value.items() for text in (name, *_texts(each)))
+        yield from (text for name, member in value.items() for text in (name, *_texts(member)))
     elif isinstance(value, list | tuple):
-        yield from (text for each in value for text in _texts(each))
+        yield from (text for item in value for text in _texts(item))
 
 
 def _repo_id(place: Place) -> str:
-    """The same in every clone of a history; made up where there is no history yet."""
-    from bb.ledger.git import git  # noqa: PLC0415  (only making a ledger needs git)
+    """An id that is the same in every clone of a history; random if there is no history yet."""
+    from bb.ledger.git import git  # noqa: PLC0415  (needed only to make a ledger)
 
     root = git.root_commit(place.common)
     return root[:12] if root else digest(os.urandom(16))[:12]

@@ -1,4 +1,4 @@
-"""Walking through events: the latest that fit a filter, all of them, or each one as it comes."""
+"""Reads events that match a filter: the latest ones, all of them, or new ones as they are recorded."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from bb.ledger.journal.journal import Journal
     from bb.ledger.records.store import Store
 
-REMEMBERED = 100  # lines; more than one append ever takes back
-GLANCE = 0.04  # seconds between two looks at the journals: well under the tenth of a second a follower may lag
+REMEMBERED = 100  # lines; more than a failed append ever removes
+GLANCE = 0.04  # seconds between two polls; a follower may lag by at most 0.1 seconds
 
 
 class Filter(Record):
-    """Which events are wanted. Times are texts in the ledger's own form, so they compare as they stand."""
+    """Selects events. Times are texts in the ledger's format, so they can be compared as texts."""
 
     kinds: frozenset[str] = frozenset()
     agent: str | None = None
@@ -42,14 +42,14 @@ class Filter(Record):
         )
 
     def may_admit(self, raw: bytes) -> bool:
-        """A cheap look at a line, so that most of a long ledger need not be parsed. Never a false no."""
+        """A quick test of a raw line, so that most lines need not be parsed. It never rejects a matching line."""
         if self.kinds and not any(json_text.dumps(kind).encode() in raw for kind in self.kinds):
             return False
         return self.agent is None or json_text.dumps(self.agent).encode() in raw
 
 
 def latest(store: Store, wanted: Filter, limit: int) -> list[Event]:
-    """The last LIMIT events that are wanted, oldest first."""
+    """The last LIMIT events that match, oldest first."""
     found: list[Event] = []
     for event in store.newest_first(None, wanted.may_admit, with_unreadable=True):
         if wanted.admits(event):
@@ -60,10 +60,10 @@ def latest(store: Store, wanted: Filter, limit: int) -> list[Event]:
 
 
 def everything(store: Store, wanted: Filter) -> Iterator[Event]:
-    """Every event that is wanted, oldest first in the total order, each with its place in this clone's order."""
+    """Every event that matches, oldest first in the total order, each with its sequence number."""
     import heapq  # noqa: PLC0415
 
-    from bb.ledger.journal import bulk_check  # noqa: PLC0415  (many lines: it repays its import)
+    from bb.ledger.journal import bulk_check  # noqa: PLC0415  (for many lines it is worth its import)
 
     index = store.caught_up()
     places = store.places()
@@ -78,7 +78,7 @@ def everything(store: Store, wanted: Filter) -> Iterator[Event]:
 
 
 def raw_lines(store: Store) -> Iterator[tuple[str, bytes]]:
-    """Every sound line as it stands, writer by writer: what a byte-exact copy needs."""
+    """Every valid raw line, writer by writer, for a byte-exact copy."""
     index = store.caught_up()
     for journal in store.journals():
         for raw in itertools.islice(_raw(journal), index.position(journal.writer).link.n):
@@ -86,20 +86,20 @@ def raw_lines(store: Store) -> Iterator[tuple[str, bytes]]:
 
 
 class Follower:
-    """Events as they are appended, by whichever process, starting from what the index had read."""
+    """Events as any process appends them, after those that the index had read at the start."""
 
     def __init__(self, store: Store, wanted: Filter) -> None:
         self._store = store
         self._wanted = wanted
         index = store.caught_up()
-        # By writer, the places behind the last lines shown.
+        # By writer, the positions after the last lines shown.
         self._passed = {journal.writer: [index.position(journal.writer)] for journal in store.journals()}
 
     def new(self) -> list[Event]:
-        """What has come since the last call, in order."""
-        come = [event for journal in self._store.journals() for event in self._read(journal)]
-        come = sorted(filter(self._wanted.admits, come), key=lambda event: event.order)
-        return self._store.numbered(come) if come else []
+        """The matching events since the last call, in order."""
+        events = [event for journal in self._store.journals() for event in self._read(journal)]
+        events = sorted(filter(self._wanted.admits, events), key=lambda event: event.order)
+        return self._store.numbered(events) if events else []
 
     def forever(self) -> Iterator[Event]:
         while True:
@@ -107,8 +107,11 @@ class Follower:
             time.sleep(GLANCE)
 
     def _read(self, journal: Journal) -> Iterator[Event]:
-        """What JOURNAL has gained. A line that could not be synced may have been shown and then taken back; then
-        reading goes on from the last one shown that is still there."""
+        """The new events of JOURNAL.
+
+        A line that could not be synced may have been shown and then removed. Then reading continues after the last
+        shown line that is still there.
+        """
         passed = self._passed.setdefault(journal.writer, [Position(0, 0, lines.START)])
         if not self._has_grown(journal, passed[-1]):
             return
@@ -127,7 +130,7 @@ class Follower:
             yield from shown(block.lines())
 
     def _has_grown(self, journal: Journal, position: Position) -> bool:
-        """One look at the active segment, and one for a newer."""
+        """Whether the active segment has grown or a newer one exists."""
         try:
             size = os.stat(os.path.join(journal.folder, f"{position.segment:012}.jsonl")).st_size
         except OSError:

@@ -1,7 +1,7 @@
-"""The door to the user's own configuration: the keys that this user signs with, and whom this user trusts.
+"""The user's own keys for CBCL dialects and the authors that this user trusts, in the user's configuration folder.
 
-Both are the user's and no repository's: a key that is committed once is everybody's for ever, and a repository that
-could say whom to trust would say so about itself. A key is written once and never again. A seed appears in no message.
+Neither belongs in a repository. A committed key would be public for ever, and a repository that could name trusted
+authors would name its own. A key file is written once and never changed. No message shows a seed.
 """
 
 from __future__ import annotations
@@ -33,77 +33,77 @@ NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 
 
 class KeyNotFound(NotFound):
-    """There is no key of that name."""
+    """There is no key with that name."""
 
     code = "KEY_NOT_FOUND"
-    hint = "look which keys there are, or make one"
+    hint = "run `bb cbcl keygen NAME` to make one"
 
 
 class KeyExists(Conflict):
-    """There is a key of that name, and no key is ever replaced."""
+    """A key with that name exists already; keys are never replaced."""
 
     code = "KEY_EXISTS"
-    hint = "use it, or make one of another name"
+    hint = "use the existing key, or make one with another name"
 
 
 class KeyInRepository(Refused):
-    """Keys would lie in a git repository, from where they could be published."""
+    """The folder for keys is in a git repository, so the keys could be published."""
 
     code = "KEY_IN_REPOSITORY"
-    hint = "set XDG_CONFIG_HOME to a directory that is in no repository"
+    hint = "set XDG_CONFIG_HOME to a directory outside of any repository"
 
 
 class UnsafeKey(Refused):
-    """The key's file is not only yours."""
+    """Other users can access the key's file."""
 
     code = "KEY_UNSAFE"
-    hint = "make a new key: others may have this one"
+    hint = "make a new key: others may have copied this one"
 
 
 class KeyUnreadable(Refused):
-    """The key's file holds no key."""
+    """The key's file does not contain a valid key."""
 
     code = "KEY_UNREADABLE"
-    hint = "put it back from a copy, or move it away and make a new key"
+    hint = "restore the file from a backup, or move it away and make a new key"
 
 
 class UnsafeFolder(Refused):
-    """The folder is not only yours."""
+    """Other users can change the folder's contents."""
 
     code = "FOLDER_UNSAFE"
-    hint = "make it yours alone"
+    hint = "run `chmod 700` on the folder, as its owner"
 
 
 class FolderUnusable(Refused):
-    """Nothing can be put into the folder of your configuration."""
+    """The folder of your configuration cannot be written."""
 
     code = "FOLDER_UNUSABLE"
-    hint = "look who owns it, and whether you may write there"
+    hint = "check the folder's owner and permissions with `ls -ld`"
 
 
 class TrustUnreadable(Refused):
-    """It cannot be read whom you trust."""
+    """The file of trusted authors cannot be read."""
 
     code = "TRUST_UNREADABLE"
-    hint = "mend the file that is named; or move it away, and whom you trust and your policy are to be said again"
+    hint = "correct the file; or move it away, then add the trusted authors and set your policy again"
 
 
 class TrustFull(Refused):
-    """There is no room for more authors."""
+    """The file of trusted authors is full."""
 
     code = "TRUST_FULL"
     hint = "remove authors whose dialects you no longer use"
 
 
 class TrustBusy(Busy):
-    """Another process is changing whom you trust."""
+    """Another process is changing the file of trusted authors."""
 
     code = "TRUST_BUSY"
     hint = "try again"
 
 
 class Keyring:
-    """The keys and the trust of one user."""
+    """The keys and the trusted authors of one user."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
         self.folder = folder(env)
@@ -111,7 +111,7 @@ class Keyring:
         self._trust = os.path.join(self.folder, TRUST)
 
     def make(self, name: str, seed: bytes | None = None) -> bytes:
-        """Make the key NAME, of SEED or of chance; the public half of it."""
+        """Make the key NAME from SEED or at random; return its public half."""
         path = self._path(name)
         _must_be_in_no_repository(self._keys)
         seed = os.urandom(SEED_OCTETS) if seed is None else seed
@@ -124,16 +124,16 @@ class Keyring:
     def seed(self, name: str) -> bytes:
         """The secret half of the key NAME."""
         path = self._path(name)
-        # Asked for by its very name, since some file systems would give `ada` to who wants `Ada`.
+        # The exact name is compared, because some file systems would open `ada` for `Ada`.
         octets = _read_own(path, OTHERS_MAY_LOOK, UnsafeKey) if name in self.names() else None
         if octets is None:
             known = ", ".join(self.names()[:MOST_NAMED])
-            hint = f"you have {known}" if known else f"`bb cbcl keygen {name}` makes it"
+            hint = f"your keys are {known}" if known else f"run `bb cbcl keygen {name}` to make it"
             raise KeyNotFound(f"there is no key {name} in {self._keys}", hint=hint)
         try:
             return signatures.seed_of(octets.decode("ascii", "replace").strip())
         except signatures.InvalidKey:
-            raise KeyUnreadable(f"{path} holds no key", path=path) from None
+            raise KeyUnreadable(f"{path} does not contain a valid key", path=path) from None
 
     def public(self, name: str) -> bytes:
         """The public half of the key NAME."""
@@ -145,41 +145,40 @@ class Keyring:
         return sorted(filter(judge_trust.is_identifier, stems))
 
     def trust(self) -> Trust:
-        """Whom this user trusts; nobody, and by the usual policy, until somebody has been added."""
+        """The authors that this user trusts and the policy. Without a file: no authors, and the default policy."""
         octets = _read_own(self._trust, OTHERS_MAY_WRITE, TrustUnreadable)
         if octets is None:
             return Trust()
         try:
             return judge_trust.trust_of(json_text.read(octets))
         except json_text.NotJson as error:
-            raise TrustUnreadable(f"{self._trust} is no JSON: {error}", path=self._trust) from error
+            raise TrustUnreadable(f"{self._trust} is not valid JSON: {error}", path=self._trust) from error
         except Usage as error:
             where = error.details.get("path", "$")
             raise TrustUnreadable(f"{self._trust}, {where}: {error.message}", path=self._trust) from error
 
     def trust_for(self, author: str | None) -> Trust:
-        """Whom this user trusts where AUTHOR's signature is judged: nobody has to trust themselves first, so a key of
-        one's own that has the author's name counts besides."""
+        """The trust for judging AUTHOR's signature. The user's own key with the author's name counts as trusted."""
         trust = self.trust()
         return trust.with_author(author, self.public(author)) if author and author in self.names() else trust
 
     def trust_or_nobody(self, author: str | None) -> Trust:
-        """The same, where a key of one's own that cannot be used is no reason to answer nothing: signing tells that."""
+        """Like `trust_for`, but ignore an own key that cannot be used; signing with it will report the problem."""
         try:
             return self.trust_for(author)
         except BbError:
             return self.trust()
 
     def set_signed(self, name: str, word: str | None) -> Trust:
-        """Say whether NAME's messages have to be signed; by default again, without a word."""
+        """Set whether messages of NAME must be signed; None restores the default."""
         return self._change(lambda trust: trust.with_signed(name, word))
 
     def add_author(self, name: str, key: bytes) -> Trust:
-        """Trust what KEY signs in NAME's name."""
+        """Trust KEY as a key of the author NAME."""
         return self._change(lambda trust: trust.with_author(name, key))
 
     def remove_author(self, name: str, key: bytes | None = None) -> Trust:
-        """Trust one KEY of NAME no longer, or none of them."""
+        """Stop trusting one KEY of the author NAME, or all of them."""
         return self._change(lambda trust: trust.without_author(name, key))
 
     def set_policy(self, changes: Mapping[str, Any]) -> Trust:
@@ -207,29 +206,29 @@ class Keyring:
 
 
 def folder(env: Mapping[str, str]) -> str:
-    """Where the user's configuration of bb is: under XDG_CONFIG_HOME when that is set, else where the system wants it.
+    """The folder of the user's configuration of bb: under XDG_CONFIG_HOME if it is set, else the system's usual folder.
 
-    A path there that is not absolute is to be ignored (XDG Base Directory Specification).
+    The XDG Base Directory Specification requires that a relative path in XDG_CONFIG_HOME is ignored.
     """
     if os.path.isabs(named := env.get("XDG_CONFIG_HOME", "").strip()):
         return os.path.join(named, APP)
     if sys.platform in ("win32", "darwin"):
-        import platformdirs  # noqa: PLC0415  (it takes longer to import than Python to start)
+        import platformdirs  # noqa: PLC0415  (importing it takes longer than starting Python)
 
         return platformdirs.user_config_dir(APP, appauthor=False)
     return os.path.join(env.get("HOME") or os.path.expanduser("~"), ".config", APP)
 
 
 def _must_be_in_no_repository(path: str) -> None:
-    """Refuse a folder in a repository, wherever the links to it come from: many keep their configuration in git."""
+    """Refuse a folder in a repository, after resolving links: many users keep their configuration in git."""
     real = os.path.realpath(path)
-    if around := _repository_around(real):
-        raise KeyInRepository(f"{real} lies in the repository {around}", path=real, repository=around)
+    if repository := _repository_around(real):
+        raise KeyInRepository(f"{real} is in the repository {repository}", path=real, repository=repository)
 
 
 def _repository_around(path: str) -> str | None:
     upwards = path
-    while not os.path.lexists(os.path.join(upwards, ".git")):  # one that leads nowhere now may lead somewhere elsewhere
+    while not os.path.lexists(os.path.join(upwards, ".git")):  # a broken link counts: on another system it may work
         if upwards == (upwards := os.path.dirname(upwards)):
             break
     else:
@@ -241,20 +240,20 @@ def _repository_around(path: str) -> str | None:
 
 
 def _own(path: str) -> None:
-    """Make a folder for this user alone; refuse one where others could put something in a file's place."""
+    """Make a folder for this user alone. Refuse one in which other users could replace files."""
     try:
         os.makedirs(path, 0o700, exist_ok=True)
         status = os.stat(path)
     except OSError as error:
         raise FolderUnusable(f"{path} cannot be made: {error.strerror}", path=path) from error
     if flaw := _not_ours(status, OTHERS_MAY_WRITE):
-        raise UnsafeFolder(f"{path} {flaw}", hint=f"chmod 700 {quoted(path)}, as its owner", path=path)
+        raise UnsafeFolder(f"{path} {flaw}", hint=f"run `chmod 700 {quoted(path)}`, as its owner", path=path)
     if not os.access(path, os.W_OK | os.X_OK):
-        raise FolderUnusable(f"{path} may not be written", path=path)
+        raise FolderUnusable(f"{path} is not writable", path=path)
 
 
 def _put_new(path: str, octets: bytes) -> None:
-    """Put a file at PATH in one step, where none may be."""
+    """Create the file PATH atomically; KeyExists if it exists."""
     where, name = os.path.split(path)
     for left in disk.leftovers(where):
         disk.remove_if_there(left)
@@ -264,7 +263,7 @@ def _put_new(path: str, octets: bytes) -> None:
         _give_name(staged, path)
         disk.sync_folder(where)
     except FileExistsError:
-        raise KeyExists(f"{path} is there already, and no key is ever replaced", path=path) from None
+        raise KeyExists(f"{path} exists already, and keys are never replaced", path=path) from None
     except OSError as error:
         raise disk.refusal(error) from error
     finally:
@@ -272,34 +271,35 @@ def _put_new(path: str, octets: bytes) -> None:
 
 
 def _give_name(staged: str, path: str) -> None:
-    """Let a file be found at PATH; FileExistsError when another one is."""
+    """Give the file STAGED the name PATH; FileExistsError if that name is taken."""
     try:
-        os.link(staged, path)  # which, unlike renaming, replaces nothing
+        os.link(staged, path)  # unlike a rename, this never replaces a file
     except FileExistsError:
         raise
-    except OSError:  # no hard links there: whoever makes the empty file has the name
+    except OSError:  # no hard links on this file system: creating an empty file reserves the name
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         os.replace(staged, path)
 
 
 def _read_own(path: str, forbidden: int, refusal: type[BbError]) -> bytes | None:
-    """What a file of this user holds, None when there is none; a REFUSAL when it is not only this user's.
+    """The contents of a file of this user; None if it does not exist. REFUSAL if other users can access it.
 
-    What is asked about is the open file: a name could lead somewhere else a moment later.
+    The open file is checked, because its name could lead to another file a moment later.
     """
     if os.path.islink(path):
-        raise refusal(f"{path} is a link", hint="put the file itself there", path=path)
+        raise refusal(f"{path} is a link", hint="replace the link by the file itself", path=path)
     try:
         fd, status = disk.open_to_read(path, NO_FOLLOW)
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise refusal(f"{path} cannot be read: {error.strerror}", hint="look who owns it", path=path) from error
+        hint = f"check the file's owner and permissions: `ls -l {quoted(path)}`"
+        raise refusal(f"{path} cannot be read: {error.strerror}", hint=hint, path=path) from error
     try:
         if status.st_size > MOST:
             raise refusal(f"{path} is larger than {MOST} bytes", path=path)
         if flaw := _not_ours(status, forbidden):
-            raise refusal(f"{path} {flaw}", hint=f"chmod 600 {quoted(path)}, as its owner", path=path)
+            raise refusal(f"{path} {flaw}", hint=f"run `chmod 600 {quoted(path)}`, as its owner", path=path)
         return os.read(fd, MOST)
     except OSError as error:
         raise disk.refusal(error) from error
@@ -308,13 +308,14 @@ def _read_own(path: str, forbidden: int, refusal: type[BbError]) -> bytes | None
 
 
 def _not_ours(status: os.stat_result, forbidden: int) -> str | None:
-    """Why a file is not only this user's. (Windows has no such modes; there, a user's profile is the user's.)"""
+    """Why a file is not private to this user. (Not checked on Windows, where the user's profile is private.)"""
     if not hasattr(os, "geteuid"):
         return None
     if status.st_uid != os.geteuid():
-        return "belongs to somebody else"
+        return "belongs to another user"
     if status.st_mode & forbidden:
-        return "can be changed by others" if forbidden == OTHERS_MAY_WRITE else "can be read or changed by others"
+        verb = "changed" if forbidden == OTHERS_MAY_WRITE else "read or changed"
+        return f"can be {verb} by other users"
     return None
 
 

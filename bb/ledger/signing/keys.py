@@ -1,10 +1,10 @@
-"""The door to the keys that this clone signs with: git's own set-up for signing by SSH, else a key that bb makes.
+"""The key that this clone signs with: the SSH key that git is configured to sign with, else a key made by bb.
 
     gpg.format=ssh in the user's configuration     `ssh-keygen -Y sign` with user.signingKey, as git itself does it
-    else                                           <store>/keys/<writer>, made when something is first signed
+    else                                           <store>/keys/<writer>, made at the first signature
 
-What a repository's own configuration says about keys and programs is not obeyed: it could come from anybody. Nothing
-here prompts. A key that needs a passphrase or a touch that nobody is there to give is refused with a code.
+A repository's own configuration of keys and programs is ignored, because it is not trusted. Nothing here prompts. If a
+key needs a passphrase or a touch, signing is refused with a code.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ LITERAL = ("ssh-", "key::")
 
 
 class SigningFailed(Refused):
-    """Nothing could be signed."""
+    """Signing failed."""
 
     code = "SIGNING_FAILED"
-    hint = "load the key into ssh-agent, or let bb use a key of its own: `bb ledger key --own`"
+    hint = "load the key into ssh-agent, or run `bb ledger key --own` to sign with a key of bb's own"
 
 
 class Key(Record):
-    """A key that can sign, and where it is."""
+    """A key that can sign, and its location."""
 
     public: bytes
     source: str
     path: str  # of the key file
     program: str = PROGRAM
     seed: bytes = b""
-    literal: str = ""  # the public key, where git is told it and not a file
+    literal: str = ""  # the public key, if git's configuration contains the key itself instead of a path
 
     @property
     def line(self) -> str:
@@ -64,9 +64,9 @@ class Key(Record):
 
     def sign(self, message: bytes, namespace: str) -> bytes:
         """The signature blob of MESSAGE."""
-        return self._by_program(message, namespace) if self.source == BY_GIT else self._by_us(message, namespace)
+        return self._by_program(message, namespace) if self.source == BY_GIT else self._by_seed(message, namespace)
 
-    def _by_us(self, message: bytes, namespace: str) -> bytes:
+    def _by_seed(self, message: bytes, namespace: str) -> bytes:
         octets = ed25519().from_private_bytes(self.seed).sign(ssh_signatures.to_sign(namespace, message))
         return ssh_signatures.blob(self.public, namespace, octets)
 
@@ -81,66 +81,67 @@ class Key(Record):
             out = _run([self.program, "-Y", "sign", "-n", namespace, "-f", path, *agent], message)
             signature = ssh_signatures.read(blob := ssh_signatures.unarmored(out))
         except ssh_signatures.Malformed as error:
-            raise SigningFailed(f"{self.program} did not answer with an Ed25519 signature: {error}") from None
+            raise SigningFailed(f"{self.program} did not return an Ed25519 signature: {error}") from None
         finally:
             if folder:
                 disk.remove_folder(folder)
         if (signature.key, signature.namespace) != (self.public, namespace):
-            raise SigningFailed(f"{self.program} signed with another key than {self.fingerprint}")
+            raise SigningFailed(f"{self.program} signed with a key other than {self.fingerprint}")
         return blob
 
 
 def ed25519() -> type[Ed25519PrivateKey]:
-    """The library's keys. To import it takes as long as to start git, so a sync does both at once."""
+    """The library's class for private keys. Importing it takes as long as starting git, so a sync does both at once."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey  # noqa: PLC0415
 
     return Ed25519PrivateKey
 
 
 def key_of(store: str, writer: str, git_dir: str, *, makes: bool = False) -> Key | None:
-    """The key that signs what WRITER publishes; None where there is none yet and this call does not MAKE one."""
-    if not uses_own(store) and (found := _of_git(git_dir)):
-        return found
+    """The key that signs the lines of WRITER. If there is none, make one with MAKES, else return None."""
+    if not uses_own(store) and (key := _of_git(git_dir)):
+        return key
     return own(store, writer) or _inherited(store, writer) or (make(store, writer) if makes else None)
 
 
 # -- a key of bb's own
 
 
-OWN_ONLY = "own"  # an empty file in the folder of keys: git's set-up is not to be used in this clone
+OWN_ONLY = "own"  # an empty file in the folder of keys: this clone does not use git's signing key
 
 
 def uses_own(store: str) -> bool:
-    """Whether somebody has said that bb is to use a key of its own here, whatever git uses."""
+    """Whether this clone is set to sign with a key of bb's own, whatever git's configuration says."""
     return os.path.exists(os.path.join(store, FOLDER, OWN_ONLY))
 
 
 def use_own(store: str) -> None:
-    """From now on sign with a key of bb's own in this clone."""
+    """Set this clone to sign with a key of bb's own."""
     _folder(store)
     disk.replace(os.path.join(store, FOLDER, OWN_ONLY), b"")
 
 
 def own(store: str, writer: str) -> Key | None:
-    """The key that bb has made for WRITER."""
+    """The key that bb made for WRITER; None if there is none."""
     path = os.path.join(store, FOLDER, writer)
     written = disk.read_small(path)
     if written is None:
         return None
     if hasattr(os, "geteuid") and os.stat(path).st_mode & OTHERS:
         raise SigningFailed(
-            f"{path} can be read by others", hint="others may have this key: make another, `bb ledger key --rotate`"
+            f"{path} can be read by other users",
+            hint="others may have copied this key: run `bb ledger key --rotate` to make another",
         )
     try:
         seed, public = ssh_signatures.private_key(written.decode("ascii", "replace"))
     except ssh_signatures.Malformed as error:
-        hint = "make another: `bb ledger key --rotate`"
-        raise SigningFailed(f"{path} holds no key that can be used: {error}", hint=hint) from None
+        hint = "run `bb ledger key --rotate` to make another key"
+        raise SigningFailed(f"{path} does not contain a usable key: {error}", hint=hint) from None
     return Key(public, BY_BB, path, seed=seed)
 
 
 def _inherited(store: str, writer: str) -> Key | None:
-    """The key of the writer before, where this very store had to go on under another: it need not be listed anew."""
+    """The key of a retired writer of this store, moved to WRITER, so that it need not be listed again as a signer."""
     for before in writers.were_ours(os.path.join(store, "j")):
         path = os.path.join(store, FOLDER, before)
         if before != writer and os.path.exists(path):
@@ -152,7 +153,7 @@ def _inherited(store: str, writer: str) -> Key | None:
 
 
 def make(store: str, writer: str) -> Key:
-    """Make a new key for WRITER, in the place of one that is there."""
+    """Make a new key for WRITER; it replaces an existing one."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey  # noqa: PLC0415
 
     seed = os.urandom(ssh_signatures.KEY_OCTETS)
@@ -169,14 +170,14 @@ def _folder(store: str) -> str:
     folder = os.path.join(store, FOLDER)
     try:
         os.makedirs(folder, 0o700, exist_ok=True)
-        os.chmod(folder, 0o700)  # whatever the umask leaves of that
+        os.chmod(folder, 0o700)  # the umask may have removed permissions
     except OSError as error:
         raise disk.refusal(error) from error
     return folder
 
 
 def _put(path: str, octets: bytes, mode: int) -> None:
-    """Put OCTETS at PATH in one step, to be read as MODE says whatever the umask."""
+    """Write OCTETS to PATH atomically, with the permissions MODE whatever the umask."""
     folder, name = os.path.split(path)
     staged = os.path.join(folder, f".{name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
     try:
@@ -195,16 +196,16 @@ def _put(path: str, octets: bytes, mode: int) -> None:
         raise disk.refusal(error) from error
 
 
-# -- git's set-up
+# -- git's signing key
 
 
 def _of_git(git_dir: str) -> Key | None:
-    """The key that git would sign the user's commits with, if that is an Ed25519 key of SSH."""
-    found = configured(git_dir) if _may_use_ssh(os.environ) else {}
-    if found.get("gpg.format") != "ssh":
+    """The key that git signs the user's commits with, if it is an Ed25519 SSH key."""
+    settings = configured(git_dir) if _may_use_ssh(os.environ) else {}
+    if settings.get("gpg.format") != "ssh":
         return None
-    program = found.get("gpg.ssh.program") or PROGRAM
-    named = found.get("user.signingkey") or _by_command(found.get("gpg.ssh.defaultkeycommand"))
+    program = settings.get("gpg.ssh.program") or PROGRAM
+    named = settings.get("user.signingkey") or _by_command(settings.get("gpg.ssh.defaultkeycommand"))
     if not named:
         return None
     try:
@@ -214,11 +215,11 @@ def _of_git(git_dir: str) -> Key | None:
         path = os.path.expanduser(named)
         return Key(_public_at(path), BY_GIT, path, os.path.expanduser(program))
     except ssh_signatures.Malformed:
-        return None  # a key of another kind: then a key of bb's own signs
+        return None  # a key of another type: bb signs with a key of its own
 
 
 def configured(git_dir: str) -> dict[str, str]:
-    """What the user has told git about signing; what the repository says about it is left out."""
+    """git's settings about signing from the user's and the system's configuration, without the repository's."""
     done = git.ask(["config", "--show-scope", "-z", "--get-regexp", ASKED], git_dir=git_dir)
     words = done.out.decode("utf-8", "replace").split("\0")
     pairs = zip(words[::2], words[1::2], strict=False)
@@ -231,9 +232,9 @@ def configured(git_dir: str) -> dict[str, str]:
 
 
 def _may_use_ssh(env: Mapping[str, str]) -> bool:
-    """Whether the user's configuration may say so. Looking at the files takes less time than starting git."""
+    """Whether git's configuration could mention SSH signing. Reading its files is faster than starting git."""
     if os.name != "posix" or not os.path.isdir("/proc"):
-        return True  # where the system's configuration is, differs too much
+        return True  # the location of the system's configuration varies too much
     home = env.get("HOME") or os.path.expanduser("~")
     xdg = env.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
     named = env.get("GIT_CONFIG_GLOBAL")
@@ -251,7 +252,7 @@ def _may_use_ssh(env: Mapping[str, str]) -> bool:
 
 
 def _by_command(command: str | None) -> str | None:
-    """The key that the user's own command names."""
+    """The key that the user's gpg.ssh.defaultKeyCommand prints."""
     if not command:
         return None
     try:
@@ -264,15 +265,15 @@ def _by_command(command: str | None) -> str | None:
 def _public_in(text: str) -> bytes:
     words = text.split()
     if len(words) < 2:
-        raise ssh_signatures.Malformed("there is no key")
+        raise ssh_signatures.Malformed("the file contains no key")
     return ssh_signatures.public_key(words[0], words[1])
 
 
 def _public_at(path: str) -> bytes:
-    """The public key of a key file, which may be named by either of its halves."""
-    for each in (path if path.endswith(PUBLIC) else path + PUBLIC, path):
+    """The public key of a key pair. PATH names the private or the public file."""
+    for key_file in (path if path.endswith(PUBLIC) else path + PUBLIC, path):
         try:
-            written = disk.read_small(each)
+            written = disk.read_small(key_file)
         except Refused:
             continue
         text = (written or b"").decode("utf-8", "replace")
@@ -280,7 +281,7 @@ def _public_at(path: str) -> bytes:
             return _public_in(text)
         if ssh_signatures.KEY_BEGIN in text:
             return ssh_signatures.private_key(text)[1]
-    raise ssh_signatures.Malformed("there is no key")
+    raise ssh_signatures.Malformed("the file contains no key")
 
 
 def _run(command: list[str], given: bytes) -> str:
@@ -290,7 +291,7 @@ def _run(command: list[str], given: bytes) -> str:
     except OSError as error:
         raise SigningFailed(f"{command[0]} cannot be started: {error.strerror}") from error
     if status != 0:
-        said = err.decode("utf-8", "replace").strip().splitlines()
-        why = "it took too long" if status is None else said[-1][:200] if said else f"exit status {status}"
+        errors = err.decode("utf-8", "replace").strip().splitlines()
+        why = "it took too long" if status is None else errors[-1][:200] if errors else f"exit status {status}"
         raise SigningFailed(f"{os.path.basename(command[0])} cannot sign: {why}")
     return out.decode("utf-8", "replace")

@@ -1,8 +1,8 @@
-"""Whether a signature in a chain fits the chain, and under which law lines count here.
+"""Checks whether a signature in a chain is valid, and decides under the law which lines count here.
 
-What was found of a signature is kept in the index, beside what the lines add up to: it depends on nothing but the
-line. The law is what `.bb/allowed_signers` said when somebody last looked (`ledger/records/policy.py`), and is all
-that a reader needs. `cryptography` is imported by the one function that checks a signature.
+The result of a check depends only on the line, so the index keeps it. The law holds the contents of
+`.bb/allowed_signers` as last read (`ledger/records/policy.py`); readers need nothing else. Only the function that
+checks a signature imports `cryptography`.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
     Ask = Callable[..., list[Any]]
     Counting = Callable[[str, int, int, str], bool]
 
-RULES = "2"  # another whenever the same file comes to mean something else
-FITS = ""  # what stands in the index of a signature that was checked and is right
-NOT_BY_THAT_KEY = "the signature is not over these lines, or was made by another key"
+RULES = "2"  # to be changed whenever the same file gets another meaning
+FITS = ""  # the index's entry for a signature that was checked and is valid
+NOT_BY_THAT_KEY = "the signature does not cover these lines, or it was made with another key"
 
 
 class Law(Record):
-    """Which lines count: the repository whose signatures they are to have, the policy, and what our own key may."""
+    """Which lines count: the repository that signatures must name, the policy, and the rights of our own key."""
 
     repo: str
     policy: Policy
     mode: str
     own: str | None = None  # our writer
-    is_allowed: bool = False  # our key is listed, so that what we record counts here at once
-    is_persons: bool = False  # and it is listed for the person
-    basis: str = ""  # another whenever other lines may count
+    is_allowed: bool = False  # our key is listed, so our own lines count here at once
+    is_persons: bool = False  # our key is listed for the person
+    basis: str = ""  # changes whenever other lines may count
 
     @property
     def is_felt(self) -> bool:
@@ -47,12 +47,12 @@ class Law(Record):
 
     @property
     def needs_persons_key(self) -> bool:
-        """Whether the person's orders count only from a key that is listed for the person."""
+        """Whether the person's orders count only if they are signed with a key that is listed for the person."""
         return self.mode == signers.REQUIRE or self.policy.names_the_person
 
     @property
     def is_shut(self) -> bool:
-        """Whether what we record would count for nobody."""
+        """Whether our own lines would not count in any clone."""
         return self.mode == signers.REQUIRE and not self.is_allowed
 
     def reach(self, writer: str, found: Signatures) -> Reach:
@@ -66,9 +66,9 @@ class Law(Record):
         return Reach(signed.upto if needs_lines else ENDLESS, signed.orders if needs_orders else ENDLESS)
 
     def counting(self, found: Signatures) -> Counting:
-        """Whether line N of a writer counts, by whomever, as of a commit that it was published with up to the LAST.
+        """A function that tells whether line N of a writer, by an author, counts as of a commit with lines up to LAST.
 
-        It depends on nothing but the policy and what is published, so that all clones settle alike who was admitted.
+        The answer depends only on the policy and the published lines, so all clones agree on it.
         """
         known: dict[tuple[str, int], Reach] = {}
 
@@ -83,12 +83,12 @@ class Law(Record):
 
 
 def basis(repo: str, text: str, mode: str, own: tuple[str | None, bool, bool]) -> str:
-    """What is another whenever other lines may count."""
+    """A digest that changes whenever other lines may count."""
     return digest("\0".join([RULES, repo, mode, text, *map(str, own)]).encode())
 
 
 class Signatures:
-    """The signatures that an index has met. It is asked by ASK and told by TELL."""
+    """The signatures in an index. ASK queries the index, TELL changes it."""
 
     def __init__(self, repo: str, ask: Ask, tell: Callable[..., None]) -> None:
         self._repo = repo
@@ -105,8 +105,8 @@ class Signatures:
 
     def reach(self, policy: Policy, writer: str, last: int = ENDLESS) -> Reach:
         """How far the lines of WRITER up to the LAST are signed."""
-        found = (each for each in self.of(writer) if each.n <= last)
-        return vouching.reach(policy, writer, found, self._flaw(writer))
+        signed = (signature for signature in self.of(writer) if signature.n <= last)
+        return vouching.reach(policy, writer, signed, self._flaw(writer))
 
     def standing(self, policy: Policy, writer: str, lines: int) -> Standing:
         return vouching.standing(policy, writer, lines, self.of(writer), self._flaw(writer))
@@ -124,18 +124,18 @@ class Signatures:
 
 
 def statement(repo: str, writer: str, upto: int, head: str) -> str:
-    """What is signed: which repository, which writer, up to which line, and the digest of that line's head."""
+    """The signed text: the repository, the writer, the number of the last line, and the digest of that line's head."""
     return f"bb ledger v1\nrepo {repo}\nwriter {writer}\nupto {upto}\nhead {head}\n"
 
 
 def check(message: str, said: str) -> str | None:
-    """What is wrong with what stands there as a signature of MESSAGE; None when it is right."""
+    """Why the text SAID is not a valid signature of MESSAGE; None if it is valid."""
     try:
         signature = ssh_signatures.read(ssh_signatures.decoded(said))
     except ssh_signatures.Malformed as error:
-        return f"what stands there is no signature: {error}"
+        return f"the signature cannot be read: {error}"
     if signature.namespace != ssh_signatures.LEDGER:
-        return f"the signature was made for {signature.namespace[:40]!r} and not for a ledger"
+        return f"the signature was made for {signature.namespace[:40]!r}, not for a ledger"
     from cryptography.exceptions import InvalidSignature  # noqa: PLC0415  (takes as long as starting Python)
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey  # noqa: PLC0415
 
@@ -148,7 +148,7 @@ def check(message: str, said: str) -> str | None:
 
 
 def _claimed(said: str) -> str | None:
-    """The key that a signature says made it, in base64."""
+    """The key that a signature names as its own, in base64."""
     try:
         key = ssh_signatures.read(ssh_signatures.decoded(said)).key
     except ssh_signatures.Malformed:
@@ -157,9 +157,9 @@ def _claimed(said: str) -> str | None:
 
 
 def totals(found: Sequence[Standing]) -> dict[str, int]:
-    """How many lines are what, of several writers."""
+    """The numbers of verified, unverified and forged lines, summed over several writers."""
     return {
-        vouching.VERIFIED: sum(each.verified for each in found),
-        vouching.UNVERIFIED: sum(each.unverified for each in found),
-        vouching.FORGED: sum(each.forged for each in found),
+        vouching.VERIFIED: sum(standing.verified for standing in found),
+        vouching.UNVERIFIED: sum(standing.unverified for standing in found),
+        vouching.FORGED: sum(standing.forged for standing in found),
     }

@@ -74,15 +74,15 @@ def test_a_category_with_line_ends_and_escapes_is_no_message_to_anybody(repo: Sc
 def test_a_line_that_no_bb_could_have_written_is_kept_and_counted_and_never_shown_as_text(repo: Scratch):
     push(repo, category=CATEGORY)
     (event,) = [each for each in repo.json("ledger", "log").data if "unreadable" in each]
-    assert event["unreadable"] == "its `category` could not have been written"
+    assert event["unreadable"] == "its `category` is not valid"
     assert event["data"]["mail"]["category"] == CATEGORY  # exact, as data
     shown = next(line for line in repo.bb("ledger", "log").out.splitlines() if event["id"] in line)
-    assert "unreadable: its `category` could not have been written" in shown
+    assert "unreadable: its `category` is not valid" in shown
     assert "verified" not in repo.bb("ledger", "log").out
     assert repo.json("ledger", "verify").data["unreadable"] == [{"id": event["id"], "reason": event["unreadable"]}]
     assert f"{event['id']}: its `category`" in repo.bb("doctor").out
     told = repo.json("timeline").data[-1]
-    assert told["text"] == "recorded what cannot be read: its `category` could not have been written"
+    assert told["text"] == "recorded what cannot be read: its `category` is not valid"
     assert event["id"] not in str(repo.json("agent", "inbox", "--agent", OTTER).data)
 
 
@@ -148,7 +148,7 @@ def test_a_head_that_could_not_have_been_written_makes_a_line_unreadable(repo: S
         "group_id": "",
         "scope_key": "",
         "by": "",
-        "unreadable": f"its `{member}` could not have been written",
+        "unreadable": f"its `{member}` is not valid",
         "data": {},
         "seq": repo.json("ledger", "log").data[-1]["seq"],
     }
@@ -173,7 +173,7 @@ def test_a_head_that_could_not_have_been_written_makes_a_line_unreadable(repo: S
 )
 def test_members_that_could_not_have_been_written_make_a_line_unreadable(repo: Scratch, kind: str, data: Any):
     Forger(repo).add(kind, "user" if kind == "x.bb.paused" else OTTER, data, ts=NOON)
-    assert "could not have been written" in repo.json("ledger", "log").data[-1]["unreadable"]
+    assert "is not valid" in repo.json("ledger", "log").data[-1]["unreadable"]
     assert "verified" not in "".join(face(repo) for face in FACES)
 
 
