@@ -153,9 +153,7 @@ def _onwards(group: GroupDesk, wanted: Wanted, *, follow: bool) -> Iterator[dict
     """Numbered events after the start, then the unnumbered ones. With FOLLOW, instead of the latter: all new events."""
     from bb.ledger.records import course  # noqa: PLC0415
 
-    ends = (
-        group.store.ends()
-    )  # taken before the index reads, so that lines written in between are found in the next poll
+    ends = group.store.ends()  # taken before the index reads: the next poll then finds lines written in between
     along = course.Course(group.store, course.behind(group.index(), wanted.after))
     yield from _shown(group, along.onwards(), wanted)
     if not follow:
