@@ -224,8 +224,8 @@ def _definition(what: Said) -> Node:
 
 
 class Checked(Record):
-    """A valid signature: its KEY, the NODE it covers, the AUTHOR and LEDGER if it covers them, and the parts of the text
-    OUTSIDE of it."""
+    """A valid signature: its KEY, the NODE it covers, the AUTHOR and LEDGER if it covers them, and the parts of the
+    text OUTSIDE of it."""
 
     key: bytes
     node: Node
@@ -256,8 +256,8 @@ def checked(
     authors: Sequence[str] = (),
     ledgers: Sequence[str] = (),
 ) -> Checked:
-    """Find the key of KEYS that signed a text, for one of the AUTHORS in one of the LEDGERS, or without either.
-    Refused if no key did."""
+    """Find the key that signed a text, for one of the AUTHORS in one of the LEDGERS, or without either. Refused if none
+    of the KEYS did."""
     node = what.node if signature is not None else what.unsigned
     outside = () if signature is not None else tuple(_outside(what))
     signature = signature if signature is not None else what.signature
@@ -281,7 +281,7 @@ def checked(
 
 
 def _outside(what: Said) -> Iterator[str]:
-    """The wrappers around the signed part. They are not signed, so anyone may have written or changed them."""
+    """The wrappers around the signed part. They are unsigned, so anyone may have written or changed them."""
     for layer in layers(what.message) if what.message is not None else ():
         if isinstance(layer, Signed):
             return

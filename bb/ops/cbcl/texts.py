@@ -261,7 +261,7 @@ def diff(
     for source in (first, second):
         with about(source.name):
             definitions.append(answers.defined(source.octets, bounds, fuel)[1])
-    return answers.compared(*definitions, (first.octets, second.octets), fuel)
+    return answers.compared(definitions[0], definitions[1], (first.octets, second.octets), fuel)
 
 
 @op("cbcl.replay", examples=("bb cbcl replay conversation.json", "bb cbcl replay - --json < conversation.json"))
