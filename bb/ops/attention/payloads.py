@@ -58,16 +58,16 @@ def _headers(desk: Desk, file: str | None) -> dict[str, str]:
         return {}
     try:
         with sources.opened(desk, file) as stream:
-            found = json_text.loads(stream.read(LARGEST).decode())
+            headers = json_text.loads(stream.read(LARGEST).decode())
     except (OSError, ValueError) as error:  # invalid UTF-8, invalid JSON, or a NUL in the name
         raise InvalidPayload(f"{harmless(file[:200])} cannot be read as JSON", path="$.headers") from error
-    return _texts(found)
+    return _texts(headers)
 
 
-def _texts(found: Any) -> dict[str, str]:
-    if not isinstance(found, dict):
+def _texts(headers: Any) -> dict[str, str]:
+    if not isinstance(headers, dict):
         raise InvalidPayload("the headers are not a JSON object", path="$.headers")
-    return {name.lower(): value for name, value in found.items() if isinstance(value, str)}
+    return {name.lower(): value for name, value in headers.items() if isinstance(value, str)}
 
 
 def _payloads(octets: bytes) -> Iterator[Any]:

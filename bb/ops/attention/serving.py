@@ -104,13 +104,13 @@ class Hosting:
             self._at.act(lambda book, then: (session.rejected(book, self.harness, handed, why, then), {}))
             self.harness.drop(handed.event)
             return
-        said = result if error is None and isinstance(result, dict) else {}
-        status = said.get("status", TAKEN[0]) if error is None else ""
+        answer = result if error is None and isinstance(result, dict) else {}
+        status = answer.get("status", TAKEN[0]) if error is None else ""
         if status in TAKEN:
             self._at.act(lambda book, _: (session.accepted(book, self.harness, handed), {}))
             self.harness.take(handed)
             return
-        wait = said.get("retryAfterMs") if status == IS_BUSY else None
+        wait = answer.get("retryAfterMs") if status == IS_BUSY else None
         until = now + min(wait, LONGEST_WAIT) if type(wait) is int and wait >= 0 else retry_at(handed.attempt, now)
         self.harness.wait(handed, until)
 
@@ -141,10 +141,10 @@ class Hosting:
         self._at.act(lambda book, _: (self._turned(book, event, to, has_spoken=has_spoken), {}))
 
     def _turned(self, book: Book, event: str, to: str, *, has_spoken: bool) -> list[AttentionFact]:
-        found = book.delivery(event, self.agent)
-        if found is None or found.attempt == 0 or found.turn == to:
+        delivery = book.delivery(event, self.agent)
+        if delivery is None or delivery.attempt == 0 or delivery.turn == to:
             return []
-        taken = [] if found.accepted else [Moved(self.agent, event, self.agent, deliveries.ACCEPTED)]
+        taken = [] if delivery.accepted else [Moved(self.agent, event, self.agent, deliveries.ACCEPTED)]
         about = {"outbound": True} if has_spoken else None
         return [*taken, Moved(self.agent, event, self.agent, to, about)]
 
@@ -155,11 +155,11 @@ class Hosting:
         about: dict[str, Any] = {"progress": _amount(given, "progress"), "total": _amount(given, "total")}
         if about["progress"] is None:
             raise invalid("missing", "/progress")
-        said = redacted(" ".join(given.text("message", LONGEST_TEXT).split()))[:240]
+        message = redacted(" ".join(given.text("message", LONGEST_TEXT).split()))[:240]
 
         def decide(book: Book, _: int) -> Answer:
             may_progress(book, self.agent, token, about)
-            kept = {name: value for name, value in (about | {"message": said}).items() if value not in (None, "")}
+            kept = {name: value for name, value in (about | {"message": message}).items() if value not in (None, "")}
             return [Progressed(self.agent, token, kept)], {}
 
         self._at.act(decide)

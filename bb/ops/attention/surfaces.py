@@ -286,9 +286,9 @@ class _Taken:
 
         self._record(decide, now, is_empty=not given)
 
-    def _addressee(self, over: Rehearsal, said: Message) -> str:
+    def _addressee(self, over: Rehearsal, message: Message) -> str:
         """The addressee: the recipient that the message names, else BB_AGENT."""
-        agent = over.book.directory.agent(said.recipient, said.platform) or self._at.desk.env.get("BB_AGENT")
+        agent = over.book.directory.agent(message.recipient, message.platform) or self._at.desk.env.get("BB_AGENT")
         if not agent or agent not in over.agents:
             raise envelopes.invalid("no agent here has that name, and BB_AGENT is not set", "/target/recipient")
         return agent

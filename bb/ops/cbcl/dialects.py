@@ -118,10 +118,10 @@ def install(
 
 def _installed_by(event: Event) -> Kept | None:
     """The dialect that an event installed; None for another kind of event."""
-    said = kinds.fact_of(event.kind, event.data, event.by)
-    if not isinstance(said, Installed):
+    fact = kinds.fact_of(event.kind, event.data, event.by)
+    if not isinstance(fact, Installed):
         return None
-    return Kept(said.dialect, event.id, event.ts, said.by, said.hash, said.author, said.signature, said.source)
+    return Kept(fact.dialect, event.id, event.ts, fact.by, fact.hash, fact.author, fact.signature, fact.source)
 
 
 @op("cbcl.dialect.list", examples=("bb cbcl dialect list",))

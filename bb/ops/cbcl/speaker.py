@@ -93,16 +93,16 @@ class Talk:
                 raise mail.UnknownRecipient(f"no agent {each[:60]!r} is in service here", hint=WHO, to=each[:60])
         return found
 
-    def spoken(self, index: Index, said: Speech) -> list[Any]:
+    def spoken(self, index: Index, speech: Speech) -> list[Any]:
         """The facts of a sent message: the dialect it defines, the message, and the sender's mail that it settles."""
-        installed = [each for each in said.effects if isinstance(each, Installed)]
-        if not said.to:
+        installed = [each for each in speech.effects if isinstance(each, Installed)]
+        if not speech.to:
             return installed
-        answered = self._answered(index, said)
-        letter = self._letter(index, said.message, said.to, said.effects, answered)
-        discharged = [each for each in said.effects if isinstance(each, Discharged)]
+        answered = self._answered(index, speech)
+        letter = self._letter(index, speech.message, speech.to, speech.effects, answered)
+        discharged = [each for each in speech.effects if isinstance(each, Discharged)]
         others = {event for each in discharged for event in self._asked_by(index, each)} - {answered}
-        accepted = self._accepted(index, said.message, answered) if answered else []
+        accepted = self._accepted(index, speech.message, answered) if answered else []
         return [*installed, letter, *accepted, *(fact for each in sorted(others) for fact in self._closed(index, each))]
 
     def _letter(
@@ -113,12 +113,12 @@ class Talk:
         where = self._ledger.id
         return cbcl_letters.letter(self.who, message, to, happened, answered=answered, thread=thread, ledger=where)
 
-    def _answered(self, index: Index, said: Speech) -> str | None:
+    def _answered(self, index: Index, speech: Speech) -> str | None:
         """The event of the message that this one answers: the one it settles, also by a call in a dialect; else the one
         it names; for an `ok` that names none, the latest in its thread."""
-        if settled := next((each for each in said.effects if isinstance(each, Discharged)), None):
+        if settled := next((each for each in speech.effects if isinstance(each, Discharged)), None):
             return self._opened_by(index, settled)
-        core = core_of(said.message)
+        core = core_of(speech.message)
         if not isinstance(core, Simple) or core.performative not in cbcl_letters.TO_SOMETHING:
             return None
         if meant := core.text(names.IN_REPLY_TO):
@@ -194,34 +194,34 @@ class Talk:
             state, letter = index.state(conversation_state.NAME, key), index.state(messages.NAME, event)
             if not state or "heard" in state or letter is None:
                 return []
-            said = messages.sent(letter)
-            rules = self._rules.but(trust=self._keyring.trust_or_nobody(said.sender))
+            sent = messages.sent(letter)
+            rules = self._rules.but(trust=self._keyring.trust_or_nobody(sent.sender))
             found = processing.receive(
-                ledger.standing(index, self.who, said.sender),
+                ledger.standing(index, self.who, sent.sender),
                 self._dialects(index),
-                said.body.encode("utf-8", "surrogatepass"),
-                said.sender,
+                sent.body.encode("utf-8", "surrogatepass"),
+                sent.sender,
                 rules,
-                proofs.said_in(said),
+                proofs.said_in(sent),
             )
             passed_on = [
-                (to, text) for to, text in found.passed_on if to not in said.to
+                (to, text) for to, text in found.passed_on if to not in sent.to
             ]  # not to recipients that have it already
             answers = [(to, self._answer(index, to, text, event)) for to, text in [*found.answers, *passed_on]]
             unsent = [to for to, letter in answers if letter is None]
-            shown[:] = [views.heard(event, said, found, unsent, found.proof.shown(said.sender, rules.trust))]
-            return self._taken(index, event, said, found, [letter for _, letter in answers if letter])
+            shown[:] = [views.heard(event, sent, found, unsent, found.proof.shown(sent.sender, rules.trust))]
+            return self._taken(index, event, sent, found, [letter for _, letter in answers if letter])
 
         signs_of_life.act(self.desk, self.who, decide, allow_secret=REPEATED)
         return shown[0] if shown else None
 
-    def _taken(self, index: Index, event: str, said: Sent, found: Outcome, answers: Sequence[Sent]) -> list[Any]:
+    def _taken(self, index: Index, event: str, sent: Sent, found: Outcome, answers: Sequence[Sent]) -> list[Any]:
         """The facts of a heard message: its result, its effects, the dialects it brings, and the answers."""
         about = {
             "id": found.id,
             **({"code": found.code, "why": found.why} if found.code else {}),
             "verified": found.proof.as_plain(),
-            "effects": effects.written(found.effects, _own_texts(said.body)),
+            "effects": effects.written(found.effects, _own_texts(sent.body)),
         }
         cancelled = [each for each in found.effects if isinstance(each, Discharged)]
         closed = sorted({event for each in cancelled for event in self._asked_by(index, each)})

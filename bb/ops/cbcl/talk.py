@@ -160,10 +160,12 @@ def beliefs(
     found: dict[tuple[str, str], dict[str, Any]] = {}
     proofs = Proofs(desk.store, index, desk.env)
     for ts, (teller, text, event) in views.newest(index, f"{conversation_state.BELIEF} {who}"):
-        said = text or views.content(index, event)
-        if said:  # empty if the statement was redacted
+        statement = text or views.content(index, event)
+        if statement:  # empty if the statement was redacted
             proved = {"verified": proofs.of(who, event, text)}
-            found.setdefault((teller, said), {"who": teller, "text": said, "event_id": event, "at": ts, **proved})
+            found.setdefault(
+                (teller, statement), {"who": teller, "text": statement, "event_id": event, "at": ts, **proved}
+            )
         if len(found) > limit:
             break
     return {"agent_id": who, **_up_to(limit, "beliefs", list(found.values()))}

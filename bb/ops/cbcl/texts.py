@@ -160,9 +160,9 @@ def hash_(
     For a signed or taught dialect, `dialect_hash` is the hash of its definition, which identifies the dialect.
     """
     bounds = bounds_of(max_depth, max_size)
-    said = answers.said(given(desk, file, text, bounds).octets, bounds)
-    of_dialect = canonical.digest(said.definition.node) if said.definition else None
-    return {"hash": canonical.digest(said.node), "dialect_hash": of_dialect}
+    what = answers.said(given(desk, file, text, bounds).octets, bounds)
+    of_dialect = canonical.digest(what.definition.node) if what.definition else None
+    return {"hash": canonical.digest(what.node), "dialect_hash": of_dialect}
 
 
 @op(

@@ -67,20 +67,20 @@ def _settles_nothing(message: Message, happened: Sequence[Effect]) -> bool:
     return is_to_settle and not any(isinstance(each, written.Discharged | written.Settled) for each in happened)
 
 
-def heard(event: str, said: Sent, found: Outcome, unsent: Sequence[str], proved: dict[str, Any]) -> dict[str, Any]:
+def heard(event: str, letter: Sent, found: Outcome, unsent: Sequence[str], proved: dict[str, Any]) -> dict[str, Any]:
     """The result of hearing a message. PROVED is the proof of its sender; the answers to UNSENT could not be sent."""
     return {
         "event_id": event,
         "id": found.id,
-        "from": said.sender,
-        "text": said.body,
-        "says": unwrapped(said.body),
+        "from": letter.sender,
+        "text": letter.body,
+        "says": unwrapped(letter.body),
         "status": found.status,
         "verified": proved,
         **({"code": found.code, "message": found.why} if found.code else {}),
         "comes_to": list(found.comes_to),
         "replies": [text for _, text in found.answers],
-        "passed_on": [{"to": to, "text": text} for to, text in found.passed_on if to not in said.to],
+        "passed_on": [{"to": to, "text": text} for to, text in found.passed_on if to not in letter.to],
         "unsent": list(dict.fromkeys(unsent)),
         "effects": effects(found.effects),
     }

@@ -38,7 +38,7 @@ class MissingReplyTo(Usage):
 
 
 class MissingEventId(Usage):
-    """The request names no event."""
+    """The request does not name an event."""
 
     code = "MISSING_EVENT_ID"
     hint = "pass the event's id; `bb chat inbox` shows it"
@@ -297,7 +297,7 @@ def send(
         "followup": followup or None,
         "confirm": confirm,
     }
-    said = {
+    fields = {
         "text": text,
         "priority": priority,
         "attachments": attachments,
@@ -319,10 +319,10 @@ def send(
     if conversation or recipient or any(value for name, value in of_c2a.items() if name != "target"):
         from bb.ops.chat import saying  # noqa: PLC0415  (the daemon's clients send messages without it)
 
-        _refuse_plain(said | {"to": to, "path": path, "allow_secret": allow_secret})
+        _refuse_plain(fields | {"to": to, "path": path, "allow_secret": allow_secret})
         return saying.send(desk, by, {"content": text, **of_c2a}, group_id)
     group = group_desk.of(desk, group_id)
-    return {"event": _sent(group, by, to, path, said, allow_secret)}
+    return {"event": _sent(group, by, to, path, fields, allow_secret)}
 
 
 @op(
@@ -357,7 +357,7 @@ def reply(
     if to is None:
         who = group.by(by)
         to = list(chat_message.reply_recipients(original.by, recipients.stored(original.data), who))  # type: ignore[arg-type]
-    said = {
+    fields = {
         "text": text,
         "priority": priority,
         "attachments": attachments,
@@ -372,7 +372,7 @@ def reply(
         "insight": insight,
         "suggested_user_message": suggested_user_message,
     }
-    return {"event": _sent(group, by, to, None, said, allow_secret)}
+    return {"event": _sent(group, by, to, None, fields, allow_secret)}
 
 
 def _refuse_plain(arguments: dict[str, Any]) -> None:
@@ -386,12 +386,12 @@ def _refuse_plain(arguments: dict[str, Any]) -> None:
 
 
 def _sent(
-    group: GroupDesk, by: Any, to: Any, path: Any, said: dict[str, Any], allow_secret: str | None
+    group: GroupDesk, by: Any, to: Any, path: Any, fields: dict[str, Any], allow_secret: str | None
 ) -> dict[str, Any]:
     index = group.index()
     who, members = group.by(by), group.members(index)
     resolved = recipients.resolve(to, members)
-    data = chat_message.compose(by=who, to=resolved, members=members, **said)
+    data = chat_message.compose(by=who, to=resolved, members=members, **fields)
     for attachment in data.get("attachments", ()):
         stored_blobs.must_be_there(group.store.path, attachment)
     answered = _event_of(group, data.get("reply_to"))
@@ -414,8 +414,8 @@ def _event_of(group: GroupDesk, reply_to: Any) -> str:
     """The C2A event id of the answered message."""
     if not reply_to:
         return ""
-    found = group.event(reply_to)
-    c2a = found.data.get("c2a") if found else None
+    event = group.event(reply_to)
+    c2a = event.data.get("c2a") if event else None
     return str(c2a.get("event") or reply_to) if isinstance(c2a, dict) else str(reply_to)
 
 
@@ -456,7 +456,7 @@ def send_cross_group(
     who, there = group.by(by), other.members()
     arriving = recipients.resolve(to, there)
     as_whom = who if who == ids.PERSON or who in {member.id for member in there} else RELAY
-    said: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "text": text,
         "priority": priority,
         "format": format,
@@ -465,11 +465,11 @@ def send_cross_group(
         "reply_required": reply_required or None,
         "insight": insight,
     }
-    kept = relays.source_copy(by=who, members=group.members(), dst_group_id=other.id, dst_to=list(arriving), **said)
+    kept = relays.source_copy(by=who, members=group.members(), dst_group_id=other.id, dst_to=list(arriving), **fields)
 
     def relayed(event_id: str) -> dict[str, Any]:
         return relays.relayed(
-            by=as_whom, to=arriving, members=there, src_group_id=group.id, src_event_id=event_id, **said
+            by=as_whom, to=arriving, members=there, src_group_id=group.id, src_event_id=event_id, **fields
         )
 
     relayed("not-yet-known")  # raises if the other group would refuse the message, before this group records its copy
@@ -486,17 +486,17 @@ def message(group: GroupDesk, event_id: Any, missing: type[Usage]) -> Event:
     """Find a message by its id; raise MISSING if no id is given."""
     if not event_id:
         raise missing
-    found = event_of(group, event_id)
-    if found is None:
+    event = event_of(group, event_id)
+    if event is None:
         raise acks.EventNotFound(f"the group has no message {str(event_id)[:60]!r}", path="$.event_id")
-    if found.kind != chat_message.MESSAGE:
-        raise acks.InvalidEventKind(f"the event is a {found.kind}, not a message", path="$.event_id")
-    return found
+    if event.kind != chat_message.MESSAGE:
+        raise acks.InvalidEventKind(f"the event is a {event.kind}, not a message", path="$.event_id")
+    return event
 
 
 def event_of(group: GroupDesk, event_id: Any) -> Event | None:
     """Find an event of the group by its id; None if there is no event with that id that counts."""
     if not event_id:
         raise MissingEventId
-    found = group.event(event_id)
-    return found if found and counting.counts(group.store.index, found) else None
+    event = group.event(event_id)
+    return event if event and counting.counts(group.store.index, event) else None

@@ -114,16 +114,16 @@ def events(
     if follow:
         return islice(_onwards(group, wanted if has_start else wanted.but(after=end), follow=True), limit)
     if has_start:
-        found = _onwards(group, wanted, follow=False)
-        return found if limit is None else _first(found, limit)
+        rows = _onwards(group, wanted, follow=False)
+        return rows if limit is None else _first(rows, limit)
     most = limit or USUAL
     latest = _latest(group, wanted, most + 1, end)
     return latest if len(latest) <= most else Rows(latest[-most:], OLDER.format(min(Limit.most, most * 4)))
 
 
-def _first(found: Iterator[dict[str, Any]], limit: int) -> list[dict[str, Any]]:
+def _first(events: Iterator[dict[str, Any]], limit: int) -> list[dict[str, Any]]:
     """The first LIMIT rows, with a hint for reading the rest."""
-    rows = list(islice(found, limit + 1))
+    rows = list(islice(events, limit + 1))
     return rows if len(rows) <= limit else Rows(rows[:limit], NEWER.format(rows[limit - 1]["id"]))
 
 
@@ -131,21 +131,21 @@ def _event(group: GroupDesk, event_id: str | None) -> Event | None:
     """Find an event by its id, with its sequence number if it has one."""
     if event_id is None:
         return None
-    found = group.event(event_id)
-    if found is None:
+    event = group.event(event_id)
+    if event is None:
         from bb.messaging.chat.acks import EventNotFound  # noqa: PLC0415
 
         raise EventNotFound(f"the group has no event {event_id[:60]!r}", path="$.since_event_id")
-    return group.store.numbered([found])[0]
+    return group.store.numbered([event])[0]
 
 
 def _latest(group: GroupDesk, wanted: Wanted, count: int, end: int) -> list[dict[str, Any]]:
     """The last COUNT events that pass the filter, searched for in ever more of the last lines."""
     back = count
     while True:
-        found = list(_onwards(group, wanted.but(after=max(end - back, 0)), follow=False))
-        if len(found) >= count or back >= end:
-            return found[-count:]
+        rows = list(_onwards(group, wanted.but(after=max(end - back, 0)), follow=False))
+        if len(rows) >= count or back >= end:
+            return rows[-count:]
         back *= 4
 
 

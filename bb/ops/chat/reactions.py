@@ -57,14 +57,14 @@ def ack(
     """Acknowledge a message with priority attention. Only its recipients can, each for itself."""
     group = group_desk.of(desk, group_id)
     who, actor = _for_itself(group, actor_id, by)
-    found = event_of(group, event_id)
+    event = event_of(group, event_id)
 
     def facts(_: Any) -> list[Any]:
         acks.may_ack(
             by=who,
             actor_id=actor,
-            event=_plain(found),
-            joined=_had_joined(group, actor, found),
+            event=_plain(event),
+            joined=_had_joined(group, actor, event),
             roles=group.roles(),
         )
         return [] if group.spoken().of(str(event_id), ACK, actor) else [Acked(actor, str(event_id))]
@@ -85,12 +85,12 @@ def notify_ack(
     """Acknowledge a notification. Only its recipients can, each for itself. A repetition changes nothing."""
     group = group_desk.of(desk, group_id)
     who, actor = _for_itself(group, actor_id, by)
-    found = event_of(group, notify_event_id)
+    event = event_of(group, notify_event_id)
 
     def facts(_: Any) -> list[Any]:
-        acks.may_ack_notice(by=who, actor_id=actor, event=_plain(found), roles=group.roles())
-        said = Said(notifications.ACK, acks.notice_gesture(actor, str(notify_event_id)))
-        return [] if group.spoken().of(str(notify_event_id), ACK, actor) else [said]
+        acks.may_ack_notice(by=who, actor_id=actor, event=_plain(event), roles=group.roles())
+        fact = Said(notifications.ACK, acks.notice_gesture(actor, str(notify_event_id)))
+        return [] if group.spoken().of(str(notify_event_id), ACK, actor) else [fact]
 
     events = group.record(facts, who)
     if events:

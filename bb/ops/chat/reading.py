@@ -181,8 +181,8 @@ def inbox_read(
 
     def facts(_: Any) -> list[Any]:
         posts = group.spoken().unread(actor, group.tokens(actor), only=MAIL)
-        messages[:], found = _shown(group, posts, _limit(limit))
-        more.update(found)
+        messages[:], marker = _shown(group, posts, _limit(limit))
+        more.update(marker)
         if not messages:
             return []
         taken = [message["id"] for message in messages]
@@ -225,8 +225,8 @@ def message_history(
         is_visible = event.by == actor or any(token in tokens for token in to)
         return is_visible and needle in str(event.data.get("text", "")).casefold()
 
-    found = filter(is_meant, talk.events(wanted))
-    messages, has_more = _fitting(group, found, _limit(limit))
+    events = filter(is_meant, talk.events(wanted))
+    messages, has_more = _fitting(group, events, _limit(limit))
     return {"messages": messages, "has_more": has_more, "count": len(messages)}
 
 

@@ -26,8 +26,8 @@ def react(desk: Desk, agent: str | None, event: str, signal: str, how: Mapping[s
     """React to an event with a signal."""
     at = Attending(desk, agent, group_id)
     until = clock.parse(how["until"]) if how.get("until") else None
-    said = {name: how.get(name) or "" for name in ("eta", "note")}
+    words = {name: how.get(name) or "" for name in ("eta", "note")}
     remove = bool(how.get("remove"))
     return at.act(
-        lambda book, now: answers.react(book, at.agent, event, signal, now, until=until, remove=remove, **said)
+        lambda book, now: answers.react(book, at.agent, event, signal, now, until=until, remove=remove, **words)
     )

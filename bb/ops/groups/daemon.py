@@ -140,10 +140,10 @@ def _is_kind(value: Any) -> bool:
 def _after(group: GroupDesk, event_id: Any, seq: Any, ts: Any) -> int:
     """The sequence number after which a stream starts."""
     if event_id:
-        found = group.event(event_id)
-        if found is None:
+        event = group.event(event_id)
+        if event is None:
             raise acks.EventNotFound(f"the group has no event {str(event_id)[:60]!r}", path="$.since_event_id")
-        return int(group.shown(found).get("seq") or course.length(group.index()))
+        return int(group.shown(event).get("seq") or course.length(group.index()))
     if seq is not None:
         return int(seq)
     if ts:
