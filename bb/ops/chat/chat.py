@@ -61,7 +61,9 @@ class Text(Word):
 
 
 class Recipient(Word):
-    """The recipient: an actor, `user`, @all, @peers or @foreman; all members unless given. May be repeated."""
+    """A recipient: an actor, `user`, @all, @peers or @foreman. May be repeated. Default: all members; for a reply, the
+    author of the message.
+    """
 
     metavar = "ID"
     is_agent = True

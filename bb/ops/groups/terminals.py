@@ -134,7 +134,7 @@ def term_resize(
     "term_attach",
     live=True,
     examples=("bb attach peer-1",),
-    read_only="Only watch. Another client can then be the one that types.",
+    read_only="Only watch. Another client can then type.",
 )
 def term_attach(
     desk: Desk,
