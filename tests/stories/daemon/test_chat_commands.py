@@ -393,8 +393,8 @@ def test_a_directory_that_is_no_repository_has_its_group_and_takes_it_along_when
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
-        (["actor", "remove"], "pass ACTOR"),
-        (["chat", "reply"], "pass EVENT, the id of a message"),
+        (["actor", "remove"], "pass ACTOR; `bb actor list` shows the ids"),
+        (["chat", "reply"], "pass EVENT, the id of a message; `bb chat inbox` shows it"),
         (["chat", "cross", "Hello"], "pass --dst-group-id"),
         (["group", "attach"], "pass PATH"),
     ],
