@@ -253,7 +253,7 @@ def diff(
 ) -> dict[str, Any]:
     """Show the differences between two dialects: clauses, limits and performatives, each with its place."""
     if str(a) == str(b) == sources.STDIN:
-        raise Usage("stdin can be read only once", hint="pass a file for one of the two dialects")
+        raise Usage("stdin can be read only once", hint="use a file for one of the two dialects")
     bounds = bounds_of(max_depth, max_size)
     fuel = for_text(2 * bounds.size)
     first, second = (read(desk, file, bounds) for file in (a, b))

@@ -27,7 +27,7 @@ class FileNotRead(NotFound):
     """The file cannot be read."""
 
     code = "FILE_NOT_READ"
-    hint = "pass an existing file that you have permission to read"
+    hint = "name an existing file that you have permission to read"
 
 
 class InvalidBlob(Usage):

@@ -35,7 +35,7 @@ class InvalidSize(Usage):
     """The terminal size is out of range."""
 
     code = "INVALID_SIZE"
-    hint = "pass 1 to 1000 columns and 1 to 500 rows"
+    hint = "use 1 to 1000 columns and 1 to 500 rows"
 
 
 class SessionNotFound(NotFound):
