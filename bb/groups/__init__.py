@@ -1,1 +1,1 @@
-"""Groups of CCCC: settings, members, context, tasks and templates. Pure rules over facts."""
+"""CCCC groups: settings, members, context, tasks and templates. Pure rules over facts."""

@@ -1,14 +1,14 @@
-"""What the ops on a `context.sync` line may look like, so that a fold needs to ask nothing (IPC §8.7).
+"""The recorded form of ops on a `context.sync` line. Ops are checked here, so that a fold need not check (IPC §8.7).
 
-    {"op": "task.create", "id": "T001", "set": {…}}                    something new; its birth is the op's place
-    {"op": "task.update", "id": "T001", "birth": "….7#0", "set": {…}}  something that is there already
-    {"op": "task.delete", "id": "T001", "birth": "….7#0", "with": […]} and what goes with it
-    {"op": "agent_state.update", "actor": "ada", "set": {…}}           what an actor says of itself
-    {"op": "vision.update", "set": {"text": "…"}}                      what there is one of
+    {"op": "task.create", "id": "T001", "set": {…}}                    creates an entry; its birth is the op's place
+    {"op": "task.update", "id": "T001", "birth": "….7#0", "set": {…}}  changes an existing entry
+    {"op": "task.delete", "id": "T001", "birth": "….7#0", "with": […]} deletes an entry and the entries below it
+    {"op": "agent_state.update", "actor": "ada", "set": {…}}           changes an entry of one actor
+    {"op": "vision.update", "set": {"text": "…"}}                      changes an entry that exists once
 
-A birth is `<event>#<place of the op in the event>`; `#<place>` is one of the same event. What names something of the
-context is `{"id", "birth"}`. History is read tolerantly: an op that does not fit becomes `{}`, so that the others keep
-their places, and a field that is not known here is passed over.
+A birth is `<event>#<place of the op in the event>`; `#<place>` alone means the same event. A reference to an entry is
+`{"id", "birth"}`. Recorded ops are read tolerantly: an op that is not valid becomes `{}`, so that the other ops keep
+their places; an unknown field is ignored.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ KINDS = {
 BEGINNING = frozenset(["task.create", "milestone.create", "note.add", "reference.add", "coordination.note.add"])
 ENDING = frozenset(["task.delete", "note.remove", "reference.remove"])
 
-# how the short ids of a kind are counted: their letter, and how wide the number is
+# kind -> letter and minimum number of digits of its short ids
 COUNTED = {TASK: ("T", 3), MILESTONE: ("M", 1), NOTE: ("N", 3), REFERENCE: ("R", 3)}
 HIGHEST = 999_999
 ACTOR_LENGTH = 64
@@ -65,7 +65,7 @@ def short_id(kind: str, number: int) -> str:
 
 
 def number_of(kind: str, text: str) -> int | None:
-    """Which number of its kind a short id is; None when it is none."""
+    """The number in a short id of this kind; None if TEXT is not such an id."""
     digits = text[1:]
     if not (digits.isascii() and digits.isdigit() and len(digits) <= len(str(HIGHEST))):
         return None
@@ -74,7 +74,7 @@ def number_of(kind: str, text: str) -> int | None:
 
 
 def is_birth(value: object) -> bool:
-    """Whether VALUE says where something was created."""
+    """Whether VALUE is a birth."""
     if type(value) is not str:
         return False
     event, mark, place = value.partition("#")
@@ -83,7 +83,7 @@ def is_birth(value: object) -> bool:
 
 
 def is_actor(value: object) -> bool:
-    """Whether VALUE may be an actor's id, or the name of another principal."""
+    """Whether VALUE is a valid id of an actor or another principal."""
     return (
         type(value) is str
         and 0 < len(value) <= ACTOR_LENGTH
@@ -96,7 +96,7 @@ def is_text(value: object) -> bool:
     return type(value) is str
 
 
-REF, ITEM = ("id", "birth"), ("id", "text", "acceptance")  # what names something, and a step or an item of a checklist
+REF, ITEM = ("id", "birth"), ("id", "text", "acceptance")  # members of a reference; of a step or checklist item
 
 
 def is_ref(value: object) -> bool:
@@ -168,23 +168,23 @@ FIELDS: dict[str, dict[str, Fits]] = {
 
 
 def fitting(value: object) -> Op:
-    """The op that VALUE is, without what is not known here; `{}` when it is none."""
+    """VALUE as an op without unknown members; `{}` if it is not a valid op."""
     name = value.get("op") if type(value) is dict else None
     if type(name) is not str or name not in KINDS or type(value) is not dict:
         return {}
     kind = KINDS[name]
-    said = value.get("set", {})
-    if not (_is_named(kind, value) and _is_said(kind, said)):
+    changes = value.get("set", {})
+    if not (_is_named(kind, value) and _are_valid(kind, changes)):
         return {}
     op = {member: value[member] for member in ("op", "id", "birth", "actor") if member in value}
-    op["set"] = {field: _trimmed(said[field]) for field in FIELDS[kind] if field in said}
+    op["set"] = {field: _trimmed(changes[field]) for field in FIELDS[kind] if field in changes}
     if name in ENDING:
         op["with"] = [_trimmed(ref) for ref in _listed(value.get("with")) if is_ref(ref)]
     return op
 
 
 def _is_named(kind: str, op: Op) -> bool:
-    """Whether OP says what it is about, as its kind must."""
+    """Whether OP names its entry in the way that its kind requires."""
     if op["op"] == "coordination.note.add":
         return "id" not in op and "birth" not in op
     if op["op"] in BEGINNING:
@@ -194,14 +194,14 @@ def _is_named(kind: str, op: Op) -> bool:
     return "id" not in op and (kind not in (PRESENCE, AGENT) or is_actor(op.get("actor")))
 
 
-def _is_said(kind: str, said: object) -> bool:
-    if type(said) is not dict:
+def _are_valid(kind: str, changes: object) -> bool:
+    if type(changes) is not dict:
         return False
-    return all(fits(said[field]) for field, fits in FIELDS[kind].items() if field in said)
+    return all(fits(changes[field]) for field, fits in FIELDS[kind].items() if field in changes)
 
 
 def _trimmed(value: Any) -> Any:
-    """VALUE without members that nobody here asks for: they would be kept for ever, however deep they are nested."""
+    """VALUE without unknown members. Otherwise the fold would store them permanently, however deeply nested."""
     if type(value) is list:
         return [_trimmed(item) for item in value]
     members = ITEM if _is_item(value) else REF if is_ref(value) else ()

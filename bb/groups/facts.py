@@ -1,4 +1,4 @@
-"""What happened to a group."""
+"""The facts about a group."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STATES = (ACTIVE, IDLE, PAUSED)
 
 
 class Created(Record):
-    """A group began."""
+    """A group was created."""
 
     by: str
     title: str
@@ -23,7 +23,7 @@ class Created(Record):
 
 
 class Changed(Record):
-    """A group got another title or topic; what is None stayed as it was."""
+    """The title or topic was changed. None: unchanged."""
 
     by: str
     title: str | None = None
@@ -31,7 +31,7 @@ class Changed(Record):
 
 
 class ScopeAttached(Record):
-    """A directory belongs to the group from now on; TITLE is what people call it."""
+    """A directory was attached to the group. TITLE is its name for people."""
 
     by: str
     scope: str
@@ -39,49 +39,49 @@ class ScopeAttached(Record):
 
 
 class ScopeDetached(Record):
-    """A directory does not belong to the group any more."""
+    """A directory was detached from the group."""
 
     by: str
     scope: str
 
 
 class ScopeChosen(Record):
-    """The directory that work is about, unless somebody says otherwise."""
+    """The active directory was set."""
 
     by: str
     scope: str
 
 
 class StateSet(Record):
-    """How much a group wants to be disturbed: active, idle or paused."""
+    """The state was set: active, idle or paused."""
 
     by: str
     state: str
 
 
 class SettingsChanged(Record):
-    """Some settings have other values."""
+    """Settings were changed."""
 
     by: str
     patch: dict[str, Any]
 
 
 class GroupStarted(Record):
-    """The group's actors are to run."""
+    """The group's actors were started."""
 
     by: str
     actors: list[str]
 
 
 class GroupStopped(Record):
-    """The group's actors are not to run any more."""
+    """The group's actors were stopped."""
 
     by: str
     actors: list[str]
 
 
 class ContextChanged(Record):
-    """BY changed the context; OPS are resolved, as `groups/context_forms.py` has them."""
+    """BY changed the context. OPS are in the recorded form that `groups/context_forms.py` describes."""
 
     by: str
     ops: tuple[Op, ...]

@@ -1,7 +1,7 @@
-"""The group that a ledger belongs to, as a fold over the facts about it.
+"""The group of a ledger, as a fold over the facts about it.
 
-A ledger is one group's. Each of its properties is a register that keeps the value with the highest place in the order;
-each scope and each setting is a property of its own.
+A ledger belongs to exactly one group. Each property is a register that keeps the value latest in the total order. Each
+scope and each setting is a separate property.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ SCOPE, SETTING = "scope ", "setting "
 
 
 class Scope(Record):
-    """A directory that belongs to the group, by its key; where it is here, no ledger says."""
+    """A directory of the group, by its key. Its path differs between machines and is not in the ledger."""
 
     key: str
     title: str
 
 
 class Group(Record):
-    """A group as it stands."""
+    """The current state of a group."""
 
     title: str = ""
     topic: str = ""
@@ -63,11 +63,11 @@ class Group(Record):
     scopes: tuple[Scope, ...] = ()
     active_scope: str = ""
     settings: dict[str, Any] = {}  # noqa: RUF012  (frozen)
-    is_running: bool = False  # whether its actors are to run, as far as somebody has said it of all of them
+    is_running: bool = False  # set by the latest start or stop of all actors
 
 
 def keys(fact: GroupFact, at: Place) -> list[str]:  # noqa: ARG001
-    """A ledger has one group."""
+    """The same key for every fact, since a ledger has one group."""
     return [ENTRY]
 
 

@@ -1,8 +1,8 @@
-"""Who may do what in a group: one table, read by every op before it acts.
+"""Permissions in a group: one table, which every op checks before it acts.
 
-Whoever calls says in whose name (`by`), and nothing proves it: this keeps honest clients from stepping on each other,
-and is no boundary against dishonest ones (IPC §7.1, CCCS §12). What the table does not grant is refused, and somebody
-whom nobody knows is refused everything.
+The caller states its own name (`by`), and nothing proves it. So the table prevents mistakes of honest clients; it is
+not a security boundary (IPC §7.1, CCCS §12). Anything the table does not grant is refused, and so is any action of an
+unknown principal.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 USER, SYSTEM, SERVICE, FOREMAN, PEER = ids.PERSON, "system", "service", "foreman", "peer"
-SERVICES = "svc:"  # CCCS: a program that takes part, such as a bridge or a build
+SERVICES = "svc:"  # CCCS: a program that is a participant, such as a bridge or a build
 
 YES, NO = "yes", "no"
-SELF = "self"  # on itself, or in its own name
-CLONE = "clone"  # an actor that is exactly what it is itself
-VISIBLE = "visibility"  # on itself always, on others as the group's setting says
+SELF = "self"  # only for itself
+CLONE = "clone"  # only actors configured exactly like itself
+VISIBLE = "visibility"  # for itself always, for others depending on the group's setting
 
-# what the group shows of its terminals -> the roles that are shown the terminals of others
+# value of the setting -> the roles that may see the terminals of others
 VISIBILITIES: dict[str, tuple[str, ...]] = {"off": (), "foreman": (FOREMAN,), "all": (FOREMAN, PEER)}
 
-# The daemon itself may do everything but confirm in somebody's name: nobody may (CCCS §5, §6.2, §7). Services send,
-# notify and look on; they administer nothing and have no inbox.
+# The daemon may do everything except acknowledge for others; no principal may (CCCS §5, §6.2, §7). Services may send,
+# notify and read; they have no administrative permissions and no inbox.
 TABLE = """
 what                user  system  service  foreman     peer
 
@@ -72,21 +72,21 @@ ROLES, *ROWS = [(row.split()[0], row.split()[1:]) for row in TABLE.splitlines() 
 GRANTS = {action: dict(zip(ROLES[1], grants, strict=True)) for action, grants in ROWS}
 
 HINTS = {
-    NO: "the person who steers the group may, as `user`",
-    SELF: "only in one's own name, or on oneself",
-    CLONE: "only with its own runtime, runner, command and environment",
-    VISIBLE: "the setting terminal_transcript_visibility says whose terminals are shown to whom",
+    NO: "ask the person, who may do it as `user`",
+    SELF: "an actor may do this only for itself",
+    CLONE: "a foreman may add only actors with its own runtime, runner, command and environment",
+    VISIBLE: "the setting terminal_transcript_visibility decides who may see which terminals",
 }
 
 
 class PermissionDenied(Forbidden):
-    """That is for somebody else to do."""
+    """The caller has no permission for this action."""
 
     code = "PERMISSION_DENIED"
 
 
 def role_of(by: str, actors: Mapping[str, str]) -> str | None:
-    """What BY is in a group, given the roles of its ACTORS; None for somebody unknown."""
+    """The role of BY in a group, given the roles of its ACTORS; None if BY is unknown."""
     if by in actors:
         return actors[by]
     if by.startswith(SERVICES) and len(by) > len(SERVICES):
@@ -103,12 +103,12 @@ def check(
     visibility: str = "foreman",
     is_clone: bool = False,
 ) -> None:
-    """Refuse ACTION unless BY, who is a ROLE, may do it to TARGET."""
+    """Refuse ACTION on TARGET unless the principal BY, with this ROLE, may do it."""
     if may(action, by=by, role=role, target=target, visibility=visibility, is_clone=is_clone):
         return
-    who = "somebody unknown to the group" if role is None else f"as {role}"
+    why = "it is unknown to the group" if role is None else f"its role in the group is {role}"
     raise PermissionDenied(
-        f"{by[:60]!r}, {who}, may not: {action}",
+        f"{by[:60]!r} may not do {action}: {why}",
         hint=HINTS.get(grant(action, role)),
         action=action,
         by=by[:60],
@@ -125,7 +125,7 @@ def may(
     visibility: str = "foreman",
     is_clone: bool = False,
 ) -> bool:
-    """Whether BY, who is a ROLE, may do ACTION to TARGET. IS_CLONE: the actor it adds is exactly like itself."""
+    """Whether BY, with this ROLE, may do ACTION on TARGET. IS_CLONE: the added actor is configured exactly like BY."""
     is_self = target == (by or USER)
     return {
         YES: True,
@@ -136,5 +136,5 @@ def may(
 
 
 def grant(action: str, role: str | None) -> str:
-    """What the table says."""
+    """The entry of the table."""
     return GRANTS[action].get(role, NO) if role else NO

@@ -1,6 +1,6 @@
-"""The settings of a group (IPC §8.3): one table says what each takes and what it is when nobody has set it.
+"""The settings of a group (IPC §8.3): one table with the valid values and the default of each.
 
-A patch is refused when anything in it is wrong. What history holds is read as far as it fits.
+A patch with any invalid entry is refused as a whole. In recorded settings, invalid values are ignored.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ DAY = 86_400
 
 
 class InvalidPatch(Usage):
-    """That is no change that could be made."""
+    """The patch is not valid."""
 
     code = "INVALID_PATCH"
 
 
 class Seconds(Record):
-    """A length of time. A fraction of a second is rounded up, so that it never becomes 0, which means never."""
+    """A duration in seconds. Fractions are rounded up, so that a small value never becomes 0, which means never."""
 
     most: int
 
@@ -35,7 +35,7 @@ class Seconds(Record):
         return -int(-number // 1) if number is not None and 0 <= number <= self.most else None
 
     def __str__(self) -> str:
-        return f"a number of seconds from 0 to {self.most}; 0 is never"
+        return f"a number of seconds from 0 to {self.most}; 0 means never"
 
 
 class Count(Record):
@@ -54,7 +54,7 @@ class Count(Record):
 
 
 class Flag(Record):
-    """Yes or no."""
+    """True or false."""
 
     def taken(self, value: object) -> Value | None:
         return value if isinstance(value, bool) else None
@@ -75,9 +75,9 @@ class Choice(Record):
         return " or ".join(self.words)
 
 
-# key -> what it takes, and what it is unless set
+# key -> (valid values, default)
 SETTINGS: dict[str, tuple[Seconds | Count | Flag | Choice, Value]] = {
-    # Kept for clients that know it, and without effect: CCCS §5 makes a message without recipients a broadcast.
+    # Accepted for clients that send it, but without effect: by CCCS §5 a message without recipients is a broadcast.
     "default_send_to": (Choice(("foreman", "broadcast")), "foreman"),
     "nudge_after_seconds": (Seconds(7 * DAY), 300),
     "actor_idle_timeout_seconds": (Seconds(7 * DAY), 600),
@@ -95,25 +95,25 @@ SETTINGS: dict[str, tuple[Seconds | Count | Flag | Choice, Value]] = {
 
 
 def patched(patch: Any) -> dict[str, Value]:
-    """What PATCH changes."""
+    """The checked changes of PATCH."""
     return {key: _taken(key, value) for key, value in entries(patch, SETTINGS).items()}
 
 
 def complete(stored: Mapping[str, Any]) -> dict[str, Value]:
-    """All settings, given those that somebody has set; what does not fit counts as not set."""
+    """All settings, from the STORED ones and the defaults. An invalid stored value counts as not set."""
     return {key: _or_default(key, stored.get(key)) for key in SETTINGS}
 
 
 def entries(patch: Any, known: Collection[str]) -> dict[str, Any]:
-    """PATCH, when it is an object that changes something, and only what there is."""
+    """PATCH, if it is an object that is not empty and has only KNOWN keys."""
     if not isinstance(patch, dict):
-        raise InvalidPatch("a patch is an object", hint=_keys(known), path="$.patch")
+        raise InvalidPatch("the patch must be a JSON object", hint=_keys(known), path="$.patch")
     if not patch:
         raise InvalidPatch("the patch changes nothing", hint=_keys(known), path="$.patch")
     for key in patch:
         if key not in known:
             name = str(key)[:60]
-            raise InvalidPatch(f"there is no {name!r} to change", hint=_keys(known), path=f"$.patch.{name}")
+            raise InvalidPatch(f"unknown key {name!r} in the patch", hint=_keys(known), path=f"$.patch.{name}")
     return patch
 
 
@@ -122,7 +122,7 @@ def _number(value: object) -> int | float | None:
 
 
 def _keys(known: Collection[str]) -> str:
-    return f"it may hold {', '.join(known)}"
+    return f"valid keys: {', '.join(known)}"
 
 
 def _taken(key: str, value: object) -> Value:

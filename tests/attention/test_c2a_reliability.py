@@ -433,7 +433,9 @@ def test_c2a_143_every_tool_says_whether_it_may_be_called_twice(command_line: Co
         assert found["readOnlyHint"] is (tool.name in reads)
         assert found["destructiveHint"] is False
         assert found["openWorldHint"] is (tool.name == "chat.send_message")
-    assert "is not said twice" in " ".join(command_line.repo.bb("chat", "send", "--help").out.split())
+    assert "A repetition with the same key sends nothing." in " ".join(
+        command_line.repo.bb("chat", "send", "--help").out.split()
+    )
 
 
 def test_c2a_144_what_is_read_or_written_twice_is_read_or_written_once(host: Host):

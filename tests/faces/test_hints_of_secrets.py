@@ -116,7 +116,7 @@ def test_a_message_of_c2a_refuses_to_be_vouched_for_and_says_that_it_is_masked(r
     refused = repo.json("chat", "send", SECRET, *C2A, "--conversation", "c1", "--idempotency-key", "k2", *VOUCHED)
 
     assert refused.code == "NOT_OF_C2A"
-    assert "recorded as its kind" in refused.envelope["error"]["hint"]
+    assert "replaced by the name of its type" in refused.envelope["error"]["hint"]
 
 
 @pytest.mark.parametrize(

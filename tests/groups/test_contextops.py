@@ -245,7 +245,7 @@ def test_a_value_in_a_list_is_named_by_its_place():
 
 
 def test_a_refusal_says_how_much_is_allowed_and_how_much_it_was():
-    assert "at most 500 characters are allowed, and these are 501" in refusal(Clone(), create("t" * 501)).message
+    assert "the text has 501 characters; at most 500 are allowed" in refusal(Clone(), create("t" * 501)).message
 
 
 # -- a batch

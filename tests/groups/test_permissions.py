@@ -115,8 +115,8 @@ def test_a_refusal_says_who_may_not_do_what():
     error = refusal.value
     assert (error.code, error.exit_status) == ("PERMISSION_DENIED", 5)
     assert error.details == {"action": "actor.remove", "by": "ada", "by_role": "foreman"}
-    assert error.message == "'ada', as foreman, may not: actor.remove"
-    assert "oneself" in (error.hint or "")
+    assert error.message == "'ada' may not do actor.remove: its role in the group is foreman"
+    assert "only for itself" in (error.hint or "")
 
 
 @pytest.mark.parametrize(

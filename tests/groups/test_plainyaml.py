@@ -130,7 +130,7 @@ LAUGHS = "a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\nd: [*c, *c]\n"
         ("a: !!binary aGk=", "tags"),
         ("a: !!set {x}", "tags"),
         ("!x a", "tags"),
-        ("a: 1\na: 2", "once"),
+        ("a: 1\na: 2", "repeated"),
         ("? [a]\n: 1", "word"),
         ("? {a: 1}\n: 1", "word"),
     ],

@@ -1,1 +1,1 @@
-"""The members of a group: how they are run, and which notices they are owed. Running them is the daemon's job."""
+"""The members of a group: how they are run, and which notices they get. The daemon runs them."""

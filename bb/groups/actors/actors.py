@@ -1,7 +1,7 @@
-"""The actors of a group: who may join under which name, what may be changed, and who leads.
+"""The actors of a group: rules for adding and changing them, and their roles.
 
-Who leads is a matter of position: the first of the enabled actors is the foreman, the others are peers. So it cannot be
-claimed, and when the foreman is disabled the next one leads.
+The first enabled actor in the order of joining is the foreman; the others are peers. So an actor cannot claim the role,
+and if the foreman is disabled, the next enabled actor becomes the foreman.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 GROUP_STATES = ACTIVE, IDLE, PAUSED = ("active", "idle", "paused")
-STATUSES = ("idle", "working", "waiting", "stopped")  # of an actor without a terminal (IPC §8.8)
-GROUP_TITLE = "working-group"  # of a group that nobody gave a title
+STATUSES = ("idle", "working", "waiting", "stopped")  # of a headless actor (IPC §8.8)
+GROUP_TITLE = "working-group"  # the default title of a group
 
 ID_LENGTH = 32
 IN_ACTOR_ID = profiles.LETTERS + ids.DIGITS + "-_"
@@ -28,26 +28,26 @@ TAKEN = "duplicate_actor_id"
 
 
 class ActorAddFailed(Refused):
-    """No such actor can be added."""
+    """The actor cannot be added."""
 
     code = "ACTOR_ADD_FAILED"
-    hint = "`bb actor add --help` shows what an actor can be"
+    hint = "`bb actor add --help` describes the options"
 
 
 class InvalidStatus(Usage):
-    """A status is idle, working, waiting or stopped."""
+    """The status must be idle, working, waiting or stopped."""
 
     code = "INVALID_STATUS"
 
 
 class MissingState(Usage):
-    """A group is set to active, idle or paused."""
+    """The request does not name a state: active, idle or paused."""
 
     code = "MISSING_STATE"
 
 
 class GroupSetStateFailed(Usage):
-    """A group is active, idle or paused."""
+    """The state of a group must be active, idle or paused."""
 
     code = "GROUP_SET_STATE_FAILED"
 
@@ -56,9 +56,9 @@ class GroupSetStateFailed(Usage):
 
 
 def new_actor(*, actor_id: Any, title: Any, env: Any, taken: Collection[str], **how: Any) -> tuple[str, str, Profile]:
-    """The id, the title and the profile of an actor that may be added beside those whose ids are TAKEN.
+    """The id, title and profile of an actor to add. TAKEN are the ids of the existing actors.
 
-    HOW it is run: runtime, runner, command, submit and default_scope_key as they were asked for, None for the usual.
+    HOW has the requested runtime, runner, command, submit and default_scope_key; None means the default.
     """
     try:
         profile = profiles.profile(how)
@@ -67,12 +67,12 @@ def new_actor(*, actor_id: Any, title: Any, env: Any, taken: Collection[str], **
         return actor, actor if title in (None, "") else profiles.title(title), profile
     except Unfit as unfit:
         is_taken = unfit.reason == TAKEN
-        hint = f"`bb actor update {actor_id}` changes it; another needs another id" if is_taken else None
+        hint = f"change it with `bb actor update {actor_id}`, or choose another id" if is_taken else None
         raise ActorAddFailed(unfit.message, hint=hint, **unfit.details) from None
 
 
 def is_actor_id(text: object) -> bool:
-    """Whether an actor may be called TEXT."""
+    """Whether TEXT is a valid actor id."""
     return (
         isinstance(text, str)
         and 0 < len(text) <= ID_LENGTH
@@ -83,7 +83,7 @@ def is_actor_id(text: object) -> bool:
 
 
 def free_id(runtime: str, taken: Collection[str]) -> str:
-    """The id of an actor that was given none: its runtime and the lowest number that is free."""
+    """The default id of an actor: its runtime and the lowest free number."""
     names = {name.lower() for name in taken}
     return next(name for n in range(1, len(names) + 2) if (name := f"{runtime}-{n}") not in names)
 
@@ -91,20 +91,20 @@ def free_id(runtime: str, taken: Collection[str]) -> str:
 def _fresh(actor_id: object, taken: Collection[str]) -> str:
     if not isinstance(actor_id, str) or not is_actor_id(actor_id):
         raise Unfit("actor_id", "invalid_actor_id", _why_not(actor_id))
-    # Two names that differ in case only would be one file on some systems, and one name to a reader.
+    # On some systems, names that differ only in case are the same file. They also confuse readers.
     if actor_id.lower() in {name.lower() for name in taken}:
-        raise Unfit("actor_id", TAKEN, f"there is an actor {actor_id} already")
+        raise Unfit("actor_id", TAKEN, f"the group already has an actor {actor_id}")
     return actor_id
 
 
 def _why_not(actor_id: object) -> str:
     if isinstance(actor_id, str) and actor_id.lower() in ids.RESERVED:
         return f"{actor_id!r} is reserved"
-    return f"an actor's id has 1 to {ID_LENGTH} letters, digits, - and _, and starts with a letter or a digit"
+    return f"an actor's id must have 1 to {ID_LENGTH} letters, digits, - and _, and start with a letter or a digit"
 
 
 def is_strict_clone(asked: Profile, env: Mapping[str, str], mine: Profile, my_env: Mapping[str, str]) -> bool:
-    """Whether the actor ASKED for would be run exactly as I am: all that a foreman may add."""
+    """Whether the requested actor would be run exactly like the caller. A foreman may add only such actors."""
     return _way(asked, env) == _way(mine, my_env)
 
 
@@ -116,7 +116,7 @@ def _way(profile: Profile, env: Mapping[str, str]) -> tuple[object, ...]:
 
 
 def patched_actor(patch: Any, profile: Profile) -> dict[str, Any]:
-    """What PATCH changes of an actor that is run as PROFILE says, JSON-plain. Its `env` is not to be recorded."""
+    """The changes of PATCH to an actor with this PROFILE, as plain JSON. `env` in them must not be recorded."""
     try:
         changes = {field: profiles.CHECKS[field](value) for field, value in entries(patch, profiles.CHECKS).items()}
         wanted = profiles.runnable(changed(profile, changes))
@@ -128,7 +128,7 @@ def patched_actor(patch: Any, profile: Profile) -> dict[str, Any]:
 
 
 def changed(profile: Profile, changes: Mapping[str, Any]) -> Profile:
-    """PROFILE after CHANGES that may be made. A runtime's own command goes when another runtime comes."""
+    """PROFILE after CHANGES. With a new runtime, the default command of the old one is dropped."""
     command = profile.command
     if changes.get("runtime", profile.runtime) != profile.runtime and command == profiles.RUNTIMES[profile.runtime]:
         command = ()
@@ -136,17 +136,18 @@ def changed(profile: Profile, changes: Mapping[str, Any]) -> Profile:
     return profiles.filled(profile.but(**{"command": command} | of_profile))
 
 
-# -- who leads, and states
+# -- roles and states
 
 
 def roles(actors: Sequence[tuple[str, bool]]) -> dict[str, str]:
-    """What each is, given ids and whether enabled, in the order of joining. Where nobody is enabled, nobody leads."""
+    """The role of each actor, given ids and whether enabled, in the order of joining. Without an enabled actor, there
+    is no foreman."""
     foreman = next((actor for actor, is_enabled in actors if is_enabled), None)
     return {actor: FOREMAN if actor == foreman else PEER for actor, _ in actors}
 
 
 def group_state(value: Any) -> str:
-    """VALUE as what a group may be set to."""
+    """VALUE as the state of a group."""
     if value in (None, ""):
         raise MissingState
     if value not in GROUP_STATES:
@@ -155,7 +156,7 @@ def group_state(value: Any) -> str:
 
 
 def status(value: Any) -> str:
-    """VALUE as what an actor without a terminal may say that it is."""
+    """VALUE as the status of a headless actor."""
     if value not in STATUSES:
         raise InvalidStatus
     return str(value)

@@ -1,12 +1,12 @@
-"""Which notices a group is owed by itself: that mail waits, that somebody fell silent, that it is time to take stock.
+"""Automatic notices of a group: unread mail, a silent actor, time for a standup.
 
-Every kind counts from a moment and waits as long as a setting says. What has waited long enough is due; the earliest
-end of all waits is when to look again. Where nothing calls for a kind there is no moment to count from: mail that has
-been read withdraws its nudge, and a silence is told of once. 0 as a setting means never.
+Each kind has a start time and a waiting time, which is a setting; 0 means never. A notice is due when its waiting time
+is over, and the earliest such moment is when to look again. Without a reason for a notice there is no start time: after
+the mail is read, its nudge is no longer due; a silence is reported once.
 
-Notices are noise. So a group that is idle or paused gets none, nor does an actor that does not run; time in which
-nobody could act does not count; nobody is prodded twice at once; and these notices are themselves neither mail nor
-activity, or each would call for the next.
+Notices should be rare. So an idle or paused group gets none, and neither does an actor that is not running. Time in
+which an actor could not act does not count. An actor gets only one reminder at a time. The notices count neither as
+mail nor as activity; otherwise each would cause the next.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class Look(Record):
-    """What is known of a group when the daemon looks."""
+    """The state of a group at the time of a check by the daemon."""
 
     group: GroupView
     running: tuple[ActorView, ...]
@@ -47,12 +47,12 @@ class Look(Record):
         return int(self.settings[key])
 
     def overseer(self, actor: ActorView) -> str:
-        """Who is told about ACTOR: the foreman; about the foreman, or where none runs, the person."""
-        return next((each.id for each in self.running if each.role == FOREMAN and each.id != actor.id), USER)
+        """The recipient of a notice about ACTOR: the foreman; for the foreman, or without a running one, the person."""
+        return next((other.id for other in self.running if other.role == FOREMAN and other.id != actor.id), USER)
 
 
 class Kind(Record):
-    """A kind of notice: the setting that says how long it waits, and the moment that it counts from."""
+    """A kind of notice: the setting for its waiting time, and the function for its start time."""
 
     name: str
     wait: str
@@ -61,7 +61,7 @@ class Kind(Record):
 
 
 def due(group: GroupView, actors: Sequence[ActorView], settings: Mapping[str, Value], now: int) -> list[Notice]:
-    """The notices that are due NOW, given SETTINGS that are complete; the same world, the same order."""
+    """The notices that are due NOW, given complete SETTINGS. The order is deterministic."""
     look = _look(group, actors, settings)
     ripe = [(kind, actor) for moment, kind, actor in _moments(look) if moment <= now]
     nudged = {actor.id for kind, actor in ripe if kind.name == NUDGE}
@@ -73,13 +73,13 @@ def due(group: GroupView, actors: Sequence[ActorView], settings: Mapping[str, Va
 
 
 def next_look(group: GroupView, actors: Sequence[ActorView], settings: Mapping[str, Value], now: int) -> int | None:
-    """When something becomes due if nothing happens before: NOW when something is, None when nothing will be."""
+    """The time of the next notice if nothing else happens: NOW if one is due, None if there will be none."""
     moments = [moment for moment, _, _ in _moments(_look(group, actors, settings))]
     return max(min(moments), now) if moments else None
 
 
 def is_withdrawn(nudged_at: int, actor: ActorView) -> bool:
-    """Whether all that a nudge was about has been read and acknowledged since."""
+    """Whether all messages named by a nudge have since been read and acknowledged."""
     waiting = actor.waiting_since()
     return waiting is None or waiting > nudged_at
 
@@ -90,7 +90,7 @@ def _look(group: GroupView, actors: Sequence[ActorView], settings: Mapping[str, 
 
 
 def _moments(look: Look) -> Iterator[tuple[int, Kind, ActorView]]:
-    """When what becomes due about whom."""
+    """The due time, kind and actor of each notice to come."""
     for kind in KINDS if look.group.state == ACTIVE else ():
         wait = look.setting(kind.wait) * SECOND
         for actor in look.running if wait else ():
@@ -100,11 +100,11 @@ def _moments(look: Look) -> Iterator[tuple[int, Kind, ActorView]]:
                 yield since + wait, kind, actor
 
 
-# -- the moments that are counted from
+# -- start times
 
 
 def _mail_waits(look: Look, actor: ActorView) -> int | None:
-    """A nudge names all that waits, so the next one has time as long again."""
+    """A nudge names all waiting messages, so the full waiting time passes before the next one."""
     waiting = actor.waiting_since()
     return None if waiting is None else latest(waiting, actor.here_since(look.group), actor.told.get(NUDGE))
 
@@ -114,7 +114,8 @@ def _fell_silent(look: Look, actor: ActorView) -> int | None:
 
 
 def _stopped_short(look: Look, actor: ActorView) -> int | None:
-    """It fell silent with work before it. After so many prods in vain it is left alone until it acts."""
+    """The actor fell silent with work left. After a set number of reminders without effect, it gets no more until it
+    acts."""
     has_more = actor.has_task or actor.unread_count > 0
     if not has_more or actor.keepalives >= look.setting("keepalive_max_per_actor"):
         return None
@@ -127,7 +128,7 @@ def _all_fell_silent(look: Look, foreman: ActorView) -> int | None:
 
 
 def _there_is_news(look: Look, foreman: ActorView) -> int | None:  # noqa: ARG001
-    """Stock is taken while somebody works, if anything has happened since the last time."""
+    """A standup is due only if an actor is working and something has happened since the last one."""
     last = latest(look.group.active_since, look.group.told.get(STANDUP))
     is_news = latest(last, look.group.last_activity_at) > last
     return last if is_news and any(_works(actor, last) for actor in look.running) else None
@@ -149,7 +150,7 @@ KINDS = (
 
 
 def _untold(quiet_since: int, told: int | None) -> int | None:
-    """A silence that nobody has been told of yet."""
+    """The start of a silence that has not been reported yet, else None."""
     return None if told is not None and told >= quiet_since else quiet_since
 
 

@@ -1,6 +1,6 @@
-"""What is seen of a group when it is looked after, and what the notices of that look say (CCCS §7).
+"""The inputs of automatic notices, and the texts of the notices (CCCS §7).
 
-The context of a notice names the actor whom it is about: who was told what, and when, is known from the ledger alone.
+The context of a notice names the actor that it is about. So the ledger alone shows which notices were sent, and when.
 """
 
 from __future__ import annotations
@@ -17,26 +17,30 @@ NUDGE, KEEPALIVE, ACTOR_IDLE = "nudge", "keepalive", "actor_idle"
 SILENCE_CHECK, STANDUP, HELP_NUDGE = "silence_check", "standup", "help_nudge"
 
 LOW, NORMAL, HIGH = "low", "normal", "high"
-NAMED = 20  # so many messages are named in a notice
+NAMED = 20  # the number of messages that a notice names
 
 # kind -> priority, title, message
 WORDS = {
     NUDGE: (NORMAL, "Mail is waiting", "{mail}, waiting for {waiting}. Please read your inbox."),
     KEEPALIVE: (
         NORMAL,
-        "Please go on",
-        "You have been silent for {quiet}, with work before you. Go on, or say why not.",
+        "Please continue",
+        "You have been silent for {quiet} and have unfinished work. Continue, or report what stops you.",
     ),
-    ACTOR_IDLE: (NORMAL, "{actor} is silent", "Nothing has been seen of {actor} for {quiet}."),
-    SILENCE_CHECK: (NORMAL, "Everybody is silent", "Nothing has happened for {silence}. Is anybody waiting, or done?"),
-    STANDUP: (NORMAL, "Time to take stock", "Who does what, what is in the way, and what comes next?"),
-    HELP_NUDGE: (LOW, "How to get help", "The skill `bb` tells how to work with the others; so does `bb --help`."),
+    ACTOR_IDLE: (NORMAL, "{actor} is silent", "{actor} has shown no activity for {quiet}."),
+    SILENCE_CHECK: (
+        NORMAL,
+        "All actors are silent",
+        "The group has shown no activity for {silence}. Check whether an actor is waiting or has finished.",
+    ),
+    STANDUP: (NORMAL, "Time for a standup", "Which actor does what, what blocks the work, and what comes next?"),
+    HELP_NUDGE: (LOW, "How to get help", "The skill `bb` and `bb --help` explain how to work with other agents."),
 }
 
 
 class GroupView(Record):
-    """A group: since when it has been active under this daemon, when anybody last did anything in it, and when its
-    foreman was last told what. These notices are no activity."""
+    """A group: the start of its activity under this daemon, its last activity, and the last notices to its foreman.
+    Notices do not count as activity."""
 
     state: str
     active_since: int
@@ -45,7 +49,7 @@ class GroupView(Record):
 
 
 class ActorView(Record):
-    """An actor: how it stands, what waits for it, and when anybody was last told what about it."""
+    """An actor: its state, its waiting messages, and the last notices about it."""
 
     id: str
     role: str
@@ -54,25 +58,25 @@ class ActorView(Record):
     told: Mapping[str, int]  # kind -> when
     last_output_at: int | None = None  # in its terminal
     last_act_at: int | None = None  # in the group
-    unread_count: int = 0  # these notices are no mail
+    unread_count: int = 0  # without automatic notices
     oldest_unread_at: int | None = None
     oldest_unread: str | None = None
-    owed: tuple[str, ...] = ()  # messages that want its attention and that it has not acknowledged, the oldest first
+    owed: tuple[str, ...] = ()  # unacknowledged messages with priority attention, oldest first
     oldest_owed_at: int | None = None
     has_task: bool = False
     keepalives: int = 0  # since it last acted
     messages_since_help: int = 0
 
     def waiting_since(self) -> int | None:
-        """Since when there is something that it has not read, or not acknowledged."""
+        """The time of the oldest message that is unread or not acknowledged, or None."""
         return min((at for at in (self.oldest_unread_at, self.oldest_owed_at) if at is not None), default=None)
 
     def here_since(self, group: GroupView) -> int:
-        """Since when it could have acted."""
+        """The time since which the actor could have acted."""
         return max(group.active_since, self.started_at)
 
     def quiet_since(self, group: GroupView) -> int:
-        """When it last did anything."""
+        """The time of the actor's last activity."""
         return latest(self.here_since(group), self.last_output_at, self.last_act_at)
 
 
@@ -88,7 +92,7 @@ class Notice(Record):
 
 
 def notice(kind: str, group: GroupView, actor: ActorView, to: str, now: int) -> Notice:
-    """The notice of a KIND about an ACTOR, TO whom it concerns."""
+    """The notice of this KIND about ACTOR to the recipient TO."""
     priority, title, message = WORDS[kind]
     words = {
         "actor": actor.id,
@@ -103,7 +107,7 @@ def notice(kind: str, group: GroupView, actor: ActorView, to: str, now: int) -> 
 
 
 def latest(first: int, *others: int | None) -> int:
-    """The latest of the moments that there are."""
+    """The latest of the given times."""
     return max([first, *(moment for moment in others if moment is not None)])
 
 
@@ -128,7 +132,7 @@ def _named(messages: Sequence[str]) -> str:
 
 
 def _span(length: int) -> str:
-    """A length of time, for people."""
+    """A duration in readable form."""
     if length < 2 * clock.MINUTE:
         return f"{max(length, 0) // clock.SECOND} s"
     if length < 2 * clock.HOUR:

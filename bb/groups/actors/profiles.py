@@ -1,7 +1,7 @@
 """How an actor is run: its runtime, its runner, its command.
 
-What an actor gets as environment is checked here and is no part of its profile, because it is where secrets are, and
-profiles are recorded.
+The environment of an actor is checked here but is not part of its profile: it can contain secrets, and profiles are
+recorded.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 PTY, HEADLESS = RUNNERS = ("pty", "headless")
-ENTER, NEWLINE, NONE = SUBMITS = ("enter", "newline", "none")  # what is typed behind a text, so that it is taken
+ENTER, NEWLINE, NONE = SUBMITS = ("enter", "newline", "none")  # the key typed after a message to submit it
 
-# runtime -> the command that starts it; nothing here lets it act without asking
+# runtime -> its command, without options that skip confirmations
 DEFAULT_RUNTIME, CUSTOM = "codex", "custom"
 RUNTIMES: dict[str, tuple[str, ...]] = {
     "amp": ("amp",),
@@ -43,7 +43,7 @@ LETTERS = ids.LOWER + ids.LOWER.upper()
 
 
 class Unfit(Usage):
-    """No actor can be run like that."""
+    """The profile of the actor is not valid."""
 
     code = "INVALID_PROFILE"
 
@@ -63,12 +63,12 @@ class Profile(Record):
     enabled: bool = True
 
     def stored(self) -> dict[str, Any]:
-        """The profile JSON-plain, as it is recorded."""
+        """The profile as plain JSON, in the recorded form."""
         return self.as_dict() | {"command": list(self.command)}
 
 
 def profile(given: Mapping[str, Any]) -> Profile:
-    """The profile that is GIVEN; what is missing or blank is as usual, and a missing command the runtime's own."""
+    """The checked profile. A missing or empty field gets its default; a missing command, that of the runtime."""
     asked = {
         field: CHECKS[field](given[field]) for field in Profile.__match_args__ if given.get(field) not in (None, "")
     }
@@ -76,7 +76,7 @@ def profile(given: Mapping[str, Any]) -> Profile:
 
 
 def profile_of(stored: Mapping[str, Any]) -> Profile:
-    """The profile that history tells of; what does not fit counts as missing."""
+    """A recorded profile. An invalid field counts as missing."""
     return filled(Profile(**{field: stored[field] for field in Profile.__match_args__ if _fits(field, stored)}))
 
 
@@ -89,14 +89,14 @@ def _fits(field: str, stored: Mapping[str, Any]) -> bool:
 
 
 def filled(asked: Profile) -> Profile:
-    """A profile with its runtime's command, where it has none of its own."""
+    """A profile with its runtime's command if it has none of its own."""
     return asked.but(command=tuple(asked.command) or RUNTIMES[asked.runtime])
 
 
 def runnable(asked: Profile) -> Profile:
-    """A profile, unless there is nothing to run in its terminal."""
+    """The profile. Refused if its terminal would have no command to run."""
     if asked.runner == PTY and not asked.command:
-        raise Unfit("command", "missing_command", f"{asked.runtime} in a terminal needs a command")
+        raise Unfit("command", "missing_command", f"the runtime {asked.runtime} needs a command to run in a terminal")
     return asked
 
 
@@ -104,22 +104,25 @@ def runnable(asked: Profile) -> Profile:
 
 
 def title(value: Any) -> str:
-    """VALUE as what an actor is shown as."""
+    """VALUE as the title of an actor."""
     text = value.strip() if isinstance(value, str) else ""
     if not 0 < len(text) <= TITLE_LENGTH or has_control(text):
-        raise Unfit("title", "invalid_title", f"a title is one line of 1 to {TITLE_LENGTH} characters")
+        raise Unfit("title", "invalid_title", f"a title must be one line of 1 to {TITLE_LENGTH} characters")
     return text
 
 
 def environment(value: Any) -> dict[str, str]:
     """VALUE as the environment of a program."""
     if not isinstance(value, dict) or len(value) > VARIABLES:
-        raise Unfit("env", "invalid_env", f"an environment maps at most {VARIABLES} names to texts")
+        raise Unfit("env", "invalid_env", f"env must be an object with at most {VARIABLES} names and texts")
     for name, text in value.items():
         if not _is_variable_name(name):
-            raise Unfit("env", "invalid_env", "a variable's name has letters, digits and _, and starts with no digit")
+            raise Unfit(
+                "env", "invalid_env", "a variable's name must have letters, digits and _, and not start with a digit"
+            )
         if not isinstance(text, str) or "\0" in text or len(text) > VARIABLE_LENGTH:
-            raise Unfit(f"env.{name}", "invalid_env", f"{name} must be a text without NUL")
+            why = f"{name} must be a text of at most {VARIABLE_LENGTH:,} characters without NUL"
+            raise Unfit(f"env.{name}", "invalid_env", why)
     return dict(value)
 
 
@@ -134,11 +137,11 @@ def _is_variable_name(name: object) -> bool:
 
 def _command(value: Any) -> tuple[str, ...]:
     if not isinstance(value, list | tuple) or len(value) > WORDS or not all(map(_is_word, value)):
-        raise Unfit("command", "invalid_command", f"a command is a list of at most {WORDS} words")
+        raise Unfit("command", "invalid_command", f"a command must be a list of at most {WORDS} words")
     if sum(map(len, value)) > COMMAND_LENGTH:
-        raise Unfit("command", "invalid_command", f"a command has at most {COMMAND_LENGTH} characters")
+        raise Unfit("command", "invalid_command", f"a command can have at most {COMMAND_LENGTH} characters")
     if value and not value[0].strip():
-        raise Unfit("command", "invalid_command", "a command starts with the name of a program")
+        raise Unfit("command", "invalid_command", "a command must start with the name of a program")
     return tuple(value)
 
 
@@ -148,20 +151,24 @@ def _is_word(value: object) -> bool:
 
 def _scope_key(value: Any) -> str:
     if not isinstance(value, str) or len(value) > SCOPE_KEY_LENGTH or has_control(value):
-        raise Unfit("default_scope_key", "invalid_scope_key", "a scope key is one line of text")
+        raise Unfit(
+            "default_scope_key",
+            "invalid_scope_key",
+            f"a scope key must be one line of at most {SCOPE_KEY_LENGTH} characters",
+        )
     return value
 
 
 def _flag(value: Any) -> bool:
     if not isinstance(value, bool):
-        raise Unfit("enabled", "invalid_enabled", "enabled is true or false")
+        raise Unfit("enabled", "invalid_enabled", "enabled must be true or false")
     return value
 
 
 def _one_of(field: str, known: Collection[str]) -> Callable[[Any], str]:
     def check(value: Any) -> str:
         if not isinstance(value, str) or value not in known:
-            raise Unfit(field, f"invalid_{field}", f"a {field} is {', '.join(known)}")
+            raise Unfit(field, f"invalid_{field}", f"{field} must be one of {', '.join(known)}")
         return value
 
     return check

@@ -1,7 +1,7 @@
-"""What actors say of themselves: presence (first vocabulary), and what they are at and carry along (third; IPC §8.7).
+"""Reports of actors about themselves: presence (first vocabulary) and agent state (third vocabulary; IPC §8.7).
 
-An agent's state is its own; besides it only the user (and the system) writes it, to set it right. Presence may be
-written by the foreman too; a peer writes its own.
+An actor writes its own agent state; only the user and the system can write it too, for corrections. The foreman can
+write the presence of any actor; a peer only its own.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ MEMO, MEMOS = text(10_000), texts(100, 1_000)
 
 
 def _active_task(request: Request, field: str) -> Any:
-    """The task an agent is at. It is a memo: a task that is not there, any more perhaps, is kept as the text it is."""
-    said = line(100)(request, field)
-    key = request.view.find(TASK, said)
-    return request.view.ref(key) if key else said or None
+    """The task an agent works on. It is only a note: the id of a task that does not exist is kept as a text."""
+    name = line(100)(request, field)
+    key = request.view.find(TASK, name)
+    return request.view.ref(key) if key else name or None
 
 
 HOT: Table = (
@@ -67,14 +67,14 @@ def clear_state(request: Request) -> Ruled:
 
 
 def _who(request: Request, *names: str, but: tuple[str, ...]) -> str:
-    """Whom the request is about, if the caller may write of them: those with a role of BUT write of themselves only."""
+    """The actor that the request is about. Callers with a role in BUT can only write about themselves."""
     field = needed(request, *names)
     who = actor(request, field)
     if request.role in but and who != request.by:
-        raise request.forbidden(f"{request.by} does not write for {who}", field)
+        raise request.forbidden(f"{request.by} may not write for {who}", field)
     return who
 
 
-def _of(request: Request, who: str, verb: str, said: dict[str, Any]) -> Ruled:
+def _of(request: Request, who: str, verb: str, changes: dict[str, Any]) -> Ruled:
     what = "presence" if request.op.startswith("presence") else "agent state"
-    return {"op": request.op, "actor": who, "set": said}, f"{verb} the {what} of {who}"
+    return {"op": request.op, "actor": who, "set": changes}, f"{verb} the {what} of {who}"

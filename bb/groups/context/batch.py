@@ -1,4 +1,4 @@
-"""A batch of changes to the context: in order, all or none (IPC §8.7). Each op sees what those before it do."""
+"""A batch of changes to the context: in order, all or none (IPC §8.7). Each op sees the effects of earlier ones."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from bb.groups.context_forms import Op
 
 MOST_OPS = 500
-MOST_OF_A_KIND = 5_000  # that are there and not archived
-LARGEST = 500_000  # bytes of one change; a line of the ledger holds a mebibyte
+MOST_OF_A_KIND = 5_000  # entries of a kind that exist and are not archived
+LARGEST = 500_000  # bytes of one change; a line of the ledger can have 1 MiB
 ROLES = (USER, SYSTEM, FOREMAN, PEER)
 
 RULES: dict[str, Callable[[Request], tasks.Ruled]] = {
@@ -52,7 +52,7 @@ RULES: dict[str, Callable[[Request], tasks.Ruled]] = {
 
 
 class Outcome(Record):
-    """What a batch comes to: the OPS to record, in one fact, and for people what each of them does."""
+    """The result of a batch: the OPS to record in one fact, and a description of each change."""
 
     ops: tuple[Op, ...]
     changes: list[dict[str, Any]]
@@ -68,10 +68,13 @@ def apply(
     now_text: str,
     if_version: str | None = None,
 ) -> Outcome:
-    """Decide what BY, whose ROLE it is, may do with OPS. VIEW stays as it is; a refusal anywhere leaves nothing."""
+    """Check OPS requested by BY with this ROLE. VIEW is not changed. If one op is refused, the whole batch is."""
     asked = _asked(ops)
     if if_version is not None and if_version != view.version:
-        raise VersionConflict(f"the context is at {view.version or 'its beginning'}", version=view.version)
+        raise VersionConflict(
+            f"the context is now at version {view.version}" if view.version else "the context is still empty",
+            version=view.version,
+        )
     draft, done, changes = view.copy(), [], []
     for index, fields in enumerate(asked):
         name = fields["op"]
@@ -81,21 +84,23 @@ def apply(
         done.append(op)
         changes.append({"index": index, "op": name, "detail": detail})
     if len(json_text.dumps(done).encode()) > LARGEST:
-        raise ContextSyncError(f"that is more than {LARGEST:,} bytes at once; send it in parts", path="$.ops")
+        raise ContextSyncError(
+            f"the operations have more than {LARGEST:,} bytes; send them in several requests", path="$.ops"
+        )
     return Outcome(tuple(done), changes)
 
 
 def _asked(ops: object) -> list[dict[str, Any]]:
     if type(ops) is not list:
-        raise InvalidOps("ops is a list of operations", path="$.ops")
+        raise InvalidOps("ops must be a list of operations", path="$.ops")
     if len(ops) > MOST_OPS:
-        raise InvalidOps(f"at most {MOST_OPS} operations go into one request; these are {len(ops)}", path="$.ops")
+        raise InvalidOps(f"the request has {len(ops)} operations; at most {MOST_OPS} are allowed", path="$.ops")
     for index, fields in enumerate(ops):
         path = f"$.ops[{index}]"
         if type(fields) is not dict:
-            raise InvalidOps(f"operation {index} is no object", index=index, path=path)
+            raise InvalidOps(f"operation {index} is not an object", index=index, path=path)
         if type(fields.get("op")) is not str or not fields["op"].strip():
-            raise InvalidOps(f"operation {index} does not name itself in op", index=index, path=f"{path}.op")
+            raise InvalidOps(f"operation {index} has no name in op", index=index, path=f"{path}.op")
     return ops
 
 
@@ -104,14 +109,16 @@ def _ruled(request: Request) -> tasks.Ruled:
     if rule is None:
         path = f"$.ops[{request.index}].op"
         name = harmless(request.op[:60])
-        raise ContextSyncError(f"there is no operation {name}", index=request.index, op=name, path=path)
+        raise ContextSyncError(f"no operation {name} exists", index=request.index, op=name, path=path)
     if request.op in BEGINNING and _is_full(request):
-        raise request.refused(f"a group has at most {MOST_OF_A_KIND:,} of a kind; archive or remove some first")
+        raise request.refused(
+            f"the group already has {MOST_OF_A_KIND:,} entries of this kind; archive or remove some first"
+        )
     return rule(request)
 
 
 def _is_full(request: Request) -> bool:
-    """Whether there is too much of what the request adds to. What is archived does not count, nor a decision."""
+    """Whether the group has too many entries of the request's kind. Archived entries and decisions do not count."""
     kind, view = KINDS[request.op], request.view
     if len(view.order[kind]) < MOST_OF_A_KIND or request.op == "coordination.note.add":
         return False

@@ -1,9 +1,9 @@
 """The shared context of a group: vision, sketch, brief, milestones, tasks, notes, references, presence (IPC §8.7).
 
-Two clones may each create T001 and meet later, and nothing may be lost or merged by that. So what is created is known
-by its birth, the place of the op that created it; its short id is only what it wishes to be called, and
-`groups/context/view.py` says who gets it. Every field of an entry is a register, so the order of arrival never matters.
-What began is never gone: a deletion counts only while nobody, anywhere, has begun the work (`is_there`).
+Two clones can each create a task T001 before they sync; both tasks must survive. So an entry is identified by its
+birth, the place of the op that created it. Its short id is only a wish, which `groups/context/view.py` grants or
+extends by a suffix. Every field of an entry is a register, so the order of arrival does not matter. A deletion has no
+effect if work on the entry has begun in any clone (`is_there`).
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from bb.groups.context_forms import Op
     from bb.kernel.order import Place, State
 
-    Part = dict[str, Any]  # {"by", "set"}, and "new" or "gone" where that was said
+    Part = dict[str, Any]  # {"by", "set"}, and "new" or "gone" for a creation or deletion
 
 NAME = "context"
-VERSION = "version"  # the entry that every change touches
-MARK = "mark "  # `mark S1`: how far the item S1 of a task is
+VERSION = "version"  # the entry that every change updates
+MARK = "mark "  # `mark S1`: the status of the item S1 of a task
 BEGUN = (ACTIVE, DONE)
 
 
@@ -32,39 +32,39 @@ FACTS = (ContextChanged,)
 
 
 def written(fact: ContextChanged) -> dict[str, Any]:
-    """The data of the line that FACT is recorded as."""
+    """The data of the line for FACT."""
     return {"ops": list(fact.ops)}
 
 
 def read(data: object, by: str) -> ContextChanged | None:
-    """The fact that a line with this data is; None when it changes nothing that is known here."""
+    """The fact in a line's data; None if none of its ops is known."""
     listed = data.get("ops") if type(data) is dict else None
     ops = tuple(fitting(op) for op in listed) if type(listed) is list else ()
     return ContextChanged(by, ops) if any(ops) else None
 
 
 def parts(fact: ContextChanged, at: Place) -> list[tuple[str, Part]]:
-    """The entries that FACT touches, each once, with all that it says about them."""
-    told: dict[str, Part] = {}
+    """The entries that FACT changes, each once, with all changes."""
+    by_key: dict[str, Part] = {}
     for index, op in enumerate(fact.ops):
-        for key, said in said_by(op, index, event(at)) if op else ():
-            _add(told.setdefault(key, {"by": fact.by, "set": {}}), said)
-    return [*told.items(), (VERSION, {"by": fact.by, "set": {}})]
+        for key, part in said_by(op, index, event(at)) if op else ():
+            _add(by_key.setdefault(key, {"by": fact.by, "set": {}}), part)
+    return [*by_key.items(), (VERSION, {"by": fact.by, "set": {}})]
 
 
 def said_by(op: Op, index: int, where: str) -> Iterator[tuple[str, Part]]:
-    """What the op at a place of the event WHERE says about each entry it is about."""
+    """The changes of an op to its entries. INDEX is its place in the event WHERE."""
     kind = KINDS[op["op"]]
-    said: Part = {"set": {field: _placed(value, where) for field, value in op["set"].items()}}
+    part: Part = {"set": {field: _placed(value, where) for field, value in op["set"].items()}}
     if op["op"] in BEGINNING:
-        yield f"{kind} {where}#{index}", {**said, "new": [op.get("id", ""), index]}
+        yield f"{kind} {where}#{index}", {**part, "new": [op.get("id", ""), index]}
     elif op["op"] in ENDING:
         for ref in [op, *op["with"]]:
             yield f"{kind} {_born(ref, where)}", {"set": {}, "gone": True}
     elif kind in BORN:
-        yield f"{kind} {_born(op, where)}", said
+        yield f"{kind} {_born(op, where)}", part
     else:
-        yield f"{kind} {op['actor']}" if kind in (PRESENCE, AGENT) else kind, said
+        yield f"{kind} {op['actor']}" if kind in (PRESENCE, AGENT) else kind, part
 
 
 def _born(ref: Op, where: str) -> str:
@@ -73,17 +73,17 @@ def _born(ref: Op, where: str) -> str:
 
 
 def _placed(value: Any, where: str) -> Any:
-    """VALUE with every birth in it whole: those of this very event are written without its id."""
+    """VALUE with complete births. In ops, a birth in the same event is written without the event's id."""
     if isinstance(value, list):
         return [_placed(item, where) for item in value]
     return {**value, "birth": _born(value, where)} if is_ref(value) else value
 
 
-def _add(part: Part, said: Part) -> None:
-    """Let PART say what a later op of the same event says too; of two values for a field the later one counts."""
+def _add(part: Part, later: Part) -> None:
+    """Add the changes of a later op of the same event to PART. If both set a field, the later value counts."""
     before = part["set"]
-    marks = {**before.get("marks", {}), **said["set"].get("marks", {})}
-    part.update(said, set={**before, **said["set"], **({"marks": marks} if marks else {})})
+    marks = {**before.get("marks", {}), **later["set"].get("marks", {})}
+    part.update(later, set={**before, **later["set"], **({"marks": marks} if marks else {})})
 
 
 def step(state: State | None, part: Part, at: Place, ts: str) -> State:
@@ -107,12 +107,12 @@ def step(state: State | None, part: Part, at: Place, ts: str) -> State:
 
 
 def is_there(state: State) -> bool:
-    """Whether something that was created is there still."""
+    """Whether an entry exists: it was created, and not deleted before work on it began."""
     return "created" in state and ("gone" not in state or "begun" in state)
 
 
 def terms(name: str, state: State) -> list[tuple[str, str]]:
-    """What an entry is found by: its kind, in the order of birth; nothing before it is known to be created."""
+    """The index terms of an entry: its kind, in the order of birth. An entry without a known creation has none."""
     kind = name.partition(" ")[0]
     if kind in BORN and "created" in state:
         *at, (_, _, _, index) = state["created"]

@@ -1,4 +1,4 @@
-"""What a group keeps: notes and references of the first vocabulary, decisions and hand-offs of the third (IPC §8.7)."""
+"""Notes and references (first vocabulary), decisions and hand-offs (third vocabulary; IPC §8.7)."""
 
 from __future__ import annotations
 
@@ -52,18 +52,18 @@ def remove_reference(request: Request) -> Ruled:
 
 
 def record(request: Request) -> Ruled:
-    """A decision, or what was handed over: everybody may say so, and nobody changes it afterwards."""
+    """Record a decision or a hand-off. Every actor may; it can never be changed."""
     kind = KIND(request, needed(request, "kind"))
-    said = {"kind": kind, "content": SUMMARY(request, needed(request, "summary"))}
-    said["task"] = thing(TASK)(request, "task_id") if request.has("task_id") else None
-    return {"op": request.op, "set": said}, f"recorded a {kind}"
+    changes = {"kind": kind, "content": SUMMARY(request, needed(request, "summary"))}
+    changes["task"] = thing(TASK)(request, "task_id") if request.has("task_id") else None
+    return {"op": request.op, "set": changes}, f"recorded a {kind}"
 
 
-def _added(request: Request, kind: str, said: dict[str, Any]) -> Ruled:
+def _added(request: Request, kind: str, changes: dict[str, Any]) -> Ruled:
     name = request.view.free_id(kind)
-    return {"op": request.op, "id": name, "set": said}, f"added {name}"
+    return {"op": request.op, "id": name, "set": changes}, f"added {name}"
 
 
-def _on(request: Request, key: str, verb: str, said: dict[str, Any]) -> Ruled:
+def _on(request: Request, key: str, verb: str, changes: dict[str, Any]) -> Ruled:
     name = request.view.name(key)
-    return {"op": request.op, **request.view.ref(key), "set": said}, f"{verb} {name}"
+    return {"op": request.op, **request.view.ref(key), "set": changes}, f"{verb} {name}"

@@ -1,7 +1,7 @@
-"""What a group is after: vision and sketch, the brief, the milestones, and how the project stands (IPC §8.7).
+"""The plans of a group: vision, sketch, brief, milestones and the project's status (IPC §8.7).
 
-Vision, sketch and milestones are of the first vocabulary, which lets every actor write them. The brief and the
-project's status are of the third: the foreman's and the user's.
+Vision, sketch and milestones belong to the first vocabulary: every actor may write them. The brief and the project's
+status belong to the third: only the foreman and the user may write them.
 """
 
 from __future__ import annotations
@@ -44,57 +44,57 @@ BLANK: dict[str, Any] = {
 
 
 def vision(request: Request) -> Ruled:
-    said = text(20_000)(request, needed(request, "vision"))
-    return {"op": request.op, "set": {"text": said}}, "set the vision"
+    content = text(20_000)(request, needed(request, "vision"))
+    return {"op": request.op, "set": {"text": content}}, "set the vision"
 
 
 def sketch(request: Request) -> Ruled:
-    said = text(100_000)(request, needed(request, "sketch"))
-    return {"op": request.op, "set": {"text": said}}, "set the sketch"
+    content = text(100_000)(request, needed(request, "sketch"))
+    return {"op": request.op, "set": {"text": content}}, "set the sketch"
 
 
 def brief(request: Request) -> Ruled:
     _check_lead(request)
-    said = collect(request, BRIEF_FIELDS)
-    return {"op": request.op, "set": said}, f"updated the brief: {', '.join(said) or 'nothing'}"
+    changes = collect(request, BRIEF_FIELDS)
+    return {"op": request.op, "set": changes}, f"updated the brief: {', '.join(changes) or 'nothing'}"
 
 
 def meta(request: Request) -> Ruled:
     _check_lead(request)
     data = request.fields[needed(request, "data")]
     if type(data) is not dict:
-        raise request.refused("an object is expected", "data")
-    if strange := sorted(data.keys() - {META}):
-        raise request.refused(f"only {META} is kept here", f"data.{harmless(strange[0][:60])}")
+        raise request.refused("the value must be an object", "data")
+    if unknown := sorted(data.keys() - {META}):
+        raise request.refused(f"only {META} can be set here", f"data.{harmless(unknown[0][:60])}")
     inner = request.but(fields={f"data.{META}": data[META]} if META in data else {})
-    said = {META: META_STATUS(inner, f"data.{META}") or None} if META in data else {}
-    return {"op": request.op, "set": said}, "merged the project's status" if said else "merged nothing"
+    changes = {META: META_STATUS(inner, f"data.{META}") or None} if META in data else {}
+    return {"op": request.op, "set": changes}, "merged the project's status" if changes else "merged nothing"
 
 
 def create(request: Request) -> Ruled:
     needed(request, "name")
-    said = {**BLANK, **collect(request, MILESTONE_FIELDS)}
+    changes = {**BLANK, **collect(request, MILESTONE_FIELDS)}
     if request.fields.get("status") is not None:
-        said |= _stands(request, PLANNED, None, status(request, "status"))
+        changes |= _status_changes(request, PLANNED, None, status(request, "status"))
     name = request.view.free_id(MILESTONE)
-    return {"op": request.op, "id": name, "set": said}, f"created {name}: {said['name']}"
+    return {"op": request.op, "id": name, "set": changes}, f"created {name}: {changes['name']}"
 
 
 def update(request: Request) -> Ruled:
     key = found(request, MILESTONE, "milestone_id")
-    said = collect(request, MILESTONE_FIELDS)
+    changes = collect(request, MILESTONE_FIELDS)
     if request.has("status"):
-        said |= _moved(request, key, status(request, "status"))
-    return _on(request, key, said, f"updated {request.view.name(key)}")
+        changes |= _moved(request, key, status(request, "status"))
+    return _on(request, key, changes, f"updated {request.view.name(key)}")
 
 
 def complete(request: Request) -> Ruled:
     key = found(request, MILESTONE, "milestone_id")
-    said = _moved(request, key, DONE)
-    said |= {"completed": request.now[:10]}  # completing it again completes it today
+    changes = _moved(request, key, DONE)
+    changes |= {"completed": request.now[:10]}  # also if it was completed before
     if request.has("outcomes"):
-        said["outcomes"] = OUTCOMES(request, "outcomes")
-    return _on(request, key, said, f"completed {request.view.name(key)}")
+        changes["outcomes"] = OUTCOMES(request, "outcomes")
+    return _on(request, key, changes, f"completed {request.view.name(key)}")
 
 
 def restore(request: Request) -> Ruled:
@@ -105,25 +105,26 @@ def restore(request: Request) -> Ruled:
 
 def _moved(request: Request, key: str, to: str) -> dict[str, Any]:
     view = request.view
-    return _stands(request, view.value(key, "status", PLANNED), view.value(key, "archived_from"), to, key)
+    return _status_changes(request, view.value(key, "status", PLANNED), view.value(key, "archived_from"), to, key)
 
 
-def _stands(request: Request, before: str, archived_from: str | None, to: str, key: str = "") -> dict[str, Any]:
-    """What a change of status says. The first activation is dated, and so is a completion, until it is taken back."""
-    said = moved(before, archived_from, to)
+def _status_changes(request: Request, before: str, archived_from: str | None, to: str, key: str = "") -> dict[str, Any]:
+    """The changes for a new status. `started` is the first activation; going back to planned or active resets
+    `completed`."""
+    changes = moved(before, archived_from, to)
     if to == ACTIVE:
-        said["started"] = request.now[:10]  # the earliest counts
+        changes["started"] = request.now[:10]  # the fold keeps the earliest
     if to == DONE:
-        said["completed"] = request.view.value(key, "completed") or request.now[:10]
+        changes["completed"] = request.view.value(key, "completed") or request.now[:10]
     elif to in (PLANNED, ACTIVE):
-        said["completed"] = None
-    return said
+        changes["completed"] = None
+    return changes
 
 
 def _check_lead(request: Request) -> None:
     if request.role == PEER:
-        raise request.forbidden("that is for the foreman or the user")
+        raise request.forbidden("only the foreman and the user may do this")
 
 
-def _on(request: Request, key: str, said: dict[str, Any], detail: str) -> Ruled:
-    return {"op": request.op, **request.view.ref(key), "set": said}, detail
+def _on(request: Request, key: str, changes: dict[str, Any], detail: str) -> Ruled:
+    return {"op": request.op, **request.view.ref(key), "set": changes}, detail

@@ -1,4 +1,4 @@
-"""One op as somebody asks for it, and how it is refused: with its place, its name and the path (IPC §8.7)."""
+"""One requested op, and its refusals, which have the op's index, name and path (IPC §8.7)."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ if TYPE_CHECKING:
 
     from bb.groups.context.view import ContextView
 
-HINT = "the foreman or the user may; a task is also its assignee's, and theirs to whom it is handed"
+HINT = "ask the foreman or the user; a task's assignee and the actor it is handed to may change it too"
 
 
 class InvalidOps(Usage):
-    """`ops` is a list of objects, each with the name of an operation in `op`."""
+    """`ops` must be a list of objects, each with the name of an operation in `op`."""
 
     code = "INVALID_OPS"
     hint = 'for example [{"op": "task.create", "title": "…"}]'
 
 
 class ContextSyncError(Refused):
-    """The context cannot be changed like that; nothing was changed."""
+    """An operation on the context was refused, so nothing was changed."""
 
     code = "CONTEXT_SYNC_ERROR"
-    hint = "all operations of a request are done, or none; `details.path` names what is wrong"
+    hint = "correct the operation at `details.path` and send all operations again"
 
 
 class VersionConflict(Conflict):
-    """The context has changed since then; nothing was changed."""
+    """The context has changed since the given version, so nothing was changed."""
 
     code = "VERSION_CONFLICT"
-    hint = "`context_get` shows the context as it is, and its version"
+    hint = "`bb call context_get` shows the current context and its version"
 
 
 class Request(Record):
-    """One op: what BY, who is a ROLE here, asks of the context as it is after the ops before this one."""
+    """One op requested by BY with this ROLE. VIEW is the context after the preceding ops."""
 
     index: int
     op: str
@@ -50,7 +50,7 @@ class Request(Record):
     now: str
 
     def has(self, *names: str) -> str:
-        """Under which of its names a field comes; a name with a value before one with null. Empty when under none."""
+        """The first of NAMES that the request has, preferring one with a value over null; empty if it has none."""
         present = [name for name in names if name in self.fields]
         return next((name for name in present if self.fields[name] is not None), present[0] if present else "")
 

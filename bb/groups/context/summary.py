@@ -1,7 +1,7 @@
 """The whole context in one answer: `context_get` and `presence_get`, in the words of both vocabularies (IPC §8.7).
 
-An answer has an end: clients take one above 4,000,000 bytes for a lost one. So of each sort as much is shown as fits
-its share, the newest first in line, and `left_out` counts the rest; `task_list` has all tasks, in pages.
+Clients give up on answers above 4,000,000 bytes. So each sort of entry has a share of the answer, which the newest
+entries fill. `left_out` counts the others; `task_list` shows all tasks, in pages.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ if TYPE_CHECKING:
     Shown = dict[str, Any]
 
 HEARTBEAT_TIMEOUT_SECONDS = 300
-RECENT, ALARMS = 10, 25  # decisions, and hand-offs; tasks that want attention, for each reason
+RECENT, ALARMS = 10, 25  # latest decisions and hand-offs; tasks that need attention, for each reason
 FULL, SUMMARY, OVERVIEW = DETAILS = ("full", "summary", "overview")
-SHARE = MOST_BYTES // 15  # of each sort; tasks share what is left
+SHARE = MOST_BYTES // 15  # of each sort; the rest is for tasks
 
 
 def summary(view: ContextView, now: int, detail: str = FULL) -> Shown:
-    """The context of a group. DETAIL `summary` shows tasks in brief and no board, `overview` no list of tasks."""
+    """The context of a group. DETAIL `summary` shows tasks in short form and no board, `overview` no list of tasks."""
     by_birth = [shown(view, key) for key in view.keys(TASK)]
     lists = {
         "milestones": [_milestone(view, key) for key in view.keys(MILESTONE)],
@@ -91,9 +91,13 @@ def summary(view: ContextView, now: int, detail: str = FULL) -> Shown:
 
 
 def presence(view: ContextView, now: int) -> list[Shown]:
-    """What actors say they are doing. A clock that is ahead of ours counts as just now."""
+    """The reported presence of actors. A time in the future, from a wrong clock, is shown as now."""
     return [
-        {"id": _name(key), "status": view.value(key, "status", ""), "updated_at": _not_after(_said(view, key)[0], now)}
+        {
+            "id": _name(key),
+            "status": view.value(key, "status", ""),
+            "updated_at": _not_after(_updated(view, key)[0], now),
+        }
         for key in _actors(view, PRESENCE)
     ]
 
@@ -106,7 +110,7 @@ def _not_after(written: str, now: int) -> str:
 
 
 def _show_tasks(view: ContextView, answer: Shown, by_birth: list[Shown], *, is_full: bool) -> int:
-    """Let ANSWER show the tasks, last changed first: in full, then in brief, then not; how many it does not show."""
+    """Add the tasks to ANSWER, last changed first: in full, then in short form. Return the number left out."""
     by_change = newest(view, by_birth)
     briefs = [brief(task) for task in by_change]
     answer["attention"] = {
@@ -137,13 +141,13 @@ def _counted(tasks: list[Shown]) -> Shown:
 
 
 def _brief(view: ContextView) -> Shown:
-    said = _said(view, BRIEF)
+    updated = _updated(view, BRIEF)
     return {
         **{name: view.value(BRIEF, name, "") for name in ("objective", "current_focus", "project_brief")},
         "constraints": view.value(BRIEF, "constraints", []),
         "project_brief_stale": view.value(BRIEF, "project_brief_stale", False),
-        "updated_by": said[1],
-        "updated_at": said[0],
+        "updated_by": updated[1],
+        "updated_at": updated[0],
     }
 
 
@@ -171,7 +175,7 @@ def _reference(view: ContextView, key: str) -> Shown:
 
 
 def _recent(view: ContextView, kind: str) -> list[Shown]:
-    """The latest decisions or hand-offs, the newest first."""
+    """The latest decisions or hand-offs, newest first."""
     keys = [key for key in view.keys(NOTE) if view.value(key, "kind") == kind]
     return [
         {
@@ -189,7 +193,7 @@ def _agent(view: ContextView, key: str) -> Shown:
         "id": _name(key),
         "hot": _memo(view, key, HOT),
         "warm": _memo(view, key, WARM),
-        "updated_at": _said(view, key)[0],
+        "updated_at": _updated(view, key)[0],
     }
 
 
@@ -208,11 +212,11 @@ def _name(key: str) -> str:
     return key.partition(" ")[2]
 
 
-def _said(view: ContextView, key: str) -> list[Any]:
-    """When and by whom an entry was changed last."""
-    said: list[Any] = view.value(key, "updated", [None, None])
-    return said
+def _updated(view: ContextView, key: str) -> list[Any]:
+    """The time and author of an entry's last change."""
+    updated: list[Any] = view.value(key, "updated", [None, None])
+    return updated
 
 
 def _times(view: ContextView, key: str) -> Shown:
-    return {"created_at": view.value(key, "created")[0], "updated_at": _said(view, key)[0]}
+    return {"created_at": view.value(key, "created")[0], "updated_at": _updated(view, key)[0]}

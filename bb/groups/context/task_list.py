@@ -1,4 +1,4 @@
-"""Which tasks a client wants to see: filters, pages, and the whole answer of `task_list` (IPC §8.7, later clients)."""
+"""Filters and pages of tasks, and the whole answer of `task_list` (IPC §8.7, later clients)."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ if TYPE_CHECKING:
     Shown = dict[str, Any]
     Filters = dict[str, object]
 
-NOBODY = "__unassigned__"  # what the assignee of tasks is called that have none
+NOBODY = "__unassigned__"  # as the filter for the assignee: tasks without an assignee
 MOST_IDS, PAGE, LONGEST_PAGE = 100, 30, 100
 INDEXED = ("id", "title", "status", "assignee", "parent_id")
 SEARCHED = ("id", "title", "outcome", "notes", "assignee", "priority", "handoff_to")
 
 
 class TaskNotFound(NotFound):
-    """There is no such task."""
+    """The task does not exist."""
 
     code = "TASK_NOT_FOUND"
-    hint = "`task_list` without task_id shows all of them"
+    hint = "`bb call task_list` lists all tasks"
 
 
 class InvalidFilter(Usage):
-    """Tasks cannot be chosen like that."""
+    """A filter for tasks is not valid."""
 
     code = "INVALID_ARGS"
-    hint = "filters are status or statuses, query, assignee, attention, task_ids, and limit with offset"
+    hint = "valid filters: status or statuses, query, assignee, attention, task_ids, and limit with offset"
 
 
 def tasks(view: ContextView, **filters: object) -> list[Shown]:
-    """The tasks that FILTERS let through, in the order of birth; those of a page, newest first."""
+    """The tasks that match FILTERS, in the order of creation. With a limit: one page, newest first."""
     chosen, page = _chosen(_named(view, filters), filters), _page(filters)
     if page is None:
         return chosen
@@ -45,7 +45,7 @@ def tasks(view: ContextView, **filters: object) -> list[Shown]:
 
 
 def listing(view: ContextView, **filters: object) -> Shown:
-    """The whole answer of `task_list`: one task, some, a page, or a page of each status."""
+    """The whole answer of `task_list`: one task, the matching tasks, a page, or a page of each status."""
     if wanted := _word(filters, "task_id"):
         return {"task": _one(view, wanted)}
     page, statuses = _page(filters), _statuses(filters)
@@ -55,8 +55,10 @@ def listing(view: ContextView, **filters: object) -> Shown:
         return {"tasks": fits} | ({"left_out": len(chosen) - len(fits)} if len(fits) < len(chosen) else {})
     named = _named(view, filters)
     paged = {
-        each: _paged(view, named, {**filters, "statuses": None, "status": each}, page or (0, PAGE), len(statuses) or 1)
-        for each in statuses or [_status(filters)]
+        status: _paged(
+            view, named, {**filters, "statuses": None, "status": status}, page or (0, PAGE), len(statuses) or 1
+        )
+        for status in statuses or [_status(filters)]
     }
     return ({"pages": paged} if statuses else next(iter(paged.values()))) | _about(view, filters, named)
 
@@ -64,7 +66,7 @@ def listing(view: ContextView, **filters: object) -> Shown:
 def _one(view: ContextView, name: str) -> Shown:
     if found := task(view, name):
         return found
-    raise TaskNotFound(f"there is no task {name[:60]!r}", task_id=harmless(name[:60]))
+    raise TaskNotFound(f"no task {name[:60]!r} exists", task_id=harmless(name[:60]))
 
 
 def _chosen(named: list[Shown], filters: Filters) -> list[Shown]:
@@ -72,26 +74,26 @@ def _chosen(named: list[Shown], filters: Filters) -> list[Shown]:
     query, assignee = _word(filters, "query").casefold(), _word(filters, "assignee")
     attention = _one_of(filters, "attention", ATTENTIONS)
     return [
-        each
-        for each in named
-        if (not statuses or each["status"] in statuses)
-        and (not assignee or each["assignee"] == (None if assignee == NOBODY else assignee))
-        and (not attention or attention in wants(each))
-        and (not query or any(query in (each[name] or "").casefold() for name in SEARCHED))
+        task
+        for task in named
+        if (not statuses or task["status"] in statuses)
+        and (not assignee or task["assignee"] == (None if assignee == NOBODY else assignee))
+        and (not attention or attention in wants(task))
+        and (not query or any(query in (task[name] or "").casefold() for name in SEARCHED))
     ]
 
 
 def _named(view: ContextView, filters: Filters) -> list[Shown]:
-    """The tasks that were named, or all."""
+    """The tasks named by the filters, or all."""
     names = _words(filters, "task_ids")
     if len(names) > MOST_IDS:
-        raise InvalidFilter(f"at most {MOST_IDS} tasks are named at once", path="$.task_ids")
+        raise InvalidFilter(f"task_ids can name at most {MOST_IDS} tasks", path="$.task_ids")
     found = [key for name in names if (key := view.find(TASK, name))] if names else view.keys(TASK)
     return [shown(view, key) for key in found]
 
 
 def _paged(view: ContextView, named: list[Shown], filters: Filters, page: tuple[int, int], among: int) -> Shown:
-    """One page, AMONG so many in the answer."""
+    """One page. AMONG is the number of pages in the answer."""
     offset, limit = page
     matching = newest(view, _chosen(named, filters), by_birth=_status(filters) == PLANNED)
     cut = fitting(matching[offset : offset + limit], MOST_BYTES // among)
@@ -106,16 +108,16 @@ def _paged(view: ContextView, named: list[Shown], filters: Filters, page: tuple[
 
 
 def _about(view: ContextView, filters: Filters, named: list[Shown]) -> Shown:
-    """What stands beside a page."""
+    """The members of an answer beside its pages."""
     everything = [shown(view, key) for key in view.keys(TASK)] if filters.get("task_ids") else named
     about: Shown = {"tasks_version": version(view), "facets": facets(everything)}
     if filters.get("include_index") in (True, "true", "1"):
-        indexed = [each for each in reversed(everything) if each["status"] != ARCHIVED]
-        about["task_index"] = fitting([{name: each[name] for name in INDEXED} for each in indexed], MOST_BYTES // 4)
+        indexed = [task for task in reversed(everything) if task["status"] != ARCHIVED]
+        about["task_index"] = fitting([{name: task[name] for name in INDEXED} for task in indexed], MOST_BYTES // 4)
     return about
 
 
-# -- filters, as they come
+# -- parsing filters
 
 
 def _word(filters: Filters, name: str) -> str:
@@ -124,22 +126,22 @@ def _word(filters: Filters, name: str) -> str:
         return ""
     if isinstance(value, str):
         return value.strip()
-    raise InvalidFilter(f"{name} is a text", path=f"$.{name}")
+    raise InvalidFilter(f"{name} must be a text", path=f"$.{name}")
 
 
 def _words(filters: Filters, name: str) -> list[str]:
-    """A list of words, which may come as one text with commas."""
+    """A list of words, or one text separated by commas."""
     value = filters.get(name)
     listed = value.split(",") if isinstance(value, str) else [] if value is None else value
-    if type(listed) is not list or not all(isinstance(each, str) for each in listed):
-        raise InvalidFilter(f"{name} is a list, or a text with commas", path=f"$.{name}")
-    return list(dict.fromkeys(each.strip() for each in listed if each.strip()))
+    if type(listed) is not list or not all(isinstance(word, str) for word in listed):
+        raise InvalidFilter(f"{name} must be a list of texts, or one text separated by commas", path=f"$.{name}")
+    return list(dict.fromkeys(word.strip() for word in listed if word.strip()))
 
 
 def _one_of(filters: Filters, name: str, choices: tuple[str, ...]) -> str:
     word = _word(filters, name)
     if word and word not in choices:
-        raise InvalidFilter(f"{name} is {' | '.join(choices)}, not {word[:60]!r}", path=f"$.{name}")
+        raise InvalidFilter(f"{name} must be {' | '.join(choices)}, not {word[:60]!r}", path=f"$.{name}")
     return word
 
 
@@ -149,10 +151,10 @@ def _status(filters: Filters) -> str:
 
 def _statuses(filters: Filters) -> list[str]:
     words = _words(filters, "statuses")
-    if strange := [word for word in words if word not in STATUSES]:
-        raise InvalidFilter(f"{strange[0][:60]!r} is no status", path="$.statuses")
+    if unknown := [word for word in words if word not in STATUSES]:
+        raise InvalidFilter(f"{unknown[0][:60]!r} is not a status", path="$.statuses")
     if words and _status(filters):
-        raise InvalidFilter("status and statuses exclude each other", path="$.statuses")
+        raise InvalidFilter("only one of status and statuses can be given", path="$.statuses")
     return words
 
 
@@ -160,10 +162,10 @@ def _page(filters: Filters) -> tuple[int, int] | None:
     limit, offset = _number(filters, "limit"), _number(filters, "offset")
     if limit is None:
         if offset is not None:
-            raise InvalidFilter("offset needs a limit", path="$.offset")
+            raise InvalidFilter("offset requires limit", path="$.offset")
         return None
     if not 1 <= limit <= LONGEST_PAGE:
-        raise InvalidFilter(f"limit is a number from 1 to {LONGEST_PAGE}", path="$.limit")
+        raise InvalidFilter(f"limit must be a number from 1 to {LONGEST_PAGE}", path="$.limit")
     return offset or 0, limit
 
 
@@ -175,4 +177,4 @@ def _number(filters: Filters, name: str) -> int | None:
         return int(value)
     if type(value) is int and value >= 0:
         return value
-    raise InvalidFilter(f"{name} is a whole number", path=f"$.{name}")
+    raise InvalidFilter(f"{name} must be a whole number", path=f"$.{name}")

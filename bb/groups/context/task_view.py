@@ -1,4 +1,4 @@
-"""Tasks as clients are shown them: the words of both vocabularies at once (IPC §8.7)."""
+"""Tasks in the form for clients, with the words of both vocabularies (IPC §8.7)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Shown = dict[str, Any]
 
 BLOCKED, WAITING_USER, HANDOFF, UNASSIGNED = ATTENTIONS = ("blocked", "waiting_user", "handoff", "unassigned")
-MOST_BYTES = 3_000_000  # of one answer; clients take one of more than 4,000,000 for a lost one
+MOST_BYTES = 3_000_000  # of one answer; clients give up on answers above 4,000,000 bytes
 LONG = ("goal", "outcome", "notes", "steps", "current_step", "checklist", "current_checklist_item")
 
 
@@ -56,7 +56,7 @@ def shown(view: ContextView, key: str) -> Shown:
 
 
 def _steps(view: ContextView, key: str, status: str) -> Shown:
-    """Steps, which are also the items of a checklist, and how far they are."""
+    """The steps, which are also the items of the checklist, and the progress."""
     items = [(item, view.value(key, MARK + item["id"], PENDING)) for item in view.value(key, "items", [])]
     steps = [{"id": i["id"], "name": i["text"], "acceptance": i["acceptance"], "status": mark} for i, mark in items]
     checklist = [{"id": i["id"], "text": i["text"], "status": mark} for i, mark in items]
@@ -72,7 +72,7 @@ def _steps(view: ContextView, key: str, status: str) -> Shown:
 
 
 def _milestone(view: ContextView, key: str) -> str | None:
-    """The milestone of a task, or else of the nearest one above it."""
+    """The milestone of a task, else of its nearest parent with one."""
     above, seen = key, {key}
     while not (name := view.named(MILESTONE, view.value(above, "milestone"))):
         up = view.key(TASK, view.value(above, "parent"))
@@ -89,7 +89,7 @@ def brief(task: Shown) -> Shown:
 
 
 def task(view: ContextView, task_id: str) -> Shown | None:
-    """One task by its id, with the tasks right below it."""
+    """One task by its id, with its direct subtasks."""
     key = view.find(TASK, task_id.strip())
     if key is None:
         return None
@@ -98,28 +98,28 @@ def task(view: ContextView, task_id: str) -> Shown | None:
 
 
 def fitting(shown: list[Shown], most: int) -> list[Shown]:
-    """As many as fit into so many bytes, from the first one on."""
-    for place, each in enumerate(shown):
-        most -= size(each)
+    """The first tasks that fit into MOST bytes."""
+    for place, row in enumerate(shown):
+        most -= size(row)
         if most < 0:
             return shown[:place]
     return shown
 
 
 def size(value: object) -> int:
-    """How many bytes VALUE has in an answer."""
+    """The number of bytes of VALUE in an answer."""
     return len(json_text.dumps(value).encode())
 
 
 def newest(view: ContextView, tasks: list[Shown], *, by_birth: bool = False) -> list[Shown]:
-    """TASKS with that first which was changed last; BY_BIRTH: which was created last."""
+    """TASKS sorted by their last change, newest first; BY_BIRTH: by their creation."""
     keys = view.keys(TASK)
     places = {view.name(key): [*([] if by_birth else view.changed(key)), *view.born(key)] for key in keys}
-    return sorted(tasks, key=lambda each: places[each["id"]], reverse=True)
+    return sorted(tasks, key=lambda task: places[task["id"]], reverse=True)
 
 
 def wants(task: Shown) -> set[str]:
-    """Why a task wants somebody's attention."""
+    """The reasons why a task needs attention."""
     if task["status"] == ARCHIVED:
         return set()
     reasons = set() if task["assignee"] else {UNASSIGNED}
@@ -131,21 +131,21 @@ def wants(task: Shown) -> set[str]:
 
 
 def version(view: ContextView) -> str:
-    """The event of the latest change to any task, gone ones included."""
+    """The event of the latest change to any task, including deleted ones."""
     latest = max((view.changed(key) for key in view.order[TASK]), default=None)
     return event(latest) if latest else ""
 
 
 def facets(shown_tasks: Iterable[Shown]) -> Shown:
-    """How many tasks there are of each sort, and whose they are."""
+    """The numbers of tasks by status and reason, and the assignees."""
     everything = list(shown_tasks)
-    reasons = [wants(each) for each in everything]
+    reasons = [wants(task) for task in everything]
     return {
-        "status_counts": {each: sum(task["status"] == each for task in everything) for each in STATUSES},
-        "blocked": sum(BLOCKED in each for each in reasons),
-        "waiting_user": sum(WAITING_USER in each for each in reasons),
-        "pending_handoffs": sum(HANDOFF in each for each in reasons),
-        "unassigned": sum(UNASSIGNED in each for each in reasons),
+        "status_counts": {status: sum(task["status"] == status for task in everything) for status in STATUSES},
+        "blocked": sum(BLOCKED in of_task for of_task in reasons),
+        "waiting_user": sum(WAITING_USER in of_task for of_task in reasons),
+        "pending_handoffs": sum(HANDOFF in of_task for of_task in reasons),
+        "unassigned": sum(UNASSIGNED in of_task for of_task in reasons),
         "assignees": sorted(
             {task["assignee"] for task in everything if task["assignee"] and task["status"] != ARCHIVED}
         ),

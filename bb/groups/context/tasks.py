@@ -1,13 +1,13 @@
-"""What may be done with tasks, in both vocabularies (IPC §8.7): one kind of task, two ways to talk of it.
+"""Operations on tasks, in both vocabularies (IPC §8.7). Both describe the same tasks in different words.
 
-    name, goal, steps, milestone          the first; a status is changed by `task.update`
-    title, outcome, checklist, parent_id  the third; a status is changed by `task.move`, and `task.update` leaves it
+    name, goal, steps, milestone          the first; `task.update` changes the status
+    title, outcome, checklist, parent_id  the third; `task.move` changes the status, `task.update` does not
 
-    planned <──> active <──> done         any of the three may become another one,
-       └───────────┴──────────┴──> archived ──restore──> what it was before
+    planned <──> active <──> done         each of the three can change to any other,
+       └───────────┴──────────┴──> archived ──restore──> the status before archiving
 
-A step and an item of a checklist are the same thing. Work that began leaves a trace: only what never began, with all
-below it, may be deleted.
+A step and a checklist item are the same thing. A task can be deleted only if work on it and on all its subtasks has
+never begun.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bb.groups.context.view import ContextView
     from bb.groups.context_forms import Op
 
-    Ruled = tuple[Op, str]  # the op as it is recorded, and what it did, in words
+    Ruled = tuple[Op, str]  # the op in its recorded form, and a description
 
 TITLE = (("title", "name"), "title", line(500, filled=True))
 FIELDS: Table = (
@@ -43,7 +43,7 @@ FIELDS: Table = (
     (("waiting_on",), "waiting_on", choice(WAITING, null=WAITING[0])),
     (("task_type",), "task_type", choice(TASK_TYPES)),
 )
-# What only the third vocabulary says: beside one of these, `status` in `task.update` is a word it does not know.
+# Fields of the third vocabulary only. With one of these, `task.update` ignores `status`.
 THIRD = tuple(
     "title outcome parent_id priority blocked_by waiting_on handoff_to task_type notes checklist".split()  # noqa: SIM905
 )
@@ -66,37 +66,37 @@ BLANK: dict[str, Any] = {
 
 def create(request: Request) -> Ruled:
     needed(request, "title", "name")
-    said = {**BLANK, **collect(request, FIELDS)}
-    _check_assignee(request, said)
-    said.setdefault("task_type", FREE if said["parent"] else STANDARD)
+    changes = {**BLANK, **collect(request, FIELDS)}
+    _check_assignee(request, changes)
+    changes.setdefault("task_type", FREE if changes["parent"] else STANDARD)
     if request.fields.get("status") is not None:
-        said |= moved(PLANNED, None, status(request, "status"))
-    said |= checklist(request, None) if request.has("checklist") else steps(request)
+        changes |= moved(PLANNED, None, status(request, "status"))
+    changes |= checklist(request, None) if request.has("checklist") else steps(request)
     name = request.view.free_id(TASK)
-    return {"op": request.op, "id": name, "set": said}, f"created {name}: {said['title']}"
+    return {"op": request.op, "id": name, "set": changes}, f"created {name}: {changes['title']}"
 
 
 def update(request: Request) -> Ruled:
     key = _mine(request, is_open=not request.has(*THIRD))
-    said, name = collect(request, FIELDS), request.view.name(key)
-    _check_assignee(request, said)
-    _check_circles(request, key, said)
+    changes, name = collect(request, FIELDS), request.view.name(key)
+    _check_assignee(request, changes)
+    _check_circles(request, key, changes)
     if request.has("checklist"):
-        said |= checklist(request, key)
-    said |= marked(request, key, said)
+        changes |= checklist(request, key)
+    changes |= marked(request, key, changes)
     detail = f"updated {name}"
     if request.has("status"):
         if request.has(*THIRD):
-            detail += "; its status stays, task.move changes that"
+            detail += "; its status is unchanged, task.move changes it"
         else:
-            said |= _moved(request, key, status(request, "status"))
-    return _op(request, key, said), detail
+            changes |= _moved(request, key, status(request, "status"))
+    return _op(request, key, changes), detail
 
 
 def move(request: Request) -> Ruled:
     key, to = _mine(request), status(request, needed(request, "status"))
     if field := request.has(*THIRD, *FIRST):
-        raise request.refused("it takes task_id and status only; task.update changes the rest", field)
+        raise request.refused("only task_id and status are allowed; task.update changes other fields", field)
     return _op(request, key, _moved(request, key, to)), f"moved {request.view.name(key)} to {to}"
 
 
@@ -111,18 +111,18 @@ def delete(request: Request) -> Ruled:
     below = [key, *under(view, key)]
     for each in below:
         if view.value(each, "begun"):
-            why = f"{view.name(each)} has begun, and its history stays; archive it instead: task.move"
+            why = f"work on {view.name(each)} has begun, so it cannot be deleted; archive it with task.move"
             raise request.refused(why, "task_id")
         _check_mine(request, each)
     what = view.name(key) + (f" and {len(below) - 1} below it" if below[1:] else "")
     return _op(request, key, {}) | {"with": [view.ref(each) for each in below[1:]]}, f"deleted {what}"
 
 
-# -- whose it is
+# -- permissions
 
 
 def _mine(request: Request, *, is_open: bool = False) -> str:
-    """The task that the request is about, if the caller may change it. IS_OPEN: so may any peer what is nobody's."""
+    """The task of the request, if the caller may change it. IS_OPEN: any peer may change an unassigned task."""
     key = found(request, TASK, "task_id")
     _check_mine(request, key, is_open=is_open)
     return key
@@ -136,19 +136,19 @@ def _check_mine(request: Request, key: str, *, is_open: bool = False) -> None:
         raise request.forbidden(f"{name} is {f'assigned to {assignee}' if assignee else 'not yours'}", "task_id")
 
 
-def _check_assignee(request: Request, said: dict[str, Any]) -> None:
-    """A peer gives work to itself, to the foreman or the user, and to no other peer."""
-    to = said.get("assignee")
+def _check_assignee(request: Request, changes: dict[str, Any]) -> None:
+    """A peer may assign work to itself, the foreman or the user, but not to another peer."""
+    to = changes.get("assignee")
     is_free = to in (None, request.by, USER) or request.actors.get(to) == FOREMAN
     if request.role == PEER and not is_free:
-        raise request.forbidden(f"a peer does not assign work to {to}; handoff_to offers it", "assignee")
+        raise request.forbidden(f"a peer may not assign work to {to}; use handoff_to to offer it", "assignee")
 
 
-# -- where it stands
+# -- status
 
 
 def moved(before: str, archived_from: str | None, to: str) -> dict[str, Any]:
-    """What a change of status from BEFORE says; what is archived remembers where from, however often it is archived."""
+    """The changes for a new status. Archiving records the status before it; archiving again keeps that record."""
     from_ = (archived_from if before == ARCHIVED else before) if to == ARCHIVED else None
     return {"status": to, "archived_from": from_}
 
@@ -158,7 +158,7 @@ def _moved(request: Request, key: str, to: str) -> dict[str, Any]:
 
 
 def restored(request: Request, key: str) -> str:
-    """The status that something goes back to."""
+    """The status that restoring returns to."""
     view = request.view
     if view.value(key, "status") != ARCHIVED:
         raise request.refused(f"{view.name(key)} is not archived", request.has("task_id", "milestone_id"))
@@ -166,29 +166,31 @@ def restored(request: Request, key: str) -> str:
     return before if before and before != ARCHIVED else PLANNED
 
 
-# -- how it hangs together
+# -- relations
 
 
-def _check_circles(request: Request, key: str, said: dict[str, Any]) -> None:
-    """Nothing is below itself, and nothing waits for itself, by whatever detour."""
+def _check_circles(request: Request, key: str, changes: dict[str, Any]) -> None:
+    """Refuse cycles of parents and of blockers, direct or indirect."""
     for register, field in (("parent", "parent_id"), ("blocked_by", "blocked_by")):
-        if key in reached(request.view, register, said.get(register)):
-            raise request.refused(f"{request.view.name(key)} would lead back to itself", field)
+        if key in reached(request.view, register, changes.get(register)):
+            raise request.refused(
+                f"the change would make a cycle: {request.view.name(key)} would depend on itself", field
+            )
 
 
 def reached(view: ContextView, register: str, start: Any) -> list[str]:
-    """The tasks one comes to from START along a register."""
+    """The tasks reachable from START through a register."""
     return _walk(_tasks(view, start), lambda key: _tasks(view, view.value(key, register)))
 
 
 def under(view: ContextView, key: str) -> list[str]:
-    """All that is below a task, however deep."""
+    """All direct and indirect subtasks of a task."""
     below = children(view)
     return _walk([key], lambda each: below.get(each, []))[1:]
 
 
 def _walk(start: list[str], further: Callable[[str], list[str]]) -> list[str]:
-    """START and all that is further on, each once: two clones may have closed a circle together."""
+    """START and everything reachable from it, each once. Two clones together can have made a cycle."""
     way = dict.fromkeys(start)
     waiting = list(way)
     for key in waiting:
@@ -204,7 +206,7 @@ def _tasks(view: ContextView, value: Any) -> list[str]:
 
 
 def children(view: ContextView) -> dict[str, list[str]]:
-    """Every task that has others below it, with those."""
+    """The direct subtasks of each task that has any."""
     below: dict[str, list[str]] = {}
     for key in view.keys(TASK):
         if parent := view.key(TASK, view.value(key, "parent")):
@@ -212,5 +214,5 @@ def children(view: ContextView) -> dict[str, list[str]]:
     return below
 
 
-def _op(request: Request, key: str, said: dict[str, Any]) -> Op:
-    return {"op": request.op, **request.view.ref(key), "set": said}
+def _op(request: Request, key: str, changes: dict[str, Any]) -> Op:
+    return {"op": request.op, **request.view.ref(key), "set": changes}

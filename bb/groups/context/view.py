@@ -1,7 +1,7 @@
-"""The context as it stands: every entry by its key, and what each thing is called.
+"""The current state of the context: all entries by key, and their names.
 
-The earliest birth keeps the plain id that it wished for. A later one that wished for the same (made in another clone,
-before the two had met) is shown as `T001-k7q2`; the suffix is made of its birth alone, so every clone shows the same.
+If two clones create entries with the same short id before they sync, the entry with the earliest birth keeps the id.
+A later one is shown with a suffix, such as `T001-k7q2`. The suffix depends only on the birth, so all clones agree.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from bb.groups.context_forms import Op
     from bb.kernel.order import Place, State
 
-SUFFIXES = (4, 8, 24)  # how long a suffix is; the longer ones are for the day when two are alike
+SUFFIXES = (4, 8, 24)  # lengths of suffixes; the longer ones are for collisions
 NOWHERE: Place = [0, "", 0]
 
 
 class ContextView:
-    """All entries of one group's context. Rules work on a `copy`, into which they `fold` what they decide."""
+    """All entries of one group's context. Rules work on a `copy`, into which they `fold` their changes."""
 
     def __init__(self, entries: dict[str, State]) -> None:
         self.entries = entries
-        self.order: dict[str, list[str]] = {kind: [] for kind in BORN}  # the keys of what was created, by birth
-        self.given: dict[str, set[int]] = {kind: set() for kind in BORN}  # the numbers that short ids have had
-        self.names: dict[str, str] = {}  # what each thing is called -> its key
-        self.called: dict[str, str] = {}  # and back
+        self.order: dict[str, list[str]] = {kind: [] for kind in BORN}  # kind -> keys of created entries, by birth
+        self.given: dict[str, set[int]] = {kind: set() for kind in BORN}  # kind -> numbers already used in short ids
+        self.names: dict[str, str] = {}  # name -> key
+        self.called: dict[str, str] = {}  # key -> name
 
     @classmethod
     def of(cls, entries: Iterable[tuple[str, State]]) -> Self:
@@ -51,7 +51,7 @@ class ContextView:
         return view
 
     def fold(self, op: Op, index: int, by: str, ts: str) -> None:
-        """Let the view hold what OP, the INDEXth of the change that is being made, does."""
+        """Apply OP, which has this INDEX in the batch."""
         place = [self._latest()[0] + 1, "", index]
         for key, part in said_by(op, index, ""):
             is_known = "created" in self.entries.get(key, {})
@@ -60,7 +60,7 @@ class ContextView:
                 self._know(key)
 
     def _know(self, key: str) -> None:
-        """Let what has just been born, after all that is known, have its name."""
+        """Give a name to a new entry. Its birth must be later than all known ones."""
         kind, wish = _kind(key), self.entries[key]["created"][-1][2]
         self.order[kind].append(key)
         if number := number_of(kind, wish):
@@ -69,11 +69,11 @@ class ContextView:
             name = next((name for name in suffixed if name not in self.names), wish)
             self.names[name], self.called[key] = key, name
 
-    # -- what is there
+    # -- entries
 
     @property
     def version(self) -> str:
-        """The event of the latest change; empty when there is none."""
+        """The event of the latest change; empty if there is none."""
         return event(self._latest()) if VERSION in self.entries else ""
 
     def _latest(self) -> Place:
@@ -81,28 +81,28 @@ class ContextView:
         return updated[:3] if updated else NOWHERE
 
     def keys(self, kind: str) -> list[str]:
-        """What there is of a kind, in the order of birth."""
+        """The keys of existing entries of a kind, in the order of birth."""
         return [key for key in self.order[kind] if is_there(self.entries[key])]
 
     def born(self, key: str) -> tuple[int, str, int, int]:
-        """Where something was created: births sort as they stand in the total order."""
+        """The position of an entry's creation, sortable in the total order."""
         *at, (_, _, _, index) = self.entries[key]["created"]
         return (*at, index)
 
     def changed(self, key: str) -> Place:
-        """Where something was changed last."""
+        """The position of an entry's last change."""
         place: Place = self.entries[key]["updated"][:3]
         return place
 
     def value(self, key: str, field: str, otherwise: Any = None) -> Any:
-        """What a field of an entry holds."""
+        """The value of an entry's field."""
         held = self.entries.get(key, {}).get(field)
         return held[3] if held else otherwise
 
-    # -- what it is called
+    # -- names
 
     def find(self, kind: str, text: str) -> str | None:
-        """The key of what is called TEXT, or was born there; None when no such thing is there."""
+        """The key of the existing entry with the name or birth TEXT, or None."""
         born = f"{kind} {text}"
         key = born if "created" in self.entries.get(born, {}) else self.names.get(text)
         return key if key and _kind(key) == kind and is_there(self.entries[key]) else None
@@ -111,25 +111,25 @@ class ContextView:
         return self.called.get(key, "")
 
     def ref(self, key: str) -> dict[str, str]:
-        """How an op names it."""
+        """The reference to an entry, as ops contain it."""
         return {"id": self.name(key), "birth": _birth(key)}
 
     def key(self, kind: str, ref: object) -> str | None:
-        """The key of what REF names, if that is there."""
+        """The key of the entry that REF names, if it exists."""
         key = f"{kind} {ref['birth']}" if isinstance(ref, dict) and is_ref(ref) else ""
         return key if is_there(self.entries.get(key, {})) else None
 
     def named(self, kind: str, ref: object) -> str | None:
-        """What REF names, as it is called here; None when it is gone. A text stands for itself."""
+        """The name of the entry that REF names; None if it is deleted. A text is returned unchanged."""
         if not isinstance(ref, dict):
             return ref if isinstance(ref, str) else None
         key = f"{kind} {ref['birth']}"
         if "created" in self.entries.get(key, {}):
             return self.name(key) if is_there(self.entries[key]) else None
-        return next(_suffixed(ref["id"].partition("-")[0], ref["birth"]))  # its creation has not come here yet
+        return next(_suffixed(ref["id"].partition("-")[0], ref["birth"]))  # this clone does not have its creation yet
 
     def free_id(self, kind: str) -> str:
-        """The next short id of a kind. One that was ever given is not given again, gone or not."""
+        """The next short id of a kind. A used id is never used again, even if its entry is deleted."""
         given = self.given[kind]
         following = max(given, default=0) + 1
         if following > HIGHEST:

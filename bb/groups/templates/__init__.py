@@ -1,1 +1,1 @@
-"""A group as a text, and the changes that make a group match a text."""
+"""Templates: a group as a text, and the changes that make a group match such a text."""

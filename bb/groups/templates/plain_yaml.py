@@ -1,8 +1,8 @@
-"""YAML as far as it says the same as JSON: texts, numbers, true and false, lists and mappings.
+"""The subset of YAML with the values of JSON: texts, numbers, booleans, null, lists and mappings.
 
-What comes from elsewhere may be built to hurt: a few nested aliases stand for billions of values, tags name types to be
-made. Neither is taken, nor what is nested without end. And words mean themselves: `off`, `no` and `2026-01-01` are
-texts, as in YAML 1.2. What is written here is quoted so that older readers, too, take it for what it is.
+A foreign text can be an attack: a few nested aliases can expand to billions of values, and tags can name types to be
+constructed. So aliases, tags and deep nesting are refused. Plain words are texts: `off`, `no` and `2026-01-01`, as in
+YAML 1.2. Written texts are quoted where readers of YAML 1.1 would otherwise read another value.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 DEPTH, NODES = 16, 10_000
 ENDLESS = 1 << 30  # a line is never folded
 
-# tag, what is taken for it, and how it may start; each also is what YAML 1.1 takes for it
+# tag, pattern and possible first characters; YAML 1.1 reads each of them in the same way
 MEANINGS = (
     ("null", r"^(?:~|null|Null|NULL|)$", [*"~nN", ""]),
     ("bool", r"^(?:true|True|TRUE|false|False|FALSE)$", [*"tTfF"]),
@@ -26,19 +26,21 @@ MEANINGS = (
 
 
 class NotPlain(ValueError):
-    """That is no YAML that means as much as JSON could."""
+    """The text is not YAML, or it is outside of the subset."""
 
 
 def read(text: str) -> Any:
-    """The value that TEXT stands for."""
-    import yaml  # noqa: PLC0415  (only who deals in templates pays for it)
+    """Parse TEXT."""
+    import yaml  # noqa: PLC0415  (only needed for templates)
 
     try:
-        return yaml.load(text, Loader=_loader())  # noqa: S506  (it makes nothing but plain values)
+        return yaml.load(text, Loader=_loader())  # noqa: S506  (the loader constructs only plain values)
     except yaml.MarkedYAMLError as error:
-        raise NotPlain(_said(error.problem or error.context or "it is no YAML", error.problem_mark)) from None
-    except (yaml.YAMLError, ValueError, OverflowError) as error:  # an escape may name a character beyond Unicode
-        raise NotPlain(_said(str(error).partition("\n")[0])) from None
+        raise NotPlain(
+            _reason(error.problem or error.context or "the text is not valid YAML", error.problem_mark)
+        ) from None
+    except (yaml.YAMLError, ValueError, OverflowError) as error:  # for example an escape beyond Unicode
+        raise NotPlain(_reason(str(error).partition("\n")[0])) from None
 
 
 def written(value: Any) -> str:
@@ -78,25 +80,23 @@ def _loader() -> type[yaml.SafeLoader]:
 
 
 def _refuse_what_is_not_plain(event: Any, depth: int, nodes: int) -> None:
-    if event.anchor:  # an alias names one, too
-        raise NotPlain(_said("anchors and aliases are not taken", event.start_mark))
+    if event.anchor:  # set for an alias, too
+        raise NotPlain(_reason("anchors and aliases are not supported", event.start_mark))
     if event.tag:
-        raise NotPlain(_said("tags are not taken", event.start_mark))
+        raise NotPlain(_reason("tags are not supported", event.start_mark))
     if depth >= DEPTH or nodes >= NODES:
-        raise NotPlain(
-            _said(f"it is nested deeper than {DEPTH}, or holds more than {NODES:,} values", event.start_mark)
-        )
+        raise NotPlain(_reason(f"nested deeper than {DEPTH} levels, or more than {NODES:,} values", event.start_mark))
 
 
 def _refuse_odd_keys(node: yaml.MappingNode) -> None:
     seen = set()
     for key, _ in node.value:
         if key.id != "scalar" or key.value in seen:
-            raise NotPlain(_said("a key is a word, and stands there once", key.start_mark))
+            raise NotPlain(_reason("a key must be a single word, and must not be repeated", key.start_mark))
         seen.add(key.value)
 
 
-def _said(what: str, mark: yaml.Mark | None = None) -> str:
+def _reason(what: str, mark: yaml.Mark | None = None) -> str:
     return what[:200] + (f", in line {mark.line + 1}" if mark else "")
 
 
@@ -115,7 +115,7 @@ def _dumper() -> type[yaml.SafeDumper]:
 
 
 def _style(text: str) -> str | None:
-    """Lines as lines, where nothing would be lost; quoted, where a reader could take one character for another."""
+    """The YAML style of a text: a block for several lines if that keeps the text exactly; quotes if unprintable."""
     if not all(character.isprintable() or character == "\n" for character in text):
         return '"'
     return None if "\n" not in text else '"' if text[0] in " \n" else "|"

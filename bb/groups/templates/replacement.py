@@ -1,6 +1,6 @@
-"""A group is made into what a template says: what that would change, for a preview, and what is to be done.
+"""Replacing a group by a template: the differences for a preview, and the plan of changes.
 
-Everything is replaced but the group's title and topic, and its history. Who stays keeps its scope and its environment.
+Everything is replaced except the group's title, topic and history. An actor that stays keeps its scope and environment.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 
     from bb.groups.settings import Value
 
-BUILT_IN, OWN = "builtin", "home"  # where a prompt comes from
+BUILT_IN, OWN = "builtin", "home"  # the source of a prompt
 
 
 class Plan(Record):
-    """What is to be done to a group so that it is as a template says."""
+    """The changes that make a group match a template."""
 
     remove: tuple[str, ...]
     add: tuple[TemplateActor, ...]
-    update: Mapping[str, dict[str, Any]]  # actor -> what changes, as a patch
+    update: Mapping[str, dict[str, Any]]  # actor -> its changes, as a patch
     order: tuple[str, ...]  # of all actors; the first enabled one is the foreman
     settings_patch: dict[str, Value]
-    prompts: dict[str, str | None]  # those that change; None for the built-in one
+    prompts: dict[str, str | None]  # the changed prompts; None means the built-in one
 
 
 def plan(template: Template, current: Template) -> Plan:
-    """How a group that is as CURRENT becomes as TEMPLATE says."""
+    """The changes that turn CURRENT into TEMPLATE."""
     wanted = {actor.id: actor for actor in template.actors}
     present = {actor.id: actor for actor in current.actors}
     changes = {name: _changes(wanted[name], present[name]) for name in wanted if name in present}
@@ -39,15 +39,15 @@ def plan(template: Template, current: Template) -> Plan:
         add=tuple(actor for name, actor in wanted.items() if name not in present),
         update={name: changed for name, changed in changes.items() if changed},
         order=tuple(wanted),
-        settings_patch={key: each for key, each in template.settings.items() if each != current.settings.get(key)},
+        settings_patch={key: value for key, value in template.settings.items() if value != current.settings.get(key)},
         prompts={name: template.prompts.get(name) for name in PROMPTS if _is_changed(name, template, current)},
     )
 
 
 def moved(order: Sequence[str], present: Sequence[str]) -> tuple[str, ...]:
-    """Who of ORDER has to join, again or for the first time, so that all stand in it: whoever joined last stands last.
+    """The actors of ORDER that have to join, again or for the first time, to bring the group into that order.
 
-    PRESENT are those who are there, in the order they stand in.
+    An actor that joins is put last. PRESENT are the present actors, in their current order.
     """
     places = {name: place for place, name in enumerate(present)}
     stays, last = 0, -1
@@ -58,14 +58,14 @@ def moved(order: Sequence[str], present: Sequence[str]) -> tuple[str, ...]:
 
 
 def diff(template: Template, current: Template) -> dict[str, Any]:
-    """What would change if TEMPLATE were imported into a group that is as CURRENT, for a preview."""
+    """The differences between CURRENT and TEMPLATE, for a preview."""
     planned = plan(template, current)
     return {
         "actors_add": [actor.id for actor in planned.add],
         "actors_update": list(planned.update),
         "actors_remove": list(planned.remove),
         "settings_changed": {
-            key: {"from": current.settings.get(key), "to": each} for key, each in planned.settings_patch.items()
+            key: {"from": current.settings.get(key), "to": value} for key, value in planned.settings_patch.items()
         },
         "prompts_changed": {
             name: {

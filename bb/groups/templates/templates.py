@@ -1,8 +1,8 @@
-"""A group as a text that can be kept, changed by hand, and made into a group again: `cccc.group_template`, version 1.
+"""A group as a text that people can store, edit and import again: `cccc.group_template`, version 1.
 
-Unknown keys are let be, because templates come from other versions; what is known must be right. What a template does
-not name is what it would be in a new group: a missing setting is set to its default, a missing prompt to the built-in
-one, and a missing actor leaves. The environment of an actor is never part of it.
+Unknown keys are ignored, because templates can come from other versions. Known keys must be valid. Anything missing in
+a template gets the value of a new group: a missing setting its default, a missing prompt the built-in one. An actor
+missing in the template is removed from the group. The environment of an actor is never part of a template.
 """
 
 from __future__ import annotations
@@ -30,49 +30,49 @@ OF_PROFILE = ("runtime", "runner", "command", "submit", "enabled")
 
 SIZE = 256 * 1024
 ACTORS = 100
-TEXT_LENGTH = 4000  # of title and topic, which only inform
+TEXT_LENGTH = 4000  # of title and topic
 SLUG_LENGTH = 60
 
 
 class InvalidTemplate(Usage):
-    """That is no template of a group."""
+    """The template is not valid."""
 
     code = "INVALID_TEMPLATE"
-    hint = "`group_template_export` makes one of a group that there is"
+    hint = "`bb group template-export` prints a valid template of an existing group"
 
 
 class TemplateExportFailed(Refused):
-    """The group cannot be a template."""
+    """The group cannot be exported as a template."""
 
     code = "TEMPLATE_EXPORT_FAILED"
 
 
 class TemplateActor(Record):
-    """An actor without what only its own group knows: its scope and its environment."""
+    """An actor of a template, without the scope and environment, which belong to one group only."""
 
     id: str
     title: str
     profile: Profile
 
     def plain(self) -> dict[str, Any]:
-        """What a template says of it."""
+        """The actor as plain JSON."""
         stored = self.profile.stored()
         return {"id": self.id, "title": self.title} | {field: stored[field] for field in OF_PROFILE}
 
 
 class Template(Record):
-    """A group as a template has it. A group that there is has the same form, so the two can be compared."""
+    """A group in the form of a template. An existing group is converted to this form to compare the two."""
 
     title: str
     topic: str
     actors: tuple[TemplateActor, ...]  # in the order of joining
     settings: Mapping[str, Value]  # all of them
-    prompts: Mapping[str, str]  # those that are not built in
+    prompts: Mapping[str, str]  # without the built-in ones
     exported_at: str = ""
     cccc_version: str = ""
 
     def plain(self) -> dict[str, Any]:
-        """The template JSON-plain."""
+        """The template as plain JSON."""
         return {
             "kind": KIND,
             "v": VERSION,
@@ -87,7 +87,7 @@ class Template(Record):
 
 
 def template_actor(actor_id: str, title: str, profile: Profile) -> TemplateActor:
-    """An actor as it stands in a template."""
+    """An actor in the form of a template."""
     return TemplateActor(actor_id, title, profile.but(default_scope_key=""))
 
 
@@ -100,7 +100,7 @@ def export(
     exported_at: int,
     version: str,
 ) -> str:
-    """A group as the text of a template, if it can be read again."""
+    """A group as the text of a template. Refused if the text could not be imported again."""
     template = Template(title, topic, tuple(actors), settings, prompts, clock.text(exported_at), version)
     text = plain_yaml.written(template.plain())
     try:
@@ -111,7 +111,7 @@ def export(
 
 
 def filename(title: str) -> str:
-    """What the file of a template is called."""
+    """The name of a template's file."""
     words = "".join(c if c.isascii() and c.isalnum() else " " for c in title.lower()).split()
     return "-".join(["group-template", *words])[:SLUG_LENGTH].rstrip("-") + ".yaml"
 
@@ -120,17 +120,17 @@ def filename(title: str) -> str:
 
 
 def parse(text: Any) -> Template:
-    """The template that TEXT is."""
+    """Parse and check the text of a template."""
     if not isinstance(text, str) or _size(text) > SIZE:
-        raise _wrong("", f"a template is a text of at most {SIZE // 1024} KiB")
+        raise _wrong("", f"a template must be a text of at most {SIZE // 1024} KiB")
     try:
         found = plain_yaml.read(text)
     except plain_yaml.NotPlain as error:
         raise _wrong("", f"the template cannot be read: {error}") from None
     if not isinstance(found, dict) or found.get("kind") != KIND:
-        raise _wrong(".kind", f"the template must say `kind: {KIND}`")
+        raise _wrong(".kind", f"the template must contain `kind: {KIND}`")
     if found.get("v") != VERSION or found["v"] is True:
-        raise _wrong(".v", f"only version {VERSION} is known")
+        raise _wrong(".v", f"only version {VERSION} of templates is supported")
     return Template(
         title=_text(found.get("title"), ".title", TEXT_LENGTH),
         topic=_text(found.get("topic"), ".topic", TEXT_LENGTH),
@@ -146,21 +146,22 @@ def _actors(value: Any) -> tuple[TemplateActor, ...]:
     if value is None:
         return ()
     if not isinstance(value, list) or len(value) > ACTORS:
-        raise _wrong(".actors", f"actors is a list of at most {ACTORS}")
-    actors = [_actor(each, f".actors[{n}]") for n, each in enumerate(value)]
+        raise _wrong(".actors", f"actors must be a list of at most {ACTORS} actors")
+    actors = [_actor(actor, f".actors[{n}]") for n, actor in enumerate(value)]
     names = [actor.id.lower() for actor in actors]
     for n, name in enumerate(names):
         if name in names[:n]:
-            raise _wrong(f".actors[{n}].id", f"there is an actor {name} already")
+            raise _wrong(f".actors[{n}].id", f"the template has two actors {name}")
     return tuple(actors)
 
 
 def _actor(value: Any, path: str) -> TemplateActor:
     if not isinstance(value, dict):
-        raise _wrong(path, "an actor is a mapping")
+        raise _wrong(path, "an actor must be a mapping")
     name = value.get("id")
     if not isinstance(name, str) or not is_actor_id(name):
-        raise _wrong(f"{path}.id", f"an actor's id has 1 to {ID_LENGTH} letters, digits, - and _, and is not reserved")
+        why = f"an actor's id must have 1 to {ID_LENGTH} letters, digits, - and _, and must not be reserved"
+        raise _wrong(f"{path}.id", why)
     try:
         title = name if value.get("title") in (None, "") else profiles.title(value["title"])
         return TemplateActor(name, title, profiles.profile({field: value.get(field) for field in OF_PROFILE}))
@@ -169,7 +170,7 @@ def _actor(value: Any, path: str) -> TemplateActor:
 
 
 def _settings(value: Any) -> dict[str, Value]:
-    known = {key: each for key, each in _mapping(value, ".settings").items() if key in settings.SETTINGS}
+    known = {key: setting for key, setting in _mapping(value, ".settings").items() if key in settings.SETTINGS}
     try:
         return settings.patched(known) if known else {}
     except InvalidPatch as refusal:
@@ -184,14 +185,14 @@ def _prompts(value: Any) -> dict[str, str]:
 
 def _mapping(value: Any, path: str) -> dict[Any, Any]:
     if not (value is None or isinstance(value, dict)):
-        raise _wrong(path, f"{path[1:]} is a mapping")
+        raise _wrong(path, f"{path[1:]} must be a mapping")
     return value or {}
 
 
 def _text(value: Any, path: str, most: int = SIZE) -> str:
     text = "" if value is None else value
     if not isinstance(text, str) or len(text) > most or not _can_be_written(text):
-        raise _wrong(path, f"{path[1:]} is a text of at most {most:,} characters")
+        raise _wrong(path, f"{path[1:]} must be a text of at most {most:,} characters")
     return text
 
 
@@ -200,7 +201,7 @@ def _informative(value: Any) -> str:
 
 
 def _can_be_written(text: str) -> bool:
-    """Whether TEXT is without halves of characters, which no file can hold."""
+    """Whether TEXT can be encoded in UTF-8: it has no half of a surrogate pair."""
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
 

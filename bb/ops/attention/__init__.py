@@ -1,1 +1,1 @@
-"""Ops on what deserves an agent's attention (C2A), and the work of a host for one connected harness."""
+"""Ops of C2A: which messages an agent gets, and how it answers them; and the host's work for one connected harness."""

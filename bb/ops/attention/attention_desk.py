@@ -1,4 +1,4 @@
-"""Working at what C2A keeps: one agent, one ledger, one moment."""
+"""Reading and changing the C2A state of one ledger, as one agent."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ if TYPE_CHECKING:
     Decide = Callable[[Book, int], tuple[list[AttentionFact], dict[str, Any]]]
 
 
-NAMED = "choose another name, id or key: in texts, C2A records a secret as its kind, but a name has to stay as it is"
+NAMED = "choose another name, id or key: C2A replaces a secret in a text by its type, but it cannot change a name"
 
 
 class Self(Text):
-    """The agent that asks; BB_AGENT unless given."""
+    """The calling agent; BB_AGENT unless given."""
 
     metavar = "ID"
     is_agent = True
 
 
 class Event(Text):
-    """The event, by the id that `bb chat list` and a header show."""
+    """The event's id, as `bb chat list` and the header of a message show it."""
 
     metavar = "EVENT"
 
 
 class ThreadName(Text):
-    """The thread: its conversation, a slash, and its id there."""
+    """The thread, as CONVERSATION/THREAD."""
 
     metavar = "CONVERSATION/THREAD"
 
 
 class Attending:
-    """One caller, at the ledger of the repository or of a group."""
+    """One caller with the ledger of the repository or of a group."""
 
     def __init__(self, desk: Desk, agent: str | None, group_id: Any = None) -> None:
         self.desk = desk
@@ -56,24 +56,24 @@ class Attending:
 
     @property
     def agent(self) -> str:
-        """Who asks. On a socket that is a claim like every other name there."""
+        """The caller. On a socket this name is claimed and not proven, like every other name there."""
         if self._named == ids.PERSON:
             return ids.PERSON
         return self.desk.caller(self._named)
 
     @property
     def subject(self) -> str:
-        """Whom it is about, where that is not who asks."""
+        """The agent that the request is about, if that is not the caller."""
         return self.desk.subject(self._named)
 
     def book(self, index: Index | None = None) -> Book:
-        """What is known now."""
+        """The current C2A state."""
         index = index or self.store.caught_up()
         return attention.book(self.store, index, self.desk.now(), self.desk.stale_after_in(index))
 
     def act(self, decide: Decide, by: str | None = None) -> dict[str, Any]:
-        """Record what DECIDE arrives at, each fact in the name it has; what it answers. That an agent wanted more than
-        it may is recorded too."""
+        """Record the facts that DECIDE returns, each by its own author, and return DECIDE's answer. Refusals in AUDITED
+        are recorded too."""
         answer: dict[str, Any] = {}
         now = self.desk.now()
         who = by or self.agent
@@ -81,45 +81,45 @@ class Attending:
         def facts(index: Index) -> list[AttentionFact]:
             _refuse_another_session(self.desk, index, who)
             try:
-                found, answered = decide(self.book(index), now)
+                decided, answered = decide(self.book(index), now)
             except BbError as refusal:
                 if refusal.code in AUDITED:
                     refusal.leaving = (refused(who, refusal),)
                 raise
             answer.update(answered)
-            return found
+            return decided
 
         try:
             self.store.record(facts, by=who, now=now, author=lambda fact: str(getattr(fact, "by", who)))
         except SecretFound as refusal:
-            refusal.hint = NAMED  # nobody can vouch for it here, also where a plain message takes --allow-secret
+            refusal.hint = NAMED  # C2A has no --allow-secret
             raise
         return answer
 
 
 def _refuse_another_session(desk: Desk, index: Index, who: str) -> None:
-    """Refuse where the caller is known to be another session than the one that works as WHO."""
+    """Refuse if the caller is known to be a different session from the one that holds the name WHO."""
     known = roster.agent(who, index.state(roster.NAME, who))
     if known and not known.is_retired and (desk.sessions or known.session):
-        from bb.ops.desk import signs_of_life  # noqa: PLC0415  (who names no session does without)
+        from bb.ops.desk import signs_of_life  # noqa: PLC0415  (not needed without a session)
 
         signs_of_life.may_act(desk, index, who)
 
 
-# What says that an agent wanted to say too much, or what was not its own to say.
+# The refusals to record: an agent tried to say too much, or to act for another agent.
 AUDITED = frozenset(NUMBERS) - {"NOT_INITIALIZED_SESSION", "NOT_FOUND", "RESYNC_REQUIRED", "DELIVERY_FAILED"}
 
 
 def store_of(desk: Desk, group_id: Any) -> Store:
-    """The ledger that is meant: that of a group which is named, else of where we are."""
+    """The ledger of the named group, else of the current repository."""
     if group_id or desk.is_served:
-        from bb.ops.desk import group_desk  # noqa: PLC0415  (who only asks for what is new does not pay for groups)
+        from bb.ops.desk import group_desk  # noqa: PLC0415  (hot verbs do not load groups)
 
         return group_desk.of(desk, group_id).store
     return desk.ledger
 
 
 def window_of(thread: str) -> str:
-    """A thread's name as it is kept."""
+    """The name of a thread in the recorded form."""
     conversation, _, name = thread.rpartition("/")
     return f"{conversation} {name}"

@@ -1,4 +1,4 @@
-"""Beginning a session with a harness: whose it is, what both can do, and what it is told."""
+"""Starting a session with a harness: its agent, the negotiated capabilities, and the answer to `initialize`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PROTOCOL = "2026-06-02"
 
 
 def begin(desk: Desk, params: Mapping[str, Any], agent: str | None) -> tuple[Hosting, dict[str, Any]]:
-    """Begin a session with a harness, which is that of AGENT where one is named; what it is told."""
+    """Start a session with a harness, as AGENT if one is named. Return the session and the answer to the harness."""
     given = Members(params)
     given.text("protocolVersion", 100, is_needed=True)
     given.object("clientInfo")
@@ -62,9 +62,9 @@ def begin(desk: Desk, params: Mapping[str, Any], agent: str | None) -> tuple[Hos
 
 
 def without_session(desk: Desk) -> dict[str, Any]:
-    """What whoever calls tools without a session is told, as an MCP host does: all tools, and nothing handed over."""
+    """The answer to a client that calls tools without a session, such as an MCP host: all tools, no deliveries."""
     book = Attending(desk, None).book()
-    can = capabilities.Capabilities(frozenset(each for needed in capabilities.TOOLS.values() for each in needed))
+    can = capabilities.Capabilities(frozenset(name for needed in capabilities.TOOLS.values() for name in needed))
     return {
         "protocolVersion": PROTOCOL,
         "serverInfo": {"name": "bb", "version": bb.__version__},
@@ -86,22 +86,24 @@ def _limits(book: Book) -> dict[str, int]:
 
 
 def _who(about: Members, agent: str | None) -> str:
-    """The agent whose harness it is: bound here, once."""
+    """The agent of the harness. It is set here once and never changes."""
     named = about.id("agent").removeprefix("agent:")
     if agent and named and named != agent:
-        raise PermissionDenied(f"this is the line of {agent}", hint=f"leave session.agent out, or name {agent}")
+        raise PermissionDenied(
+            f"this connection belongs to {agent}", hint=f"remove session.agent, or set it to {agent}"
+        )
     if not (agent or named):
         raise invalid("missing", about.at("agent"))
     return ids.actor_id(agent or named)
 
 
 def _glyphs(given: Members, book: Book) -> dict[str, str]:
-    """How the signals look in this session."""
+    """The glyph of each signal in this session."""
     wanted = given.object("reactionGlyphs")
     for name in wanted.value:
         if name not in SIGNALS:
-            raise invalid(f"one of {', '.join(SIGNALS)} is wanted", wanted.at(name))
+            raise invalid(f"the signal must be one of {', '.join(SIGNALS)}", wanted.at(name))
     shown = {name: wanted.text(name, tuning.GLYPH_LENGTH) or tuning.glyph_of(name, book.tuning) for name in SIGNALS}
     if len(set(shown.values())) < len(shown):
-        raise invalid("two signals cannot look alike", wanted.pointer)
+        raise invalid("two signals have the same glyph", wanted.pointer)
     return shown

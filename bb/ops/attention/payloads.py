@@ -1,4 +1,4 @@
-"""What platforms send, as it is read by `bb chat ingest`: a payload with its headers, checked against its signature."""
+"""Payloads from platforms, for `bb chat ingest`: read with their headers, and checked against their signature."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ if TYPE_CHECKING:
 
     from bb.ops.desk.desk import Desk
 
-LARGEST = 25 << 20  # GitHub sends no larger one
+LARGEST = 25 << 20  # GitHub's limit for payloads
 
 
 class InvalidPayload(Usage):
-    """A payload is a JSON object, with its headers beside it or in a file."""
+    """The payload is not a JSON object, or its headers are not."""
 
     code = "INVALID_PAYLOAD"
-    hint = """one JSON object a line: the body, or {"headers": {…}, "body": {…}}"""
+    hint = """pass one JSON object per line: the body, or {"headers": {…}, "body": {…}}"""
 
 
 class NoSecret(Usage):
-    """There is no secret to check signatures with."""
+    """The secret for checking signatures is missing."""
 
     code = "NO_SECRET"
     hint = "set the environment variable that --secret-env names"
 
 
 def lines(desk: Desk, given: Any, how: dict[str, Any]) -> Iterator[Any]:
-    """What the payloads say, line by line, in the form that all surfaces share. In the place of a payload that says
-    nothing stands the refusal, which names its number: it stops no other.
+    """Convert the payloads to lines in the common form of all surfaces. For an invalid payload, the refusal with the
+    payload's number takes its place; the other payloads are still processed.
     """
     headers = _headers(desk, how["headers"])
     if given is not None:
-        for number, each in enumerate(given if isinstance(given, list) else [given], 1):
-            yield from _mapped(how["format"], headers, each, number)
+        for number, payload in enumerate(given if isinstance(given, list) else [given], 1):
+            yield from _mapped(how["format"], headers, payload, number)
         return
     octets = desk.stdin.read(LARGEST + 1) if desk.stdin else b""
     if len(octets) > LARGEST:
-        raise InvalidPayload(f"it is longer than {LARGEST:,} bytes")
+        raise InvalidPayload(f"the payload is longer than {LARGEST:,} bytes")
     if how["secret_env"]:
         _check(desk, how, headers, octets)
     for number, payload in enumerate(_payloads(octets), 1):
@@ -55,21 +55,21 @@ def _headers(desk: Desk, file: str | None) -> dict[str, str]:
         return {}
     try:
         with sources.opened(desk, file) as stream:
-            found = json_text.loads(stream.read(LARGEST).decode())
-    except (OSError, ValueError) as error:  # no UTF-8, no JSON, or a NUL in its name
+            headers = json_text.loads(stream.read(LARGEST).decode())
+    except (OSError, ValueError) as error:  # invalid UTF-8, invalid JSON, or a NUL in the name
         raise InvalidPayload(f"{harmless(file[:200])} cannot be read as JSON", path="$.headers") from error
-    return _texts(found)
+    return _texts(headers)
 
 
-def _texts(found: Any) -> dict[str, str]:
-    if not isinstance(found, dict):
-        raise InvalidPayload("headers are an object of texts", path="$.headers")
-    return {name.lower(): value for name, value in found.items() if isinstance(value, str)}
+def _texts(headers: Any) -> dict[str, str]:
+    if not isinstance(headers, dict):
+        raise InvalidPayload("the headers are not a JSON object", path="$.headers")
+    return {name.lower(): value for name, value in headers.items() if isinstance(value, str)}
 
 
 def _payloads(octets: bytes) -> Iterator[Any]:
-    """One document, or one a line; in the place of a line that is none, the refusal."""
-    whole = _payload(octets, "it")
+    """The payloads: one document, or one per line. For an invalid line, the refusal takes its place."""
+    whole = _payload(octets, "the payload")
     if not isinstance(whole, InvalidPayload):
         yield whole
         return
@@ -81,13 +81,13 @@ def _payload(octets: bytes, what: str) -> Any:
     try:
         return json_text.loads(octets.decode())
     except UnicodeDecodeError:
-        return InvalidPayload(f"{what} is no UTF-8")
+        return InvalidPayload(f"{what} is not valid UTF-8")
     except json_text.NotJson:
-        return InvalidPayload(f"{what} is no JSON")
+        return InvalidPayload(f"{what} is not valid JSON")
 
 
 def _check(desk: Desk, how: dict[str, Any], headers: dict[str, str], octets: bytes) -> None:
-    """Refuse a payload that its platform has not signed. Only the bytes as they came can be checked."""
+    """Refuse a payload without a valid signature. The signature covers the bytes exactly as they arrived."""
     secret = desk.env.get(how["secret_env"], "")
     if not secret:
         raise NoSecret(f"{harmless(how['secret_env'][:60])} is not set")
@@ -95,18 +95,19 @@ def _check(desk: Desk, how: dict[str, Any], headers: dict[str, str], octets: byt
     check = signatures.CHECKS.get(scheme)
     if check is None:
         raise NoSecret(
-            f"{how['format']} has no signatures of its own", hint="sign by Standard Webhooks, or leave it out"
+            f"the format {how['format']} does not define signatures",
+            hint="sign as Standard Webhooks prescribes, or remove --secret-env",
         )
     check(headers, octets, secret, desk.now())
 
 
 def _mapped(format: str, headers: dict[str, str], payload: Any, number: int) -> list[Any]:  # noqa: A002
-    """The lines of one payload, or the refusal of it."""
+    """The lines of one payload, or its refusal."""
     try:
         if isinstance(payload, InvalidPayload):
             raise payload
         if not isinstance(payload, dict):
-            raise InvalidPayload("a payload is an object")
+            raise InvalidPayload("the payload is not a JSON object")
         if isinstance(payload.get("body"), dict) and isinstance(payload.get("headers"), dict):
             headers, payload = headers | _texts(payload["headers"]), payload["body"]
         return list(SURFACES[format](headers, payload))

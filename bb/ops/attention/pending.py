@@ -1,4 +1,4 @@
-"""What an agent sees: what is to enter its next turn, and what there is for it. Asked all day, so they load little."""
+"""Messages for an agent: the text for its next turn, and the list of messages. Called often, so imports are few."""
 
 from __future__ import annotations
 
@@ -20,50 +20,50 @@ MOST_ROWS = 200
 
 
 class Conversation(Text):
-    """The conversation, by its id."""
+    """Only this conversation, by its id."""
 
     metavar = "CONVERSATION"
 
 
 class Stream(Text):
-    """Only what belongs to this stream of work."""
+    """Only messages of this work stream."""
 
     metavar = "STREAM"
 
 
 class PolicyName(Text):
-    """Only what has this response policy. Repeat it for several."""
+    """Only messages with this response policy. May be repeated."""
 
     metavar = "POLICY"
     choices = POLICIES
 
 
 class ModeName(Text):
-    """Only what has this injection mode. Repeat it for several."""
+    """Only messages with this injection mode. May be repeated."""
 
     metavar = "MODE"
     choices = MODES
 
 
 class StateName(Text):
-    """open, buffering, closed or all."""
+    """The state of the messages: open, buffering, closed or all."""
 
     metavar = "STATE"
     choices = ("open", "buffering", "closed", "all")
 
 
 class Until(Since):
-    """Only up to this moment: a time, or an age."""
+    """Only messages up to this time: a time, or an age like 90s, 15m, 2h, 7d."""
 
 
 class Cursor(Text):
-    """Go on behind this place, as the answer before has it."""
+    """Continue after this position. The previous answer contains it."""
 
     metavar = "CURSOR"
 
 
 class Rows(Number):
-    """At most so many, the newest."""
+    """At most this many messages, the newest."""
 
     most = MOST_ROWS
 
@@ -73,8 +73,8 @@ class Rows(Number):
     reads=True,
     screen="attention",
     examples=("bb chat list", "bb chat list --state open --json", "bb chat list --conversation slack-C123 --body"),
-    body="With what was said; looking at it is noted down.",
-    include_silent="What agents have no use for, too: for whoever looks after the host.",
+    body="Include the texts. That the agent has seen them is recorded.",
+    include_silent="Include messages that no agent is shown. For the administrator of the host.",
 )
 def listed(
     desk: Desk,
@@ -93,8 +93,8 @@ def listed(
     include_silent: bool = False,
     group_id: GroupId | None = None,
 ) -> dict[str, Any]:
-    """What an agent may see, newest first, and what each is to it; with --body, also what was said."""
-    from bb.attention.turns import queries  # noqa: PLC0415  (the other of the two does without)
+    """List the messages that an agent may see, newest first, with their classification; with --body, also the texts."""
+    from bb.attention.turns import queries  # noqa: PLC0415  (`chat.inject` does not need it)
 
     at, now = Attending(desk, agent, group_id), desk.now()
     wanted = queries.Wanted(
@@ -119,8 +119,8 @@ def listed(
     "chat.inject",
     screen="attention",
     examples=("bb chat inject --agent amber-otter", "bb chat inject --peek --json"),
-    peek="Only look: nothing counts as handed over.",
-    plain="Without the marks that show where a message ends.",
+    peek="Show the text without recording a delivery.",
+    plain="Omit the markers around each message.",
 )
 def inject(
     desk: Desk,
@@ -130,7 +130,10 @@ def inject(
     plain: bool = False,
     group_id: GroupId | None = None,
 ) -> dict[str, Any]:
-    """What is to enter an agent's next turn, in full or as a knock, each once; at first with the standing rules."""
+    """Show the text to insert into an agent's next turn. Each message appears once, in full or as a knock.
+
+    The first such text of an agent includes the standing rules.
+    """
     from bb.attention.turns import turn_text  # noqa: PLC0415
 
     at = Attending(desk, agent, group_id)

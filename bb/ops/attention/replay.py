@@ -1,4 +1,4 @@
-"""Trying out a policy: a script of what is said and done, played against the rules with a ledger in memory (C2A)."""
+"""Testing a policy: a script of messages and actions, played against the rules with a ledger in memory (C2A)."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ LARGEST = 16 << 20
 
 
 class NoScript(NotFound):
-    """That script cannot be read."""
+    """The script cannot be read."""
 
     code = "SCRIPT_NOT_READ"
-    hint = "name a file with one JSON object a line, or - for stdin"
+    hint = "pass a file with one JSON object per line, or - for stdin"
 
 
 class Script(Name):
-    """The script: one step a line, each a JSON object; a line that begins with # is a remark. - reads stdin."""
+    """The script: one JSON object per line, each a step. Lines that start with # are comments. - reads stdin."""
 
     metavar = "FILE"
 
 
 class Steps(Json):
-    """The steps themselves, as a list of objects, instead of a file."""
+    """The steps as a list of objects, instead of a file."""
 
 
 @op(
@@ -44,12 +44,12 @@ class Steps(Json):
     examples=("bb chat replay policy.jsonl", "bb chat replay - --json < policy.jsonl"),
 )
 def replay(desk: Desk, script: Script | None = None, *, steps: Steps | None = None) -> Iterator[dict[str, Any]]:
-    """Play a script of messages, answers and passing time against the rules, and show what every agent would see.
+    """Play a script of messages, answers and passing time against the rules, and show what each agent would see.
 
-    Nothing is recorded anywhere, and no time passes but that of the script. A step with an `expect` is compared with
-    what came of it; the first that differs fails the command, so a script is also a test of a policy.
+    Nothing is recorded, and the clock is that of the script. If a step has an `expect`, its result must equal it: the
+    first difference fails the command. So a script can serve as a test of a policy.
     """
-    from bb.attention.rehearsal.replay import START, Replay  # noqa: PLC0415  (every rule there is)
+    from bb.attention.rehearsal.replay import START, Replay  # noqa: PLC0415  (it loads all rules)
 
     playing = Replay(desk.now() if desk.env.get("BB_NOW") else START)
     for number, step in _steps(desk, script, steps):
@@ -63,12 +63,12 @@ def replay(desk: Desk, script: Script | None = None, *, steps: Steps | None = No
 
 def _steps(desk: Desk, script: str | None, given: Any) -> Iterator[tuple[int, Any]]:
     if given is not None and script is not None:
-        raise Usage("either a script or its steps", hint="leave out one of the two", path="$.script")
+        raise Usage("both a script and steps are given", hint="remove one of the two", path="$.script")
     if given is not None:
         yield from enumerate(given if isinstance(given, list) else [given], 1)
         return
     if script is None or (script == "-" and desk.stdin is None):
-        raise Usage("no script is named", hint="`bb chat replay FILE`, or - for stdin", path="$.script")
+        raise Usage("no script is given", hint="run `bb chat replay FILE`; - reads stdin", path="$.script")
     text = _text(desk, script)
     if text.lstrip().startswith("["):
         yield from enumerate(_parsed(text, 1), 1)
@@ -87,7 +87,7 @@ def _text(desk: Desk, script: str) -> str:
         with sources.opened(desk, script) as stream:
             return stream.read(LARGEST).decode()
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "it is no UTF-8 text"
+        reason = getattr(error, "strerror", None) or "it is not valid UTF-8"
         raise NoScript(f"{harmless(script[:200])} cannot be read: {reason}") from error
 
 
@@ -97,4 +97,4 @@ def _parsed(text: str, at: int) -> Any:
     except json_text.NotJson:
         from bb.attention.rehearsal.steps import InvalidStep  # noqa: PLC0415
 
-        raise InvalidStep(f"line {at} of the script is no JSON", line=at) from None
+        raise InvalidStep(f"line {at} of the script is not valid JSON", line=at) from None

@@ -1,6 +1,6 @@
-"""What a host does for one harness that is connected: hands over what there is, takes what it says, runs its tools.
+"""The work of a host for one connected harness: deliver messages, process its answers, run its tools.
 
-Nothing is said that is not recorded: each of these returns once it is. Somebody else has the connection.
+Each method returns after recording, so the harness never receives anything unrecorded. The caller owns the connection.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     Answer = tuple[list[AttentionFact], dict[str, Any]]
 
 CLOCK, BY_CLIENT = "BB_CHAT_CLOCK", "client"
-PERMANENT = (-32602, -32601)  # a harness that answers so will never take it
+PERMANENT = (-32602, -32601)  # with these errors the harness refuses the message for good
 TAKEN, IS_BUSY = ("accepted", "duplicate"), "busy"
 LONGEST_WAIT = 5 * clock.MINUTE
 STEPS = {
@@ -55,7 +55,7 @@ STEPS = {
 
 
 class Hosting:
-    """One harness, and all that is done for it."""
+    """The host's side of the session with one harness."""
 
     def __init__(self, desk: Desk, harness: Harness, glyphs: Mapping[str, str]) -> None:
         self.desk = desk
@@ -65,10 +65,10 @@ class Hosting:
         self._at = Attending(desk, harness.agent)
         self._beat_at = 0
 
-    # -- what it is handed
+    # -- deliveries
 
     def hand_over(self) -> Plan:
-        """What it is to be told now; recorded, so that it may be said."""
+        """Plan and record what to send to the harness now."""
         self.beat()
         now = self.desk.now()
         seed = os.urandom(9).hex()
@@ -77,7 +77,7 @@ class Hosting:
 
             def decide(book: Book, then: int) -> Answer:
                 nonlocal plan
-                if not plan.holds(book):  # which is looked at first, since planning may take a while
+                if not plan.holds(book):  # planning can take a while, so the plan may be out of date
                     plan = updates.plan(self.harness, book, then, seed)
                 return list(plan.facts), {}
 
@@ -87,14 +87,14 @@ class Hosting:
         return plan
 
     def beat(self) -> None:
-        """Whoever is connected is at work."""
+        """Record a sign of life of the agent, at most once a minute: a connected agent counts as working."""
         now = self.desk.now()
         if not self._beat_at <= now < self._beat_at + clock.MINUTE:
             signs_of_life.alive(self.desk, self.agent)
             self._beat_at = now
 
     def answered(self, request: Any, result: Any, error: Mapping[str, Any] | None) -> None:
-        """What it says of something that it was handed. What was called off meanwhile is of no interest any more."""
+        """Process the harness's answer to a delivery. It is ignored if the delivery was cancelled meanwhile."""
         handed, now = self.harness.by_request(request), self.desk.now()
         if handed is None or handed.is_taken:
             return
@@ -104,33 +104,34 @@ class Hosting:
             self._at.act(lambda book, then: (session.rejected(book, self.harness, handed, why, then), {}))
             self.harness.drop(handed.event)
             return
-        said = result if error is None and isinstance(result, dict) else {}
-        status = said.get("status", TAKEN[0]) if error is None else ""
+        answer = result if error is None and isinstance(result, dict) else {}
+        status = answer.get("status", TAKEN[0]) if error is None else ""
         if status in TAKEN:
             self._at.act(lambda book, _: (session.accepted(book, self.harness, handed), {}))
             self.harness.take(handed)
             return
-        wait = said.get("retryAfterMs") if status == IS_BUSY else None
+        wait = answer.get("retryAfterMs") if status == IS_BUSY else None
         until = now + min(wait, LONGEST_WAIT) if type(wait) is int and wait >= 0 else retry_at(handed.attempt, now)
         self.harness.wait(handed, until)
 
     def dropped(self, params: Mapping[str, Any]) -> None:
-        """It has called off what it was handed: later once more. A call of its own is over by the time it says so."""
+        """The harness has cancelled a delivery: deliver again later. If it cancels a call of its own, that call is
+        already complete."""
         handed = self.harness.by_request(params.get("requestId"))
         if handed is not None:
             self.harness.turns.discard(handed.event)
             self.harness.wait(handed, retry_at(handed.attempt, self.desk.now()))
 
-    # -- how far it has come
+    # -- progress
 
     def turn(self, params: Mapping[str, Any]) -> None:
-        """A turn of its model has begun, ended, or failed."""
+        """A turn of the harness's model has started, ended or failed."""
         given = Members(params)
         to, event = STEPS[given.one_of("state", tuple(STEPS))], given.id("eventId")
         attempt, has_spoken = given.number("attempt"), given.flag("outbound")
         handed = self.harness.handed.get(event)
         if handed and attempt is not None and attempt < handed.attempt:
-            return  # it was called off, and handed over anew
+            return  # that delivery was cancelled and repeated meanwhile
         if to == STEPS["started"]:
             self.harness.turns.add(event)
         else:
@@ -140,31 +141,31 @@ class Hosting:
         self._at.act(lambda book, _: (self._turned(book, event, to, has_spoken=has_spoken), {}))
 
     def _turned(self, book: Book, event: str, to: str, *, has_spoken: bool) -> list[AttentionFact]:
-        found = book.delivery(event, self.agent)
-        if found is None or found.attempt == 0 or found.turn == to:
+        delivery = book.delivery(event, self.agent)
+        if delivery is None or delivery.attempt == 0 or delivery.turn == to:
             return []
-        taken = [] if found.accepted else [Moved(self.agent, event, self.agent, deliveries.ACCEPTED)]
+        taken = [] if delivery.accepted else [Moved(self.agent, event, self.agent, deliveries.ACCEPTED)]
         about = {"outbound": True} if has_spoken else None
         return [*taken, Moved(self.agent, event, self.agent, to, about)]
 
     def progressed(self, params: Mapping[str, Any]) -> None:
-        """How far a piece of work has come."""
+        """Record the progress of a piece of work."""
         given = Members(params)
         token = given.id("progressToken", is_needed=True)
         about: dict[str, Any] = {"progress": _amount(given, "progress"), "total": _amount(given, "total")}
         if about["progress"] is None:
             raise invalid("missing", "/progress")
-        said = redacted(" ".join(given.text("message", LONGEST_TEXT).split()))[:240]
+        message = redacted(" ".join(given.text("message", LONGEST_TEXT).split()))[:240]
 
         def decide(book: Book, _: int) -> Answer:
             may_progress(book, self.agent, token, about)
-            kept = {name: value for name, value in (about | {"message": said}).items() if value not in (None, "")}
+            kept = {name: value for name, value in (about | {"message": message}).items() if value not in (None, "")}
             return [Progressed(self.agent, token, kept)], {}
 
         self._at.act(decide)
 
     def typed(self, params: Mapping[str, Any]) -> None:
-        """Somebody types, or has stopped."""
+        """Record that an author has started or stopped typing."""
         given = {**params, "type": envelopes.TYPING}
         for name in ("conversation", "author"):
             if isinstance(given.get(name), str):
@@ -172,49 +173,49 @@ class Hosting:
         line = envelopes.line(given, self.desk.now())
         self._at.act(lambda book, now: receive(book, line, BRIDGE, now), BRIDGE)
 
-    # -- what it asks
+    # -- requests
 
     def tools(self) -> list[Tool]:
-        """The tools there are for it."""
+        """The tools that the harness can use."""
         return [tool for name, tool in tools.TOOLS.items() if self.harness.can.tool(name)]
 
     def call(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-        """What a tool answers."""
+        """Call a tool."""
         tool = attention_tools.named(name)
         if not self.harness.can.tool(tool.name):
-            raise CapabilityMissing(f"{tool.name} was not agreed on", capability=tool.name)
+            raise CapabilityMissing(f"{tool.name} is not among the negotiated capabilities", capability=tool.name)
         answer = attention_tools.run(self._at, self.agent, tool, given)
         return answer | {"glyph": self._glyphs.get(answer["signal"], answer["glyph"])} if "glyph" in answer else answer
 
     def received(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """It is a host itself, and delivers something for the agent."""
+        """Accept a delivery for the agent from a harness that is a host itself."""
         answer = self._at.act(lambda book, now: handed_over.received(book, self.agent, params, BRIDGE, now), BRIDGE)
         self.harness.own.add(Members(params).id("eventId"))
         return answer
 
     def ingested(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """It is a bridge, and hands in what was said on a platform."""
+        """Accept lines from a platform, if the harness is a bridge."""
         if not isinstance(params.get("lines"), list):
-            raise invalid("a list of lines is wanted", "/lines")
+            raise invalid("lines must be a list", "/lines")
         found: dict[str, Any] = surfaces.ingest(self.desk, lines=params["lines"])
         return found
 
     def resume(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Hand over once more all that it has not taken."""
+        """Deliver again all messages that the harness has not accepted."""
         after, book = Members(params).id("after"), self._at.book()
         if after and not is_known(book, after):
             raise ResyncRequired(f"there is no event {after[:80]!r}")
-        events = [each.event for each in book.open_for(self.agent) if session.is_untaken(each)]
+        events = [delivery.event for delivery in book.open_for(self.agent) if session.is_untaken(delivery)]
         self.harness.repeat(events)
         return {"replaying": len(events)}
 
     def left(self) -> int:
-        """How much it is still to be handed."""
+        """The number of undelivered messages."""
         return session.undelivered(self._at.book(), self.agent, self.desk.now())
 
 
 def is_known(book: Book, event: str) -> bool:
-    """Whether there is such an event."""
+    """Whether an event with this id exists."""
     try:
         find(book, event)
     except NoSuchEvent:
@@ -225,7 +226,7 @@ def is_known(book: Book, event: str) -> bool:
 def _amount(given: Members, name: str) -> int | float | None:
     value = given.value.get(name)
     if value is not None and (type(value) not in (int, float) or not 0 <= value < 1 << 53):
-        raise invalid("a number from 0 on is wanted", given.at(name))
+        raise invalid("the value must be a number from 0 up", given.at(name))
     return value
 
 
@@ -233,7 +234,7 @@ def _amount(given: Members, name: str) -> int | float | None:
 
 
 def ticked(desk: Desk) -> int | None:
-    """Do what time has made due; when there is more to do, as far as that can be told."""
+    """Process everything that is due. Return the time at which to call this again, if known."""
     at, now = Attending(desk, "system"), desk.now()
     book = at.book()
     try:
@@ -246,6 +247,6 @@ def ticked(desk: Desk) -> int | None:
 
 
 def set_clock(desk: Desk, params: Mapping[str, Any]) -> None:
-    """Whoever is connected sets the clock: for tests, and to play something through again."""
+    """Let the client set the clock, for tests and for replaying a session."""
     moment = clock.parse(Members(params).text("now", 100, is_needed=True))
     desk.env = {**desk.env, "BB_NOW": clock.text(moment)}

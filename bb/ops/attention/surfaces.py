@@ -1,5 +1,4 @@
-"""Where chat comes from and goes to (C2A): what a bridge hands in, what it has to post, and under which names agents
-are known there."""
+"""Platforms of chat (C2A): lines that a bridge brings, messages that it has to post, and the agents' names there."""
 
 from __future__ import annotations
 
@@ -36,40 +35,40 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-AT_ONCE = 4000  # lines that reach the disk together
+AT_ONCE = 4000  # lines that are recorded together
 LONGEST_LINE = 1 << 20
-MOST_TOLD = 100  # lines of which it is said what became of them
+MOST_TOLD = 100  # lines whose result is part of the answer
 FOR_EVER = 10**9  # seconds
 NATIVE, ENVELOPE = "c2a", "envelope"
 BRIDGE = f"{SERVICE}bridge"
 
 
 class NotALine(Usage):
-    """A line is one JSON object."""
+    """The line is not a JSON object."""
 
     code = "INVALID_LINE"
-    hint = "one JSON object on each line, as docs/surfaces.md shows"
+    hint = "pass one JSON object per line, as docs/surfaces.md shows"
 
 
 class UnknownSetting(Usage):
-    """What is to be set is given as a JSON object."""
+    """The settings must be a JSON object."""
 
     code = "INVALID_SETTING"
 
 
 class Format(Text):
-    """What comes in: lines of our own (c2a), envelopes of `chat/deliver`, or what a platform sends."""
+    """The input format: lines of bb (c2a), envelopes of `chat/deliver`, or payloads of a platform."""
 
     metavar = "FORMAT"
     choices = (NATIVE, ENVELOPE, *SURFACES)
 
 
 class Lines(Json):
-    """The lines, as a list of objects; they are read from stdin unless given."""
+    """The lines as a list of objects; read from stdin unless given."""
 
 
 class SecretEnv(Text):
-    """The environment variable that holds the secret by which the platform signs; then all must be signed."""
+    """The environment variable with the platform's signing secret. With it, unsigned payloads are refused."""
 
     metavar = "NAME"
 
@@ -81,100 +80,100 @@ class HeadersFile(Name):
 
 
 class Handle(Text):
-    """A name on a platform, such as slack:U123 or github:amber-bot. Repeat it for several."""
+    """A name on a platform, such as slack:U123 or github:amber-bot. May be repeated."""
 
     metavar = "PLATFORM:ID"
 
 
 class RoleName(Text):
-    """A role or group, such as @backend, or slack:@S123. Repeat it for several."""
+    """A role or group, such as @backend, or slack:@S123. May be repeated."""
 
     metavar = "ROLE"
 
 
 class StreamName(Text):
-    """A stream of work that it owns. Repeat it for several."""
+    """A work stream that the agent owns. May be repeated."""
 
     metavar = "STREAM"
 
 
 class ThreadOwned(Text):
-    """A thread that it owns, as CONVERSATION/THREAD. Repeat it for several."""
+    """A thread that the agent owns, as CONVERSATION/THREAD. May be repeated."""
 
     metavar = "THREAD"
 
 
 class Private(Text):
-    """A private conversation with it, by its id. Repeat it for several."""
+    """The id of a private conversation with the agent. May be repeated."""
 
     metavar = "CONVERSATION"
 
 
 class ConversationId(Text):
-    """The conversation, by its id."""
+    """The id of the conversation."""
 
     metavar = "CONVERSATION"
 
 
 class KindOf(Text):
-    """dm, channel, thread, system or tool."""
+    """The kind of conversation: dm, channel, thread, system or tool."""
 
     metavar = "KIND"
     choices = CONVERSATIONS
 
 
 class Member(AgentId):
-    """An agent that may see what is said there, where it is private. Repeat it for several."""
+    """A member: an agent that may see the conversation if it is private. May be repeated."""
 
 
 class Lead(AgentId):
-    """Who leads it: asked first when somebody has not answered."""
+    """The agent that leads the conversation. An unanswered message is escalated to the lead first."""
 
 
 class Owner(AgentId):
-    """Who owns the work it is about."""
+    """The agent that owns the work discussed there."""
 
 
 class Settings(Json):
-    """What is to hold from now on, as a JSON object; null sets one back."""
+    """The new settings, as a JSON object; null resets a setting to its default."""
 
 
 class Glyphs(Json):
-    """How signals look here: a JSON object, from the name of a signal to its glyph."""
+    """The glyphs of this workspace: a JSON object from the name of a signal to its glyph."""
 
 
 class MessageId(Text):
-    """The message, as the outbox names it."""
+    """The message's id in the outbox."""
 
     metavar = "ID"
 
 
 class PlatformId(Text):
-    """What it is called where it was posted."""
+    """The message's id on the platform."""
 
     metavar = "ID"
 
 
 class Failure(Text):
-    """Why the platform has refused it for good."""
+    """The platform has refused the message for good, for this reason."""
 
     metavar = "REASON"
 
 
 class StreamOf(Text):
-    """The stream of work that it belongs to."""
+    """The work stream of the conversation."""
 
     metavar = "STREAM"
 
 
 class PlatformOf(Text):
-    """The platform that it lives on."""
+    """The platform of the conversation."""
 
     metavar = "PLATFORM"
 
 
 class Rows(Number):
-    """At most so many, the oldest first."""
+    """At most this many messages, the oldest first."""
 
     most = 1000
 
@@ -193,10 +192,10 @@ def ingest(
     secret_env: SecretEnv | None = None,
     group_id: GroupId | None = None,
 ) -> dict[str, Any]:
-    """Take in what was said on a surface: messages, edits, deletions, reactions, typing, one JSON object a line.
+    """Import what happened on a platform: messages, edits, deletions, reactions and typing, one JSON object per line.
 
-    What came before comes to nothing new. A line that cannot be understood stops no other: all that can be is recorded,
-    and then the command fails and names those that could not.
+    A line that was imported before changes nothing. Invalid lines do not stop the import: all valid lines are recorded,
+    then the command fails and lists the invalid ones.
     """
     at = Attending(desk, desk.principal(), group_id)
     how = {"format": format, "headers": headers, "secret_env": secret_env}
@@ -204,7 +203,7 @@ def ingest(
     take = took.take_envelopes if format == ENVELOPE else took.take
     source = _given(lines, desk) if format in (NATIVE, ENVELOPE) and not secret_env else None
     if source is None:
-        from bb.ops.attention import payloads  # noqa: PLC0415  (what platforms send, and how they sign it)
+        from bb.ops.attention import payloads  # noqa: PLC0415  (only needed for payloads of platforms)
 
         source = payloads.lines(desk, lines, how)
     count = 0
@@ -221,14 +220,14 @@ def _given(lines: Any, desk: Desk) -> Iterator[Any]:
     """The lines: those of a request, or those on stdin."""
     if lines is not None:
         if not isinstance(lines, list):
-            raise NotALine("lines is a list of objects", path="$.lines")
+            raise NotALine("lines must be a list of objects", path="$.lines")
         yield from lines
     elif desk.stdin:
         yield from (line for line in desk.stdin if line.strip())
 
 
 class _Taken:
-    """What has been taken in, batch by batch."""
+    """The import: its results so far, batch by batch."""
 
     def __init__(self, at: Attending) -> None:
         self._at = at
@@ -238,10 +237,10 @@ class _Taken:
         self.refused: list[dict[str, Any]] = []
 
     def take(self, raw: Iterable[Any]) -> None:
-        """Take in lines of a surface."""
+        """Import lines in bb's own form."""
         now = self._at.desk.now()
-        read = list(self._read(raw, lambda each: envelopes.line(each, now)))
-        lines = in_order(read, lambda each: each[1].counted)
+        read = list(self._read(raw, lambda line: envelopes.line(line, now)))
+        lines = in_order(read, lambda numbered: numbered[1].counted)
 
         def decide(index: Index) -> list[AttentionFact]:
             below = Gathered(index)
@@ -265,8 +264,8 @@ class _Taken:
         self._record(decide, now, is_empty=not lines)
 
     def take_envelopes(self, raw: Iterable[Any]) -> None:
-        """Take in what another host has delivered: what it has decided counts."""
-        from bb.attention.incoming import handed_over  # noqa: PLC0415  (whoever has a host besides bb)
+        """Import deliveries of another host. The decisions of that host apply."""
+        from bb.attention.incoming import handed_over  # noqa: PLC0415  (only needed with another host)
 
         now = self._at.desk.now()
         given = list(self._read(raw, _parameters))
@@ -287,15 +286,15 @@ class _Taken:
 
         self._record(decide, now, is_empty=not given)
 
-    def _addressee(self, over: Rehearsal, said: Message) -> str:
-        """For whom it is: whom it names, by whatever name, or else the agent that works here."""
-        agent = over.book.directory.agent(said.recipient, said.platform) or self._at.desk.env.get("BB_AGENT")
+    def _addressee(self, over: Rehearsal, message: Message) -> str:
+        """The addressee: the recipient that the message names, else BB_AGENT."""
+        agent = over.book.directory.agent(message.recipient, message.platform) or self._at.desk.env.get("BB_AGENT")
         if not agent or agent not in over.agents:
-            raise envelopes.invalid("nobody here is called so, and BB_AGENT is not set", "/target/recipient")
+            raise envelopes.invalid("no agent here has that name, and BB_AGENT is not set", "/target/recipient")
         return agent
 
     def _over(self, index: Index, below: Gathered, now: int) -> Rehearsal:
-        """What is known, and what is taken in on top of it: each line is decided about knowing those before."""
+        """The recorded state plus the lines of this batch, so that each line is judged knowing the lines before it."""
         store = self._at.store
         agents = attention.book(store, index, now, self._at.desk.stale_after_in(index)).agents
         return Rehearsal(below, agents, lambda name: attention.data_of(store, name), "~")
@@ -306,19 +305,19 @@ class _Taken:
             self._at.store.record(decide, by=who, now=now, author=lambda fact: str(getattr(fact, "by", who)))
 
     def _read(self, raw: Iterable[Any], read: Callable[[Any], T]) -> Iterator[tuple[int, T]]:
-        """What can be understood, each with the number of its line."""
+        """The valid lines, each with its number."""
         for line in raw:
             self._count += 1
             try:
-                if isinstance(line, BbError):  # a payload that says nothing
+                if isinstance(line, BbError):  # an invalid payload
                     raise line
                 yield self._count, read(_object(line))
             except BbError as refusal:
                 self._refuse(self._count, refusal)
 
     def _refuse(self, number: int, refusal: BbError) -> None:
-        told = {"line": number, "code": refusal.code, "message": refusal.message, **refusal.details}
-        self.refused.append(told)
+        row = {"line": number, "code": refusal.code, "message": refusal.message, **refusal.details}
+        self.refused.append(row)
 
     def _note(self, answers: list[dict[str, Any]]) -> None:
         for answer in answers:
@@ -342,7 +341,7 @@ class _Taken:
 
 
 def _must_be_recordable(facts: Iterable[AttentionFact]) -> None:
-    """Refuse the facts of one line where any of them would be refused: they would stop all the others with them."""
+    """Refuse a line if one of its facts cannot be recorded. Otherwise that fact would stop the whole batch."""
     for fact in facts:
         must_be_recordable(fact)
 
@@ -355,15 +354,15 @@ def _object(raw: Any) -> Any:
     if not isinstance(raw, bytes):
         return raw
     if len(raw) > LONGEST_LINE:
-        raise NotALine(f"a line is longer than {LONGEST_LINE:,} bytes")
+        raise NotALine(f"the line is longer than {LONGEST_LINE:,} bytes")
     try:
         return json_text.loads(raw.decode())
     except (json_text.NotJson, UnicodeDecodeError):
-        raise NotALine("the line is no JSON") from None
+        raise NotALine("the line is not valid JSON") from None
 
 
 def _parameters(given: Any) -> Any:
-    """What is delivered, of the whole request or by itself."""
+    """The parameters of a `chat/deliver` request; GIVEN is the request or only its parameters."""
     is_request = isinstance(given, dict) and given.get("method") == "chat/deliver"
     return given.get("params") if is_request else given
 
@@ -375,7 +374,7 @@ def _parameters(given: Any) -> Any:
         "bb chat bind amber-otter --handle slack:U123 --role @backend",
         "bb chat bind amber-otter --stream acme/kettle --conversation slack-D9",
     ),
-    remove="Take these names away instead; without any, all of them.",
+    remove="Remove these names; without any, remove all names.",
 )
 def bind(
     desk: Desk,
@@ -389,13 +388,13 @@ def bind(
     remove: bool = False,
     group_id: GroupId | None = None,
 ) -> dict[str, Any]:
-    """Say under which names an agent is known on a platform, and what it owns. Without any, what it is bound to."""
+    """Set an agent's names on platforms, and what it owns. Without options, show them."""
     at = Attending(desk, agent, group_id)
     names = {
         "handles": handle,
         "roles": role,
         "streams": stream,
-        "threads": [" ".join(each.rsplit("/", 1)) for each in thread or ()],
+        "threads": [" ".join(name.rsplit("/", 1)) for name in thread or ()],
         "conversations": conversation,
     }
     given = {name: list(listed) for name, listed in names.items() if listed}
@@ -409,9 +408,9 @@ def bind(
     "chat.arrange",
     screen="attention_host",
     examples=("bb chat arrange slack-C123 --private --member amber-otter --lead amber-otter",),
-    private="Only its members may see what is said there.",
-    public="Everybody may.",
-    external="What agents say there is posted by a bridge: it waits in the outbox.",
+    private="Only members may see the conversation.",
+    public="All agents may see the conversation.",
+    external="A bridge posts the agents' messages there. They wait in the outbox.",
 )
 def arrange(
     desk: Desk,
@@ -428,14 +427,14 @@ def arrange(
     external: bool = False,
     group_id: GroupId | None = None,
 ) -> dict[str, Any]:
-    """Say what holds in a conversation: who may see it, who leads it, where it lives. Or see what does."""
+    """Configure a conversation: its visibility, members, lead and platform. Without options, show its configuration."""
     if private and public:
-        raise Usage("a conversation is private or public", hint="leave out one of the two")
+        raise Usage("both --private and --public are given", hint="remove one of the two")
     at = Attending(desk, desk.principal(), group_id)
     about = {
         "kind": kind,
         "is_private": True if private else False if public else None,
-        "members": [str(each) for each in member] if member else None,
+        "members": [str(name) for name in member] if member else None,
         "lead": lead,
         "owner": owner,
         "stream": stream,
@@ -455,7 +454,7 @@ def arrange(
     examples=("bb chat policy", """bb chat policy --set '{"compose_ms": 2000}'"""),
 )
 def policy(desk: Desk, *, set: Settings | None = None, group_id: GroupId | None = None) -> dict[str, Any]:  # noqa: A002
-    """How the host weighs things: the default matrix, the rules of this workspace, and every time and limit."""
+    """Show or change the host's policy: the default matrix, the rules of this workspace, all times and limits."""
     at = Attending(desk, desk.principal(), group_id)
     if set is None:
         return configuration.policy(at.book())
@@ -470,16 +469,17 @@ def policy(desk: Desk, *, set: Settings | None = None, group_id: GroupId | None 
     examples=("bb chat signals", """bb chat signals --set '{"done": "🏁"}'"""),
 )
 def signals(desk: Desk, *, set: Glyphs | None = None, group_id: GroupId | None = None) -> dict[str, Any]:  # noqa: A002
-    """The nine signals, what each says, and how it looks here."""
+    """Show the nine signals with their effect and glyph, or change the glyphs of this workspace."""
     at = Attending(desk, desk.principal(), group_id)
     if set is not None:
         by = desk.principal()
         at.act(lambda book, _: configuration.tune(book, by, {"glyphs": set}), by)
     tuned = at.book().tuning
-    found = {
-        name: {"glyph": tuning.glyph_of(name, tuned), "disposition": each.disposition} for name, each in SIGNALS.items()
+    rows = {
+        name: {"glyph": tuning.glyph_of(name, tuned), "disposition": signal.disposition}
+        for name, signal in SIGNALS.items()
     }
-    return {"signals": found, "own": dict(tuned.signals)}
+    return {"signals": rows, "own": dict(tuned.signals)}
 
 
 @op(
@@ -488,8 +488,8 @@ def signals(desk: Desk, *, set: Glyphs | None = None, group_id: GroupId | None =
     output="feed",
     examples=("bb chat outbox", "bb chat outbox --follow", "bb chat outbox ack ID --platform-id 1748.2"),
     streams=True,
-    follow="Go on with what comes, one JSON object a line, until interrupted.",
-    unknown="It is not known whether it was posted: whoever tries again looks first.",
+    follow="Keep showing new messages, one JSON object per line, until interrupted.",
+    unknown="With `ack ID`: it is unknown whether the message was posted, so check the platform before posting again.",
 )
 def outbox_(
     desk: Desk,
@@ -503,35 +503,37 @@ def outbox_(
     limit: Rows = Rows(100),  # noqa: B008
     group_id: GroupId | None = None,
 ) -> Any:
-    """What agents said where somebody else has to post it; `ack ID` says that this was done, or will never be."""
+    """List the messages that a bridge has to post. `ack ID` confirms that a message was posted or failed for good."""
     at = Attending(desk, desk.principal(), group_id)
     if action is None:
-        for name, given in (("platform_id", platform_id), ("failed", failed), ("unknown", unknown)):
-            if given:
-                raise invalid(f"--{name.replace('_', '-')} goes with `ack ID`", name)
+        for name, value in (("platform_id", platform_id), ("failed", failed), ("unknown", unknown)):
+            if value:
+                raise invalid(f"--{name.replace('_', '-')} can only be used with `ack ID`", name)
         return outbox_rows(at, follow=follow, limit=limit)
     if action != "ack" or not id:
-        raise Usage("outbox takes `ack ID`, or nothing", hint="`bb chat outbox ack ID --platform-id …`")
+        raise Usage(
+            "the only action of the outbox is `ack ID`", hint="run `bb chat outbox ack ID --platform-id PLATFORM-ID`"
+        )
     if follow:
-        raise invalid("--follow goes with the list, and not with `ack`", "follow")
+        raise invalid("--follow cannot be used with `ack`", "follow")
     by = desk.principal()
     about = {"platform_id": platform_id, "reason": failed, "unknown": unknown}
     return at.act(lambda book, now: outbox.confirm(book, by, id, about, now), by)
 
 
 def outbox_rows(at: Attending, *, follow: bool, limit: int) -> Iterator[dict[str, Any]]:
-    """What is to be posted; with FOLLOW also what comes, each once."""
+    """The messages to post; with FOLLOW also new ones. Each message is returned once."""
     from bb.ledger.records.changes import Watch  # noqa: PLC0415
 
     seen: set[str] = set()
-    for found in islice(outbox.due(at.book()), limit):
-        seen.add(str(found["id"]))
-        yield found
+    for message in islice(outbox.due(at.book()), limit):
+        seen.add(str(message["id"]))
+        yield message
     if not follow:
         return
     watch = Watch(at.store)
     for _ in watch.changes(FOR_EVER, every_minute=lambda: None, is_over=at.desk.has_left):
-        for found in outbox.due(at.book()):
-            if found["id"] not in seen:
-                seen.add(str(found["id"]))
-                yield found
+        for message in outbox.due(at.book()):
+            if message["id"] not in seen:
+                seen.add(str(message["id"]))
+                yield message

@@ -1,4 +1,4 @@
-"""Running a tool of C2A for an agent, and recording what follows: whoever has called it, by whatever protocol."""
+"""Running a C2A tool for an agent and recording its effects, independent of the caller and its protocol."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
     Answer = tuple[list[AttentionFact], dict[str, Any]]
 
-MOST_ANSWER = 250_000  # bytes of what a tool answers, which may stand in a line twice
+MOST_ANSWER = 250_000  # bytes of a tool's answer; a response line can contain the answer twice
 
 
 class UnknownTool(Usage):
-    """There is no such tool."""
+    """The tool does not exist."""
 
     code = "UNKNOWN_TOOL"
-    hint = "tools/list names them all"
+    hint = "the request tools/list returns all tools"
 
 
 def named(name: str) -> Tool:
-    """The tool of that name, with a dot or with an underscore."""
+    """Find a tool by its name, with a dot or with an underscore."""
     tool = tools.BY_ANY_NAME.get(name)
     if tool is None:
         raise UnknownTool(f"there is no tool {name[:60]!r}", pointer="/name")
@@ -40,7 +40,7 @@ def named(name: str) -> Tool:
 
 
 def run(at: Attending, agent: str, tool: Tool, given: Mapping[str, Any], most: int = MOST_ANSWER) -> dict[str, Any]:
-    """What TOOL answers AGENT, in about so many bytes at MOST; what follows from it is recorded."""
+    """Run TOOL for AGENT and record its effects. The answer has about MOST bytes at most."""
     if tool.reads_only:
         facts, answer = _fitting(tool, at.book(), agent, given, at.desk.now(), most)
         if not facts:
@@ -49,7 +49,7 @@ def run(at: Attending, agent: str, tool: Tool, given: Mapping[str, Any], most: i
 
 
 def _fitting(tool: Tool, book: Book, agent: str, given: Mapping[str, Any], now: int, most: int) -> Answer:
-    """What a tool answers; where that is much, less of it, and where to go on."""
+    """Call TOOL with ever smaller limits until the answer fits. A shortened answer says where to continue."""
     while True:
         facts, answer = tools.call(tool.name, book, agent, dict(given), now)
         if tool.name == "chat.list_events" and given.get("include") == "envelope":

@@ -1,1 +1,1 @@
-"""Ops on CBCL: texts, dialects, keys, and agents that speak it to each other."""
+"""Ops on CBCL: texts, dialects, keys, and conversations between agents."""

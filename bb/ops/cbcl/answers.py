@@ -1,6 +1,6 @@
-"""What is answered about a text of CBCL: the same to the commands and to programs that ask line by line.
+"""Answers to questions about a CBCL text, for the commands and for `bb cbcl batch`.
 
-Octets, definitions and limits come in, plain values go out. No file is read here, and nothing of a repository.
+The functions take octets, definitions and limits, and return plain values. They read no file and no repository.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ class NotSigned(Usage):
     """The text has no signature."""
 
     code = "NOT_SIGNED"
-    hint = '`bb cbcl sign` makes `(signed "…" TEXT)` of a text'
+    hint = 'run `bb cbcl sign`: it prints `(signed "…" TEXT)`'
 
 
 class CallsNothing(Usage):
     """The message calls no performative of a dialect, so there is nothing to explain."""
 
     code = "CALLS_NOTHING"
-    hint = "a call is said in a dialect: (lang DIALECT (PERFORMATIVE ARGUMENT…))"
+    hint = "write a call in a dialect: (lang DIALECT (PERFORMATIVE ARGUMENT…))"
 
 
 class Said(Record):
-    """A text as it was read: a message; or a definition by itself, signed or not, which is none but is written, hashed
-    and signed like one."""
+    """A text that was read: a message, or a definition by itself. A definition is not a message, but it is written,
+    hashed and signed like one."""
 
     node: Node
     message: Message | None
@@ -57,14 +57,14 @@ class Said(Record):
 
     @property
     def unsigned(self) -> Node:
-        """What a signature of it is about: what stands in `signed`, else all of it."""
+        """The part that a signature covers: the content of `signed`, else the whole text."""
         if self.message is not None and (found := _signed_in(self.message)):
             return found.inner.node
         return self.definition.node if self.definition else self.node
 
 
 def said(octets: bytes, bounds: Bounds = BOUNDS, fuel: Fuel | None = None) -> Said:
-    """What a text says, be it a message or a definition by itself."""
+    """Read a text: a message, or a definition by itself."""
     text = Text(octets, bounds, fuel)
     return said_of(text, reader.one(text))
 
@@ -82,12 +82,12 @@ def said_of(text: Text, node: Node) -> Said:
 
 
 def _signed_in(message: Message) -> Signed | None:
-    """What is signed of a message, be it within an envelope: whose fields nobody has signed, then."""
+    """The signed part of a message. It can be inside an envelope, whose fields the signature does not cover."""
     return next((layer for layer in layers(message) if isinstance(layer, Signed)), None)
 
 
 def parsed(octets: bytes, bounds: Bounds = BOUNDS) -> dict[str, Any]:
-    """A message: what it says, how it is written, and what it is known by."""
+    """A message: its parts, its text, its hash and its id."""
     return described(grammar.message(octets, bounds))
 
 
@@ -101,12 +101,12 @@ def described(message: Message) -> dict[str, Any]:
 
 
 def formatted(node: Node, fuel: Fuel) -> dict[str, Any]:
-    """A text on one line, and laid out over several."""
+    """A text on one line, and formatted over several lines."""
     return {"text": text_of(node, fuel), "formatted": layout.laid_out(node, fuel=fuel)}
 
 
 def each_of(octets: bytes, bounds: Bounds, fuel: Fuel) -> Iterator[Said]:
-    """The texts of a file that holds several."""
+    """The texts of a file with several texts."""
     text = Text(octets, bounds, fuel)
     for node in text.trees():
         yield said_of(text, node)
@@ -116,13 +116,13 @@ def each_of(octets: bytes, bounds: Bounds, fuel: Fuel) -> Iterator[Said]:
 
 
 def defined(octets: bytes, bounds: Bounds = BOUNDS, fuel: Fuel | None = None) -> tuple[str | None, Definition]:
-    """The definition that a text holds, and its signature."""
+    """The definition in a text, and its signature."""
     return grammar.definition_in(octets, bounds, fuel)
 
 
 def install(definitions: Iterable[Definition], found: Beside) -> None:
-    """Let DEFINITIONS count as installed beside what is FOUND, parents before what builds on them: each is sound, or is
-    refused. One that has the name of another takes its place."""
+    """Add DEFINITIONS to the dialects FOUND, parents first. An unsound definition is refused. A definition replaces an
+    earlier one with its name."""
     left = list(definitions)
     while left:
         waiting = {each.name for each in left}
@@ -132,7 +132,7 @@ def install(definitions: Iterable[Definition], found: Beside) -> None:
 
 
 def verified(octets: bytes, known: Mapping[str, Definition], bounds: Bounds = BOUNDS) -> dict[str, Any]:
-    """What there is to say against a definition."""
+    """Verify the definition in a text."""
     signature, definition = defined(octets, bounds)
     return judged(definition, signature, octets, known)
 
@@ -144,7 +144,7 @@ def judged(
     known: Mapping[str, Definition],
     most: int = Policy.max_verify_time,
 ) -> dict[str, Any]:
-    """Likewise, where it has been read: the first violations, and how many there are; the steps that it took."""
+    """Verify a definition: the first violations, the number of all violations, and the steps taken."""
     verdict, where = verify(definition, known, most), Places(octets)
     return {
         "dialect": definition.name,
@@ -161,7 +161,7 @@ def judged(
 
 
 def expanded(message: Message, dialects: Mapping[str, Definition], room: Room = WIDEST) -> dict[str, Any]:
-    """The messages that MESSAGE stands for. One that calls nothing stands for itself, without the dialect around it."""
+    """The messages that MESSAGE expands to. A message without a call expands to itself, without its dialect wrapper."""
     found = expansion.expand(message, dialects, room)
     if found is None:
         itself, dialect = _itself(message)
@@ -179,7 +179,7 @@ def expanded(message: Message, dialects: Mapping[str, Definition], room: Room = 
 
 
 def _itself(message: Message) -> tuple[Message, str | None]:
-    """What is said in no dialect's words, and the dialect that it is said in all the same."""
+    """A message without its dialect wrappers, and the name of the innermost such dialect."""
     dialect = None
     while isinstance(core := core_of(message), Lang) and not isinstance(core.inner, Call):
         message, dialect = core.inner, core.dialect
@@ -187,7 +187,7 @@ def _itself(message: Message) -> tuple[Message, str | None]:
 
 
 def compared(one: Definition, other: Definition, octets: tuple[bytes, bytes], fuel: Fuel) -> dict[str, Any]:
-    """What is in one dialect otherwise than in the OTHER, with its places in the OCTETS of both."""
+    """The differences between two dialects, with their places in the OCTETS of both."""
     places = Places(octets[0]), Places(octets[1])
     return {"a": one.name, "b": other.name, **comparison.shown(comparison.compare(one, other, fuel), places)}
 
@@ -198,8 +198,8 @@ def compared(one: Definition, other: Definition, octets: tuple[bytes, bytes], fu
 def signed(
     what: Said, seed: bytes, teach: str | None = None, *, author: str = "", ledger: str | None = None
 ) -> dict[str, Any]:
-    """A text with a signature: of a definition, the definition is signed, of a message the message, as AUTHOR says it
-    in a LEDGER, or in none. With TEACH, the message that teaches the definition to that agent."""
+    """Sign a definition, or a message by AUTHOR in a LEDGER (None: in no ledger). With TEACH, the answer is the
+    message that teaches the definition to that agent."""
     is_definition = teach is not None or what.message is None
     node = _definition(what) if is_definition else what.node
     where = None if is_definition else ledger
@@ -208,24 +208,24 @@ def signed(
     if teach is not None:
         made = listed(symbol("meta"), listed(symbol("teach"), agent(teach), made))
     text = text_of(made)
-    said(text.encode(), UTMOST)  # what we hand on can be read: no deeper than anything is
+    said(text.encode(), UTMOST)  # refuses a result that is too deep to be read again
     about = {"author": None if where is None else author, "ledger": where}
     return {"text": text, "signature": signature, "hash": canonical.digest(node), **about}
 
 
 def _definition(what: Said) -> Node:
-    """The definition that a text holds, without any signature it has."""
+    """The definition in a text, without its signature."""
     core = core_of(what.message) if what.message is not None else None
     definition = what.definition or getattr(core, "definition", None)
     if definition is None:
-        raise Usage("only a definition can be taught", hint="leave --teach out, or name a file with a dialect")
+        raise Usage("only a definition can be taught", hint="remove --teach, or pass a file with a dialect")
     node: Node = definition.node
     return node
 
 
 class Checked(Record):
-    """A signature that is good: by which KEY; what it covers, as said by which AUTHOR in which LEDGER, if it says that;
-    and what of the text it does not cover."""
+    """A valid signature: its KEY, the NODE it covers, the AUTHOR and LEDGER if it covers them, and the parts of the
+    text OUTSIDE of it."""
 
     key: bytes
     node: Node
@@ -256,8 +256,8 @@ def checked(
     authors: Sequence[str] = (),
     ledgers: Sequence[str] = (),
 ) -> Checked:
-    """By which of the KEYS a text is signed, said by one of the AUTHORS in one of the LEDGERS, or by itself; refused
-    when by none."""
+    """Find the key that signed a text, for one of the AUTHORS in one of the LEDGERS, or without either. Refused if none
+    of the KEYS did."""
     node = what.node if signature is not None else what.unsigned
     outside = () if signature is not None else tuple(_outside(what))
     signature = signature if signature is not None else what.signature
@@ -277,11 +277,11 @@ def checked(
                 refusal = error
                 continue
             return Checked(key, node, octets, author, ledger, is_definition, outside)
-    raise refusal or signatures.InvalidSignature("there is no key to check it with")
+    raise refusal or signatures.InvalidSignature("no key is given to check the signature with")
 
 
 def _outside(what: Said) -> Iterator[str]:
-    """What stands around that which is signed, and nobody has signed: anybody may have written it, or changed it."""
+    """The wrappers around the signed part. They are unsigned, so anyone may have written or changed them."""
     for layer in layers(what.message) if what.message is not None else ():
         if isinstance(layer, Signed):
             return
@@ -292,17 +292,17 @@ def _outside(what: Said) -> Iterator[str]:
 
 
 def senders_in(what: Said) -> list[str]:
-    """Whom the envelopes of a message name as its sender."""
+    """The senders named by the envelopes of a message."""
     found = layers(what.message) if what.message is not None else ()
     return [layer.sender for layer in found if isinstance(layer, Envelope) and layer.sender]
 
 
-# -- how it came to that
+# -- explanation
 
 
 def explained(message: Message, dialects: Mapping[str, Definition], policy: Room) -> dict[str, Any]:
-    """How a call comes to its messages."""
-    from bb.cbcl.judge import explanation  # noqa: PLC0415  (whoever only expands needs none of it)
+    """Explain the expansion of a call, step by step."""
+    from bb.cbcl.judge import explanation  # noqa: PLC0415  (only needed here)
 
     found = explanation.explain(message, dialects, policy)
     if found is None:

@@ -1,10 +1,10 @@
-"""Questions about CBCL one after the other, for a program at the other end of a pipe: one request, one answer.
+"""Requests about CBCL texts from a program through a pipe: one request per line, one answer per request.
 
     {"do": "parse", "text": "(tell @bob \\"hi\\")", "id": 1}
 
-A request says what to `do` and has a `text`, or its `bytes_hex` where they may be no text. A member that is not known
-is refused, with its path; one that what is to be done has no use for is not looked at. Neither is any file, key or
-ledger: all that counts is in the request.
+A request names the action (`do`) and has a `text`, or `bytes_hex` for octets that may not be valid text. An unknown
+member is refused, with its path. A known member that the action does not use is ignored. No file, key or ledger is
+read: the request contains everything.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Request = Mapping[str, Any]
 
 MOST_DIALECTS = 1000
-MOST_KEPT = 64  # lists of dialects that are kept, since most requests are about the same ones
+MOST_KEPT = 64  # cached lists of dialects; most requests repeat the same list
 LIMITS = {"max_depth": DEPTH_MOST, "max_size": SIZE_MOST, "max_expansion_size": trust.MOST["max_expansion_size"]}
 MEMBERS = frozenset(
     [
@@ -51,38 +51,38 @@ MEMBERS = frozenset(
 
 
 class InvalidRequest(Usage):
-    """That is no request."""
+    """The request is not valid."""
 
     code = "INVALID_REQUEST"
-    hint = """for example {"do": "parse", "text": "(hello @bob)"}; `bb cbcl batch --help` has them all"""
+    hint = """for example {"do": "parse", "text": "(hello @bob)"}; `bb cbcl batch --help` lists all requests"""
 
 
 class Desk:
-    """Somebody who asks. What was read of dialects for one question is there for the next."""
+    """One client. It caches the dialects of earlier requests."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[str, ...], Beside] = {}
 
     def answer(self, request: Any) -> dict[str, Any]:
-        """What is answered to REQUEST."""
+        """Answer one request."""
         if type(request) is not dict:
-            raise InvalidRequest("a request is a JSON object", path="$")
+            raise InvalidRequest("a request must be a JSON object", path="$")
         if isinstance(request.get("id"), dict | list):
-            raise InvalidRequest("`id` is a text or a number", path="$.id")
+            raise InvalidRequest("`id` must be a text or a number", path="$.id")
         do = request.get("do")
         if type(do) is not str or do not in ANSWERS:
-            raise InvalidRequest(f"`do` is one of {', '.join(ANSWERS)}", path="$.do")
+            raise InvalidRequest(f"`do` must be one of {', '.join(ANSWERS)}", path="$.do")
         if not request.keys() <= MEMBERS:
-            strange = min(request.keys() - MEMBERS)[:40]
-            raise InvalidRequest(f"a request has no {strange!a}", path=f"$.{ascii(strange)[1:-1]}")
+            unknown = min(request.keys() - MEMBERS)[:40]
+            raise InvalidRequest(f"unknown member {unknown!a}", path=f"$.{ascii(unknown)[1:-1]}")
         return ANSWERS[do](self, request, _octets(request))
 
     def dialects(self, request: Request) -> Beside:
         """The dialects that count as installed, in the order of the request."""
         texts = request.get("dialects", [])
         is_list = type(texts) is list and len(texts) <= MOST_DIALECTS
-        if not is_list or not all(type(each) is str for each in texts):
-            raise InvalidRequest(f"`dialects` is a list of at most {MOST_DIALECTS} texts", path="$.dialects")
+        if not is_list or not all(type(text) is str for text in texts):
+            raise InvalidRequest(f"`dialects` must be a list of at most {MOST_DIALECTS} texts", path="$.dialects")
         key = tuple(texts)
         if key not in self._kept:
             definitions = [_definition(text, f"$.dialects[{place}]") for place, text in enumerate(texts)]
@@ -95,7 +95,7 @@ class Desk:
 
 
 def _definition(text: str, path: str) -> Definition:
-    """The definition that a TEXT of the request holds; a refusal says which of its texts is meant."""
+    """Read the definition in a TEXT of the request. A refusal has the path of the text."""
     try:
         return answers.defined(_encoded(text), UTMOST)[1]
     except BbError as error:
@@ -178,35 +178,37 @@ ANSWERS: dict[str, Callable[[Desk, Request, bytes], dict[str, Any]]] = {
 
 
 def _said_in(request: Request) -> str | None:
-    """The ledger that a message is said in; None where it is in none."""
+    """The ledger that a signature covers, or None."""
     found = _text(request, "ledger") if "ledger" in request else None
     if found is not None and not (is_repo_id(found) and "author" in request):
-        raise InvalidRequest("`ledger` is the id of a ledger, and `author` says who speaks in it", path="$.ledger")
+        raise InvalidRequest("`ledger` must be the id of a ledger, and it requires `author`", path="$.ledger")
     return found
 
 
 def _said_by(request: Request) -> str:
-    """Who says a message; nobody where it is said in no ledger."""
+    """The author that a signature covers; empty if it covers no ledger."""
     return trust.identifier(_text(request, "author").removeprefix("@")) if "author" in request else ""
 
 
 def _octets(request: Request) -> bytes:
-    """The octets that a request is about."""
+    """The octets of a request."""
     text, written = request.get("text"), request.get("bytes_hex")
     if (text is None) == (written is None):
-        raise InvalidRequest("a request has either `text` or `bytes_hex`", path="$.text")
+        raise InvalidRequest("a request must have either `text` or `bytes_hex`", path="$.text")
     if type(text) is str:
         return _encoded(text)
     if type(written) is not str:
-        raise InvalidRequest("`text` and `bytes_hex` are texts", path="$.text" if written is None else "$.bytes_hex")
+        raise InvalidRequest(
+            "`text` and `bytes_hex` must be texts", path="$.text" if written is None else "$.bytes_hex"
+        )
     try:
         return bytes.fromhex(written)
     except ValueError:
-        raise InvalidRequest("`bytes_hex` is no hexadecimal", path="$.bytes_hex") from None
+        raise InvalidRequest("`bytes_hex` is not valid hexadecimal", path="$.bytes_hex") from None
 
 
 def _encoded(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")  # half a surrogate pair is refused by the reader, with its place
+    return text.encode("utf-8", "surrogatepass")  # the reader refuses half a surrogate pair, with its place
 
 
 def _bounds(request: Request) -> Bounds:
@@ -218,12 +220,12 @@ def _bounds(request: Request) -> Bounds:
 def _limit(request: Request, name: str) -> int | None:
     value = request.get(name)
     if value is not None and (type(value) is not int or not 1 <= value <= LIMITS[name]):
-        raise InvalidRequest(f"`{name}` is a whole number from 1 to {LIMITS[name]:,}", path=f"$.{name}")
+        raise InvalidRequest(f"`{name}` must be a whole number from 1 to {LIMITS[name]:,}", path=f"$.{name}")
     return value
 
 
 def _text(request: Request, name: str) -> str:
     value = request.get(name)
     if type(value) is not str:
-        raise InvalidRequest(f"`{name}` is missing, or no text", path=f"$.{name}")
+        raise InvalidRequest(f"`{name}` is missing, or not a text", path=f"$.{name}")
     return value

@@ -1,7 +1,7 @@
-"""The dialects of a repository: install them, look at them, remove them, hand them on to other agents.
+"""The dialects of a repository: install, list, show and remove them, and teach them to other agents.
 
-They live in the ledger, so every clone has them, with who installed which and from where. What is installed by command
-comes from the user's own hand; what an agent is taught is judged when it hears of it.
+They are recorded in the ledger with their installer and source, so every clone has them. A dialect installed by command
+counts as the user's own decision. A dialect taught by a message is judged when the agent hears the message.
 """
 
 from __future__ import annotations
@@ -41,43 +41,43 @@ if TYPE_CHECKING:
 
 
 class DialectInUse(Refused):
-    """Another dialect builds on it."""
+    """Another dialect extends this one."""
 
     code = "DIALECT_IN_USE"
-    hint = "remove those first"
+    hint = "remove the dialects that extend it first, with `bb cbcl dialect remove`"
 
 
 class File(Name):
-    """The file with the definition; - reads it from stdin."""
+    """The file with the definition; - reads stdin."""
 
     metavar = "FILE"
 
 
 class Source(Plain):
-    """The definition itself, in the place of a file."""
+    """The definition, instead of a file."""
 
 
 class Dialect(Name):
-    """The dialect, by its name."""
+    """The name of the dialect."""
 
     metavar = "DIALECT"
 
 
 class KeyName(Name):
-    """Sign it with this key of yours, in the place of the signature it has; the key must be its author's."""
+    """Sign the dialect with this key of yours, instead of its present signature. The key must be its author's."""
 
     metavar = "KEY-NAME"
 
 
 class Pupil(talk.Whom):
-    """Whom to send it to."""
+    """The agent to send it to."""
 
 
 @op(
     "cbcl.dialect.install",
     screen="cbcl_talk",
     examples=("bb cbcl dialect install logistics.cbcl", "bb cbcl dialect install logistics.cbcl --replace"),
-    replace="Put it in the place of another one of its name.",
+    replace="Replace another dialect with the same name.",
 )
 def install(
     desk: Desk,
@@ -89,10 +89,10 @@ def install(
     key: Key | None = None,
     allow_secret: Reason | None = None,
 ) -> dict[str, Any]:
-    """Let a dialect be spoken in this repository, once it is verified: its signature, if it has one, and every rule.
+    """Install a dialect in this repository. Its signature, if any, and all rules are verified first.
 
-    Examples in a file beside it, NAME.examples.cbcl, must come out as they say. Installing what is installed changes
-    nothing. Another definition of the same name is a conflict, unless you say that it replaces the first.
+    If there is a file NAME.examples.cbcl beside it, its examples must succeed. Installing an installed dialect again
+    changes nothing. A different definition with the same name is a conflict, unless you pass --replace.
     """
     who, keyring, rules = _user(desk, agent), Keyring(desk.env), _rules(desk)
     policy = rules.trust.policy
@@ -113,28 +113,28 @@ def install(
 
     recorded = signs_of_life.act(desk, who, decide, key=key, allow_secret=allow_secret)
     found = _spoken(desk)
-    brought = next(filter(None, map(_installed_by, recorded)), None)  # also when it has been removed since
+    brought = next(filter(None, map(_installed_by, recorded)), None)  # even if it has been removed since
     return _shown(desk, found, brought or _kept(found, definition.name), definition) | {"changed": brought is not None}
 
 
 def _installed_by(event: Event) -> Kept | None:
-    """The dialect that an event has brought; None where it is another event."""
-    said = kinds.fact_of(event.kind, event.data, event.by)
-    if not isinstance(said, Installed):
+    """The dialect that an event installed; None for another kind of event."""
+    fact = kinds.fact_of(event.kind, event.data, event.by)
+    if not isinstance(fact, Installed):
         return None
-    return Kept(said.dialect, event.id, event.ts, said.by, said.hash, said.author, said.signature, said.source)
+    return Kept(fact.dialect, event.id, event.ts, fact.by, fact.hash, fact.author, fact.signature, fact.source)
 
 
 @op("cbcl.dialect.list", reads=True, screen="cbcl_talk", examples=("bb cbcl dialect list",))
 def list_(desk: Desk) -> dict[str, Any]:
-    """The dialects that are spoken here: who wrote each, who installed it, and whether a signature was checked."""
+    """List the installed dialects, with author, installer and the result of the signature check."""
     found = _spoken(desk)
     return {"dialects": [_row(found, each) for name in found.names() for each in found.live(name)]}
 
 
 @op("cbcl.dialect.show", reads=True, screen="cbcl_talk", examples=("bb cbcl dialect show logistics",))
 def show(desk: Desk, name: Dialect) -> dict[str, Any]:
-    """One dialect: its definition, its performatives with their parameters, and everything that was done with it."""
+    """Show a dialect: its definition, its performatives with their parameters, and its history."""
     found = _spoken(desk)
     kept = _kept(found, name)
     return _shown(desk, found, kept, _definition(found, kept))
@@ -142,15 +142,15 @@ def show(desk: Desk, name: Dialect) -> dict[str, Any]:
 
 @op("cbcl.dialect.remove", screen="cbcl_talk", examples=("bb cbcl dialect remove logistics",))
 def remove(desk: Desk, name: Dialect, *, agent: Someone | None = None, key: Key | None = None) -> dict[str, Any]:
-    """Let a dialect be spoken here no more. Its definition stays in the ledger's history."""
+    """Remove a dialect from this repository. Its definition stays in the ledger's history."""
     who = _user(desk, agent)
 
     def decide(index: Index, _: Any) -> list[Any]:
         found = ledger.Spoken(desk.store, index, Keyring(desk.env))
-        _kept(found, name)  # refused where there is none
+        _kept(found, name)  # raises if the dialect is not installed
         above = found.building_on(name)
         if above:
-            raise DialectInUse(f"{', '.join(above)} builds on {name}", dialects=above)
+            raise DialectInUse(f"dialects that extend {name}: {', '.join(above)}", dialects=above)
         return [Removed(who, name, each.hash) for each in found.live(name)]
 
     signs_of_life.act(desk, who, decide, key=key)
@@ -168,9 +168,9 @@ def remove(desk: Desk, name: Dialect, *, agent: Someone | None = None, key: Key 
 def teach(
     desk: Desk, name: Dialect, *, to: Pupil, agent: Someone | None = None, sign_with: KeyName | None = None
 ) -> dict[str, Any]:
-    """Send a dialect to another agent, which installs it if its user trusts the author.
+    """Send a dialect to another agent. The agent installs it if its user trusts the author.
 
-    The author's signature goes with it, where there is one. With --sign-with it is signed now.
+    The dialect is sent with its author's signature, if it has one. With --sign-with, it is signed now.
     """
     found = _spoken(desk)
     kept = _kept(found, name)
@@ -185,13 +185,13 @@ def teach(
 
 @op("cbcl.dialect.query", screen="cbcl_talk", examples=("bb cbcl dialect query logistics --to cobalt-harbor",))
 def query(desk: Desk, name: Dialect, *, to: Pupil, agent: Someone | None = None) -> dict[str, Any]:
-    """Ask another agent whether it speaks a dialect. It answers when it hears of it."""
+    """Ask another agent whether it has a dialect. The agent answers when it hears the message."""
     made = listed(symbol("meta"), listed(symbol("query"), listed(Node(OPERATOR, SPEAKS), symbol(name))))
     return talk.say(desk, text_of(made), agent, [str(to)])
 
 
 def _shown(desk: Desk, found: ledger.Spoken, kept: Kept, definition: Definition) -> dict[str, Any]:
-    """All there is to say of one dialect."""
+    """All details of one dialect."""
     return {
         **_row(found, kept),
         "definition": exchange.dialect(definition),
@@ -202,7 +202,7 @@ def _shown(desk: Desk, found: ledger.Spoken, kept: Kept, definition: Definition)
 
 
 def _spoken(desk: Desk) -> ledger.Spoken:
-    """The dialects of the repository we are in."""
+    """The dialects of the current repository."""
     return ledger.Spoken(desk.store, desk.ledger.caught_up(), Keyring(desk.env))
 
 
@@ -228,7 +228,7 @@ def _row(found: ledger.Spoken, kept: Kept) -> dict[str, Any]:
 
 
 def _kept(found: ledger.Spoken, name: str) -> Kept:
-    """What NAME stands for; where that is contested, the first of them."""
+    """The dialect with this name; the first one if several clones have installed different ones."""
     live = found.live(name)
     sound = [each for each in live if each.hash in found.sound(name)]
     if not live:
@@ -240,15 +240,15 @@ def _definition(found: ledger.Spoken, kept: Kept) -> Definition:
     definition = found.definition(kept)
     if definition is None:
         raise UnknownDialect(
-            f"the line that installed {harmless(kept.name[:60])} holds no sound definition of it",
-            hint="`bb cbcl dialect install FILE --replace` puts one in its place, `dialect remove` takes it away",
+            f"the line that installed {harmless(kept.name[:60])} does not contain a sound definition",
+            hint="replace it with `bb cbcl dialect install FILE --replace`, or run `bb cbcl dialect remove DIALECT`",
             dialect=kept.name[:60],
         )
     return definition
 
 
 def _user(desk: Desk, agent: str | None) -> str:
-    """Who does it: an agent that is named or set, else the person."""
+    """The caller: the named agent, else the agent of BB_AGENT, else the person."""
     who = ids.PERSON if agent == ids.PERSON else desk.caller(agent) if agent else desk.principal()
     desk.store.must_exist()
     return who

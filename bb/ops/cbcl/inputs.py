@@ -1,4 +1,4 @@
-"""What a command of CBCL is given: the text, the dialects that count as installed, and how much of all that is read."""
+"""The inputs of CBCL commands: the text, the dialects that count as installed, and the limits for reading them."""
 
 from __future__ import annotations
 
@@ -31,65 +31,65 @@ class File(Name):
 
 
 class Given(Text):
-    """The text itself, in place of a file."""
+    """The text, instead of a file."""
 
     metavar = "TEXT"
     longest = SIZE_MOST
 
 
 class MaxDepth(Number):
-    """How deep lists may stand in each other; 32 unless given, 64 at most."""
+    """The maximum nesting depth of lists; 32 unless given, 64 at most."""
 
     most = DEPTH_MOST
 
 
 class MaxSize(Number):
-    """How many octets are read; 1,048,576 unless given."""
+    """The maximum number of octets to read; 1,048,576 unless given."""
 
     metavar = "OCTETS"
     most = SIZE_MOST
 
 
 class MaxExpansion(Number):
-    """How many characters it may come to; what your policy says unless given. A dialect's own limit counts besides."""
+    """The maximum number of characters of the expansion; your policy's unless given. The dialect's also applies."""
 
     metavar = "CHARACTERS"
     most = trust.MOST["max_expansion_size"]
 
 
 class DialectFile(Name):
-    """A file with a dialect that counts as installed, for this one question. Repeat it for several, parents first."""
+    """A file with a dialect that counts as installed for this command only. May be repeated, parents first."""
 
     metavar = "FILE"
 
 
 def bounds_of(depth: int | None, size: int | None) -> Bounds:
-    """How much of a text is read."""
+    """The limits for reading a text."""
     return Bounds(depth or BOUNDS.depth, size or BOUNDS.size)
 
 
 def given(desk: Desk, file: str | None, text: str | None, bounds: Bounds) -> Source:
-    """The text that a command is about."""
+    """The text of a command, from a file, stdin or an argument."""
     return sources.given(desk, file, text, bounds.size, _too_large(bounds.size))
 
 
 def read(desk: Desk, file: str, bounds: Bounds) -> Source:
-    """What FILE holds."""
+    """Read FILE."""
     return sources.read(desk, file, bounds.size, _too_large(bounds.size))
 
 
 def _too_large(most: int) -> Callable[[str, int], BbError]:
-    """The refusal of a text that is too long, in which no place is any better than where it became so."""
+    """The refusal of a text that is too long. Its offset is the limit."""
 
     def refusal(name: str, size: int) -> BbError:
-        why = f"{name} has {size:,} octets or more; {most:,} are read"
-        return Malformed(why, hint="pass --max-size, if it may be so long", reason=LIMIT, offset=most)
+        why = f"{name} has {size:,} octets or more; the limit is {most:,}"
+        return Malformed(why, hint="pass --max-size with a larger limit", reason=LIMIT, offset=most)
 
     return refusal
 
 
 def known_with(desk: Desk, files: list[DialectFile] | None, bounds: Bounds) -> Beside:
-    """The dialects that are installed here, and those in FILES."""
+    """The installed dialects and the dialects in FILES."""
     found = Beside(spoken(desk))
     for file in files or ():
         octets = read(desk, file, bounds).octets
@@ -99,8 +99,8 @@ def known_with(desk: Desk, files: list[DialectFile] | None, bounds: Bounds) -> B
 
 
 def spoken(desk: Desk) -> Mapping[str, Definition]:
-    """The dialects that are spoken in the repository we are in; none where there is no ledger."""
-    from bb.ledger.views.cbcl import Spoken  # noqa: PLC0415  (for which most questions have no use)
+    """The dialects installed in the current repository; none if it has no ledger."""
+    from bb.ledger.views.cbcl import Spoken  # noqa: PLC0415  (not needed for most commands)
 
     try:
         store = desk.store_or_home
@@ -111,7 +111,7 @@ def spoken(desk: Desk) -> Mapping[str, Definition]:
 
 @contextmanager
 def about(file: str) -> Iterator[None]:
-    """Where several files are read, a refusal of what is in FILE names it."""
+    """Add the name of FILE to refusals, for commands that read several files."""
     try:
         yield
     except BbError as refusal:
@@ -121,6 +121,6 @@ def about(file: str) -> Iterator[None]:
 
 
 def room_of(desk: Desk, depth: int | None, size: int | None) -> Room:
-    """What may be spent: what is asked for, else what this user's policy grants."""
+    """The limits of an expansion: the given ones, else those of the user's policy."""
     policy = Keyring(desk.env).trust().policy
     return Room(depth or policy.max_depth, size or policy.max_expansion_size)

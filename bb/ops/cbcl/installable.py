@@ -1,4 +1,4 @@
-"""Whether a dialect may be installed, as a command says it: its signature, its rules, and the examples beside it."""
+"""The check of a dialect before installation: its signature, all rules, and the examples beside it."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ ENDING = ".cbcl"
 def must_verify(
     desk: Desk, source: Source, bounds: Bounds, examples: str | None, files: list[DialectFile] | None = None
 ) -> tuple[dict[str, Any], str | None, Definition]:
-    """What there is to say of the dialect in SOURCE, its signature and the definition; refused where that is anything
-    against it."""
+    """Verify the dialect in SOURCE. Return the report, the signature and the definition; refused if there is a
+    violation."""
     signature, definition = answers.defined(source.octets, bounds, for_text(bounds.size))
     checked = _signature(desk, definition, signature)
     known = inputs.known_with(desk, files, bounds)
@@ -48,7 +48,7 @@ def must_verify(
 
 
 def _signature(desk: Desk, definition: Definition, signature: str | None) -> str:
-    """What is to be said of a signature: it is looked at before anything else, and refused if it is no good."""
+    """The state of the signature. It is checked before all else, and refused if it is not valid."""
     if signature is None:
         return "unsigned"
     keys = Keyring(desk.env).trust_for(definition.author).keys_of(definition.author)
@@ -59,7 +59,7 @@ def _signature(desk: Desk, definition: Definition, signature: str | None) -> str
 
 
 def examples_beside(desk: Desk, file: str | None) -> str | None:
-    """The examples that lie beside a dialect, where there are any."""
+    """The file with examples beside a dialect, if there is one."""
     if file is None or not file.endswith(ENDING) or file.endswith(beside.SUFFIX):
         return None
     found = file.removesuffix(ENDING) + beside.SUFFIX
@@ -69,7 +69,7 @@ def examples_beside(desk: Desk, file: str | None) -> str | None:
 def _tried(
     desk: Desk, file: str, bounds: Bounds, definition: Definition, known: Mapping[str, Definition]
 ) -> dict[str, Any]:
-    """What became of the examples in FILE."""
+    """Check the examples in FILE."""
     octets = inputs.read(desk, file, bounds).octets
     with inputs.about(file):
         found = beside.read(octets, bounds)
@@ -86,11 +86,11 @@ def _tried(
 
 
 def _rejected(answer: dict[str, Any]) -> DialectRejected:
-    """The refusal of a dialect, with everything that was found."""
+    """The refusal of a dialect, with the whole report."""
     first, others = answer["violations"][0], answer["count"] - 1
     where = f" in {harmless(first['performative'][:60])}" if first["performative"] else ""
     least = "at least " if answer["count"] == verification.MOST_COUNTED else ""
     more = f", and {least}{others:,} more" if others else ""
     refusal = DialectRejected(f"{first['rule']}{where}: {first['message']}{more}", **answer)
-    refusal.hint = "mend what is shown, each with its line and column"
+    refusal.hint = "correct the listed violations; each has its line and column"
     return refusal

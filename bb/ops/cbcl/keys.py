@@ -1,7 +1,7 @@
-"""Keys of CBCL, and whom their owner trusts: both are this user's, and no repository's.
+"""CBCL keys and trusted authors. Both belong to the user, not to a repository.
 
-A seed is made here and stays in its file: no answer and no refusal has it. What others are given is the public key; by
-its fingerprint two people can tell each other over the telephone that it is the right one.
+A seed is made here and stays in its file; no answer and no refusal contains it. Other users get the public key. Two
+people can compare its short fingerprint, for example over the telephone.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ ON, OFF = "on", "off"
 
 
 class KeyOrAuthor(Usage):
-    """A signature is checked with the keys of an author you trust, or with one key."""
+    """The request names neither an author nor a key to check the signature with."""
 
     code = "KEY_OR_AUTHOR"
     hint = "pass --author NAME, or --public-key KEY"
 
 
 class InvalidLedger(Usage):
-    """That is the id of no ledger."""
+    """The value is not the id of a ledger."""
 
     code = "INVALID_LEDGER"
-    hint = "`bb ledger status` shows the id of this one"
+    hint = "`bb ledger status` shows the id of this ledger"
 
 
 class KeyName(Text):
-    """The key, by its name: letters, digits, hyphens and underscores."""
+    """The name of the key: letters, digits, hyphens and underscores."""
 
     metavar = "KEY-NAME"
 
@@ -55,7 +55,7 @@ class KeyName(Text):
 
 
 class Author(Text):
-    """The author, as dialects name it: @ada, or ada."""
+    """The author, with the name that dialects use: @ada, or ada."""
 
     metavar = "AUTHOR"
 
@@ -65,31 +65,31 @@ class Author(Text):
 
 
 class Pupil(Author):
-    """Make the whole message that teaches the dialect to this agent, such as @bob."""
+    """Print the complete message that teaches the dialect to this agent, such as @bob."""
 
     metavar = "AGENT"
 
 
 class Sayer(Author):
-    """Who says the message; whom its envelope names unless given, else the agent that the key is called after."""
+    """The author of the message; unless given, the sender in its envelope, else the agent with the key's name."""
 
     metavar = "AGENT"
 
 
 class LedgerId(Text):
-    """The ledger that the message was signed in, by its id; the one here unless given."""
+    """The id of the ledger that the message was signed in; the current repository's unless given."""
 
     metavar = "LEDGER"
 
     @classmethod
     def checked(cls, text: str, name: str) -> Any:
         if not is_repo_id(text):
-            raise InvalidLedger(f"{text[:40]!a} is the id of no ledger")
+            raise InvalidLedger(f"{text[:40]!a} is not the id of a ledger")
         return text
 
 
 class Demand(Text):
-    """Unsigned messages are refused (required), taken and marked (preferred), or taken (off); or as by default."""
+    """Unsigned messages are refused (required), accepted and marked (preferred), or accepted (off); or default."""
 
     metavar = "WORD"
     choices = (*judge_trust.SIGNED, "default")
@@ -102,48 +102,48 @@ class PublicKey(Text):
 
 
 class Unsigned(Text):
-    """Whose definitions need no signature: your own (local), nobody's (never), anyone's (anyone)."""
+    """The definitions that need no signature: your own (local), none (never), all (anyone)."""
 
     metavar = "WHOSE"
     choices = judge_trust.WORDS["unsigned"]
 
 
 class Define(Text):
-    """Who may define dialects besides you: authors with a key here (trusted), or anyone."""
+    """The authors who may define dialects besides you: those whose key you trust (trusted), or anyone."""
 
     metavar = "WHO"
     choices = judge_trust.WORDS["define"]
 
 
 class Relay(Text):
-    """Whether messages for somebody else are passed on."""
+    """Whether your agents forward messages for other agents."""
 
     metavar = "on|off"
     choices = (ON, OFF)
 
 
 class PolicyDepth(Number):
-    """How deep lists may stand in each other, in what is read and in what a dialect comes to."""
+    """The maximum nesting depth of lists, in texts and in expansions."""
 
     most = judge_trust.MOST["max_depth"]
 
 
 class PolicySize(Number):
-    """How many octets one message may have."""
+    """The maximum number of octets of a message."""
 
     metavar = "OCTETS"
     most = judge_trust.MOST["max_size"]
 
 
 class PolicyExpansion(Number):
-    """How many characters a call may come to."""
+    """The maximum number of characters of a call's expansion."""
 
     metavar = "CHARACTERS"
     most = judge_trust.MOST["max_expansion_size"]
 
 
 class PolicyTime(Number):
-    """How long verifying a dialect may take."""
+    """The maximum time for verifying a dialect."""
 
     metavar = "MS"
     most = judge_trust.MOST["max_verify_time"]
@@ -151,9 +151,10 @@ class PolicyTime(Number):
 
 @op("cbcl.keygen", screen="cbcl", examples=("bb cbcl keygen ada",))
 def keygen(desk: Desk, name: KeyName) -> dict[str, Any]:
-    """Make a key to sign with. Its secret half stays in a file that only you can read; answered is the public one.
+    """Create a signing key. The secret key stays in a file that only you can read; the answer has the public key.
 
-    It is in your own configuration (XDG_CONFIG_HOME, else ~/.config), never in a repository. No key is ever replaced.
+    The file is in your configuration directory (XDG_CONFIG_HOME, else ~/.config), never in a repository. An existing
+    key is never replaced.
     """
     keyring = Keyring(desk.env)
     public = keyring.make(name)
@@ -167,7 +168,7 @@ def keygen(desk: Desk, name: KeyName) -> dict[str, Any]:
         "bb cbcl sign planning.cbcl --key ada > planning.signed.cbcl",
         "bb cbcl sign planning.cbcl --key ada --teach @bob",
     ),
-    unbound="Sign the message alone, said in no ledger, as other programs do. Agents of bb take it for unsigned.",
+    unbound="Sign only the message, without author and ledger, as other programs do. bb agents treat it as unsigned.",
 )
 def sign(
     desk: Desk,
@@ -181,12 +182,12 @@ def sign(
     max_depth: MaxDepth | None = None,
     max_size: MaxSize | None = None,
 ) -> dict[str, Any]:
-    """Sign a dialect or a message: (signed "…" TEXT), whose signature is about the canonical form of the text.
+    """Sign a dialect or a message. The answer is (signed "…" TEXT); the signature covers the canonical form of TEXT.
 
-    The signature of a message also covers who says it and in which ledger: the one here, where there is one. That of a
-    dialect covers the definition alone, which may be spoken anywhere. Of a message that defines or teaches a dialect,
-    the message is signed, and so whoever sends it; to sign the dialect, name a file with the definition alone, or
-    pass --teach. A definition that is signed already is signed anew.
+    The signature of a message also covers its author and the ledger of the current repository, if there is one. The
+    signature of a dialect covers only the definition, so it is valid in every ledger. If the text is a message that
+    defines or teaches a dialect, the message is signed. To sign the dialect, pass a file with only the definition, or
+    pass --teach. An already signed definition is signed again.
     """
     bounds = bounds_of(max_depth, max_size)
     what = answers.said(given(desk, file, text, bounds).octets, bounds)
@@ -198,8 +199,8 @@ def sign(
 
 
 def _ledger_here(desk: Desk) -> Ledger | None:
-    """The ledger of the repository we are in; None where there is none."""
-    from bb.ledger.views import proofs  # noqa: PLC0415  (a store: most of what is done with keys needs none)
+    """The ledger of the current repository, or None."""
+    from bb.ledger.views import proofs  # noqa: PLC0415  (most commands for keys need no store)
 
     try:
         store = desk.store
@@ -225,10 +226,10 @@ def check_signature(
     max_depth: MaxDepth | None = None,
     max_size: MaxSize | None = None,
 ) -> dict[str, Any]:
-    """Whether a signed dialect or message is as its author signed it: with a key you trust, or the one you name.
+    """Check the signature of a dialect or a message, with the author's keys that you trust or with the given key.
 
-    The author of a dialect is the one that it names. `covers` says what the signature is about: the text that is
-    signed, who says it in which ledger, and what of the text stands outside of it, which anybody may have written.
+    The author of a dialect is the one that it names. `covers` in the answer describes what is signed: the text, the
+    author and the ledger. `outside` lists the parts that are not signed, which anyone may have written.
     """
     bounds = bounds_of(max_depth, max_size)
     what = answers.said(given(desk, file, text, bounds).octets, bounds)
@@ -246,7 +247,7 @@ def check_signature(
         else Keyring(desk.env).trust_for(author).keys_of(author)
     )
     if not keys:
-        raise UntrustedAuthor(f"nobody here has a key of @{author}", author=author)
+        raise UntrustedAuthor(f"you have no trusted key of @{author}", author=author)
     here = Ledger(ledger) if ledger is not None else _ledger_here(desk)
     authors = [author] if author is not None else _may_have_said(desk, what, keys)
     found = answers.checked(what, None, keys, authors, (here.id, *here.former) if here else ())
@@ -254,7 +255,7 @@ def check_signature(
 
 
 def _may_have_said(desk: Desk, what: answers.Said, keys: tuple[bytes, ...]) -> list[str]:
-    """Who may have said a message, where only a key is named: whom its envelopes name, and whose key that is."""
+    """The possible authors of a message if only a key is given: the senders in its envelopes, and the key's owners."""
     trust = Keyring(desk.env).trust()
     owners = [name for name, theirs in trust.authors.items() if set(theirs) & set(keys)]
     return list(dict.fromkeys([*answers.senders_in(what), *owners]))
@@ -262,10 +263,10 @@ def _may_have_said(desk: Desk, what: answers.Said, keys: tuple[bytes, ...]) -> l
 
 @op("cbcl.trust.add", screen="cbcl", examples=("bb cbcl trust add ada Zm9vYmFy…",))
 def trust_add(desk: Desk, author: Author, public_key: PublicKey) -> dict[str, Any]:
-    """Let in what AUTHOR signs with this key: from now on it counts as the author's own word.
+    """Trust a key of AUTHOR: from now on, texts signed with it count as the author's own.
 
-    Unsigned messages in the author's name are not taken any more then, unless `bb cbcl trust signed` says otherwise.
-    Ask for the key by another way than the one that the dialects come by, and compare the fingerprint.
+    Unsigned messages in the author's name are then refused, unless `bb cbcl trust signed` allows them. Get the key
+    through a different channel from the dialects, and compare the fingerprint.
     """
     trust = Keyring(desk.env).add_author(author, signatures.key_of(public_key))
     return _author(author, trust)
@@ -273,7 +274,7 @@ def trust_add(desk: Desk, author: Author, public_key: PublicKey) -> dict[str, An
 
 @op("cbcl.trust.list", reads=True, screen="cbcl", examples=("bb cbcl trust list",))
 def trust_list(desk: Desk) -> dict[str, Any]:
-    """The authors whom you trust, with their keys and fingerprints."""
+    """List the authors you trust, with their keys and fingerprints."""
     trust = Keyring(desk.env).trust()
     return {"authors": [_author(name, trust) for name in sorted({*trust.authors, *trust.signed})]}
 
@@ -284,9 +285,9 @@ def trust_list(desk: Desk) -> dict[str, Any]:
     examples=("bb cbcl trust signed ada preferred", "bb cbcl trust signed ada default"),
 )
 def trust_signed(desk: Desk, author: Author, word: Demand) -> dict[str, Any]:
-    """Say whether messages of AUTHOR must be signed: required, preferred or off; `default` takes that back.
+    """Set whether messages of AUTHOR must be signed: required, preferred or off; `default` resets this.
 
-    An author with a key here has to sign unless you say otherwise: else a forger had only to leave the signature out.
+    The default for an author with a trusted key is required. Otherwise a forger could just omit the signature.
     """
     trust = Keyring(desk.env).set_signed(author, None if word == "default" else str(word))
     return _author(author, trust)
@@ -298,7 +299,7 @@ def trust_signed(desk: Desk, author: Author, word: Demand) -> dict[str, Any]:
     examples=("bb cbcl trust remove ada", "bb cbcl trust remove ada --public-key Zm9vYmFy…"),
 )
 def trust_remove(desk: Desk, author: Author, *, public_key: PublicKey | None = None) -> dict[str, Any]:
-    """Trust an author no longer, or one of the author's keys. Dialects that are installed stay so."""
+    """Remove the trust in an author, or in one of the author's keys. Installed dialects stay installed."""
     key = None if public_key is None else signatures.key_of(public_key)
     return _author(author, Keyring(desk.env).remove_author(author, key))
 
@@ -319,7 +320,7 @@ def policy(
     max_expansion_size: PolicyExpansion | None = None,
     max_verify_time: PolicyTime | None = None,
 ) -> dict[str, Any]:
-    """What you let others do, and what a message may cost. With an option, what holds from now on."""
+    """Show the rules for messages and dialects of others, and their limits. With options, change them."""
     asked = {
         "unsigned": None if unsigned is None else str(unsigned),
         "define": None if define is None else str(define),

@@ -1,7 +1,7 @@
-"""One agent of a repository that speaks and hears CBCL.
+"""One agent of a repository that sends and hears CBCL messages.
 
-A message is one line of the ledger, and what saying it does to its sender stands on that line. To hear one is a
-transaction: what it does to its hearer, the dialects it brings, the answers to it are recorded together or not at all.
+A message is one line of the ledger. The line also has the message's effects on its sender. Hearing a message is a
+transaction: its effects on the hearer, the dialects it brings and the answers are recorded together or not at all.
 """
 
 from __future__ import annotations
@@ -47,19 +47,19 @@ if TYPE_CHECKING:
     from bb.messaging.facts import Sent
     from bb.ops.desk.desk import Desk
 
-WHO = "`bb agent list` shows who is here; @user is the person"
-REPEATED = "it is in the message that was heard"  # why what looks like a secret is recorded once more
+WHO = "`bb agent list` shows the registered agents; @user is the person"
+REPEATED = "it is in the message that was heard"  # the reason for recording a suspected secret again
 
 
 class Talk:
-    """One agent, at the ledger of the repository."""
+    """One agent with the ledger of the repository."""
 
     def __init__(self, desk: Desk, named: str | None) -> None:
         self.desk = desk
         self.who = signs_of_life.caller(desk, named, may_be_person=True)
         signs_of_life.index_of(desk, self.who)
         self._keyring = Keyring(desk.env)
-        self._read: dict[str, Definition] = {}  # the dialects that were spoken so far
+        self._read: dict[str, Definition] = {}  # the dialects read so far
         self._ledger = proofs.ledger_of(desk.store)
         self._rules = Rules(self._keyring.trust(), self._ledger)
         self._seed = self._keyring.seed(self.who) if self.who in self._keyring.names() else None
@@ -71,14 +71,14 @@ class Talk:
         return name == ids.PERSON or bool(roster.in_service([(name, index.state(roster.NAME, name))]))
 
     def signed(self, octets: bytes) -> bytes:
-        """OCTETS signed with the key that has the agent's name; as they are where there is none, or where they are
-        signed already, or are nothing that can be said."""
+        """OCTETS signed with the key that has the agent's name; unchanged if there is no such key, or if they are
+        already signed or not a valid message."""
         if self._seed is None:
             return octets
         try:
             message = grammar.message(octets, UTMOST)
         except Malformed:
-            return octets  # which is refused where it is said, with the place of the mistake in what was given
+            return octets  # `speech` refuses them, with the place of the mistake in the given text
         if authorship.signature_in(message) is not None:
             return octets
         return text_of(signed_message(message.node, self._seed, self.who, self._ledger.id)).encode()
@@ -86,23 +86,23 @@ class Talk:
     # -- speaking
 
     def speech(self, index: Index, octets: bytes, to: Sequence[str]) -> Speech:
-        """What sending OCTETS means, if they may be sent to these."""
+        """Check that OCTETS can be sent to these recipients, and find the effects."""
         found = speaking.speak(ledger.standing(index, self.who), self._dialects(index), octets, self._rules, to)
         for each in found.to:
             if not self._is_here(index, each):
                 raise mail.UnknownRecipient(f"no agent {each[:60]!r} is in service here", hint=WHO, to=each[:60])
         return found
 
-    def spoken(self, index: Index, said: Speech) -> list[Any]:
-        """What is recorded of it: the dialect it defines, the message, and what it settles of one's own mail."""
-        installed = [each for each in said.effects if isinstance(each, Installed)]
-        if not said.to:
+    def spoken(self, index: Index, speech: Speech) -> list[Any]:
+        """The facts of a sent message: the dialect it defines, the message, and the sender's mail that it settles."""
+        installed = [each for each in speech.effects if isinstance(each, Installed)]
+        if not speech.to:
             return installed
-        answered = self._answered(index, said)
-        letter = self._letter(index, said.message, said.to, said.effects, answered)
-        discharged = [each for each in said.effects if isinstance(each, Discharged)]
+        answered = self._answered(index, speech)
+        letter = self._letter(index, speech.message, speech.to, speech.effects, answered)
+        discharged = [each for each in speech.effects if isinstance(each, Discharged)]
         others = {event for each in discharged for event in self._asked_by(index, each)} - {answered}
-        accepted = self._accepted(index, said.message, answered) if answered else []
+        accepted = self._accepted(index, speech.message, answered) if answered else []
         return [*installed, letter, *accepted, *(fact for each in sorted(others) for fact in self._closed(index, each))]
 
     def _letter(
@@ -113,12 +113,12 @@ class Talk:
         where = self._ledger.id
         return cbcl_letters.letter(self.who, message, to, happened, answered=answered, thread=thread, ledger=where)
 
-    def _answered(self, index: Index, said: Speech) -> str | None:
-        """The message, by its event, that one's own answers: the one it settles, also where it is said in a dialect,
-        else the one it names; an `ok` answers the last that was said in its thread."""
-        if settled := next((each for each in said.effects if isinstance(each, Discharged)), None):
+    def _answered(self, index: Index, speech: Speech) -> str | None:
+        """The event of the message that this one answers: the one it settles, also by a call in a dialect; else the one
+        it names; for an `ok` that names none, the latest in its thread."""
+        if settled := next((each for each in speech.effects if isinstance(each, Discharged)), None):
             return self._opened_by(index, settled)
-        core = core_of(said.message)
+        core = core_of(speech.message)
         if not isinstance(core, Simple) or core.performative not in cbcl_letters.TO_SOMETHING:
             return None
         if meant := core.text(names.IN_REPLY_TO):
@@ -129,14 +129,14 @@ class Talk:
         return _newest(index, term)
 
     def _opened_by(self, index: Index, settled: Discharged) -> str | None:
-        """The message, by its event, that waits for what is SETTLED: a later one may have been given its name."""
+        """The event of the message that waits for the settled answer. A later message can have the same name."""
         state = index.state(
             conversation_state.NAME, f"{conversation_state.OBLIGED} {self.who} {settled.from_} {settled.id}"
         )
         return conversation_state.opener(state) if state else None
 
     def _asked_by(self, index: Index, settled: Discharged) -> list[str]:
-        """The messages, by their events, that wait for what is SETTLED: asking again asks for nothing more."""
+        """The events of all messages that wait for the settled answer. Asking the same again opens nothing new."""
         rows = index.found(
             conversation_state.NAME, f"{conversation_state.NAMED} {self.who} {settled.from_} {settled.id}"
         )
@@ -144,28 +144,28 @@ class Talk:
         return [*(key.rpartition(" ")[2] for key, _ in rows), *([opened] if opened else [])]
 
     def _event_named(self, index: Index, sender: str, name: str) -> str | None:
-        """The event of the message that is called so, among those that came to us from SENDER."""
-        event = name.removesuffix(f"_{self.who}")  # mail to several has an id for each copy
+        """The event of the message with this name among those that this agent received from SENDER."""
+        event = name.removesuffix(f"_{self.who}")  # mail to several recipients has an id for each copy
         state = index.state(conversation_state.NAME, f"{conversation_state.MESSAGE} {self.who} {event}")
         if state and conversation_state.sender_of(state) == sender:
             return event
         return _newest(index, f"{conversation_state.NAMED} {self.who} {sender} {name}")
 
     def _accepted(self, index: Index, message: Message, answered: str) -> list[Any]:
-        """What answering a message does to one's copy of it."""
+        """The facts for the agent's copy of a message that it answers."""
         core = core_of(message)
         is_answer = not isinstance(core, Simple) or core.performative in cbcl_letters.ANSWERS
         return self._closed(index, answered) if is_answer else []
 
     def _closed(self, index: Index, event: str) -> list[Any]:
-        """What has to be accepted is, and whatever else is seen."""
+        """Acknowledge the agent's copy of a message if that is required, else mark it as read."""
         copy = index.state(mailbox.NAME, mailbox.copy(event, self.who))
         if copy and "sent" in copy and copy["sent"][3][2] and "acked" not in copy:
             return [Acked(self.who, event)]
         return self._seen(index, event)
 
     def _let_go(self, event: str, by: str) -> Moved:
-        """Nobody waits for an answer to EVENT any more."""
+        """The fact that no agent waits for an answer to EVENT any more."""
         return Moved(self.who, event, self.who, deliveries.SETTLED, {"by": by})
 
     def _seen(self, index: Index, event: str) -> list[Any]:
@@ -175,7 +175,7 @@ class Talk:
     # -- hearing
 
     def hear_all(self, limit: int | None) -> Iterator[dict[str, Any]]:
-        """Hear what has come, oldest first; what came of each."""
+        """Hear the new messages, oldest first. Yield the result of each."""
         waiting = self.desk.store.caught_up().found(
             conversation_state.NAME, f"{conversation_state.UNHEARD} {self.who}"
         )[:limit]
@@ -186,7 +186,7 @@ class Talk:
                 self.desk.progress(place, len(waiting), "messages")
 
     def _hear(self, key: str) -> dict[str, Any] | None:
-        """Hear one message; None when another process was faster."""
+        """Hear one message; None if another process has already heard it."""
         event = key.rpartition(" ")[2]
         shown: list[dict[str, Any]] = []
 
@@ -194,32 +194,34 @@ class Talk:
             state, letter = index.state(conversation_state.NAME, key), index.state(messages.NAME, event)
             if not state or "heard" in state or letter is None:
                 return []
-            said = messages.sent(letter)
-            rules = self._rules.but(trust=self._keyring.trust_or_nobody(said.sender))
+            sent = messages.sent(letter)
+            rules = self._rules.but(trust=self._keyring.trust_or_nobody(sent.sender))
             found = processing.receive(
-                ledger.standing(index, self.who, said.sender),
+                ledger.standing(index, self.who, sent.sender),
                 self._dialects(index),
-                said.body.encode("utf-8", "surrogatepass"),
-                said.sender,
+                sent.body.encode("utf-8", "surrogatepass"),
+                sent.sender,
                 rules,
-                proofs.said_in(said),
+                proofs.said_in(sent),
             )
-            passed_on = [(to, text) for to, text in found.passed_on if to not in said.to]  # who has it has it
+            passed_on = [
+                (to, text) for to, text in found.passed_on if to not in sent.to
+            ]  # not to recipients that have it already
             answers = [(to, self._answer(index, to, text, event)) for to, text in [*found.answers, *passed_on]]
             unsent = [to for to, letter in answers if letter is None]
-            shown[:] = [views.heard(event, said, found, unsent, found.proof.shown(said.sender, rules.trust))]
-            return self._taken(index, event, said, found, [letter for _, letter in answers if letter])
+            shown[:] = [views.heard(event, sent, found, unsent, found.proof.shown(sent.sender, rules.trust))]
+            return self._taken(index, event, sent, found, [letter for _, letter in answers if letter])
 
         signs_of_life.act(self.desk, self.who, decide, allow_secret=REPEATED)
         return shown[0] if shown else None
 
-    def _taken(self, index: Index, event: str, said: Sent, found: Outcome, answers: Sequence[Sent]) -> list[Any]:
-        """What is recorded of a message that was heard: what came of it, what it has brought, and the answers."""
+    def _taken(self, index: Index, event: str, sent: Sent, found: Outcome, answers: Sequence[Sent]) -> list[Any]:
+        """The facts of a heard message: its result, its effects, the dialects it brings, and the answers."""
         about = {
             "id": found.id,
             **({"code": found.code, "why": found.why} if found.code else {}),
             "verified": found.proof.as_plain(),
-            "effects": effects.written(found.effects, _own_texts(said.body)),
+            "effects": effects.written(found.effects, _own_texts(sent.body)),
         }
         cancelled = [each for each in found.effects if isinstance(each, Discharged)]
         closed = sorted({event for each in cancelled for event in self._asked_by(index, each)})
@@ -232,7 +234,7 @@ class Talk:
         ]
 
     def _answer(self, index: Index, to: str, text: str, event: str) -> Sent | None:
-        """An answer of ours as mail; None where nobody is there to get it, or it is longer than mail may be."""
+        """An answer as mail; None if the recipient is not in service, or the answer is too long for mail."""
         if not self._is_here(index, to):
             return None
         message = grammar.message(self.signed(text.encode()), UTMOST)
@@ -244,7 +246,7 @@ class Talk:
 
 
 def _newest(index: Index, term: str) -> str | None:
-    """The event of the newest message that TERM finds."""
+    """The event of the newest message that matches TERM."""
     return next((key.rpartition(" ")[2] for _, key, _ in index.newest_first(conversation_state.NAME, term)), None)
 
 

@@ -1,4 +1,4 @@
-"""CBCL between the agents of a repository: what they say travels as mail, and each hears what has come for it."""
+"""CBCL between the agents of a repository: messages travel as mail, and each agent hears its own."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Said(Plain):
 
 
 class Whom(Plain):
-    """Whom it goes to, where it does not say so itself. Repeat it for several."""
+    """A recipient, if the message itself does not name one. May be repeated."""
 
     metavar = "ID"
     is_agent = True
@@ -44,13 +44,13 @@ class Whom(Plain):
 
 
 class Limit(Number):
-    """At most so many."""
+    """At most this many."""
 
     most = 1000
 
 
 class ThreadName(Plain):
-    """The conversation, by its thread; all of them unless given."""
+    """The thread of the conversation; all conversations unless given."""
 
     metavar = "THREAD"
 
@@ -73,10 +73,10 @@ def send(
     key: Key | None = None,
     allow_secret: Reason | None = None,
 ) -> dict[str, Any]:
-    """Say something in CBCL to an agent of this repository, or to @user, the person.
+    """Send a CBCL message to an agent of this repository, or to @user, the person.
 
-    It is mail as any other: the recipient's inbox shows it. What has come for you is heard first, since an answer is an
-    answer to something. A call in a dialect goes to whom it comes to, where the dialect is installed here.
+    The message is ordinary mail: the recipient's inbox shows it. Your own new messages are heard first, so that an
+    answer finds its question. A call in an installed dialect goes to the recipients of its expansion.
     """
     return say(desk, given_text(desk, message), agent, to or (), key=key, allow_secret=allow_secret)
 
@@ -90,12 +90,12 @@ def say(
     key: str | None = None,
     allow_secret: str | None = None,
 ) -> dict[str, Any]:
-    """Let AGENT say TEXT, once it has heard what has come."""
+    """Send TEXT as AGENT, after hearing the agent's new messages."""
     talk = Talk(desk, agent)
     octets = talk.signed(text.encode("utf-8", "surrogatepass"))
-    if key is None:  # else it may have been said already
-        # What cannot be said is refused now: a refusal has no place to show what was heard. Only what comes may teach
-        # the dialect, or settle what is too much.
+    if key is None:  # with a key, the message may have been sent already
+        # Refuse an invalid message before hearing, because a refusal cannot report the heard messages. An unknown
+        # dialect or an exceeded limit is not refused yet: a message to be heard can teach or settle it.
         with suppress(UnknownDialect, ResourceLimit):
             talk.speech(desk.store.caught_up(), octets, to)
     heard = list(talk.hear_all(None))
@@ -118,23 +118,23 @@ def hear(
     agent: Someone | None = None,
     limit: Limit = Limit(100),  # noqa: B008
 ) -> dict[str, Any]:
-    """Take what was said to you in CBCL, oldest first, and answer what is to be answered.
+    """Hear your new CBCL messages, oldest first, and send the automatic answers.
 
-    Each message is verified and then taken whole, or refused whole and answered with an error. A tell is remembered as
-    its sender's word, an ask as an answer you owe, a reply settles what you have asked.
+    Each message is verified, then accepted as a whole, or refused as a whole and answered with an error. A tell is
+    recorded as a belief from its sender, an ask as an answer you owe; a reply settles your question.
     """
     talk = Talk(desk, agent)
     heard: list[dict[str, Any]] = []
-    with suppress(KeyboardInterrupt):  # whoever has enough of it is told what was heard until then
+    with suppress(KeyboardInterrupt):  # after Ctrl-C, report the messages heard until then
         for each in talk.hear_all(limit):
-            heard.append(each)  # noqa: PERF402  (one by one: it may end at any of them)
+            heard.append(each)  # noqa: PERF402  (one by one, because Ctrl-C can end the loop)
     left = desk.store.caught_up().count(conversation_state.NAME, f"{conversation_state.UNHEARD} {talk.who}")
     return {"agent_id": talk.who, "heard": heard, "left": left}
 
 
 @op("cbcl.pending", reads=True, screen="cbcl_talk", examples=("bb cbcl pending --agent cobalt-harbor",))
 def pending(desk: Desk, *, agent: Someone | None = None) -> dict[str, Any]:
-    """The answers that you wait for, and those that you owe. Looking changes nothing."""
+    """List the answers you wait for and the answers you owe. Nothing is changed."""
     who, index = views.reader(desk, agent)
     expects, owes = (
         ledger.opened(index, what, who) for what in (conversation_state.EXPECTED, conversation_state.OBLIGED)
@@ -154,19 +154,20 @@ def beliefs(
     agent: Someone | None = None,
     limit: Limit = Limit(100),  # noqa: B008
 ) -> dict[str, Any]:
-    """What you were told and by whom, the newest first; what you have told others is among it.
+    """List the statements that you have received and sent with tell, newest first, with their senders.
 
-    It is each sender's word. Nobody has checked that it is true; `verified` says whether it is proved to be the
-    sender's.
+    bb does not check whether a statement is true. `verified` says whether it is proven to come from its sender.
     """
     who, index = views.reader(desk, agent)
     found: dict[tuple[str, str], dict[str, Any]] = {}
     proofs = Proofs(desk.store, index, desk.env)
     for ts, (teller, text, event) in views.newest(index, f"{conversation_state.BELIEF} {who}"):
-        said = text or views.content(index, event)
-        if said:  # else it was taken back
+        statement = text or views.content(index, event)
+        if statement:  # empty if the statement was redacted
             proved = {"verified": proofs.of(who, event, text)}
-            found.setdefault((teller, said), {"who": teller, "text": said, "event_id": event, "at": ts, **proved})
+            found.setdefault(
+                (teller, statement), {"who": teller, "text": statement, "event_id": event, "at": ts, **proved}
+            )
         if len(found) > limit:
             break
     return {"agent_id": who, **_up_to(limit, "beliefs", list(found.values()))}
@@ -185,7 +186,7 @@ def conversations(
     agent: Someone | None = None,
     limit: Limit = Limit(100),  # noqa: B008
 ) -> dict[str, Any]:
-    """The threads you take part in, the newest first; or the last that was said in one of them, oldest first."""
+    """List your threads, newest first; or show the latest messages of one thread, oldest first."""
     who, index = views.reader(desk, agent)
     if thread is None:
         rows = islice(
@@ -205,5 +206,5 @@ def conversations(
 
 
 def _up_to(limit: int, name: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """So many rows under that name; and that there are more, if so."""
+    """The first LIMIT rows under NAME, and `has_more` if there are more."""
     return {name: rows[:limit], **({"has_more": True} if len(rows) > limit else {})}

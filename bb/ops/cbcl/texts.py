@@ -1,7 +1,7 @@
-"""CBCL at the command line: what a text says, how it is written, what it comes to, what there is to say against it.
+"""Commands for CBCL texts: parse, format, verify, expand, explain and compare them.
 
-Nothing is recorded and nobody is told. What is asked about a text is answered by `cbcltexts`; here is where it comes
-from, which dialects count as installed, and what this user's policy grants.
+They record nothing and send nothing. `answers.py` has the answers; this module reads the texts, the dialects and the
+limits of the user's policy.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ LARGEST_SCRIPT = 16 << 20
 
 
 class ExamplesFile(Name):
-    """The file with examples of the dialect; NAME.examples.cbcl beside NAME.cbcl unless given."""
+    """The file with examples for the dialect; unless given, NAME.examples.cbcl beside NAME.cbcl."""
 
     metavar = "FILE"
 
@@ -54,22 +54,22 @@ class Script(Name):
 
 
 class ScriptItself(Json):
-    """The script itself, in place of a file."""
+    """The script, instead of a file."""
 
 
 class FirstFile(Name):
-    """The file with the one dialect; - reads stdin."""
+    """The file with the first dialect; - reads stdin."""
 
     metavar = "FILE"
 
 
 class SecondFile(Name):
-    """The file with the other dialect; - reads stdin."""
+    """The file with the second dialect; - reads stdin."""
 
     metavar = "FILE"
 
 
-MANY = "The file holds several, one after the other."
+MANY = "The file contains several texts, one after the other."
 
 
 @op(
@@ -88,10 +88,10 @@ def parse(
     max_depth: MaxDepth | None = None,
     max_size: MaxSize | None = None,
 ) -> dict[str, Any]:
-    """What a message says: its parts, its text on one line, its hash, and the id that answers refer to.
+    """Parse a message: show its parts, its text on one line, its hash, and the id that answers refer to.
 
-    An S-expression comes as a pair [tag, value]; numbers stay text. Where the text is no message, the refusal says why,
-    with the octet, line and column at which that shows.
+    An S-expression is shown as a pair [tag, value]; numbers stay text. If the text is not a message, the refusal gives
+    the reason with the octet, line and column.
     """
     bounds = bounds_of(max_depth, max_size)
     octets = given(desk, file, text, bounds).octets
@@ -117,10 +117,10 @@ def format_(
     max_depth: MaxDepth | None = None,
     max_size: MaxSize | None = None,
 ) -> dict[str, Any]:
-    """Lay out a message or a dialect over lines of 80 columns, where its words are not longer than that.
+    """Format a message or a dialect with lines of at most 80 columns, unless a single word is longer.
 
-    It reads back as the same, but comments are no part of what is read, and vanish. Into a file or a pipe it goes as it
-    is; at a terminal, characters that would command it are shown escaped.
+    The result has the same meaning, but comments are removed. Output to a file or a pipe is unchanged; at a terminal,
+    control characters are escaped.
     """
     bounds = bounds_of(max_depth, max_size)
     octets, fuel = given(desk, file, text, bounds).octets, for_text(bounds.size)
@@ -136,18 +136,18 @@ def format_(
     screen="cbcl",
     output="octets",
     examples=("bb cbcl canonical planning.cbcl", "bb cbcl canonical planning.cbcl --raw | sha256sum"),
-    raw="Write the octets themselves to stdout, not as hex. With --json there is no difference.",
+    raw="Write the raw octets to stdout instead of hexadecimal. No effect with --json.",
 )
 def canonical_(
     desk: Desk,
     file: File | None = None,
     *,
     text: Given | None = None,
-    raw: bool = False,  # noqa: ARG001  (how it is written is the face's matter)
+    raw: bool = False,  # noqa: ARG001  (the face handles it)
     max_depth: MaxDepth | None = None,
     max_size: MaxSize | None = None,
 ) -> dict[str, Any]:
-    """The canonical octets of a message or a dialect (RFC 9804): what is hashed, and what is signed."""
+    """Show the canonical octets of a message or a dialect (RFC 9804). Hashes and signatures are computed from them."""
     bounds = bounds_of(max_depth, max_size)
     octets = canonical.octets(answers.said(given(desk, file, text, bounds).octets, bounds).node)
     return {"canonical_hex": octets.hex(), "octets": len(octets)}
@@ -162,14 +162,14 @@ def hash_(
     max_depth: MaxDepth | None = None,
     max_size: MaxSize | None = None,
 ) -> dict[str, Any]:
-    """What a message or a dialect is known by: the SHA-256 of its canonical octets, whatever its layout.
+    """Show the hash of a message or a dialect: the SHA-256 of its canonical octets. The layout does not matter.
 
-    A dialect that is signed or taught is known by the hash of its definition, which is told besides.
+    For a signed or taught dialect, `dialect_hash` is the hash of its definition, which identifies the dialect.
     """
     bounds = bounds_of(max_depth, max_size)
-    said = answers.said(given(desk, file, text, bounds).octets, bounds)
-    of_dialect = canonical.digest(said.definition.node) if said.definition else None
-    return {"hash": canonical.digest(said.node), "dialect_hash": of_dialect}
+    what = answers.said(given(desk, file, text, bounds).octets, bounds)
+    of_dialect = canonical.digest(what.definition.node) if what.definition else None
+    return {"hash": canonical.digest(what.node), "dialect_hash": of_dialect}
 
 
 @op(
@@ -191,11 +191,11 @@ def verify(
     max_depth: MaxDepth | None = None,
     max_size: MaxSize | None = None,
 ) -> dict[str, Any]:
-    """Whether a dialect may be installed: all the rules it breaks, each with its place, not only the first.
+    """Check whether a dialect may be installed. All violations are listed, each with its place.
 
-    The file holds a definition, a signed one, or a message that defines or teaches it. A signature is checked where you
-    trust its author, and else left unchecked. Examples are forms (example CALL MESSAGE…) and (example CALL refused
-    CODE); one that turns out otherwise is a violation too.
+    The file contains a definition, a signed definition, or a message that defines or teaches one. A signature is
+    checked if you trust a key of the author, else it stays unchecked. Examples have the forms (example CALL MESSAGE…)
+    and (example CALL refused CODE); an example with a different result is a violation too.
     """
     bounds = bounds_of(max_depth, max_size)
     source = given(desk, file, text, bounds)
@@ -218,9 +218,10 @@ def expand(
     max_depth: MaxDepth | None = None,
     max_size: MaxSize | None = None,
 ) -> dict[str, Any]:
-    """The messages that a call in a dialect stands for, with how large and how deep they are together.
+    """Expand a call in a dialect: show the resulting messages, with their total size and depth.
 
-    The dialects of this repository count, and those that are named. A message that calls nothing stands for itself.
+    The dialects of this repository and those passed with --dialect are known. A message without a call expands to
+    itself.
     """
     bounds = bounds_of(max_depth, max_size)
     message = grammar.message(given(desk, file, text, bounds).octets, bounds)
@@ -244,9 +245,9 @@ def explain(
     max_depth: MaxDepth | None = None,
     max_size: MaxSize | None = None,
 ) -> dict[str, Any]:
-    """How a call comes to its messages: what each parameter stands for, which branches are taken, which limits hold.
+    """Explain the expansion of a call: the value of each parameter, the branches taken, the limits that apply.
 
-    Where a limit, or what it comes to, forbids it, that is told too and is no failure of this command.
+    If the expansion is refused, the answer contains the refusal, and the command still succeeds.
     """
     bounds = bounds_of(max_depth, max_size)
     message = grammar.message(given(desk, file, text, bounds).octets, bounds)
@@ -263,18 +264,17 @@ def diff(
     max_depth: MaxDepth | None = None,
     max_size: MaxSize | None = None,
 ) -> dict[str, Any]:
-    """What differs between two dialects: clauses, limits, performatives, and where in each of those it begins."""
+    """Show the differences between two dialects: clauses, limits and performatives, each with its place."""
     if str(a) == str(b) == sources.STDIN:
-        raise Usage("stdin is read once", hint="name a file for one of the two")
+        raise Usage("stdin can be read only once", hint="use a file for one of the two dialects")
     bounds = bounds_of(max_depth, max_size)
     fuel = for_text(2 * bounds.size)
-    sources_read = [read(desk, each, bounds) for each in (a, b)]
-    found = []
-    for each in sources_read:
-        with about(each.name):
-            found.append(answers.defined(each.octets, bounds, fuel)[1])
-    one, other = (each.octets for each in sources_read)
-    return answers.compared(found[0], found[1], (one, other), fuel)
+    first, second = (read(desk, file, bounds) for file in (a, b))
+    definitions = []
+    for source in (first, second):
+        with about(source.name):
+            definitions.append(answers.defined(source.octets, bounds, fuel)[1])
+    return answers.compared(definitions[0], definitions[1], (first.octets, second.octets), fuel)
 
 
 @op(
@@ -284,15 +284,15 @@ def diff(
     examples=("bb cbcl replay conversation.json", "bb cbcl replay - --json < conversation.json"),
 )
 def replay(desk: Desk, file: Script | None = None, *, script: ScriptItself | None = None) -> dict[str, Any]:
-    """Play a scripted conversation in memory: who is there, what each says or hears, what becomes of it.
+    """Play a scripted conversation in memory, and show the result of each step.
 
-    Nothing is recorded, nobody is told, and no key of yours is looked at: whom the agents trust stands in the script.
-    It has agents, each a name or an object with id, dialects, trust (author to keys) and policy; trust and policy for
-    all of them; deliver, so that what is said reaches whom it is for; and steps, each with agent and either sent (and
+    Nothing is recorded or sent, and your own keys are not read: the script defines the trusted keys. Its members are
+    agents, each a name or an object with id, dialects, trust (author to keys) and policy; trust and policy for all
+    agents; deliver, to deliver each sent message to its recipients; and steps, each with agent and either sent (and
     to), or received and from.
     """
     if (file is None) == (script is None):
-        raise speak_replay.InvalidScript("the script comes from a file, or is given itself: one of the two")
+        raise speak_replay.InvalidScript("pass either a file or the script itself")
     return speak_replay.replay(script if file is None else _parsed_script(sources.read(desk, file, *_OF_SCRIPTS)))
 
 
@@ -300,7 +300,7 @@ def replay(desk: Desk, file: Script | None = None, *, script: ScriptItself | Non
 
 
 def _script_too_large(name: str, size: int) -> BbError:
-    return speak_replay.InvalidScript(f"{name} has {size:,} octets or more; {LARGEST_SCRIPT:,} are read")
+    return speak_replay.InvalidScript(f"{name} has {size:,} octets or more; the limit is {LARGEST_SCRIPT:,}")
 
 
 _OF_SCRIPTS = (LARGEST_SCRIPT, _script_too_large)
@@ -310,14 +310,14 @@ def _parsed_script(source: Source) -> Any:
     try:
         return json_text.read(source.octets)
     except json_text.NotJson:
-        import json  # noqa: PLC0415  (which, unlike its core, says where the mistake is)
+        import json  # noqa: PLC0415  (its error has the place of the mistake)
 
         try:
             json.loads(source.octets)
         except json.JSONDecodeError as error:
             line, column = error.lineno, error.colno
-            why = f"it is no JSON: {error.msg} (line {line}, column {column})"
+            why = f"the script is not valid JSON: {error.msg} (line {line}, column {column})"
             raise speak_replay.InvalidScript(why, offset=error.pos, line=line, column=column) from None
         except (ValueError, RecursionError):
             pass
-        raise speak_replay.InvalidScript("it is no JSON that can be read, or no UTF-8") from None
+        raise speak_replay.InvalidScript("the script is not valid JSON, or not valid UTF-8") from None

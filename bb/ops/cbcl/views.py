@@ -1,4 +1,4 @@
-"""What CBCL has come to, as every face is told of it: what was heard, what is waited for, what was said in a thread."""
+"""CBCL messages, expected answers and threads in the form that all faces show."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from bb.ops.desk.desk import Desk
 
 LONGEST = 10  # digits of a number of seconds
-UNSHOWN = ("event", "text", "signed")  # of an effect: the message itself says it
+UNSHOWN = ("event", "text", "signed")  # members of an effect that repeat the message
 
 
 def reader(desk: Desk, agent: str | None) -> tuple[str, Index]:
-    """Who looks, and the index to look in."""
+    """The caller, and the index to read."""
     who = ids.PERSON if agent == ids.PERSON else desk.subject(agent)
     index = signs_of_life.index_of(desk, who)
     if who != ids.PERSON:
@@ -42,7 +42,7 @@ def reader(desk: Desk, agent: str | None) -> tuple[str, Index]:
 
 
 def sent(who: str, octets: bytes, recorded: Sequence[Event]) -> dict[str, Any]:
-    """What came of saying OCTETS, by what was recorded of it: now, or when the same was asked for before."""
+    """The result of sending OCTETS, from the events recorded now or by an earlier request with the same key."""
     message = grammar.message(octets, UTMOST)
     facts = [(event, kinds.fact_of(event.kind, event.data, event.by)) for event in recorded]
     event, letter = next(((event, fact) for event, fact in facts if isinstance(fact, Sent)), (None, None))
@@ -61,33 +61,33 @@ def sent(who: str, octets: bytes, recorded: Sequence[Event]) -> dict[str, Any]:
 
 
 def _settles_nothing(message: Message, happened: Sequence[Effect]) -> bool:
-    """Whether MESSAGE was to settle a question, and there was none that it could mean."""
+    """Whether MESSAGE is an answer to a question, but no such question is open."""
     core = core_of(message)
     is_to_settle = isinstance(core, Simple) and core.performative in (REPLY, ERROR, CANCEL)
     return is_to_settle and not any(isinstance(each, written.Discharged | written.Settled) for each in happened)
 
 
-def heard(event: str, said: Sent, found: Outcome, unsent: Sequence[str], proved: dict[str, Any]) -> dict[str, Any]:
-    """What came of a message, of whose sender so much is PROVED. Of its answers, those to UNSENT could not be sent."""
+def heard(event: str, letter: Sent, found: Outcome, unsent: Sequence[str], proved: dict[str, Any]) -> dict[str, Any]:
+    """The result of hearing a message. PROVED is the proof of its sender; the answers to UNSENT could not be sent."""
     return {
         "event_id": event,
         "id": found.id,
-        "from": said.sender,
-        "text": said.body,
-        "says": unwrapped(said.body),
+        "from": letter.sender,
+        "text": letter.body,
+        "says": unwrapped(letter.body),
         "status": found.status,
         "verified": proved,
         **({"code": found.code, "message": found.why} if found.code else {}),
         "comes_to": list(found.comes_to),
         "replies": [text for _, text in found.answers],
-        "passed_on": [{"to": to, "text": text} for to, text in found.passed_on if to not in said.to],
+        "passed_on": [{"to": to, "text": text} for to, text in found.passed_on if to not in letter.to],
         "unsent": list(dict.fromkeys(unsent)),
         "effects": effects(found.effects),
     }
 
 
 def effects(happened: Sequence[Effect]) -> list[dict[str, Any]]:
-    """What happened, without what the message says itself."""
+    """The effects, without the members that repeat the message."""
     return [
         {"effect": type(each).__name__.lower()}
         | {name.rstrip("_"): value for name, value in each.as_dict().items() if name not in UNSHOWN}
@@ -96,7 +96,7 @@ def effects(happened: Sequence[Effect]) -> list[dict[str, Any]]:
 
 
 def opened(index: Index, whose: str, entry: list[Any], now: int) -> dict[str, Any]:
-    """An answer that is waited for, or owed: WHOSE, for which message, since when and until when."""
+    """An expected or owed answer: the other agent under the member WHOSE, the message, its time and its deadline."""
     other, known, thread, timeout, event = entry
     state = index.state(messages.NAME, event)
     text, since = (messages.sent(state).body, messages.sent_at(state)) if state else ("", "")
@@ -114,26 +114,26 @@ def opened(index: Index, whose: str, entry: list[Any], now: int) -> dict[str, An
 
 
 def _due(timeout: str | None, since: str) -> int | None:
-    """Until when an answer is waited for."""
+    """The deadline of an answer, or None."""
     began = clock.parse_or(since, 0)
     return began + int(timeout) * 1000 if began and timeout and timeout.isdecimal() and len(timeout) < LONGEST else None
 
 
 def newest(index: Index, term: str) -> Iterator[tuple[str, list[Any]]]:
-    """When, and what, of the entries that TERM finds, the newest first."""
+    """The time and value of the entries that match TERM, newest first."""
     for _, _, state in index.newest_first(conversation_state.NAME, term):
         ts, value = state["said"][3]
         yield ts, value
 
 
 def content(index: Index, event: str) -> str:
-    """What a message says itself; empty when that cannot be read any more."""
+    """The content of a message; empty if it cannot be read any more."""
     said = _said(body(index, event))
     return text_of(said.content) if said and said.content is not None else ""
 
 
 def body(index: Index, event: str) -> str:
-    """A message as it was sent; empty when it cannot be read any more."""
+    """The text of a message as it was sent; empty if it cannot be read any more."""
     state = index.state(messages.NAME, event)
     return messages.sent(state).body if state else ""
 
@@ -147,7 +147,7 @@ def _said(text: str) -> Simple | None:
 
 
 def thread(index: Index, who: str, ts: str, name: str) -> dict[str, Any]:
-    """A conversation: how much was said in it, and what last."""
+    """A conversation: the number of its messages, and the last one."""
     term = f"{conversation_state.ENTRY} {who} {name}"
     last = next((entry(index, *each) for each in newest(index, term)), None)
     return {"thread": name, "at": ts, "messages": index.count(conversation_state.NAME, term), "last": last}
@@ -167,6 +167,6 @@ def entry(index: Index, ts: str, said: list[Any]) -> dict[str, Any]:
 
 
 def unwrapped(text: str) -> str:
-    """What a message says, without its wrappers; the text itself where it is no message."""
+    """A message without its wrappers; the text itself if it is not a message."""
     said = _said(text)
     return text if said is None else text_of(said.node)

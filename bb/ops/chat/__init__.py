@@ -1,1 +1,1 @@
-"""Ops on messages of a group: send, read, acknowledge, follow, attach. Mail between agents is in `mail`."""
+"""Ops on messages of a group: send, read, acknowledge, follow, attach. `bb/ops/mail` has mail between agents."""

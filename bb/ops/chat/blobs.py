@@ -1,4 +1,4 @@
-"""Attachments of a group: bytes too large for a line, kept beside the ledger of this clone, and found by their hash."""
+"""Attachments of a group: files too large for a line. They are stored beside this clone's ledger, under their hash."""
 
 from __future__ import annotations
 
@@ -19,45 +19,45 @@ if TYPE_CHECKING:
 
     from bb.ops.desk.desk import Desk
 
-# Bytes in one answer: with a third more for base64, clients read no more of it (IPC §4.3).
+# Bytes in one answer. Base64 adds a third; clients refuse larger answers (IPC §4.3).
 PORTION = 2_900_000
 
 
 class FileNotRead(NotFound):
-    """That file cannot be read."""
+    """The file cannot be read."""
 
     code = "FILE_NOT_READ"
-    hint = "name a file that is there and that you may read"
+    hint = "name an existing file that you have permission to read"
 
 
 class InvalidBlob(Usage):
-    """Bytes are given as a file, or as base64 with a name."""
+    """An attachment must be either a file, or base64 data with a name."""
 
     code = "INVALID_BLOB"
-    hint = "`bb blob put FILE`; in a request, `file`, or `data_base64` and `name`"
+    hint = "run `bb blob put FILE`; in a request, pass `file`, or `data_base64` with `name`"
 
 
 class File(Name):
-    """The file."""
+    """The file to attach."""
 
     metavar = "FILE"
 
 
 class Base64(Text):
-    """The bytes themselves, in base64, instead of a file."""
+    """The content in base64, instead of a file."""
 
     metavar = "BASE64"
     longest = blobs.LARGEST * 4 // 3 + 4
 
 
 class FileName(Name):
-    """What the bytes are called; the file's own name unless given."""
+    """The attachment's name; the file's own name unless given."""
 
     metavar = "NAME"
 
 
 class BlobPath(Text):
-    """The attachment, by the path that a message names: state/blobs/…."""
+    """The attachment's path, as messages list it: state/blobs/…."""
 
     metavar = "PATH"
 
@@ -69,7 +69,7 @@ class Output(Name):
 
 
 class Offset(Number):
-    """Begin behind so many bytes: an answer holds 2,900,000, and says where the next ones begin."""
+    """Skip this many bytes. An answer contains at most 2,900,000 bytes; next_offset is the offset of the rest."""
 
     least = 0
     most = blobs.LARGEST
@@ -85,9 +85,9 @@ def put(
     allow_secret: Reason | None = None,
     group_id: GroupId | None = None,
 ) -> dict[str, Any]:
-    """Keep a file, so that messages can refer to it: what is answered is what `attachments` of a message lists.
+    """Store a file, so that messages can refer to it. Pass the answer as an entry of a message's `attachments`.
 
-    A file that holds what looks like a secret is refused (SECRET_FOUND), whatever else is in it.
+    A file that contains a suspected secret is refused (SECRET_FOUND).
     """
     if (file is None) == (data_base64 is None) or (file is None and name is None):
         raise InvalidBlob
@@ -111,12 +111,12 @@ def get(
     offset: Offset | None = None,
     group_id: GroupId | None = None,
 ) -> dict[str, Any]:
-    """The bytes of an attachment, which are what they were when it was sent.
+    """Show the content of an attachment, unchanged since it was sent.
 
-    At a terminal they go to --output, or into a pipe or file; with --json, and for programs, they come as base64.
+    At a terminal, write it to --output, or redirect it to a pipe or file. With --json, the content is in base64.
     """
     if output is not None and offset:
-        raise invalid("--offset is for reading portion by portion; a file gets all of it", "offset")
+        raise invalid("--offset cannot be used with --output: a file always gets the whole attachment", "offset")
     octets = content(desk, path, group_id)
     if output is not None:
         where = os.path.join(desk.cwd, output)
@@ -143,7 +143,7 @@ def content(desk: Desk, path: str, group_id: Any) -> bytes:
 
 
 def read(desk: Desk, file: str) -> bytes:
-    """The bytes of a file that is to be attached. Of one that is too large, so many that it will be refused."""
+    """Read the file to attach, at most one byte more than the limit, so that the caller can refuse it."""
     try:
         with sources.opened(desk, file) as stream:
             return stream.read(blobs.LARGEST + 1)
@@ -158,4 +158,4 @@ def _decoded(text: str) -> bytes:
     try:
         return binascii.a2b_base64(text.encode(), strict_mode=True)
     except ValueError as error:
-        raise InvalidBlob(f"that is no base64: {error}", path="$.data_base64") from error
+        raise InvalidBlob(f"the data is not valid base64: {error}", path="$.data_base64") from error

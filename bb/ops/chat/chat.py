@@ -25,43 +25,45 @@ if TYPE_CHECKING:
     from bb.ops.desk.desk import Desk
     from bb.ops.desk.group_desk import GroupDesk
 
-WINDOW = 10 * 60 * 1000  # milliseconds in which a client's id stands for one message; CCCS §6.1 recommends half of it
-RELAY = "svc:relay"  # in whose name a message arrives in a group where nobody knows its sender
+WINDOW = 10 * 60 * 1000  # milliseconds in which a client_id identifies one message; CCCS §6.1 recommends half of that
+RELAY = "svc:relay"  # the author of a relayed message if its sender is not a member of the destination group
 LONGEST_KEY = 100
 
 
 class MissingReplyTo(Usage):
-    """A reply names the message it answers."""
+    """The request does not name the message to reply to."""
 
     code = "MISSING_REPLY_TO"
-    hint = "pass reply_to, the id of a message"
+    hint = "pass reply_to, the id of a message; `bb chat inbox` shows it"
 
 
 class MissingEventId(Usage):
-    """The request names no event."""
+    """The request does not name an event."""
 
     code = "MISSING_EVENT_ID"
     hint = "pass the event's id; `bb chat inbox` shows it"
 
 
 class NotOfC2A(Usage):
-    """A message of C2A does not take the options of a plain one."""
+    """A C2A message cannot have the options of a plain message."""
 
     code = "NOT_OF_C2A"
-    hint = "leave the option out, or leave out those of C2A; `bb chat send --help` says which they are"
+    hint = "remove the option, or remove all C2A options; `bb chat send --help` marks them with C2A"
 
 
 MASKED = (
-    "leave --allow-secret out: what looks like a secret in a message of C2A is recorded as its kind, and not refused"
+    "remove --allow-secret: in a C2A message, a suspected secret is replaced by the name of its type and not refused"
 )
 
 
 class Text(Word):
-    """What there is to say."""
+    """The text of the message."""
 
 
 class Recipient(Word):
-    """Who is to read it: an actor, `user`, @all, @peers or @foreman. Repeat it for several; everybody unless given."""
+    """A recipient: an actor, `user`, @all, @peers or @foreman. May be repeated. Default: all members; for a reply, the
+    author of the message.
+    """
 
     metavar = "ID"
     is_agent = True
@@ -69,7 +71,7 @@ class Recipient(Word):
 
 
 class Priority(Word):
-    """normal, or attention: then its recipients are to acknowledge it."""
+    """normal or attention. Recipients must acknowledge an attention message."""
 
     offered = chat_message.PRIORITIES
 
@@ -81,151 +83,151 @@ class Format(Word):
 
 
 class Mode(Word):
-    """send; request_reply: each recipient owes an answer; mail: it waits in the inbox. Of later clients of CCCC."""
+    """send; request_reply: each recipient must answer; mail: the message waits in the inbox. For later CCCC clients."""
 
     offered = chat_message.MODES
 
 
 class Path(Word):
-    """A path in the directory it is about."""
+    """A path in the directory that the message is about."""
 
     metavar = "PATH"
 
 
 class ClientId(Word):
-    """An id of the sender's own: sending it again within ten minutes sends nothing, and answers with the first."""
+    """An id chosen by the sender. A repetition within ten minutes sends nothing and answers with the first message."""
 
     metavar = "KEY"
 
 
 class EventId(Word):
-    """The message, by its id."""
+    """The message's id."""
 
     metavar = "EVENT"
 
 
 class Attachments(Json):
-    """Files that are in the group's store, as `bb blob put` answers; --attach takes any other."""
+    """Files stored in the group, as `bb blob put` answers. Use --attach for other files."""
 
 
 class Refs(Json):
-    """What it points at: a list of task_ref, presentation_ref and others, each with its kind."""
+    """References of the message: a list of task_ref, presentation_ref and others, each with its kind."""
 
 
 class ClientTime(Word):
-    """When it was said, by the sender's own clock. It is kept, and orders nothing."""
+    """The time of sending by the sender's clock. It is recorded; it does not affect the order of messages."""
 
     metavar = "TIME"
 
 
 class Thread(Word):
-    """A name that is kept with it. CCCS reserves it: it means nothing yet."""
+    """A thread name, recorded with the message. CCCS reserves it; it has no effect yet."""
 
 
 class Quote(Word):
-    """What is shown of the message that it is about."""
+    """A quotation of the message that this message is about."""
 
 
 class SourceGroup(Word):
-    """Of a relayed message, the group that it comes from; with --src-event-id."""
+    """For a relayed message: the group it comes from; with --src-event-id."""
 
     metavar = "GROUP"
 
 
 class SourceEvent(Word):
-    """Of a relayed message, what it is there; with --src-group-id."""
+    """For a relayed message: its id in the source group; with --src-group-id."""
 
     metavar = "EVENT"
 
 
 class Destination(Word):
-    """The group that it was sent on to; this one keeps a copy."""
+    """The group the message was forwarded to; this group keeps a copy."""
 
     metavar = "GROUP"
 
 
 class DestinationTo(Json):
-    """To whom it was sent there, a list."""
+    """The list of recipients in the destination group."""
 
 
 class Insight(Word):
-    """A remark of the sender's for the person, beside the text. Of later clients of CCCC."""
+    """A remark for the person, in addition to the text. For later CCCC clients."""
 
 
 class Suggestion(Word):
-    """What the person might answer. Of later clients of CCCC."""
+    """A suggested answer for the person. For later CCCC clients."""
 
 
 class Conversation(Word):
-    """Where it is said, for C2A: a conversation, by its id."""
+    """C2A: the id of the conversation to send to."""
 
     metavar = "CONVERSATION"
 
 
 class Addressee(Word):
-    """To whom alone it is said, for C2A: an agent, or a handle such as slack:U123."""
+    """C2A: the only recipient, an agent or a handle such as slack:U123."""
 
     metavar = "ID"
     is_agent = True
 
 
 class InReplyTo(Word):
-    """The event that it answers, for C2A."""
+    """C2A: the event that the message answers."""
 
     metavar = "EVENT"
 
 
 class SendKey(Word):
-    """A key of the sender's own, for C2A: whatever is sent again under it is not said twice."""
+    """C2A: an idempotency key chosen by the sender. A repetition with the same key sends nothing."""
 
     metavar = "KEY"
 
 
 class Visibility(Word):
-    """Who may see it, for C2A: dm, thread, channel or ephemeral."""
+    """C2A: the visibility of the message: dm, thread, channel or ephemeral."""
 
     offered = VISIBILITIES
 
 
 class Directed(Word):
-    """Whom it obliges, for C2A: to_me whoever is named, to_my_role one of a role, to_other and ambient nobody."""
+    """C2A: the agents that must answer. to_me: the named ones; to_my_role: one of a role; to_other, ambient: none."""
 
     offered = DIRECTEDNESS
 
 
 class Intent(Word):
-    """What it is for, for C2A: question, answer, assignment, approval_request, blocker, status, thanks or receipt."""
+    """C2A: the intent: question, answer, assignment, approval_request, blocker, status, thanks or receipt."""
 
     offered = INTENTS
 
 
 class Urgency(Word):
-    """How urgent it is, for C2A: low, normal, high or urgent."""
+    """C2A: the urgency: low, normal, high or urgent."""
 
     offered = PRIORITIES
 
 
 class Mention(Word):
-    """Who is called by it, for C2A; whoever its text names unless given. Repeat it for several."""
+    """C2A: a mentioned agent; the agents named in the text unless given. May be repeated."""
 
     metavar = "ID"
     is_agent = True
 
 
 class DeadlineMs(Json):
-    """Within how many milliseconds an answer is needed, for C2A."""
+    """C2A: the number of milliseconds within which an answer is needed."""
 
     metavar = "MS"
 
 
 class Confirm(Word):
-    """The token by which the person has confirmed that it may be shown, for C2A."""
+    """C2A: the token of the person's confirmation that the message may be shown."""
 
     metavar = "TOKEN"
 
 
 class OtherGroup(Word):
-    """The group it goes to."""
+    """The destination group."""
 
     metavar = "GROUP"
 
@@ -239,8 +241,8 @@ class OtherGroup(Word):
         "bb chat send 'Stop!' --priority attention",
         "bb chat send 'It is not.' --in-reply-to EVENT --visibility thread --directedness to_me --idempotency-key a1",
     ),
-    reply_required="Each recipient owes an answer.",
-    followup="Say more about what you have answered already, for C2A.",
+    reply_required="Each recipient must answer.",
+    followup="C2A: add to an answer that you have already given.",
 )
 def send(
     desk: Desk,
@@ -280,10 +282,10 @@ def send(
     confirm: Confirm | None = None,
     allow_secret: Reason | None = None,
 ) -> dict[str, Any]:
-    """Say something to actors, to the person, or to everybody. Actors that run on a terminal get it typed.
+    """Send a message to actors, to the person, or to all members. bb types it into the terminals of running actors.
 
-    With one of the options of C2A it is an agent's message, whose policies hold: then it is said who may see it, whom
-    it obliges, and under which key it is known; nothing of that is assumed.
+    Any option marked C2A makes it a C2A message. The C2A policies then apply, and --visibility, --directedness and
+    --idempotency-key are required: they have no defaults.
     """
     of_c2a = {
         "inReplyTo": in_reply_to,
@@ -298,7 +300,7 @@ def send(
         "followup": followup or None,
         "confirm": confirm,
     }
-    said = {
+    fields = {
         "text": text,
         "priority": priority,
         "attachments": attachments,
@@ -318,12 +320,12 @@ def send(
         "suggested_user_message": suggested_user_message,
     }
     if conversation or recipient or any(value for name, value in of_c2a.items() if name != "target"):
-        from bb.ops.chat import saying  # noqa: PLC0415  (the daemon's clients say things without)
+        from bb.ops.chat import saying  # noqa: PLC0415  (the daemon's clients send messages without it)
 
-        _refuse_plain(said | {"to": to, "path": path, "allow_secret": allow_secret})
+        _refuse_plain(fields | {"to": to, "path": path, "allow_secret": allow_secret})
         return saying.send(desk, by, {"content": text, **of_c2a}, group_id)
     group = group_desk.of(desk, group_id)
-    return {"event": _sent(group, by, to, path, said, allow_secret)}
+    return {"event": _sent(group, by, to, path, fields, allow_secret)}
 
 
 @op(
@@ -331,7 +333,7 @@ def send(
     screen="chat",
     words="chat reply",
     examples=("bb chat reply k7q2mzp4x3ab.17 'On it.'",),
-    reply_required="Each recipient owes an answer.",
+    reply_required="Each recipient must answer.",
 )
 def reply(
     desk: Desk,
@@ -353,13 +355,13 @@ def reply(
     suggested_user_message: Suggestion | None = None,
     allow_secret: Reason | None = None,
 ) -> dict[str, Any]:
-    """Answer a message: to who wrote it, unless --to says otherwise."""
+    """Reply to a message. The reply goes to the message's author unless --to is given."""
     group = group_desk.of(desk, group_id)
     original = message(group, reply_to, MissingReplyTo)
     if to is None:
         who = group.by(by)
         to = list(chat_message.reply_recipients(original.by, recipients.stored(original.data), who))  # type: ignore[arg-type]
-    said = {
+    fields = {
         "text": text,
         "priority": priority,
         "attachments": attachments,
@@ -374,26 +376,26 @@ def reply(
         "insight": insight,
         "suggested_user_message": suggested_user_message,
     }
-    return {"event": _sent(group, by, to, None, said, allow_secret)}
+    return {"event": _sent(group, by, to, None, fields, allow_secret)}
 
 
-def _refuse_plain(given: dict[str, Any]) -> None:
-    """Refuse what a message of C2A would take and ignore."""
+def _refuse_plain(arguments: dict[str, Any]) -> None:
+    """Refuse options that a C2A message would ignore."""
     names = {"mode": "message_mode"}
-    for name in (name for name, value in given.items() if value and name not in ("text", "thread")):
+    for name in (name for name, value in arguments.items() if value and name not in ("text", "thread")):
         member = names.get(name, name)
         option = "--" + member.replace("_", "-")
         hint = MASKED if name == "allow_secret" else None
-        raise NotOfC2A(f"a message of C2A takes no {option}", hint=hint, path=f"$.{member}")
+        raise NotOfC2A(f"a C2A message cannot have {option}", hint=hint, path=f"$.{member}")
 
 
 def _sent(
-    group: GroupDesk, by: Any, to: Any, path: Any, said: dict[str, Any], allow_secret: str | None
+    group: GroupDesk, by: Any, to: Any, path: Any, fields: dict[str, Any], allow_secret: str | None
 ) -> dict[str, Any]:
     index = group.index()
     who, members = group.by(by), group.members(index)
     resolved = recipients.resolve(to, members)
-    data = chat_message.compose(by=who, to=resolved, members=members, **said)
+    data = chat_message.compose(by=who, to=resolved, members=members, **fields)
     for attachment in data.get("attachments", ()):
         stored_blobs.must_be_there(group.store.path, attachment)
     answered = _event_of(group, data.get("reply_to"))
@@ -404,7 +406,7 @@ def _sent(
     key = _key(data.get("client_id"))
 
     def facts(_: Any) -> list[Any]:
-        # What a person says wakes a group that rests (notes on CCCC: idle).
+        # A message from the person sets an idle group to active (notes on CCCC: idle).
         is_woken = who not in group.roles() and group.group().state == IDLE
         return [Said(chat_message.MESSAGE, data, scope), *([StateSet(who, ACTIVE)] if is_woken else [])]
 
@@ -413,16 +415,16 @@ def _sent(
 
 
 def _event_of(group: GroupDesk, reply_to: Any) -> str:
-    """What C2A calls the message that is answered."""
+    """The C2A event id of the answered message."""
     if not reply_to:
         return ""
-    found = group.event(reply_to)
-    c2a = found.data.get("c2a") if found else None
+    event = group.event(reply_to)
+    c2a = event.data.get("c2a") if event else None
     return str(c2a.get("event") or reply_to) if isinstance(c2a, dict) else str(reply_to)
 
 
 def _key(client_id: str | None) -> str | None:
-    """The idempotency key that a client's own id makes."""
+    """The idempotency key for a client_id."""
     if not client_id:
         return None
     plain = len(client_id) <= LONGEST_KEY and client_id.isprintable()
@@ -434,7 +436,7 @@ def _key(client_id: str | None) -> str | None:
     screen="chat",
     words="chat cross",
     examples=("bb chat cross 'Release is out.' --dst-group-id g_3f2a91c07be4",),
-    reply_required="Each recipient owes an answer.",
+    reply_required="Each recipient must answer.",
 )
 def send_cross_group(
     desk: Desk,
@@ -453,13 +455,13 @@ def send_cross_group(
     insight: Insight | None = None,
     allow_secret: Reason | None = None,
 ) -> dict[str, Any]:
-    """Say something in another group. What arrives there says where it is from; a copy stays here."""
+    """Send a message to another group. It names its source group and event there; this group keeps a copy."""
     group = group_desk.of(desk, group_id)
     other = group_desk.of(desk, relays.crossing(group.id, dst_group_id, attachments))
     who, there = group.by(by), other.members()
     arriving = recipients.resolve(to, there)
     as_whom = who if who == ids.PERSON or who in {member.id for member in there} else RELAY
-    said: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "text": text,
         "priority": priority,
         "format": format,
@@ -468,14 +470,14 @@ def send_cross_group(
         "reply_required": reply_required or None,
         "insight": insight,
     }
-    kept = relays.source_copy(by=who, members=group.members(), dst_group_id=other.id, dst_to=list(arriving), **said)
+    kept = relays.source_copy(by=who, members=group.members(), dst_group_id=other.id, dst_to=list(arriving), **fields)
 
     def relayed(event_id: str) -> dict[str, Any]:
         return relays.relayed(
-            by=as_whom, to=arriving, members=there, src_group_id=group.id, src_event_id=event_id, **said
+            by=as_whom, to=arriving, members=there, src_group_id=group.id, src_event_id=event_id, **fields
         )
 
-    relayed("not-yet-known")  # what would be refused there is not said here either
+    relayed("not-yet-known")  # raises if the other group would refuse the message, before this group records its copy
     (src_event,) = group.record(
         [Said(chat_message.MESSAGE, kept, group.scope_of(None))], who, allow_secret=allow_secret
     )
@@ -486,20 +488,20 @@ def send_cross_group(
 
 
 def message(group: GroupDesk, event_id: Any, missing: type[Usage]) -> Event:
-    """The message of that id."""
+    """Find a message by its id; raise MISSING if no id is given."""
     if not event_id:
         raise missing
-    found = event_of(group, event_id)
-    if found is None:
-        raise acks.EventNotFound(f"there is no message {str(event_id)[:60]!r} in the group", path="$.event_id")
-    if found.kind != chat_message.MESSAGE:
-        raise acks.InvalidEventKind(f"{found.kind} is no message", path="$.event_id")
-    return found
+    event = event_of(group, event_id)
+    if event is None:
+        raise acks.EventNotFound(f"the group has no message {str(event_id)[:60]!r}", path="$.event_id")
+    if event.kind != chat_message.MESSAGE:
+        raise acks.InvalidEventKind(f"the event is a {event.kind}, not a message", path="$.event_id")
+    return event
 
 
 def event_of(group: GroupDesk, event_id: Any) -> Event | None:
-    """An event of the group, of whatever kind; None when there is none that counts."""
+    """Find an event of the group by its id; None if there is no event with that id that counts."""
     if not event_id:
         raise MissingEventId
-    found = group.event(event_id)
-    return found if found and counting.counts(group.store.index, found) else None
+    event = group.event(event_id)
+    return event if event and counting.counts(group.store.index, event) else None

@@ -1,4 +1,4 @@
-"""Messages that are typed to actors because somebody asks for that: an op of later clients of CCCC."""
+"""Delivery of a message to running actors on request: an op of later CCCC clients."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Target(Word):
-    """An actor that is to be typed it. Repeat it for several."""
+    """An actor to deliver the message to. May be repeated."""
 
     metavar = "ID"
     is_agent = True
@@ -41,7 +41,10 @@ def message_deliver(
     group_id: GroupId | None = None,
     by: By | None = None,
 ) -> dict[str, Any]:
-    """Have a message typed to actors that run, though it was sent as mail, say. What they were typed is not again."""
+    """Type a message into the terminals of running actors, even one sent as mail.
+
+    An actor that has already received the message this way does not receive it again.
+    """
     group = group_desk.of(desk, group_id)
     event = event_of(group, source_event_id)
     if event is None:

@@ -1,4 +1,4 @@
-"""Events of a group as they come, in the order of this clone, from any place on. It needs no daemon."""
+"""Stream a group's events in this clone's order, from any position. No daemon is needed."""
 
 from __future__ import annotations
 
@@ -23,47 +23,47 @@ if TYPE_CHECKING:
     from bb.ops.desk.desk import Desk
     from bb.ops.desk.group_desk import GroupDesk
 
-GLANCE = 0.03  # seconds between two looks, so that what is recorded is shown within a tenth of one
-USUAL = 50  # events that are shown of what there is, unless somebody says from where on or how many
+POLL_SECONDS = 0.03  # with --follow, an event is shown within 0.1 seconds of being recorded
+USUAL = 50  # events shown if the request has neither a start nor a limit
 DATA = b',"data":'
 
 
 class SinceEvent(Text):
-    """Only what came after this event."""
+    """Only events after this one."""
 
     metavar = "EVENT"
 
 
 class SinceSeq(Number):
-    """Only what came after this place, the `seq` of an event."""
+    """Only events after this sequence number (`seq`)."""
 
     least, most = 0, 10**15 - 1
 
 
 class SinceTime(Since):
-    """Only what is later than this: a time like 2026-11-21T03:40:35Z, or an age like 90s, 15m, 2h, 7d."""
+    """Only events later than this: a time like 2026-11-21T03:40:35Z, or an age like 90s, 15m, 2h, 7d."""
 
 
 class Kind(Name):
-    """Only events of this kind, such as chat.message; may be given several times."""
+    """Only events of this kind, such as chat.message. May be repeated."""
 
     metavar = "KIND"
 
 
 class Limit(Number):
-    """End after so many events. Without --follow and --since-…: the latest so many; 50 unless given."""
+    """Stop after this many events. Without --follow and --since-…: the latest N events; 50 unless given."""
 
 
 class Wanted(Record):
-    """Which events are wanted."""
+    """The filter for events."""
 
     after: int
-    past: Order | None  # of an event that has no place yet: what comes before it, among those that have none, is known
+    past: Order | None  # set if the start event has no sequence number: skip unnumbered events up to this one
     since: str | None
     kinds: tuple[bytes, ...]
 
     def admits(self, passed: Passed) -> bool:
-        """Whether a line is of a kind that is wanted, and late enough. Lines are long, heads are short."""
+        """Whether a line passes the filter. Only the head before `data` is searched, because lines can be long."""
         head = passed.raw.partition(DATA)[0]
         if 0 < passed.seq <= self.after or (self.kinds and not any(kind in head for kind in self.kinds)):
             return False
@@ -76,7 +76,7 @@ class Wanted(Record):
     screen="chat",
     streams=True,
     examples=("bb events", "bb events --follow --kind chat.message", "bb events --since-seq 120 --limit 100 --json"),
-    follow="Go on with every event as it is recorded, until interrupted.",
+    follow="Keep showing events as they are recorded, until interrupted.",
 )
 def events(
     desk: Desk,
@@ -89,16 +89,16 @@ def events(
     follow: bool = False,
     group_id: GroupId | None = None,
 ) -> Iterable[dict[str, Any]]:
-    """Events of a group, oldest first, each with its place in this clone's order.
+    """Show the events of a group, oldest first, each with its sequence number in this clone.
 
-    From where on is said by --since-event-id, --since-seq or --since-ts; what stands there is not shown again, so the
-    last event that was seen is all a reader has to remember. Otherwise the latest are shown; with --follow, only what
-    comes. With --follow and --json that is one event a line instead of one document.
+    --since-event-id, --since-seq or --since-ts sets the start. The start event itself is not shown, so a reader can
+    continue from the last event it has seen. Without a start, the latest events are shown; with --follow, only new
+    ones. With --follow and --json, the output is one event per line instead of one document.
 
-    What other clones have said, and nothing that was recorded here accounts for yet, has no place and comes last; who
-    follows accounts for it.
+    An event from another clone gets its sequence number when this clone next records an event. Until then it has none
+    and is shown last. --follow assigns these numbers itself.
     """
-    from bb.ledger.records import course  # noqa: PLC0415  (`bb status` is in the same group, and needs none of it)
+    from bb.ledger.records import course  # noqa: PLC0415  (`bb status` is in the same command group and does not need it)
     from bb.ops.desk import group_desk  # noqa: PLC0415
 
     group = group_desk.of(desk, group_id)
@@ -116,52 +116,52 @@ def events(
     if follow:
         return islice(_onwards(group, wanted if has_start else wanted.but(after=end), follow=True), limit)
     if has_start:
-        found = _onwards(group, wanted, follow=False)
-        return found if limit is None else _first(found, limit)
+        rows = _onwards(group, wanted, follow=False)
+        return rows if limit is None else _first(rows, limit)
     most = limit or USUAL
     latest = _latest(group, wanted, most + 1, end)
     return latest if len(latest) <= most else Rows(latest[-most:], OLDER.format(min(Limit.most, most * 4)))
 
 
-def _first(found: Iterator[dict[str, Any]], limit: int) -> list[dict[str, Any]]:
-    """The first rows, which say where the others begin."""
-    rows = list(islice(found, limit + 1))
+def _first(events: Iterator[dict[str, Any]], limit: int) -> list[dict[str, Any]]:
+    """The first LIMIT rows, with a hint for reading the rest."""
+    rows = list(islice(events, limit + 1))
     return rows if len(rows) <= limit else Rows(rows[:limit], NEWER.format(rows[limit - 1]["id"]))
 
 
 def _event(group: GroupDesk, event_id: str | None) -> Event | None:
-    """The event of that id, with its place, if it has one."""
+    """Find an event by its id, with its sequence number if it has one."""
     if event_id is None:
         return None
-    found = group.event(event_id)
-    if found is None:
+    event = group.event(event_id)
+    if event is None:
         from bb.messaging.chat.acks import EventNotFound  # noqa: PLC0415
 
-        raise EventNotFound(f"there is no event {event_id[:60]!r} in the group", path="$.since_event_id")
-    return group.store.numbered([found])[0]
+        raise EventNotFound(f"the group has no event {event_id[:60]!r}", path="$.since_event_id")
+    return group.store.numbered([event])[0]
 
 
 def _latest(group: GroupDesk, wanted: Wanted, count: int, end: int) -> list[dict[str, Any]]:
-    """The last so many that are wanted: looked for in the last lines, then in ever more of them."""
+    """The last COUNT events that pass the filter, searched for in ever more of the last lines."""
     back = count
     while True:
-        found = list(_onwards(group, wanted.but(after=max(end - back, 0)), follow=False))
-        if len(found) >= count or back >= end:
-            return found[-count:]
+        rows = list(_onwards(group, wanted.but(after=max(end - back, 0)), follow=False))
+        if len(rows) >= count or back >= end:
+            return rows[-count:]
         back *= 4
 
 
 def _onwards(group: GroupDesk, wanted: Wanted, *, follow: bool) -> Iterator[dict[str, Any]]:
-    """Those behind a place, then those that have none; or with FOLLOW those that come, whoever records them."""
+    """Numbered events after the start, then the unnumbered ones. With FOLLOW, instead of the latter: all new events."""
     from bb.ledger.records import course  # noqa: PLC0415
 
-    ends = group.store.ends()  # before the index reads: what comes in between is seen at the next look
+    ends = group.store.ends()  # taken before the index reads: the next poll then finds lines written in between
     along = course.Course(group.store, course.behind(group.index(), wanted.after))
     yield from _shown(group, along.onwards(), wanted)
     if not follow:
         yield from _shown(group, _without_place(group.store, wanted.past), wanted)
     while follow:
-        time.sleep(GLANCE)
+        time.sleep(POLL_SECONDS)
         if (now := group.store.ends()) != ends:
             _account(group)
             ends = now
@@ -170,7 +170,7 @@ def _onwards(group: GroupDesk, wanted: Wanted, *, follow: bool) -> Iterator[dict
 
 
 def _account(group: GroupDesk) -> None:
-    """Account for what others have said, as somebody who follows wants it. Where nothing can be written, it waits."""
+    """Number the events of other clones. If the ledger cannot be written, leave them unnumbered for now."""
     from bb.ledger.records import course  # noqa: PLC0415
 
     group.index()
@@ -182,7 +182,7 @@ def _account(group: GroupDesk) -> None:
 
 
 def _without_place(store: Store, past: Order | None) -> Iterator[Passed]:
-    """What others have said, and no line of ours accounts for yet, in the total order, behind one of them."""
+    """Events of other clones that have no sequence number here yet, in total order, after PAST."""
     from bb.ledger.journal import line as lines  # noqa: PLC0415
     from bb.ledger.records import course  # noqa: PLC0415
 
@@ -193,8 +193,8 @@ def _without_place(store: Store, past: Order | None) -> Iterator[Passed]:
 
 
 def _shown(group: GroupDesk, lines_passed: Iterable[Passed], wanted: Wanted) -> Iterator[dict[str, Any]]:
-    """Those that are wanted. What cannot be read, has been taken out, or does not count is passed over; under `warn`,
-    an order that does not count is shown, and marked."""
+    """The events that pass the filter. Unreadable, redacted and uncounted lines are skipped; under `warn`, an uncounted
+    order is shown and marked."""
     from bb.ledger.index import counting  # noqa: PLC0415
     from bb.ledger.journal import line as lines  # noqa: PLC0415
 

@@ -1,6 +1,6 @@
-"""What is said of messages, and notifications (CCCS §6.2, §6.4, §7; CCCC daemon IPC §8.5, §8.9).
+"""Acknowledgements, reactions and notifications (CCCS §6.2, §6.4, §7; CCCC daemon IPC §8.5, §8.9).
 
-An acknowledgement and a reaction are one's own. They wake nobody.
+An actor acknowledges and reacts only for itself. Neither wakes another actor.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ if TYPE_CHECKING:
 
 
 class Kind(Word):
-    """What kind of notification it is, in one word; info unless given."""
+    """The kind of notification, in one word; info unless given."""
 
 
 class Urgency(Word):
-    """low, normal, high or urgent."""
+    """The priority: low, normal, high or urgent."""
 
     offered = notifications.PRIORITIES
 
 
 class About(Json):
-    """What more there is to know of it, for a program: an object, kept as it is."""
+    """More details for programs: a JSON object, recorded unchanged."""
 
 
 class Line(Word):
-    """What it is about, in one line."""
+    """The subject, in one line."""
 
 
 @op("chat_ack", screen="chat", words="chat ack", examples=("bb chat ack k7q2mzp4x3ab.17",))
@@ -54,17 +54,17 @@ def ack(
     group_id: GroupId | None = None,
     by: By | None = None,
 ) -> dict[str, Any]:
-    """Acknowledge a message that asks for attention. Only who it is for may, each for itself."""
+    """Acknowledge a message with priority attention. Only its recipients can, each for itself."""
     group = group_desk.of(desk, group_id)
     who, actor = _for_itself(group, actor_id, by)
-    found = event_of(group, event_id)
+    event = event_of(group, event_id)
 
     def facts(_: Any) -> list[Any]:
         acks.may_ack(
             by=who,
             actor_id=actor,
-            event=_plain(found),
-            joined=_had_joined(group, actor, found),
+            event=_plain(event),
+            joined=_had_joined(group, actor, event),
             roles=group.roles(),
         )
         return [] if group.spoken().of(str(event_id), ACK, actor) else [Acked(actor, str(event_id))]
@@ -82,15 +82,15 @@ def notify_ack(
     group_id: GroupId | None = None,
     by: By | None = None,
 ) -> dict[str, Any]:
-    """Acknowledge a notification. Only who it is for may, each for itself; a second time changes nothing."""
+    """Acknowledge a notification. Only its recipients can, each for itself. A repetition changes nothing."""
     group = group_desk.of(desk, group_id)
     who, actor = _for_itself(group, actor_id, by)
-    found = event_of(group, notify_event_id)
+    event = event_of(group, notify_event_id)
 
     def facts(_: Any) -> list[Any]:
-        acks.may_ack_notice(by=who, actor_id=actor, event=_plain(found), roles=group.roles())
-        said = Said(notifications.ACK, acks.notice_gesture(actor, str(notify_event_id)))
-        return [] if group.spoken().of(str(notify_event_id), ACK, actor) else [said]
+        acks.may_ack_notice(by=who, actor_id=actor, event=_plain(event), roles=group.roles())
+        fact = Said(notifications.ACK, acks.notice_gesture(actor, str(notify_event_id)))
+        return [] if group.spoken().of(str(notify_event_id), ACK, actor) else [fact]
 
     events = group.record(facts, who)
     if events:
@@ -104,7 +104,7 @@ def notify_ack(
     screen="chat",
     words="chat notify",
     examples=("bb chat notify --title 'Build failed' --priority high",),
-    requires_ack="Whether it is to be confirmed.",
+    requires_ack="The recipient must acknowledge it.",
 )
 def system_notify(
     desk: Desk,
@@ -121,7 +121,7 @@ def system_notify(
     by: By | None = None,
     allow_secret: Reason | None = None,
 ) -> dict[str, Any]:
-    """Tell an actor, or everybody, of something that is no conversation."""
+    """Send a notification to an actor, or to all members. A notification is not part of a conversation."""
     group = group_desk.of(desk, group_id)
     who = group.by(by, SYSTEM if desk.is_served else USER)
     data = notifications.compose(
@@ -143,17 +143,17 @@ def system_notify(
 
 
 class SignalName(Word):
-    """What the reaction says, for C2A: seen, agree, working, queued, claimed, done, declined, blocked or unclear."""
+    """C2A: the signal: seen, agree, working, queued, claimed, done, declined, blocked or unclear."""
 
     offered = tuple(SIGNALS)
 
 
 class Eta(Word):
-    """When it can be expected, in words; with --signal."""
+    """The expected time of completion, in words; with --signal."""
 
 
 class Until(Word):
-    """When it is to come back, as a time; with --signal queued or blocked."""
+    """The time at which to be reminded of the message; with --signal queued or blocked."""
 
     metavar = "TIME"
 
@@ -166,7 +166,7 @@ class Note(Word):
     "chat.react",
     screen="chat",
     examples=("bb chat react k7q2mzp4x3ab.17 '👍'", "bb chat react EVENT --signal queued --eta 'after the deploy'"),
-    remove="Take the signal back; with --signal.",
+    remove="Remove the signal; with --signal.",
 )
 def react(
     desk: Desk,
@@ -181,20 +181,23 @@ def react(
     group_id: GroupId | None = None,
     by: By | None = None,
 ) -> dict[str, Any]:
-    """React to a message: with an emoji, which wakes nobody, or with a signal, which settles what it can (C2A)."""
+    """React to a message with an emoji or a C2A signal.
+
+    An emoji wakes no actor. A signal also changes the state of the message for the agent, as C2A defines it.
+    """
     if signal is not None:
         if emoji:
-            raise invalid("a reaction is an emoji or a signal: leave out EMOJI, or --signal", "emoji")
-        from bb.ops.chat import saying  # noqa: PLC0415  (a plain emoji needs none of the rules)
+            raise invalid("a reaction is either an emoji or a signal: remove EMOJI or --signal", "emoji")
+        from bb.ops.chat import saying  # noqa: PLC0415  (a plain emoji needs none of the C2A rules)
 
         if not event_id:
             raise MissingEventId
         how = {"eta": eta, "until": until, "note": note, "remove": remove}
         found: dict[str, Any] = saying.react(desk, by, str(event_id), str(signal), how, group_id)
         return found
-    for name, given in (("eta", eta), ("until", until), ("note", note), ("remove", remove)):
-        if given:
-            raise invalid(f"--{name} goes with --signal: an emoji says no more than itself", name)
+    for name, value in (("eta", eta), ("until", until), ("note", note), ("remove", remove)):
+        if value:
+            raise invalid(f"--{name} can only be used with --signal", name)
     group = group_desk.of(desk, group_id)
     who = group.by(by)
     original = message(group, event_id, MissingEventId)
@@ -209,13 +212,13 @@ LONGEST_EMOJI = 32
 
 
 class InvalidEmoji(Usage):
-    """A reaction is an emoji, or a short word."""
+    """The reaction is not an emoji or a printable word of at most 32 characters."""
 
     code = "INVALID_EMOJI"
 
 
 def _for_itself(group: GroupDesk, actor_id: Any, by: Any) -> tuple[str, str]:
-    """Who acknowledges, and for whom: at a terminal that is the same."""
+    """The caller and the actor to acknowledge for. At a terminal they are the same unless ACTOR_ID is given."""
     if not actor_id and group.desk.is_served:
         raise MissingActorId
     who = group.by(by)
@@ -227,6 +230,6 @@ def _plain(event: Event | None) -> dict[str, Any] | None:
 
 
 def _had_joined(group: GroupDesk, actor: str, event: Event | None) -> bool:
-    """Whether ACTOR was there when the message was sent."""
-    joined = {each.id: each.agent.since for each in group.actors()}
+    """Whether ACTOR was already a member when the message was sent."""
+    joined = {member.id: member.agent.since for member in group.actors()}
     return event is None or actor not in joined or joined[actor] <= event.order

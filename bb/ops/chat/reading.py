@@ -1,6 +1,6 @@
-"""What there is to read, and how far somebody has read (CCCS §6.3; CCCC daemon IPC §8.6).
+"""Inboxes, read positions and message history (CCCS §6.3; CCCC daemon IPC §8.6).
 
-How far one has read is a place in the course of events, and never a time. Looking changes nothing.
+A read position is a sequence number, never a time. Listing messages changes nothing.
 """
 
 from __future__ import annotations
@@ -32,43 +32,43 @@ if TYPE_CHECKING:
 
 USUAL, ALL = 50, 0
 MOST = 1000
-# Clients stop reading an answer at 4,000,000 bytes (IPC §4.3); what does not fit is in the next one.
+# Clients stop reading an answer at 4,000,000 bytes (IPC §4.3). Messages that do not fit are in the next answer.
 LARGEST_ANSWER = 3_500_000
-# kind filter -> flags that must, and must not, be there
+# kind filter -> (flags that must be set, flags that must not be set)
 FILTERS = {"all": (0, 0), "chat": (0, NOTICE), "notify": (NOTICE, 0)}
 MODES = {"all": (0, 0), "send": (0, MAIL | REQUEST), "request_reply": (REQUEST, 0), "mail": (MAIL, 0)}
 
 
 class InvalidHistoryMode(Usage):
-    """A mode is all, send, request_reply or mail."""
+    """The mode must be all, send, request_reply or mail."""
 
     code = "INVALID_MODE"
 
 
 class Limit(Json):
-    """At most so many, the oldest first; 50 unless given, 0 for all that fit into one answer."""
+    """At most this many messages; 50 unless given, 0 for as many as fit into one answer."""
 
     metavar = "N"
 
 
 class KindFilter(Word):
-    """all, chat or notify."""
+    """Which messages: all, chat or notify; all unless given."""
 
     offered = tuple(FILTERS)
 
 
 class HistoryMode(Word):
-    """all, send, request_reply or mail."""
+    """Only messages of this mode: all, send, request_reply or mail; all unless given."""
 
     offered = tuple(MODES)
 
 
 class Query(Word):
-    """Only what has these words in its text."""
+    """Only messages that contain this text."""
 
 
 class Before(Word):
-    """Only what came before this message."""
+    """Only messages before this one."""
 
     metavar = "EVENT"
 
@@ -89,7 +89,7 @@ def inbox_list(
     group_id: GroupId | None = None,
     by: By | None = None,
 ) -> dict[str, Any]:
-    """What an actor, or the person, has not read yet, oldest first."""
+    """Show the unread messages of an actor, or of the person, oldest first."""
     group, actor = _of(desk, group_id, actor_id, by)
     only, but = FILTERS.get(str(kind_filter or "all"), (0, 0))
     talk = group.spoken()
@@ -107,7 +107,7 @@ def mark_read(
     group_id: GroupId | None = None,
     by: By | None = None,
 ) -> dict[str, Any]:
-    """Say that everything up to a message has been read. It acknowledges nothing."""
+    """Mark all messages up to this one as read. This does not acknowledge them."""
     group, actor = _of(desk, group_id, actor_id, by)
     if not event_id:
         raise MissingEventId
@@ -128,7 +128,7 @@ def mark_all_read(
     group_id: GroupId | None = None,
     by: By | None = None,
 ) -> dict[str, Any]:
-    """Say that everything has been read that there is. It acknowledges nothing."""
+    """Mark all messages as read. This does not acknowledge them."""
     group, actor = _of(desk, group_id, actor_id, by, "inbox.mark")
     only, but = FILTERS.get(str(kind_filter or "all"), (0, 0))
     last = group.spoken().last_unread(actor, group.tokens(actor), only=only, but=but)
@@ -137,7 +137,7 @@ def mark_all_read(
 
 
 def _advance(group: GroupDesk, who: str, actor: str, event_id: str) -> dict[str, Any] | None:
-    """Move how far ACTOR has read forward to an event; what was recorded of that, now or before."""
+    """Move the read position of ACTOR forward to an event. Return the recorded event, new or earlier."""
 
     def facts(_: Any) -> list[Any]:
         talk = group.spoken()
@@ -151,7 +151,7 @@ def _advance(group: GroupDesk, who: str, actor: str, event_id: str) -> dict[str,
     return group.shown(group.event_at(at)) if at else None
 
 
-# -- the later dialect
+# -- ops of later CCCC clients
 
 
 @op("inbox_peek", reads=True, examples=("""bb call inbox_peek --args '{"actor_id": "peer-1"}'""",))
@@ -163,7 +163,7 @@ def inbox_peek(
     group_id: GroupId | None = None,
     by: By | None = None,
 ) -> dict[str, Any]:
-    """The mail of an actor that it has not taken out of its inbox yet. Looking changes nothing."""
+    """Show the unread mail of an actor without marking it as read."""
     group, actor = _of(desk, group_id, actor_id, by)
     talk = group.spoken()
     posts = talk.unread(actor, group.tokens(actor), only=MAIL)
@@ -180,15 +180,15 @@ def inbox_read(
     group_id: GroupId | None = None,
     by: By | None = None,
 ) -> dict[str, Any]:
-    """Take mail out of an actor's inbox: what is returned is read."""
+    """Show the unread mail of an actor and mark it as read."""
     group, actor = _of(desk, group_id, actor_id, by, "inbox.mark")
     messages: list[dict[str, Any]] = []
     more: dict[str, bool] = {}
 
     def facts(_: Any) -> list[Any]:
         posts = group.spoken().unread(actor, group.tokens(actor), only=MAIL)
-        messages[:], found = _shown(group, posts, _limit(limit))
-        more.update(found)
+        messages[:], marker = _shown(group, posts, _limit(limit))
+        more.update(marker)
         if not messages:
             return []
         taken = [message["id"] for message in messages]
@@ -217,7 +217,7 @@ def message_history(
     group_id: GroupId | None = None,
     by: By | None = None,
 ) -> dict[str, Any]:
-    """What was said to an actor or by it, newest first, read or not. Looking changes nothing."""
+    """Show the messages to and from an actor, newest first, read and unread, without marking them as read."""
     group, actor = _of(desk, group_id, actor_id, by)
     if str(mode or "all") not in MODES:
         raise InvalidHistoryMode(path="$.mode")
@@ -230,15 +230,15 @@ def message_history(
             raise acks.EventNotFound(path="$.before_event_id")
         seq = post.seq
     tokens, needle = set(group.tokens(actor)), str(query or "").casefold()
-    wanted = (each for each in talk.before(seq, None, only) if not each.flags & (but | NOTICE))
+    wanted = (post for post in talk.before(seq, None, only) if not post.flags & (but | NOTICE))
 
     def is_meant(event: Event) -> bool:
         to = event.data.get("to") or [""]
         is_visible = event.by == actor or any(token in tokens for token in to)
         return is_visible and needle in str(event.data.get("text", "")).casefold()
 
-    found = filter(is_meant, talk.events(wanted))
-    messages, has_more = _fitting(group, found, _limit(limit))
+    events = filter(is_meant, talk.events(wanted))
+    messages, has_more = _fitting(group, events, _limit(limit))
     return {"messages": messages, "has_more": has_more, "count": len(messages)}
 
 
@@ -253,7 +253,7 @@ def reply_request_cancel(
     group_id: GroupId | None = None,
     by: By | None = None,
 ) -> dict[str, Any]:
-    """Ask no longer for replies to a message. Only who asked, or the person, may."""
+    """Cancel a message's request for replies. Only its sender and the person can."""
     group = group_desk.of(desk, group_id)
     if not source_event_id:
         raise MissingEventId
@@ -277,7 +277,7 @@ def reply_request_cancel(
 
 
 def _of(desk: Desk, group_id: Any, actor_id: Any, by: Any, action: str = "inbox.list") -> tuple[GroupDesk, str]:
-    """The group, and whose inbox is meant: at a terminal one's own. Refused when it is not for BY to see."""
+    """The group and the owner of the inbox: at a terminal the caller unless given. Refused if BY may not see it."""
     group = group_desk.of(desk, group_id)
     if not actor_id and desk.is_served:
         raise MissingActorId
@@ -285,7 +285,7 @@ def _of(desk: Desk, group_id: Any, actor_id: Any, by: Any, action: str = "inbox.
     actor = str(actor_id) if actor_id else who
     roles = group.roles()
     if actor != ids.PERSON and actor not in roles:
-        raise group_desk.ActorNotFound(f"there is no actor {actor[:60]!r} in the group", actor_id=actor[:60])
+        raise group_desk.ActorNotFound(f"the group has no actor {actor[:60]!r}", actor_id=actor[:60])
     group.check(action, who, actor)
     return group, actor
 
@@ -296,22 +296,22 @@ def _limit(given: Any) -> int:
 
 
 def _shown(group: GroupDesk, posts: Iterable[Post], limit: int) -> tuple[list[dict[str, Any]], dict[str, bool]]:
-    """Messages as clients see them, as many as are wanted and fit into an answer; and that there are more, if so."""
+    """The first LIMIT messages that fit into an answer, as clients see them, and `has_more` if there are more."""
     messages, has_more = _fitting(group, islice(group.talk.events(posts), limit + 1), limit)
     return messages, {"has_more": True} if has_more else {}
 
 
 def _fitting(group: GroupDesk, events: Iterable[Event], limit: int) -> tuple[list[dict[str, Any]], bool]:
-    """The first of EVENTS as clients see them, as many as are wanted and fit into an answer; whether there are more."""
-    found: list[dict[str, Any]] = []
+    """The first LIMIT events that fit into an answer, as clients see them, and whether there are more."""
+    rows: list[dict[str, Any]] = []
     size = 0
     for event in events:
         shown = group.shown(event) | counting.mark(group.store.index, event.id, event.kind, event.by)
         size += len(json_text.dumps_ascii(shown))  # as answers are written
-        if len(found) == limit or (size > LARGEST_ANSWER and found):
-            return found, True
-        found.append(shown)
-    return found, False
+        if len(rows) == limit or (size > LARGEST_ANSWER and rows):
+            return rows, True
+        rows.append(shown)
+    return rows, False
 
 
 def _cursor(reading: Reading) -> dict[str, str]:

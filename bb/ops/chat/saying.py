@@ -1,4 +1,4 @@
-"""Saying something, or reacting, as C2A has it: with an intention, of which nothing is assumed."""
+"""C2A messages and reactions: the sender states the intent explicitly, and nothing has a default."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def send(desk: Desk, agent: str | None, given: Mapping[str, Any], group_id: Any = None) -> dict[str, Any]:
-    """Send what GIVEN, the arguments of `chat.send_message`, says."""
+    """Send the message that GIVEN describes, in the form of the arguments of `chat.send_message`."""
     draft = draft_of(given)
     at = Attending(desk, agent, group_id)
     return at.act(lambda book, now: sending.send(book, at.agent, draft, now))
@@ -26,8 +26,8 @@ def react(desk: Desk, agent: str | None, event: str, signal: str, how: Mapping[s
     """React to an event with a signal."""
     at = Attending(desk, agent, group_id)
     until = clock.parse(how["until"]) if how.get("until") else None
-    said = {name: how.get(name) or "" for name in ("eta", "note")}
+    words = {name: how.get(name) or "" for name in ("eta", "note")}
     remove = bool(how.get("remove"))
     return at.act(
-        lambda book, now: answers.react(book, at.agent, event, signal, now, until=until, remove=remove, **said)
+        lambda book, now: answers.react(book, at.agent, event, signal, now, until=until, remove=remove, **words)
     )

@@ -1,1 +1,1 @@
-"""Ops on groups: members, context, tasks, templates, terminals, and the daemon itself."""
+"""Ops on groups: members, context, tasks, templates, terminals and the daemon."""

@@ -1,4 +1,4 @@
-"""Actors of a group (CCCC daemon IPC §8.4). They are the agents of the ledger; what is added here is how they run."""
+"""Actors of a group (CCCC daemon IPC §8.4). An actor is an agent of the ledger with settings for running it."""
 
 from __future__ import annotations
 
@@ -26,56 +26,56 @@ if TYPE_CHECKING:
     from bb.ops.desk.desk import Desk
     from bb.ops.desk.group_desk import Actor, GroupDesk
 
-ROLE = "actor"  # what an agent does here that was added as an actor and has not said more
+ROLE = "actor"  # the role of an agent that was added as an actor
 
 
 class MissingActorId(Usage):
-    """The request names no actor."""
+    """The request does not name an actor."""
 
     code = "MISSING_ACTOR_ID"
-    hint = "pass actor_id"
+    hint = "pass actor_id; `bb actor list` shows the ids"
 
 
 class Title(Word):
-    """The name people are shown; the id unless given."""
+    """The name shown to people; the id unless given."""
 
 
 class Runtime(Word):
-    """Which agent program it is."""
+    """The agent program."""
 
     offered = tuple(profiles.RUNTIMES)
 
 
 class Runner(Word):
-    """pty: on a terminal of its own; headless: it runs by itself and looks into its inbox."""
+    """pty: the program runs in its own terminal; headless: it runs without one and reads its inbox."""
 
     offered = profiles.RUNNERS
 
 
 class Command(Word):
-    """The command that starts it, in one or word by word; the runtime's own unless given."""
+    """The command that starts the actor, as one text or word by word; the runtime's own unless given."""
 
     metavar = "COMMAND"
 
 
 class Environment(Json):
-    """What it is given in its environment, as a JSON object. It is kept on this machine only."""
+    """Environment variables for the program, as a JSON object. They are stored on this machine only."""
 
 
 class DefaultScope(Word):
-    """The directory it works in, by its key; the group's active one unless given."""
+    """The key of the directory it works in; the group's active directory unless given."""
 
     metavar = "KEY"
 
 
 class Submit(Word):
-    """What is typed behind a message: enter, newline or none."""
+    """The key that bb types after a message: enter, newline or none."""
 
     offered = profiles.SUBMITS
 
 
 class Patch(Json):
-    """What changes, as a JSON object."""
+    """The changes, as a JSON object."""
 
 
 @op(
@@ -85,12 +85,12 @@ class Patch(Json):
     asks_daemon=True,
     words="actor list",
     examples=("bb actor list", "bb actor list --include-unread --json"),
-    include_unread="Count what each has not read.",
+    include_unread="Include the number of unread messages of each actor.",
 )
 def list_actors(
     desk: Desk, *, group_id: GroupId | None = None, include_unread: bool = False, by: By | None = None
 ) -> dict[str, Any]:
-    """Who is in a group, in the order of joining. The first that is enabled is the foreman."""
+    """List the actors of a group, in the order of joining. The first enabled actor is the foreman."""
     group = group_desk.of(desk, group_id)
     group.check("actor.list", group.by(by))
     return {"actors": [_shown(group, actor, include_unread=include_unread) for actor in group.actors()]}
@@ -119,12 +119,12 @@ def add(
     submit: Submit | None = None,
     by: By | None = None,
 ) -> dict[str, Any]:
-    """Add an actor to a group. A foreman may only add what is exactly like itself."""
+    """Add an actor to a group. A foreman can only add actors that are configured exactly like itself."""
     group = group_desk.of(desk, group_id)
     who = group.by(by)
     present = group.actors()
     if command and not desk.is_served:
-        runtime = runtime or profiles.CUSTOM  # type: ignore[assignment]  # whoever types a command means no other
+        runtime = runtime or profiles.CUSTOM  # type: ignore[assignment]  # a typed command replaces the runtime's own
     how = {"runtime": runtime, "runner": runner, "command": _words(desk, command), "submit": submit}
     name, called, profile = actors.new_actor(
         actor_id=actor_id,
@@ -134,15 +134,15 @@ def add(
         default_scope_key=default_scope_key,
         **how,
     )
-    given: dict[str, str] = dict(env) if isinstance(env, dict) else {}
-    is_clone = _is_clone(group, present, who, profile, given)
+    variables: dict[str, str] = dict(env) if isinstance(env, dict) else {}
+    is_clone = _is_clone(group, present, who, profile, variables)
     group.check("actor.add", who, is_clone=is_clone)
-    if given:
-        group.remember(group.known.with_env(name, given))
+    if variables:
+        group.remember(group.known.with_env(name, variables))
 
     def decide(_: Any) -> list[Any]:
-        if name in group.roles():  # somebody was faster
-            raise actors.ActorAddFailed(f"there is an actor {name} already", reason=actors.TAKEN)
+        if name in group.roles():  # another process added it in the meantime
+            raise actors.ActorAddFailed(f"the group already has an actor {name}", reason=actors.TAKEN)
         return [Registered(name, ROLE, called, profile.stored())]
 
     (event,) = group.record(decide, who)
@@ -150,13 +150,13 @@ def add(
 
 
 def _words(desk: Desk, command: list[Any] | None) -> list[str] | None:
-    """The words of a command, which a person may have typed in one."""
+    """Split a command that a person typed as one text into words."""
     if desk.is_served or not command or len(command) > 1 or not isinstance(command[0], str):
         return command or None
     try:
         return shlex.split(command[0])
     except ValueError as error:
-        raise invalid(f"the command is not as a shell would read it: {error}", "command") from None
+        raise invalid(f"the command has invalid shell syntax: {error}", "command") from None
 
 
 def _is_clone(group: GroupDesk, present: list[Actor], who: str, profile: Profile, env: dict[str, str]) -> bool:
@@ -179,13 +179,13 @@ def update(
     patch: Patch | None = None,
     by: By | None = None,
 ) -> dict[str, Any]:
-    """Change an actor's title, or how it runs. One that is disabled stops."""
+    """Change an actor's title, or how it runs. Disabling an actor stops it."""
     group, who, actor = _asked(desk, group_id, actor_id, by, "actor.update")
     changes = actors.patched_actor(patch, actor.profile)
     if (env := changes.pop("env", None)) is not None:
         group.remember(group.known.with_env(actor.id, env))
     title = changes.pop("title", None)
-    if changes and group_desk.came_alone(actor.agent):  # then the rest of how it runs was never written down
+    if changes and group_desk.came_alone(actor.agent):  # no profile was ever recorded, so record all of it
         changes = actor.profile.stored() | changes
     (event,) = group.record([Updated(actor.id, None, title, changes)], who)
     if changes.get("enabled") is False:
@@ -197,7 +197,7 @@ def update(
 def remove(
     desk: Desk, actor_id: ActorId | None = None, *, group_id: GroupId | None = None, by: By | None = None
 ) -> dict[str, Any]:
-    """Take an actor out of a group: it stops, gives back all it holds, and leaves the lists. Its history stays."""
+    """Remove an actor from a group: it stops, and its reservations are released. Its history stays."""
     group, who, actor = _asked(desk, group_id, actor_id, by, "actor.remove")
     events = group.record(lambda index: leaving(group, index, actor.id, who), who, author=author(who))
     left(group, actor.id)
@@ -205,22 +205,21 @@ def remove(
 
 
 def leaving(group: GroupDesk, index: Index, actor_id: str, who: str) -> list[Fact]:
-    """What is to be recorded when an actor leaves: it gives back all it holds. Where it is the person WHO takes it out,
-    the person does that, and the actor is told."""
+    """The facts to record when an actor leaves: its reservations are released. If WHO is the person, the person is the
+    author of these facts, and the actor is notified."""
     held = group.desk.holdings_at(group.store.place, index, group.desk.now()).of(actor_id)
     ended = reservations.release_all(ids.PERSON if who == ids.PERSON else actor_id, held)
-    told = person_notices.of_persons(ended, {each.reservation.id: each.reservation for each in held})
-    return [*ended, *told, Retired(actor_id)]
+    notices = person_notices.of_persons(ended, {holding.reservation.id: holding.reservation for holding in held})
+    return [*ended, *notices, Retired(actor_id)]
 
 
 def author(who: str) -> Callable[[Fact], str]:
-    """In whose name a fact is recorded when WHO takes actors out of a group: what one held, it gives back itself, but
-    for what the person takes."""
+    """The author of each fact when WHO removes actors: the fact's agent for a release or expiry, else WHO."""
     return lambda fact: fact.agent if isinstance(fact, Released | Expired) else who
 
 
 def left(group: GroupDesk, actor_id: str) -> None:
-    """Stop an actor that has left, and forget what only this machine knew of it."""
+    """Stop an actor that has left, and delete its environment variables from this machine."""
     run_states.stop(group, actor_id)
     if actor_id in group.known.env:
         group.remember(group.known.with_env(actor_id, None))
@@ -230,7 +229,7 @@ def left(group: GroupDesk, actor_id: str) -> None:
 def start(
     desk: Desk, actor_id: ActorId | None = None, *, group_id: GroupId | None = None, by: By | None = None
 ) -> dict[str, Any]:
-    """Start an actor, and keep it running when the daemon comes back."""
+    """Start an actor. The daemon starts it again after a restart of its own."""
     group, who, actor = _asked(desk, group_id, actor_id, by, "actor.start")
     live_daemon.of(desk).start(group, actor)
     (event,) = group.record([Started(actor.id)], who)
@@ -241,7 +240,7 @@ def start(
 def stop(
     desk: Desk, actor_id: ActorId | None = None, *, group_id: GroupId | None = None, by: By | None = None
 ) -> dict[str, Any]:
-    """Stop an actor. Until it is started again it is disabled."""
+    """Stop an actor. It stays disabled until it is started again."""
     group, who, actor = _asked(desk, group_id, actor_id, by, "actor.stop")
     run_states.stop(group, actor.id)
     (event,) = group.record([Stopped(actor.id)], who)
@@ -252,7 +251,7 @@ def stop(
 def restart(
     desk: Desk, actor_id: ActorId | None = None, *, group_id: GroupId | None = None, by: By | None = None
 ) -> dict[str, Any]:
-    """Stop an actor, if it runs, and start it anew."""
+    """Stop an actor if it is running, then start it."""
     group, who, actor = _asked(desk, group_id, actor_id, by, "actor.restart")
     live_daemon.of(desk).stop(group.id, actor.id)
     live_daemon.of(desk).start(group, actor)
@@ -262,7 +261,7 @@ def restart(
 
 
 def _asked(desk: Desk, group_id: Any, actor_id: Any, by: Any, action: str) -> tuple[GroupDesk, str, Actor]:
-    """The group, who asks, and the actor that is meant; refused when who asks may not."""
+    """The group, the caller and the named actor. Refused if the caller has no permission for ACTION."""
     group = group_desk.of(desk, group_id)
     if not actor_id:
         raise MissingActorId

@@ -1,5 +1,5 @@
-"""The shared context of a group, and its tasks (CCCC daemon IPC §8.7). What may be changed by whom, and how, is said in
-`groups/context/batch.py`; here it is recorded."""
+"""The shared context of a group, and its tasks (CCCC daemon IPC §8.7). `groups/context/batch.py` has the rules for
+changes; this module records them."""
 
 from __future__ import annotations
 
@@ -25,55 +25,55 @@ if TYPE_CHECKING:
 
 
 class InvalidDetail(Usage):
-    """The detail of a context is full, summary or overview."""
+    """The detail must be full, summary or overview."""
 
     code = "INVALID_ARGS"
 
 
 class Ops(Json):
-    """What is to be changed, in order: a list of operations such as {"op": "task.create", "title": "…"}."""
+    """The changes, in order: a list of operations such as {"op": "task.create", "title": "…"}."""
 
 
 class Version(Word):
-    """Only if nobody has changed the context since this version."""
+    """Refuse the change if the context is no longer at this version."""
 
 
 class Detail(Word):
-    """full; summary: tasks in brief; overview: no list of tasks."""
+    """full; summary: short form of tasks; overview: no list of tasks."""
 
     offered = summary.DETAILS
 
 
 class TaskId(Word):
-    """The task, by its id, with the tasks right below it."""
+    """Only the task with this id, and its direct subtasks."""
 
 
 class Several(Json):
-    """Only these: a list, or one text with commas."""
+    """Only these values: a list, or one text separated by commas."""
 
 
 class Status(Word):
-    """Only tasks of this status."""
+    """Only tasks with this status."""
 
     offered = context_forms.STATUSES
 
 
 class Query(Word):
-    """Only tasks that have this in one of their texts."""
+    """Only tasks that contain this text."""
 
 
 class Assignee(Word):
-    """Only this actor's tasks; __unassigned__ for those that are nobody's."""
+    """Only tasks of this actor; __unassigned__ for unassigned tasks."""
 
 
 class Attention(Word):
-    """Only tasks that want attention for this reason."""
+    """Only tasks that need attention for this reason."""
 
     offered = task_view.ATTENTIONS
 
 
 class Number(Json):
-    """How many tasks to pass over, or to show, newest first."""
+    """The number of tasks to skip (offset), or to show (limit), newest first."""
 
 
 class Switch(Json):
@@ -88,7 +88,7 @@ class Switch(Json):
 def context_get(
     desk: Desk, *, group_id: GroupId | None = None, detail: Detail | None = None, by: By | None = None
 ) -> dict[str, Any]:
-    """What a group shares: its vision and brief, milestones, tasks, notes, references, and what everybody is at."""
+    """Show the shared context of a group: vision, brief, milestones, tasks, notes, references and agents' states."""
     group = _shared(desk, group_id, by)
     wanted = detail or summary.FULL
     if wanted not in summary.DETAILS:
@@ -99,7 +99,7 @@ def context_get(
 @op(
     "context_sync",
     examples=("""bb call context_sync --args '{"ops": [{"op": "task.create", "title": "Parse dates"}]}'""",),
-    dry_run="Say what would change, and change nothing.",
+    dry_run="Show what would change, and change nothing.",
 )
 def context_sync(
     desk: Desk,
@@ -110,7 +110,7 @@ def context_sync(
     group_id: GroupId | None = None,
     by: By | None = None,
 ) -> dict[str, Any]:
-    """Change what a group shares: all of the operations, in order, or none."""
+    """Change the shared context of a group. Either all operations are applied, in order, or none."""
     group = group_desk.of(desk, group_id)
     who = group.by(by, "system")
     decided: list[Outcome] = []
@@ -157,7 +157,7 @@ def task_list(
     include_index: Switch | None = None,
     by: By | None = None,
 ) -> dict[str, Any]:
-    """The tasks of a group: all, one, or those that fit, in pages if wanted."""
+    """List the tasks of a group: all of them, one, or those that match the filters; in pages if limit is given."""
     filters: dict[str, object] = {
         "task_id": task_id,
         "task_ids": task_ids,
@@ -175,7 +175,7 @@ def task_list(
 
 @op("presence_get", reads=True, examples=("bb call presence_get",))
 def presence_get(desk: Desk, *, group_id: GroupId | None = None, by: By | None = None) -> dict[str, Any]:
-    """What the actors of a group say they are doing."""
+    """Show what the actors of a group report that they are doing."""
     agents = summary.presence(_shared(desk, group_id, by).context(), desk.now())
     return {
         "agents": task_view.fitting(agents, task_view.MOST_BYTES),
@@ -184,12 +184,12 @@ def presence_get(desk: Desk, *, group_id: GroupId | None = None, by: By | None =
 
 
 def _version(group: GroupDesk) -> str:
-    """The version of the context, without the rest of it: what was just changed is looked at when somebody asks."""
+    """The version of the context. The rest of the context is not loaded."""
     return ContextView.of(group.index().states_of(context.NAME, [context.VERSION]).items()).version
 
 
 def _shared(desk: Desk, group_id: Any, by: Any) -> GroupDesk:
-    """The group, when its context is for BY to see."""
+    """The group. Refused if BY may not read its context."""
     group = group_desk.of(desk, group_id)
     group.check("context.read", group.by(by))
     return group

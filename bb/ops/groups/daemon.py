@@ -1,4 +1,4 @@
-"""The daemon itself (CCCC daemon IPC §8.1, §8.2) and its push stream (§8.13)."""
+"""The daemon (CCCC daemon IPC §8.1, §8.2) and its push stream (§8.13)."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ MOST_KINDS = 100
 
 
 class InvalidKinds(Usage):
-    """Kinds are a list of names such as chat.message."""
+    """The kinds must be a list of names such as chat.message."""
 
     code = "INVALID_KINDS"
 
 
 class Patch(Json):
-    """What changes, as a JSON object."""
+    """The changes, as a JSON object."""
 
 
 class Kinds(Json):
@@ -37,41 +37,41 @@ class Kinds(Json):
 
 
 class SinceEvent(Word):
-    """Only what came after this event."""
+    """Only events after this one."""
 
     metavar = "EVENT"
 
 
 class SinceTime(Word):
-    """Only what came after this time."""
+    """Only events after this time."""
 
     metavar = "TIME"
 
 
 class SinceSeq(Json):
-    """Only what came after this place."""
+    """Only events after this sequence number."""
 
 
 class Limit(Json):
-    """End after so many events."""
+    """Stop after this many events."""
 
 
 @op("ping", words="call ping", live=True, examples=("bb call ping",))
 def ping(desk: Desk) -> dict[str, Any]:
-    """Whether a daemon is running, which it is, and what it can do."""
+    """Check whether a daemon is running. The answer has its version and capabilities."""
     return live_daemon.of(desk).about() | {"ts": clock.text(desk.now())}
 
 
 @op("shutdown", words="call shutdown", live=True, examples=("bb call shutdown",))
 def shutdown(desk: Desk) -> dict[str, Any]:
-    """Let the daemon finish what it is doing, stop what it runs, and end."""
+    """Stop the daemon. It finishes its current requests and stops its actors first."""
     live_daemon.of(desk).shut_down()
     return {"message": "shutting down"}
 
 
 @op("observability_get", live=True, examples=("bb call observability_get",))
 def observability_get(desk: Desk) -> dict[str, Any]:
-    """How much the daemon writes into its log."""
+    """Show the log settings of the daemon."""
     return {"observability": live_daemon.of(desk).observability()}
 
 
@@ -81,7 +81,7 @@ def observability_get(desk: Desk) -> dict[str, Any]:
     examples=("""bb call observability_update --args '{"patch": {"log_level": "DEBUG"}}'""",),
 )
 def observability_update(desk: Desk, *, patch: Patch | None = None, by: By | None = None) -> dict[str, Any]:
-    """Change how much the daemon writes into its log. For the person only."""
+    """Change the log settings of the daemon. Only the person can."""
     who = str(by or permissions.USER)
     permissions.check("observability", by=who, role=permissions.role_of(who, {}))
     return {"observability": live_daemon.of(desk).observe(settings.entries(patch, OBSERVABILITY))}
@@ -102,9 +102,9 @@ def events_stream(
     kinds: Kinds | None = None,
     limit: Limit | None = None,
 ) -> dict[str, Any]:
-    """Upgrade the connection to a stream of events: those after a cursor first, then each as it is recorded.
+    """Upgrade the connection to a stream of events: first the events after a cursor, then each new one.
 
-    Without kinds: messages, acknowledgements and notifications. When `by` is an actor: only what is for it to read.
+    Without kinds: messages, acknowledgements and notifications. If `by` is an actor: only events it may read.
     """
     group = group_desk.of(desk, group_id)
     subscription(group, by, since_event_id, since_seq, since_ts, kinds, limit)
@@ -117,14 +117,14 @@ SUBSCRIPTION = ("by", "since_event_id", "since_seq", "since_ts", "kinds", "limit
 def subscription(
     group: GroupDesk, by: Any, since_event_id: Any, since_seq: Any, since_ts: Any, kinds: Any, limit: Any
 ) -> dict[str, Any]:
-    """What somebody wants to see of a group's events, and from where on."""
+    """Check the arguments of a stream; the filter and the start position."""
     who = group.by(by)
     wanted = STREAMED if kinds is None else kinds
     if not isinstance(wanted, list | tuple) or len(wanted) > MOST_KINDS or not all(map(_is_kind, wanted)):
         raise InvalidKinds(supported=list(STREAMED), path="$.kinds")
     for name, value, least in (("since_seq", since_seq, 0), ("limit", limit, 1)):
         if value is not None and (type(value) is not int or value < least):
-            raise fields.InvalidRequest(f"{name} is a whole number, {least} or more", path=f"$.{name}")
+            raise fields.InvalidRequest(f"{name} must be a whole number, {least} or more", path=f"$.{name}")
     return {
         "who": who,
         "kinds": frozenset(wanted),
@@ -138,14 +138,14 @@ def _is_kind(value: Any) -> bool:
 
 
 def _after(group: GroupDesk, event_id: Any, seq: Any, ts: Any) -> int:
-    """The place in the course behind which a stream begins."""
+    """The sequence number after which a stream starts."""
     if event_id:
-        found = group.event(event_id)
-        if found is None:
-            raise acks.EventNotFound(f"there is no event {str(event_id)[:60]!r} in the group", path="$.since_event_id")
-        return int(group.shown(found).get("seq") or course.length(group.index()))
+        event = group.event(event_id)
+        if event is None:
+            raise acks.EventNotFound(f"the group has no event {str(event_id)[:60]!r}", path="$.since_event_id")
+        return int(group.shown(event).get("seq") or course.length(group.index()))
     if seq is not None:
         return int(seq)
     if ts:
         return group.seq_at(clock.parse(str(ts)))
-    return course.length(group.index())  # from here on, whatever comes before the first is pushed
+    return course.length(group.index())  # fixed now: an event recorded before the first push is still pushed

@@ -32,17 +32,17 @@ if TYPE_CHECKING:
     from bb.ops.desk.group_desk import GroupDesk
 
 TITLE_LENGTH, TOPIC_LENGTH = 200, 10_000
-AT_A_TERMINAL = "cli"  # what clients of CCCC call whoever attaches a directory, and mean the person
+AT_A_TERMINAL = "cli"  # CCCC clients pass this as `by` when they attach a directory; it means the person
 
 
 class GroupUpdateFailed(Usage):
-    """A group's title is one line of 1 to 200 characters, its topic a text of at most 10,000."""
+    """A title must be one line of 1 to 200 characters, a topic a text of at most 10,000 characters."""
 
     code = "GROUP_UPDATE_FAILED"
 
 
 class GroupCreateFailed(Usage):
-    """A group's title is one line of 1 to 200 characters, its topic a text of at most 10,000."""
+    """A title must be one line of 1 to 200 characters, a topic a text of at most 10,000 characters."""
 
     code = "GROUP_CREATE_FAILED"
 
@@ -55,52 +55,52 @@ class GroupStartFailed(Refused):
 
 
 class MissingScopeKey(Usage):
-    """The request names no scope."""
+    """The request does not name a directory's key."""
 
     code = "MISSING_SCOPE_KEY"
-    hint = "`group_show` lists the group's scopes"
+    hint = "pass scope_key; `bb group show --json` lists the group's directories with their keys"
 
 
 class ConfirmationRequired(Usage):
-    """What cannot be undone must be confirmed."""
+    """The command cannot be undone, so it must be confirmed."""
 
     code = "CONFIRMATION_REQUIRED"
 
 
 class Confirmed(Word):
-    """The group's id once more."""
+    """The group's id again, as confirmation."""
 
     metavar = "GROUP"
 
 
 class Title(Word):
-    """What people call it."""
+    """The title of the group."""
 
 
 class Topic(Word):
-    """What it is about."""
+    """The topic of the group."""
 
 
 class Path(Word):
-    """A directory, or any path in one."""
+    """A directory, or any path in it."""
 
     metavar = "PATH"
 
 
 class ScopeKey(Word):
-    """The directory, by its key."""
+    """The key of the directory."""
 
     metavar = "KEY"
 
 
 class State(Word):
-    """active; idle: messages are delivered, nothing is automatic; paused: nothing is delivered."""
+    """active; idle: messages are delivered, but automation is off; paused: nothing is delivered."""
 
     offered = actors.GROUP_STATES
 
 
 class Patch(Json):
-    """What changes, as a JSON object."""
+    """The changes, as a JSON object."""
 
 
 @op(
@@ -112,10 +112,10 @@ class Patch(Json):
 def attach(
     desk: Desk, path: Path | None = None, *, group_id: GroupId | None = None, by: By | None = None
 ) -> dict[str, Any]:
-    """Make a directory one of a group's, or make a group for it.
+    """Attach a directory to a group, or create a group for it.
 
-    A repository's ledger is the group's ledger: commands in the repository and clients of the daemon see one truth.
-    Without --group-id the group is the one that the directory belongs to already, or a new one.
+    The repository's ledger is the group's ledger, so commands in the repository and clients of the daemon see the
+    same data. Without --group-id, the group is the one the directory already belongs to, or a new one.
     """
     who = None if by == AT_A_TERMINAL else by
     group, key = directories.attach(desk, path, str(group_id) if group_id else None, who)
@@ -124,28 +124,28 @@ def attach(
 
 @op("groups", reads=True, screen="chat", asks_daemon=True, words="group list", examples=("bb group list",))
 def groups(desk: Desk) -> dict[str, Any]:
-    """The groups this machine knows, newest activity first."""
-    found = []
+    """List the groups on this machine, latest activity first."""
+    rows = []
     for known in knowns.everything(knowns.home(desk.env)):
         try:
-            found.append(_row(group_desk.of(desk, known.group_id)))
+            rows.append(_row(group_desk.of(desk, known.group_id)))
         except (Refused, NotFound):
-            continue  # its repository is gone, or is not to be read; `group_show` says which
-    return {"groups": sorted(found, key=lambda row: row["updated_at"], reverse=True)}
+            continue  # its repository is missing or not readable; `group_show` reports which
+    return {"groups": sorted(rows, key=lambda row: row["updated_at"], reverse=True)}
 
 
 def _row(group: GroupDesk) -> dict[str, Any]:
-    stands = group.group()
+    state = group.group()
     return {
         "group_id": group.id,
-        "title": stands.title,
-        "topic": stands.topic,
-        "created_at": stands.created_at,
-        "updated_at": run_states.last_activity(group) or stands.updated_at,
-        "default_scope_key": stands.active_scope,
-        "path": group.known.scopes.get(stands.active_scope, ""),
+        "title": state.title,
+        "topic": state.topic,
+        "created_at": state.created_at,
+        "updated_at": run_states.last_activity(group) or state.updated_at,
+        "default_scope_key": state.active_scope,
+        "path": group.known.scopes.get(state.active_scope, ""),
         "running": run_states.is_any(group),
-        "state": stands.state,
+        "state": state.state,
     }
 
 
@@ -158,20 +158,20 @@ def _row(group: GroupDesk) -> dict[str, Any]:
     examples=("bb group show", "bb group show --group-id g_3f2a91c07be4 --json"),
 )
 def show(desk: Desk, *, group_id: GroupId | None = None) -> dict[str, Any]:
-    """A group: its directories, actors, settings and state."""
+    """Show a group: its directories, actors, settings and state."""
     return {"group": shown(group_desk.of(desk, group_id))}
 
 
 def shown(group: GroupDesk) -> dict[str, Any]:
-    """A group as clients see it. What actors are given in their environment is nobody's business."""
-    stands, set_to = group.group(), group.settings()
+    """A group as clients see it, without the environment variables of its actors."""
+    state, set_to = group.group(), group.settings()
     row = _row(group)
     return {
         "v": 1,
         **{name: row[name] for name in ("group_id", "title", "topic", "created_at", "updated_at", "running", "state")},
-        "active_scope_key": stands.active_scope,
-        "scopes": [_scope(group, scope.key, scope.title) for scope in stands.scopes],
-        "actors": [group_desk.shown(each, running=run_states.is_running(group, each.id)) for each in group.actors()],
+        "active_scope_key": state.active_scope,
+        "scopes": [_scope(group, scope.key, scope.title) for scope in state.scopes],
+        "actors": [group_desk.shown(actor, running=run_states.is_running(group, actor.id)) for actor in group.actors()],
         "settings": set_to,
         "delivery": {name: set_to[name] for name in DELIVERY},
         "automation": {name: value for name, value in set_to.items() if name not in DELIVERY + TRANSCRIPT},
@@ -196,7 +196,7 @@ def _scope(group: GroupDesk, key: str, title: str) -> dict[str, Any]:
 def create(
     desk: Desk, *, title: Title | None = None, topic: Topic | None = None, by: By | None = None
 ) -> dict[str, Any]:
-    """Make a group that has no directory yet, with a ledger of its own."""
+    """Create a group that has no directory yet, with its own ledger."""
     called = checked_title(title, GroupCreateFailed) or actors.GROUP_TITLE
     about = checked_topic(topic, GroupCreateFailed) or ""
     secret_patterns.refuse_secrets(called)
@@ -221,12 +221,10 @@ def update(
     group = group_desk.of(desk, group_id)
     who = group.by(by)
     group.check("group.update", who)
-    given = settings.entries(patch, ("title", "topic"))
-    title, topic = (
-        checked_title(given.get("title"), GroupUpdateFailed),
-        checked_topic(given.get("topic"), GroupUpdateFailed),
-    )
-    if "title" in given and title is None:
+    changes = settings.entries(patch, ("title", "topic"))
+    title = checked_title(changes.get("title"), GroupUpdateFailed)
+    topic = checked_topic(changes.get("topic"), GroupUpdateFailed)
+    if "title" in changes and title is None:
         raise GroupUpdateFailed(path="$.patch.title")
     (event,) = group.record([Changed(who, title, topic)], who)
     return {"group_id": group.id, "group": shown(group), "event": event}
@@ -242,15 +240,15 @@ def update(
 def delete(
     desk: Desk, *, group_id: GroupId | None = None, confirm: Confirmed | None = None, by: By | None = None
 ) -> dict[str, Any]:
-    """Know nothing of a group any more. The ledger of a repository stays; one that only the group had is deleted.
+    """Delete a group from this machine. A repository's ledger stays; a ledger that only the group used is deleted.
 
-    At a terminal the group's id must be repeated as --confirm.
+    At a terminal, --confirm must repeat the group's id.
     """
     group = group_desk.of(desk, group_id)
     who = group.by(by)
     group.check("group.delete", who)
     if confirm != group.id and not (desk.is_served and confirm is None):
-        raise ConfirmationRequired(hint=f"say --confirm {group.id}", group_id=group.id)
+        raise ConfirmationRequired(hint=f"repeat the command with --confirm {group.id}", group_id=group.id)
     for actor in group.actors():
         run_states.stop(group, actor.id)
     directories.forget(desk, group)
@@ -261,7 +259,7 @@ def delete(
 def use(
     desk: Desk, path: Path | None = None, *, group_id: GroupId | None = None, by: By | None = None
 ) -> dict[str, Any]:
-    """Say which of its directories a group works in, unless somebody says otherwise."""
+    """Set the active directory of a group: actors work there unless they have their own."""
     group = group_desk.of(desk, group_id)
     who = group.by(by)
     group.check("group.use", who)
@@ -281,14 +279,16 @@ def use(
 def detach_scope(
     desk: Desk, *, group_id: GroupId | None = None, scope_key: ScopeKey | None = None, by: By | None = None
 ) -> dict[str, Any]:
-    """Take a directory out of a group. Its ledger stays where it is, and so does the group's."""
+    """Detach a directory from a group. The ledgers of the directory and of the group stay where they are."""
     group = group_desk.of(desk, group_id)
     who = group.by(by)
     group.check("group.detach_scope", who)
     if not scope_key:
         raise MissingScopeKey
     if str(scope_key) not in {scope.key for scope in group.group().scopes}:
-        raise directories.ScopeNotAttached(f"the group has no scope {str(scope_key)[:64]!r}", path="$.scope_key")
+        raise directories.ScopeNotAttached(
+            f"the group has no directory with the key {str(scope_key)[:64]!r}", path="$.scope_key"
+        )
     (event,) = group.record([ScopeDetached(who, str(scope_key))], who)
     group.remember(group.known.without_scope(str(scope_key)))
     return {"group_id": group.id, "event": event}
@@ -298,7 +298,7 @@ def detach_scope(
 def set_state(
     desk: Desk, state: State | None = None, *, group_id: GroupId | None = None, by: By | None = None
 ) -> dict[str, Any]:
-    """Say how much a group wants to be disturbed: active, idle or paused."""
+    """Set the state of a group: active, idle or paused."""
     group = group_desk.of(desk, group_id)
     who = group.by(by)
     group.check("group.set_state", who)
@@ -316,9 +316,9 @@ def set_state(
 def update_settings(
     desk: Desk, *, group_id: GroupId | None = None, patch: Patch | None = None, by: By | None = None
 ) -> dict[str, Any]:
-    """Change when a group is nudged, how fast messages are typed, whose terminals are shown to whom.
+    """Change the settings of a group: the times of reminders, the pace of delivery, who may see which terminals.
 
-    At a terminal, without --patch, the settings are shown.
+    At a terminal, without --patch, the command shows the settings.
     """
     group = group_desk.of(desk, group_id)
     if patch is None and not desk.is_served:
@@ -332,7 +332,7 @@ def update_settings(
 
 @op("group_start", screen="chat", words="group start", live=True, examples=("bb group start",))
 def start(desk: Desk, *, group_id: GroupId | None = None, by: By | None = None) -> dict[str, Any]:
-    """Start every actor of a group, and keep them running when the daemon comes back."""
+    """Start all actors of a group. The daemon starts them again after a restart of its own."""
     group = group_desk.of(desk, group_id)
     who = group.by(by)
     group.check("group.start", who)
@@ -353,7 +353,7 @@ def start(desk: Desk, *, group_id: GroupId | None = None, by: By | None = None) 
 
 @op("group_stop", screen="chat", asks_daemon=True, words="group stop", examples=("bb group stop",))
 def stop(desk: Desk, *, group_id: GroupId | None = None, by: By | None = None) -> dict[str, Any]:
-    """Stop every actor of a group."""
+    """Stop all actors of a group."""
     group = group_desk.of(desk, group_id)
     who = group.by(by)
     group.check("group.stop", who)
@@ -364,15 +364,15 @@ def stop(desk: Desk, *, group_id: GroupId | None = None, by: By | None = None) -
     return {"group_id": group.id, "stopped": stopped, "event": events[-1]}
 
 
-def _refuse_without_directory(group: GroupDesk, stands: Group) -> None:
-    """Refuse to start programs that would have no directory to work in."""
+def _refuse_without_directory(group: GroupDesk, state: Group) -> None:
+    """Refuse to start actors with a terminal if the group has no active directory on this machine."""
     needs_one = any(actor.profile.runner != HEADLESS for actor in group.actors())
-    if needs_one and not group.known.scopes.get(stands.active_scope):
-        raise GroupStartFailed("the group has no directory to work in")
+    if needs_one and not group.known.scopes.get(state.active_scope):
+        raise GroupStartFailed("the group has no active directory on this machine for its actors to work in")
 
 
 def checked_title(value: Any, refusal: type[Usage]) -> str | None:
-    """VALUE as what people call a group; None when it says nothing."""
+    """VALUE as a group's title; None if it is absent or empty."""
     if value in (None, ""):
         return None
     text = value.strip() if isinstance(value, str) else ""
@@ -382,7 +382,7 @@ def checked_title(value: Any, refusal: type[Usage]) -> str | None:
 
 
 def checked_topic(value: Any, refusal: type[Usage]) -> str | None:
-    """VALUE as what a group is about; None when it says nothing."""
+    """VALUE as a group's topic; None if it is absent."""
     if value is None:
         return None
     if not isinstance(value, str) or len(value) > TOPIC_LENGTH:

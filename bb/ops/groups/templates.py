@@ -1,7 +1,7 @@
-"""Templates: a group as a text, and a group made as a text says (CCCC daemon IPC §8.12).
+"""Templates: export a group as a text, and create or replace a group from such a text (CCCC daemon IPC §8.12).
 
-An import is one record in the ledger, so it happens or it does not. Programs are stopped and prompts change when it has
-happened; prompts are files of this machine (`ledger/local/prompts.py`), and are on the disk before.
+An import is one record in the ledger, so it is atomic. Prompts are files on this machine (`ledger/local/prompts.py`):
+the new ones are on the disk before the record and are put in place after it. Removed actors are stopped after it.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ if TYPE_CHECKING:
 
 
 class MissingTemplate(Usage):
-    """The request has no template."""
+    """The request does not contain a template."""
 
     code = "MISSING_TEMPLATE"
-    hint = "pass template, as `bb group template-export` makes it"
+    hint = "pass template, the text that `bb group template-export` prints"
 
 
 class InvalidTitle(Usage):
-    """A group's title is one line of 1 to 200 characters, its topic a text of at most 10,000."""
+    """A title must be one line of 1 to 200 characters, a topic a text of at most 10,000 characters."""
 
     code = "INVALID_TITLE"
 
 
 class Text(Word):
-    """The template; at a terminal, the file it is in."""
+    """The template; at a terminal, the file with the template."""
 
     metavar = "FILE"
 
@@ -62,13 +62,13 @@ class Text(Word):
     examples=("bb group template-export", "bb group template-export --group-id g_3f2a91c07be4 --json"),
 )
 def export(desk: Desk, *, group_id: GroupId | None = None, by: By | None = None) -> dict[str, Any]:
-    """A group as a text: its actors, settings and prompts, and nothing that was said or given in secret."""
+    """Export a group as a text: actors, settings and prompts, but no messages and no environment variables."""
     group, _ = _steered(desk, group_id, by)
-    stands = _standing(group, group.index(), _prompts(group))
+    current = _current(group, group.index(), _prompts(group))
     text = templates.export(
-        stands.title, stands.topic, stands.actors, stands.settings, stands.prompts, desk.now(), bb.__version__
+        current.title, current.topic, current.actors, current.settings, current.prompts, desk.now(), bb.__version__
     )
-    return {"template": text, "filename": templates.filename(stands.title)}
+    return {"template": text, "filename": templates.filename(current.title)}
 
 
 @op(
@@ -81,7 +81,7 @@ def export(desk: Desk, *, group_id: GroupId | None = None, by: By | None = None)
 def preview(
     desk: Desk, template: Text | None = None, *, group_id: GroupId | None = None, by: By | None = None
 ) -> dict[str, Any]:
-    """What would change if a template were imported into a group. Nothing does."""
+    """Show what importing a template into a group would change, and change nothing."""
     group, _ = _steered(desk, group_id, by)
     if not template:
         raise MissingTemplate
@@ -89,7 +89,7 @@ def preview(
     return {
         "scope_root": group.known.scopes.get(group.group().active_scope, ""),
         "template": wanted.plain(),
-        "diff": replacement.diff(wanted, _standing(group, group.index(), _prompts(group))),
+        "diff": replacement.diff(wanted, _current(group, group.index(), _prompts(group))),
     }
 
 
@@ -107,9 +107,9 @@ def import_replace(
     confirm: Confirmed | None = None,
     by: By | None = None,
 ) -> dict[str, Any]:
-    """Make a group as a template says: actors that are not in it leave, settings and prompts become its own.
+    """Replace a group's actors, settings and prompts by those of a template. Other actors are removed.
 
-    What was said and done stays. The group's id must be repeated, as --confirm.
+    Messages and history stay. --confirm must repeat the group's id.
     """
     if group_id and confirm != group_id:
         raise _unconfirmed(str(group_id))
@@ -121,7 +121,7 @@ def import_replace(
         "group_id": group.id,
         "applied": True,
         "removed": list(planned.remove),
-        "added": [each.id for each in planned.add],
+        "added": [actor.id for actor in planned.add],
         "updated": list(planned.update),
         "settings_patch": planned.settings_patch,
         "prompt_paths": moved,
@@ -129,7 +129,7 @@ def import_replace(
 
 
 def _unconfirmed(group_id: str) -> ConfirmationRequired:
-    hint = "repeat the group's id as confirm: its actors, settings and prompts are replaced"
+    hint = "this replaces the group's actors, settings and prompts; to confirm, repeat the group's id as confirm"
     return ConfirmationRequired(hint=hint, group_id=group_id[:64], path="$.confirm")
 
 
@@ -148,7 +148,7 @@ def create(
     topic: Topic | None = None,
     by: By | None = None,
 ) -> dict[str, Any]:
-    """Make a group for a directory that belongs to none, as a template says."""
+    """Create a group from a template, for a directory that does not belong to a group yet."""
     who = group_desk.founder(desk, by)
     directories.root_of(desk, path)
     wanted = _parsed(desk, template)
@@ -165,18 +165,18 @@ def create(
 
 
 def _usable(title: str) -> str | None:
-    """A template's title, if a group can be called so."""
+    """A template's title if it is valid, else None."""
     try:
         return checked_title(title, InvalidTitle)
     except InvalidTitle:
         return None
 
 
-# -- what there is, and what is wanted
+# -- current state and wanted state
 
 
 def _steered(desk: Desk, group_id: Any, by: Any) -> tuple[GroupDesk, str]:
-    """The group, and who asks; refused when who asks does not steer it."""
+    """The group and the caller. Refused if the caller has no permission to use templates."""
     group = group_desk.of(desk, group_id)
     who = group.by(by)
     group.check("group.template", who)
@@ -184,43 +184,43 @@ def _steered(desk: Desk, group_id: Any, by: Any) -> tuple[GroupDesk, str]:
 
 
 def _parsed(desk: Desk, template: Any) -> Template:
-    """The template that is meant. A socket takes the text itself; nobody there has us read files."""
+    """The parsed template. Only at a terminal may TEMPLATE be the name of a file; a socket client sends the text."""
     if desk.is_served or not isinstance(template, str) or "\n" in template:
         return templates.parse(template)
     try:
         text = sources.read(desk, template, SIZE, _too_large).octets.decode()
-    except (sources.TextNotRead, ValueError):  # a folder, another's file; what can be no path; what is no UTF-8
+    except (sources.TextNotRead, ValueError):  # a folder, no permission, an invalid path, or invalid UTF-8
         raise InvalidTemplate(f"{template[:200]!r} cannot be read as text", path="$.template") from None
     return templates.parse(text)
 
 
 def _too_large(name: str, size: int) -> InvalidTemplate:
-    return InvalidTemplate(f"{name} has {size:,} bytes, and a template {SIZE:,} at most", path="$.template")
+    return InvalidTemplate(f"{name} has {size:,} bytes; a template can have at most {SIZE:,}", path="$.template")
 
 
 def _prompts(group: GroupDesk) -> dict[str, str]:
     return prompts.read(knowns.home(group.desk.env), group.id, PROMPTS)
 
 
-def _standing(group: GroupDesk, index: Index, own: Mapping[str, str]) -> Template:
-    """The group as a template would have it, with its OWN prompts."""
-    stands = group.group(index)
-    present = tuple(template_actor(each.id, each.agent.title, each.profile) for each in group.actors(index))
-    return Template(stands.title, stands.topic, present, settings.complete(stands.settings), own)
+def _current(group: GroupDesk, index: Index, own: Mapping[str, str]) -> Template:
+    """The group's current state in the form of a template, with its OWN prompts."""
+    state = group.group(index)
+    present = tuple(template_actor(actor.id, actor.agent.title, actor.profile) for actor in group.actors(index))
+    return Template(state.title, state.topic, present, settings.complete(state.settings), own)
 
 
-# -- making it so
+# -- applying a template
 
 
 def _replaced(
     group: GroupDesk, wanted: Template, who: str, before: Sequence[Fact] = ()
 ) -> tuple[Plan, dict[str, str | None]]:
-    """Make the group as it is WANTED, behind what comes BEFORE; what was done, and where its prompts are."""
+    """Record the facts BEFORE, then change the group to the WANTED state. Return the plan and the prompts' paths."""
     own = _prompts(group)
-    planned = [replacement.plan(wanted, _standing(group, group.index(), own))]
+    planned = [replacement.plan(wanted, _current(group, group.index(), own))]
 
     def decide(index: Index) -> list[Fact]:
-        planned[0] = replacement.plan(wanted, _standing(group, index, own))
+        planned[0] = replacement.plan(wanted, _current(group, index, own))
         return [*before, *_facts(group, index, planned[0], wanted, who)]
 
     with prompts.Change(knowns.home(group.desk.env), group.id, planned[0].prompts) as change:
@@ -235,19 +235,21 @@ def _replaced(
 
 
 def _facts(group: GroupDesk, index: Index, planned: Plan, wanted: Template, who: str) -> list[Fact]:
-    """What is to be recorded, so that everything PLANNED is done."""
-    present = {each.id: each for each in group.actors(index)}
+    """The facts that carry out the plan."""
+    present = {actor.id: actor for actor in group.actors(index)}
     joining = replacement.moved(planned.order, list(present))
     facts: list[Fact] = []
     for name in planned.remove:
         facts += actors.leaving(group, index, name, who)
-    for each in wanted.actors:
-        facts += _made(each, present.get(each.id), joins=each.id in joining, changes=each.id in planned.update)
+    for actor in wanted.actors:
+        facts += _actor_facts(
+            actor, present.get(actor.id), joins=actor.id in joining, changes=actor.id in planned.update
+        )
     return [*facts, *([SettingsChanged(who, planned.settings_patch)] if planned.settings_patch else [])]
 
 
-def _made(wanted: TemplateActor, present: Actor | None, *, joins: bool, changes: bool) -> list[Fact]:
-    """An actor as it is WANTED: it JOINS, or joins again to stand where it should, or only CHANGES."""
+def _actor_facts(wanted: TemplateActor, present: Actor | None, *, joins: bool, changes: bool) -> list[Fact]:
+    """The facts for one actor of the template: it joins (again, if its place in the order changes), or only changes."""
     scope = present.profile.default_scope_key if present else ""
     profile = wanted.profile.but(default_scope_key=scope).stored()
     if joins:

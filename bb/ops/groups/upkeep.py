@@ -1,4 +1,4 @@
-"""Ledger maintenance as CCCC's clients know it (IPC §8.11). Nothing is ever lost by it: ledgers here only grow."""
+"""Ledger maintenance for CCCC clients (IPC §8.11). It removes no event: a ledger only grows."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ LEAST_BYTES = 50_000_000
 
 
 class Reason(Word):
-    """Why."""
+    """The reason, recorded in the snapshot."""
 
 
 class Force(Json):
-    """Whether to do it although it does not seem worth it."""
+    """Compact even a small ledger."""
 
 
 @op("ledger_snapshot", examples=("""bb call ledger_snapshot --args '{"reason": "before the release"}'""",))
 def ledger_snapshot(
     desk: Desk, *, group_id: GroupId | None = None, reason: Reason | None = None, by: By | None = None
 ) -> dict[str, Any]:
-    """Write down where a group's ledger stands: how long each journal is, and the digest of its last line."""
+    """Write a snapshot of a group's ledger: the length of each journal, and the digest of its last line."""
     group = group_desk.of(desk, group_id)
     group.check("ledger.snapshot", group.by(by))
     return {"snapshot": _snapshot(desk, group, str(reason or "manual")[:500])}
@@ -48,7 +48,7 @@ def ledger_compact(
     force: Force | None = None,
     by: By | None = None,
 ) -> dict[str, Any]:
-    """Tidy a group's index. Every event stays where it is, so every id can still be answered and acknowledged."""
+    """Compact a group's index. No event is removed, so every id can still be replied to and acknowledged."""
     group = group_desk.of(desk, group_id)
     group.check("ledger.compact", group.by(by))
     size = sum(segment.size() for journal in group.store.journals() for segment in journal.segments())

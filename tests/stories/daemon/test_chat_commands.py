@@ -393,8 +393,8 @@ def test_a_directory_that_is_no_repository_has_its_group_and_takes_it_along_when
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
-        (["actor", "remove"], "pass ACTOR"),
-        (["chat", "reply"], "pass EVENT, the id of a message"),
+        (["actor", "remove"], "pass ACTOR; `bb actor list` shows the ids"),
+        (["chat", "reply"], "pass EVENT, the id of a message; `bb chat inbox` shows it"),
         (["chat", "cross", "Hello"], "pass --dst-group-id"),
         (["group", "attach"], "pass PATH"),
     ],
@@ -404,7 +404,7 @@ def test_a_hint_names_what_is_typed(repo: Quick, words: list[str], hint: str):
 
     assert answer.envelope["error"]["hint"] == hint
     asked = repo.json("call", words[0] + "_" + words[1]) if words[0] == "actor" else None
-    assert asked is None or asked.envelope["error"]["hint"] == "pass actor_id"
+    assert asked is None or asked.envelope["error"]["hint"] == hint.replace("ACTOR", "actor_id")
 
 
 def test_a_command_may_be_typed_in_one(repo: Quick):
