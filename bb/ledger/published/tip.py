@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-AT_LEAST, SHARE = 2000, 4  # a snapshot is due after 2000 new lines, and a quarter of the lines that the last one covers
+AT_LEAST, SHARE = 2000, 4  # a snapshot needs 2000 new lines, and a quarter of the lines that the last one covers
 
 
 class Compacted(Record):

@@ -554,10 +554,8 @@ class Sync:
         after: Pins = self.pins.with_remote(self.name, pin)
         if after.arbiter == self.name:
             commits = list(commits)
-            known = settled(after.admitted, commits)
-            if len(known.generations) > REMEMBERED:
-                known = known.keeping([name for name, _ in self.store.caught_up().found(holdings.NAME, "live")])
-            after = self._lawful(after.but(admitted=known), pin, list(commits))
+            known = self._without_ended(settled(after.admitted, commits))
+            after = self._lawful(after.but(admitted=known), pin, commits)
         self.pins = after
         pins.write(self.store.path, after)
 
@@ -575,10 +573,13 @@ class Sync:
             history = History(self.store.place.common, None)
             commits = list(history.upto(pin.tip.commit))
             after = after.but(lawful=of_those_that_count(history.settled, commits, counts))
-        known = settled(after.in_force, commits, counts)
-        if len(known.generations) > REMEMBERED:
-            known = known.keeping([name for name, _ in index.found(holdings.NAME, "live")])
-        return after.but(lawful=known, law=law.basis)
+        return after.but(lawful=self._without_ended(settled(after.in_force, commits, counts)), law=law.basis)
+
+    def _without_ended(self, known: Admitted) -> Admitted:
+        """KNOWN without ended reservations, if there are more than REMEMBERED."""
+        if len(known.generations) <= REMEMBERED:
+            return known
+        return known.keeping([name for name, _ in self.store.caught_up().found(holdings.NAME, "live")])
 
     def _left(self) -> float:
         return self._deadline - time.monotonic()
