@@ -299,7 +299,7 @@ class Sync:
     def _leave_to_others(self, incoming: Sequence[Incoming]) -> None:
         """Continue under a new writer if others have published lines under the id of ours, because we must not sign
         lines that we did not record."""
-        from bb.ledger.journal import writers  # noqa: PLC0415  (a sync that only pushes brings nothing in)
+        from bb.ledger.journal import writers  # noqa: PLC0415  (a sync that only pushes imports nothing)
         from bb.ledger.records.store import JOURNALS  # noqa: PLC0415
 
         journals = os.path.join(self.store.path, JOURNALS)
@@ -512,7 +512,7 @@ class Sync:
         """Whether the newest snapshot is not known to be wrong."""
         return self.pin.judged is None or self.pin.judged.is_right
 
-    # -- beginning anew
+    # -- new epochs
 
     def rotate(self, by: str, reason: str) -> int:
         """Start a new epoch of the ledger on the remote, with all lines. Returns the number of commits before it."""
