@@ -536,7 +536,7 @@ class Sync:
         except remote.Moved as moved:
             self.look()
             if self.pin.tip == before:
-                hint = f"allow force pushes to the branch bb-ledger on {self.name}, for this command only"
+                hint = f"allow the branch bb-ledger to be replaced on {self.name} (force push), for this command only"
                 raise remote.PushDenied(
                     f"{self.name} does not let the branch be replaced: {moved}", hint=hint
                 ) from None
