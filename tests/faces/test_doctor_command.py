@@ -256,7 +256,7 @@ def test_what_stands_in_place_of_the_index_is_named_and_put_aside(own: Scratch, 
     assert (found["state"], found["mend"]) == ("odd", "bb doctor --fix")
     assert found["text"].startswith(f"{path} is {kind} where a file of the index belongs")
     mended = own.json("doctor", "--fix").data["mended"]
-    assert any(each.startswith(f"took away {kind} that stood in place of the index") for each in mended)
+    assert any(each.startswith(f"removed {kind} that was in place of the index") for each in mended)
     assert checks(own)["index"]["state"] == "good"
     assert (own.store / "index.sqlite").is_file()
     assert everything_in(own.store / "j") == before

@@ -127,10 +127,10 @@ def read_only(path: Path) -> None:
         (lambda path: path.symlink_to("nowhere"), "AGENTS.md is a symbolic link to nowhere"),
         (Path.mkdir, "AGENTS.md is a folder"),
         (read_only, "AGENTS.md is read-only"),
-        (os.mkfifo, "AGENTS.md is no ordinary file"),
+        (os.mkfifo, "AGENTS.md is not a regular file"),
         (lambda path: path.write_bytes(b"# Us \xff\n"), "AGENTS.md is not valid UTF-8"),
         (lambda path: path.write_bytes(b"x" * (1 << 20)), "AGENTS.md is too large"),
-        (lambda path: path.write_text("<!-- bb:begin -->\n"), "AGENTS.md cannot be understood"),
+        (lambda path: path.write_text("<!-- bb:begin -->\n"), "AGENTS.md is invalid"),
     ],
     ids=["link", "dangling link", "folder", "read-only", "pipe", "no UTF-8", "large", "one marker"],
 )
@@ -149,11 +149,11 @@ def test_an_agents_md_that_cannot_be_written_is_refused_and_nothing_is(repo: Scr
 
 @pytest.mark.parametrize(
     ("where", "says"),
-    [(".claude", "no folder"), (".agents/skills", "no folder"), (f".claude/skills/{SKILL}", "is a folder")],
+    [(".claude", "not a folder"), (".agents/skills", "not a folder"), (f".claude/skills/{SKILL}", "is a folder")],
 )
 def test_what_stands_in_the_way_of_the_skill_is_named(repo: Scratch, where: str, says: str):
     path = repo.path / where
-    if says == "no folder":
+    if says == "not a folder":
         path.parent.mkdir(exist_ok=True)
         path.write_text("mine\n")
     else:
@@ -213,7 +213,7 @@ def test_a_skill_that_somebody_has_changed_is_left_and_named(repo: Scratch):
 
     for files in (again, undone):
         assert [file["path"] for file in files if file["outcome"] == "left"] == [f"{HOMES[1]}/{SKILL}"]
-        assert all("somebody has changed it" in file["why"] for file in files if file["outcome"] == "left")
+        assert all("it was changed since" in file["why"] for file in files if file["outcome"] == "left")
     assert mine.read_text().endswith("And sing.\n")
     assert not (repo.path / HOMES[0]).exists()
 
@@ -265,7 +265,7 @@ def test_undo_leaves_a_section_that_somebody_has_changed_and_names_it(repo: Scra
     undone = repo.bb("init", "--undo", "--skill").out
 
     assert "left" in undone
-    assert "AGENTS.md: somebody has changed it since" in undone
+    assert "AGENTS.md: it was changed since" in undone
     assert "## Playing" in told(repo).read_text()
 
 

@@ -136,8 +136,8 @@ def test_without_a_file_the_tracker_is_asked(tmp_path: Path, name: str, body: st
 PROBLEMS = {
     "it hangs": ("import time; time.sleep(60)", "took longer"),
     "it fails": ("raise SystemExit(3)", "failed with status 3"),
-    "it prints rubbish": ("print('no beads today')", "no JSON"),
-    "it prints something else": ("print('{\"a\": 1}')", "something else"),
+    "it prints rubbish": ("print('no beads today')", "not valid JSON"),
+    "it prints something else": ("print('{\"a\": 1}')", "not a list of beads"),
 }
 
 

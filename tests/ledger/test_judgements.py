@@ -203,7 +203,7 @@ def test_a_dialect_that_takes_more_steps_than_it_declares_is_spoken_in_no_clone(
     for policy in ("1", "60000"):  # what this user grants when installing is not asked
         repo.bb("cbcl", "policy", "--max-verify-time", policy)
         row = spoken(repo)["edge"]
-        assert (row["usable"], row["why_not"]) == (False, "what is installed as edge is no sound definition")
+        assert (row["usable"], row["why_not"]) == (False, "the definition installed as edge is not sound")
 
 
 def test_of_many_violations_the_first_are_listed_and_the_others_counted(repo: Near):

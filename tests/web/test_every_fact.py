@@ -91,8 +91,8 @@ def test_the_report_is_written_whatever_is_in_the_ledger(whole: Near, at_it: Des
 def test_dialects_are_shown_with_author_and_signature_and_why_they_are_not_spoken(at_it: Desk):
     text = rendering.page("cbcl", pages.page(at_it, "cbcl", {}))
     assert "adds propose" in text
-    assert "2 dialects named shipping are installed, so the name stands for none of them" in text
-    assert "what is installed as odd is no sound definition" in text
+    assert "2 dialects named shipping are installed, so the name is ambiguous" in text
+    assert "the definition installed as odd is not sound" in text
 
 
 READING = (

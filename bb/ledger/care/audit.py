@@ -1,4 +1,4 @@
-"""The whole truth about a ledger: every line of every journal read again and checked, into an index in memory."""
+"""A full check of a ledger: reads and checks every line of every journal again, into an index in memory."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Chain(Record):
-    """One writer's chain, as far as it holds."""
+    """One writer's chain, up to the first damage."""
 
     writer: str
     is_ours: bool
@@ -40,7 +40,7 @@ class Chain(Record):
 
 
 class Audit(Record):
-    """What a full check found."""
+    """The result of a full check."""
 
     chains: tuple[Chain, ...]
     state: str
@@ -49,7 +49,7 @@ class Audit(Record):
 
 
 def audit(store: Store, progress: Progress | None = None) -> Audit:
-    """Check every chain from its first line on, and the index against what they add up to."""
+    """Check every chain from its first line on, and compare the index with the state they fold to."""
     fresh = Index(":memory:", store.writer)
     try:
         journals = store.journals()
@@ -66,30 +66,30 @@ def audit(store: Store, progress: Progress | None = None) -> Audit:
 
 
 class Unread(Record):
-    """A line that no version of bb, and no client of it, could have written; no fold and no screen reads it."""
+    """A line that no version of bb and none of its clients could have written. Folds and screens ignore it."""
 
     id: str
     reason: str
 
 
 def unreadable(store: Store) -> list[Unread]:
-    """Every line that is in its place, but says what could not have been written."""
+    """Every line that is valid in its chain, but has content that bb could not have written."""
     heads, decode = store.caught_up().heads(), None
     if sum(size for _, size in store.ends()) >= BULK:
         from bb.ledger.journal import bulk_check  # noqa: PLC0415  (slow to import, so only for many lines)
 
         decode = bulk_check.decode
-    found: list[Unread] = []
+    unread: list[Unread] = []
     for journal in store.journals():
         raws = (raw for _, _, block in journal.read() for raw in block.lines())
         for event in shown(islice(raws, heads.get(journal.writer, 0)), decode):
             reason = kinds.unreadable(event)
-            found += [Unread(event.id, reason)] if reason else []
-    return found
+            unread += [Unread(event.id, reason)] if reason else []
+    return unread
 
 
 class Checked(Record):
-    """What is published on a remote, read again from its first commit on."""
+    """The published ledger on a remote, verified again from its first commit on."""
 
     remote: str
     tip: str
@@ -102,8 +102,8 @@ class Checked(Record):
 
 
 def published(store: Store, progress: Progress | None = None) -> list[Checked]:
-    """Check every commit that is published, as a new clone would, and its lines against ours. Refused at the first
-    that is not right."""
+    """Verify every published commit, as a new clone would, and compare its lines with ours. The first invalid commit is
+    a refusal."""
     known = pins.read(store.path).remotes
     return [_checked(store, name, pin.tip, progress) for name, pin in known.items() if pin.tip]
 
@@ -126,7 +126,7 @@ def _checked(store: Store, name: str, tip: Tip, progress: Progress | None) -> Ch
 
 
 def _is_right(fresh: Index, known: Index, damaged: set[str], state: str) -> bool:
-    """Whether the index says what the journals say. It is only judged on the same lines: others may have come since."""
+    """Whether the index matches the journals. If lines were added meanwhile, the states are not compared."""
     now, then = known.heads(), fresh.heads()
     if now == then:
         return state_digest(known) == state
@@ -137,7 +137,7 @@ def _chain(store: Store, journal: Journal, fresh: Index, known: Index, damage: D
     position, segments = fresh.position(journal.writer), journal.segments()
     last = known.position(journal.writer)
     if damage is None and last.link.n == position.link.n and last.link != position.link:
-        # No line vouches for the head of the last one. But the index remembers how that was when it was read.
+        # No later line confirms the head of the last line. But the index has the head that it read.
         start = journal.offset_of_last()
         damage = Damage(journal.writer, last.link.n, segments[-1].path, start, "its head has changed since it was read")
     return Chain(
@@ -153,6 +153,6 @@ def _chain(store: Store, journal: Journal, fresh: Index, known: Index, damage: D
 
 
 def state_digest(index: Index) -> str:
-    """One digest for all folded state: equal in two clones that know the same lines."""
+    """One digest of all folded state. It is equal in two clones that know the same lines."""
     whole = [[fold, [[key, value] for key, value in index.states(fold)]] for fold in index.folds()]
     return digest(json_text.canonical(whole).encode())

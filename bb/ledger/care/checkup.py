@@ -1,4 +1,4 @@
-"""What `bb doctor` looks at, and what it may mend. Each finding says how things are and which command helps."""
+"""The checks and repairs of `bb doctor`. Each finding has a state, a text, and a command that helps."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 GOOD, ODD, BROKEN = "good", "odd", "broken"
 OLDEST_PYTHON = (3, 11)
 OLDEST_GIT = (2, 30)
-MOST_NAMED = 5  # lines that cannot be read
+MOST_NAMED = 5  # unreadable lines in a finding
 UNREADABLE = "bb ledger verify --json"
 
 
 class Finding(Record):
-    """How one thing is."""
+    """The result of one check."""
 
     name: str
     state: str
@@ -45,7 +45,7 @@ class Finding(Record):
 
 
 def check(cwd: str, env: Mapping[str, str], now: int | None, progress: Progress | None = None) -> list[Finding]:
-    """Everything bb stands on, from the interpreter to the last line of the ledger."""
+    """Check everything bb depends on, from the interpreter to the last line of the ledger."""
     findings = [_python(), _program(env), _git(), *_settings(env), *_daemon(env)]
     try:
         place = places.find(cwd, env)
@@ -62,7 +62,7 @@ def check(cwd: str, env: Mapping[str, str], now: int | None, progress: Progress 
 
 
 def mend(cwd: str, env: Mapping[str, str], now: int | None) -> list[str]:
-    """Mend what can be mended without losing a whole line; what was done."""
+    """Repair everything that can be repaired without losing a complete line. Returns the repairs."""
     try:
         place = places.find(cwd, env)
     except BbError:
@@ -74,21 +74,19 @@ def mend(cwd: str, env: Mapping[str, str], now: int | None) -> list[str]:
     try:
         found = clone.read(place.store)
         if found:
-            found.may_write()  # what looks torn to this program may be whole to a newer one
+            found.may_write()  # a line that looks torn to this bb may be valid for a newer one
     except clone.LedgerTooNew:
         return []
     except clone.StoreUnreadable:
         found = None
     if found is None:
         repair.rewrite_clone(place.store)
-        done.append("wrote clone.json anew from the journals")
+        done.append("wrote clone.json again, from the journals")
     done += repair.clear_the_index(place.store)
     store = Store(place)
     try:
-        done += [
-            f"took the holes out of {path}, which is kept in torn/ as it was" for path in repair.close_holes(store)
-        ]
-        done += [f"mended the torn last line of writer {writer}" for writer in repair.mend_torn(store)]
+        done += [f"removed the holes from {path}; the old file is in torn/" for path in repair.close_holes(store)]
+        done += [f"repaired the torn last line of writer {writer}" for writer in repair.mend_torn(store)]
         chains = audit.audit(store).chains
         done += _mend_journals(store, [chain.damage for chain in chains if chain.damage and chain.is_ours], now)
         if not audit.audit(store).is_index_right:
@@ -104,7 +102,8 @@ def mend(cwd: str, env: Mapping[str, str], now: int | None) -> list[str]:
 
 
 def _mend_journals(store: Store, damages: list[Damage], now: int | None) -> Iterator[str]:
-    """Retire what is damaged, and record again what is whole behind the damage, now or from an earlier attempt."""
+    """Restore each damaged journal, or retire its writer and record the intact events after the damage again. Also
+    completes an earlier attempt that was interrupted."""
     if now is None:
         return
     for damage in damages:
@@ -114,9 +113,9 @@ def _mend_journals(store: Store, damages: list[Damage], now: int | None) -> Iter
         repair.retire(store, damage)
         yield f"retired writer {damage.writer}: line {damage.n} is damaged"
     for writer, count in repair.salvage_owed(store, now).items():
-        yield f"recorded {count} whole events from behind the damage of {writer} again"
+        yield f"recorded {count} intact events after the damage of {writer} again"
     for writer, count in set_aside.record_again(store, now).items():
-        yield f"recorded again what writer {writer} said where others' lines are published now (events: {count})"
+        yield f"recorded {count} events of writer {writer} again, whose line numbers others have published"
 
 
 def _python() -> Finding:
@@ -127,7 +126,7 @@ def _python() -> Finding:
 
 
 def _program(env: Mapping[str, str]) -> Finding:
-    """`bb` is also the name of a well-known Clojure interpreter: say which one a shell would run."""
+    """Check which `bb` a shell would run. A well-known Clojure interpreter has the same name."""
     here = os.path.dirname(sys.executable)
     found = [
         path
@@ -154,12 +153,12 @@ def _git() -> Finding:
         return Finding("git", BROKEN, error.message, error.hint)
     numbers = tuple(int(part) for part in found.split(".")[:2] if part.isdigit())
     if numbers < OLDEST_GIT:
-        return Finding("git", ODD, f"{found} is older than anybody tests with", "upgrade git to 2.30 or later")
+        return Finding("git", ODD, f"{found} is older than the oldest tested version", "upgrade git to 2.30 or later")
     return Finding("git", GOOD, found)
 
 
 def _settings(env: Mapping[str, str]) -> Iterator[Finding]:
-    """The environment variables that bb obeys."""
+    """Check the environment variables that bb reads."""
     checks: dict[str, Callable[[str], object]] = {
         "BB_AGENT": ids.agent_id,
         "BB_AGENT_STALE_MINUTES": liveness.stale_after,
@@ -176,17 +175,17 @@ def _settings(env: Mapping[str, str]) -> Iterator[Finding]:
             yield Finding(name, BROKEN, error.message, f"unset {name}")
         else:
             is_odd = name == "BB_NOW"
-            text = f"{value}: every command takes this for the present" if is_odd else value
+            text = f"{value}: every command uses this as the current time" if is_odd else value
             yield Finding(name, ODD if is_odd else GOOD, text, f"unset {name}" if is_odd else None)
 
 
 def _daemon(env: Mapping[str, str]) -> Iterator[Finding]:
-    """Whether the daemon that runs serves others than its user."""
+    """Check whether a running daemon also serves other users."""
     home = machine_registry.home(env)
     try:
         where = descriptor.address(home)
         if where.warning and descriptor.is_held(home):
-            mend = "bb daemon stop, and start it without --allow-anonymous-tcp"
+            mend = "bb daemon stop, then start it without --allow-anonymous-tcp"
             yield Finding("daemon", ODD, where.warning, mend)
     except BbError as error:
         yield Finding("daemon", ODD, error.message, error.hint)
@@ -201,7 +200,7 @@ def _store(
         yield Finding("ledger", BROKEN, f"{error.message}: {place.store}", error.hint)
         return
     if not store.exists:
-        yield Finding("ledger", ODD, "this repository has none yet", "bb init")
+        yield Finding("ledger", ODD, "this repository has no ledger yet", "bb init")
         return
     try:
         yield _writable(store)
@@ -226,25 +225,25 @@ def _writable(store: Store) -> Finding:
     except clone.LedgerTooNew as error:
         return Finding("ledger", ODD, error.message, error.hint)
     if not os.access(store.path, os.W_OK):
-        return Finding("ledger", ODD, f"{store.path} can only be read", "remount or change its permissions")
+        return Finding("ledger", ODD, f"{store.path} is read-only", "remount or change its permissions")
     kind = disk.file_system(store.path)
     if kind in disk.NETWORK_FILE_SYSTEMS:
-        return Finding("ledger", ODD, f"{store.path} is on {kind}: locks of other machines may not be seen", None)
+        return Finding("ledger", ODD, f"{store.path} is on {kind}: locks of other machines may have no effect", None)
     return Finding("ledger", GOOD, store.path)
 
 
 def _permissions(store: Store) -> Iterator[Finding]:
-    """Who may write the ledger besides its owner, against what `core.sharedRepository` asks for."""
+    """Check the permissions of the ledger's files against `core.sharedRepository`."""
     if os.name == "nt":
         return
     if wide := sharing.too_wide(store.place):
-        text = f"others may write {len(wide)} files or folders of the ledger, {wide[0]} first"
+        text = f"other users may write {len(wide)} files or folders of the ledger; the first is {wide[0]}"
         yield Finding("permissions", ODD, text, "bb doctor --fix")
     elif sharing.is_too_narrow(store.place):
-        text = "core.sharedRepository lets others write the repository, and they cannot write its ledger"
+        text = "core.sharedRepository lets other users write the repository, but they cannot write its ledger"
         yield Finding("permissions", ODD, text, "bb doctor --fix")
     else:
-        yield Finding("permissions", GOOD, "nobody may write the ledger who should not")
+        yield Finding("permissions", GOOD, "no other user may write the ledger without permission")
 
 
 def _journals(store: Store) -> Iterator[Finding]:
@@ -259,15 +258,15 @@ def _journals(store: Store) -> Iterator[Finding]:
             where = f"line {chain.damage.n} in {chain.damage.path} at byte {chain.damage.offset}"
             yield Finding(name, BROKEN, f"{where}: {chain.damage.reason}", "bb doctor --fix")
         elif chain.is_torn:
-            yield Finding(name, ODD, "the last line is torn; the next write mends it", "bb doctor --fix")
+            yield Finding(name, ODD, "the last line is torn; the next write repairs it", "bb doctor --fix")
         else:
             yield Finding(name, GOOD, f"{chain.lines:,} lines in {chain.segments} files")
     if unread := audit.unreadable(store):
-        named = "; ".join(f"{each.id}: {each.reason}" for each in unread[:MOST_NAMED])
+        named = "; ".join(f"{line.id}: {line.reason}" for line in unread[:MOST_NAMED])
         more = f"; and {len(unread) - MOST_NAMED} more" if len(unread) > MOST_NAMED else ""
-        yield Finding("unreadable", ODD, f"{_lines(len(unread))}, which count for nothing: {named}{more}", UNREADABLE)
+        yield Finding("unreadable", ODD, f"{_lines(len(unread))}, ignored: {named}{more}", UNREADABLE)
     if not found.is_index_right:
-        yield Finding("index content", BROKEN, "it does not say what the journals say", "bb ledger rebuild")
+        yield Finding("index content", BROKEN, "the index does not match the journals", "bb ledger rebuild")
 
 
 def _lines(count: int) -> str:
@@ -280,22 +279,23 @@ def _index(store: Store) -> Finding:
         return Finding("index", ODD, text, "bb doctor --fix")
     if store.index.is_in_memory:
         text = f"{store.path} cannot be written, so every command reads the whole ledger"
-        return Finding("index", ODD, text, "let your user write there")
+        return Finding("index", ODD, text, "give your user write permission there")
     return Finding("index", GOOD, f"{store.index.path} is up to date")
 
 
 def _signatures(store: Store, now: int | None) -> Iterator[Finding]:
-    """Who may write, and whether our key is one of theirs. Nothing where nobody has said."""
+    """Check the list of signers, and our key against it. No findings if there is no list."""
     known = policy.look(store, now or 0)
-    for each in policy.uncertain(store.place, known):
-        yield Finding("signers", ODD, each)
+    for doubt in policy.uncertain(store.place, known):
+        yield Finding("signers", ODD, doubt)
     if known.text is None:
         return
-    state = BROKEN if known.policy.is_unread else ODD  # a key may be let in that was to be revoked
+    state = BROKEN if known.policy.is_unread else ODD  # an unread line may be one that revokes a key
     for problem in known.policy.problems:
-        yield Finding("signers", state, problem, "mend the line, and have it reviewed")
+        yield Finding("signers", state, problem, "correct the line, and have it reviewed")
     if known.policy.repo not in (None, store.clone.repo):
-        text = f"{store.clone.repo} is kept here, and .bb/allowed_signers names {known.policy.repo or 'none'}"
+        named = known.policy.repo or "none"
+        text = f"this clone's ledger belongs to {store.clone.repo}, but .bb/allowed_signers names {named}"
         yield Finding("ledger", BROKEN, text, NotOurLedger.hint)
     if known.trouble:
         yield Finding("signing", ODD, known.trouble, "bb ledger key --own")
@@ -311,10 +311,10 @@ def _signatures(store: Store, now: int | None) -> Iterator[Finding]:
 
 
 def _caller(store: Store, agent: str) -> Iterator[Finding]:
-    """Whoever BB_AGENT names is refused by every command unless it is registered, and in service."""
+    """Check that the agent in BB_AGENT is registered and not retired. Commands refuse it otherwise."""
     if ids.is_actor_id(agent) and not roster.in_service([(agent, store.index.state(roster.NAME, agent))]):
-        mend = f"bb agent register --name {agent} --role ROLE, or set BB_AGENT to who you are"
-        yield Finding("caller", ODD, f"BB_AGENT is {agent}, and nobody of that name is in service here", mend)
+        mend = f"bb agent register --name {agent} --role ROLE, or set BB_AGENT to your own name"
+        yield Finding("caller", ODD, f"BB_AGENT is {agent}, but no active agent has that name here", mend)
 
 
 def _leftovers(store: Store) -> Iterator[Finding]:
@@ -326,12 +326,12 @@ def _leftovers(store: Store) -> Iterator[Finding]:
 
 def _put_aside(store: Store) -> Iterator[Finding]:
     if files := set_aside.owed(store.path):
-        text = f"what our lines said in {', '.join(files)} is still to be recorded again"
+        text = f"our events in {', '.join(files)} are still to be recorded again"
         yield Finding("forked", ODD, text, "bb sync")
 
 
 def _clock(store: Store, now: int) -> Finding:
-    """A last line or heartbeat from the future means that this machine's clock was, or is, wrong."""
+    """Check for heartbeats from the future: they mean that this machine's clock was, or is, wrong."""
     beats = presence.everybody(store.path).values()
     ahead = max((beat.seen_at - now for beat in beats), default=0)
     if ahead > clock.MINUTE:

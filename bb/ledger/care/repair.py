@@ -1,8 +1,8 @@
-"""Mending a store: what `bb doctor --fix` may do. Nothing here forgets a line that is whole.
+"""Repairs of a store for `bb doctor --fix`. No repair loses a complete line.
 
-A damaged journal is retired and kept as it is. A new writer starts, accounts for the sound part, and records again
-what is still whole behind the damage, each event with the id it had (`salvaged_from`), so that later readers, here
-and in other clones, have those facts too.
+The writer of a damaged journal is retired, and the journal is kept unchanged. A new writer continues from the intact
+part, and records the intact events after the damage again, each with its old id (`salvaged_from`). So readers here and
+in other clones still have those facts.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 FORBIDDEN = frozenset([errno.EACCES, errno.EPERM, errno.EROFS])
 SALVAGED = b'"salvaged_from":'
-TOO_LARGE = "move it away from the ledger's folder; then `bb doctor --fix` goes on without the lines that are in it"
+TOO_LARGE = "move the file out of the ledger's folder; then `bb doctor --fix` continues without its lines"
 NULS = re.compile(rb"\0+")
 ROOM_FOR_ORIGIN = 256
 INDEX_FILES = tuple("index.sqlite" + end for end in ("", "-wal", "-shm", "-journal"))
@@ -60,20 +60,20 @@ OWN_FILES = frozenset(
     ]
 )
 NO_FILES = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFLNK: "a link"}
-EMPTY = ("a pipe", "a socket")  # such hold nothing
+EMPTY = ("a pipe", "a socket")  # these have no contents
 
 
 class NothingToMend(Refused):
-    """There is nothing to restore clone.json from."""
+    """clone.json cannot be restored, because no journal is left."""
 
     code = "STORE_LOST"
-    hint = "no journal is left; start again with `bb init --undo --delete-history` and `bb init`"
+    hint = "start again with `bb init --undo --delete-history` and `bb init`"
 
 
 def close_holes(store: Store) -> list[str]:
-    """Take the holes out of our own journal where they make a file larger than any of ours; the files.
+    """Remove the holes from files of our own journal that are larger than a segment can be. Returns those files.
 
-    A hole holds nothing: it reads as NULs, and no line has one. The file is kept in `torn/` as it was.
+    A hole reads as NULs, and no line contains a NUL. The old file is kept in `torn/`.
     """
     if store.writer is None:
         return []
@@ -91,7 +91,7 @@ def _close_holes(journal: Journal, segment: Segment) -> None:
     for piece in _without_holes(segment):
         octets += piece
         if len(octets) > LARGEST:
-            message = f"{segment.path} is larger than any segment, also without holes"
+            message = f"{segment.path} is larger than a segment can be, even without its holes"
             raise LedgerDamaged(message, hint=TOO_LARGE, path=segment.path)
     disk.make_folder(journal.torn)
     aside = os.path.join(journal.torn, f"{journal.writer}-{segment.first:012}-{os.urandom(3).hex()}.jsonl")
@@ -99,20 +99,20 @@ def _close_holes(journal: Journal, segment: Segment) -> None:
         os.link(segment.path, aside)
     except OSError as error:
         raise disk.refusal(error) from error
-    # What is nothing but a hole has lost its lines: a blank one keeps it damaged, so that its writer is retired.
+    # A file that is only a hole has lost its lines. One empty line keeps it damaged, so that its writer is retired.
     disk.replace(segment.path, bytes(octets) or b"\n", durable=True)
 
 
 def _without_holes(segment: Segment, at: int = 0) -> Iterator[bytes]:
-    """What a file holds from byte AT on but for its NULs, block by block. What stands behind them begins a line."""
+    """The contents of a file from byte AT on, without NULs, block by block. Data after NULs starts a new line."""
     try:
         fd, _ = disk.open_to_read(segment.path, NO_FOLLOW)
         try:
             is_behind_hole, ended = False, True
-            while octets := read_at(fd, BLOCK, held := _next_data(fd, at)):
-                is_behind_hole, at = is_behind_hole or held > at, held + len(octets)
-                for place, piece in enumerate(NULS.split(octets)):
-                    is_behind_hole |= place > 0
+            while octets := read_at(fd, BLOCK, start := _next_data(fd, at)):
+                is_behind_hole, at = is_behind_hole or start > at, start + len(octets)
+                for number, piece in enumerate(NULS.split(octets)):
+                    is_behind_hole |= number > 0
                     if piece:
                         yield piece if ended or not is_behind_hole else b"\n" + piece
                         is_behind_hole, ended = False, piece.endswith(b"\n")
@@ -123,7 +123,7 @@ def _without_holes(segment: Segment, at: int = 0) -> Iterator[bytes]:
 
 
 def _next_data(fd: int, at: int) -> int:
-    """Where something stands at AT or behind it, if the system tells; the end where nothing does."""
+    """The offset of the first data at or after AT, or the end of the file. AT, if the system cannot find holes."""
     if not hasattr(os, "SEEK_DATA"):
         return at
     try:
@@ -133,7 +133,7 @@ def _next_data(fd: int, at: int) -> int:
 
 
 def mend_torn(store: Store) -> list[str]:
-    """Finish or put aside the torn last lines of our own journal; the writers mended."""
+    """Complete or set aside the torn last line of our own journal. Returns the repaired writers."""
     if store.writer is None:
         return []
     journal = Journal(store.path, store.writer)
@@ -144,15 +144,15 @@ def mend_torn(store: Store) -> list[str]:
 
 
 def retire(store: Store, damage: Damage) -> None:
-    """Never write to a damaged journal again, and remember that what is whole behind the damage is to be recorded."""
+    """Retire the writer of a damaged journal, and note that the intact events after the damage are to be recorded."""
     owed = f"{os.path.basename(damage.path)}:{damage.offset}"
     writers.retire(_journals(store), damage.writer, f"line {damage.n}: {damage.reason}", owed)
 
 
 def salvage_owed(store: Store, now: int) -> dict[str, int]:
-    """Record what retired writers are still owed, under a writer of our own: how many events for each.
+    """Record the intact events of retired writers again, under our own writer. Returns the number of events for each.
 
-    A salvage that was interrupted is taken up again; what has been recorded once is left out.
+    An interrupted salvage is continued; events that it recorded already are left out.
     """
     done = {}
     for writer, owner in writers.retired(_journals(store)).items():
@@ -166,7 +166,7 @@ def salvage_owed(store: Store, now: int) -> dict[str, int]:
 
 
 def _new(store: Store, whole: list[Draft]) -> list[Draft]:
-    """Those of the events that have not been recorded again yet."""
+    """The events in WHOLE that have not been recorded again yet."""
     out_of_use = writers.retired(_journals(store))
     in_use = [journal for journal in store.journals() if journal.writer not in out_of_use]
     candidates = (raw for journal in in_use for raw in journal.backwards() if SALVAGED in raw)
@@ -175,22 +175,22 @@ def _new(store: Store, whole: list[Draft]) -> list[Draft]:
 
 
 def _whole_behind(journal: Journal, name: str, start: int) -> Iterator[Draft]:
-    """Every line from byte START of the segment called NAME on whose data still matches its head."""
+    """Every line whose data still matches its head, from byte START of the segment called NAME on."""
     for segment in journal.segments():
         this = os.path.basename(segment.path)
         offset = start if this == name else 0
         for raw in _pieces(segment, offset) if this >= name else ():
-            if found := _salvaged(raw, journal.writer):
-                yield found
+            if draft := _salvaged(raw, journal.writer):
+                yield draft
 
 
 def _pieces(segment: Segment, offset: int) -> Iterator[bytes]:
-    """What stands between line feeds, as far as it could be a line."""
+    """The pieces between line feeds, cut to the length of a line."""
     rest = b""
     for octets in _without_holes(segment, offset):
         *pieces, rest = (rest + octets).split(b"\n")
         yield from pieces
-        rest = rest[: lines.MAX_LINE]  # what is longer is no line, however it goes on
+        rest = rest[: lines.MAX_LINE]  # a longer piece is not a line, whatever follows
     yield rest
 
 
@@ -199,13 +199,14 @@ def _journals(store: Store) -> str:
 
 
 def _salvaged(raw: bytes, writer: str) -> Draft | None:
-    """The event of a whole line, with the id and time it had. One that would no longer fit into a line stays behind."""
+    """The event of an intact line, with its old id and time; None if it is not to be recorded again, or would not fit
+    into a line."""
     try:
         lines.link_alone(raw, writer)
         event = lines.event(raw)
     except (lines.BadLine, lines.Unreadable):
         return None
-    # A signature fits its own chain only, and what was taken back is not to come again as an event that says nothing.
+    # A signature is valid in its own chain only. A withdrawn event must not return as an event without content.
     if event.kind in (MERGED, SIGNED) or lines.is_blank(raw) or len(raw) > lines.MAX_LINE - ROOM_FOR_ORIGIN:
         return None
     data = {name: value for name, value in event.data.items() if name != SALT}
@@ -214,7 +215,7 @@ def _salvaged(raw: bytes, writer: str) -> Draft | None:
 
 
 def rewrite_clone(store: str) -> Clone:
-    """Write clone.json anew from what the journals say of themselves."""
+    """Write clone.json again, from the origin lines of the journals."""
     found = origin.from_journals(store)
     if found is None:
         raise NothingToMend
@@ -223,12 +224,12 @@ def rewrite_clone(store: str) -> Clone:
 
 
 def in_place_of_the_index(store: str) -> list[tuple[str, str]]:
-    """What stands where the files of the index belong, and is no file: what it is, and its path."""
+    """Objects that are not files at the paths of the index: the kind and path of each."""
     return [(kind, path) for path in (os.path.join(store, name) for name in INDEX_FILES) if (kind := _no_file(path))]
 
 
 def _no_file(path: str) -> str:
-    """What stands at PATH, unless it is a file, or nothing. A link counts as what it leads to, if that is a file."""
+    """The kind of the object at PATH; empty if it is a file, a link to a file, or missing."""
     try:
         mode = os.lstat(path).st_mode
     except OSError:
@@ -237,8 +238,8 @@ def _no_file(path: str) -> str:
 
 
 def clear_the_index(store: str) -> list[str]:
-    """Take away what stands in place of the index; what was done. Nothing is lost: what may hold something is only
-    given another name, and the journals have all that the index had."""
+    """Remove objects that are not files from the paths of the index. Returns the actions. Nothing is lost: an object
+    that may have contents is only renamed, and the index is built from the journals."""
     done = []
     for kind, path in in_place_of_the_index(store):
         aside = f"{path}.aside-{os.urandom(3).hex()}"
@@ -249,13 +250,13 @@ def clear_the_index(store: str) -> list[str]:
                 os.rename(path, aside)
         except OSError as error:
             raise disk.refusal(error) from error
-        where = "" if kind in EMPTY else f", which is {aside} now"
-        done.append(f"took away {kind} that stood in place of the index{where}")
+        where = "" if kind in EMPTY else f"; it is now {aside}"
+        done.append(f"removed {kind} that was in place of the index{where}")
     return done
 
 
 def sweep(store: str) -> int:
-    """Remove temporary files that killed processes left behind; how many."""
+    """Remove temporary files of killed processes. Returns their number."""
     swept = leftovers(store)
     for path in swept:
         disk.remove_if_there(path)
@@ -279,18 +280,18 @@ def leftovers(store: str) -> list[str]:
 
 
 def belongings(store: str) -> list[str]:
-    """Everything in the store that is ours: files, and folders that hold nothing else, each after its contents."""
-    found: list[str] = []
+    """Everything in the store that bb wrote: files, and folders that contain nothing else, each after its contents."""
+    owned: list[str] = []
     for folder, folders, files in os.walk(store, topdown=False):
         ours = [os.path.join(folder, name) for name in files if _is_ours(os.path.relpath(folder, store), name)]
-        found += sorted(ours)
-        if len(ours) == len(files) and all(os.path.join(folder, name) in found for name in folders):
-            found.append(folder)
-    return found
+        owned += sorted(ours)
+        if len(ours) == len(files) and all(os.path.join(folder, name) in owned for name in folders):
+            owned.append(folder)
+    return owned
 
 
 def remove(paths: list[str]) -> None:
-    """Remove files and emptied folders; what somebody else holds on to stays."""
+    """Remove files and empty folders. Paths that another program keeps in use stay."""
     for path in paths:
         try:
             if os.path.isdir(path) and not os.path.islink(path):
@@ -303,12 +304,12 @@ def remove(paths: list[str]) -> None:
 
 
 def files_in(store: str) -> list[str]:
-    """Every file that is left."""
+    """Every file in the store."""
     return sorted(os.path.join(folder, name) for folder, _, files in os.walk(store) for name in files)
 
 
 def remove_empty_repository(common: str) -> None:
-    """Remove the bare repository that was made for a ledger, when it holds nothing of its own."""
+    """Remove the bare repository that was created for a ledger, if it has no objects and refs."""
     if not any(files for part in ("objects", "refs") for _, _, files in os.walk(os.path.join(common, part))):
         shutil.rmtree(common, ignore_errors=True)
 

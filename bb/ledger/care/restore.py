@@ -1,7 +1,7 @@
-"""Mending a damaged journal from the published copy: the same lines, byte for byte, so nothing is recorded anew.
+"""Repairs a damaged journal from the published copy: the same lines, byte for byte, so no event is recorded again.
 
-What is published covers the damage, and what was recorded here since still follows from it. Where that does not hold,
-the journal is retired and what is whole behind the damage is salvaged (`ledger/care/repair.py`).
+This needs published lines that cover the damage, and later local lines that still follow from them. Otherwise the
+writer is retired, and the intact lines after the damage are salvaged (`ledger/care/repair.py`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 
 def restore(store: Store, damage: Damage) -> bool:
-    """Put the published lines where DAMAGE is, and what follows behind them; whether that was possible."""
+    """Replace the lines from DAMAGE on with the published ones, and keep the local lines after them. Returns whether
+    that was possible."""
     journal = Journal(store.path, damage.writer)
     for tip in (pin.tip for pin in pins.read(store.path).remotes.values() if pin.tip):
         head = tip.heads.get(damage.writer)
@@ -44,31 +45,31 @@ def restore(store: Store, damage: Damage) -> bool:
         with journal.lock_if_any():
             journal.cut(damage.n, aside)
             journal.extend(whole)
-        redaction.blank(store)  # what was archived is as it was then
+        redaction.blank(store)  # archived lines still have payloads that were redacted later
         return True
     return False
 
 
 def _published(store: Store, tip: Tip, damage: Damage) -> list[bytes]:
-    """The lines from the damaged one on, as they are published."""
-    found: list[bytes] = []
+    """The published lines from the damaged one on."""
+    published: list[bytes] = []
     files = archive.files(store.place.common, tip.commit, damage.writer)
     with git.Conversation(["cat-file", "--batch"], git_dir=store.place.common) as objects:
         for first in sorted(files):
             raws = blob(objects, files[first], LARGEST).split(b"\n")[:-1]
-            found += raws[max(damage.n - first, 0) :]
-    return found
+            published += raws[max(damage.n - first, 0) :]
+    return published
 
 
 def _behind(journal: Journal, damage: Damage) -> list[bytes]:
-    """Every whole line from the damaged one on, as it stands here."""
+    """Every complete line of the local journal from the damaged one on."""
     files = [segment for segment in journal.segments() if segment.path >= damage.path]
     octets = b"".join(segment.octets()[damage.offset if segment.path == damage.path else 0 :] for segment in files)
     return octets.split(b"\n")[:-1]
 
 
 def _following(published: list[bytes], here: list[bytes], damage: Damage, link: Link) -> bytes | None:
-    """The published lines and those recorded here since, when each follows from the one before it."""
+    """The published lines and the later local lines; None unless each line follows from the one before it."""
     whole = [*published, *here[len(published) :]]
     try:
         for raw in whole:

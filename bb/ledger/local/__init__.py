@@ -1,2 +1,1 @@
-"""What this clone or machine remembers beside the ledger and never publishes: presence, queue, attachments, known
-groups."""
+"""State of this clone or machine that is never published: presence, queue, attachments, registered groups."""

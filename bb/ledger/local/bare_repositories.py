@@ -1,4 +1,4 @@
-"""Bare repositories for ledgers that have no other: made without git, which takes ten times as long."""
+"""Bare repositories for ledgers without a repository. They are created without git, which takes ten times as long."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ FOLDERS = ("objects/info", "objects/pack", "refs/heads", "refs/tags")
 
 
 def make(path: str) -> None:
-    """A bare repository at PATH, unless there is one."""
+    """Create a bare repository at PATH, unless there is one."""
     if os.path.exists(os.path.join(path, "HEAD")):
         return
     disk.make_private_folder(path)
     for folder in FOLDERS:
         disk.make_folder(os.path.join(path, folder))
     disk.replace(os.path.join(path, "config"), CONFIG)
-    disk.replace(os.path.join(path, "HEAD"), b"ref: refs/heads/main\n", durable=True)  # last: now it is one
+    disk.replace(os.path.join(path, "HEAD"), b"ref: refs/heads/main\n", durable=True)  # last, it marks completion
 
 
 def remove(path: str) -> None:
-    """Remove a repository of ours."""
+    """Remove a repository that `make` created."""
     disk.remove_folder(path)

@@ -1,4 +1,4 @@
-"""The only door to bead trackers' own commands: asked one bounded question, read-only."""
+"""Runs the commands of bead trackers: one read-only query, with limits on time and output."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-PATIENCE = 5.0  # seconds; a tracker that takes longer is as good as none
+PATIENCE = 5.0  # seconds; a slower tracker counts as unavailable
 LARGEST = 64 << 20  # bytes of an answer
 
-# In the order they are asked. The default limit of `bd` is 50.
+# In the order of preference. The default limit of `bd` is 50.
 QUESTIONS = {
     "bd": ("--readonly", "list", "--status", "in_progress", "--json", "--limit", "0"),
     "br": ("list", "--status", "in_progress", "--json"),
@@ -21,7 +21,8 @@ QUESTIONS = {
 
 
 def asked(work_tree: str, env: Mapping[str, str], patience: float = PATIENCE) -> tuple[str, bytes | None, str] | None:
-    """Which tracker was asked, its answer if it gave one, and what went wrong else. None when none is installed."""
+    """The tracker that was run, its answer or None, and the problem if there is no answer. None if no tracker is
+    installed."""
     for name, words in QUESTIONS.items():
         if path := shutil.which(name, path=env.get("PATH")):
             answer, problem = _run([path, *words], work_tree, env, patience)
@@ -47,5 +48,5 @@ def _run(words: list[str], work_tree: str, env: Mapping[str, str], patience: flo
     if done.returncode:
         return None, f"`{os.path.basename(words[0])}` failed with status {done.returncode}"
     if len(done.stdout) > LARGEST:
-        return None, f"`{os.path.basename(words[0])}` answered more than can be read"
+        return None, f"the answer of `{os.path.basename(words[0])}` is too large to be read"
     return done.stdout, ""

@@ -1,8 +1,8 @@
-"""Which beads there are, read from the tracker's files or, where it keeps none, by asking the tracker. Never written.
+"""The beads of a repository, read from the tracker's file or, without a file, from the tracker's command. Read-only.
 
-Looked for in this order: `BEADS_DIR`, `.beads` in the work tree, `.beads` in the main work tree, following
-`.beads/redirect`; in it the file that its configuration names, `issues.jsonl`, or the older `beads.jsonl`. What cannot
-be read is unknown, and unknown is not the same as free.
+The folder is searched in this order: `BEADS_DIR`, `.beads` in the work tree, `.beads` in the main work tree, following
+`.beads/redirect`. The file in it is the one that the configuration names, `issues.jsonl`, or the older `beads.jsonl`.
+If it cannot be read, beads are unknown. Unknown is not the same as free.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from bb.ledger.git.place import Place
 
 FOLDER, REDIRECT = ".beads", "redirect"
-FILES = ("issues.jsonl", "beads.jsonl")  # of today, and of old installations
+FILES = ("issues.jsonl", "beads.jsonl")  # current and older installations
 LARGEST, MOST = 256 << 20, 500_000  # bytes and lines of the file
 MOST_REDIRECTS = 3
 
 
 class Found(Record):
-    """What is known of beads, from where, and as of when."""
+    """The known beads, their source, and the time of the data."""
 
     source: str  # jsonl, bd, br, or none
     path: str | None = None
@@ -48,25 +48,25 @@ class Found(Record):
 def of(place: Place, env: Mapping[str, str], patience: float = bead_commands.PATIENCE) -> Found:
     """The beads of the repository at PLACE."""
     if place.work_tree is None:
-        return Found("none", note="there is no work tree")
+        return Found("none", note="this repository has no work tree")
     folder, note = _folder(place, env)
     if folder and (path := _file(folder)):
         return _read(path, folder)
     if folder is None:
         return Found("none", note=note)
-    if not ownership.is_ours(place, env):  # a tracker may run what its configuration there says
-        return Found("none", note="the repository belongs to another user, so no tracker is asked")
+    if not ownership.is_ours(place, env):  # a tracker may run programs that its configuration names
+        return Found("none", note="the repository belongs to another user, so no tracker is run")
     return _asked(place.work_tree, env, patience)
 
 
 def file_of(place: Place, env: Mapping[str, str]) -> str | None:
-    """The file that says which beads there are, where there is one."""
+    """The tracker's file of beads, if there is one."""
     folder = _folder(place, env)[0] if place.work_tree else None
     return _file(folder) if folder else None
 
 
 def _folder(place: Place, env: Mapping[str, str]) -> tuple[str | None, str | None]:
-    """The tracker's folder, its redirects followed."""
+    """The tracker's folder after redirects, and the problem if a redirect fails."""
     main = os.path.dirname(place.common) if os.path.basename(place.common) == ".git" else None
     candidates = [
         env.get("BEADS_DIR"),
@@ -95,10 +95,10 @@ def _file(folder: str) -> str | None:
 
 
 def _configured(folder: str) -> str | None:
-    """The file that `metadata.json` or `config.yaml` names, if it is one in the same folder."""
+    """The file that `metadata.json` or `config.yaml` names, if it is in the same folder."""
     try:
-        found = json_text.read(_small(folder, "metadata.json") or b"{}")
-        name = found.get("jsonl_export") if isinstance(found, dict) else None
+        metadata = json_text.read(_small(folder, "metadata.json") or b"{}")
+        name = metadata.get("jsonl_export") if isinstance(metadata, dict) else None
     except json_text.NotJson:
         name = None
     for line in _small(folder, "config.yaml").decode("utf-8", "replace").splitlines():
@@ -125,7 +125,7 @@ def _read(path: str, folder: str) -> Found:
 
 
 def _beads(file: IO[bytes]) -> tuple[list[Bead], int]:
-    """The beads in a FILE, and how many lines say nothing; no more than there may be, and one."""
+    """The beads in a FILE, and the number of lines that are not valid beads. Stops at one line above the limit."""
     known: list[Bead] = []
     skipped = 0
     for line in file:
@@ -151,17 +151,17 @@ def _record(line: bytes) -> object:
 
 
 def _exported_at(folder: str) -> int | None:
-    """When the tracker says it wrote the file."""
+    """The time at which the tracker wrote the file, according to the tracker."""
     try:
-        found = json_text.read(_small(folder, "export-state.json") or b"{}")
+        state = json_text.read(_small(folder, "export-state.json") or b"{}")
     except json_text.NotJson:
         return None
-    written = found.get("timestamp") if isinstance(found, dict) else None
-    return clock.parse_or(written, 0) or None if isinstance(written, str) else None
+    timestamp = state.get("timestamp") if isinstance(state, dict) else None
+    return clock.parse_or(timestamp, 0) or None if isinstance(timestamp, str) else None
 
 
 def _asked(work_tree: str, env: Mapping[str, str], patience: float) -> Found:
-    """What the tracker itself answers, where it keeps no file."""
+    """The beads that the tracker's command lists."""
     if (asked := bead_commands.asked(work_tree, env, patience)) is None:
         return Found("none", note="there is no issues.jsonl in .beads, and neither bd nor br is installed")
     name, octets, problem = asked
@@ -170,15 +170,15 @@ def _asked(work_tree: str, env: Mapping[str, str], patience: float) -> Found:
     try:
         records = _records(json_text.read(octets))
     except json_text.NotJson:
-        return Found("none", note=f"`{name}` answered no JSON")
+        return Found("none", note=f"the answer of `{name}` is not valid JSON")
     if records is None:
-        return Found("none", note=f"`{name}` answered something else than a list of beads")
-    found = tuple(each for record in records if (each := bead(record)))
-    return Found(name, None, None, len(records) - len(found), found)
+        return Found("none", note=f"the answer of `{name}` is not a list of beads")
+    beads = tuple(known for record in records if (known := bead(record)))
+    return Found(name, None, None, len(records) - len(beads), beads)
 
 
 def _small(folder: str, name: str) -> bytes:
-    """A small file of the tracker's; nothing where it cannot be read."""
+    """A small file of the tracker; empty if it cannot be read."""
     try:
         return disk.read_small(os.path.join(folder, name)) or b""
     except BbError:
@@ -186,7 +186,7 @@ def _small(folder: str, name: str) -> bytes:
 
 
 def _records(answer: Any) -> list[Any] | None:
-    """The list in a tracker's answer, whichever of its forms that has."""
+    """The list in a tracker's answer, bare or wrapped in objects."""
     while isinstance(answer, dict):
         answer = next((answer[name] for name in ("data", "issues") if name in answer), None)
     return answer if isinstance(answer, list) else None

@@ -1,6 +1,7 @@
-"""Attachments: bytes too large for a line, beside the journals, each file named by its hash.
+"""Attachments: files beside the journals, for bytes too large for a line. Each file is named by its hash.
 
-A file is written once and never changed, so what a message refers to is what was attached. They stay in this clone.
+A file is written once and never changed, so a message always refers to the bytes that were attached. Attachments are
+not published.
 """
 
 from __future__ import annotations
@@ -20,25 +21,25 @@ if TYPE_CHECKING:
 
 LARGEST = 64 << 20
 PORTION = 1 << 20
-HINT = "leave it out; if it is no secret, say why: `bb blob put FILE --allow-secret REASON`"
+HINT = "remove the secret; if the text is not a secret, give a reason: `bb blob put FILE --allow-secret REASON`"
 
 
 class BlobNotFound(NotFound):
-    """That attachment is not here."""
+    """This clone does not have that attachment."""
 
     code = "BLOB_NOT_FOUND"
     hint = "attachments stay in the clone they were sent from"
 
 
 class BlobTooLarge(Refused):
-    """An attachment has at most 64 MiB."""
+    """The attachment is larger than 64 MiB."""
 
     code = "BLOB_TOO_LARGE"
-    hint = "put the file where everybody finds it, and refer to it"
+    hint = "store the file where all readers have access, and send a reference to it"
 
 
 class BlobDamaged(Refused):
-    """The attachment is not what it was when it was sent."""
+    """The attachment has changed since it was sent."""
 
     code = "BLOB_DAMAGED"
     hint = "ask its sender to attach it again"
@@ -49,46 +50,46 @@ def folder(store: str) -> str:
 
 
 def keep(store: str, octets: bytes, name: str, allow_secret: str | None = None) -> dict[str, Any]:
-    """Keep OCTETS, which their sender calls NAME; what a message says of them. A file with a secret in it is refused,
-    unless it is allowed for a reason, which the message repeats."""
+    """Store OCTETS under the sender's file NAME. Returns the description for a message. A file that contains a secret
+    is refused, unless the sender gives a reason, which goes into the message."""
     if len(octets) > LARGEST:
-        raise BlobTooLarge(f"{len(octets):,} bytes; {LARGEST:,} are allowed", bytes=len(octets))
+        raise BlobTooLarge(f"the file has {len(octets):,} bytes; {LARGEST:,} are allowed", bytes=len(octets))
     vouched = _refuse_secrets(octets, name, allow_secret)
-    found = _hash(octets)
-    path = blobs.blob_path(found, name)
+    sha256 = _hash(octets)
+    path = blobs.blob_path(sha256, name)
     disk.make_folder(folder(store))
     if not _has(_file(store, path), octets):
         disk.replace(_file(store, path), octets, durable=True)
-    return {"path": path, "title": blobs.safe_name(name), "bytes": len(octets), "sha256": found, **vouched}
+    return {"path": path, "title": blobs.safe_name(name), "bytes": len(octets), "sha256": sha256, **vouched}
 
 
 def _refuse_secrets(octets: bytes, name: str, allow_secret: str | None) -> dict[str, str]:
     secret_patterns.refuse_secrets(allow_secret or "")
     kinds = sorted({*secret_patterns.found_in(octets), *secret_patterns.found(name)})
     if kinds and not allow_secret:
-        message = f"the file holds what looks like a secret: {', '.join(kinds)}"
+        message = f"the file contains what looks like a secret: {', '.join(kinds)}"
         raise secret_patterns.SecretFound(message, hint=HINT, kinds=kinds)
     return {"secret_allowed": allow_secret} if kinds and allow_secret else {}
 
 
 def read(store: str, path: str) -> bytes:
-    """The bytes of an attachment, which are what their name says."""
+    """The bytes of an attachment, checked against the hash in its name."""
     if not blobs.is_blob_path(path):
-        raise InvalidAttachments(f"{str(path)[:200]!r} is no path of an attachment", path="$.path")
+        raise InvalidAttachments(f"{str(path)[:200]!r} is not the path of an attachment", path="$.path")
     if not os.path.isfile(_file(store, path)):
-        raise BlobNotFound(f"{path} is not here")
+        raise BlobNotFound(f"this clone does not have {path}")
     try:
         with disk.reader(_file(store, path)) as file:
             octets = file.read(LARGEST + 1)
     except OSError as error:
         raise disk.refusal(error) from error
     if _hash(octets) != blobs.hash_in(path):
-        raise BlobDamaged(f"{path} is not what it was")
+        raise BlobDamaged(f"{path} has changed since it was sent")
     return octets
 
 
 def must_be_there(store: str, attachment: Mapping[str, Any]) -> None:
-    """Refuse an attachment whose bytes are not here, or are others; how many they are is noted."""
+    """Refuse an attachment whose file is missing or damaged. Adds its size to ATTACHMENT."""
     try:
         octets = read(store, attachment["path"])
     except (BlobNotFound, BlobDamaged) as refusal:
@@ -97,7 +98,7 @@ def must_be_there(store: str, attachment: Mapping[str, Any]) -> None:
 
 
 def _has(path: str, octets: bytes) -> bool:
-    """Whether the file at PATH is there and is what it is to be: one that was damaged is written anew."""
+    """Whether the file at PATH exists and contains OCTETS. If not, the caller writes it again."""
     if not os.path.isfile(path) or os.path.getsize(path) != len(octets):
         return False
     with disk.reader(path) as file:
@@ -109,6 +110,6 @@ def _file(store: str, path: str) -> str:
 
 
 def _hash(octets: bytes) -> str:
-    from hashlib import sha256  # noqa: PLC0415  (a third of a bare start, which most who chat do without)
+    from hashlib import sha256  # noqa: PLC0415  (its import takes a third of bb's start time; most chat needs no hash)
 
     return sha256(octets).hexdigest()

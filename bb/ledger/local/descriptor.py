@@ -1,7 +1,7 @@
-"""Where a daemon is to be found (CCCC daemon IPC §3): the descriptor that it writes, as a client reads it.
+"""The daemon's descriptor (CCCC daemon IPC §3), as a client reads it: the address at which the daemon listens.
 
-Over TCP the descriptor also has the token that a client must show, so only the daemon's own user can read it. A
-descriptor that belongs to another user is not believed: what is sent there would be sent to that user.
+For TCP the descriptor also has the token that a client must present, so only the daemon's own user can read it. A
+descriptor that belongs to another user is refused, because requests would go to that user.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ ROOT = 0
 
 
 class AlreadyRunning(Busy):
-    """A daemon is running for this home directory."""
+    """A daemon is already running for this home directory."""
 
     code = "ALREADY_RUNNING"
-    hint = "`bb daemon status` says which; `bb daemon stop` ends it"
+    hint = "`bb daemon status` shows it; `bb daemon stop` stops it"
 
 
 class DescriptorNotOurs(Forbidden):
-    """The daemon's descriptor belongs to another user, so nothing is sent to the address in it."""
+    """The daemon's descriptor belongs to another user, so bb does not connect to the address in it."""
 
     code = "DESCRIPTOR_NOT_OURS"
-    hint = "set CCCC_HOME to a directory of your own, or remove the file if nobody needs it"
+    hint = "set CCCC_HOME to your own directory, or remove the file if it is not needed"
 
 
 class Address(Record):
-    """Where to connect, and the token to show there."""
+    """The address of a daemon, and the token to present there."""
 
     transport: str
     path: str = ""
@@ -51,49 +51,49 @@ class Address(Record):
     token: str = ""
 
     def __str__(self) -> str:
-        """As people write it down, without the token."""
+        """The address for display, without the token."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"unix:{self.path}" if self.transport == "unix" else f"tcp://{host}:{self.port}"
 
     @property
     def is_anonymous(self) -> bool:
-        """Whether whoever can connect there is served, as any user of the machine can to a port."""
+        """Whether the daemon serves every client that can connect. Any user of the machine can connect to a port."""
         return self.transport == "tcp" and not self.token
 
     @property
     def warning(self) -> str | None:
-        """What the daemon's user should know of this address."""
+        """A warning for the daemon's user, if the address needs one."""
         return (
-            f"every user of this machine can run programs as you: {self} asks for no token"
+            f"every user of this machine can run programs as you: {self} requires no token"
             if self.is_anonymous
             else None
         )
 
 
 def address(home: str) -> Address:
-    """Where the daemon of a home directory listens, if there is one."""
+    """The address of a home directory's daemon: as its descriptor says, else the default socket."""
     folder = os.path.join(home, "daemon")
     octets, owner = _read(os.path.join(folder, DESCRIPTOR))
     try:
-        found: Any = json_text.read(octets)
+        members: Any = json_text.read(octets)
     except ValueError:
-        found = None
-    described = _described(found)
+        members = None
+    described = _described(members)
     if described and not _may_be_believed(described, owner):
         raise DescriptorNotOurs(path=os.path.join(folder, DESCRIPTOR))
     return described or Address("unix", path=os.path.join(folder, SOCKET))
 
 
-def _may_be_believed(found: Address, owner: int) -> bool:
-    """Whether it is this user's own. root may ask anybody's daemon at its Unix socket."""
+def _may_be_believed(described: Address, owner: int) -> bool:
+    """Whether the descriptor belongs to this user. root may also use another user's daemon at its Unix socket."""
     if not hasattr(os, "geteuid"):
         return True
     me = os.geteuid()
-    return owner == me or (me == ROOT and found.transport == "unix")
+    return owner == me or (me == ROOT and described.transport == "unix")
 
 
 def is_held(home: str) -> bool:
-    """Whether somebody is the daemon of that home directory."""
+    """Whether a daemon is running for that home directory."""
     try:
         fd = os.open(os.path.join(home, "daemon", LOCK), os.O_RDWR)
     except (FileNotFoundError, NotADirectoryError):
@@ -107,7 +107,7 @@ def is_held(home: str) -> bool:
 
 
 def _read(path: str) -> tuple[bytes, int]:
-    """The contents of a file, and whose it is; nothing where there is none."""
+    """The contents of a file and its owner; empty and -1 if it does not exist."""
     try:
         fd, status = disk.open_to_read(path)
     except (FileNotFoundError, NotADirectoryError):

@@ -1,7 +1,7 @@
-"""What is remembered of an editor's session: who works in it and where, and what it has been told already.
+"""Editor sessions: the agent and work tree of each, and the messages and hints it has already received.
 
-One small file for each, `<store>/sessions/<digest>.json`, named by a digest because a session's name is the editor's
-business and may be anything. Losing one loses nothing but that something is told a second time.
+Each session has one small file, `<store>/sessions/<digest>.json`. The name is a digest, because an editor can choose
+any text as the name of a session. If a file is lost, some messages are shown a second time.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from typing import Any
 
 FOLDER, SUFFIX = "sessions", ".json"
-MOST = 250  # things a session has been told; so many that are still unread, nobody has
+MOST = 250  # remembered entries of each kind; more than an agent ever has unread
 
 
 class Session(Record):
-    """One session of an editor, as far as it is known here."""
+    """One session of an editor."""
 
     agent: str | None = None
     work_tree: str | None = None
-    told: tuple[str, ...] = ()  # messages and hints it has been given
-    reminded: tuple[str, ...] = ()  # what it has been reminded of at a stop
+    told: tuple[str, ...] = ()  # messages and hints that it has received
+    reminded: tuple[str, ...] = ()  # reminders that it has received when it was about to stop
 
 
 def read(store: str, session: str) -> Session:
-    """What is known of a session; nothing of one that was never heard of, or whose file says nothing we understand."""
+    """The saved session; an empty one if there is no file, or the file cannot be read."""
     try:
         return _session(json_text.read(disk.read_small(_path(store, session)) or b""))
     except (ValueError, BbError):
@@ -40,7 +40,7 @@ def read(store: str, session: str) -> Session:
 
 
 def write(store: str, session: str, known: Session) -> None:
-    """Remember what is KNOWN of a session."""
+    """Save the session KNOWN under its name."""
     text = json_text.dumps(known.but(told=known.told[-MOST:], reminded=known.reminded[-MOST:]).as_dict())
     try:
         disk.replace(_path(store, session), text.encode())
@@ -50,19 +50,19 @@ def write(store: str, session: str, known: Session) -> None:
 
 
 def everybody(store: str) -> list[Session]:
-    """Every session there is a file of."""
+    """Every session whose file can be read."""
     folder = os.path.join(store, FOLDER)
-    found = []
+    sessions = []
     for name in disk.names(folder):
         try:
-            found.append(_session(json_text.read(disk.read_small(os.path.join(folder, name)) or b"")))
+            sessions.append(_session(json_text.read(disk.read_small(os.path.join(folder, name)) or b"")))
         except (ValueError, BbError):
             continue
-    return found
+    return sessions
 
 
 def export(env_file: str, agent: str) -> None:
-    """Let the shell of a session know its AGENT, by the file that Claude Code reads settings from."""
+    """Set BB_AGENT in the shell of a session, through the environment file that Claude Code reads."""
     try:
         fd = os.open(env_file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0), 0o600)
         with open(fd, "a", encoding="utf-8") as file:
@@ -71,20 +71,20 @@ def export(env_file: str, agent: str) -> None:
         raise disk.refusal(error) from error
 
 
-def _session(found: Any) -> Session:
-    if not isinstance(found, dict):
+def _session(members: Any) -> Session:
+    if not isinstance(members, dict):
         return Session()
-    agent, work_tree = found.get("agent"), found.get("work_tree")
+    agent, work_tree = members.get("agent"), members.get("work_tree")
     return Session(
         agent if isinstance(agent, str) and ids.is_actor_id(agent) else None,
         work_tree if isinstance(work_tree, str) else None,
-        _texts(found.get("told")),
-        _texts(found.get("reminded")),
+        _texts(members.get("told")),
+        _texts(members.get("reminded")),
     )
 
 
-def _texts(found: Any) -> tuple[str, ...]:
-    return tuple(each for each in found if isinstance(each, str)) if isinstance(found, list) else ()
+def _texts(value: Any) -> tuple[str, ...]:
+    return tuple(text for text in value if isinstance(text, str)) if isinstance(value, list) else ()
 
 
 def _path(store: str, session: str) -> str:

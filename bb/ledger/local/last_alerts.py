@@ -1,7 +1,7 @@
-"""`notify.json`: which problems `bb notify --once` has told of, by the command that they were told with.
+"""`notify.json`: the problems that `bb notify --once` has reported, by the command that it reported them with.
 
-It is this clone's own and may be lost: then what is open is told once more. Two runs at once would tell twice, so one
-waits for the other, at a lock of its own that nobody else ever waits for.
+The file belongs to this clone. If it is lost, open problems are reported once more. A lock file of its own keeps two
+simultaneous runs from reporting a problem twice.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from typing import Self
 
 NAME, LOCK = "notify.json", "notify.lock"
-MOST_COMMANDS = 32  # the latest; who tries out another wording again and again leaves no trace for ever
+MOST_COMMANDS = 32  # the latest commands are kept, so that experiments with the command do not fill the file
 LARGEST = 16 << 20  # bytes
 PATIENCE = 1.0  # seconds
 
 
 class AlreadyNotifying(Busy):
-    """Another `bb notify --once` is at work here."""
+    """Another `bb notify --once` is running in this clone."""
 
     code = "ALREADY_NOTIFYING"
-    hint = "let it end; what is new until then is told the next time"
+    hint = "wait until it ends; the next run reports problems that are new by then"
 
 
 class Told:
-    """What was told with one command. To be used with `with`: until then nobody else tells anything."""
+    """The problems reported with one command. Used with `with`, which holds the lock."""
 
     def __init__(self, store: str, command: str) -> None:
         self._path = os.path.join(store, NAME)
@@ -55,24 +55,24 @@ class Told:
         self._lock.__exit__()
 
     def names(self) -> set[str]:
-        """The problems that were told of and were still open then."""
+        """The problems that were open at the last run, and were reported."""
         return set(self._all().get(self._command, ()))
 
     def write(self, names: Iterable[str]) -> None:
-        """Remember these, and no others."""
+        """Replace the reported problems of this command."""
         others = {command: told for command, told in self._all().items() if command != self._command}
         latest = dict(list(others.items())[-(MOST_COMMANDS - 1) :]) | {self._command: sorted(names)}
         disk.replace(self._path, json_text.dumps(latest).encode(), durable=True)
 
     def _all(self) -> dict[str, list[str]]:
         try:
-            found = json_text.read(disk.read_small(self._path, LARGEST) or b"")
+            reported = json_text.read(disk.read_small(self._path, LARGEST) or b"")
         except ValueError:
             return {}
-        if type(found) is not dict:
+        if type(reported) is not dict:
             return {}
         return {
-            command: [name for name in told if type(name) is str]
-            for command, told in found.items()
-            if type(command) is str and type(told) is list
+            command: [name for name in names if type(name) is str]
+            for command, names in reported.items()
+            if type(command) is str and type(names) is list
         }

@@ -1,5 +1,5 @@
-"""`sync.json`: when this clone was last synced, by whom, and what came of it. The file's own time is that of the last
-attempt, so whether a background sync is due is one look at it."""
+"""`sync.json`: the last sync of this clone and its result. The file's modification time is the time of the last
+attempt, so a background sync can check cheaply whether it is due."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ NAME = "sync.json"
 
 
 class LastSync(Record):
-    """The last attempt, and when one last succeeded."""
+    """The last attempt, and the time of the last success."""
 
     remote: str
     at: int
     ok_at: int | None
-    code: str | None  # of its refusal
+    code: str | None  # of the refusal, if the attempt failed
     message: str | None
     came: int = 0
     went: int = 0
@@ -27,10 +27,10 @@ class LastSync(Record):
 
 
 def read(store: str) -> LastSync | None:
-    written = disk.read_small(os.path.join(store, NAME))
+    octets = disk.read_small(os.path.join(store, NAME))
     try:
-        found = json_text.read(written or b"")
-        last = LastSync(**{name: found[name] for name in LastSync.__match_args__})
+        members = json_text.read(octets or b"")
+        last = LastSync(**{name: members[name] for name in LastSync.__match_args__})
     except (ValueError, TypeError, KeyError):
         return None
     is_right = all(type(last.as_dict()[name]) is int for name in ("at", "came", "went")) and validity.is_unfolded(
@@ -46,7 +46,7 @@ def write(store: str, last: LastSync) -> None:
 
 
 def age(store: str) -> float | None:
-    """Seconds since the last attempt by the file's own time and a clock of the same machine; None if there was none."""
+    """Seconds since the last attempt; None if there was none. Both the file's time and the clock are this machine's."""
     try:
         return time.time() - os.stat(os.path.join(store, NAME)).st_mtime
     except OSError:

@@ -1,8 +1,8 @@
-"""The groups that this machine knows: for each, where its ledger is, where its directories are, and what must not be in
-any ledger: absolute paths, and the environment that actors are given.
+"""The groups that are registered on this machine. `group.json` of each group holds data that must not be in a ledger:
+the absolute path of its ledger, those of its directories, and the environment variables of its actors.
 
-A group is a ledger. One that is attached to a repository uses the repository's; one that is not has a bare repository
-of its own in the home directory of the daemon, where a `group.json` for each group stands.
+A group is a ledger. A group that is attached to a repository uses that repository's ledger. Any other group has its own
+bare repository in the daemon's home directory.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ MOST = 1 << 20  # bytes of one group's file
 
 
 class GroupNotFound(NotFound):
-    """There is no such group."""
+    """There is no such group on this machine."""
 
     code = "GROUP_NOT_FOUND"
-    hint = "`bb group list` shows those there are; `bb group attach .` adds the repository you are in"
+    hint = "`bb group list` shows all groups; `bb group attach .` adds the repository you are in"
 
 
 class GroupUnreadable(Refused):
-    """What is known of that group cannot be read."""
+    """This machine's file about the group cannot be read."""
 
     code = "GROUP_UNREADABLE"
-    hint = "mend or remove the file that is named, then attach the group's directory again"
+    hint = "correct or remove that file, then attach the group's directory again"
 
 
 class Known(Record):
-    """What this machine knows of a group."""
+    """A group that is registered on this machine."""
 
     group_id: str
-    common: str  # the git directory whose ledger is the group's
-    scopes: dict[str, str] = {}  # noqa: RUF012  (frozen; by key, where the directory is)
+    common: str  # the git directory that has the group's ledger
+    scopes: dict[str, str] = {}  # noqa: RUF012  (frozen; path of each directory, by key)
     env: dict[str, dict[str, str]] = {}  # noqa: RUF012  (by actor)
 
     @property
     def place(self) -> Place:
-        """The repository that keeps the ledger; its work tree is that of the scope which lies in it."""
+        """The repository that has the ledger. Its work tree is the directory that contains the git directory."""
         inside = [path for path in self.scopes.values() if self.common.startswith(os.path.join(path, ""))]
         return Place(self.common, inside[0] if inside else None)
 
@@ -63,71 +63,71 @@ class Known(Record):
         return self.but(scopes={name: path for name, path in self.scopes.items() if name != key})
 
     def with_env(self, actor: str, env: Mapping[str, str] | None) -> Known:
-        """With what ACTOR is given in its environment; nothing any more, when that is None."""
-        others = {name: given for name, given in self.env.items() if name != actor}
+        """Replace the environment variables of ACTOR; None removes them."""
+        others = {name: variables for name, variables in self.env.items() if name != actor}
         return self.but(env={**others, actor: dict(env)} if env else others)
 
 
 def home(env: Mapping[str, str]) -> str:
-    """The home directory of the daemon: CCCC_HOME, else BB_HOME, else where CCCC's clients look."""
+    """The home directory of the daemon: CCCC_HOME, else BB_HOME, else the default of CCCC's clients."""
     named = env.get("CCCC_HOME", "").strip() or env.get("BB_HOME", "").strip()
     return os.path.abspath(os.path.expanduser(named or os.path.join("~", ".cccc")))
 
 
 def folder(home: str, group_id: str) -> str:
-    """What belongs to one group here."""
+    """The folder of a group on this machine."""
     return os.path.join(home, GROUPS, group_id)
 
 
 def own_ledger(home: str, group_id: str) -> str:
-    """The bare repository of a group that has no other."""
+    """The bare repository of a group that is not attached to a repository."""
     return os.path.join(folder(home, group_id), LEDGER)
 
 
 def is_group_id(text: object) -> bool:
-    """Whether TEXT may name a group, and so a folder."""
+    """Whether TEXT is a valid id of a group. The id is also the name of a folder."""
     return isinstance(text, str) and 0 < len(text) <= 64 and not text.strip(IN_GROUP_ID) and text[0] not in "-_"
 
 
 def everything(home: str) -> list[Known]:
-    """Every group that can be read."""
-    found = []
+    """Every group whose file can be read."""
+    groups = []
     for name in disk.names(os.path.join(home, GROUPS)):
         try:
             known = read(home, name) if is_group_id(name) else None
         except GroupUnreadable:
             continue
-        found += [known] if known else []
-    return found
+        groups += [known] if known else []
+    return groups
 
 
 def read(home: str, group_id: str) -> Known | None:
-    """What is known of a group; None when it is unknown."""
+    """A registered group; None if there is none with that id."""
     if not is_group_id(group_id):
         return None
     path = file(home, group_id)
-    written = disk.read_small(path, MOST)
-    if written is None:
+    octets = disk.read_small(path, MOST)
+    if octets is None:
         return None
     try:
-        found: Any = json_text.read(written)
-        known = Known(group_id, found["common"], found["scopes"], found["env"])
+        members: Any = json_text.read(octets)
+        known = Known(group_id, members["common"], members["scopes"], members["env"])
         is_right = type(known.common) is str and os.path.isabs(known.common) and _are_texts(known.scopes)
         is_right = is_right and type(known.env) is dict and all(map(_are_texts, known.env.values()))
     except (ValueError, TypeError, KeyError) as error:
-        raise GroupUnreadable(path=path) from error
+        raise GroupUnreadable(f"{path} cannot be read", path=path) from error
     if not is_right:
-        raise GroupUnreadable(path=path)
+        raise GroupUnreadable(f"{path} cannot be read", path=path)
     return known
 
 
 def file(home: str, group_id: str) -> str:
-    """Where it stands what is known of a group."""
+    """The path of a group's file."""
     return os.path.join(folder(home, group_id), FILE)
 
 
 def stamp(path: str) -> tuple[int, int] | None:
-    """What is another once the FILE of a group says something else; None when there is none."""
+    """A value that changes whenever the file at PATH is replaced; None if there is no file."""
     try:
         status = os.stat(path)
     except OSError:
@@ -136,7 +136,7 @@ def stamp(path: str) -> tuple[int, int] | None:
 
 
 def write(home: str, known: Known) -> None:
-    """Remember KNOWN. Nobody else may read it: what actors are given in their environment is often secret."""
+    """Save KNOWN. Only this user may read the file, because environment variables of actors are often secret."""
     path = folder(home, known.group_id)
     disk.make_private_folder(path)
     written = {"common": known.common, "scopes": known.scopes, "env": known.env}
@@ -145,7 +145,7 @@ def write(home: str, known: Known) -> None:
 
 
 def _lead_to_blobs(path: str, known: Known) -> None:
-    """Clients of CCCC put attachments into the group's `state/blobs` by themselves; they lie beside the ledger."""
+    """Link the group's `state/blobs` to the ledger's attachments, because CCCC's clients write into `state/blobs`."""
     link, folder = os.path.join(path, "state", "blobs"), os.path.join(known.store, "blobs")
     disk.make_private_folder(os.path.dirname(link))
     disk.make_folder(folder)
@@ -154,18 +154,18 @@ def _lead_to_blobs(path: str, known: Known) -> None:
             os.unlink(link)
         os.symlink(folder, link)
     except OSError:
-        return  # a system without links, or a folder of somebody else's: `blob.put` works all the same
+        return  # a system without links, or a folder of another program: `blob.put` works without the link
 
 
 def forget(home: str, group_id: str) -> None:
-    """Know nothing of a group any more; its own ledger goes too, a repository's stays."""
+    """Remove a group from this machine, with its own bare repository. The ledger of a repository stays."""
     disk.remove_if_there(file(home, group_id))
-    disk.remove_if_there(os.path.join(folder(home, group_id), "state", "blobs"))  # where it leads to stays
+    disk.remove_if_there(os.path.join(folder(home, group_id), "state", "blobs"))  # the link, not its target
     disk.remove_folder(folder(home, group_id))
 
 
 def size(known: Known) -> int:
-    """How many bytes the journals of a group's ledger have."""
+    """The size of the journals of a group's ledger, in bytes."""
     journals = os.path.join(known.store, "j")
     total = 0
     for folder, _, files in os.walk(journals):
@@ -178,24 +178,24 @@ def size(known: Known) -> int:
 
 
 def of_ledger(home: str, common: str) -> Known | None:
-    """The group that uses the ledger in a git directory."""
+    """The group whose ledger is in a git directory."""
     return next((known for known in everything(home) if known.common == common), None)
 
 
 def of_directory(home: str, path: str) -> Known | None:
-    """The group without a repository that has the directory which PATH lies in."""
-    found = [
+    """The group without a repository that has a directory containing PATH. The innermost directory counts."""
+    groups = [
         (len(root), known)
         for known in everything(home)
         if known.common == own_ledger(home, known.group_id)
         for root in known.scopes.values()
         if os.path.join(path, "").startswith(os.path.join(root, ""))
     ]
-    return max(found, key=lambda each: each[0])[1] if found else None
+    return max(groups, key=lambda entry: entry[0])[1] if groups else None
 
 
 def lock(home: str) -> Lock:
-    """Held while it is decided which group a directory belongs to."""
+    """The lock that is held while a directory is assigned to a group."""
     disk.make_private_folder(os.path.join(home, GROUPS))
     path = os.path.join(home, LOCK)
     try:
@@ -206,7 +206,7 @@ def lock(home: str) -> Lock:
 
 
 def scope_key(repo: str | None, path: str) -> str:
-    """The key of a directory: the same in every clone of a repository."""
+    """The key of a directory. It is the same in every clone of a repository."""
     return f"s_{repo or digest(os.fsencode(path))[:12]}"
 
 

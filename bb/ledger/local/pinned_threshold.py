@@ -1,7 +1,8 @@
-"""The stale minutes that the person has pinned, beside the ledger, so that a heartbeat need not open it to know them.
+"""The stale minutes that the person has pinned, in a file beside the ledger. A heartbeat reads it without opening the
+ledger.
 
-A cache: what counts is the ledger, which whoever judges others has open (`Desk.stale_after_in`). The file is written
-when the person says so and when a sync has brought the word of another clone; losing it loses nothing.
+The file is a cache of the ledger. Commands that judge other agents read the ledger (`Desk.stale_after_in`). The file is
+written when the person changes the setting, and when a sync brings a change from another clone.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ FILE = "stale-minutes"
 
 
 def read(store: str) -> int | None:
-    """The minutes that are pinned; None where none are, or the file says nothing."""
+    """The pinned minutes; None if none are pinned, or the file is invalid."""
     text = disk.read_small(os.path.join(store, FILE)) or b""
     return int(text) if text.isdigit() and len(text) < 8 and int(text) else None
 
 
 def write(store: str, minutes: int | None) -> None:
-    """Remember what is pinned."""
+    """Save the pinned minutes; None removes the file."""
     if read(store) == minutes:
         return
     path = os.path.join(store, FILE)

@@ -1,12 +1,12 @@
-"""Presence files: when each agent was last seen in this clone.
+"""Presence files: the time when each agent was last seen in this clone.
 
-A heartbeat replaces one small file: no lock, no ledger line, no commit. Beside the time the file carries the agent's
-record as the ledger last had it, so that a heartbeat can answer in full without opening the ledger. Losing these
-files loses nothing but the time of the last beat.
+A heartbeat replaces one small file. It needs no lock, no ledger line and no commit. The file also has a copy of the
+agent's record from the ledger, so that a heartbeat can answer in full without opening the ledger. If a presence file is
+lost, only the time of the last heartbeat is lost.
 
-Which session works under the name stands in the file too, and in a second one beside it, `<agent>.session`. That one is
-written when a session is opened, and by no heartbeat: so where a superseded session's heartbeat overtakes the adoption,
-and puts back what it had read, the two files differ, and the next heartbeat asks the ledger.
+The session that uses the name is in this file, and in a second file, `<agent>.session`. Only opening a session writes
+the second file; a heartbeat never does. A heartbeat of a superseded session may race with an adoption and write its old
+session back. Then the two files differ, and the next heartbeat reads the ledger.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 FOLDER = "presence"
 SUFFIX, SESSION = ".json", ".session"
-CAPITAL = "="  # stands before what is a capital letter in an agent's name
+CAPITAL = "="  # marks the next letter as a capital letter of the agent's name
 
 
 class Presence(Record):
@@ -36,13 +36,13 @@ class Presence(Record):
     seen_at: int
     beats: int
     record: dict[str, Any]
-    contested: tuple[str, ...] = ()  # its reservations that do not stand, because another clone's do
-    is_remote: bool = False  # it was another clone that heard of it, and this is when we learnt of that
-    paused: dict[str, Any] | None = None  # since when the person wants it to change nothing, and why
-    session: str = ""  # the session that works under the name, as the ledger last had it
+    contested: tuple[str, ...] = ()  # its reservations that lose against reservations of another clone
+    is_remote: bool = False  # the agent was seen in another clone; `seen_at` is the time when we learned of it
+    paused: dict[str, Any] | None = None  # the person's pause: since when, and why
+    session: str = ""  # the session that uses the name, as the ledger last had it
 
     def shown(self, now: int, threshold: int) -> dict[str, Any]:
-        """The agent as every face shows it. `version` grows with every change and every heartbeat."""
+        """The agent for display. `version` grows with every change and every heartbeat."""
         record = dict(self.record)
         changes = record.pop("changes")
         return record | {
@@ -55,32 +55,33 @@ class Presence(Record):
 
 
 def read(store: str, agent_id: str, now: int | None = None) -> Presence | None:
-    """The presence of an agent; None when there is none that can be read.
+    """The presence of an agent; None if there is no readable file.
 
-    A time that is more than a day ahead of NOW is not believed, where the file itself is older: somebody's clock was
-    wrong, and one wrong date must not keep an agent alive for years.
+    If the recorded time is more than a day ahead of NOW, the file's own time is used if it is earlier. A clock was
+    wrong then, and one wrong date must not keep an agent alive for years.
     """
     path = _path(store, agent_id)
     try:
-        found = json_text.read(disk.read_small(path) or b"")
-        seen_at, beats, record = clock.parse(found["seen_at"]), found["beats"], found["record"]
+        members = json_text.read(disk.read_small(path) or b"")
+        seen_at, beats, record = clock.parse(members["seen_at"]), members["beats"], members["record"]
         if now is not None and seen_at > now + liveness.CREDIBLE:
             seen_at = min(seen_at, os.stat(path).st_mtime_ns // 1_000_000)
         if type(beats) is int and type(record) is dict and record["agent_id"] == agent_id and _is_record(record):
-            contested = tuple(scope for scope in found.get("contested", ()) if validity.is_unfolded(scope))
-            paused = found.get("paused")
+            contested = tuple(scope for scope in members.get("contested", ()) if validity.is_unfolded(scope))
+            paused = members.get("paused")
             paused = paused if _is_pause(paused) else None
-            session = found.get("session", "")
+            session = members.get("session", "")
             session = session if callers.is_session(session) else ""
-            return Presence(agent_id, seen_at, beats, record, contested, found.get("remote") is True, paused, session)
+            is_remote = members.get("remote") is True
+            return Presence(agent_id, seen_at, beats, record, contested, is_remote, paused, session)
     except (ValueError, TypeError, KeyError, BbError, FileNotFoundError):
         pass
     return None
 
 
 def last_seen(heard_at: int | None, last: Presence | None, now: int) -> int:
-    """When an agent was last seen: as the ledger HEARD of it, or as its presence says. What another clone's clock said
-    counts for nothing once we know when we learnt of it."""
+    """The time when an agent was last seen: the later of its last ledger event (HEARD_AT) and its presence. If the
+    presence is remote, only the time when we learned of it counts, not the other clone's clock."""
     heard = [] if heard_at is None or (last and last.is_remote) else [heard_at]
     return liveness.latest([*heard, *([last.seen_at] if last else [])], now)
 
@@ -105,12 +106,12 @@ def write(store: str, presence: Presence) -> None:
 
 
 def session(store: str, agent_id: str) -> str:
-    """The session that was opened last under the name, as far as this clone has noted it; empty where it has not."""
+    """The session that this clone last opened under the name; empty if there is none."""
     return (disk.read_small(_path(store, agent_id, SESSION)) or b"").decode("ascii", "replace")
 
 
 def open_session(store: str, agent_id: str, session: str) -> None:
-    """Note which session works under the name from now on; an empty one where nobody knows."""
+    """Save the session that uses the name from now on; empty if unknown."""
     path = _path(store, agent_id, SESSION)
     if session == (disk.read_small(path) or b"").decode("ascii", "replace"):
         return
@@ -125,16 +126,16 @@ def open_session(store: str, agent_id: str, session: str) -> None:
 
 
 def remove(store: str, agent_id: str) -> None:
-    """Forget when an agent was last seen; its next heartbeat asks the ledger about it."""
+    """Remove an agent's presence. Its next heartbeat reads the ledger."""
     disk.remove_if_there(_path(store, agent_id))
     disk.remove_if_there(_path(store, agent_id, SESSION))
 
 
 def everybody(store: str, now: int | None = None) -> dict[str, Presence]:
-    """Every presence there is, by agent."""
+    """Every readable presence, by agent."""
     stems = [name[: -len(SUFFIX)] for name in disk.names(folder(store)) if name.endswith(SUFFIX)]
-    found = (read(store, agent, now) for stem in stems if (agent := named_by(stem)))
-    return {presence.agent_id: presence for presence in found if presence}
+    presences = (read(store, agent, now) for stem in stems if (agent := named_by(stem)))
+    return {presence.agent_id: presence for presence in presences if presence}
 
 
 def folder(store: str) -> str:
@@ -142,7 +143,7 @@ def folder(store: str) -> str:
 
 
 def named_by(stem: str) -> str | None:
-    """The agent whose file has this name, without its ending; None when it is no agent's file."""
+    """The agent whose file has this name without its suffix; None if the name is not an agent's."""
     agent = "".join(_letters(stem))
     return agent if ids.is_actor_id(agent) and _stem(agent) == stem else None
 
@@ -152,7 +153,7 @@ def _path(store: str, agent_id: str, suffix: str = SUFFIX) -> str:
 
 
 def _stem(agent_id: str) -> str:
-    """A file's name for an agent. Some file systems do not tell capitals from small letters."""
+    """The file name for an agent. Capital letters are escaped, because some file systems ignore case."""
     if agent_id.islower() and agent_id.isascii():
         return agent_id
     return "".join(CAPITAL + letter.lower() if letter.isupper() else letter for letter in agent_id)
@@ -168,7 +169,7 @@ RECORD = {"agent_id": str, "display_name": str, "role": str, "status": str, "cre
 
 
 def _is_record(record: dict[str, Any]) -> bool:
-    """Whether RECORD has the members it must have, and nothing in them that no agent's record could have."""
+    """Whether RECORD has exactly the members of an agent's record, with valid values."""
     return (
         record.keys() == RECORD.keys()
         and all(type(record[name]) is kind for name, kind in RECORD.items())
@@ -179,7 +180,7 @@ def _is_record(record: dict[str, Any]) -> bool:
     )
 
 
-def _is_pause(found: object) -> bool:
-    if type(found) is not dict or type(found.get("since")) is not str or not validity.is_time(found["since"]):
+def _is_pause(value: object) -> bool:
+    if type(value) is not dict or type(value.get("since")) is not str or not validity.is_time(value["since"]):
         return False
-    return found.get("why") is None or validity.is_reason(found["why"])
+    return value.get("why") is None or validity.is_reason(value["why"])

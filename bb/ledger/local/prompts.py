@@ -1,7 +1,7 @@
-"""The prompts of a group: what its actors are told before their first message, for help, at a stand-up.
+"""The prompts of a group: texts for its actors before their first message, for help, and for stand-ups.
 
-They are plain files beside what else this machine knows of the group, so that whoever steers it can change them by
-hand, and no work tree is touched by them. One that is not there, or blank, is the built-in one.
+Prompts are plain files in the group's folder on this machine, so a user can edit them, and no work tree is changed. If
+a file is missing or blank, the built-in prompt applies.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Self
 
 FOLDER, SUFFIX, STAGED = "prompts", ".md", ".next"
-MOST = 1 << 18  # bytes of one prompt; what comes after is not read
+MOST = 1 << 18  # bytes of one prompt; the rest is not read
 
 
 def path_of(home: str, group_id: str, name: str) -> str:
@@ -26,16 +26,17 @@ def path_of(home: str, group_id: str, name: str) -> str:
 
 
 def read(home: str, group_id: str, names: tuple[str, ...]) -> dict[str, str]:
-    """Those of the prompts that there are."""
-    found = {name: disk.read_small(path_of(home, group_id, name), MOST) or b"" for name in names}
-    texts = {name: octets.decode("utf-8", "replace") for name, octets in found.items()}
+    """The prompts that have a file, by name."""
+    files = {name: disk.read_small(path_of(home, group_id, name), MOST) or b"" for name in names}
+    texts = {name: octets.decode("utf-8", "replace") for name, octets in files.items()}
     return {name: text for name, text in texts.items() if text.strip()}
 
 
 class Change:
-    """Other prompts for a group: written at once, so that a full disk shows, and valid when everything else is done.
+    """A change of a group's prompts. New texts are written at once, so a full disk is noticed early. They take effect
+    with `make`, after everything else is done.
 
-    `with Change(…) as change:` leaves nothing where `change.make()` is not reached.
+    If `change.make()` is not reached, `with Change(…) as change:` leaves the prompts unchanged.
     """
 
     def __init__(self, home: str, group_id: str, prompts: Mapping[str, str | None]) -> None:
@@ -54,7 +55,7 @@ class Change:
         return self
 
     def make(self) -> dict[str, str | None]:
-        """Let them be the prompts from now on; where each is now, None for the built-in one."""
+        """Put the new prompts into effect. Returns the path of each, None for a built-in prompt."""
         for name, path in self._paths.items():
             if self._prompts[name] is None:
                 disk.remove_if_there(path)

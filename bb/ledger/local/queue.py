@@ -1,7 +1,7 @@
-"""The line of those who wait for a scope, in one clone: `<store>/queue/<number>.json`, one file for each.
+"""The queue of agents that wait for a scope in this clone: one file for each, `<store>/queue/<number>.json`.
 
-Who stands in line keeps its file locked, and the system lets go of the lock when the process ends, however it ends. So
-a file that nobody has locked belongs to nobody, and whoever comes next clears it away.
+A waiting process keeps its file locked, and the system releases the lock when the process ends, in whatever way. So an
+unlocked file is left over, and the next process that joins removes it.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from typing import Self
 
 FOLDER, LOCK, SUFFIX = "queue", "lock", ".json"
-LARGEST = 1 << 24  # bytes; more scopes than a line of the ledger holds
-GRACE = 5.0  # seconds beyond one's time until one counts as stopped
+LARGEST = 1 << 24  # bytes; more scopes than fit in a line of the ledger
+GRACE = 5.0  # seconds after the end of its waiting time until a process counts as suspended
 FLAGS = ("shared", "takeover", "allow_overlap")
 
 
 class Standing:
-    """`with Standing(store, me, seconds, may_join) as place:` stands in line behind all, for so many SECONDS; MAY_JOIN
-    refuses those who must not."""
+    """`with Standing(store, me, seconds, may_join) as place:` waits at the end of the queue, for at most SECONDS.
+    MAY_JOIN refuses agents that may not join."""
 
     def __init__(
         self, store: str, me: Waiter, seconds: float, may_join: Callable[[Waiter, list[Waiter]], None]
@@ -61,7 +61,7 @@ class Standing:
         os.close(self._fd)
 
     def _take_place(self, me: Waiter) -> None:
-        """The file is locked before it has the name by which others find it."""
+        """Lock the file before it gets the name by which other processes find it."""
         self._path = os.path.join(self.folder, f"{me.number:012}{SUFFIX}")
         fresh = f"{self._path}.{os.getpid()}"
         self._fd = disk.create(fresh, os.O_RDWR | os.O_TRUNC)
@@ -77,9 +77,9 @@ class Standing:
 
 
 def line(store: str) -> list[Waiter]:
-    """Who stands in line, in order."""
-    found = (_waiter(number, path) for number, path in _files(os.path.join(store, FOLDER)))
-    return [waiter for waiter in found if waiter]
+    """The waiting agents, in order."""
+    waiters = (_waiter(number, path) for number, path in _files(os.path.join(store, FOLDER)))
+    return [waiter for waiter in waiters if waiter]
 
 
 def _files(folder: str) -> list[tuple[int, str]]:
@@ -92,18 +92,18 @@ def _files(folder: str) -> list[tuple[int, str]]:
 
 
 def _waiter(number: int, path: str) -> Waiter | None:
-    """Who waits with that file; None when it is nobody any more, or nothing we understand.
+    """The agent that waits with this file; None if its process has ended, or the file is invalid.
 
-    Who is still there when its time is up has been stopped, and keeps nobody out.
+    A process that is still there after its waiting time is suspended. It keeps no other agent out.
     """
     if not _is_alive(path):
         return None
     try:
-        found = json_text.read(disk.read_small(path, LARGEST) or b"")
-        wanted = [scope.but(is_file=is_file) for text, is_file in found["scopes"] if (scope := scopes.stored(text))]
-        flags = {flag: found.get(flag) is True for flag in FLAGS}
-        is_right = ids.is_actor_id(found["agent"]) and wanted and time.time() < found["until"] + GRACE
-        return Waiter(number, found["agent"], tuple(wanted), **flags) if is_right else None
+        members = json_text.read(disk.read_small(path, LARGEST) or b"")
+        wanted = [scope.but(is_file=is_file) for text, is_file in members["scopes"] if (scope := scopes.stored(text))]
+        flags = {flag: members.get(flag) is True for flag in FLAGS}
+        is_right = ids.is_actor_id(members["agent"]) and wanted and time.time() < members["until"] + GRACE
+        return Waiter(number, members["agent"], tuple(wanted), **flags) if is_right else None
     except (ValueError, TypeError, KeyError):
         return None
 
@@ -113,7 +113,7 @@ def _is_alive(path: str) -> bool:
         fd = os.open(path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
     except FileNotFoundError:
         return False
-    except OSError as error:  # nobody can tell, so nobody may be passed over
+    except OSError as error:  # unknown, so the waiter must not be skipped
         raise disk.refusal(error) from error
     try:
         return not try_lock(fd, shared=True)
@@ -122,8 +122,8 @@ def _is_alive(path: str) -> bool:
 
 
 def _clear(folder: str) -> None:
-    """Take away what dead processes have left."""
+    """Remove the files of ended processes."""
     for name in disk.names(folder):
         path = os.path.join(folder, name)
-        if SUFFIX in name and not _is_alive(path):  # also what somebody died over before it had its name
+        if SUFFIX in name and not _is_alive(path):  # including files that did not get their final name
             disk.remove_if_there(path)

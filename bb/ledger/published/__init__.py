@@ -1,1 +1,1 @@
-"""The format of the published branch and what this clone knows of it. Fetching and pushing are in `travel`."""
+"""The format of the published branch, and what this clone knows about it. Fetching and pushing are in `travel`."""

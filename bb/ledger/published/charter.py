@@ -1,4 +1,4 @@
-"""`bb.json`: the charter of a published ledger, which says whose it is and who may read and write it."""
+"""`bb.json`: the charter of a published ledger. It names the repository and the formats needed to read and write it."""
 
 from __future__ import annotations
 
@@ -12,41 +12,41 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
 CHARTER = "bb.json"
-HIGHEST = 1 << 48  # an epoch or generation; whoever claims more wants to break sums
+HIGHEST = 1 << 48  # epoch or generation; a higher number is an attempt to overflow sums
 
 
 class NotALedger(Refused):
-    """That branch holds something else than a ledger, or more."""
+    """The branch holds something that is not a ledger."""
 
     code = "NOT_A_LEDGER"
-    hint = "nothing was taken over; look at the branch with `git log`, and ask who pushed to it"
+    hint = "nothing was imported; look at the branch with `git log`, and ask who pushed to it"
 
 
 class LedgerRewritten(Refused):
-    """The published ledger is not what it was: lines have gone or changed."""
+    """The published ledger was rewritten: published lines are missing or changed."""
 
     code = "LEDGER_REWRITTEN"
-    hint = "nothing was taken over, and your own copy is whole; have the branch put back: docs/sync.md says how"
+    hint = "nothing was imported, and your own copy is complete; restore the branch: see docs/sync.md"
 
 
 class NotOurLedger(Conflict):
-    """That branch holds the ledger of another repository than the reviewed .bb/allowed_signers names."""
+    """The branch holds the ledger of a repository that the reviewed .bb/allowed_signers does not name."""
 
     code = "NOT_OUR_LEDGER"
     hint = (
-        "nothing was taken over; ask who pushed another repository's ledger there, and have the branch put back. "
-        "If it is this repository's, have `#bb repo` in .bb/allowed_signers mended"
+        "nothing was imported; ask who pushed another repository's ledger there, and restore the branch. "
+        "If the ledger is this repository's, correct `#bb repo` in .bb/allowed_signers"
     )
 
 
 def must_be_ours(repo: str, expected: str | None) -> None:
-    """Refuse the ledger of REPO where another is EXPECTED."""
+    """Refuse the ledger of REPO if another repository is EXPECTED."""
     if expected is not None and repo != expected:
-        raise NotOurLedger(f"the ledger there is that of {repo}, and this repository's is {expected or 'not known'}")
+        raise NotOurLedger(f"the ledger there belongs to {repo}, and this repository's is {expected or 'not known'}")
 
 
 class Previous(Record):
-    """The epoch before: where its branch was, how many commits it had, and who ended it, why and when."""
+    """The previous epoch: its last commit, its number of commits, and the agent that ended it, why and when."""
 
     commit: str
     generation: int
@@ -56,7 +56,7 @@ class Previous(Record):
 
 
 class Charter(Record):
-    """Whose ledger it is, which programs may read and write it, and how often it was begun anew."""
+    """The repository a ledger belongs to, the formats needed to read and write it, and its epoch."""
 
     repo: str
     format: int = clone.FORMAT
@@ -105,12 +105,12 @@ class Charter(Record):
 
 
 def charter_of(octets: bytes) -> Charter:
-    """What `bb.json` says; refused when it says nothing that makes sense, or something that we cannot follow."""
+    """The charter in `bb.json`. Refused if it is invalid, or needs a newer format than this bb reads."""
     try:
         charter = Charter.from_plain(json_text.read(octets))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise NotALedger(f"{CHARTER} cannot be read") from error
     if not charter.makes_sense():
-        raise NotALedger(f"{CHARTER} says nothing that makes sense")
+        raise NotALedger(f"{CHARTER} has invalid values")
     charter.may_read()
     return charter

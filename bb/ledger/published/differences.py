@@ -1,8 +1,8 @@
-"""Which files commits change, found out folder by folder.
+"""The files that commits change, read folder by folder.
 
-git goes through a tree as deep as it is, and keeps all it finds until it is done: of two kilobytes that repeat
-themselves it makes a billion paths. So it is asked about one level after the other, each folder once however often it
-occurs, and only about folders that a ledger has.
+git walks a tree to its full depth and keeps every path in memory, so two repetitive kilobytes become a billion paths.
+Therefore git is asked about one level at a time, about each distinct folder once, and only about folders that a ledger
+can have.
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ if TYPE_CHECKING:
 
     Pair = tuple[bytes, bytes]  # a folder before and after
     Ask = Callable[[list[str], bytes], bytes]
-    Entry = tuple[bytes, bytes]  # what git says of a change, and its name
+    Entry = tuple[bytes, bytes]  # git's description of a change, and its file name
 
 AT_ONCE = 2048  # commits
-DEEPEST = 200  # folders, one in the other, of any repository
-LEVELS = {b"w": 3, b"snap": 2, b"archive": 1}  # of folders, one in the other
+DEEPEST = 200  # nested folders in any repository
+LEVELS = {b"w": 3, b"snap": 2, b"archive": 1}  # nested folders
 FOLDER = b"040000"
 LONGEST_NAME = 255  # bytes
-# A tree with nothing in it, which git knows without having it, by how long names of objects are.
+# The empty tree, which git knows without storing it, by length of object names.
 EMPTY = {40: b"4b825dc642cb6eb9a060e54bf8d69288fbee4904"}
 EMPTY[64] = b"6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"
 HOW = ("diff-tree", "--stdin", "-z", "--no-renames", "--always", "--root")
 
 
 def of(git_dir: str, commits: Sequence[str]) -> Iterator[tuple[str, list[Change]]]:
-    """What each of COMMITS changes, one after the other."""
+    """The files that each of COMMITS changes, commit by commit."""
     for start in range(0, len(commits), AT_ONCE):
-        several = commits[start : start + AT_ONCE]
+        batch = commits[start : start + AT_ONCE]
         try:
-            found = _Changes(git_dir, several)
+            changes = _Changes(git_dir, batch)
         except git.SaidTooMuch:
-            for name in several:
+            for name in batch:
                 yield name, _alone(git_dir, name).of(name)
         else:
-            for name in several:
-                yield name, found.of(name)
+            for name in batch:
+                yield name, changes.of(name)
 
 
 def _alone(git_dir: str, name: str) -> _Changes:
@@ -54,14 +54,14 @@ def _alone(git_dir: str, name: str) -> _Changes:
 
 
 def _too_large(name: str) -> bounds.LedgerTooLarge:
-    return bounds.LedgerTooLarge(f"commit {name[:12]} changes more files than a ledger has")
+    return bounds.LedgerTooLarge(f"commit {name[:12]} changes more files than a ledger can have")
 
 
 def many(ask: Ask, commits: Sequence[str], most: int) -> bool:
-    """Whether COMMITS change more than MOST paths in any folders whatever; ASK asks git. Nothing is asked that git
-    would need more memory for than the folders themselves take."""
-    roots = _read(ask([*HOW, "-m"], b"".join(each.encode() + b"\n" for each in commits)), None)
-    inside: dict[Pair, tuple[int, list[Pair]]] = {}  # files that differ in a folder, and folders that do
+    """Whether COMMITS change more than MOST paths, in any folder; ASK runs git. git never needs more memory for this
+    than the folders themselves take."""
+    roots = _read(ask([*HOW, "-m"], b"".join(commit.encode() + b"\n" for commit in commits)), None)
+    inside: dict[Pair, tuple[int, list[Pair]]] = {}  # number of differing entries in a folder, and differing subfolders
     tops = [_counted(entries) for entries in roots.values()]
     wanted = {pair for _, pairs in tops for pair in pairs}
     for _ in range(DEEPEST):
@@ -70,7 +70,7 @@ def many(ask: Ask, commits: Sequence[str], most: int) -> bool:
         asked = {b" ".join(pair): pair for pair in wanted}
         found = _read(ask(list(HOW), b"".join(name + b"\n" for name in asked)), None)
         inside |= {pair: _counted(found.get(name, ())) for name, pair in asked.items()}
-        wanted = {pair for each in wanted for pair in inside[each][1]} - inside.keys()
+        wanted = {pair for folder in wanted for pair in inside[folder][1]} - inside.keys()
     known: dict[Pair, int] = {}
     return bool(wanted) or sum(files + _within(pairs, inside, known, most) for files, pairs in tops) > most
 
@@ -83,7 +83,7 @@ def _counted(entries: Sequence[Entry]) -> tuple[int, list[Pair]]:
 def _within(
     pairs: Sequence[Pair], inside: Mapping[Pair, tuple[int, list[Pair]]], known: dict[Pair, int], most: int
 ) -> int:
-    """How many paths differ in folders and all that lies in them; each folder is gone through once."""
+    """The number of paths that differ in these folders and below. Each folder is walked once."""
     total = 0
     for pair in pairs:
         if pair not in known:
@@ -94,46 +94,46 @@ def _within(
 
 
 class _Changes:
-    """What some commits change, level by level."""
+    """The changes of some commits, read level by level."""
 
     def __init__(self, git_dir: str, commits: Sequence[str]) -> None:
         self._git_dir = git_dir
         self._roots = self._asked([name.encode() for name in commits])
         self._folders: dict[Pair, list[Entry]] = {}
         wanted = {pair for entries in self._roots.values() for pair in _folders_of(entries)}
-        for _ in range(max(LEVELS.values())):  # what lies deeper is refused when the paths are put together
+        for _ in range(max(LEVELS.values())):  # deeper folders are refused when the paths are assembled
             if wanted:
                 self._folders |= self._compared(wanted)
-                inside = {pair for each in wanted for pair in _folders_of(self._folders[each])}
+                inside = {pair for folder in wanted for pair in _folders_of(self._folders[folder])}
                 wanted = inside - self._folders.keys()
 
     def of(self, name: str) -> list[Change]:
         """The files that a commit changes."""
-        found: list[Change] = []
+        changes: list[Change] = []
         for about, path in self._roots[name.encode()]:
-            self._gather(name, about, path, LEVELS.get(path, 0), found)
-        return found
+            self._gather(name, about, path, LEVELS.get(path, 0), changes)
+        return changes
 
-    def _gather(self, name: str, about: bytes, path: bytes, levels: int, found: list[Change]) -> None:
+    def _gather(self, name: str, about: bytes, path: bytes, levels: int, changes: list[Change]) -> None:
         pair = _pair(about)
         if pair is None:
-            found.append(layout.change_of(about, path))
-            if len(found) > bounds.MOST_FILES:
+            changes.append(layout.change_of(about, path))
+            if len(changes) > bounds.MOST_FILES:
                 raise _too_large(name)
         elif levels:
             for inner, inside in self._folders[pair]:
-                self._gather(name, inner, path + b"/" + inside, levels - 1, found)
+                self._gather(name, inner, path + b"/" + inside, levels - 1, changes)
         else:
-            raise NotALedger(f"{path[:200].decode('utf-8', 'backslashreplace')!r} has no place in a ledger")
+            raise NotALedger(f"{path[:200].decode('utf-8', 'backslashreplace')!r} does not belong in a ledger")
 
     def _asked(self, names: Sequence[bytes]) -> dict[bytes, list[Entry]]:
         listed = git.output(
-            HOW, git_dir=self._git_dir, given=b"".join(each + b"\n" for each in names), most=bounds.MOST_SAID
+            HOW, git_dir=self._git_dir, given=b"".join(name + b"\n" for name in names), most=bounds.MOST_SAID
         )
-        found = _read(listed, LONGEST_NAME)
-        if found.keys() != set(names):
-            raise NotALedger("an object of the branch is missing, or is no folder")
-        return found
+        changes = _read(listed, LONGEST_NAME)
+        if changes.keys() != set(names):
+            raise NotALedger("an object of the branch is missing, or is not a folder")
+        return changes
 
     def _compared(self, pairs: set[Pair]) -> dict[Pair, list[Entry]]:
         asked = {b" ".join(pair): pair for pair in pairs}
@@ -147,19 +147,19 @@ def _folders_of(entries: Sequence[Entry]) -> Iterator[Pair]:
 
 
 def _pair(about: bytes, *, is_strict: bool = True) -> Pair | None:
-    """The folder that a change is about, before and after; None where it is about a file."""
+    """The folder that changed, before and after; None if a file changed."""
     old_mode, mode, old, new, _ = about[1:].split(b" ")
     if FOLDER not in (old_mode, mode):
         return None
     if is_strict and not {old_mode, mode} <= {FOLDER, layout.NO_FILE}:
-        raise NotALedger("a folder has become a file, or a file a folder")
+        raise NotALedger("a folder was replaced by a file, or a file by a folder")
     nothing = EMPTY[len(new)]
     return (old if old_mode == FOLDER else nothing, new if mode == FOLDER else nothing)
 
 
 def _read(listed: bytes, longest: int | None) -> dict[bytes, list[Entry]]:
-    """What git lists: the name of what it was asked about, and its changes. Behind the name of a commit there is a
-    zero, and behind those of two folders a line feed."""
+    """Parse git's list: each commit or pair of folders with its changes. The name of a commit ends with a NUL, the
+    names of two folders end with a line feed."""
     found: dict[bytes, list[Entry]] = {}
     current: list[Entry] = []
     entries = iter(listed.split(b"\0"))
@@ -171,6 +171,6 @@ def _read(listed: bytes, longest: int | None) -> dict[bytes, list[Entry]]:
         if mark:
             path = next(entries, b"")
             if longest and len(path) > longest:
-                raise NotALedger("a name on that branch is longer than any of a ledger")
+                raise NotALedger("a file name on that branch is longer than a ledger can have")
             current.append((b":" + about, path))
     return found

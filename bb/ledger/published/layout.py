@@ -1,4 +1,4 @@
-"""What stands where on the ledger's branch, and how a file of it is read.
+"""The files of the published branch, and how to read them.
 
 bb.json   README.md   w/<2>/<writer>/<first n, 12 digits>.jsonl
 snap/<digest of the heads>/<part>.jsonl   archive/<number>.jsonl   settled.json
@@ -17,11 +17,11 @@ LOCAL = "refs/bb/ledger"
 README = "README.md"
 SETTLED = "settled.json"
 
-MOST_LINES, FULL = 256, 64 << 10  # a file is full with so many lines, or so many bytes
-LARGEST = FULL + lines.MAX_LINE  # so no file of ours is larger
+MOST_LINES, FULL = 256, 64 << 10  # a file with this many lines or bytes is full
+LARGEST = FULL + lines.MAX_LINE  # the largest possible file of lines
 SMALL = 64 << 10
-LONGEST_PATH = 1000  # bytes that are looked at; no path of a ledger has so many
-DIGITS = 12  # of the number that a file is called by
+LONGEST_PATH = 1000  # bytes; the rest is ignored, and no path of a ledger is this long
+DIGITS = 12  # of the number in a file name
 NO_BLOB = frozenset("0")
 PLAIN_FILE, NO_FILE = b"100644", b"000000"
 
@@ -47,54 +47,54 @@ def path_of(writer: str, first: int) -> str:
 
 
 def is_full(count: int, size: int) -> bool:
-    """Whether a file with so many lines and bytes gets no more: the next line begins a new one."""
+    """Whether a file of COUNT lines and SIZE bytes is full: the next line begins a new file."""
     return count >= MOST_LINES or size >= FULL
 
 
 def segment_of(path: str) -> tuple[str, int]:
-    """The writer and first number of a file of lines; refused when it has no place in a ledger."""
+    """The writer and the first line number of a file of lines. Refused if PATH does not belong in a ledger."""
     writer, _, name = path[5:].partition("/")
     number = name.removesuffix(".jsonl")
     is_right = ids.is_writer_id(writer) and is_number(number, DIGITS)
     if not is_right or path != path_of(writer, int(number)):
-        raise NotALedger(f"{path[:200]!r} has no place in a ledger")
+        raise NotALedger(f"{path[:200]!r} does not belong in a ledger")
     return writer, int(number)
 
 
 def is_number(text: str, digits: int) -> bool:
-    """Whether TEXT is a number from 1 on, written with so many DIGITS."""
+    """Whether TEXT is a number of at least 1, written with exactly DIGITS digits."""
     return len(text) == digits and text.isascii() and text.isdigit() and int(text) > 0
 
 
 def change_of(entry: bytes, path: bytes) -> Change:
-    """One entry of `diff-tree`; refused unless it is about a plain file."""
+    """One entry of `diff-tree`. Refused unless it describes a regular file."""
     old_mode, mode, old, new, status = entry[1:].split(b" ")
     change = Change(path[:LONGEST_PATH].decode("utf-8", "backslashreplace"), old.decode(), new.decode())
     is_plain = {old_mode, mode} <= {PLAIN_FILE, NO_FILE} and status in (b"A", b"M", b"D")
     if status == b"D" and not change.path.startswith(("w/", "snap/")):
-        raise LedgerRewritten(f"{change.path[:200]!r} is gone from the published ledger")
+        raise LedgerRewritten(f"{change.path[:200]!r} is missing from the published ledger")
     if not is_plain:
-        raise NotALedger(f"{change.path[:200]!r} is no plain file")
+        raise NotALedger(f"{change.path[:200]!r} is not a regular file")
     return change
 
 
 def blob(objects: git.Conversation, name: str, most: int) -> bytes:
-    """The contents of a blob, unless there are too many."""
+    """The contents of a blob. Refused if it has more than MOST bytes."""
     objects.say(name.encode() + b"\n")
     header = objects.line().split()
     if len(header) != 3 or header[1] != b"blob":
-        raise NotALedger(f"object {name[:12]} is missing, or no file")
+        raise NotALedger(f"object {name[:12]} is missing, or is not a file")
     size = int(header[2])
     if size > most:
-        raise NotALedger(f"a file of {size:,} bytes is more than a ledger has")
+        raise NotALedger(f"a file has {size:,} bytes, more than a ledger file can have")
     octets = objects.read(size + 1)
     return octets[:-1]
 
 
 def listed(git_dir: str, commit: str, folder: str) -> dict[str, str]:
-    """The files beneath a FOLDER of a commit that was verified, in order, each with its blob."""
-    found = {}
+    """The files below a FOLDER of a verified commit, in order, each with its blob."""
+    blobs = {}
     rows = git.output(["ls-tree", "-r", "-z", "--full-tree", commit, "--", folder], git_dir=git_dir).split(b"\0")
     for about, _, path in (row.decode("utf-8", "backslashreplace").partition("\t") for row in rows if row):
-        found[path] = about.split(" ")[2]
-    return found
+        blobs[path] = about.split(" ")[2]
+    return blobs

@@ -1,7 +1,7 @@
-"""`pins.json`: what this clone knows of each remote's ledger: the tip it has verified, whether our lines may go there,
-and what publication settled (which global grants were admitted, and in which order reservations came out).
+"""`pins.json`: what this clone knows about each remote's ledger: the verified tip, whether our lines may be published
+there, and the results of publication order (admitted global grants, and the order of reservations).
 
-Replaced whole. Losing it loses no fact: the next sync verifies the remote's history from its beginning.
+Each write replaces the whole file. If it is lost, the next sync verifies the remote's history from its beginning.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LARGEST = 1 << 26
 
 
 class Judged(Record):
-    """Whether the snapshot of a commit says what our lines say, while just so many events have been taken back."""
+    """Whether the snapshot in a commit matches our lines, as of a number of withdrawn events."""
 
     commit: str
     taken_back: int
@@ -32,27 +32,27 @@ class Judged(Record):
 
 
 class Pin(Record):
-    """One remote, as far as it has been verified. PUBLISHES once somebody has said that our lines may go there."""
+    """One remote, as far as it is verified. PUBLISHES is true once a user has allowed publishing our lines there."""
 
     tip: Tip | None = None
     publishes: bool = False
     judged: Judged | None = None  # the newest snapshot there
-    put_off: int = 0  # how many events there were when no snapshot could be made
+    put_off: int = 0  # number of events when making a snapshot last failed
 
 
 class Pins(Record):
-    """Every remote, the one that decides, and what its history settled."""
+    """Every remote, the arbiter among them, and the results of the arbiter's history."""
 
     remotes: dict[str, Pin]
-    arbiter: str | None = None  # the remote whose order of publication counts: the first that was synced with
-    local: Tip | None = None  # the commit we made last, at `refs/bb/ledger`
+    arbiter: str | None = None  # the remote whose publication order counts: the first that was synced with
+    local: Tip | None = None  # our last commit, at `refs/bb/ledger`
     admitted: Admitted = Admitted()
-    lawful: Admitted | None = None  # the same of the lines that count, where not all do
-    law: str = ""  # by which that was settled
+    lawful: Admitted | None = None  # the same, computed only from the lines that count; None if all lines count
+    law: str = ""  # the rules that `lawful` was computed with
 
     @property
     def in_force(self) -> Admitted:
-        """What publication has settled, of the lines that count here."""
+        """The results of publication order, from the lines that count here."""
         return self.admitted if self.lawful is None else self.lawful
 
     def remote(self, name: str) -> Pin:
@@ -63,20 +63,20 @@ class Pins(Record):
 
     @property
     def publishes_to(self) -> str | None:
-        """The remote that decides, when our lines may go there."""
+        """The arbiter, if our lines may be published there."""
         return self.arbiter if self.arbiter and self.remote(self.arbiter).publishes else None
 
 
 def read(store: str) -> Pins:
-    """What is known; nothing when there is no file, or none that can be read."""
-    written = disk.read_small(os.path.join(store, NAME), LARGEST)
+    """The saved pins; empty if the file is missing or cannot be read."""
+    octets = disk.read_small(os.path.join(store, NAME), LARGEST)
     try:
-        found: Any = json_text.read(written or b"")
-        remotes = {name: _pin(pin) for name, pin in found["remotes"].items()}
-        arbiter, admitted = found["arbiter"], Admitted.from_dict(found["admitted"])
-        lawful = Admitted.from_dict(found["lawful"]) if found.get("lawful") else None
+        members: Any = json_text.read(octets or b"")
+        remotes = {name: _pin(pin) for name, pin in members["remotes"].items()}
+        arbiter, admitted = members["arbiter"], Admitted.from_dict(members["admitted"])
+        lawful = Admitted.from_dict(members["lawful"]) if members.get("lawful") else None
         arbiter = arbiter if arbiter in remotes else None
-        return Pins(remotes, arbiter, _tip(found["local"]), admitted, lawful, str(found.get("law", "")))
+        return Pins(remotes, arbiter, _tip(members["local"]), admitted, lawful, str(members.get("law", "")))
     except (ValueError, TypeError, KeyError, AttributeError):
         return Pins({})
 

@@ -1,4 +1,4 @@
-"""`settled.json`: what publication had settled before an epoch began, checked against the lines it is about."""
+"""`settled.json`: the results of publication order from before an epoch began, checked against the lines they name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LARGEST = 1 << 26
 
 
 def read(octets: bytes) -> Admitted:
-    """What the file says."""
+    """Parse the file."""
     try:
         return Admitted.from_dict(json_text.read(octets))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
@@ -31,20 +31,20 @@ def written(settled: Admitted) -> bytes:
 
 
 def check(settled: Admitted, added: Sequence[tuple[str, int, bytes]], generation: int) -> None:
-    """Refuse what is said to be SETTLED unless it was by that GENERATION, of reservations among the lines ADDED, and as
-    those say."""
+    """Refuse SETTLED if it names a generation after GENERATION, or disagrees with the reservations in the lines
+    ADDED."""
     if settled.latest > generation:
-        raise NotALedger(f"{SETTLED} tells of commits that were never made")
+        raise NotALedger(f"{SETTLED} names commits that do not exist")
     wanted = settled.grants.keys() | settled.generations.keys()
     for event, raw in _lines_of(wanted, added):
-        found = kinds.fact_on(raw)
-        if not isinstance(found, Reserved):
-            raise NotALedger(f"{SETTLED} names {event}, which is no reservation")
-        if event in settled.grants and not (found.base and _is_of(settled.grants[event], found)):
-            raise NotALedger(f"{SETTLED} says of {event} what its line does not say")
+        fact = kinds.fact_on(raw)
+        if not isinstance(fact, Reserved):
+            raise NotALedger(f"{SETTLED} names {event}, which is not a reservation")
+        if event in settled.grants and not (fact.base and _is_of(settled.grants[event], fact)):
+            raise NotALedger(f"{SETTLED} contradicts the line of {event}")
         wanted -= {event}
     if wanted:
-        raise NotALedger(f"{SETTLED} names {min(wanted)}, which is not there")
+        raise NotALedger(f"{SETTLED} names {min(wanted)}, which is not among the lines")
 
 
 def _lines_of(events: set[str], added: Sequence[tuple[str, int, bytes]]) -> Iterator[tuple[str, bytes]]:
@@ -55,5 +55,5 @@ def _lines_of(events: set[str], added: Sequence[tuple[str, int, bytes]]) -> Iter
 
 
 def _is_of(grant: Grant, fact: Reserved) -> bool:
-    said = (fact.agent, fact.scope, fact.is_file, fact.shared)
-    return (grant.agent, grant.scope, grant.is_file, grant.shared) == said
+    recorded = (fact.agent, fact.scope, fact.is_file, fact.shared)
+    return (grant.agent, grant.scope, grant.is_file, grant.shared) == recorded

@@ -1,4 +1,4 @@
-"""What is known of a published ledger: what a commit brought, and what all up to the last verified one came to."""
+"""The verified state of a published ledger: the tip with its totals, and the content of single commits."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-
-AT_LEAST, SHARE = 2000, 4  # lines since the last snapshot: so many, and one for so many that it covers
+AT_LEAST, SHARE = 2000, 4  # a snapshot needs 2000 new lines, and a quarter of the lines that the last one covers
 
 
 class Compacted(Record):
-    """How far each writer's lines have left the tree, in how many manifests that is written, and the snapshots that
-    stand for them, oldest first; the newest COVERED so many lines and was made, or made anew, in a COMMIT."""
+    """The last archived line of each writer, the number of manifests, and the snapshots that replace archived lines,
+    oldest first. The newest snapshot covers COVERED lines and was made in COMMIT."""
 
     archived: Mapping[str, int] = {}
     manifests: int = 0
@@ -25,39 +24,39 @@ class Compacted(Record):
 
 
 class Head(Record):
-    """How far a writer's lines are published: the last one's number, and the first one's in the last file."""
+    """How far a writer's lines are published: the number of the last line, and of the first line in the last file."""
 
     n: int
     first: int
 
 
 class Tip(Record):
-    """A commit on the branch that has been verified with all before it."""
+    """A commit on the branch. It and every commit before it are verified."""
 
     commit: str
     generation: int
     charter: Charter
     heads: dict[str, Head]
-    blanked: frozenset[str] = frozenset()  # events whose payload has been taken out since they were published
+    blanked: frozenset[str] = frozenset()  # events whose payload was removed after publication
     compacted: Compacted = Compacted()
 
     def has_archived(self, writer: str, n: int) -> bool:
-        """Whether a line is published in earlier commits only."""
+        """Whether a line is only in earlier commits, and no longer in the tree."""
         return n <= self.compacted.archived.get(writer, 0)
 
     @property
     def is_due(self) -> bool:
-        """Whether a snapshot is due: so many lines have come that making one costs little beside all they have cost."""
+        """Whether a snapshot is due: there are enough new lines to be worth its cost."""
         new = self.events - self.compacted.covered
         return new >= max(AT_LEAST, self.compacted.covered // SHARE)
 
     def has_grown_since(self, events: int) -> bool:
-        """Whether so many more lines have come since there were so many EVENTS that it is worth another attempt."""
+        """Whether enough lines were added since there were EVENTS events to try a snapshot again."""
         return self.events - events >= AT_LEAST
 
     @property
     def events(self) -> int:
-        """How many are published."""
+        """The number of published events."""
         return sum(head.n for head in self.heads.values())
 
     @property
@@ -67,11 +66,11 @@ class Tip(Record):
 
 
 class Commit(Record):
-    """What one commit brought: whole lines, and the lines whose payload it blanked."""
+    """The content of one commit: added lines, and events whose payload it blanked."""
 
     id: str
     parent: str | None
     generation: int
-    added: tuple[tuple[str, int, bytes], ...]  # writer, the first line's number, the lines
+    added: tuple[tuple[str, int, bytes], ...]  # writer, number of the first line, the lines
     blanked: tuple[str, ...]
-    is_carried: bool = False  # it begins an epoch: what it brings was settled before
+    is_carried: bool = False  # it begins an epoch: the publication order of its lines was settled before

@@ -1,7 +1,7 @@
-"""A sync that nobody waits for: started beside a command that recorded something, at most once in a while.
+"""Background sync: a command that recorded something starts a sync, if the last attempt was long enough ago.
 
-Only where somebody has synced before; the child checks by itself whether this clone publishes. The time of `sync.json`
-is that of the last attempt, so several commands at once start one.
+It starts only in a clone that was synced before. The child process checks whether this clone publishes. The time of
+`sync.json` is that of the last attempt, so several simultaneous commands start only one sync.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 
     from bb.ledger.git.place import Place
 
-MARK = "BB_BACKGROUND"  # tells the child that nobody waits for it
+MARK = "BB_BACKGROUND"  # set in the child's environment
 SETTING = "BB_SYNC"  # `off`: never start one
-SOON = 10.0  # seconds since the last attempt, when a hook finds it a good moment
+SOON = 10.0  # seconds since the last attempt, if a hook asks
 PATIENCE = 20
-# bb as this process found it. Not by PYTHONPATH: what git starts would get that, too.
+# The package from which this process runs. PYTHONPATH is not used, because programs that git starts would inherit it.
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 OURSELVES = f"import sys; sys.path.insert(0, {SOURCE!r}); from bb.cli.main import main; main()"
 
 
 def start_if_due(place: Place, cwd: str, env: Mapping[str, str], after: float) -> bool:
-    """Start a sync if the last attempt was so many seconds ago; whether one was started."""
+    """Start a sync if the last attempt was at least AFTER seconds ago. Returns whether one was started."""
     age = last_sync.age(place.store)
     if age is None or age < after or env.get(SETTING) == "off" or MARK in env or not hasattr(os, "posix_spawn"):
         return False
-    if not ownership.is_ours(place, env):  # the remote's settings there may start programs
+    if not ownership.is_ours(place, env):  # the repository's settings may start programs
         return False
     try:
         os.utime(os.path.join(place.store, last_sync.NAME))

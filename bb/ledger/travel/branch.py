@@ -1,10 +1,9 @@
-"""The published ledger: one orphan branch that holds every writer's lines, and what a commit on it may change.
+"""The published ledger: one orphan branch with the lines of every writer, and the rules for commits on it.
 
-Everybody who may push can put anything there, so nothing is believed: each commit has one parent and adds whole lines
-behind those that are there, or begins a writer's next file. There are two other changes: a line that was redacted is
-blanked, and files whose lines a snapshot covers leave the tree (`archive.py`). So what is published once stays, a merge
-is a union, and a rewritten branch is found out. Only a new epoch begins again without a parent, with every line there
-was (`rotating.py`).
+Anyone who may push can put anything there, so every commit is verified. Each commit has one parent, and appends
+complete lines to files or starts a writer's next file. Two other changes are allowed: blanking a redacted line, and
+archiving files whose lines a snapshot covers (`archive.py`). So published lines stay, a merge is a union, and a
+rewritten branch is detected. Only a new epoch has no parent; it contains every earlier line (`rotation.py`).
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class History:
-    """The commits of a published ledger, verified one after the other. After the last, `tip` is what they came to."""
+    """Verifies the commits of a published ledger one by one. After the last one, `tip` is the resulting state."""
 
     def __init__(self, git_dir: str, known: Tip | None) -> None:
         self._git_dir = git_dir
@@ -37,9 +36,9 @@ class History:
         self._last = known.commit if known else ""
         self._blanked = set(known.blanked) if known else set()
         self._compacted = known.compacted if known else Compacted()
-        self._files: dict[str, bytes] = {}  # the last file of each writer seen so far, as it is
+        self._files: dict[str, bytes] = {}  # the contents of the last file of each writer
         self._allowance = bounds.Allowance()
-        self.settled = Admitted()  # what earlier epochs had settled, when this is the first look at this one
+        self.settled = Admitted()  # results of earlier epochs, if the commits include the start of this epoch
 
     @property
     def tip(self) -> Tip:
@@ -50,26 +49,26 @@ class History:
         return Tip(self._last, self._generation, self._charter, heads, blanked, self._compacted)
 
     def upto(self, commit: str, progress: Callable[..., None] | None = None) -> Iterator[Commit]:
-        """Every commit behind the known tip, oldest first, up to COMMIT. Refused at the first that is not right."""
+        """Every commit after the known tip up to COMMIT, oldest first. The first invalid commit is a refusal."""
         chain = self._chain(commit)
         with git.Conversation(["cat-file", "--batch"], git_dir=self._git_dir) as objects:
             changed = differences.of(self._git_dir, [name for name, _ in chain])
             for place, ((name, changes), (_, parent)) in enumerate(zip(changed, chain, strict=True), 1):
                 yield self._verified(name, parent, changes, objects)
                 if progress:
-                    progress(place, len(chain), "Verifying what is published")
+                    progress(place, len(chain), "Verifying published commits")
 
     def _chain(self, commit: str) -> list[tuple[str, str | None]]:
-        """The commits to go through, each with its parent. There is one line of them, and it goes on from the tip."""
+        """The commits to verify, each with its parent. They must form one chain that continues from the known tip."""
         behind = [f"^{self._known.commit}"] if self._known else []
         try:
             listing = ["rev-list", "--reverse", "--parents", commit, *behind]
             done = git.ask(listing, git_dir=self._git_dir, most=bounds.MOST_HISTORY)
         except git.SaidTooMuch as error:
-            raise bounds.LedgerTooLarge("the branch has more commits than a ledger has") from error
+            raise bounds.LedgerTooLarge("the branch has more commits than a ledger can have") from error
         if done.status and self._known and not self._is_here(self._known.commit):
-            # It was never fetched again, nor was anything that stands on it.
-            raise LedgerRewritten("the published ledger does not go on from where it was")
+            # The fetch brought neither the known commit nor a descendant of it.
+            raise LedgerRewritten("the published ledger does not continue from the last verified commit")
         if done.status != 0:
             raise git.GitFailed(f"git rev-list failed: {done.err.strip()[-200:] or done.status}")
         chain: list[tuple[str, str | None]] = []
@@ -77,14 +76,14 @@ class History:
         for row in done.out.decode("ascii", "replace").splitlines():
             name, *parents = row.split()
             if parents != ([before] if before else []):
-                raise LedgerRewritten(f"commit {name[:12]} does not follow from what was published before")
+                raise LedgerRewritten(f"commit {name[:12]} does not follow the commits published before")
             chain.append((name, before))
             before = name
         if before != commit:
             kind = git.run(["cat-file", "-t", commit], git_dir=self._git_dir).strip()
             if kind != "commit":
-                raise NotALedger(f"the branch is at a {kind} instead of a commit")
-            raise LedgerRewritten("the published ledger is at an older commit than it was")
+                raise NotALedger(f"the branch points to a {kind} instead of a commit")
+            raise LedgerRewritten("the published ledger was set back to an older commit")
         return chain
 
     def _is_here(self, commit: str) -> bool:
@@ -124,7 +123,7 @@ class History:
     def _read_lines(
         self, change: Change, objects: git.Conversation, added: list[tuple[str, int, bytes]], blanked: list[str]
     ) -> None:
-        """A file of lines that has come or grown: what is ADDED, and what is BLANKED of what was there."""
+        """Read a new or changed file of lines. New lines go to ADDED, events with a removed payload to BLANKED."""
         writer, first = segment_of(change.path)
         now = blob(objects, change.new, LARGEST)
         bounds.must_be_lines(now, change.path)
@@ -132,7 +131,7 @@ class History:
         if len(now) < len(before):
             raise LedgerRewritten(f"{change.path} has lost lines")
         if not now.endswith(b"\n"):
-            raise NotALedger(f"{change.path} does not end with a whole line")
+            raise NotALedger(f"{change.path} does not end with a complete line")
         kept = now[: len(before)]
         if kept != before:
             blanked += _blanked(change.path, writer, first, before, kept)
@@ -144,11 +143,11 @@ class History:
     def _before(self, change: Change, objects: git.Conversation) -> bytes:
         if change.is_new:
             return b""
-        known = self._files.get(change.path)
-        return blob(objects, change.old, LARGEST) if known is None else known
+        cached = self._files.get(change.path)
+        return blob(objects, change.old, LARGEST) if cached is None else cached
 
     def _grown(self, writer: str, first: int, has_begun: bool, more: bytes, now: bytes) -> int:
-        """The number of the first of the lines that have come; a writer's last file grows, or a new one goes on."""
+        """The number of the first new line. A writer's last file grows, or a new file continues it."""
         head = self._heads.get(writer, Head(0, 0))
         if has_begun and first != head.first:
             raise LedgerRewritten(f"lines were added to a closed file of writer {writer}")
@@ -161,7 +160,7 @@ class History:
         return head.n + 1
 
     def _read_about(self, change: Change, objects: git.Conversation, *, is_root: bool) -> None:
-        """A file about the ledger itself: its charter, or what was settled before the epoch began."""
+        """Read a file about the ledger itself: README, charter, or the results of earlier epochs."""
         if change.path == README:
             blob(objects, change.new, SMALL)
         elif change.path == CHARTER:
@@ -169,19 +168,19 @@ class History:
         elif change.path == SETTLED and is_root and self._charter and self._charter.previous:
             self.settled = settled.read(blob(objects, change.new, settled.LARGEST))
         else:
-            raise NotALedger(f"{change.path[:200]!r} has no place in a ledger")
+            raise NotALedger(f"{change.path[:200]!r} does not belong in a ledger")
 
-    def _read_charter(self, found: Charter) -> None:
+    def _read_charter(self, charter: Charter) -> None:
         known = self._charter
         if known is None:
-            self._generation = found.previous.generation if found.previous else 0
-        elif (found.repo, found.epoch, found.previous) != (known.repo, known.epoch, known.previous):
+            self._generation = charter.previous.generation if charter.previous else 0
+        elif (charter.repo, charter.epoch, charter.previous) != (known.repo, known.epoch, known.previous):
             raise LedgerRewritten(f"{CHARTER} names another ledger than before")
-        self._charter = found
+        self._charter = charter
 
 
 def _blank_ones(added: list[tuple[str, int, bytes]]) -> Iterator[str]:
-    """The events that have come without their payload."""
+    """The events in ADDED that have no payload."""
     for writer, first, octets in added:
         for n, raw in enumerate(octets.split(b"\n")[:-1] if lines.may_hold_blanks(octets) else (), first):
             if lines.is_blank(raw):
@@ -189,8 +188,8 @@ def _blank_ones(added: list[tuple[str, int, bytes]]) -> Iterator[str]:
 
 
 def _blanked(path: str, writer: str, first: int, before: bytes, now: bytes) -> list[str]:
-    """The events whose payload has been blanked; any other difference between the two is a rewriting."""
-    found = []
+    """The events whose payload was blanked. Any other difference between the two versions is a refusal."""
+    events = []
     olds, news = before.split(b"\n"), now.split(b"\n")
     if len(olds) != len(news):
         raise LedgerRewritten(f"lines of {path} have changed")
@@ -198,5 +197,5 @@ def _blanked(path: str, writer: str, first: int, before: bytes, now: bytes) -> l
         if old != new:
             if new != lines.blanked(old):
                 raise LedgerRewritten(f"line {n} of {path} has changed")
-            found.append(ids.event_id(writer, n))
-    return found
+            events.append(ids.event_id(writer, n))
+    return events

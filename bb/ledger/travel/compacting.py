@@ -1,7 +1,7 @@
-"""Keeping the ledger's branch small: a snapshot of all that is published, and full files archived, in one commit.
+"""Keeps the ledger's branch small: one commit adds a snapshot of all published lines and archives full files.
 
-Due when so much has come since the last snapshot that making one costs little beside it, or when the newest snapshot is
-not right: it was made by a program that errs, or shows what has been taken back since.
+It is due when there are many new lines since the last snapshot, or when the newest snapshot is wrong: a faulty program
+made it, or it shows events that were withdrawn since.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from bb.ledger.signing.keys import Key
     from bb.ledger.travel.archive import Archived
 
-MOST_ARCHIVED = 20_000  # files in one commit; what is left is archived with the next
+MOST_ARCHIVED = 20_000  # files in one commit; the next one archives the rest
 
 
 def judge(store: Store, tip: Tip) -> Judged | None:
-    """Whether the newest snapshot on TIP is right."""
+    """The verdict on the newest snapshot on TIP; None if there is none."""
     if not tip.compacted.snapshots:
         return None
     taken_back = len(store.caught_up().hidden())
@@ -35,22 +35,20 @@ def judge(store: Store, tip: Tip) -> Judged | None:
 
 
 def _is_right(store: Store, tip: Tip, name: str) -> bool:
-    """Whether a snapshot says what our lines add up to; when other folds have made it, nobody can tell."""
+    """Whether a snapshot equals the one made from our lines. If other folds made it, only its name is checked."""
     git_dir = store.place.common
     parts = snapshot.load(git_dir, layout.listed(git_dir, tip.commit, f"snap/{name}/").values())
-    said = snapshot.made_at(parts[0]) if parts else None
-    if said is None:
+    header = snapshot.made_at(parts[0]) if parts else None
+    if header is None:
         return False
-    heads, is_ours = said
+    heads, is_ours = header
     is_named_so = snapshot.name_of(heads) == name
     return is_named_so and (not is_ours or parts == snapshot.made(store, heads, store.progress))
 
 
 def commit(store: Store, tip: Tip, now: int, *, keeps: bool, key: Key | None = None) -> tuple[Tip, Judged, int]:
-    """A commit on TIP with a snapshot of it, that archives what is full; and how many lines left the tree.
-
-    It KEEPS the snapshot before, unless that was wrong.
-    """
+    """Make a commit on TIP with a snapshot of it, archiving full files. Returns the new tip, the verdict on the
+    snapshot, and the number of archived lines. KEEPS is false if the previous snapshot is wrong and must go."""
     parts = snapshot.made(store, tip.last_lines, store.progress)
     taken_back = len(store.caught_up().hidden())
     name, before = snapshot.name_of(tip.last_lines), tip.compacted
@@ -58,25 +56,25 @@ def commit(store: Store, tip: Tip, now: int, *, keeps: bool, key: Key | None = N
     generation = tip.generation + 1
     message = f"bb: a snapshot, {len(entries)} files archived [skip ci]\n\nBb-Generation: {generation}\n".encode()
     with publish.Importer(store.place.common, message, tip.commit, now, key) as importer:
-        kept = [each for each in before.snapshots if keeps and each != name][-(snapshot.KEPT - 1) :]
+        kept = [earlier for earlier in before.snapshots if keeps and earlier != name][-(snapshot.KEPT - 1) :]
         for path in layout.listed(store.place.common, tip.commit, "snap/"):
             if snapshot.name_in(path) not in kept:
                 importer.remove(path)
         for number, part in enumerate(parts, 1):
             importer.file(snapshot.path_of(name, number), part)
-        for each in entries:
-            importer.remove(each.path)
+        for entry in entries:
+            importer.remove(entry.path)
         if entries:
             importer.file(archive.path_of(before.manifests + 1), archive.written(entries))
         made = importer.finish()
-    archived = dict(before.archived) | {each.writer: each.last for each in entries}
+    archived = dict(before.archived) | {entry.writer: entry.last for entry in entries}
     after = Compacted(archived, before.manifests + bool(entries), (*kept, name), tip.events, made)
-    lines = sum(each.last - each.first + 1 for each in entries)
+    lines = sum(entry.last - entry.first + 1 for entry in entries)
     return tip.but(commit=made, generation=generation, compacted=after), Judged(made, taken_back, is_right=True), lines
 
 
 def _sealed(store: Store, tip: Tip) -> Iterator[Archived]:
-    """The files in the tree that get no more lines, in the order of their paths."""
+    """The files in the tree that will get no more lines, in the order of their paths."""
     git_dir = store.place.common
     files = list(layout.listed(git_dir, tip.commit, "w/").items())
     with git.Conversation(["cat-file", "--batch"], git_dir=git_dir) as objects:

@@ -1,9 +1,9 @@
-"""Taking in what others have published: every line checked against what is here, before any is written.
+"""Imports published lines: every line is checked against the local journals before any is written.
 
-Lines of a writer go to the end of its journal, as they stand. What is here already is compared: the same line is
-passed over, one whose payload was redacted is blanked here too, and a different line under the same number means that
-two stores wrote under one id. Then the published one counts, because everybody else has it, and ours is put aside
-(`ledger/records/set_aside.py`); unless ours is published elsewhere, and then nothing is taken over at all.
+New lines of a writer are appended to its journal unchanged. Lines that are here already are compared. An equal line is
+skipped. A line whose payload was redacted is blanked here too. A different line with the same number means that two
+stores wrote under one id: then the published line counts, because all other clones have it, and ours is put aside
+(`ledger/records/set_aside.py`). If ours is published elsewhere, nothing is imported.
 """
 
 from __future__ import annotations
@@ -30,30 +30,30 @@ if TYPE_CHECKING:
     from bb.ledger.records.store import Store
 
 REDACTED = b'"kind":"x.bb.redacted"'
-GLANCE = 1000  # lines between two words about how far we are
+GLANCE = 1000  # lines between two progress reports
 
 
 class LedgerForked(Conflict):
-    """Two different lines have been published under one number."""
+    """Two different lines are published with the same number."""
 
     code = "LEDGER_FORKED"
-    hint = "two stores have written under one id; docs/sync.md says what to do"
+    hint = "two stores wrote under one id; docs/sync.md says what to do"
 
 
 class Incoming(Record):
-    """What is to be done to one writer's journal."""
+    """The planned change of one writer's journal."""
 
     writer: str
-    cut: int | None  # from this number on, what is here makes way
-    is_fork: bool  # because it is another line than the published one; else it is damaged
-    more: bytes  # then come these lines
+    cut: int | None  # local lines from this number on are put aside
+    is_fork: bool  # they differ from the published lines; otherwise they are damaged
+    more: bytes  # the lines to append then
     upto: int  # the number of the last of them
 
 
 def checked(store: Store, commits: Sequence[Commit], published: dict[str, int]) -> list[Incoming]:
-    """What COMMITS bring to the journals here; refused, and nothing done, when a line cannot be right.
+    """The changes that COMMITS make to the local journals. An invalid line is a refusal, and nothing is written.
 
-    PUBLISHED says up to which number each writer's lines are out on some remote.
+    PUBLISHED is the number of each writer's last line on any other remote.
     """
     _refuse_wrong_blanks(store, commits)
     runs: dict[str, list[bytes]] = {}
@@ -66,13 +66,14 @@ def checked(store: Store, commits: Sequence[Commit], published: dict[str, int]) 
 
 
 def _refuse_wrong_blanks(store: Store, commits: Sequence[Commit]) -> None:
-    """Refuse commits that blank what nobody has taken back."""
+    """Refuse commits that blank events without a withdrawal."""
     if any(commit.blanked for commit in commits):
         refuse_wrong_blanks(store.path, commits, store.caught_up().hidden())
 
 
 def refuse_wrong_blanks(store: str, commits: Sequence[Commit], known: dict[str, frozenset[str]]) -> None:
-    """Refuse commits that blank what nobody who may has taken back, as far as is KNOWN or they say themselves."""
+    """Refuse commits that blank an event, unless its author or the person has withdrawn it. Withdrawals are in KNOWN,
+    and in the commits themselves."""
     blanked = {event for commit in commits for event in commit.blanked}
     raws = {}
     for writer, first, octets in (added for commit in commits for added in commit.added):
@@ -84,7 +85,7 @@ def refuse_wrong_blanks(store: str, commits: Sequence[Commit], known: dict[str, 
     for event in sorted(blanked):
         writer, n = ids.split_event_id(event)
         if not redaction.may_be_hidden(raws.get(event) or Journal(store, writer).line(n), known):
-            raise LedgerRewritten(f"the payload of {event} is gone, and nobody who may has redacted it")
+            raise LedgerRewritten(f"the payload of {event} was removed without a permitted redaction")
 
 
 def _checked(store: Store, writer: str, first: int, octets: bytes, published: dict[str, int]) -> Incoming:
@@ -108,7 +109,7 @@ def _checked(store: Store, writer: str, first: int, octets: bytes, published: di
         link = journal.link_before(cut)
     more = raws[same:]
     if more and cut is None and writer in {damage.writer for damage in index.damages()}:
-        store.refuse_damage()  # ours is mended first, so that nothing behind the damage is forgotten
+        store.refuse_damage()  # our own journal is repaired first, so that no line after the damage is lost
         cut = head + 1
     for place, raw in enumerate(more):
         if store.progress and not place % GLANCE:
@@ -116,16 +117,16 @@ def _checked(store: Store, writer: str, first: int, octets: bytes, published: di
         try:
             link = lines.check(raw, writer, link)
         except BadLine as error:
-            raise NotALedger(f"line {link.n + 1} of writer {writer} cannot be right: {error}") from None
+            raise NotALedger(f"line {link.n + 1} of writer {writer} is invalid: {error}") from None
     return Incoming(writer, cut, is_fork, b"".join(raw + b"\n" for raw in more), first + len(raws) - 1)
 
 
 def write(store: Store, incoming: Sequence[Incoming]) -> None:
-    """Put what was checked into the journals."""
-    for each in incoming:
-        journal = Journal(store.path, each.writer)
+    """Write the checked lines into the journals."""
+    for change in incoming:
+        journal = Journal(store.path, change.writer)
         disk.make_folder(journal.folder)
-        if each.cut is not None:
-            set_aside.put(store.path, journal, each.cut, is_fork=each.is_fork, upto=each.upto)
+        if change.cut is not None:
+            set_aside.put(store.path, journal, change.cut, is_fork=change.is_fork, upto=change.upto)
         with journal.lock_if_any():
-            journal.extend(each.more)
+            journal.extend(change.more)

@@ -1,7 +1,6 @@
-"""A ledger that joins another: its writers' journals become journals of the other, as if they had been synced.
+"""Merges one ledger into another: its journals are copied, as if they had been synced.
 
-Every line keeps its name and its place in the total order, so whatever refers to it still finds it. What lies beside
-the lines, and they refer to, comes too.
+Every line keeps its id and its place in the total order, so references to it stay valid. Attachments are copied too.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def into(source: Store, target: Store) -> int:
-    """Take every line of SOURCE into TARGET; how many. Nobody may write to SOURCE afterwards.
+    """Copy every line of SOURCE into TARGET. Returns their number. SOURCE must not be written to afterwards.
 
-    A run that was interrupted is repeated: what is there already is passed over.
+    An interrupted run can be repeated: lines that TARGET has already are skipped.
     """
     _bring_blobs(source, target)
     count = 0

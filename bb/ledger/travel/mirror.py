@@ -1,10 +1,10 @@
-"""The tracked mirror: ledger lines as files in the work tree, for teams that want them in the pull request.
+"""The tracked mirror: ledger lines as files in the work tree, for teams that want them in pull requests.
 
     .bb/ledger/<writer>/<first n>-<last n>.jsonl
 
-A file is sealed when it is written and never changes, so two branches that mirror the same lines have the same file, or
-files of other names: nothing can conflict, and nothing is appended to. What a branch brings along is one more source of
-lines: they are checked like those of any remote, and what is known already is passed over.
+A file never changes after it is written. So two branches that mirror the same lines have equal files, or files with
+different names, and merges cannot conflict. Lines that a branch brings are checked like those of any remote, and known
+lines are skipped.
 """
 
 from __future__ import annotations
@@ -58,27 +58,27 @@ def _files(folder: str) -> Iterator[Sealed]:
 
 
 def take_in(store: Store, root: str) -> int:
-    """Bring in what the mirrored files say and nobody here knows; how many lines."""
+    """Import the mirrored lines that this clone does not have yet. Returns their number."""
     before = sum(store.caught_up().heads().values())
     for file in files(root):
         octets = disk.read_small(file.path, LARGEST) or b""
         if octets.count(b"\n") != file.last - file.first + 1 or not octets.endswith(b"\n"):
-            raise NotALedger(f"{os.path.relpath(file.path, root)} does not hold the lines that its name says")
+            raise NotALedger(f"{os.path.relpath(file.path, root)} does not contain the lines that its name gives")
         bounds.must_be_lines(octets, os.path.relpath(file.path, root))
         head = store.caught_up().heads().get(file.writer, 0)
         if file.writer == store.writer and file.last > head:
-            continue  # we have not recorded that, and would sign it as ours
+            continue  # we did not record these lines, and must not sign them as ours
         if head < file.first - 1 or file.last <= head:
-            continue  # what lies between may come with another branch; what is known is known
+            continue  # lines before these are missing and may come with another branch; or all lines are known
         added = Commit("", None, 0, ((file.writer, file.first, octets),), ())
-        # A line that stands here already is never given up for one that merely lies in a work tree.
+        # All local lines count as published, so none is replaced by a line from a work tree.
         intake.write(store, intake.checked(store, [added], {file.writer: head}))
         redaction.blank(store)
     return sum(store.caught_up().heads().values()) - before
 
 
 def write(store: Store, root: str, writers: list[str]) -> list[Sealed]:
-    """Write what these WRITERS have recorded since the last mirrored file of this branch, one file for each."""
+    """Write the lines of these WRITERS since the last mirrored file of this branch, one file for each writer."""
     mirrored: dict[str, int] = {}
     for file in files(root):
         mirrored[file.writer] = max(mirrored.get(file.writer, 0), file.last)

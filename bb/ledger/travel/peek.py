@@ -1,15 +1,15 @@
-"""A look at the ledger that a remote publishes, by somebody who has none: fetched, checked, read, thrown away.
+"""Reads the published ledger of a remote without importing it: fetch, verify, read, delete. CI uses this.
 
-It is fetched into a repository of its own in a temporary folder, so the one we are in gains no object, no ref, and is
-not made shallow. That folder knows nothing, so what the repository's own configuration says about transport goes along
-through the environment: checkouts in CI keep their credentials there.
+The fetch goes into a temporary repository, so the current repository gets no objects and no refs, and does not become
+shallow. The transport settings of the current repository are passed through the environment, because CI checkouts keep
+their credentials there.
 
-Its last commit is enough where that has every line, or a snapshot for those that were archived. Where it has not,
-where there were global reservations (which of them were admitted is in the order of publication), and where a line says
-nothing any more although nobody whose word counts has taken it back, every commit is: earlier ones have what it said.
+The last commit is enough if it has every line, or a snapshot for archived lines. Every commit is fetched if it has not,
+if there were global reservations (their admission depends on the order of publication), or if a line has lost its
+payload without a valid withdrawal (earlier commits still have the payload).
 
-Who may push to the branch can put anything there. Only plain files where a ledger has some are read, none larger than
-such a file is, and a line that does not follow from the one before it is a refusal: half a ledger is no verdict.
+Anyone who may push to the branch can put anything there. Only regular files at valid paths and of valid size are read.
+A line that does not follow from the one before it is a refusal, because part of a ledger is not enough for a verdict.
 """
 
 from __future__ import annotations
@@ -47,48 +47,48 @@ PATIENCE = 60.0
 MOST_BYTES = 1 << 30
 MOST_ABOUT = 1 << 20  # bytes of a commit, its message included
 FETCHED = "refs/heads/ledger"
-ABSENT = "couldn't find remote ref"  # git says so in English, since we ask it to
-# What a configuration says about reaching a remote; everything else in it is about the repository itself.
+ABSENT = "couldn't find remote ref"  # in English, because bb sets the locale
+# Settings about reaching a remote. Other settings are about the repository itself, and are not passed on.
 TRANSPORT = ("http.", "https.", "url.", "credential.", "protocol.", "ssh.")
 TRANSPORT_KEYS = ("core.sshcommand", "core.gitproxy")
 OF_REMOTE = ("url", "proxy", "proxyauthmethod", "uploadpack", "vcs")
-THE_TIP, EVERYTHING = "--depth=1", "--depth=2147483647"  # which git takes for no limit, be it cut off now or not
+THE_TIP, EVERYTHING = "--depth=1", "--depth=2147483647"  # git treats this depth as unlimited, also in a shallow clone
 PLAIN = ("100644", "blob")
-GLOBAL = b'"base":"'  # in a line that makes a global reservation
+GLOBAL = b'"base":"'  # in the line of a global reservation
 
 
 class LedgerUnreachable(Refused):
     """The published ledger cannot be fetched."""
 
     code = "LEDGER_UNREACHABLE"
-    hint = "try again, or check the credentials; `--unreachable pass` lets a change pass when this happens"
+    hint = "try again, or check the credentials; with `--unreachable pass` a change passes in this case"
 
 
 class LedgerUnpublished(NotFound):
-    """That remote has no ledger."""
+    """The remote has no ledger."""
 
     code = "LEDGER_UNPUBLISHED"
     hint = "publish one with `bb sync --publish`"
 
 
 class Peek(Record):
-    """A published ledger as it was found."""
+    """The state of a published ledger."""
 
     remote: str
     commit: str
     committed_at: int
-    generation: int | None  # as the commit claims, unless all before it was fetched, too
+    generation: int | None  # verified if all commits were fetched, otherwise as the last commit claims
     index: Index
-    store: str  # as far as it is one: journals and nothing else
-    lost: tuple[str, ...] = ()  # events that nobody can read any more, though nobody whose word counts took them back
+    store: str  # a folder with journals only
+    lost: tuple[str, ...] = ()  # events that have lost their payload without a valid withdrawal
 
 
 @contextmanager
 def at(place: Place, named: str | None, law: Law | None = None) -> Iterator[Peek]:
-    """The ledger that a remote publishes: the NAMED one, by its name, a URL or a path; else origin, or the only one.
+    """The published ledger of a remote: the NAMED one (name, URL or path), else origin, or the only remote.
 
-    What was fetched is gone at the end. Where a LAW says which lines count, no snapshot is used: it says what all lines
-    add up to, whoever signed them.
+    The fetched data is deleted at the end. If a LAW says which lines count, no snapshot is used, because a snapshot
+    contains the effects of all lines, whatever key signed them.
     """
     settings = _settings(place)
     remote = _remote(_remotes(settings), named)
@@ -122,7 +122,7 @@ def at(place: Place, named: str | None, law: Law | None = None) -> Iterator[Peek
 
 
 def _caught_up(index: Index, store: str, law: Law | None) -> list[str]:
-    """Let INDEX read what was written down; the events that are lost in it. It is closed where it cannot be read."""
+    """Let INDEX read the journals. Returns the lost events. If this fails, INDEX is closed."""
     try:
         index.law = law
         index.catch_up([Journal(store, writer) for writer in {*index.heads(), *disk.names(_journals(store))}])
@@ -136,11 +136,11 @@ def _caught_up(index: Index, store: str, law: Law | None) -> list[str]:
 def _refuse_damage(index: Index) -> None:
     if damages := index.damages():
         first = damages[0]
-        raise NotALedger(f"line {first.n} of writer {first.writer} cannot be right: {first.reason}")
+        raise NotALedger(f"line {first.n} of writer {first.writer} is invalid: {first.reason}")
 
 
 def _blank_lines(store: str) -> Iterator[bytes]:
-    """The lines that were written down without their payload."""
+    """The lines in the journals that have no payload."""
     for writer in disk.names(_journals(store)):
         folder = os.path.join(_journals(store), writer)
         for name in disk.names(folder):
@@ -154,7 +154,7 @@ def _remote(known: list[str], named: str | None) -> str:
     if named is None:
         if "origin" not in known and len(known) != 1:
             raise LedgerUnpublished(
-                "several remotes are configured, and none is origin" if known else "there is no remote"
+                "several remotes are configured, and none is origin" if known else "no remote is configured"
             )
         return "origin" if "origin" in known else known[0]
     if named not in known and not _may_be_url(named):
@@ -163,10 +163,9 @@ def _remote(known: list[str], named: str | None) -> str:
 
 
 def _settings(place: Place) -> list[tuple[str, str]]:
-    """The repository's own configuration, included files too; what is set for the user or the system applies anyway."""
-    asked = ["config", "--local", "--includes", "--null", "--list"]
-    said = git.run(asked, at=place.work_tree or place.common)
-    pairs = (each.partition("\n") for each in said.split("\0") if each)
+    """The repository's own settings, with included files. Settings of the user and the system apply anyway."""
+    listed = git.run(["config", "--local", "--includes", "--null", "--list"], at=place.work_tree or place.common)
+    pairs = (setting.partition("\n") for setting in listed.split("\0") if setting)
     return [(name, value) for name, _, value in pairs]
 
 
@@ -180,29 +179,29 @@ def _remotes(settings: list[tuple[str, str]]) -> list[str]:
 
 
 def _may_be_url(remote: str) -> bool:
-    """Whether REMOTE may be a URL or a path, and surely is no option."""
+    """Whether REMOTE may be a URL or a path, and cannot be an option."""
     return remote.isprintable() and not remote.startswith("-") and any(mark in remote for mark in "/:\\")
 
 
 def _environment(settings: list[tuple[str, str]], remote: str) -> Mapping[str, str]:
-    """The environment that tells git how this repository reaches REMOTE. On a command line others could read it."""
+    """An environment with the settings for reaching REMOTE. On a command line, other users could read them."""
     keys = {*TRANSPORT_KEYS, *(f"remote.{remote}.{name}" for name in OF_REMOTE)}
-    told = [(name, value) for name, value in settings if name in keys or name.startswith(TRANSPORT)]
+    passed = [(name, value) for name, value in settings if name in keys or name.startswith(TRANSPORT)]
     known = os.environ.get("GIT_CONFIG_COUNT", "")
     start = int(known) if known.isascii() and known.isdigit() else 0
     env = dict(os.environ)
-    for place, (name, value) in enumerate(told, start):
-        env |= {f"GIT_CONFIG_KEY_{place}": name, f"GIT_CONFIG_VALUE_{place}": value}
-    return env | {"GIT_CONFIG_COUNT": str(start + len(told))} | git.WHEN_FETCHING
+    for number, (name, value) in enumerate(passed, start):
+        env |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+    return env | {"GIT_CONFIG_COUNT": str(start + len(passed))} | git.WHEN_FETCHING
 
 
 def _make(repository: str, form: str) -> None:
-    """An empty repository whose objects are named in the same FORM as in the one we are in."""
+    """Create an empty repository with the object format FORM, that of the current repository."""
     git.run(["init", "--quiet", "--bare", "--template=", f"--object-format={form}", repository])
 
 
 def _fetch(place: Place, repository: str, remote: str, settings: list[tuple[str, str]], how_far: str) -> None:
-    """Get the tip of the branch, and HOW FAR back what is before it. A path is meant as seen from the work tree."""
+    """Fetch the branch to the depth HOW_FAR. A relative path is resolved from the top of the work tree."""
     root = place.work_tree or place.common
     words = ["fetch", "--quiet", how_far, "--no-tags", "--no-recurse-submodules", "--refmap="]
     done = git.ask(
@@ -217,14 +216,14 @@ def _fetch(place: Place, repository: str, remote: str, settings: list[tuple[str,
     if done.status is None:
         raise LedgerUnreachable(f"the ledger could not be fetched within {PATIENCE:.0f} s", remote=_shown(remote))
     if git.TOO_LARGE in done.err:
-        raise bounds.LedgerTooLarge("an object on that branch is larger than any of a ledger")
+        raise bounds.LedgerTooLarge("an object on that branch is larger than a ledger can have")
     if ABSENT in done.err:
         raise LedgerUnpublished(f"{_shown(remote)} has no branch {layout.BRANCH.removeprefix('refs/heads/')}")
-    said = [line for line in done.err.splitlines() if line.startswith(("fatal:", "error:"))]
-    what = harmless(_without_password((said or ["git gave no reason"])[0])[:300])
+    errors = [line for line in done.err.splitlines() if line.startswith(("fatal:", "error:"))]
+    reason = harmless(_without_password((errors or ["git gave no reason"])[0])[:300])
     if "fsck" in done.err:
-        raise NotALedger(f"git refuses what is on that branch: {what}")
-    raise LedgerUnreachable(f"the ledger could not be fetched: {what}", remote=_shown(remote))
+        raise NotALedger(f"git refuses the objects of that branch: {reason}")
+    raise LedgerUnreachable(f"the ledger could not be fetched: {reason}", remote=_shown(remote))
 
 
 def _shown(remote: str) -> str:
@@ -232,7 +231,7 @@ def _shown(remote: str) -> str:
 
 
 def _without_password(text: str) -> str:
-    """TEXT without what stands before the @ of a URL."""
+    """TEXT with the credentials before the @ of a URL removed."""
     head, mark, rest = text.partition("://")
     if not mark:
         return text
@@ -241,12 +240,12 @@ def _without_password(text: str) -> str:
 
 
 def _tip(repository: str) -> tuple[str, int, int | None]:
-    """The commit, when it was made, and its place in the line of commits."""
+    """The last commit, its time, and its generation."""
     form = "--format=%H %ct %(trailers:key=Bb-Generation,valueonly=true,separator=%x20)"
     if int(git.run(["cat-file", "-s", FETCHED], git_dir=repository)) > MOST_ABOUT:
-        raise bounds.LedgerTooLarge("the message of the last commit is longer than that of a ledger's")
-    said = git.run(["log", "-1", "--no-show-signature", form, FETCHED], git_dir=repository).split()
-    commit, moment, generation = (*said, "", "")[:3]
+        raise bounds.LedgerTooLarge("the message of the last commit is longer than a ledger can have")
+    fields = git.run(["log", "-1", "--no-show-signature", form, FETCHED], git_dir=repository).split()
+    commit, moment, generation = (*fields, "", "")[:3]
     return commit, (_number(moment) or 0) * clock.SECOND, _number(generation)
 
 
@@ -255,7 +254,7 @@ def _number(text: str) -> int | None:
 
 
 def _settle(store: str, index: Index, law: Law, commits: list[Commit], before: Admitted) -> None:
-    """Write down what the lines that count have settled."""
+    """Save the results of publication order of the lines that count."""
     from bb.ledger.published import pins  # noqa: PLC0415
     from bb.ledger.travel import sync  # noqa: PLC0415
 
@@ -265,8 +264,8 @@ def _settle(store: str, index: Index, law: Law, commits: list[Commit], before: A
 
 
 def _read_everything(repository: str, commit: str, store: str) -> tuple[int, list[Commit], Admitted]:
-    """Verify every commit, write down all their lines as journals and what they have settled; how many there are, and
-    what was settled before them."""
+    """Verify every commit, and save all lines as journals and the results of publication order. Returns the generation,
+    the commits, and the results of earlier epochs."""
     from bb.ledger.published import pins  # noqa: PLC0415  (the last commit is enough for most)
     from bb.ledger.travel import intake, sync  # noqa: PLC0415  (the last commit is enough for most)
 
@@ -276,15 +275,15 @@ def _read_everything(repository: str, commit: str, store: str) -> tuple[int, lis
     history = branch.History(repository, None)
     commits = list(history.upto(commit))
     intake.refuse_wrong_blanks(store, commits, {})
-    for writer, first, octets in (added for each in commits for added in each.added):
+    for writer, first, octets in (added for one in commits for added in one.added):
         _write_lines(store, writer, first, octets)
     pins.write(store, pins.Pins({}, admitted=sync.settled(history.settled, commits)))
     return history.tip.generation, commits, history.settled
 
 
 def _read_tip(repository: str, commit: str, store: str, *, is_read_whole: bool) -> Index | None:
-    """Write down the lines of the last commit as journals, behind what a snapshot says: an index that knows what that
-    says. None where that is not all there is to know."""
+    """Save the lines of the last commit that the newest snapshot does not cover as journals. Returns an index that
+    starts with the snapshot. None if every commit is needed."""
     files = _listed(repository, commit)
     with git.Conversation(["cat-file", "--batch"], git_dir=repository) as objects:
         charter = files.pop(CHARTER, None)
@@ -311,7 +310,7 @@ def _read_tip(repository: str, commit: str, store: str, *, is_read_whole: bool) 
 
 
 def _begun(newest: Snapshot | None) -> Index | None:
-    """An index that begins with a snapshot; None where that tells of global reservations, or says what no fold does."""
+    """An index that starts with a snapshot; None if the snapshot has global reservations or is invalid."""
     index = Index(":memory:", None)
     if newest is None:
         return index
@@ -319,21 +318,21 @@ def _begun(newest: Snapshot | None) -> Index | None:
         index.start_from(newest.heads, newest.rows)
         if not newest.has_global:
             return index
-    except Exception:  # noqa: S110  (whatever folds make of what somebody has made up)
+    except Exception:  # noqa: S110  (folds may fail in any way on forged states)
         pass
     index.close()
     return None
 
 
 def _holds_lines(path: str) -> bool:
-    """Whether the file at PATH holds lines; refused when it has no place in a ledger."""
+    """Whether the file at PATH is a file of lines."""
     if path in (layout.README, layout.SETTLED) or path.startswith(archive.FOLDER):
         return False
     return not (path.startswith("snap/") and snapshot.name_in(path))
 
 
 def _lacks_lines(segments: Mapping[tuple[str, int], str], heads: Mapping[str, Link]) -> bool:
-    """Whether a writer's files begin behind what the snapshot covers."""
+    """Whether lines are missing between the snapshot and a writer's first file."""
     firsts: dict[str, int] = {}
     for writer, first in segments:
         firsts[writer] = min(first, firsts.get(writer, first))
@@ -341,23 +340,21 @@ def _lacks_lines(segments: Mapping[tuple[str, int], str], heads: Mapping[str, Li
 
 
 def _snapshot(repository: str, files: Mapping[str, str]) -> Snapshot | None:
-    """The newest snapshot in a commit; None unless we can use every one, for the newest is needed."""
+    """The newest snapshot in a commit; None unless every snapshot is usable, because the newest one is needed."""
     blobs: dict[str, list[str]] = {}
     for path, blob in files.items():
         if path.startswith("snap/") and (name := snapshot.name_in(path)):
             blobs.setdefault(name, []).append(blob)
     if len(blobs) > snapshot.KEPT:
-        raise NotALedger("there are more snapshots than a ledger has")
-    found = []
-    for name, each in blobs.items():
-        parts = snapshot.load(repository, each)
+        raise NotALedger("there are more snapshots than a ledger can have")
+    snapshots = []
+    for name, names in blobs.items():
+        parts = snapshot.load(repository, names)
         read = snapshot.read(b"".join(parts)) if parts else None
         if read is None or snapshot.name_of({writer: link.n for writer, link in read.heads.items()}) != name:
             return None
-        found.append(read)
-    if not found:
-        return None
-    return max(found, key=lambda each: sum(link.n for link in each.heads.values()))
+        snapshots.append(read)
+    return max(snapshots, key=lambda read: sum(link.n for link in read.heads.values()), default=None)
 
 
 def _journals(store: str) -> str:
@@ -372,16 +369,16 @@ def _write_lines(store: str, writer: str, first: int, octets: bytes) -> None:
 
 
 def _whole(path: str, octets: bytes) -> bytes:
-    """OCTETS, which must be whole lines. A journal being written may end in half of one, a published file not."""
+    """OCTETS, which must be complete lines. Unlike a journal in use, a published file may not end in a partial line."""
     if not octets.endswith(b"\n"):
-        raise NotALedger(f"{harmless(path)} does not end with a whole line")
+        raise NotALedger(f"{harmless(path)} does not end with a complete line")
     bounds.must_be_lines(octets, harmless(path))
     return octets
 
 
 def _listed(repository: str, commit: str) -> dict[str, str]:
-    """The files of a commit, each with its blob; refused when there is anything but plain files, or too much."""
-    found: dict[str, str] = {}
+    """The files of a commit, each with its blob. Refused if there is anything but regular files, or too much."""
+    blobs: dict[str, str] = {}
     total = 0
     try:
         words = ["ls-tree", "-r", "-l", "-z", "--full-tree", commit]
@@ -396,9 +393,9 @@ def _listed(repository: str, commit: str) -> dict[str, str]:
         about, _, path = entry.decode("utf-8", "backslashreplace").partition("\t")
         mode, kind, blob, size = about.split()
         if (mode, kind) != PLAIN:
-            raise NotALedger(f"{harmless(path[:200])} is no plain file")
+            raise NotALedger(f"{harmless(path[:200])} is not a regular file")
         total += int(size)
-        found[path] = blob
+        blobs[path] = blob
         if total > MOST_BYTES:
             raise bounds.LedgerTooLarge
-    return found
+    return blobs

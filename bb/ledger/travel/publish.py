@@ -1,7 +1,8 @@
-"""Making a commit of the lines that are not published yet: one for any number, beside HEAD, index and work tree.
+"""Makes one commit with all unpublished lines. HEAD, git's index and the work tree are not touched.
 
-It stands on the published tip and lets files grow, so whoever reads it can check that nothing else has changed. The
-lines of every writer in the store go out: ours, a container's that shares the directory, or another remote's.
+The commit's parent is the published tip, and it only extends files, so readers can check that nothing else has changed.
+It contains the lines of every writer in the store: ours, those of a container that shares the directory, and those of
+other remotes.
 """
 
 from __future__ import annotations
@@ -31,42 +32,42 @@ if TYPE_CHECKING:
     from bb.ledger.signing.keys import Key
 
 IMPORT = ("fast-import", "--quiet", "--force", "--done")
-# What is imported can stay in the small pack it comes in: to take that apart takes as long as the rest. But git sets
-# about packing the whole repository once there are fifty packs, and that is not for us to bring about.
+# The import is left as a small pack, because unpacking it takes as long as the rest. But with fifty packs git repacks
+# the whole repository, and bb must not cause that. So above MOST_PACKS packs the import is unpacked.
 AS_A_PACK, MOST_PACKS = ("-c", "fastimport.unpackLimit=1"), 20
 IDENTITY = "bb <bb@localhost>"
 NAMED = 3  # writers in a subject
-SHA1 = 40  # digits in the name of an object, unless the repository uses SHA-256
+SHA1 = 40  # digits of an object name; more with SHA-256
 ABOUT = b"""# The ledger of this repository
 
-This branch is written by `bb`, which lets coding agents and people work here without stepping on each other. It holds
-what they reserved, handed over and said, one JSON line for each fact, chained to the one before.
+`bb` writes this branch. It coordinates coding agents and people who work in this repository. The branch has their
+reservations, hand-offs and messages: one JSON line for each fact, chained to the line before.
 
-Do not merge it, rebase it or force it: everybody's `bb` finds that out, and refuses it. `bb sync` brings it in and
-sends yours out; `bb ledger log` reads it. Everybody who can read this repository can read it.
+Do not merge, rebase or force-push this branch: `bb` in every clone detects that and refuses it. `bb sync` imports lines
+and publishes yours. `bb ledger log` shows them. Everyone who can read this repository can read the branch.
 """
 
 
 class Epoch(Record):
-    """What begins anew: its charter, and what publication had settled before."""
+    """A new epoch: its charter, and the results of publication order before it."""
 
     charter: Charter
     settled: bytes
 
 
 class Unpublished(Record):
-    """What is here and not yet on a tip: how far each writer's lines go, of those that go further."""
+    """Local lines that a tip does not have: the last line's number of each writer that has more lines here."""
 
     heads: Mapping[str, int]
-    count: int  # of events; signatures are none
-    blanks: tuple[str, ...] = ()  # published events that have been taken back since
+    count: int  # of events, without signatures
+    blanks: tuple[str, ...] = ()  # published events that were withdrawn since
 
     def __bool__(self) -> bool:
         return bool(self.heads or self.blanks)
 
 
 def unpublished(store: Store, tip: Tip | None) -> Unpublished:
-    """What TIP lacks of the sound lines here."""
+    """The valid local lines that TIP does not have."""
     out, index = tip.last_lines if tip else {}, store.caught_up()
     more = {writer: n for writer, n in index.heads().items() if n > out.get(writer, 0)}
     blanks = tuple(redaction.redacted(store, lambda event: _is_to_blank(event, tip))) if tip else ()
@@ -75,7 +76,7 @@ def unpublished(store: Store, tip: Tip | None) -> Unpublished:
 
 
 def _is_to_blank(event: str, tip: Tip) -> bool:
-    """Whether the payload of EVENT still stands in the files of TIP. What was archived only a new epoch leaves out."""
+    """Whether the payload of EVENT is still in the files of TIP. Archived payloads are removed by a new epoch only."""
     writer, n = ids.split_event_id(event)
     is_out = n <= tip.last_lines.get(writer, 0)
     return is_out and event not in tip.blanked and not tip.has_archived(writer, n)
@@ -84,8 +85,8 @@ def _is_to_blank(event: str, tip: Tip) -> bool:
 def commit(
     store: Store, tip: Tip | None, wanted: Unpublished, now: int, key: Key | None = None, begins: Epoch | None = None
 ) -> Tip:
-    """Put what is WANTED into a commit on TIP, or one that BEGINS an epoch, and leave it at the local ref. It is signed
-    where there is a KEY."""
+    """Make a commit of the WANTED lines on TIP, or one that BEGINS an epoch, at the local ref. It is signed if there is
+    a KEY."""
     charter = tip.charter if tip else begins.charter if begins else Charter(store.clone.repo)
     charter.may_write()
     generation = 1 + (tip.generation if tip else charter.previous.generation if charter.previous else 0)
@@ -120,8 +121,8 @@ def commit(
 
 
 def _with(store: Store, tip: Tip, events: Sequence[str]) -> Iterator[tuple[str, Journal, int]]:
-    """The published files that hold these events, each with the journal it is from and the number of its first line."""
-    from bb.ledger.travel import archive  # noqa: PLC0415  (hardly ever is anything taken back)
+    """The published files that contain these events, each with its journal and the number of its first line."""
+    from bb.ledger.travel import archive  # noqa: PLC0415  (withdrawals are rare)
 
     lines: dict[str, list[int]] = {}
     for writer, n in map(ids.split_event_id, events):
@@ -133,10 +134,10 @@ def _with(store: Store, tip: Tip, events: Sequence[str]) -> Iterator[tuple[str, 
 
 
 def commit_here(store: Store, known: Pins, now: int, key: Key | None) -> tuple[Tip, int]:
-    """Put all there is into a commit at the local ref, with no remote, signed where there is a KEY; that commit, and
-    how many events are new in it.
+    """Make a commit of all lines at the local ref, without a remote. It is signed if there is a KEY. Returns the tip,
+    and the number of new events.
 
-    It stands on what was last published, if anything was, so that the next sync only replaces it by a better one.
+    The parent is the last published commit, if any, so the next sync can replace the commit.
     """
     published = known.remote(known.arbiter).tip if known.arbiter else None
     here = git.ask(["rev-parse", "--verify", "--quiet", LOCAL], git_dir=store.place.common).out.decode().strip()
@@ -153,7 +154,7 @@ def commit_here(store: Store, known: Pins, now: int, key: Key | None) -> tuple[T
 
 
 class Importer(git.Conversation):
-    """`git fast-import` making one commit at the local ref: files are put and taken away, and `finish` names it."""
+    """`git fast-import`, making one commit at the local ref: add and remove files, then `finish`."""
 
     def __init__(self, git_dir: str, message: bytes, parent: str | None, now: int, key: Key | None = None) -> None:
         packs = disk.names(os.path.join(git_dir, "objects", "pack"))
@@ -173,15 +174,15 @@ class Importer(git.Conversation):
         return self
 
     def file(self, path: str, octets: bytes) -> None:
-        """Put a file into the commit."""
+        """Add or replace a file."""
         self.say(b"M 100644 inline %s\n" % path.encode() + _data(octets))
 
     def remove(self, path: str) -> None:
-        """Take a file out of the tree."""
+        """Remove a file from the tree."""
         self.say(b"D %s\n" % path.encode())
 
     def finish(self) -> str:
-        """Make the commit; its name."""
+        """Make the commit. Returns its name."""
         self.say(b"\nget-mark :1\n")
         name = self.line().strip().decode("ascii", "replace")
         if self._key:
@@ -192,7 +193,7 @@ class Importer(git.Conversation):
         return name
 
     def _signed(self, key: Key) -> str:
-        """The same commit once more, signed as `git commit -S` would; its name. The local ref is at it then."""
+        """Make the same commit again, signed as by `git commit -S`, and put it at the local ref. Returns its name."""
         self.say(b'ls :1 ""\n')
         tree = self.line().split()[2]
         head = b"tree %s\n" % tree + (b"parent %s\n" % self._parent.encode() if self._parent else b"")
@@ -211,19 +212,19 @@ class Importer(git.Conversation):
 
 
 def _published(importer: git.Conversation, tip: Tip, path: str) -> bytes:
-    """What a file holds on TIP."""
+    """The contents of a file on TIP."""
     importer.say(b"ls %s %s\n" % (tip.commit.encode(), path.encode()))
     found = importer.line().split()
     if len(found) < 3 or found[1] != b"blob":
-        raise git.GitFailed(f"git does not find {path} in commit {tip.commit[:12]}")
+        raise git.GitFailed(f"git cannot find {path} in commit {tip.commit[:12]}")
     importer.say(b"cat-blob %s\n" % found[2])
     size = int(importer.line().split()[2])
     return importer.read(size + 1)[:-1]
 
 
 def _kept(out: bytes, ours: Iterable[bytes]) -> Iterator[bytes]:
-    """OUR lines of a file, but those that are OUT as they are out: what was spoilt here would be a rewriting to
-    everybody else. A payload that was taken out here stays out."""
+    """The lines of a file: published ones as in OUT, then the rest from OURS. Damaged local lines must not go out,
+    because other clones would refuse the change. Payloads that are blanked here are blanked there."""
     here = iter(ours)
     for raw in out.split(b"\n")[:-1]:
         mine = next(here, b"")
@@ -232,7 +233,7 @@ def _kept(out: bytes, ours: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _files(lines: Iterable[bytes], first: int, published: int, last: int) -> Iterator[tuple[int, bytes]]:
-    """The files that a writer's LINES from FIRST to LAST make, without a full one that is PUBLISHED as it is."""
+    """The files for a writer's LINES from FIRST to LAST, without full files that are PUBLISHED already."""
     raws: list[bytes] = []
     size = 0
     for n, raw in enumerate(lines, first):
@@ -248,11 +249,11 @@ def _files(lines: Iterable[bytes], first: int, published: int, last: int) -> Ite
 
 
 def _message(heads: Mapping[str, Head], wanted: Unpublished, generation: int) -> str:
-    """Which lines it brings: the first writers in the subject, all of them beneath."""
+    """The commit's message: the first writers in the subject, all of them in trailers."""
     begins = {writer: heads[writer].n + 1 if writer in heads else 1 for writer in wanted.heads}
     ranges = [f"{writer} {begins[writer]}-{last}" for writer, last in wanted.heads.items()]
     some = ", ".join(ranges[:NAMED]) + (", ..." if len(ranges) > NAMED else "")
-    trailers = [*(f"Bb-Lines: {each}" for each in ranges), f"Bb-Generation: {generation}"]
+    trailers = [*(f"Bb-Lines: {lines}" for lines in ranges), f"Bb-Generation: {generation}"]
     return f"bb: {wanted.count} events, {some} [skip ci]\n\n" + "\n".join(trailers) + "\n"
 
 

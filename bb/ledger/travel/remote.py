@@ -1,7 +1,7 @@
-"""A remote as the ledger sees it: one branch that is fetched, and pushed to only if it is still where it was.
+"""The ledger's branch on a remote: it is fetched, and pushed only if it has not moved since.
 
-What git says about a failure becomes one of a few answers: moved meanwhile (look again), unreachable, refused for good,
-no remote at all. Where it is in doubt whether a push has arrived, whoever looks again finds out.
+Errors of git are translated into a few refusals: the branch moved meanwhile (fetch again), the remote is unreachable,
+the push is denied, there is no such remote. If it is unknown whether a push arrived, the next fetch tells.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
     from bb.ledger.git.place import Place
 
-INCOMING, VERIFIED = "refs/bb/incoming/", "refs/bb/remote/"  # what came last, and what was found to be right
-MOST_REFS = 1 << 20  # bytes in which a remote names the branches that are asked for
-DEEPEST = (1 << 31) - 2  # commits; one more means those of every branch to git
+INCOMING, VERIFIED = "refs/bb/incoming/", "refs/bb/remote/"  # the last fetched and the last verified commit
+MOST_REFS = 1 << 20  # bytes of a remote's list of refs
+DEEPEST = (1 << 31) - 2  # commits; with one more, git deepens every branch
 NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/")
 
-# What the branch on a remote may hold is checked by us; that its objects are sound is checked by git.
+# bb checks the contents of the branch; git checks that its objects are valid.
 SOUND = ("-c", "transfer.fsckObjects=true", "-c", "fetch.fsckObjects=true", "-c", "submodule.recurse=false")
 
 NO_BRANCH = ("couldn't find remote ref",)
@@ -43,39 +43,39 @@ class RemoteNotFound(NotFound):
     """There is no such remote."""
 
     code = "REMOTE_NOT_FOUND"
-    hint = "`git remote -v` shows the remotes there are; name one with --remote"
+    hint = "`git remote -v` shows all remotes; name one with --remote"
 
 
 class Offline(Busy):
     """The remote cannot be reached."""
 
     code = "OFFLINE"
-    hint = "all that is recorded stays recorded here; try again when the remote can be reached"
+    hint = "everything you recorded stays in this clone; sync again when the remote can be reached"
 
 
 class PushDenied(Refused):
-    """The remote does not let you write to its ledger."""
+    """The remote does not let you push to its ledger."""
 
     code = "PUSH_DENIED"
-    hint = "let your account push to the branch bb-ledger; `bb sync --pull` needs no such right"
+    hint = "give your account permission to push to the branch bb-ledger; `bb sync --pull` works without it"
 
 
 class TransportNotAllowed(Refused):
-    """The address of the remote is of a kind that git is not to use here: a program, or an open file."""
+    """The address of the remote uses a transport that git may not use here: a program, or a file descriptor."""
 
     code = "TRANSPORT_NOT_ALLOWED"
-    hint = "if you need it, say so: `GIT_ALLOW_PROTOCOL=ext:ssh:https:file bb sync`; `git remote -v` shows the address"
+    hint = "`git remote -v` shows the address; to allow it: `GIT_ALLOW_PROTOCOL=ext:ssh:https:file bb sync`"
 
 
 class Contended(Busy):
-    """Others published at the same time, again and again."""
+    """Other clones published at the same time, several times in a row."""
 
     code = "CONTENDED"
     hint = "nothing is lost; try again in a moment"
 
 
 class Moved(Exception):
-    """The branch is no longer where it was; look again."""
+    """The branch has moved; fetch again."""
 
 
 def names(git_dir: str) -> list[str]:
@@ -84,7 +84,7 @@ def names(git_dir: str) -> list[str]:
 
 
 def url(git_dir: str, name: str) -> str:
-    """Where NAME is pushed to, without what may be secret in it."""
+    """The push URL of NAME, without credentials."""
     return _without_secret(_address(git_dir, name, "--push"))
 
 
@@ -98,24 +98,23 @@ def _without_secret(address: str) -> str:
 
 
 def checked(name: str) -> str:
-    """NAME, when a remote may be called so."""
+    """NAME. Refused if it is not a valid name of a remote."""
     is_right = bool(name) and NAME.issuperset(name) and name[0] not in "-./" and ".." not in name and "//" not in name
     if not is_right or name.endswith(("/", ".", ".lock")):
-        raise RemoteNotFound(f"{name[:60]!r} is no name of a remote")
+        raise RemoteNotFound(f"{name[:60]!r} is not a valid name of a remote")
     return name
 
 
 def fetch(place: Place, name: str, patience: float, *, whole: bool = False) -> str | None:
-    """Where the ledger's branch is on the remote, its commits having been brought here; None when it has none.
+    """Fetch the ledger's branch. Returns its commit; None if the remote has no such branch.
 
-    All that they hold is brought too, in a clone that fetches nothing before it is needed as well. The WHOLE history
-    is fetched even if the clone has only the end of every branch.
+    All contents are fetched, even in a partial clone. WHOLE fetches the complete history, even in a shallow clone.
     """
     incoming = INCOMING + name
     flags = ["--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules", "--refmap="]
     flags += ["--no-filter"]
     if any(name.endswith(".promisor") for name in disk.names(os.path.join(place.common, "objects", "pack"))):
-        flags += ["--refetch"]  # what git believes to have may be without what it holds
+        flags += ["--refetch"]  # in a partial clone, git may have commits without their contents
     if whole and os.path.exists(os.path.join(place.common, "shallow")):
         flags += [f"--depth={DEEPEST}"]
     words = [*git.IN_PIECES, *SOUND, "fetch", "--quiet", *flags, "--", name, f"+{BRANCH}:{incoming}"]
@@ -129,7 +128,7 @@ def fetch(place: Place, name: str, patience: float, *, whole: bool = False) -> s
 
 
 def keep(git_dir: str, name: str, commit: str) -> None:
-    """Remember that a COMMIT of the remote's is verified, so that git does not throw it away."""
+    """Note that a COMMIT of the remote is verified. The ref keeps git from deleting it."""
     git.output(
         ["update-ref", "--stdin"],
         git_dir=git_dir,
@@ -138,7 +137,7 @@ def keep(git_dir: str, name: str, commit: str) -> None:
 
 
 def push(place: Place, name: str, commit: str, expected: str | None, patience: float) -> None:
-    """Put the remote's branch at COMMIT, if it is where it is EXPECTED to be. Moved when it is not."""
+    """Move the remote's branch to COMMIT, if it is at the EXPECTED commit. Raises Moved if it is not."""
     lease = f"--force-with-lease={BRANCH}:{expected or ''}"
     flags = ["--porcelain", "--no-verify", "--no-signed", "--recurse-submodules=no", "--no-follow-tags"]
     settings = ["-c", f"remote.{name}.mirror=false", "-c", "push.pushOption="]
@@ -155,18 +154,18 @@ def push(place: Place, name: str, commit: str, expected: str | None, patience: f
 
 
 def _refuse_two_places(place: Place, name: str, patience: float) -> None:
-    """Refuse where what is fetched from one address never shows what is at the other, to which is pushed. Two addresses
-    may well lead to one repository: then the branch is at the same commit, seen from either."""
+    """Refuse a remote whose fetch and push addresses are different repositories. If both lead to one repository, the
+    branch is at the same commit at both."""
     here, there = (_address(place.common, name, *how) for how in ([], ["--push"]))
     if here == there:
         return
-    seen, met = (_branch_at(place, address, patience) for address in (here, there))
-    if None not in (seen, met) and seen != met:
+    fetched, pushed = (_branch_at(place, address, patience) for address in (here, there))
+    if None not in (fetched, pushed) and fetched != pushed:
         here, there = _without_secret(here), _without_secret(there)
-        one = f"`git remote set-url --push {name} URL`"
+        command = f"`git remote set-url --push {name} URL`"
         raise PushDenied(
-            f"{name} is fetched from {here} and pushed to {there}, where the ledger is another",
-            hint=f"give each place a remote of its own, or push to where you fetch from: {one}",
+            f"{name} is fetched from {here} but pushed to {there}, which has another ledger",
+            hint=f"make a separate remote for each address, or push to the address you fetch from: {command}",
             remote=name,
             fetched_from=here,
             pushed_to=there,
@@ -174,14 +173,15 @@ def _refuse_two_places(place: Place, name: str, patience: float) -> None:
 
 
 def _branch_at(place: Place, address: str, patience: float) -> str | None:
-    """Where the ledger's branch is at an ADDRESS, nothing if there is none; None when that cannot be asked."""
+    """The commit of the ledger's branch at an ADDRESS; empty if there is no branch; None if the address cannot be
+    reached."""
     asked = ["ls-remote", "--", address, BRANCH]
     done = git.ask(asked, git_dir=place.common, at=_from(place), patience=patience, most=MOST_REFS)
     return done.out.decode("ascii", "replace").partition("\t")[0] if done.status == 0 else None
 
 
 def _from(place: Place) -> str:
-    """Where git stands: a remote that is named by a relative path is looked for from the top of the work tree."""
+    """The directory git runs in. A relative path of a remote is resolved from the top of the work tree."""
     return place.work_tree or place.common
 
 
@@ -191,17 +191,17 @@ def _refusal(name: str, done: git.Done) -> Exception:
     if git.TOO_LARGE in said:
         from bb.ledger.published.bounds import LedgerTooLarge  # noqa: PLC0415
 
-        return LedgerTooLarge(f"{name} has an object on that branch that is larger than any of a ledger", **about)
+        return LedgerTooLarge(f"an object of that branch on {name} is larger than a ledger can have", **about)
     if done.status is None:
         return Offline(f"{name} did not answer in time", **about)
     if f"'{name}' does not appear to be a git repository" in said or _says(said, NO_REMOTE):
-        return RemoteNotFound(f"{name} is no repository that git knows: {about['said']}", **about)
+        return RemoteNotFound(f"git finds no repository at {name}: {about['said']}", **about)
     if "transport '" in said and "' not allowed" in said:
         return TransportNotAllowed(f"{name}: {about['said']}", **about)
     if _says(said, DENIED) or "[remote rejected]" in said:
         return PushDenied(f"{name} refused: {about['said']}", **about)
     if _says(said, UNSOUND):
-        return NotALedger(f"what {name} sent is not sound: {about['said']}", **about)
+        return NotALedger(f"{name} sent invalid objects: {about['said']}", **about)
     return Offline(f"{name} cannot be reached: {about['said']}", **about)
 
 
@@ -211,7 +211,7 @@ def _says(said: str, any_of: Sequence[str]) -> bool:
 
 
 def _last_words(said: str) -> str:
-    """The line that tells most: the last one that is an error of git's or of the remote's."""
+    """The most useful line: the first error of git or the remote."""
     rows = [row.strip() for row in said.splitlines() if row.strip()]
-    telling = [row for row in rows if row.startswith(("fatal:", "error:", "remote:", "!", "ssh:"))]
-    return (telling or rows or ["git said nothing"])[0][:300]
+    errors = [row for row in rows if row.startswith(("fatal:", "error:", "remote:", "!", "ssh:"))]
+    return (errors or rows or ["git gave no reason"])[0][:300]

@@ -1,9 +1,9 @@
-"""Beginning a published ledger anew: the only way to be rid of what its earlier commits hold.
+"""Starts a new epoch of a published ledger: the only way to remove the contents of its earlier commits.
 
-A new epoch is a commit without parent that has every line there was, those that were redacted without their payload,
-and what publication had settled so far. So nothing is lost with the history: whoever follows checks that each line it
-knew is there and the same, and that what it knows to be settled is settled as before. The epoch's charter says where
-the one before ended, who ended it and why.
+A new epoch begins with a commit without a parent. It has every earlier line, redacted ones without their payload, and
+the results of publication order so far. So no fact is lost with the history: every clone checks that each line it knew
+is there and equal, and that the results are unchanged. The epoch's charter records the end of the previous epoch, the
+agent that ended it, and the reason.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LEAP = 1 << 32  # generations
 
 
 def begin(store: Store, tip: Tip, carried: Admitted, by: str, reason: str, now: int, key: Key | None = None) -> Tip:
-    """The first commit of the epoch after that of TIP, at the local ref."""
+    """Make the first commit of the next epoch after TIP, at the local ref."""
     previous = Previous(tip.commit, tip.generation, by, reason, clock.text(now))
     charter = tip.charter.but(epoch=tip.charter.epoch + 1, previous=previous)
     wanted = Unpublished(tip.last_lines, tip.events)
@@ -39,8 +39,7 @@ def begin(store: Store, tip: Tip, carried: Admitted, by: str, reason: str, now: 
 
 
 def must_be_followed(store: Store, tip: Tip, before: Tip, carried: Admitted) -> None:
-    """Refuse to publish an epoch that others would refuse: what is not published may be spoilt here, or taken back by
-    somebody at this very moment."""
+    """Refuse to publish an epoch that other clones would refuse. Local lines may be damaged, or withdrawn meanwhile."""
     history = History(store.place.common, None)
     commits = list(history.upto(tip.commit, store.progress))
     check(history, commits, before, carried)
@@ -53,7 +52,7 @@ def live(store: Store) -> list[str]:
 
 
 def charter_at(git_dir: str, commit: str) -> Charter | None:
-    """The charter in a commit that nobody has verified; None when there is none that makes sense."""
+    """The charter in an unverified commit; None if there is no valid one."""
     with git.Conversation(["cat-file", "--batch"], git_dir=git_dir) as objects:
         try:
             return charter_of(layout.blob(objects, f"{commit}:{CHARTER}", layout.SMALL))
@@ -62,30 +61,30 @@ def charter_at(git_dir: str, commit: str) -> Charter | None:
 
 
 def check(history: History, commits: Sequence[Commit], before: Tip, ours: Admitted | None) -> None:
-    """Refuse an epoch that lacks what was published BEFORE, or that settles it otherwise than OURS says.
+    """Refuse an epoch that lacks lines published BEFORE, or whose results of publication order differ from OURS.
 
-    That the lines themselves are the same is found out when they are taken in.
+    Importing the lines checks that they are equal.
     """
     after = history.tip
     previous = after.charter.previous
     if after.charter.repo != before.charter.repo or previous is None or not _follows(after.charter, before):
-        raise LedgerRewritten("the ledger was begun anew from something else than was published before")
+        raise LedgerRewritten("the new epoch of the ledger does not continue the published ledger")
     for writer, n in before.last_lines.items():
         if after.last_lines.get(writer, 0) < n:
-            raise LedgerRewritten(f"the ledger was begun anew without all lines of writer {writer}")
+            raise LedgerRewritten(f"the new epoch of the ledger lacks lines of writer {writer}")
     if ours and not _agree(ours.without(commits[0].blanked), history.settled, before.generation):
-        raise LedgerRewritten("the ledger was begun anew with other reservations admitted than before")
+        raise LedgerRewritten("the new epoch of the ledger admits other reservations than before")
 
 
 def _follows(charter: Charter, before: Tip) -> bool:
-    """Whether an epoch can be one that came after BEFORE: each has at least a commit, and none leaps so far ahead that
-    there could be no other."""
+    """Whether an epoch can be a successor of BEFORE. Each epoch has at least one commit, and a jump of the generation
+    is limited, so that further epochs remain possible."""
     generations = charter.previous.generation - before.generation if charter.previous else -1
     return 0 < charter.epoch - before.charter.epoch <= generations + 1 and generations < LEAP
 
 
 def _agree(ours: Admitted, theirs: Admitted, generation: int) -> bool:
-    """Whether THEIRS says of what was settled up to a GENERATION what OURS says."""
+    """Whether THEIRS and OURS have the same results up to a GENERATION."""
     for name, grant in ours.grants.items():
         other = theirs.grants.get(name)
         if other is None or other.but(ended=None) != grant.but(ended=None):

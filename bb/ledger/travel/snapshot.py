@@ -1,11 +1,11 @@
-"""Snapshots: what all lines up to certain heads add up to, so that whoever wants only that need not read them.
+"""Snapshots: the folded state of all lines up to certain heads, for readers that do not need the lines.
 
     {"format":1,"state":8,"heads":{"<writer>":[n,lamport,head]},"rows":2}
     ["<fold>","<key>",{"…"}]
 
-A snapshot is a cache. It is named by the heads it was made at, anybody can make the same one from the same lines, and
-one that is found to be wrong is replaced. It says what folds have made of the lines, so only a bb with the same folds
-can use it; others read the lines.
+A snapshot is a cache. Its name is a digest of the heads. Every clone makes the same snapshot from the same lines, and a
+wrong one is replaced. It contains the results of folds, so only a bb with the same folds can use it. Others read the
+lines.
 """
 
 from __future__ import annotations
@@ -36,28 +36,28 @@ if TYPE_CHECKING:
     from bb.ledger.records.store import Store
 
 FORMAT = 1
-KEPT = 2  # at a time, so that whoever has just listed the branch still finds the one it saw
-PART = 8 << 20  # bytes in a file, about; hosts warn of larger ones
+KEPT = 2  # at a time, so that a reader that has just listed the branch still finds the snapshot it saw
+PART = 8 << 20  # approximate bytes of a file; hosts warn about larger ones
 PART_DIGITS = 4
 LARGEST_PART, LARGEST = 2 * PART, 1 << 28
 HEXADECIMAL = frozenset("0123456789abcdef")
 
 
 class Snapshot(Record):
-    """The heads it was made at, and every entry of every fold."""
+    """The heads that a snapshot was made at, and every entry of every fold."""
 
     heads: Mapping[str, Link]
     rows: list[tuple[str, str, Any]]
 
     @property
     def has_global(self) -> bool:
-        """Whether there was ever a global reservation; then what was published in which order matters, too."""
-        found = (holdings.reservation(key, state) for fold, key, state in self.rows if fold == holdings.NAME)
-        return any(each is not None and each.base is not None for each in found)
+        """Whether there ever was a global reservation. Then the order of publication matters, too."""
+        reservations = (holdings.reservation(key, state) for fold, key, state in self.rows if fold == holdings.NAME)
+        return any(reservation is not None and reservation.base is not None for reservation in reservations)
 
 
 def name_of(heads: Mapping[str, int]) -> str:
-    """What a snapshot at HEADS is called."""
+    """The name of a snapshot at HEADS."""
     return digest(json_text.canonical(heads).encode())
 
 
@@ -66,7 +66,7 @@ def path_of(name: str, part: int) -> str:
 
 
 def name_in(path: str) -> str | None:
-    """The snapshot that the file at PATH is a part of; None when it has no place in a ledger."""
+    """The name of the snapshot that the file at PATH is a part of; None if PATH does not belong in a ledger."""
     name, _, file = path.removeprefix("snap/").partition("/")
     part = file.removesuffix(".jsonl")
     is_right = len(name) == HEX_LENGTH and HEXADECIMAL.issuperset(name) and is_number(part, PART_DIGITS)
@@ -74,7 +74,7 @@ def name_in(path: str) -> str | None:
 
 
 def made(store: Store, heads: Mapping[str, int], progress: Progress | None = None) -> list[bytes]:
-    """The parts of the snapshot at HEADS, made from the journals here; refused when those are damaged."""
+    """The parts of the snapshot at HEADS, made from the local journals. Refused if those are damaged."""
     index = Index(":memory:", None)
     try:
         index.rebuild([_Upto(store.path, writer, last) for writer, last in heads.items()], progress)
@@ -88,7 +88,7 @@ def made(store: Store, heads: Mapping[str, int], progress: Progress | None = Non
 
 
 def _rows(index: Index, heads: Mapping[str, int]) -> Iterator[bytes]:
-    from bb.ledger.journal import bulk_check  # noqa: PLC0415  (slow to import, and worth it only for many)
+    from bb.ledger.journal import bulk_check  # noqa: PLC0415  (slow to import, so only for many lines)
 
     rows = [bulk_check.canonical([fold, key, state]) for fold in index.folds() for key, state in index.states(fold)]
     links = {writer: index.position(writer).link for writer in sorted(heads)}
@@ -112,7 +112,7 @@ def _parts(rows: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def load(git_dir: str, blobs: Iterable[str]) -> list[bytes] | None:
-    """The parts that are published as BLOBS; None when there is more than a snapshot has."""
+    """The contents of the published parts in BLOBS; None if they are too large for a snapshot."""
     parts: list[bytes] = []
     left, allowance = LARGEST, bounds.Allowance()
     with git.Conversation(["cat-file", "--batch"], git_dir=git_dir) as objects:
@@ -127,7 +127,7 @@ def load(git_dir: str, blobs: Iterable[str]) -> list[bytes] | None:
 
 
 def read(octets: bytes) -> Snapshot | None:
-    """What the parts of a snapshot, one behind the other, say; None when it is not whole or was made by other folds."""
+    """Parse the joined parts of a snapshot; None if it is incomplete or invalid, or other folds made it."""
     from bb.ledger.journal import bulk_check  # noqa: PLC0415
 
     try:
@@ -135,7 +135,7 @@ def read(octets: bytes) -> Snapshot | None:
         header = bulk_check.decode(first)
         if (header["format"], header["state"], header["rows"]) != (FORMAT, indexes.VERSION, rest.count(b"\n")):
             return None
-        rows = (bulk_check.decode(row) for row in rest.split(b"\n")[:-1])  # the first that is none ends it
+        rows = (bulk_check.decode(row) for row in rest.split(b"\n")[:-1])  # lazy: the first invalid row stops it
         heads = {writer: _link(writer, *values) for writer, values in header["heads"].items()}
         return Snapshot(heads, [_row(*row) for row in rows])
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
@@ -143,7 +143,7 @@ def read(octets: bytes) -> Snapshot | None:
 
 
 def made_at(octets: bytes) -> tuple[dict[str, int], bool] | None:
-    """The heads that a snapshot, of whatever kind, says it was made at, and whether it was made by folds like ours."""
+    """The heads in the header of a snapshot, and whether the folds of this version made it; None if it is invalid."""
     try:
         header = json_text.read(octets.partition(b"\n")[0])
         heads = {writer: _link(writer, *link).n for writer, link in header["heads"].items()}
@@ -166,7 +166,7 @@ def _row(fold: str, key: str, state: Any) -> tuple[str, str, Any]:
 
 
 class _Upto(Journal):
-    """A journal as if it ended with line LAST."""
+    """A journal, read only up to line LAST."""
 
     def __init__(self, store: str, writer: str, last: int) -> None:
         super().__init__(store, writer)
@@ -184,4 +184,4 @@ class _Upto(Journal):
             return
 
     def stuck(self, position: Position, sizes: list[tuple[Segment, int]]) -> None:
-        """What lies behind the end is no concern of ours."""
+        """Ignore damage: it is after the last line that is read."""

@@ -1,11 +1,11 @@
-"""Bringing a clone and a remote together: look, take in, publish, and again if somebody was faster.
+"""Syncs a clone with a remote: look, import, publish, and repeat if another clone was faster.
 
-    look      fetch the branch, verify every commit behind the last verified one, take the lines in, remember the tip
-    publish   one commit of all that is not there yet, on that tip, pushed only if the branch is still at it
+    look      fetch the branch, verify every commit after the last verified one, import the lines, save the tip
+    publish   make one commit of all unpublished lines on that tip, and push it only if the branch is still there
 
-Who has something to publish tries that first: a push that is accepted proves that there was nothing to fetch. Each step
-can be repeated, so a sync that was killed anywhere is simply run again. What a push came to is never guessed: after any
-doubt the next look tells. What only looking and compacting need is imported there: most syncs push, and are done.
+If there are unpublished lines, publishing is tried first: an accepted push proves that there was nothing to fetch. Each
+step can be repeated, so an interrupted sync is simply run again. If it is unknown whether a push arrived, the next look
+tells. Modules for looking and compacting are imported on demand, because most syncs only push.
 """
 
 from __future__ import annotations
@@ -51,45 +51,45 @@ if TYPE_CHECKING:
     from bb.ledger.travel.intake import Incoming
 
 SIGNATURE = b'"kind":"%s"' % SIGNED.encode()
-REMEMBERED = 1000  # reservations; beyond that, those that have ended are forgotten
+REMEMBERED = 1000  # reservations; above that, ended ones are removed
 RESERVED = kinds.BY_FACT["Reserved"][0]
 HOLDING_KINDS = frozenset(kinds.BY_FACT[fact.__name__][0].encode() for fact in holdings.FACTS)
-LEAST_FOR_COMPACTING, LEAST_FOR_PUSHING = 5.0, 20.0  # seconds that are left
-MOST_IN_VAIN = 4  # attempts that are turned away as too late by a remote on which nothing has changed
-MOST_LOST = 100  # events that an answer names
+LEAST_FOR_COMPACTING, LEAST_FOR_PUSHING = 5.0, 20.0  # seconds left
+MOST_IN_VAIN = 4  # pushes rejected as outdated although the remote has not changed
+MOST_LOST = 100  # lost events in an answer
 PULL, PUSH, BOTH = "pull", "push", "both"
 
 
 class AnotherLedger(Conflict):
-    """That remote holds the ledger of another project."""
+    """The remote has the ledger of another project."""
 
     code = "ANOTHER_LEDGER"
-    hint = "nothing was taken over; sync with a remote of this project: --remote NAME"
+    hint = "nothing was imported; sync with a remote of this project: --remote NAME"
 
 
 class Outcome(Record):
-    """What a sync came to."""
+    """The result of a sync."""
 
     remote: str
     tip: str | None
     generation: int
-    events: int  # that are published there
+    events: int  # published on the remote
     came: int
     went: int
-    kinds: dict[str, int]  # of the events that came
-    heard: dict[str, int]  # agents whose lines came and count, and how long before their writer's last line theirs was
-    unverified: tuple[str, ...]  # those of them in whose name something came that they have not signed
-    reserved: tuple[str, ...]  # the reservations among what came
+    kinds: dict[str, int]  # of the imported events
+    heard: dict[str, int]  # agents with imported lines that count: milliseconds before the newest imported line
+    unverified: tuple[str, ...]  # those of them with events that their key has not signed
+    reserved: tuple[str, ...]  # imported reservations
     joined: str | None
     attempts: int
-    archived: int | None  # lines that left the branch's tree with a snapshot, if one was made
-    not_compacted: str | None  # why there is none, though one was due
-    begun_anew: dict[str, object] | None  # the epoch that has begun, and who began it, why and when
-    signatures: dict[str, object] | None  # what was found of those on what came, and of our key
+    archived: int | None  # lines archived with a snapshot, if one was made
+    not_compacted: str | None  # why no snapshot was made although one was due
+    begun_anew: dict[str, object] | None  # the new epoch: the agent that began it, why and when
+    signatures: dict[str, object] | None  # the results for imported lines, and the state of our key
 
 
 class Sync:
-    """One clone and one remote, within one turn."""
+    """One sync of one clone with one remote."""
 
     def __init__(self, store: Store, name: str, now: int, patience: float) -> None:
         self.store = store
@@ -105,43 +105,43 @@ class Sync:
         self._joined: str | None = None
         self._archived: int | None = None
         self._not_compacted: str | None = None
-        self._anew: Charter | None = None  # of the epoch that was found to have begun
-        self._is_gone = False  # the branch, from a remote that had it
-        self._known: Known | None = None  # who may write, and our key
-        self._unsigned: BbError | None = None  # why we could not sign
-        self._lost: list[str] = []  # events that came without their payload, for no reason that counts
-        self._judged: dict[str, int] = {}  # how many of the lines that came are verified, unverified, forged
-        self._doubted: dict[str, dict[str, object]] = {}  # writers some of whose lines are not verified
-        self._left_to: str | None = None  # our writer, when somebody else has published under its id
+        self._anew: Charter | None = None  # of a new epoch
+        self._is_gone = False  # whether the branch disappeared from the remote
+        self._known: Known | None = None  # the list of signers, and our key
+        self._unsigned: BbError | None = None  # why signing failed
+        self._lost: list[str] = []  # imported events without payload and without a valid withdrawal
+        self._judged: dict[str, int] = {}  # number of imported lines that are verified, unverified, forged
+        self._doubted: dict[str, dict[str, object]] = {}  # writers with lines that are not verified
+        self._left_to: str | None = None  # our former writer, if another store has published under its id
 
     @property
     def pin(self) -> Pin:
         return self.pins.remote(self.name)
 
     def run(self, direction: str, *, publishes: bool = False) -> None:
-        """Do what is to be done in this DIRECTION; PUBLISHES when it was just said that our lines may go there."""
+        """Sync in this DIRECTION. PUBLISHES allows publishing our lines on this remote from now on."""
         if direction == PULL or publishes or not self._may_push_at_once():
             self.look(may_be_gone=publishes)
         self._record_again()
         if publishes and not self.pin.publishes:
-            self._pin(self.pin.but(publishes=True))  # now that there is such a remote
+            self._pin(self.pin.but(publishes=True))  # only now: the look has shown that the remote exists
         if direction != PULL:
             self._publish()
             self._compact()
         self._keep_to_the_law()
 
     def _keep_to_the_law(self) -> None:
-        """Settle anew who was admitted, should other lines count than when that was settled."""
+        """Compute the admitted reservations again, if other lines count now than last time."""
         if self.store.exists and self.pin.tip and self.pins.arbiter == self.name:
             law = self.store.law if self.known.text is not None else None
             if (law.basis if law else "") != self.pins.law:
                 self._pin(self.pin)
 
     def base(self) -> str:
-        """The commit that everything published is in, as far as we have looked."""
+        """The last verified commit. It contains everything published so far."""
         tip = self.pin.tip
         if tip is None:
-            raise LedgerRewritten(f"the ledger is gone from {self.name}")
+            raise LedgerRewritten(f"the branch of the ledger is missing on {self.name}")
         return tip.commit
 
     def outcome(self) -> Outcome:
@@ -168,16 +168,16 @@ class Sync:
     # -- looking
 
     def look(self, *, may_be_gone: bool = False) -> None:
-        """Fetch, verify, and take in what others have published."""
+        """Fetch, verify and import published lines."""
         from bb.ledger.travel.branch import History  # noqa: PLC0415
 
         tip = self.pin.tip
-        known = tip if tip and self._has(tip) else None  # else lines have been lost here, and all is looked at again
+        known = tip if tip and self._has(tip) else None  # if local lines are lost, everything is verified again
         found = remote.fetch(self.store.place, self.name, self._left(), whole=known is None)
         if found is None:
             if tip is not None and not may_be_gone:
-                hint = "your copy is whole; `bb sync --publish` puts the branch back"
-                raise LedgerRewritten(f"the ledger is gone from {self.name}", hint=hint)
+                hint = "your copy is complete; `bb sync --publish` restores the branch"
+                raise LedgerRewritten(f"the branch of the ledger is missing on {self.name}", hint=hint)
             self._is_gone = tip is not None
             return
         if known and found == known.commit:
@@ -199,10 +199,10 @@ class Sync:
         self._take_in(commits, history.tip)
 
     def _verified(self, history: History, found: str, tip: Tip | None) -> list[Commit]:
-        """The commits up to the one that was FOUND; what was verified before must be among them, or before them."""
+        """The commits up to FOUND. The last verified commit must be one of them, or the parent of the first."""
         commits = list(history.upto(found, self.store.progress))
-        if tip and commits and commits[0].parent != tip.commit and all(tip.commit != each.id for each in commits):
-            raise LedgerRewritten(f"what was published on {self.name} before is not there any more")
+        if tip and commits and commits[0].parent != tip.commit and all(tip.commit != commit.id for commit in commits):
+            raise LedgerRewritten(f"commits that were published on {self.name} before are missing there")
         return commits
 
     def _is_later_epoch(self, found: str, tip: Tip) -> bool:
@@ -212,7 +212,7 @@ class Sync:
         return charter is not None and charter.epoch > tip.charter.epoch
 
     def _begun_anew(self, history: History, found: str, tip: Tip) -> list[Commit]:
-        """The commits of a later epoch, in which everything must be that was published up to TIP."""
+        """The commits of a later epoch, which must have everything that was published up to TIP."""
         from bb.ledger.travel import rotation  # noqa: PLC0415
 
         commits = list(history.upto(found, self.store.progress))
@@ -229,39 +229,39 @@ class Sync:
         except intake.LedgerForked as changed:
             if not self._anew:
                 raise
-            raise LedgerRewritten(f"the ledger was begun anew with other lines: {changed.message}") from None
+            raise LedgerRewritten(f"the new epoch of the ledger has other lines: {changed.message}") from None
         is_another = self.store.exists and after.charter.repo != self.store.clone.repo
         if is_another and any(pin.tip for pin in self.pins.remotes.values()):
             raise AnotherLedger(
-                f"the ledger on {self.name} is that of {after.charter.repo}, and this one of {self.store.clone.repo}",
+                f"the ledger on {self.name} belongs to {after.charter.repo}, and this one to {self.store.clone.repo}",
                 remote=self.name,
             )
         if not self.store.exists or is_another:
             self.store.join(after.charter.repo)
             self._joined = after.charter.repo
             self._known = policy.look(self.store, self._now, seen=(self.known.text, self.known.where))
-        self._leave_to_others(incoming)  # before they are here: whoever is killed must not go on behind them
+        self._leave_to_others(incoming)  # before writing: after a crash, our writer must not continue foreign lines
         intake.write(self.store, incoming)
         redaction.blank(self.store)
         self._lost += self._not_believed(commits)
-        for each in incoming:
-            self._came += each.more.count(b"\n") - each.more.count(SIGNATURE)
-            self._hear(each.more)
+        for change in incoming:
+            self._came += change.more.count(b"\n") - change.more.count(SIGNATURE)
+            self._hear(change.more)
         self._judge(incoming)
         self._pin(self.pin.but(tip=after), commits)
         remote.keep(self.store.place.common, self.name, after.commit)
-        if self._anew:  # nothing here is to hold on to the earlier commits
+        if self._anew:  # no local ref may keep the earlier commits alive
             git.run(["update-ref", LOCAL, after.commit], git_dir=self.store.place.common)
         self._record_again()
 
     def _record_again(self) -> None:
-        """Record again what lines of ours said that made way for others, now or in a sync that was killed."""
+        """Record the events of our lines again that were put aside, in this sync or an interrupted one."""
         if set_aside.owed(self.store.path) and set_aside.record_again(self.store, self._now):
-            # Our writer is another one, by the same key: what it has recorded is to count here at once.
+            # The lines are from a new writer with the same key, and must count here at once.
             self._known = policy.look(self.store, self._now, remote=self.pins.arbiter or self.name)
 
     def _not_believed(self, commits: list[Commit]) -> list[str]:
-        """The events that COMMITS brought without their payload, although nobody whose word counts took it back."""
+        """The events in COMMITS that have no payload and no valid withdrawal."""
         raws = []
         for writer, first, octets in (added for commit in commits for added in commit.added):
             if lines.may_hold_blanks(octets):
@@ -271,61 +271,64 @@ class Sync:
         return redaction.not_believed(self.store.caught_up(), filter(lines.is_blank, raws)) if raws else []
 
     def _hear(self, octets: bytes) -> None:
-        """Whose lines have come, and how old they are beside their writer's last: one clock, so it may be compared.
-        A line that does not count where signatures are required is nobody's, and no sign of life."""
-        said: dict[str, int] = {}
+        """Note the authors of one writer's imported lines, and the age of each author's last line relative to the
+        newest of these lines. Both times are from the writer's clock, so they can be compared. Lines that do not count
+        are no sign of life."""
+        last_lines: dict[str, int] = {}
         counted = counting.of(self.store.caught_up())
         for raw in octets.split(b"\n")[:-1]:
             try:
-                found = lines.members(raw)
+                members = lines.members(raw)
             except lines.Unreadable:
                 continue
-            if found["kind"] == SIGNED:
+            event, kind, by = members["id"], members["kind"], members["by"]
+            if kind == SIGNED:
                 continue
-            self._kinds[found["kind"]] = self._kinds.get(found["kind"], 0) + 1
-            if found["kind"] == RESERVED:
-                self._reserved.append(found["id"])
-            if counted and counted.leaves_out and not counted.counts_as_written(*ids.split_event_id(found["id"]), raw):
+            self._kinds[kind] = self._kinds.get(kind, 0) + 1
+            if kind == RESERVED:
+                self._reserved.append(event)
+            if counted and counted.leaves_out and not counted.counts_as_written(*ids.split_event_id(event), raw):
                 continue
-            if counted and counted.is_doubted(found["id"], found["kind"], found["by"]):
-                self._unverified.add(found["by"])
-            said[found["by"]] = clock.parse_or(found["ts"], 0)
-        last = max(said.values(), default=0)
-        for who, at in said.items():
-            self._heard[who] = min(last - at, self._heard.get(who, last - at))
+            if counted and counted.is_doubted(event, kind, by):
+                self._unverified.add(by)
+            last_lines[by] = clock.parse_or(members["ts"], 0)
+        newest = max(last_lines.values(), default=0)
+        for agent, at in last_lines.items():
+            self._heard[agent] = min(newest - at, self._heard.get(agent, newest - at))
 
     def _leave_to_others(self, incoming: Sequence[Incoming]) -> None:
-        """Go on under another writer where lines of ours came from outside: we never sign what we did not record."""
-        from bb.ledger.journal import writers  # noqa: PLC0415  (a sync that only pushes brings nothing in)
+        """Continue under a new writer if others have published lines under the id of ours, because we must not sign
+        lines that we did not record."""
+        from bb.ledger.journal import writers  # noqa: PLC0415  (a sync that only pushes imports nothing)
         from bb.ledger.records.store import JOURNALS  # noqa: PLC0415
 
         journals = os.path.join(self.store.path, JOURNALS)
-        for each in incoming:
-            owner = writers.read_owner(journals, each.writer) if each.more and each.cut is None else None
+        for change in incoming:
+            owner = writers.read_owner(journals, change.writer) if change.more and change.cut is None else None
             if owner is not None and owner.retired is None:
-                writers.retire(journals, each.writer, "lines were published under its id from elsewhere", None)
-                if each.writer == self.store.writer:
-                    self._left_to, self._known = each.writer, None
+                writers.retire(journals, change.writer, "lines were published under its id from elsewhere", None)
+                if change.writer == self.store.writer:
+                    self._left_to, self._known = change.writer, None
 
     def _has(self, tip: Tip) -> bool:
-        """Whether all that was published up to TIP is still here."""
+        """Whether this clone still has every line published up to TIP."""
         heads = self.store.caught_up().heads() if self.store.exists else {}
         return all(heads.get(writer, 0) >= head.n for writer, head in tip.heads.items())
 
     def _published(self, but: str | None) -> dict[str, int]:
-        """How far each writer's lines are out on all remotes, BUT one whose lines have just been verified to be as
-        they were."""
-        found: dict[str, int] = {}
+        """The number of each writer's last published line on all remotes. The remote BUT is left out, because its lines
+        were just verified to be unchanged."""
+        last_lines: dict[str, int] = {}
         for pin in (pin for name, pin in self.pins.remotes.items() if name != but):
             for writer, n in (pin.tip.last_lines if pin.tip else {}).items():
-                found[writer] = max(found.get(writer, 0), n)
-        return found
+                last_lines[writer] = max(last_lines.get(writer, 0), n)
+        return last_lines
 
     # -- signing
 
     @property
     def known(self) -> Known:
-        """Who may write, and the key that we sign with."""
+        """The list of signers, and the key that we sign with."""
         if self._known is None:
             remote = self.pins.arbiter or self.name
             meanwhile = keys.ed25519 if self._is_to_sign() else None
@@ -333,7 +336,7 @@ class Sync:
         return self._known
 
     def _is_to_sign(self) -> bool:
-        """Whether lines of ours are to be signed, as far as that is known before the reviewed file is looked at."""
+        """Whether our lines are probably to be signed, judged before the reviewed file is read."""
         store, last = self.store, policy.remembered(self.store)
         if not (store.exists and store.writer) or (last and last.mode == signers.OFF):
             return False
@@ -341,19 +344,19 @@ class Sync:
         return index.heads().get(store.writer, 0) > index.signed_upto(store.writer)[0]
 
     def wanted(self) -> publish.Unpublished:
-        """What is to be published, the lines of ours signed."""
+        """The lines to publish. Ours are signed first."""
         must_be_ours(self.store.clone.repo, self.known.policy.repo)
         self._sign()
         return publish.unpublished(self.store, self.pin.tip)
 
     def _sign(self) -> None:
-        """Sign our lines, unless the last of them is a signature by our key already."""
+        """Sign our lines, unless the last one is a signature by our key already."""
         store = self.store
         if self.known.mode == signers.OFF or self._unsigned or not store.writer:
             return
         last = store.caught_up().heads().get(store.writer, 0)
-        n, said = store.index.signed_upto(store.writer)
-        if not last or (n == last and self._is_ours(said)):
+        n, signature = store.index.signed_upto(store.writer)
+        if not last or (n == last and self._is_ours(signature)):
             return
         try:
             if self.known.key is None and self.known.trouble is None:
@@ -370,37 +373,36 @@ class Sync:
                 raise
             self._unsigned = refusal
 
-    def _is_ours(self, said: str) -> bool:
-        """Whether a signature says that our key has made it."""
+    def _is_ours(self, signature: str) -> bool:
+        """Whether a signature names our key. True if we have no key."""
         try:
-            return (
-                self.known.key is None or ssh_signatures.read(ssh_signatures.decoded(said)).key == self.known.key.public
-            )
+            key = self.known.key
+            return key is None or ssh_signatures.read(ssh_signatures.decoded(signature)).key == key.public
         except ssh_signatures.Malformed:
             return False
 
     @property
     def _key(self) -> Key | None:
-        """What commits are signed with."""
+        """The key that signs commits; None if signing is off or fails."""
         is_off = self.known.mode == signers.OFF or self._unsigned is not None
         return None if is_off else self.known.key
 
     def _judge(self, incoming: Sequence[Incoming]) -> None:
-        """Find out how much of what came is signed by keys that are listed."""
+        """Count how many imported lines are signed by listed keys."""
         if self.known.text is None or self.known.mode == signers.OFF:
             return
         index, repo = self.store.caught_up(), self.store.clone.repo
-        found, heads = index.signatures(repo), index.heads()
-        for each in incoming:
-            if not (count := each.more.count(b"\n")):
+        signatures, heads = index.signatures(repo), index.heads()
+        for change in incoming:
+            if not (count := change.more.count(b"\n")):
                 continue
-            last = heads.get(each.writer, 0)
-            standing = found.standing(self.known.policy, each.writer, last)
+            last = heads.get(change.writer, 0)
+            standing = signatures.standing(self.known.policy, change.writer, last)
             for n in range(last - count + 1, last + 1):
                 verdict = standing.verdict(n)
                 self._judged[verdict] = self._judged.get(verdict, 0) + 1
             if standing.verified < last:
-                self._doubted[each.writer] = standing.shown()
+                self._doubted[change.writer] = standing.shown()
 
     def _told_of_signatures(self) -> dict[str, object] | None:
         if not self.store.exists:
@@ -418,7 +420,7 @@ class Sync:
         return tip is not None and self._has(tip) and bool(publish.unpublished(self.store, tip))
 
     def _publish(self) -> None:
-        """Publish what is not published, trying again when others were faster."""
+        """Publish unpublished lines. Try again if another clone was faster."""
         if self._is_gone and self.pin.tip:
             remote.push(self.store.place, self.name, self.pin.tip.commit, None, self._left())
             self._is_gone = False
@@ -429,24 +431,25 @@ class Sync:
                 self.push(wanted)
             except remote.Moved as moved:
                 if self._left() <= pause:
-                    raise remote.Contended(f"{self._attempts} times others were faster", remote=self.name) from None
+                    message = f"other clones were faster in {self._attempts} attempts"
+                    raise remote.Contended(message, remote=self.name) from None
                 pause = wait(pause)
                 self.look()
                 if self.pin.tip == known and self._attempts >= MOST_IN_VAIN:
-                    raise remote.PushDenied(f"{self.name} takes nothing: {moved}", remote=self.name) from None
+                    raise remote.PushDenied(f"{self.name} accepts no push: {moved}", remote=self.name) from None
                 known = self.pin.tip
             except remote.Offline:
-                # Perhaps it has arrived, and only the answer was lost. Looking tells, if that is possible.
+                # The push may have arrived, and only the answer was lost. A look tells, if the remote can be reached.
                 self.look()
                 if publish.unpublished(self.store, self.pin.tip):
                     raise
             except git.GitFailed:
                 if self._attempts > 1:
                     raise
-                self.look()  # git may have thrown away what we stand on, and brings it again
+                self.look()  # git may have deleted the parent commit, and fetches it again
 
     def push(self, wanted: publish.Unpublished) -> Tip:
-        """Publish what is WANTED in one commit on the tip we know. Moved when that is the tip no more."""
+        """Publish the WANTED lines in one commit on the verified tip. Raises Moved if the branch has moved."""
         before = self.pin.tip
         expected = before.commit if before else None
         tip = publish.commit(self.store, before, wanted, self._now, self._key)
@@ -454,7 +457,7 @@ class Sync:
         commit = Commit(tip.commit, expected, tip.generation, tuple(self._added(before, wanted)), ())
         self._went += wanted.count
         self._pin(self.pin.but(tip=tip), [commit])
-        if len(self.pins.remotes) > 1:  # else what is at the local ref stands on it
+        if len(self.pins.remotes) > 1:  # with one remote, the local ref keeps the commit
             remote.keep(self.store.place.common, self.name, tip.commit)
         return tip
 
@@ -464,8 +467,8 @@ class Sync:
             yield writer, first, self.store.octets(writer, first, last)
 
     def _compact(self) -> None:
-        """Make a snapshot when one is due. Nobody waits for it: whoever is faster makes it, or the next sync. What goes
-        wrong with it is told, and put off until more lines have come."""
+        """Make a snapshot if one is due. If another clone is faster, or the remote is unreachable, this is left to a
+        later sync. Other errors are reported, and the next attempt waits for more lines."""
         before = self.pin.tip
         if before is None or not self._has(before) or self._left() < LEAST_FOR_COMPACTING:
             return
@@ -490,7 +493,7 @@ class Sync:
             if self._is_right and not before.is_due:
                 return
         tip, judged, lines = compacting.commit(self.store, before, self._now, keeps=self._is_right, key=self._key)
-        patience = max(self._left(), LEAST_FOR_PUSHING)  # else a large ledger would be folded in vain each time
+        patience = max(self._left(), LEAST_FOR_PUSHING)  # otherwise a large ledger might never finish
         remote.push(self.store.place, self.name, tip.commit, before.commit, patience)
         carried = [Commit(tip.commit, before.commit, tip.generation, (), ())]
         self._pin(self.pin.but(tip=tip, judged=judged, put_off=0), carried)
@@ -498,7 +501,7 @@ class Sync:
         self._archived = lines
 
     def _is_judged(self, tip: Tip) -> bool:
-        """Whether it is known if the newest snapshot is right, or there is none."""
+        """Whether the newest snapshot was checked already, or there is none."""
         if not tip.compacted.snapshots:
             return True
         known, taken_back = self.pin.judged, len(self.store.caught_up().hidden())
@@ -506,13 +509,13 @@ class Sync:
 
     @property
     def _is_right(self) -> bool:
-        """Whether there is nothing against the newest snapshot."""
+        """Whether the newest snapshot is not known to be wrong."""
         return self.pin.judged is None or self.pin.judged.is_right
 
-    # -- beginning anew
+    # -- new epochs
 
     def rotate(self, by: str, reason: str) -> int:
-        """Begin the ledger anew on the remote, with all there is; how many commits its history had."""
+        """Start a new epoch of the ledger on the remote, with all lines. Returns the number of commits before it."""
         from bb.ledger.travel import compacting, rotation  # noqa: PLC0415
         from bb.ledger.travel.branch import History  # noqa: PLC0415
 
@@ -520,7 +523,7 @@ class Sync:
         self._publish()
         before = self.pin.tip
         if before is None:
-            raise LedgerRewritten(f"the ledger is gone from {self.name}")
+            raise LedgerRewritten(f"the branch of the ledger is missing on {self.name}")
         history = History(self.store.place.common, None)
         commits = list(history.upto(before.commit, self.store.progress))
         known = settled(history.settled, commits).keeping(rotation.live(self.store))
@@ -533,9 +536,11 @@ class Sync:
         except remote.Moved as moved:
             self.look()
             if self.pin.tip == before:
-                hint = f"let the branch bb-ledger be replaced on {self.name} for as long as this takes"
-                raise remote.PushDenied(f"{self.name} keeps what it has: {moved}", hint=hint) from None
-            raise remote.Contended("somebody else published meanwhile", remote=self.name) from None
+                hint = f"allow the branch bb-ledger to be replaced on {self.name} (force push), for this command only"
+                raise remote.PushDenied(
+                    f"{self.name} does not let the branch be replaced: {moved}", hint=hint
+                ) from None
+            raise remote.Contended("another clone published meanwhile", remote=self.name) from None
         if self.pins.arbiter == self.name:
             self.pins = self.pins.but(admitted=carried)
         self._pin(self.pin.but(tip=tip, judged=judged, put_off=0))
@@ -549,31 +554,32 @@ class Sync:
         after: Pins = self.pins.with_remote(self.name, pin)
         if after.arbiter == self.name:
             commits = list(commits)
-            known = settled(after.admitted, commits)
-            if len(known.generations) > REMEMBERED:
-                known = known.keeping([name for name, _ in self.store.caught_up().found(holdings.NAME, "live")])
-            after = self._lawful(after.but(admitted=known), pin, list(commits))
+            known = self._without_ended(settled(after.admitted, commits))
+            after = self._lawful(after.but(admitted=known), pin, commits)
         self.pins = after
         pins.write(self.store.path, after)
 
     def _lawful(self, after: Pins, pin: Pin, commits: list[Commit]) -> Pins:
-        """The same with what is settled of the lines that count, where not all do. It is settled from the first commit
-        on where other lines count than before."""
+        """AFTER with the results of publication order of the lines that count, if not all do. They are computed from
+        the first commit on if other lines count than before."""
         law = self.store.law
         if law is None or pin.tip is None:
             return after.but(lawful=None, law="")
         index = self.store.caught_up()
         counts = law.counting(index.signatures(law.repo))
-        if after.lawful is None or after.law != law.basis or any(each.parent is None for each in commits):
+        if after.lawful is None or after.law != law.basis or any(commit.parent is None for commit in commits):
             from bb.ledger.travel.branch import History  # noqa: PLC0415
 
             history = History(self.store.place.common, None)
             commits = list(history.upto(pin.tip.commit))
             after = after.but(lawful=of_those_that_count(history.settled, commits, counts))
-        known = settled(after.in_force, commits, counts)
-        if len(known.generations) > REMEMBERED:
-            known = known.keeping([name for name, _ in index.found(holdings.NAME, "live")])
-        return after.but(lawful=known, law=law.basis)
+        return after.but(lawful=self._without_ended(settled(after.in_force, commits, counts)), law=law.basis)
+
+    def _without_ended(self, known: Admitted) -> Admitted:
+        """KNOWN without ended reservations, if there are more than REMEMBERED."""
+        if len(known.generations) <= REMEMBERED:
+            return known
+        return known.keeping([name for name, _ in self.store.caught_up().found(holdings.NAME, "live")])
 
     def _left(self) -> float:
         return self._deadline - time.monotonic()
@@ -585,7 +591,7 @@ def _told(charter: Charter | None) -> dict[str, object] | None:
 
 
 def of_those_that_count(known: Admitted, commits: Sequence[Commit], counts: Counting) -> Admitted:
-    """What an epoch says was settled before it, without what is said on lines that do not count."""
+    """The results from before an epoch, without those of lines that do not count."""
     root = next(iter(commits), None)
     lasts = {writer: first + octets.count(b"\n") - 1 for writer, first, octets in root.added} if root else {}
     out = set()
@@ -598,7 +604,7 @@ def of_those_that_count(known: Admitted, commits: Sequence[Commit], counts: Coun
 
 
 def settled(known: Admitted, commits: Iterable[Commit], counts: Counting | None = None) -> Admitted:
-    """What publication has settled after some more commits; only of the lines that count, where not all do."""
+    """The results of publication order after some more commits. With COUNTS, only of the lines that count."""
     for commit in commits:
         if commit.is_carried:
             continue

@@ -1,4 +1,4 @@
-"""Taking turns: one process at a time syncs a clone, and clones that meet at a remote wait for chance."""
+"""Turns: one process at a time syncs a clone. Clones that collide at a remote wait for random times."""
 
 from __future__ import annotations
 
@@ -14,24 +14,25 @@ if TYPE_CHECKING:
     from typing import Self
 
 LOCK = "sync.lock"
-FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0  # seconds between two attempts, when others are faster
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0  # seconds between two attempts
 
 
 class AlreadySyncing(Busy):
     """Another process is syncing this clone."""
 
     code = "ALREADY_SYNCING"
-    hint = "what you want is done by it, or by the next sync"
+    hint = "wait for that sync; lines that it misses go with the next sync"
 
 
 def wait(pause: float) -> float:
-    """Wait for about so many seconds, by chance, so that two do not march in step; how long to wait the next time."""
+    """Wait for about PAUSE seconds, with a random factor. Returns the pause for the next attempt."""
     time.sleep(pause * (0.5 + os.urandom(1)[0] / 512))
     return min(2 * pause, LONGEST_PAUSE)
 
 
 class Turn:
-    """`with Turn(store, patience):` is the only one that syncs this clone; AlreadySyncing if that takes too long."""
+    """`with Turn(store, patience):` makes this process the only one that syncs the clone. AlreadySyncing if another
+    process syncs it for longer than PATIENCE seconds."""
 
     def __init__(self, store: str, patience: float = 0.0) -> None:
         self._path = os.path.join(store, LOCK)

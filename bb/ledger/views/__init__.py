@@ -1,1 +1,1 @@
-"""Answers read from the index: reservations, mail, chat, attention, CBCL, protocol events."""
+"""Queries on the index: reservations, mail, chat, attention, CBCL, protocol events."""

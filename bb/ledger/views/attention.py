@@ -1,4 +1,4 @@
-"""What is known about attention, out of the index and the journals: the book that the rules read."""
+"""The state that the rules of attention read (`Book`), from the index and the journals."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 def book(store: Store, index: Index, now: int, stale_after: int) -> Book:
-    """What is known NOW."""
+    """The state as of NOW."""
     counted = counting.of(index) if index.law is not None else None
     is_unsigned = counted.is_unsigned_by_the_person if counted else None
     return Book(index, Agents(store, index, now, stale_after), lambda name: data_of(store, name), is_unsigned)
 
 
 class Present(Someone):
-    """An agent in service. When it was last seen is looked up when somebody asks for that."""
+    """A registered agent that is not retired. Its liveness is looked up on first use."""
 
     def __init__(self, agents: Agents, agent: Agent) -> None:
         self.role = agent.role
@@ -51,7 +51,7 @@ class Present(Someone):
 
 
 class Agents:
-    """The agents in service, by name: one of them is looked up alone, so that a hundred others cost nothing."""
+    """The registered agents that are not retired, by name. Looking up one agent does not load the others."""
 
     def __init__(self, store: Store, index: Index, now: int, stale_after: int) -> None:
         self._store, self._index, self._now, self._stale_after = store, index, now, stale_after
@@ -60,25 +60,25 @@ class Agents:
 
     def get(self, name: str, otherwise: Present | None = None) -> Present | None:
         if name not in self._known and not self._has_all:
-            found = roster.agent(name, self._index.state(roster.NAME, name))
-            self._known[name] = Present(self, found) if found and not found.is_retired else None
+            agent = roster.agent(name, self._index.state(roster.NAME, name))
+            self._known[name] = Present(self, agent) if agent and not agent.is_retired else None
         return self._known.get(name) or otherwise
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and self.get(name) is not None
 
     def __getitem__(self, name: str) -> Present:
-        found = self.get(name)
-        if found is None:
+        agent = self.get(name)
+        if agent is None:
             raise KeyError(name)
-        return found
+        return agent
 
     def _all(self) -> dict[str, Present]:
         if not self._has_all:
             states = self._index.states(roster.NAME)
-            self._known = {each.agent_id: Present(self, each) for each in roster.in_order(states)}
+            self._known = {agent.agent_id: Present(self, agent) for agent in roster.in_order(states)}
             self._has_all = True
-        return {name: each for name, each in self._known.items() if each}
+        return {name: agent for name, agent in self._known.items() if agent}
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._all())
@@ -92,14 +92,14 @@ class Agents:
     def liveness_of(self, agent: Agent) -> str:
         """Whether an agent is active, stale or evicted."""
         last = presence.read(self._store.path, agent.agent_id, self._now)
-        if last and last.paused:  # whom the person has paused is not silent
+        if last and last.paused:  # a paused agent is not silent
             return liveness.ACTIVE
         seen = presence.last_seen(agent.heard_at, last, self._now)
         return liveness.liveness(seen, self._now, self._stale_after)
 
 
 def data_of(store: Store, name: str) -> dict[str, Any] | None:
-    """What the line of that name says; None when there is none, or it says nothing any more."""
+    """The data of the event NAME; None if there is no such line, or its payload was removed."""
     try:
         writer, dot, n = name.partition(".")
         raw = Journal(store.path, writer).line(int(n)) if dot else None

@@ -1,7 +1,7 @@
-"""What the ledger knows of CBCL: which dialects are spoken here, and where an agent stands.
+"""The CBCL state of a ledger: the installed dialects, and the open conversations of an agent.
 
-A line may come from anybody who can write to the repository. So the text of a dialect is read by the one reader, must
-have the hash that its line says, and must be sound, before it counts as installed.
+Anyone who can write to the repository can write a line. So a dialect counts as installed only if the CBCL reader can
+parse its text, the text has the hash on its line, and the definition is sound.
 """
 
 from __future__ import annotations
@@ -37,66 +37,66 @@ if TYPE_CHECKING:
     from bb.ledger.records.store import Store
     from bb.ledger.signing.keyring import Keyring
 
-UNCHECKED, INVALID = "unchecked", "invalid"  # what else is to be said of a signature that a line brings
+UNCHECKED, INVALID = "unchecked", "invalid"  # further states of a signature, besides UNSIGNED and VALID
 
 
 class Spoken(Library):
-    """The dialects of a repository by name, for the user whose KEYRING it is. A definition is judged when somebody
-    wants to know of it, by its text once and for all (`judgements`), and read when somebody speaks it."""
+    """The dialects of a repository by name, for the owner of KEYRING. A definition is judged on first use, and the
+    verdict on its text is cached (`verified_dialects`). It is parsed when a message uses it."""
 
     def __init__(self, store: Store, index: Index, keyring: Keyring, read: dict[str, Definition] | None = None) -> None:
         self._store, self._index, self._keyring = store, index, keyring
         self._policy = keyring.trust().policy
         self._judgements = Judgements(store.path)
         self._judged: dict[str, dict[str, Judged]] = {}  # by name, then by hash
-        self._read = {} if read is None else read  # by hash; for who asks again, as the ledger goes on
+        self._read = {} if read is None else read  # by hash; a caller may reuse it while the ledger grows
         self._lines: dict[str, dict[str, Any]] = {}  # by event
         self._trust: dict[str, tuple[bytes, ...]] = {}
 
     def live(self, name: str) -> list[Kept]:
-        """What is installed under NAME, the first one first. It stands for it where it is the only sound one."""
+        """The dialects installed under NAME, oldest first. NAME can be used if exactly one of them is sound."""
         return dialects.live(name, self._index.state(dialects.NAME, name))
 
     def hashes(self, name: str) -> tuple[str, ...]:
-        return tuple(each.hash for each in self.live(name))
+        return tuple(kept.hash for kept in self.live(name))
 
     def excuse(self, name: str) -> BbError | None:
         if not (live := self.live(name)) or name in self:
             return None
-        sound = [each for each in live if each.hash in self.sound(name)]
+        sound = [kept for kept in live if kept.hash in self.sound(name)]
         shown = harmless(names.brief(name))
         if len(sound) > 1:
-            why = f"{len(sound)} dialects named {shown} are installed, so the name stands for none of them"
-            hint = "`bb cbcl dialect list` names both; `bb cbcl dialect install FILE --replace` settles it"
+            why = f"{len(sound)} dialects named {shown} are installed, so the name is ambiguous"
+            hint = "`bb cbcl dialect list` shows them; `bb cbcl dialect install FILE --replace` keeps one"
             return DialectConflict(why, hint=hint, dialect=shown)
         if not sound:
-            why = f"what is installed as {shown} is no sound definition"
-            return UnknownDialect(why, hint=f"`bb cbcl dialect remove {shown}` takes it away", dialect=shown)
+            why = f"the definition installed as {shown} is not sound"
+            return UnknownDialect(why, hint=f"`bb cbcl dialect remove {shown}` removes it", dialect=shown)
         if self.signature(sound[0]) == INVALID:
             return signatures.InvalidSignature(f"the signature of {shown} is not its author's", dialect=shown)
-        why = f"{shown} is installed, and your policy wants the signature of an author whom you trust"
+        why = f"{shown} is installed, but your policy requires the signature of an author whom you trust"
         hint = "`bb cbcl trust add AUTHOR KEY`; or `bb cbcl policy --unsigned local`"
         return trust.UnsignedDialect(why, hint=hint, dialect=shown)
 
     def names(self) -> list[str]:
-        """The names under which something is installed."""
+        """The names under which dialects are installed."""
         return [name for name, state in self._index.states(dialects.NAME) if dialects.live(name, state)]
 
     def line_of(self, kept: Kept) -> dict[str, Any]:
-        """What the line says that brought a dialect."""
+        """The data of the line that installed a dialect."""
         if kept.event not in self._lines:
             self._lines[kept.event] = data_of(self._store, kept.event) or {}
         return self._lines[kept.event]
 
     def sound(self, name: str) -> dict[str, Judged]:
-        """Those of them that are what their lines say, and break no rule, by hash."""
+        """The sound dialects installed under NAME, by hash. A sound one matches its line and breaks no rule."""
         if name not in self._judged:
-            found = {each.hash: self._judge(each) for each in self.live(name)}
-            self._judged[name] = {known: each for known, each in found.items() if each}
+            verdicts = {kept.hash: self._judge(kept) for kept in self.live(name)}
+            self._judged[name] = {hashed: verdict for hashed, verdict in verdicts.items() if verdict}
         return self._judged[name]
 
     def definition(self, kept: Kept) -> Definition | None:
-        """What a line has installed, read; None where it is no sound definition of what it says."""
+        """The parsed definition of an installed dialect; None if it is not sound."""
         if kept.hash not in self.sound(kept.name):
             return None
         if kept.hash not in self._read:
@@ -121,7 +121,7 @@ class Spoken(Library):
         return judged if is_right and judged.is_sound else None
 
     def _read_and_judged(self, text: bytes) -> Judged:
-        """What is to be said of a definition, the same in every clone: no policy of a user is asked."""
+        """The verdict on a definition. It is the same in every clone, because it does not depend on a user's policy."""
         try:
             _, found = grammar.definition_in(text, UTMOST)
             is_sound = verification.verify(found).is_sound_but_for_its_parent
@@ -130,11 +130,11 @@ class Spoken(Library):
         hashed = canonical.digest(found.node)
         if is_sound:
             self._read[hashed] = found
-        adds = tuple(each.name for each in found.performatives)
+        adds = tuple(performative.name for performative in found.performatives)
         return Judged(is_sound, hashed, found.name, found.extends or "", found.author or "", adds)
 
     def signature(self, kept: Kept) -> str:
-        """What this user can say of its signature, whatever the line says."""
+        """The state of a dialect's signature, by this user's keys, whatever its line claims."""
         signature, judged = self.line_of(kept).get("signed"), self.sound(kept.name).get(kept.hash)
         if not isinstance(signature, str) or not signature or judged is None:
             return UNSIGNED
@@ -145,12 +145,12 @@ class Spoken(Library):
 
     def _keys_of(self, author: str) -> tuple[bytes, ...]:
         if author not in self._trust:
-            # a key of one's own that cannot be read: that is told where it is used
+            # An unreadable key of this user is reported where it is used.
             self._trust[author] = self._keyring.trust_or_nobody(author).keys_of(author)
         return self._trust[author]
 
     def _fits(self, kept: Kept, signature: str, key: bytes) -> bool:
-        """Whether a signature of what was installed is KEY's: that is found out once."""
+        """Whether KEY made a dialect's signature. The result is cached."""
         judged, known = self.sound(kept.name)[kept.hash], verified_dialects.signature_key(kept.hash, signature, key)
         if known in judged.signatures:
             return judged.signatures[known]
@@ -168,8 +168,8 @@ class Spoken(Library):
         return is_good
 
     def _spoken(self, name: str) -> Kept | None:
-        """What NAME stands for."""
-        sound = [each for each in self.live(name) if each.hash in self.sound(name)]
+        """The dialect that NAME refers to."""
+        sound = [kept for kept in self.live(name) if kept.hash in self.sound(name)]
         return sound[0] if len(sound) == 1 and self._lets_in(self.signature(sound[0])) else None
 
     def __contains__(self, name: object) -> bool:
@@ -183,13 +183,13 @@ class Spoken(Library):
         return definition
 
     def building_on(self, name: str) -> list[str]:
-        """The dialects that are spoken and extend NAME."""
-        spoken = ((each, self._spoken(each)) for each in self.names())
-        return sorted(each for each, kept in spoken if kept and self.sound(each)[kept.hash].extends == name)
+        """The usable dialects that extend NAME."""
+        usable = ((known, self._spoken(known)) for known in self.names())
+        return sorted(known for known, kept in usable if kept and self.sound(known)[kept.hash].extends == name)
 
     def _lets_in(self, signature: str) -> bool:
-        """Whether this user speaks what anybody has installed who can write to the repository: yes, unless every
-        definition has to be signed by an author who is trusted, or one is not what that author has signed."""
+        """Whether the user's policy accepts a dialect with this state of its signature. An invalid signature is never
+        accepted. The policy `never` accepts only valid signatures of trusted authors."""
         return signature == VALID if self._policy.unsigned == trust.NEVER else signature != INVALID
 
     def __iter__(self) -> Iterator[str]:
@@ -200,7 +200,7 @@ class Spoken(Library):
 
 
 def standing(index: Index, agent: str, *others: str) -> Standing:
-    """Where AGENT stands, and whether it has met those OTHERS."""
+    """The conversation state of AGENT, and which of the OTHERS it has met."""
     met, greeted = (
         frozenset(
             peer
@@ -213,8 +213,8 @@ def standing(index: Index, agent: str, *others: str) -> Standing:
     )
     return Standing(
         agent,
-        Answers.by((each[0], Expected(*each)) for each in opened(index, conversation_state.EXPECTED, agent)),
-        Answers.by((each[0], Obliged(*each)) for each in opened(index, conversation_state.OBLIGED, agent)),
+        Answers.by((row[0], Expected(*row)) for row in opened(index, conversation_state.EXPECTED, agent)),
+        Answers.by((row[0], Obliged(*row)) for row in opened(index, conversation_state.OBLIGED, agent)),
         met,
         greeted,
         _Taken(index, agent),
@@ -222,29 +222,29 @@ def standing(index: Index, agent: str, *others: str) -> Standing:
 
 
 def opened(index: Index, what: str, agent: str) -> Iterator[list[Any]]:
-    """What AGENT waits for, or owes, oldest first: of or to whom, under which id, in which thread, by which message."""
+    """The answers that AGENT expects or owes, oldest first: the peer, the id, the thread and the message of each."""
     for _, state in index.found(conversation_state.NAME, f"{what} {agent}"):
         yield state["open"][3][1]
 
 
 def repeated_in(store: Store, index: Index, event: str, hearers: Sequence[str]) -> list[str]:
-    """The lines, by their events, on which those who have heard a message repeat what it came to: what a dialect made
-    of it does not stand in the message itself."""
+    """The events in which HEARERS of a message recorded texts from its effects. A dialect can produce texts that are
+    not in the message itself."""
     states = [
         index.state(conversation_state.NAME, f"{conversation_state.MESSAGE} {agent} {event}") for agent in hearers
     ]
-    heard = [found for state in states if state and (found := conversation_state.heard_in(state))]
+    heard = [line for state in states if state and (line := conversation_state.heard_in(state))]
     return [line for line in heard if _repeats(data_of(store, line) or {})]
 
 
-def _repeats(said: Mapping[str, Any]) -> bool:
-    about = said.get("about")
+def _repeats(data: Mapping[str, Any]) -> bool:
+    about = data.get("about")
     written = about.get("effects") if isinstance(about, dict) else None
     return any(map(effects.texts, effects.read(written)))
 
 
 class _Taken(Container[tuple[str, str]]):
-    """The signed messages that an agent has taken: looked up one by one, so that many cost nothing."""
+    """The signed messages that an agent has accepted. Each is looked up on demand, so a long history costs nothing."""
 
     def __init__(self, index: Index, agent: str) -> None:
         self._index, self._agent = index, agent

@@ -1,12 +1,12 @@
-"""What was said, as CCCS clients ask for it: who is to read what, what was read, what was said of a message.
+"""Chat, as CCCS clients query it: messages by recipient, read positions, and acknowledgements.
 
-This part of the index is made along the course of events (`ledger/records/course.py`), and only when somebody asks for
-it, so that commands which need none of it do not pay for it. A message is one row, and one more for each recipient
-token it was sent to. What somebody has read is a place in the course, and never a time: nothing that arrives later can
-get behind it unseen. Where a message itself is written is kept too, so that it is read from the journal at one stroke.
+This part of the index follows the course of events (`ledger/records/course.py`). It is updated only on request, so
+other commands do not pay for it. A message has one row, and one more for each recipient token. A read position is a
+place in the course, never a time, so a message that arrives later cannot fall behind it unseen. The position of each
+line in its journal is stored too, so a message is read with one access.
 
-A line that does not count by the law says nothing here. Which lines were passed over for that is remembered, and once
-one of them counts, everything is read anew.
+Lines that do not count by the list of signers are skipped. The skipped lines are remembered. Once one of them counts,
+this part of the index is built again.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ if TYPE_CHECKING:
     from bb.ledger.records.course import Passed
     from bb.ledger.records.store import Store
 
-# what a message is, in one number
+# flags of a message, in one number
 NOTICE, MAIL, ATTENTION, REQUEST = 1, 2, 4, 8
-AUTOMATIC = 16  # a notice that a group was owed by itself, and that is no mail to whoever counts
-BROADCAST = ""  # the token of what is sent to nobody in particular
+AUTOMATIC = 16  # an automatic notice of a group; it does not count as mail
+BROADCAST = ""  # the token of messages without a recipient
 NOBODY = "@nobody"
 GROUPS = (BROADCAST, "@all", "@peers", "@foreman", "@user")
 KIND = b'"kind":"'
-FLOATING = 1 << 50  # behind every place in the course
-GESTURES = ("chat.read", "mail.read")  # these say something about places
+FLOATING = 1 << 50  # greater than every place in the course
+GESTURES = ("chat.read", "mail.read")  # events about read positions
 MOST_AT_ONCE = 50_000  # lines in one transaction
 
 ACK, CANCELLED = "ack", "cancelled"
-CLAIMED, TYPED = "claimed", "typed"  # somebody wants an actor to be typed it; it was
-FIRST, AGAIN = "first", "again"  # of a message that was recorded a second time: the name it had, the name it has
+CLAIMED, TYPED = "claimed", "typed"  # a delivery into an actor's terminal was claimed; was made
+FIRST, AGAIN = "first", "again"  # of a message that was recorded again: its old id, its new id
 
 
 class Post(Record):
-    """A message or notice as the index has it."""
+    """A message or notice in the index."""
 
     seq: int
     writer: str
@@ -69,22 +69,22 @@ class Post(Record):
 
     @property
     def place(self) -> int | None:
-        """Its place in the course; None while it has none."""
+        """Its place in the course; None if it has none yet."""
         return self.seq if self.seq < FLOATING else None
 
 
 class Reading(Record):
-    """How far somebody has read."""
+    """The read position of an actor."""
 
     seq: int = 0
     event_id: str = ""
     ts: str = ""
     updated_at: str = ""
-    said_at: int = 0  # the place of the event that says so
+    said_at: int = 0  # the place of the event that recorded the position
 
 
 class Talk:
-    """What was said in one ledger."""
+    """The chat of one ledger."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -98,7 +98,7 @@ class Talk:
     # -- keeping up
 
     def catch_up(self) -> None:
-        """Read what the course has gained; where the index cannot be written any more, into one in memory."""
+        """Read the new part of the course. If the index cannot be written, an index in memory is used."""
         try:
             self._catch_up()
         except sqlite3.DatabaseError as error:
@@ -114,13 +114,13 @@ class Talk:
         self._float()
 
     def _forget_if_more_counts(self) -> None:
-        """Begin anew where a line counts by now that was passed over because it did not."""
+        """Start again if a skipped line counts by now."""
         if self._index.law is not None and self._index.ask(COUNTS_BY_NOW):
             with self._index.writing():
                 self._index.forget_talk()
 
     def _read_on(self) -> bool:
-        """Read a portion; whether there is more."""
+        """Read a portion. Returns whether there is more."""
         index = self._index
         head = index.ask("select n from cursor where writer = ?", index.own_writer)
         last = head[0][0] if head else 0
@@ -130,7 +130,7 @@ class Talk:
         course, rows, count = Course(self._store, spot), self._rows, 0
         with index.writing():
             if spot == START:
-                index.forget_talk()  # of a journal that was ours before, perhaps
+                index.forget_talk()  # it may be from an earlier journal of ours
             decode, self._hidden = _decoder(last - spot.n), index.hidden()
             for count, passed in enumerate(course.onwards(), 1):
                 self._note(passed, decode)
@@ -143,8 +143,8 @@ class Talk:
         return count >= MOST_AT_ONCE
 
     def _float(self) -> None:
-        """Let messages of other clones that no line of ours accounts for yet stand behind all others, for the time
-        being: they can be read, and whatever is recorded about them accounts for them first."""
+        """Put messages of other clones that have no place in our course yet behind all others, for now. They can be
+        read. They get a place before any event about them is recorded."""
         index = self._index
         heads = json_text.dumps(index.unmerged())
         known = index.ask("select heads from talk_floating")
@@ -159,13 +159,13 @@ class Talk:
             index.ask("insert into talk_floating values (?)", heads)
 
     def _spot(self, index: Index) -> Spot:
-        """How far the course has been read. With another journal of our own, it is another course."""
+        """How far the course has been read. A new journal of our own starts a new course."""
         rows = index.ask("select spot from talk")
         writer, *kept = json_text.loads(rows[0][0]) if rows else [None]
         return Spot(*kept) if writer == index.own_writer else START
 
     def behind(self) -> int:
-        """How many lines of ours there are to read."""
+        """The number of our own lines that are not read yet."""
         head = self._index.ask("select n from cursor where writer = ?", self._index.own_writer)
         return (head[0][0] if head else 0) - self._spot(self._index).n
 
@@ -177,18 +177,18 @@ class Talk:
             self._rows.skipped.append((passed.writer, passed.n))
             return
         try:
-            found = lines.members(passed.raw, decode)
+            members = lines.members(passed.raw, decode)
         except lines.Unreadable:
             return
-        by, data, ts = found["by"], found["data"], found["ts"]
+        by, data, ts = members["by"], members["data"], members["ts"]
         if lines.is_blank(passed.raw) or self._is_hidden(passed, by, kind):
             if kind in ADDRESSED:
-                self._rows.post(passed, (), by, 0, ts)  # nobody is to read it; how far one has read may name it
+                self._rows.post(passed, (), by, 0, ts)  # without recipients; a read position may still name it
             return
         try:
-            NOTED[found["kind"]](self, passed, by, data, ts)
+            NOTED[members["kind"]](self, passed, by, data, ts)
         except (KeyError, TypeError, ValueError, ids.InvalidEventId):
-            return  # of another version, or nobody's handiwork
+            return  # written by another version, or invalid
 
     def _is_hidden(self, passed: Passed, by: str, kind: str) -> bool:
         return bool(self._hidden) and redactions.is_hidden(
@@ -212,7 +212,7 @@ class Talk:
         self._recorded_again(passed, data)
 
     def _recorded_again(self, passed: Passed, data: dict[str, Any]) -> None:
-        """A message that stood behind a damage has been recorded again: what names it by the old name means this."""
+        """Note that a message after a damage was recorded again: events that name its old id refer to this one."""
         first = data.get("salvaged_from")
         if type(first) is str and ids.is_event_id(first):
             now = ids.event_id(passed.writer, passed.n)
@@ -235,10 +235,10 @@ class Talk:
             self._rows.say(data["source_event_id"], what, str(data["actor_id"]), passed.seq)
 
     def _read(self, passed: Passed, by: str, data: dict[str, Any], ts: str) -> None:
-        """Somebody has read up to a message: in the order of the clone where it was said."""
+        """Note a read position. It refers to the order of messages in the clone that recorded it."""
         if PUT_ASIDE in data:
-            # It was said in an order of messages that is gone. In this one, others stand before that message which
-            # nobody may have seen; so only the message itself is known to have been read.
+            # The order that the position refers to is gone. In the new order, unseen messages may precede this one, so
+            # only the message itself counts as read.
             self._mail_read(passed, by, {**data, "event_ids": [data["event_id"]]}, ts)
             return
         self._rows.write(self._index)
@@ -252,19 +252,19 @@ class Talk:
             return
         covers = _covered(self._index.markers(passed.writer), passed.writer, post)
         sent = self._sent_to([actor, *GROUPS], self.reading(actor).seq, below=passed.seq)
-        ahead = [each for each in sent if each.by != actor]
-        unread = [each.seq for each in ahead if not covers(each)]
-        read = [each for each in ahead if covers(each)]
+        ahead = [sent_post for sent_post in sent if sent_post.by != actor]
+        unread = [later.seq for later in ahead if not covers(later)]
+        read = [later for later in ahead if covers(later)]
         first = unread[0] if unread else passed.seq
-        if behind := [each for each in read if each.seq < first]:
+        if behind := [later for later in read if later.seq < first]:
             last = behind[-1]
             self._keep(actor, Reading(last.seq, last.event_id, self._ts(last), ts, passed.seq))
-        for each in read:
-            if each.seq > first:
-                self._index.ask("insert or ignore into talk_seen values (?, ?)", actor, each.seq)
+        for later in read:
+            if later.seq > first:
+                self._index.ask("insert or ignore into talk_seen values (?, ?)", actor, later.seq)
 
     def _mail_read(self, passed: Passed, by: str, data: dict[str, Any], ts: str) -> None:  # noqa: ARG002
-        """Somebody has taken some messages out of the inbox."""
+        """Note that an actor has taken messages out of its inbox."""
         self._rows.write(self._index)
         for event in data["event_ids"]:
             if type(event) is str and (post := self.post_or_none(event)):
@@ -283,12 +283,12 @@ class Talk:
     # -- asking
 
     def reading(self, actor: str) -> Reading:
-        """How far ACTOR has read."""
+        """The read position of ACTOR."""
         rows = self._index.ask("select seq, event, ts, updated_at, said_at from talk_read where actor = ?", actor)
         return Reading(*rows[0]) if rows else Reading()
 
     def post(self, event_id: str) -> Post | None:
-        """A message or notice by its id; None when there is none that is in the course."""
+        """A message or notice by its id; None if the index has none."""
         writer, n = ids.split_event_id(event_id)
         query = f"select {COLUMNS} from talk_post where writer = ? and n = ?"  # noqa: S608
         if rows := self._index.ask(query, writer, n):
@@ -297,17 +297,17 @@ class Talk:
         return self.post(again[0][0]) if again else None
 
     def of(self, event_id: str, what: str, who: str | None = None) -> list[tuple[str, int]]:
-        """By whom, and at which place, something was said of an event."""
+        """The entries of type WHAT about an event: the author and the place of each."""
         query = f"""select who, seq from talk_of where what = ? and (? is null or who = ?) and event in (
             select ? union select who from talk_of where event = ? and what in ('{FIRST}', '{AGAIN}'))"""  # noqa: S608
         return self._index.ask(query, what, who, who, event_id, event_id)
 
     def unread(self, actor: str, tokens: Sequence[str], *, only: int = 0, but: int = 0) -> Iterator[Post]:
-        """What was sent to one of TOKENS, and ACTOR neither sent nor read, in the order of the course.
+        """Messages to one of TOKENS that ACTOR neither sent nor read, in the order of the course.
 
-        ONLY and BUT name flags that must, or must not, be there.
+        ONLY names flags that a message must have, BUT names flags that it must not have.
         """
-        # As of before we look: another process may let more be there meanwhile, at which we do not look.
+        # Read before the loop: another process may add messages meanwhile, which the loop does not look at.
         last = self._index.ask("select max(seq) from talk_post where seq < ?", FLOATING)[0][0] or 0
         floor = self._floor(actor, tokens)
         first, is_plain = None, not (only or but)
@@ -322,7 +322,7 @@ class Talk:
             self._raise_floor(actor, tokens, floor, last)
 
     def count_unread(self, actor: str, tokens: Sequence[str], *, but: int = 0) -> int:
-        """How many messages ACTOR has not read, without those that have one of the flags BUT."""
+        """The number of messages that ACTOR has not read, without those that have one of the flags BUT."""
         marks = ", ".join("?" * len(tokens))
         query = f"""
             select count(*) from talk_post where by != ? and seq not in (select seq from talk_seen where actor = ?)
@@ -334,14 +334,14 @@ class Talk:
         return next(self.newest_unread(actor, tokens, only=only, but=but), None)
 
     def newest_unread(self, actor: str, tokens: Sequence[str], *, only: int = 0, but: int = 0) -> Iterator[Post]:
-        """What ACTOR has not read, the last first."""
+        """The messages that ACTOR has not read, last first."""
         floor = self._floor(actor, tokens)
         posts = self._sent_to(tokens, floor, is_backwards=True)
-        wanted = (each for each in posts if each.flags & only == only and not each.flags & but and each.by != actor)
-        return (each for each in wanted if not self._is_seen(actor, each.seq))
+        wanted = (post for post in posts if post.flags & only == only and not post.flags & but and post.by != actor)
+        return (post for post in wanted if not self._is_seen(actor, post.seq))
 
     def before(self, seq: int | None, tokens: Sequence[str] | None, flags: int = 0) -> Iterator[Post]:
-        """Messages, last first: those before SEQ that were sent to one of TOKENS."""
+        """Messages before SEQ to one of TOKENS, last first."""
         limit = 1 << 62 if seq is None else seq
         if tokens is not None:
             yield from self._sent_to(tokens, 0, is_backwards=True, below=limit, all_of=flags)
@@ -349,39 +349,38 @@ class Talk:
         while True:
             query = f"select {COLUMNS} from talk_post where seq < ? order by seq desc limit 200"  # noqa: S608
             posts = [Post(*row) for row in self._index.ask(query, limit)]
-            yield from (each for each in posts if each.flags & flags == flags)
+            yield from (post for post in posts if post.flags & flags == flags)
             if not posts:
                 return
             limit = posts[-1].seq
 
     def post_or_none(self, event_id: str) -> Post | None:
-        """The same, where what is given may be no name of an event at all."""
+        """Like `post`, but None if EVENT_ID is not a valid id."""
         return self.post(event_id) if ids.is_event_id(event_id) else None
 
     def events(self, posts: Iterable[Post]) -> Iterator[Event]:
-        """The messages themselves, as they stand in the journals, read as they are wanted; without those that were
-        taken back."""
+        """The events of POSTS, read lazily from the journals, without withdrawn ones."""
         hidden = self._index.hidden()
-        with Lines(self._store.path) as found:
+        with Lines(self._store.path) as journals:
             for post in posts:
-                raw = found.at(post.writer, post.n, post.segment, post.offset)
+                raw = journals.at(post.writer, post.n, post.segment, post.offset)
                 for event in readable([raw] if raw is not None and not lines.is_blank(raw) else []):
                     if not redactions.is_hidden(event.id, event.by, event.kind, hidden):
                         yield event.but(seq=post.place)
 
     def event(self, event_id: str) -> Event | None:
-        """A message or notice by its id, whether or not its payload is still there."""
+        """A message or notice by its id, even if its payload was removed."""
         post = self.post(event_id)
         if post is None:
             return None
-        with Lines(self._store.path) as found:
-            raw = found.at(post.writer, post.n, post.segment, post.offset)
+        with Lines(self._store.path) as journals:
+            raw = journals.at(post.writer, post.n, post.segment, post.offset)
         return next((event.but(seq=post.place) for event in readable([raw or b""])), None)
 
     def _sent_to(
         self, tokens: Sequence[str], above: int, *, is_backwards: bool = False, below: int = 1 << 62, all_of: int = 0
     ) -> Iterator[Post]:
-        """What was sent to any of TOKENS, between two places, each once, read as it is wanted."""
+        """Messages to any of TOKENS between two places, each once, read lazily."""
         import heapq  # noqa: PLC0415
 
         runs = [self._posts(token, above, below, is_backwards, all_of) for token in dict.fromkeys(tokens)]
@@ -408,21 +407,21 @@ class Talk:
         return bool(self._index.ask("select 1 from talk_seen where actor = ? and seq = ?", actor, seq))
 
     def _floor(self, actor: str, tokens: Sequence[str]) -> int:
-        """Up to where there is nothing unread: what was read, or what nobody needs to look at again."""
+        """The place up to which nothing is unread: the read position, or the end of an earlier search."""
         rows = self._index.ask("select seq, tokens from talk_floor where actor = ?", actor)
         looked = rows[0][0] if rows and rows[0][1] == " ".join(tokens) else 0
         return max(self.reading(actor).seq, looked)
 
     def _raise_floor(self, actor: str, tokens: Sequence[str], floor: int, seq: int) -> None:
-        """Remember that up to SEQ there is nothing to look at, where finding that out took some looking."""
+        """Remember that nothing is unread up to SEQ, if the search was long enough to be worth it."""
         if seq - floor > WORTH_REMEMBERING and not self._index.is_busy():
             self._index.ask("insert or replace into talk_floor values (?, ?, ?)", actor, " ".join(tokens), seq)
 
 
 WORTH_REMEMBERING = 200
 ADDRESSED = ("chat.message", "system.notify")
-PORTION = 100  # messages looked at in one question
-# A line is passed over because nobody has signed it, or else because it is an order and the person has not.
+PORTION = 100  # messages in one query
+# A line is skipped because it is not signed, or because it is an order that the person has not signed.
 SKIPPED = """
     insert into talk_skipped select ?1, ?2 <= upto, ?2 from counted where writer = ?1
     on conflict (writer, is_order) do update set n = min(n, excluded.n)"""
@@ -443,7 +442,7 @@ NOTED: dict[str, Callable[[Talk, Passed, str, dict[str, Any], str], None]] = {
 
 
 class _Rows:
-    """What is to be written into the index, gathered."""
+    """Collects rows for the index."""
 
     def __init__(self) -> None:
         self.posts: list[tuple[Any, ...]] = []
@@ -452,7 +451,7 @@ class _Rows:
         self.skipped: list[tuple[str, int]] = []  # lines that do not count
 
     def say(self, event: object, what: str, who: str, seq: int) -> None:
-        """Something was said of an EVENT, if it is the name of one."""
+        """Add an entry of type WHAT about an EVENT, if EVENT is a text."""
         if type(event) is str and event:
             self.of.append((event, what, who, seq))
 
@@ -472,16 +471,16 @@ class _Rows:
 
 
 def _covered(markers: Sequence[Marker], writer: str, last: Post) -> Callable[[Post], bool]:
-    """Whether a message was read by whoever had read, in the clone of WRITER, up to LAST.
+    """A test whether a message was read, given that an actor had read up to LAST in the clone of WRITER.
 
-    What came to that clone together with LAST counts as unread, where it is not clear: better twice than never.
+    A message that may have reached that clone together with LAST counts as unread: reading twice is better than never.
     """
     if last.writer == writer:
-        known, own = [each for each in markers if each.n <= last.n][-1].heads, last.n
+        known, own = [marker for marker in markers if marker.n <= last.n][-1].heads, last.n
     else:
-        before = [each for each in markers if each.heads.get(last.writer, 0) < last.n]
+        before = [marker for marker in markers if marker.heads.get(last.writer, 0) < last.n]
         known, own = before[-1].heads, before[-1].n
-        later = [each.n for each in markers if each.n > before[-1].n]
+        later = [marker.n for marker in markers if marker.n > before[-1].n]
         own = later[0] - 1 if later else own
 
     def covers(post: Post) -> bool:
@@ -491,7 +490,7 @@ def _covered(markers: Sequence[Marker], writer: str, last: Post) -> Callable[[Po
 
 
 def _decoder(lines_to_read: int) -> Callable[[bytes], Any] | None:
-    """The fast decoder repays its import where there are many lines."""
+    """The fast decoder, if there are enough lines to be worth its import."""
     if lines_to_read < 2000:
         return None
     from bb.ledger.journal import bulk_check  # noqa: PLC0415

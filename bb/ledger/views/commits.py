@@ -1,8 +1,8 @@
-"""The history of the code itself: which commits a change consists of, and which paths each of them changed.
+"""The history of the code itself: the commits of a change, and the paths that each of them changed.
 
-Commits and trees are all that is read, never the contents of a file: renames are not looked for, so a renamed file is
-one path gone and another one come, and both were touched. A history that was cut off, as shallow checkouts have it, is
-refused where it matters: a commit without its parents looks as if it had changed everything, or hides what it did.
+Only commits and trees are read, never the contents of files. Renames are not detected: a renamed file counts as two
+changed paths, one removed and one added. An incomplete history, as in a shallow clone, is refused if it matters: a
+commit without its parents appears to change everything, or hides its changes.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 MOST_COMMITS, MOST_CHANGES = 10_000, 500_000
 AS_IT_IS = "--no-replace-objects"
-MOST_SAID = 128 << 20  # bytes that git may say about it
-LARGEST_LIST = 1 << 24  # of the commits where a history is cut off
+MOST_SAID = 128 << 20  # bytes of git's output
+LARGEST_LIST = 1 << 24  # bytes of git's list of commits without parents (`shallow`)
 SEPARATOR = "\x1e"
 TRAILERS = "%(trailers:key=BB-Agent,key=BB-Token,unfold=true,separator=%x1e)"
 DEEPER = "fetch more of it: `fetch-depth: 0` in actions/checkout, GIT_DEPTH: 0 in GitLab, or `git fetch --unshallow`"
 
-# What git says, in English since we ask it to, and what helps.
+# Words in git's errors, which are in English because bb sets the locale, and hints for them.
 HINTS = {
     "dubious ownership": "tell git that you trust this directory: `git config --global --add safe.directory PATH`",
     "tree": "a partial clone must have its trees: fetch it with --filter=blob:none",
@@ -39,21 +39,21 @@ HINTS = {
 
 
 class InvalidRevision(Usage):
-    """That cannot be the name of a commit."""
+    """The text is not a valid name of a commit."""
 
     code = "INVALID_REVISION"
     hint = "name a commit, for example origin/main or 1a2b3c4"
 
 
 class RevisionNotFound(NotFound):
-    """There is no such commit in this clone."""
+    """This clone does not have that commit."""
 
     code = "REVISION_NOT_FOUND"
     hint = "fetch it: `git fetch origin REVISION`"
 
 
 class HistoryCut(Refused):
-    """This clone does not have enough of the history to tell what was changed."""
+    """This clone does not have enough of the history to determine the changes."""
 
     code = "HISTORY_CUT"
     hint = DEEPER
@@ -70,11 +70,11 @@ class ChangeTooLarge(Refused):
     """The change consists of more commits or paths than can be judged."""
 
     code = "CHANGE_TOO_LARGE"
-    hint = "name a later --base, and judge what lies before it by itself"
+    hint = "name a later --base, and check the commits before it separately"
 
 
 class Change(Record):
-    """What HEAD has that BASE has not: the commits, oldest first."""
+    """The commits that HEAD has and BASE does not have, oldest first."""
 
     base: str
     head: str
@@ -89,19 +89,19 @@ def between(place: Place, base: str, head: str) -> Change:
     base, head = _resolved(where, {"--base": base, "--head": head}, is_cut=bool(cuts))
     ancestors = _said(where, ["merge-base", "--all", base, head], or_status=1).split()
     if not ancestors:
-        raise _cut("no commit is known that both lead to") if cuts else BaseUnrelated(base=base, head=head)
+        raise _cut("no common ancestor is known") if cuts else BaseUnrelated(base=base, head=head)
     if cuts:
         _refuse_cut(where, base, head, cuts)
     return Change(base, head, ancestors[0].decode(), _commits(where, base, head))
 
 
 def file_at(place: Place, commit: str, path: str, most: int) -> bytes | None:
-    """What PATH held in COMMIT; None when it was no file, is too large, or its contents are not in this clone."""
+    """The contents of PATH in COMMIT; None if it is not a file, is too large, or is not in this clone."""
     try:
-        found = git.ask([AS_IT_IS, *git.IN_PIECES, "cat-file", "blob", f"{commit}:{path}"], at=_where(place), most=most)
+        done = git.ask([AS_IT_IS, *git.IN_PIECES, "cat-file", "blob", f"{commit}:{path}"], at=_where(place), most=most)
     except git.SaidTooMuch:
         return None
-    return found.out if found.status == 0 else None
+    return done.out if done.status == 0 else None
 
 
 def _where(place: Place) -> str:
@@ -109,11 +109,11 @@ def _where(place: Place) -> str:
 
 
 def _said(where: str, words: list[str], given: bytes = b"", or_status: int = 0) -> bytes:
-    """What git answers. What it does not find here it is not to fetch: trees have to be there."""
+    """The output of git. git does not fetch missing objects: trees must be in this clone."""
     try:
         done = git.ask([AS_IT_IS, *words], at=where, given=given, most=MOST_SAID)
     except git.SaidTooMuch as error:
-        raise ChangeTooLarge("git says more about the change than can be judged") from error
+        raise ChangeTooLarge(f"git's description of the change has more than {MOST_SAID >> 20} MiB") from error
     if done.status not in (0, or_status):
         why = next((line for line in done.err.splitlines() if line.startswith(("fatal:", "error:"))), "no reason given")
         hint = next((hint for sign, hint in HINTS.items() if sign in why), None)
@@ -122,36 +122,36 @@ def _said(where: str, words: list[str], given: bytes = b"", or_status: int = 0) 
 
 
 def _cuts(place: Place) -> frozenset[str]:
-    """The commits whose parents are not here although they have some."""
+    """The commits whose parents are missing in this shallow clone."""
     written = disk.read_small(os.path.join(place.common, "shallow"), LARGEST_LIST)
     return frozenset((written or b"").decode("ascii", "replace").split())
 
 
 def _resolved(where: str, named: dict[str, str], *, is_cut: bool) -> list[str]:
-    """The commits that are NAMED. What git is asked for goes through its input, where nothing is an option."""
+    """The ids of the commits that are NAMED. Names go through git's input, so none is taken for an option."""
     for option, name in named.items():
         if not name.strip() or not name.isprintable() or len(name) > 1000:
-            raise InvalidRevision(f"{option} {harmless(name[:60])!r} cannot be the name of a commit")
+            raise InvalidRevision(f"{option} {harmless(name[:60])!r} is not a valid name of a commit")
     asked = "".join(f"{name}^{{commit}}\n" for name in named.values())
     answers = _said(where, ["cat-file", "--batch-check"], asked.encode("utf-8", "surrogateescape"))
     found = answers.decode("utf-8", "replace").splitlines()
     for (option, name), answer in zip(named.items(), found, strict=True):
         if answer.split(" ")[1:2] != ["commit"]:
             hint = DEEPER if is_cut else None
-            raise RevisionNotFound(f"{option} {harmless(name[:60])!r} is no commit that is here", hint=hint)
+            raise RevisionNotFound(f"{option} {harmless(name[:60])!r} is not a commit in this clone", hint=hint)
     return [answer.split(" ")[0] for answer in found]
 
 
 def _refuse_cut(where: str, base: str, head: str, cuts: frozenset[str]) -> None:
-    """Refuse when a commit that only one of the two leads to has lost its parents: they may lead to anything."""
+    """Refuse if parents are missing for a commit that only one of BASE and HEAD contains."""
     listed = _said(where, ["rev-list", f"--max-count={10 * MOST_COMMITS}", f"{base}...{head}"])
     for commit in listed.decode("ascii", "replace").split():
         if commit in cuts:
-            raise _cut(f"the parents of commit {commit[:12]} are not here")
+            raise _cut(f"the parents of commit {commit[:12]} are missing")
 
 
 def _cut(why: str) -> HistoryCut:
-    return HistoryCut(f"this clone does not have enough of the history to tell what was changed: {why}")
+    return HistoryCut(f"this clone does not have enough of the history to determine the changes: {why}")
 
 
 def _commits(where: str, base: str, head: str) -> tuple[Commit, ...]:
@@ -165,24 +165,24 @@ def _commits(where: str, base: str, head: str) -> tuple[Commit, ...]:
     names = [entry[0].removeprefix("commit ") for entry in entries]
     paths = _paths(where, names)
     return tuple(
-        Commit(name, *_times(times), _trailers(said), tuple(paths.get(name, ())))
-        for name, (_, times, said) in zip(names, entries, strict=True)
+        Commit(name, *_times(times), _trailers(trailers), tuple(paths.get(name, ())))
+        for name, (_, times, trailers) in zip(names, entries, strict=True)
     )
 
 
 def _times(written: str) -> tuple[int, int]:
-    """When a commit was written, and when it was made; a time that is none lies in no reservation."""
+    """The author time and the commit time; 0, which is in no reservation, if a time is invalid."""
     first, _, second = written.partition(" ")
-    return tuple(int(each) * clock.SECOND if each.isdigit() and len(each) < 12 else 0 for each in (first, second))  # type: ignore[return-value]
+    return tuple(int(text) * clock.SECOND if text.isdigit() and len(text) < 12 else 0 for text in (first, second))  # type: ignore[return-value]
 
 
-def _trailers(said: str) -> tuple[tuple[str, str], ...]:
-    pairs = (each.partition(":") for each in said.split(SEPARATOR) if each)
+def _trailers(text: str) -> tuple[tuple[str, str], ...]:
+    pairs = (trailer.partition(":") for trailer in text.split(SEPARATOR) if trailer)
     return tuple((name.strip(), value.strip()) for name, _, value in pairs)
 
 
 def _paths(where: str, commits: list[str]) -> dict[str, list[str]]:
-    """What each of the commits changed: of a merge, only what differs from every parent."""
+    """The paths that each of the commits changed. For a merge: only paths that differ from every parent."""
     if differences.many(partial(_said, where), commits, MOST_CHANGES):
         raise ChangeTooLarge(f"the change touches more than {MOST_CHANGES:,} paths")
     words = ["diff-tree", "--stdin", "-r", "-c", "--raw", "-z", "--root", "--no-renames", "--ignore-submodules=none"]

@@ -1,7 +1,7 @@
-"""What is held at this moment: reservations that have not ended, with their holders' liveness and the time left.
+"""The current reservations, with the liveness of their holders and the time left.
 
-Found by the index: a scope can only meet one whose lead starts with its own, or is the start of its own
-(`scopes.lead`), so the question does not grow with the number of reservations.
+The index finds overlapping scopes: two scopes can overlap only if the lead of one is a prefix of the other's lead
+(`scopes.lead`). So the cost of a query does not grow with the number of reservations.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Holdings:
-    """What is held in one store, as of NOW; an agent silent for THRESHOLD is stale."""
+    """The reservations in one store, as of NOW. An agent is stale after THRESHOLD without a sign of life."""
 
     def __init__(self, index: Index, store: str, now: int, threshold: int, *, ignore_case: bool) -> None:
         self._index = index
@@ -40,9 +40,9 @@ class Holdings:
         self._is_alone: bool | None = None
 
     def met_by(self, wanted: Iterable[Scope], *, in_any_clone: bool = False, whose: str | None = None) -> list[Overlap]:
-        """Where the WANTED scopes meet what anybody holds, or would IN_ANY_CLONE; exact overlaps first. What is not
-        granted yet keeps nobody out, but its owner, WHOSE it is, may ask about it."""
-        found = []
+        """The overlaps of the WANTED scopes with current reservations, exact ones first. IN_ANY_CLONE compares as a
+        file system that ignores case would. Reservations that do not count are left out, unless WHOSE has them."""
+        overlaps = []
         for scope in wanted:
             lies = scopes.comparison(scope, ignore_case=self._ignore_case or in_any_clone)
             for reservation in _reservations(self._near(scope)):
@@ -52,12 +52,12 @@ class Holdings:
                     and (reservation.agent == whose or self.counts(reservation))
                     and (kind := lies(other)) != scopes.DISJOINT
                 ):
-                    found.append(Overlap(scope, self._held_on(other, reservation), kind))
-        return sorted(found, key=lambda overlap: overlap.kind != scopes.EXACT)
+                    overlaps.append(Overlap(scope, self._held_on(other, reservation), kind))
+        return sorted(overlaps, key=lambda overlap: overlap.kind != scopes.EXACT)
 
     def counts(self, reservation: Reservation) -> bool:
-        """Whether a reservation keeps anybody out. A global one does when it was admitted, and not before. A freeze
-        whose time is over is lifted: nobody has to take it over."""
+        """Whether a reservation keeps other agents out. A global reservation does once it is admitted. A freeze ends
+        when its time is over, without a takeover."""
         if reservation.is_freeze:
             return reservation.expiry(self._now, self._now) > self._now
         if reservation.base is None:
@@ -71,7 +71,7 @@ class Holdings:
         return grant.token if grant else None
 
     def standing(self, reservation: Reservation, *, is_over: bool) -> str:
-        """What a reservation that nobody has ended is worth, in a word."""
+        """The state of a reservation that was not ended by an event, as one word."""
         if not self.counts(reservation):
             if reservation.id in self.settled.grants:
                 return holdings.TAKEN_OVER
@@ -81,20 +81,20 @@ class Holdings:
         return holdings.CONTESTED if self._is_contested(reservation) else holdings.ACTIVE
 
     def _is_contested(self, reservation: Reservation) -> bool:
-        """Whether another clone's reservation stands before this one, as far as both are known here."""
+        """Whether a reservation of another clone takes precedence over this one, as far as this clone knows."""
         held = self.held(reservation) if self._has_company else None
         return held is not None and self.contested_by(held) is not None
 
     @property
     def _has_company(self) -> bool:
-        """Whether anything here was written elsewhere."""
+        """Whether this clone has lines of other writers."""
         if self._is_alone is None:
             self._is_alone = len(self._index.heads()) < 2
         return not self._is_alone
 
     def contested_by(self, held: Held) -> Held | None:
-        """What stands before a reservation, made in another clone without knowing of it; None when nothing does. A
-        freeze stands beside anything."""
+        """The reservation of another clone, made without knowledge of HELD, that takes precedence over it, or None. A
+        freeze is never contested."""
         mine = held.reservation
         if mine.is_freeze:
             return None
@@ -108,7 +108,7 @@ class Holdings:
         return None
 
     def _have_agreed(self, one: Reservation, other: Reservation) -> bool:
-        """Whether one of the two was made beside the other knowingly, or it has been accepted since."""
+        """Whether one of the two was made with --allow-overlap, or the overlap was accepted since."""
         for mine, theirs in ((one, other), (other, one)):
             for before in self.ever_of(theirs.agent):
                 if self._index.count(notices.NAME, f"incident {before.id} {mine.agent} {OVERLAPPING} {mine.scope}"):
@@ -117,7 +117,7 @@ class Holdings:
 
     @property
     def settled(self) -> Admitted:
-        """What publication has settled; only looked at where it matters."""
+        """The results of publication order, read on first use."""
         if self._settled is None:
             from bb.ledger.published import pins  # noqa: PLC0415  (most reservations are local)
 
@@ -125,80 +125,81 @@ class Holdings:
         return self._settled
 
     def covers(self, held: Held, path: Scope) -> bool:
-        """Whether PATH lies wholly within what is HELD."""
+        """Whether PATH is entirely in the scope of HELD."""
         return scopes.covers(held.scope, path, ignore_case=self._ignore_case)
 
     def on(self, scope: Scope) -> list[Held]:
-        """What anybody holds on exactly this scope."""
+        """The reservations of exactly this scope."""
         return [overlap.held for overlap in self.met_by([scope]) if overlap.kind == scopes.EXACT]
 
     def of(self, agent: str) -> list[Held]:
-        """What AGENT holds."""
+        """The current reservations of AGENT."""
         return self._held(self._index.found(holdings.NAME, f"live of {agent}"))
 
     def everything(self) -> list[Held]:
-        """What anybody holds, oldest first. A freeze whose time is over is none."""
+        """All current reservations, oldest first, without freezes whose time is over."""
         found = self._held(self._index.found(holdings.NAME, "live"))
-        return [each for each in found if not (each.is_over and each.reservation.is_freeze)]
+        return [held for held in found if not (held.is_over and held.reservation.is_freeze)]
 
     def ever_about(self, bead: str) -> list[Reservation]:
-        """Every reservation there ever was for a bead, oldest first; one that was passed on, once for each holder."""
+        """Every reservation ever made for a bead, oldest first. A transferred one is listed once for each holder."""
         return _tenures(self._index.found(holdings.NAME, f"bead {bead}"))
 
     def count_ended(self, how: str, agent: str | None, bead: str | None) -> int:
-        """How many reservations ended so, of one agent and for one bead where they are given."""
+        """The number of reservations that ended in state HOW, optionally of one agent and for one bead."""
         if agent is None and bead is None:
             return self._index.count(holdings.NAME, how)
         ever = self.ever_of(agent) if agent else self.ever_about(bead or "")
-        return sum(each.state == how and bead in (None, each.bead) for each in ever)
+        return sum(reservation.state == how and bead in (None, reservation.bead) for reservation in ever)
 
     def ever_of(self, agent: str) -> list[Reservation]:
         """Every reservation AGENT ever had, newest first."""
         found = ((name, state) for _, name, state in self._index.newest_first(holdings.NAME, f"of {agent}"))
-        return [each for each in _tenures(found) if each.agent == agent]
+        return [reservation for reservation in _tenures(found) if reservation.agent == agent]
 
     def claimed_by(self, agent: str) -> list[tuple[Scope, str]]:
-        """What AGENT holds, and for which beads; if that is nothing, what it held last: all that ended in the same
-        moment. What it passed on is another one's."""
+        """The scopes that AGENT holds, with their beads. If it holds none: those of its last reservations, which all
+        ended at the same moment. Transferred reservations are left out."""
         if held := self.of(agent):
-            return [(each.scope, each.reservation.bead) for each in held]
-        ended = [each for each in self.ever_of(agent) if each.state in holdings.ENDED]
-        last = max((each.ended_at or 0 for each in ended), default=0)
-        return [(scope, each.bead) for each in ended if each.ended_at == last and (scope := scope_of(each))]
+            return [(one.scope, one.reservation.bead) for one in held]
+        ended = [one for one in self.ever_of(agent) if one.state in holdings.ENDED]
+        last = max((one.ended_at or 0 for one in ended), default=0)
+        return [(scope, one.bead) for one in ended if one.ended_at == last and (scope := scope_of(one))]
 
     def worked_in(self, agent: str, bead: str, wanted: Iterable[Scope]) -> bool | None:
-        """Whether AGENT ever held what meets one of the WANTED scopes for BEAD; None when it held nothing for it."""
-        ever = [scope for each in self.ever_about(bead) if each.agent == agent and (scope := scope_of(each))]
+        """Whether AGENT ever held a scope for BEAD that overlaps one of the WANTED ones; None if it held none for
+        BEAD."""
+        ever = [scope for held in self.ever_about(bead) if held.agent == agent and (scope := scope_of(held))]
         met = (scopes.compare(one, other, ignore_case=self._ignore_case) for one in wanted for other in ever)
         return any(kind != scopes.DISJOINT for kind in met) if ever else None
 
     def lies_in(self, path: str, scope: Scope) -> bool:
-        """Whether a PATH, as git writes it, lies within SCOPE."""
+        """Whether a PATH, as git writes it, is in SCOPE."""
         return scopes.covers(scope, scopes.existing(path), ignore_case=self._ignore_case)
 
     def ever(self) -> list[Reservation]:
-        """Every reservation there ever was; one that was passed on, once for each holder."""
+        """Every reservation ever made. A transferred one is listed once for each holder."""
         return _tenures(self._index.states(holdings.NAME))
 
     def seen_at(self, agent: str) -> int:
-        """When the agent gave its last sign of life."""
+        """The time of the agent's last sign of life."""
         return self._seen_of(agent)[0]
 
     def liveness_of(self, agent: str) -> str:
-        """How alive the agent is."""
+        """The liveness of the agent."""
         return self._seen_of(agent)[1]
 
     def one(self, reservation: str) -> Reservation | None:
-        """One reservation, whatever became of it."""
+        """One reservation by its id, current or ended."""
         return holdings.reservation(reservation, self._index.state(holdings.NAME, reservation))
 
     def held(self, reservation: Reservation) -> Held | None:
-        """What RESERVATION is worth now; None when its scope says nothing to this version."""
+        """RESERVATION with its current liveness and expiry; None if this version does not understand its scope."""
         scope = scope_of(reservation)
         return self._held_on(scope, reservation) if scope else None
 
     def live(self, reservation: str) -> Held | None:
-        """What one reservation is worth now; None when it has ended, or says nothing to this version."""
+        """One reservation with its current liveness and expiry; None if it has ended, or is not understood."""
         found = self.one(reservation)
         return self.held(found) if found and found.state == holdings.ACTIVE else None
 
@@ -208,7 +209,7 @@ class Holdings:
         return Held(reservation, scope, state, expires_at, expires_at <= self._now)
 
     def _near(self, scope: Scope) -> list[tuple[str, Any]]:
-        """The reservations that may meet SCOPE."""
+        """The reservations that may overlap SCOPE."""
         lead = scopes.lead(scope)
         above = [lead[:end] for end in range(1, len(lead))]
         sieve = "*" if scope.is_literal else scopes.sieve(scope)
@@ -223,13 +224,13 @@ class Holdings:
         return [held for found in _reservations(entries) if not self._is_taken(found) and (held := self.held(found))]
 
     def _is_taken(self, reservation: Reservation) -> bool:
-        """Whether a global one was taken over by another that was admitted."""
+        """Whether an admitted global reservation replaced this one."""
         grant = self.settled.grants.get(reservation.id) if reservation.base else None
         return grant is not None and grant.ended is not None
 
     def _seen_of(self, agent: str) -> tuple[int, str]:
-        """When AGENT was last seen, and what that makes of it. Who is retired holds nothing against anybody; what the
-        person says lasts without signs of life, and whom the person has paused is not silent."""
+        """The time when AGENT was last seen, and its liveness. The person is always active, and so is a paused agent. A
+        retired agent counts as evicted."""
         if agent == ids.PERSON:
             return self._now, liveness.ACTIVE
         if agent not in self._seen:
@@ -257,6 +258,6 @@ def _tenures(entries: Iterable[tuple[str, Any]]) -> list[Reservation]:
 
 
 def scope_of(reservation: Reservation) -> Scope | None:
-    """The scope that is held; None when it says nothing to this version."""
+    """The scope of a reservation; None if this version does not understand it."""
     found = scopes.stored(reservation.scope)
     return found and found.but(is_file=reservation.is_file)

@@ -1,4 +1,4 @@
-"""Mail as it stands: copies of messages with what was said, found by the index."""
+"""Mail: the copies of messages, with their texts, found by the index."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from bb.ledger.index.index import Index
     from bb.messaging.facts import Sent
 
-SENT = "chat.message"  # the kind of the line that a letter is
+SENT = "chat.message"  # the kind of a message's line
 
 
 def inbox(index: Index, agent: str, state: str | None = None) -> Iterator[dict[str, Any]]:
-    """What was sent to AGENT, newest first, read as it is wanted."""
+    """The messages to AGENT, newest first, read lazily."""
     return _named(index, f"unread {agent}" if state == mailbox.UNREAD else f"to {agent}", state)
 
 
 def owed(index: Index, agent: str | None = None) -> Iterator[dict[str, Any]]:
-    """What asks to be accepted and is not yet, newest first: by AGENT, or by anybody."""
+    """The messages that require an acknowledgement and have none yet, newest first: from AGENT, or from any agent."""
     return _named(index, f"owed {agent}" if agent else "owed")
 
 
 def unsettled(index: Index, agent: str | None = None) -> Iterator[dict[str, Any]]:
-    """What is owed, but for what a retired agent owed and somebody else was asked for since."""
+    """The owed messages, without those of a retired agent that were sent to another agent since."""
     for message in owed(index, agent):
         known = roster.agent(message["to_agent"], index.state(roster.NAME, message["to_agent"]))
         if not (known and known.is_retired and _is_passed_on(index, message)):
@@ -41,7 +41,7 @@ def unsettled(index: Index, agent: str | None = None) -> Iterator[dict[str, Any]
 
 
 def _is_passed_on(index: Index, message: dict[str, Any]) -> bool:
-    """Whether the sender, or the person, has asked another agent for the same since, about the same bead."""
+    """Whether the sender or the person has since sent such a message about the same bead to another agent."""
     copies = (copy for _, copy in about(index, message["bead_id"]))
     later = dropwhile(lambda copy: copy["message_id"] != message["message_id"], copies)
     return any(
@@ -53,12 +53,12 @@ def _is_passed_on(index: Index, message: dict[str, Any]) -> bool:
 
 
 def handed_to(index: Index, agent: str) -> Iterator[dict[str, Any]]:
-    """The hand-offs that AGENT was given, newest first."""
+    """The hand-offs to AGENT, newest first."""
     return _named(index, f"handed to {agent}")
 
 
 def one(index: Index, event: str, agent: str) -> dict[str, Any] | None:
-    """AGENT's copy of a message; None when it has none."""
+    """AGENT's copy of a message; None if it has none."""
     letter = index.state(messages.NAME, event)
     found = copies_of(index, [(event, letter)], [agent]) if letter is not None else []
     return found[0][1] if found else None
@@ -78,11 +78,11 @@ def about(index: Index, bead: str) -> list[tuple[str, dict[str, Any]]]:
 def copies_of(
     index: Index, found: Sequence[tuple[str, Any]], agents: Sequence[str] | None = None
 ) -> list[tuple[str, dict[str, Any]]]:
-    """Every copy of the messages FOUND, each an event and its folded state, for AGENTS or all their recipients."""
-    said = [(event, letter, messages.sent(letter)) for event, letter in found]
+    """The copies of the messages FOUND (pairs of event and folded state), for AGENTS or for all their recipients."""
+    letters = [(event, letter, messages.sent(letter)) for event, letter in found]
     names = [
         (event, letter, sent, agent)
-        for event, letter, sent in said
+        for event, letter, sent in letters
         for agent in agents or sorted(dict.fromkeys(sent.to))
     ]
     states = index.states_of(mailbox.NAME, [mailbox.copy(event, agent) for event, _, _, agent in names])
@@ -94,21 +94,22 @@ def copies_of(
 
 
 def count_unread(index: Index, agent: str) -> int:
-    """How many of AGENT's messages it has not seen."""
+    """The number of AGENT's unread messages."""
     return index.count(mailbox.NAME, f"unread {agent}")
 
 
 def mark(index: Index, event: str, sender: str) -> dict[str, Any]:
-    """That what is said is in the person's name and the person has not signed it, where that matters."""
+    """A mark for a message in the person's name that the person has not signed; empty if there is no list of
+    signers."""
     if index.law is None or sender != ids.PERSON:
         return {}
-    from bb.ledger.index import counting  # noqa: PLC0415  (only where somebody has said who may write)
+    from bb.ledger.index import counting  # noqa: PLC0415  (only with a list of signers)
 
     return counting.mark(index, event, SENT, sender)
 
 
 def _named(index: Index, term: str, state: str | None = None) -> Iterator[dict[str, Any]]:
-    """The copies that TERM finds, newest first."""
+    """The copies under a TERM of the index, newest first."""
     for _, name, copy in index.newest_first(mailbox.NAME, term):
         if state in (None, mailbox.state_of(copy)):
             event, _, agent = name.partition(" ")
@@ -118,7 +119,7 @@ def _named(index: Index, term: str, state: str | None = None) -> Iterator[dict[s
 
 
 def _shown(event: str, letter: Any, sent: Sent, agent: str, copy: Any) -> dict[str, Any]:
-    """One copy as every face shows it."""
+    """One copy for display."""
     acked_at = copy["acked"][3] if "acked" in copy else None
     read_at = min((copy[gesture][3] for gesture in ("read", "acked") if gesture in copy), default=None)
     return {

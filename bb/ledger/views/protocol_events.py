@@ -1,5 +1,5 @@
-"""Protocol events as they are read back: hand-offs and blockers from the mail, incursions and resumptions from the
-notices, each in the envelope of Operative Protocol §6.1."""
+"""Queries on protocol events: HANDOFF and BLOCKED from the mail, INCURSION and RESUME from the notices, each in the
+envelope of Operative Protocol §6.1."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Events:
-    """The protocol events of one store. ROOT is where the project lies for whoever reads."""
+    """The protocol events of one store. ROOT is the path of the project for the reader."""
 
     def __init__(self, index: Index, held: Holdings, root: str) -> None:
         self._index = index
@@ -30,39 +30,39 @@ class Events:
         self._met: dict[str, list[Held]] = {}
 
     def newest_first(self, event_type: str | None = None, bead: str | None = None) -> Iterator[dict[str, Any]]:
-        """Every event of a type, or of all, about one bead or any; read as they are wanted."""
-        import heapq  # noqa: PLC0415  (only those who look back need it)
+        """Every event, optionally of one type and about one bead, read lazily."""
+        import heapq  # noqa: PLC0415  (most commands do not list events)
 
         term = event_type or "protocol" if bead is None else f"bead {bead}"
-        both = heapq.merge(self._letters(term), self._notices(term), key=lambda found: found[0], reverse=True)
+        both = heapq.merge(self._letters(term), self._notices(term), key=lambda placed: placed[0], reverse=True)
         return (event for _, event in both if event_type in (None, event["event_type"]))
 
     def open_incursions(self) -> list[dict[str, Any]]:
-        """Where two agents work in each other's way at this moment, or one has touched what another holds and nobody
-        has settled it; newest first."""
+        """The open incursions, newest first: two agents hold overlapping scopes now, or one has changed a path that
+        another held and it was not settled."""
         return [event for _, event in self._notices(notices.UNSETTLED) if event["state"] == OPEN]
 
     def incursions(self) -> Iterator[dict[str, Any]]:
-        """Every INCURSION: those that are open, then all others, each newest first."""
+        """Every INCURSION: first the open ones, then all others, both newest first."""
         unsettled = self.open_incursions()
         yield from unsettled
         names = {event["id"] for event in unsettled}
         yield from (event for _, event in self._notices(events.INCURSION) if event["id"] not in names)
 
     def incident(self, name: str) -> Incident | None:
-        """The INCURSION that an event of that name records."""
+        """The INCURSION that the event NAME records."""
         state = self._index.state(notices.NAME, name)
         if not notices.is_known(state) or not isinstance(notices.notice(state), Incurred):
             return None
         return self._incident(self._twins(name, state))
 
     def known(self, incident: str) -> Incident | None:
-        """The INCURSION that was recorded as that INCIDENT."""
+        """The INCURSION that was recorded with the key INCIDENT."""
         twins = self._index.found(notices.NAME, incident)
         return self._incident(twins) if twins else None
 
     def notices_about(self, bead: str) -> list[tuple[str, dict[str, Any]]]:
-        """INCURSION and RESUME about a bead, its owner's or the incoming one's, each with its place in the order."""
+        """Every INCURSION and RESUME about a bead, the owner's or the incoming agent's, with its place in the order."""
         met = [
             term
             for reservation in self._held.ever_about(bead)
@@ -72,7 +72,7 @@ class Events:
         return list(found.values())
 
     def one(self, name: str) -> list[dict[str, Any]]:
-        """The event of that id; several when it went to several and no copy was named."""
+        """The event NAME. If it went to several agents and NAME does not name a copy, all copies."""
         event, _, agent = name.partition("_")
         state = self._index.state(notices.NAME, event)
         if notices.is_known(state):
@@ -96,7 +96,7 @@ class Events:
                 yield sortable(state[notices.SAID][:3]), self._notice(twins)
 
     def _twins(self, name: str, state: Any) -> list[tuple[str, Any]]:
-        """All entries that record the same, the earliest first: more than one where several clones found it."""
+        """All entries about the same incident, earliest first. Several clones may have found it."""
         fact = notices.notice(state)
         if isinstance(fact, Incurred) and fact.outcome == TOUCHED:
             return self._index.found(notices.NAME, fact.incident)
@@ -131,7 +131,7 @@ class Events:
             id=name,
             at=notices.noticed_at(state),
             fact=fact,
-            resolution=notices.resolution(fact, [each for _, each in twins]),
+            resolution=notices.resolution(fact, [twin for _, twin in twins]),
             is_open=self._is_open(name, fact),
         )
 
@@ -139,7 +139,7 @@ class Events:
         name, state = twins[0]
         fact = notices.notice(state)
         if isinstance(fact, Incurred):
-            found = self._incident(twins)
+            incident = self._incident(twins)
             payload = events.incursion(
                 kind=fact.kind, owner=fact.owner, incoming=fact.incoming, liveness=fact.liveness, hint=fact.hint
             )
@@ -149,12 +149,12 @@ class Events:
                 "where": fact.where,
                 "held": fact.held,
                 "reservation_id": fact.reservation,
-                "state": found.state,
+                "state": incident.state,
                 "found_by": fact.found_by or None,
                 "paths": list(fact.paths),
                 "count": fact.count,
                 "commit": fact.commit or None,
-                "resolution": found.resolution.as_dict() if found.resolution else None,
+                "resolution": incident.resolution.as_dict() if incident.resolution else None,
             }
         payload = events.resume(reason=fact.reason, prior=fact.prior, adopted=fact.adopted, evidence=fact.evidence)
         event = self._envelope(name, state, fact.bead, fact.agent, fact.prior, fact.scope, payload)
@@ -164,16 +164,15 @@ class Events:
         self, name: str, state: Any, bead: str, sender: str, to: str, scope: str | None, payload: dict[str, Any]
     ) -> dict[str, Any]:
         event_type = events.INCURSION if "incursion_kind" in payload else events.RESUME
-        said = {"event_type": event_type, "bead_id": bead, "from_agent": sender, "to_agent": to, "scope": scope}
-        envelope = events.envelope(name, notices.noticed_at(state), self._root, said | {"payload": payload})
+        members = {"event_type": event_type, "bead_id": bead, "from_agent": sender, "to_agent": to, "scope": scope}
+        envelope = events.envelope(name, notices.noticed_at(state), self._root, members | {"payload": payload})
         return envelope | mails.mark(self._index, name, sender)
 
     def _is_open(self, name: str, fact: Incurred) -> bool:
-        """Whether the two agents still work in each other's way, anywhere in what the owner held then. What was touched
-        stays so until somebody has settled it.
+        """Whether an incident is open. An overlap is open while the two agents still hold overlapping scopes within the
+        owner's reservation. A touched path is open until it is settled.
 
-        Whoever gives back what it held beside the owner, and comes again, has a new incident: then the old one stays
-        closed, and only the new one is open.
+        If the incoming agent releases its scope and reserves it again, a new incident opens. The old one stays closed.
         """
         if fact.outcome not in (OVERLAPPING, CONTESTED):
             return fact.outcome == TOUCHED
@@ -185,20 +184,20 @@ class Events:
         return self._stands_for(name, fact, beside)
 
     def _beside(self, reservation: str, agent: str) -> set[str]:
-        """The scopes of an AGENT that overlap a RESERVATION that runs. Asked once for each reservation: a hundred
-        incidents may be about one."""
+        """The scopes of AGENT that overlap a current RESERVATION. The overlaps are computed once for each reservation,
+        because many incidents may be about it."""
         if reservation not in self._met:
             held = self._held.live(reservation)
             met = () if held is None or held.is_over else self._held.met_by([held.scope])
-            self._met[reservation] = [each.held for each in met if not each.held.is_over]
-        return {each.scope.text for each in self._met[reservation] if each.reservation.agent == agent}
+            self._met[reservation] = [overlap.held for overlap in met if not overlap.held.is_over]
+        return {held.scope.text for held in self._met[reservation] if held.reservation.agent == agent}
 
     def _stands_for(self, name: str, fact: Incurred, beside: set[str]) -> bool:
-        """Whether an incident tells of what its agent holds BESIDE the owner although it names something else: where
-        several scopes came in at once, it names the first of them. The last incident does that for what none names."""
+        """Whether an incident covers scopes in BESIDE that no incident names. An incident names only the first of
+        several scopes that were reserved at once. The last incident of the same agents covers the others."""
         same = f"incident {fact.reservation} {fact.incoming} {fact.outcome} "
         terms = self._index.terms(notices.NAME, same)
         unnamed = beside - {term.removeprefix(same) for term in terms}
-        found = [each for term in terms for each in self._index.found(notices.NAME, term)]
-        last = max(found, key=lambda each: sortable(each[1][notices.SAID][:3]))
+        entries = [entry for term in terms for entry in self._index.found(notices.NAME, term)]
+        last = max(entries, key=lambda entry: sortable(entry[1][notices.SAID][:3]))
         return bool(unnamed) and last[0] == name

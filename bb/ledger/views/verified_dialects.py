@@ -1,9 +1,9 @@
-"""What was found out about the text of a dialect, kept by the digest of the text: whether it is sound, what it is
-called and adds, which signatures fit it. A cache of this machine's, beside the index; deleting it changes nothing.
+"""A cache of verdicts on the text of dialects: whether the definition is sound, its name, the calls that it adds, and
+checked signatures. It belongs to this machine and can be deleted.
 
-A verdict follows from the text alone, and from the rules that this version has. It is found by both, never taken from a
-line of the ledger nor from another machine, and a file counts only where nobody but this user can have written it. One
-that is damaged, or says what no verdict could, is none.
+A verdict depends only on the text and on the rules of this version, so both are in the key. Verdicts are never taken
+from a line of the ledger or from another machine. A file counts only if no other user can have written it. A damaged or
+invalid file is ignored.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from typing import Any
 
 FOLDER, SUFFIX = "verdicts", ".json"
-MOST_KEPT, LEFT = 256, 192  # verdicts, and how many are left when there are too many
-MOST = 1 << 20  # octets of one
-MOST_SIGNATURES = 64  # of which it is known whether they fit a text
+MOST_KEPT, LEFT = 256, 192  # above 256 verdicts, the oldest are removed until 192 are left
+MOST = 1 << 20  # bytes of one verdict
+MOST_SIGNATURES = 64  # checked signatures in one verdict
 OTHERS_MAY_WRITE = 0o022
 NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 RULES = f"{bb.__version__} {verification.VERSION}"
 
 
 class Judged(Record):
-    """What there is to know of a definition without reading it again. SIGNATURES says of some whether they fit."""
+    """The verdict on a definition. SIGNATURES has the results of checked signatures."""
 
     is_sound: bool
     hash: str = ""
@@ -44,13 +44,13 @@ class Judged(Record):
 
 
 class Judgements:
-    """The verdicts that are kept beside one ledger."""
+    """The cached verdicts beside one ledger."""
 
     def __init__(self, store: str) -> None:
         self._folder = os.path.join(store, FOLDER)
 
     def get(self, text: bytes) -> Judged | None:
-        """What is known of TEXT; None when it has to be read."""
+        """The cached verdict on TEXT; None if there is none."""
         octets = _read_own(self._path(text))
         try:
             return None if octets is None else _judged(json_text.read(octets))
@@ -58,7 +58,7 @@ class Judgements:
             return None
 
     def put(self, text: bytes, judged: Judged) -> None:
-        """Keep what was found out of TEXT, if that can be kept."""
+        """Cache the verdict on TEXT, if possible."""
         octets = json_text.dumps(judged.as_dict() | {"adds": list(judged.adds)}).encode()
         if len(octets) > MOST:
             return
@@ -67,13 +67,13 @@ class Judgements:
             disk.replace(self._path(text), octets, mode=0o600)
             self._make_room()
         except (OSError, BbError):
-            return  # a full disk, a store that may only be read: then it is found out again
+            return  # a full disk or a read-only store: the verdict is computed again next time
 
     def _path(self, text: bytes) -> str:
         return os.path.join(self._folder, whole_digest(f"{RULES}\n".encode() + text) + SUFFIX)
 
     def _make_room(self) -> None:
-        """Forget the oldest where there are too many, and what a writer has left who was killed."""
+        """Remove the oldest files if there are too many, temporary files of killed processes included."""
         names = disk.names(self._folder)
         if len(names) <= MOST_KEPT:
             return
@@ -83,7 +83,7 @@ class Judgements:
 
 
 def signature_key(hashed: str, signature: str, key: bytes) -> str:
-    """What it is known by whether a SIGNATURE with a KEY fits the definition that is HASHED so."""
+    """The cache key for checking a SIGNATURE of the definition with the hash HASHED by a KEY."""
     return whole_digest(f"{hashed} {signature} {key.hex()}".encode())
 
 
@@ -95,7 +95,7 @@ def _changed(path: str) -> float:
 
 
 def _read_own(path: str) -> bytes | None:
-    """What a file holds that only this user can have written; None when there is none."""
+    """The contents of a file that only this user can have written; None if there is no such file."""
     try:
         fd, status = disk.open_to_read(path, NO_FOLLOW)
     except OSError:
@@ -113,14 +113,13 @@ def _read_own(path: str) -> bytes | None:
         os.close(fd)
 
 
-def _judged(found: Any) -> Judged:
-    """The verdict that a JSON value is; refused when it is none."""
-    texts = [found[name] for name in ("hash", "name", "extends", "author")]
-    adds, signatures = found["adds"], found["signatures"]
-    are_texts = all(type(each) is str for each in (*texts, *adds, *signatures))
-    if not (type(found["is_sound"]) is bool and type(adds) is list and are_texts):
-        raise ValueError("no verdict")
-    if not all(type(each) is bool for each in signatures.values()):
-        raise ValueError("no verdict")
+def _judged(members: Any) -> Judged:
+    """The verdict in a JSON value; ValueError if it is invalid."""
+    texts = [members[name] for name in ("hash", "name", "extends", "author")]
+    adds, signatures = members["adds"], members["signatures"]
+    are_texts = all(type(text) is str for text in (*texts, *adds, *signatures))
+    are_flags = all(type(flag) is bool for flag in (members["is_sound"], *signatures.values()))
+    if not (are_texts and are_flags and type(adds) is list):
+        raise ValueError("not a verdict")
     hashed, name, extends, author = texts
-    return Judged(found["is_sound"], hashed, name, extends, author, tuple(adds), signatures)
+    return Judged(members["is_sound"], hashed, name, extends, author, tuple(adds), signatures)

@@ -1,1 +1,1 @@
-"""What bb installs in a work tree or in git: hooks, editor settings, the skill."""
+"""Installs files into a work tree or git: hooks, editor settings, the skill."""

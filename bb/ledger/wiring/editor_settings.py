@@ -1,4 +1,4 @@
-"""The settings files of editors in a work tree: our hooks put in, taken out, looked for. All else stays as it is."""
+"""Editor settings in a work tree: adds, removes and finds our hooks. All other content is left unchanged."""
 
 from __future__ import annotations
 
@@ -23,29 +23,30 @@ EMPTY = "{}\n"
 
 
 class SettingsUnreadable(Refused):
-    """The settings of the editor are not what they should be, so nothing was changed in them."""
+    """The editor's settings file is invalid, so it was left unchanged."""
 
     code = "SETTINGS_UNREADABLE"
-    hint = "mend them, or add the hooks by hand: docs/editor-hooks.md shows how"
+    hint = "correct the file, or add the hooks by hand: docs/editor-hooks.md shows how"
 
 
 def install(work_tree: str, wanted: Wiring, *, is_local: bool = False, dry_run: bool = False) -> tuple[str, bool]:
-    """Put our hooks into an editor's settings; the file, and whether it had, or would have, to be changed."""
+    """Add our hooks to an editor's settings. Returns the path, and whether the file changed, or would change."""
     name = name_of(wanted.editor, is_local=is_local)
     is_changed = change(work_tree, name, lambda text: editor_hooks.wired(text or EMPTY, wanted), dry_run=dry_run)
     return whole(work_tree, name), is_changed
 
 
 def uninstall(work_tree: str, editor: str, *, is_local: bool = False, dry_run: bool = False) -> tuple[str, bool]:
-    """Take our hooks out of an editor's settings; the file, and whether there were any. An emptied file goes too."""
+    """Remove our hooks from an editor's settings. Returns the path, and whether there were any. An empty file is
+    deleted."""
     name = name_of(editor, is_local=is_local)
     is_changed = change(work_tree, name, lambda text: editor_hooks.unwired(text) if text else text, dry_run=dry_run)
     return whole(work_tree, name), is_changed
 
 
 def change(work_tree: str, name: str, edit: Callable[[str], str], *, dry_run: bool = False) -> bool:
-    """EDIT the settings of that NAME, which is given nothing where nothing stands; whether that changes, or would
-    change, anything. A file in which nothing is left goes, and so does its folder then."""
+    """Apply EDIT to the settings file NAME; EDIT gets an empty text if there is no file. Returns whether the text
+    changed, or would change. A file that becomes empty is deleted, and so is its folder if that becomes empty."""
     path = whole(work_tree, name)
     before = _text(path, work_tree_files.read(work_tree, name, LARGEST))
     text = before if before.strip() else ""
@@ -60,19 +61,19 @@ def change(work_tree: str, name: str, edit: Callable[[str], str], *, dry_run: bo
 
 
 def installed(work_tree: str, editor: str, *, is_local: bool = False) -> tuple[str, list[str]]:
-    """An editor's settings file, and the moments for which it calls our hooks."""
+    """The path of an editor's settings, and the moments at which it calls our hooks."""
     path = file_of(work_tree, editor, is_local=is_local)
     text = _text(path, work_tree_files.read_whole(path, name_of(editor, is_local=is_local), LARGEST))
     return path, _checked(path, lambda: editor_hooks.moments(text)) if text.strip() else []
 
 
 def file_of(work_tree: str, editor: str, *, is_local: bool) -> str:
-    """Where an editor keeps the settings of a project, or those of one person in it where it has any."""
+    """The path of an editor's settings for a project, or, if IS_LOCAL, of this user's settings in the project."""
     return whole(work_tree, name_of(editor, is_local=is_local))
 
 
 def name_of(editor: str, *, is_local: bool) -> str:
-    """The same, as seen from the top of the work tree."""
+    """The same path, relative to the top of the work tree."""
     return (editor_hooks.FILES | (editor_hooks.LOCAL_FILES if is_local else {}))[editor]
 
 
@@ -84,7 +85,7 @@ def _checked(path: str, read: Callable[[], T]) -> T:
     try:
         return read()
     except (NotJson, AttributeError) as error:
-        raise SettingsUnreadable(f"{path} cannot be understood: {error}", path=path) from error
+        raise SettingsUnreadable(f"{path} is invalid: {error}", path=path) from error
 
 
 def _text(path: str, octets: bytes | None) -> str:

@@ -1,7 +1,7 @@
-"""The folder in which git looks for hooks, and what is in it. Nothing that was there before is ever lost.
+"""The folder in which git looks for hooks. Existing hooks are never lost.
 
-A hook of somebody else is renamed, so it keeps its octets, its permissions, and the link that it may be; taking ours
-away renames it back. So both can be done again after they were cut off in the middle, and doing them twice is harmless.
+Installing renames an existing hook, so its bytes, permissions and link are kept. Uninstalling renames it back. Both can
+be repeated, also after an interruption.
 """
 
 from __future__ import annotations
@@ -21,38 +21,38 @@ if TYPE_CHECKING:
     from bb.ledger.git.place import Place
 
 OURS, CHANGED, FOREIGN, NONE = "ours", "changed", "foreign", "none"
-PRIVATE = ("local", "worktree")  # where a setting is this repository's own
+PRIVATE = ("local", "worktree")  # scopes of settings that apply to this repository only
 LARGEST = 1 << 24
 
 
 class HooksOff(Refused):
-    """Git's hooks are switched off here."""
+    """Git's hooks are disabled here."""
 
     code = "HOOKS_OFF"
-    hint = "`git config --show-origin core.hooksPath` says where"
+    hint = "`git config --show-origin core.hooksPath` shows the setting"
 
 
 class HooksShared(Refused):
-    """The folder of hooks is not this clone's alone."""
+    """The folder of hooks does not belong to this clone alone."""
 
     code = "HOOKS_SHARED"
-    hint = "let its pre-commit call `bb hook pre-commit || exit`, or say --anywhere to have ours written there"
+    hint = "add `bb hook pre-commit || exit` to its pre-commit hook, or use --anywhere to install ours there"
 
 
 class HookInTheWay(Conflict):
-    """A hook stands where another one of the same name was put aside before."""
+    """There is a hook, and another hook of the same name was renamed by an earlier installation."""
 
     code = "HOOK_IN_THE_WAY"
-    hint = "keep the one that is right, remove the other, and run it again"
+    hint = "keep the right one, remove the other, and repeat the command"
 
 
 class Hook(Record):
-    """One hook as it is found."""
+    """One hook in the folder."""
 
     name: str
     path: str
-    octets: bytes | None  # None: there is none
-    kept: bytes | None  # one that was there before ours
+    octets: bytes | None  # None if there is no hook
+    kept: bytes | None  # the renamed hook that was there before ours, if any
 
     @property
     def state(self) -> str:
@@ -68,17 +68,17 @@ class Hook(Record):
 
 
 class Folder(Record):
-    """Where git looks for hooks."""
+    """The folder in which git looks for hooks."""
 
     path: str
-    why_not: str = ""  # what makes it more than this clone's own
+    why_not: str = ""  # the reason why the folder is shared; empty if it belongs to this clone
 
     @property
     def is_husky(self) -> bool:
         return os.path.basename(self.path) == "_" and os.path.isfile(os.path.join(self.path, "h"))
 
     def hooks(self) -> list[Hook]:
-        """The hooks we care about, as they are."""
+        """The hooks that bb installs, in their current state."""
         return [self._hook(name) for name in HOOKS]
 
     def _hook(self, name: str) -> Hook:
@@ -86,22 +86,22 @@ class Folder(Record):
         return Hook(name, path, _contents(path), _contents(path + KEPT))
 
     def wanted(self, name: str, hooks: list[Hook]) -> bytes:
-        """The script that belongs here."""
+        """The script for the hook NAME in this folder."""
         made = not os.path.isdir(self.path) or any(MADE_FOLDER.encode() in (hook.octets or b"") for hook in hooks)
         launcher = [] if self.why_not else _launcher()
         return hook_script.script(name, launcher, is_read=self.is_husky, made_folder=made)
 
 
 def folder(place: Place) -> Folder:
-    """The folder that git takes for this repository's hooks."""
+    """The folder in which git looks for this repository's hooks."""
     top = place.work_tree or place.common
     scope, setting = git.hooks_path(top) or ("", "")
     path = os.path.join(top, setting) if setting else os.path.join(place.common, "hooks")
     path = os.path.normpath(path)
     if os.path.lexists(path) and not os.path.isdir(path):
-        raise HooksOff(f"core.hooksPath leads to {path}, which is no folder")
+        raise HooksOff(f"core.hooksPath is {path}, which is not a folder")
     if scope and scope not in PRIVATE:
-        return Folder(path, "every repository uses that has no other setting")
+        return Folder(path, "other repositories use, too")
     is_visible = place.work_tree is not None and _lies_in(path, place.work_tree) and not _lies_in(path, place.common)
     if is_visible and not git.is_ignored(top, os.path.join(path, "pre-commit")):
         return Folder(path, "is part of the work tree")
@@ -113,7 +113,7 @@ def _lies_in(path: str, folder: str) -> bool:
 
 
 def install(at: Folder, *, dry_run: bool) -> dict[str, str]:
-    """Write our hooks; what was done, or would be, about each."""
+    """Install our hooks. Returns the action for each, done or planned."""
     hooks = at.hooks()
     wanted = {hook.name: at.wanted(hook.name, hooks) for hook in hooks}
     for hook in hooks:
@@ -129,9 +129,10 @@ def install(at: Folder, *, dry_run: bool) -> dict[str, str]:
 
 def _refuse_to_lose(hook: Hook) -> None:
     if hook.state == CHANGED:
-        raise HookInTheWay(f"{hook.path} is ours, but somebody has changed it", path=hook.path)
+        raise HookInTheWay(f"bb installed {hook.path}, but it was changed since", path=hook.path)
     if hook.state == FOREIGN and hook.kept not in (None, hook.octets):
-        raise HookInTheWay(f"{hook.path} is somebody's, and so is {hook.aside}", path=hook.path, kept=hook.aside)
+        message = f"bb did not install {hook.path}, and cannot rename it, because {hook.aside} exists"
+        raise HookInTheWay(message, path=hook.path, kept=hook.aside)
 
 
 def _what_to_do(hook: Hook, wanted: bytes) -> str:
@@ -141,7 +142,7 @@ def _what_to_do(hook: Hook, wanted: bytes) -> str:
 
 
 def uninstall(at: Folder, *, dry_run: bool) -> dict[str, str]:
-    """Take our hooks away and put back what was there; what was done, or would be, about each."""
+    """Remove our hooks and restore the earlier ones. Returns the action for each, done or planned."""
     hooks = at.hooks()
     made = any(hook.state == OURS and MADE_FOLDER.encode() in (hook.octets or b"") for hook in hooks)
     done = {hook.name: _undone(hook) for hook in hooks}
@@ -188,14 +189,14 @@ def _write(hook: Hook, octets: bytes) -> None:
 
 
 def _contents(path: str) -> bytes | None:
-    """What a hook says; nothing where a link leads nowhere; None where there is none."""
+    """The contents of a hook; empty for a broken link; None if there is no hook."""
     if not os.path.lexists(path):
         return None
     return disk.read_small(path, LARGEST) or b""
 
 
 def _launcher() -> list[str]:
-    """How this bb is started: by its own program beside its interpreter, else by the interpreter."""
+    """The command that starts this bb: the program beside its interpreter, else the interpreter."""
     program = os.path.join(os.path.dirname(sys.executable), "bb")
     if os.name != "nt" and os.access(program, os.X_OK):
         return [program]

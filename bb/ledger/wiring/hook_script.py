@@ -1,7 +1,7 @@
-"""What `bb hooks install` writes: a small POSIX script for each hook, which says of itself whether it was changed.
+"""The scripts that `bb hooks install` writes: a small POSIX script for each hook, with a digest that detects changes.
 
-A hook that was there before runs first, with the same arguments and the same input, and what it refuses stays refused.
-The script asks nobody anything, and where bb is gone it lets people pass.
+An earlier hook runs first, with the same arguments and input, and its refusal stands. The script never prompts. If bb
+is no longer installed, it stops agents but not the person.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-KEPT = ".before-bb"  # what stands behind the name of a hook that was there before
+KEPT = ".before-bb"  # the suffix of an earlier hook
 MARK = "# bb hook 1 "
-ABOUT = "# Written by `bb hooks install`. `bb hooks uninstall` takes it away and puts back what was here before.\n"
-MADE_FOLDER = "# The folder was made for this hook.\n"
+ABOUT = "# Written by `bb hooks install`. `bb hooks uninstall` removes it and restores the earlier hook, if any.\n"
+MADE_FOLDER = "# The folder was made for this hook.\n"  # scripts in use have this line, and uninstalling looks for it
 
 BEFORE = """before=$0{kept}
 if [ -x "$before" ]; then
@@ -24,7 +24,7 @@ if [ -x "$before" ]; then
 fi
 """
 RUN = '"$before" "$@"'
-# husky's own scripts find their way by the name they are called by, so they are read under that name instead of run.
+# husky's scripts look at the name they are called by, so they are sourced under that name instead of run.
 READ = """sh -c '. "$0{kept}"' "$0" "$@\""""
 
 LAUNCHER = """if [ -x {program} ]; then
@@ -40,9 +40,9 @@ else
 
 IS_PERSON = "case ${BB_AGENT:-user} in user) exit 0 ;; esac\n"
 LET_GO = "    exit 0\n"
-NOT_JUDGED = """    echo "bb is gone, so nobody can say whether this commit touches what another agent holds." >&2
+NOT_JUDGED = """    echo "bb is not installed any more, so this commit is not checked against reservations." >&2
     case ${BB_AGENT:-user} in user) exit 0 ;; esac
-    echo "Agent $BB_AGENT may not make it. Install bb again, or remove $0." >&2
+    echo "Agent $BB_AGENT may not commit unchecked. Install bb again, or remove $0." >&2
     exit 1
 """
 JUDGE = f"""bb hook pre-commit </dev/null
@@ -52,13 +52,13 @@ verdict=$?
 SIGN = f"""{IS_PERSON}bb hook prepare-commit-msg "$1" ${{2+"$2"}} </dev/null
 exit 0
 """
-# Unless many commits are being made again. What is not known to this bb, or not wanted here, is silent; and nobody who
-# reads what git says waits for it, because the streams are let go of before it starts.
+# Not during a rebase. The sync is silent, also if this bb does not know the command. The streams are closed first, so a
+# program that reads git's output does not wait for the sync.
 SYNC = """[ -d "$(git rev-parse --git-path rebase-merge)" ] && exit 0
 (exec </dev/null >/dev/null 2>&1; bb sync --background &)
 exit 0
 """
-# hook -> what it does where bb is gone, and what it does
+# hook -> its script if bb is not installed any more, and its script otherwise
 HOOKS = {
     "pre-commit": (NOT_JUDGED, JUDGE),
     "prepare-commit-msg": (LET_GO, SIGN),
@@ -70,7 +70,7 @@ HOOKS = {
 
 
 def script(hook: str, launcher: Sequence[str], *, is_read: bool = False, made_folder: bool = False) -> bytes:
-    """The script for HOOK. It tries LAUNCHER before what is on the PATH; an earlier hook may want to be READ."""
+    """The script for HOOK. It tries LAUNCHER before the PATH. IS_READ: the earlier hook is sourced, not run."""
     gone, act = HOOKS[hook]
     find = NO_LAUNCHER
     if launcher:
@@ -81,11 +81,11 @@ def script(hook: str, launcher: Sequence[str], *, is_read: bool = False, made_fo
 
 
 def is_ours(octets: bytes) -> bool:
-    """Whether it is a script of ours, changed or not."""
+    """Whether bb wrote this script, changed or not."""
     return octets.split(b"\n", 2)[1:2] != [] and octets.split(b"\n", 2)[1].startswith(MARK.encode())
 
 
 def is_unchanged(octets: bytes) -> bool:
-    """Whether a script of ours is as it was written."""
+    """Whether bb wrote this script, and it is unchanged."""
     lines = octets.split(b"\n", 2)
     return is_ours(octets) and len(lines) == 3 and lines[1] == f"{MARK}{digest(lines[2])[:16]}".encode()

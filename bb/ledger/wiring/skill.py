@@ -1,6 +1,6 @@
-"""The skill in a work tree: written where agents look for it, looked at, taken away. All else there stays as it is.
+"""Installs and removes the skill in a work tree, in the folders where agents look for it. Other files are unchanged.
 
-What is to be written is settled, and refused, before the first file is touched; then each file is replaced whole.
+The whole plan is made, and refused if necessary, before the first file is written. Then each file is replaced whole.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ TOLD_IN = "AGENTS.md"
 HOMES = (".agents/skills", ".claude/skills")
 LARGEST = 1 << 20  # bytes of a file that is read as a text
 CREATED, CHANGED, UNCHANGED, REMOVED, LEFT = "created", "changed", "unchanged", "removed", "left"
-NOT_OURS = "somebody has changed it since, or it never was ours"
+NOT_OURS = "it was changed since, or bb did not write it"
 
 
 class SkillFileUnfit(Refused):
-    """A file of the skill cannot be written where it is to be; nothing was written."""
+    """A file of the skill cannot be written; nothing was changed."""
 
     code = "SKILL_FILE_UNFIT"
-    hint = "mend it or move it out of the way; docs/skill.md shows how to install the skill by hand"
+    hint = "correct or move the file; docs/skill.md shows how to install the skill by hand"
 
 
 class Piece(Record):
-    """What becomes of one file: its path in the work tree, the outcome, and what it is to contain from then on."""
+    """The plan for one file: its path in the work tree, the outcome, and its new text."""
 
     path: str
     outcome: str
@@ -43,7 +43,7 @@ class Piece(Record):
 
 
 def to_install(work_tree: str) -> list[Piece]:
-    """What installing the skill comes to, file by file."""
+    """The plan for installing the skill, file by file."""
     shipped = dict(_shipped(_source() / NAME, NAME))
     pieces = []
     for home in _homes(work_tree):
@@ -52,11 +52,11 @@ def to_install(work_tree: str) -> list[Piece]:
         pieces += [
             Piece(path, REMOVED) for path, text in _present(work_tree, home) if text is not None and path not in wanted
         ]
-    return [*pieces, _told(work_tree)]  # last, because it speaks of the others
+    return [*pieces, _told(work_tree)]  # last, because it refers to the others
 
 
 def to_remove(work_tree: str) -> list[Piece]:
-    """What taking the skill away comes to, file by file."""
+    """The plan for removing the skill, file by file."""
     pieces = [
         Piece(path, LEFT, why=NOT_OURS) if text is None else Piece(path, REMOVED)
         for home in _homes(work_tree)
@@ -66,7 +66,7 @@ def to_remove(work_tree: str) -> list[Piece]:
 
 
 def carry_out(work_tree: str, pieces: list[Piece]) -> None:
-    """Have the files in WORK_TREE become what PIECES say."""
+    """Carry out the plan PIECES in WORK_TREE."""
     for piece in pieces:
         if piece.outcome == REMOVED:
             work_tree_files.remove(work_tree, piece.path)
@@ -75,7 +75,7 @@ def carry_out(work_tree: str, pieces: list[Piece]) -> None:
 
 
 def _source() -> Traversable:
-    """Where the skill comes from: the installed package carries it, and in a checkout it lies beside the package."""
+    """The folder of the skill: in the installed package, or beside the package in a checkout."""
     from importlib import resources  # noqa: PLC0415  (only `bb init` needs it)
 
     package = resources.files("bb")
@@ -84,26 +84,26 @@ def _source() -> Traversable:
 
 
 def _shipped(folder: Traversable, path: str) -> Iterator[tuple[str, str]]:
-    for each in sorted(folder.iterdir(), key=lambda found: found.name):
-        if each.is_dir():
-            yield from _shipped(each, f"{path}/{each.name}")
-        elif each.name.endswith(".md"):
-            yield f"{path}/{each.name}", each.read_bytes().decode().replace("\r\n", "\n")
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if entry.is_dir():
+            yield from _shipped(entry, f"{path}/{entry.name}")
+        elif entry.name.endswith(".md"):
+            yield f"{path}/{entry.name}", entry.read_bytes().decode().replace("\r\n", "\n")
 
 
 def _homes(work_tree: str) -> list[str]:
-    """The folders for skills, but for one that leads to another: many a repository has a link there."""
-    found: dict[str, str] = {}
+    """The folders for skills. If one is a link to another, as in many repositories, it is left out."""
+    homes: dict[str, str] = {}
     for home in HOMES:
-        found.setdefault(os.path.realpath(os.path.join(work_tree, *home.split("/"))), home)
-    return list(found.values())
+        homes.setdefault(os.path.realpath(os.path.join(work_tree, *home.split("/"))), home)
+    return list(homes.values())
 
 
 def _present(work_tree: str, home: str) -> Iterator[tuple[str, str | None]]:
-    """The files of the skill that are there, each with its text where that is ours and unchanged."""
+    """The existing files of the skill, each with its text, or None if bb did not write it or it was changed."""
     start = os.path.join(work_tree, *home.split("/"), NAME)
     if not _is_within(work_tree, start):
-        return  # what lies elsewhere is not this repository's
+        return  # files outside the work tree are not touched
     for folder, _, names in os.walk(start):
         for name in sorted(names):
             path = os.path.join(folder, name)
@@ -128,7 +128,7 @@ def _told(work_tree: str) -> Piece:
     try:
         after = marked_section.put(before, ours)
     except marked_section.Unclear as error:
-        raise SkillFileUnfit(f"{TOLD_IN} cannot be understood: {error}", path=TOLD_IN) from error
+        raise SkillFileUnfit(f"{TOLD_IN} is invalid: {error}", path=TOLD_IN) from error
     if before is None:
         return Piece(TOLD_IN, CREATED, after)
     return Piece(TOLD_IN, UNCHANGED) if after == before else Piece(TOLD_IN, CHANGED, after)
@@ -153,7 +153,7 @@ def _untold(work_tree: str) -> Iterator[Piece]:
 
 
 def _text(path: str) -> str | None:
-    """What a file says; None where it is none, or no text."""
+    """The text of a file; None if it is not a file or not UTF-8."""
     if not os.path.isfile(path):
         return None
     try:
@@ -163,7 +163,7 @@ def _text(path: str) -> str | None:
 
 
 def _read(work_tree: str, path: str) -> str | None:
-    """What the file at PATH says; None where there is none yet. It is refused where it could not be replaced."""
+    """The text of the file at PATH; None if there is none. Refused if the file cannot be replaced."""
     whole = os.path.join(work_tree, *path.split("/"))
     _refuse_odd_folders(work_tree, path)
     if not os.path.lexists(whole):
@@ -182,15 +182,15 @@ def _read(work_tree: str, path: str) -> str | None:
 
 def _why_unfit(path: str) -> str | None:
     if not os.path.isfile(path):
-        return "is a folder" if os.path.isdir(path) else "is no ordinary file"
-    found = os.stat(path)
-    if not found.st_mode & 0o222 or not os.access(path, os.R_OK | os.W_OK):  # the superuser may, and should not
+        return "is a folder" if os.path.isdir(path) else "is not a regular file"
+    status = os.stat(path)
+    if not status.st_mode & 0o222 or not os.access(path, os.R_OK | os.W_OK):  # root could write it, but should not
         return "is read-only"
-    return "is too large" if found.st_size >= LARGEST else None
+    return "is too large" if status.st_size >= LARGEST else None
 
 
 def _refuse_odd_folders(work_tree: str, path: str) -> None:
-    """Refuse a PATH that leads out of the work tree, through what is no folder, or into one that cannot be written."""
+    """Refuse a PATH that leads out of the work tree, through a file, or into a read-only folder."""
     steps = path.split("/")[:-1]
     for depth in range(len(steps) + 1):
         name = "/".join(steps[:depth])
@@ -198,7 +198,7 @@ def _refuse_odd_folders(work_tree: str, path: str) -> None:
         if not os.path.lexists(folder):
             return
         if not os.path.isdir(folder):
-            raise SkillFileUnfit(f"{name} is no folder", path=name)
+            raise SkillFileUnfit(f"{name} is not a folder", path=name)
         if not _is_within(work_tree, folder):
             raise SkillFileUnfit(f"{name} leads out of the work tree, to {os.path.realpath(folder)}", path=name)
         if not os.stat(folder).st_mode & 0o222 or not os.access(folder, os.W_OK):

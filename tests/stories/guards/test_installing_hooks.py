@@ -376,9 +376,9 @@ def test_where_bb_is_gone_people_pass_and_agents_do_not(repo: Scratch):
     told = well(try_to_commit(repo, **plain))
     refused = try_to_commit(repo, "lib/x.py", **AS_HARBOR, **plain)
 
-    assert "bb is gone" in told.err
+    assert "bb is not installed any more" in told.err
     assert refused.status == 1
-    assert "cobalt-harbor may not make it" in refused.err
+    assert "cobalt-harbor may not commit unchecked" in refused.err
 
 
 def test_another_bb_on_the_path_takes_its_place_but_never_somebody_elses_command(repo: Scratch, tmp_path: Path):

@@ -393,7 +393,7 @@ def test_a_hole_between_lines_costs_none_and_fills_no_memory(here: Scratch, memo
     assert here.json("doctor").code == "PROBLEMS_FOUND"
 
     with limited_memory():
-        assert "took the holes out" in fix(here)[0]
+        assert "removed the holes from" in fix(here)[0]
 
     assert here.journal().read_bytes() == before
     (aside,) = (here.store / "torn").iterdir()
@@ -439,7 +439,7 @@ def test_what_is_too_large_without_any_hole_is_left_alone_and_says_what_to_do(
     refusal = near_by(here).json("doctor", "--fix")
 
     assert refusal.code == "LEDGER_DAMAGED"
-    assert "move it away" in refusal.envelope["error"]["hint"]
+    assert "move the file out of" in refusal.envelope["error"]["hint"]
     assert here.journal().read_bytes() == before
 
 
@@ -484,8 +484,8 @@ def test_a_torn_line_is_told_and_mended(here: Scratch, missing: int):
     octets = here.journal().read_bytes()
     here.journal().write_bytes(octets[:-missing])
 
-    assert here.json("doctor").status == 0, "the next write mends it, so it is odd, not broken"
-    assert fix(here) == [f"mended the torn last line of writer {here.journal().parent.name}"]
+    assert here.json("doctor").status == 0, "the next write repairs it, so it is odd, not broken"
+    assert fix(here) == [f"repaired the torn last line of writer {here.journal().parent.name}"]
 
     assert known(here) == AGENTS[: 5 if missing == 1 else 4 if missing == 30 else 3]
     assert here.json("ledger", "verify").status == 0

@@ -145,7 +145,7 @@ def test_a_small_branch_that_unpacks_into_a_huge_one_is_refused_in_little_memory
 
         assert status == 4, answer
         assert answer["error"]["code"] in codes
-        assert answer["error"]["hint"].startswith("nothing was taken over")
+        assert answer["error"]["hint"].startswith("nothing was imported")
         assert peak < MOST_MEMORY
     assert not (repo.store / "clone.json").exists()
     assert not (repo.store / "j").exists()
