@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
+import bb
 from bb.ledger.git import ownership
 from bb.ledger.local import last_sync
 from bb.start import ALONE
@@ -24,7 +25,7 @@ SETTING = "BB_SYNC"  # `off`: never start one
 SOON = 10.0  # seconds since the last attempt, if a hook asks
 PATIENCE = 20
 # The package from which this process runs. PYTHONPATH is not used, because programs that git starts would inherit it.
-SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(bb.__file__)))
 OURSELVES = f"import sys; sys.path.insert(0, {SOURCE!r}); from bb.cli.main import main; main()"
 
 

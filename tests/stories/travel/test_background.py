@@ -124,3 +124,15 @@ def test_a_heartbeat_lets_other_clones_know_that_its_agent_is_alive(pair: list[C
     until(has_come, "the heartbeat")
     (amber,) = [each for each in there.ask("agent.list", now="2026-01-05T12:10:00Z") if each["agent_id"] == AMBER]
     assert amber["last_seen_at"] == "2026-01-05T12:10:00.000Z"
+
+
+def test_the_sync_that_is_started_runs_this_package_whatever_is_installed(tmp_path: Path):
+    ran = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", background.OURSELVES, "status"],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+    )
+
+    assert "Error: [NOT_A_REPOSITORY]" in ran.stderr
