@@ -58,9 +58,9 @@ def test_a_session_learns_who_it_is_where_it_stands_and_the_rules(repo: Scratch,
     said = context(hook(repo, "session-start", f"{host}/session-start", BB_AGENT=OTTER))
 
     assert f"you are {OTTER} (builder)" in said
-    assert f"Also at work: {HARBOR}." in said
+    assert f"Other active agents: {HARBOR}." in said
     assert "You hold: src/a.py (bb-1)." in said
-    assert "1 messages unread, 1 to accept" in said
+    assert "1 messages unread, 1 to acknowledge" in said
     assert "Reserve before you edit" in said
     assert "no stash" in said
     assert len(said) < 1600, "four hundred tokens"
@@ -233,7 +233,7 @@ def test_a_tool_is_a_sign_of_life_and_an_intrusion_is_told(repo: Scratch, host: 
     reserve(later, HARBOR, "src")
     said = context(hook(later, "post-tool", edited, BB_AGENT=OTTER))
 
-    assert f"you have changed what another agent holds: src/a.py is reserved by {HARBOR}" in said
+    assert f"you have changed a file that another agent holds: src/a.py is reserved by {HARBOR}" in said
     hook(later, "post-tool", edited, BB_AGENT=OTTER)
     (incursion,) = later.json("protocol", "incursions", "--state", "open").data
     assert (incursion["from_agent"], incursion["to_agent"], incursion["found_by"]) == (OTTER, HARBOR, "hook")
@@ -291,7 +291,7 @@ def test_what_is_not_understood_stops_nothing(repo: Scratch, verb: str, said: st
     ran = repo.bb("hook", verb, "--agent", OTTER, stdin=said)
 
     assert (ran.status, ran.out) == (0, "")
-    assert ran.err.startswith("bb: not understood")
+    assert ran.err.startswith("bb: the payload was not understood")
 
 
 @pytest.mark.parametrize("verb", ["post-tool", "session-start", "prompt", "stop"])

@@ -35,7 +35,7 @@ def test_a_change_to_what_another_agent_holds_is_refused_and_the_holder_is_named
     refused = staged(repo)
 
     assert (refused.code, refused.status) == ("PATH_HELD", 7)
-    assert "amber-otter holds src/parser, so not src/parser/a.py" in refused.envelope["error"]["message"]
+    assert "amber-otter holds src/parser, so you may not change src/parser/a.py" in refused.envelope["error"]["message"]
     assert "git restore --staged" in refused.envelope["error"]["hint"]
     assert paths(refused) == {"src/parser/a.py": "held"}
 

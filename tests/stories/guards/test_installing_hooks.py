@@ -66,7 +66,7 @@ def test_once_installed_git_refuses_what_bb_refuses(repo: Scratch):
     refused = try_to_commit(repo, **AS_HARBOR)
 
     assert refused.status == 1
-    assert "[PATH_HELD] amber-otter holds src/parser, so not src/parser/a.py" in refused.err
+    assert "[PATH_HELD] amber-otter holds src/parser, so you may not change src/parser/a.py" in refused.err
     well(try_to_commit(repo, BB_AGENT=OTTER))
     told = well(try_to_commit(repo))
     assert "amber-otter holds src/parser" in told.err
