@@ -122,8 +122,8 @@ def test_what_is_not_understood_passes_and_says_so(repo: Scratch, said: str):
     [
         ("nobody-here", "src/b.py", "nobody-here is registered"),
         ("No Agent", "src/b.py", "no agent id"),
-        (OTTER, "src/\x00b.py", "cannot tell"),
-        (OTTER, "src/\ud800.py", "cannot tell"),
+        (OTTER, "src/\x00b.py", "cannot check"),
+        (OTTER, "src/\ud800.py", "cannot check"),
     ],
 )
 def test_a_verdict_that_cannot_be_had_stops_an_agent(repo: Scratch, agent: str, path: str, about: str):

@@ -161,4 +161,4 @@ def test_a_person_is_not_stopped_and_what_cannot_be_told_passes(repo: Scratch):
 
     ran = hook(repo, "pre-tool", "claude/bash", command="git reset --hard", BB_AGENT=OTTER, BB_NOW="never")
     assert (reply(ran), ran.status) == ({}, 0)
-    assert "cannot tell" in ran.err
+    assert "cannot check" in ran.err
