@@ -166,7 +166,7 @@ def test_the_timeline_is_a_picture_and_the_same_in_words(desk: Desk):
     page = shown(desk, "timeline")
 
     assert page.every("svg")[0]["role"] == "img"
-    assert "jade-heron passed on to amber-otter: Parser" in page.text
+    assert "jade-heron handed over to amber-otter: Parser" in page.text
     assert len(page.every("marker")) == 1
 
 
