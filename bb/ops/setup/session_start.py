@@ -151,7 +151,7 @@ def _doubted(
     """The evidence, and the session that the person declares ended. In doubt, the person is asked; without a person,
     the adoption is rejected. No lock is held during the question."""
     name = known.agent_id
-    doubts = [] if found else [_nothing_shows(name, looked_at)]
+    doubts = [] if found else [_no_evidence(name, looked_at)]
     is_taken = _alive_at(desk, known) is not None
     if is_taken:
         doubts.append(_is_at_work(desk, known))
@@ -175,7 +175,7 @@ def _must_still_hold(
     if evidence.reason == adoption.UNCOMMITTED_SCOPE:
         own = _own(desk.holdings(index, desk.now()), name, looked_at["changed"])
         if not own:
-            raise adoption.rejected(name, _nothing_shows(name, looked_at), **looked_at)
+            raise adoption.rejected(name, _no_evidence(name, looked_at), **looked_at)
     return known
 
 
@@ -189,7 +189,7 @@ def _is_at_work(desk: Desk, known: Agent) -> str:
     return f"another session works as {known.agent_id}; its last sign of life was {ago} s ago"
 
 
-def _nothing_shows(name: str, looked_at: dict[str, Any]) -> str:
+def _no_evidence(name: str, looked_at: dict[str, Any]) -> str:
     others: list[str] = looked_at["held_by_others"]
     but = f"; the changed files are in other agents' reservations: {others[0]}" if others else ""
     more = f" and {len(others) - 1} more" if len(others) > 1 else ""
