@@ -144,7 +144,7 @@ class NewAgentId(Text):
 
 
 class Someone(Text):
-    """The agent's id, or `user` for the person."""
+    """The agent's id, such as amber-otter."""
 
     metavar = "ID"
     is_agent = True
@@ -273,7 +273,7 @@ class By(Word):
 
 
 class Reason(Text):
-    """The reason why the text is not a secret; it is recorded."""
+    """Allow text that looks like a secret. Give the reason; it is recorded."""
 
     metavar = "REASON"
     longest = 500

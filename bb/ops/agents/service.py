@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import os
 from itertools import islice
+from typing import Any
 
 from bb.coordination.agents import names, roster
 from bb.coordination.facts import Retired
 from bb.coordination.holdings import reservations
+from bb.ledger.index.index import Index
 from bb.ledger.local import presence
 from bb.ledger.views import mail as mails
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
+from bb.ops.desk.desk import Desk
 from bb.ops.params import Key, Number, Someone, Text
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.ledger.index.index import Index
-    from bb.ops.desk.desk import Desk
 
 
 class Seed(Text):

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from bb.coordination.facts import Released, Reserved
-from bb.coordination.holdings import freezing
+from bb.coordination.holdings import freezing, scopes
 from bb.coordination.holdings.reservations import InvalidArgs
 from bb.kernel import clock, ids
+from bb.kernel.event import Event
 from bb.ledger.git import work_tree
+from bb.ledger.index.index import Index
 from bb.ledger.journal import kinds
+from bb.ledger.views.holdings import Holdings
 from bb.messaging.mail import person_notices
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
+from bb.ops.desk.desk import Desk
 from bb.ops.holdings.reservations import answer
 from bb.ops.params import AsPerson, Key, Number, Reason, Scope, Why
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from bb.coordination.holdings import scopes
-    from bb.kernel.event import Event
-    from bb.ledger.index.index import Index
-    from bb.ledger.views.holdings import Holdings
-    from bb.ops.desk.desk import Desk
 
 
 class Place(Scope):

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from bb.coordination.holdings import scopes
 from bb.ledger.git import work_tree
 from bb.ledger.git.place import NotARepository
 from bb.ops.catalogue import op
+from bb.ops.desk.desk import Desk
 from bb.ops.params import Plain, Text
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.ops.desk.desk import Desk
 
 
 class Compared(Plain):

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from bb.coordination.agents.pauses import AgentPaused
-from bb.coordination.holdings import transfers
+from bb.coordination.holdings import scopes, transfers
+from bb.coordination.holdings.reservations import Overlap
+from bb.ledger.index.index import Index
+from bb.ledger.views.holdings import Holdings
 from bb.messaging.mail import person_notices
 from bb.ops.catalogue import op
 from bb.ops.desk import pause_check, signs_of_life
+from bb.ops.desk.desk import Desk
 from bb.ops.holdings.reservations import answer, scopes_of
 from bb.ops.params import Key, Reason, Scope, Someone, Why
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from bb.coordination.holdings import scopes
-    from bb.coordination.holdings.reservations import Overlap
-    from bb.ledger.index.index import Index
-    from bb.ledger.views.holdings import Holdings
-    from bb.ops.desk.desk import Desk
 
 
 class Receiver(Someone):

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from bb.coordination.records import redactions
 from bb.kernel import ids
+from bb.kernel.event import Event
+from bb.ledger.index.index import Index
 from bb.ledger.journal import kinds
 from bb.ledger.records import redaction
+from bb.ledger.records.store import Store
 from bb.messaging.facts import Sent
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
+from bb.ops.desk.desk import Desk
 from bb.ops.params import Reason, Someone, Text
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.kernel.event import Event
-    from bb.ledger.index.index import Index
-    from bb.ledger.records.store import Store
-    from bb.ops.desk.desk import Desk
 
 
 class Why(Reason):

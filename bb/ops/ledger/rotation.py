@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from bb.kernel import ids, secret_patterns
 from bb.ledger.published import pins
 from bb.ledger.records import redaction
@@ -9,14 +11,9 @@ from bb.ledger.travel.sync import BOTH, Sync
 from bb.ledger.travel.turns import Turn
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
+from bb.ops.desk.desk import Desk
 from bb.ops.ledger.sync import NotPublished, RemoteName, Timeout, heard, note, remote_of, synced
 from bb.ops.params import Reason, Someone
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.ops.desk.desk import Desk
 
 PATIENCE = 600
 TURN_PATIENCE = 10.0  # seconds to wait for a running sync

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from bb.coordination.records import signers
 from bb.kernel.errors import NotFound
 from bb.ledger.files import disk, work_tree_files
 from bb.ledger.git.place import NoWorkTree
 from bb.ledger.records import policy, standing
+from bb.ledger.records.policy import Known
+from bb.ledger.records.store import Store
 from bb.ledger.signing import keys, ssh_signatures, verdicts
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
+from bb.ops.desk.desk import Desk
 from bb.ops.params import AsPerson, Name, Text, invalid
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.ledger.records.policy import Known
-    from bb.ledger.records.store import Store
-    from bb.ops.desk.desk import Desk
 
 LONGEST = 500  # most characters of a list of names
 

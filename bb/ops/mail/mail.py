@@ -98,8 +98,8 @@ def send(
 ) -> dict[str, Any]:
     """Send a message about a bead to an agent, a role, all agents, or the person.
 
-    Each recipient gets its own copy to read and to acknowledge. The sender gets no copy. With several recipients, the
-    answer is the first recipient's copy, and `recipients` lists all of them.
+    Each recipient gets its own copy to read and to acknowledge. The sender of a message to a role or to all agents gets
+    no copy. With several recipients, the answer is the first recipient's copy, and `recipients` lists all of them.
     """
     return dispatch(
         desk,
@@ -153,7 +153,7 @@ def wait(
     timeout: Timeout = Timeout(300),  # noqa: B008
     new: bool = False,
 ) -> dict[str, Any]:
-    """Wait until a message for you arrives, and show it. Waiting uses no CPU time.
+    """Wait until a message for you arrives, and show it. Waiting uses almost no CPU time.
 
     Returns at once if you have unread mail, unless --new is given. If no message arrives in time, it fails with
     NOTHING_CAME (exit status 6). Waiting counts as a sign of life.

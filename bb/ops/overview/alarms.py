@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from bb.kernel.errors import Busy
+from bb.ops.desk.desk import Desk
 from bb.ops.overview import problems
 from bb.ops.overview.changes import Watched
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.ops.desk.desk import Desk
 
 
 class Alarms:

@@ -8,21 +8,16 @@ reservation expires; that time is known in advance. So a check costs only a few 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 from bb.coordination.agents import roster
 from bb.kernel import clock
 from bb.ledger.local import beads, last_sync, presence, queue
 from bb.ledger.views import mail as mails
 from bb.ops.desk import signs_of_life
+from bb.ops.desk.desk import Desk
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bb.ops.desk.desk import Desk
-
-    Mark = tuple[str, int, int]  # path, size and modification time of a file or folder
-
+Mark = tuple[str, int, int]  # path, size and modification time of a file or folder
 GLANCE = 0.2  # seconds between two checks: short enough to seem immediate
 
 

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from typing import Any
+
 from bb.coordination.agents import liveness
+from bb.coordination.holdings.reservations import Held
 from bb.kernel import clock
+from bb.kernel.event import Event
+from bb.ledger.index.index import Index
 from bb.ledger.records import walk
+from bb.ops.desk.desk import Desk
 from bb.ops.overview import overview, sentences
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
-
-    from bb.coordination.holdings.reservations import Held
-    from bb.kernel.event import Event
-    from bb.ledger.index.index import Index
-    from bb.ops.desk.desk import Desk
-
-    ByItself = tuple[str, str, str, str | None]  # a change caused by time: its kind, its agent, the text, the bead
-
+ByItself = tuple[str, str, str, str | None]  # a change caused by time: its kind, its agent, the text, the bead
 RECORDED, LIVENESS, LAPSED = "recorded", "liveness", "lapsed"
 EVERYTHING = 1_000_000_000
 MOST_WAITING = 1000  # most remembered events that do not count yet; they are reported when they come to count

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from bb.coordination.facts import Redacted
 from bb.kernel import clock
+from bb.kernel.event import Event
 from bb.kernel.record import Record
 from bb.ledger.journal import kinds
 from bb.ledger.records import walk
+from bb.ops.desk.desk import Desk
 from bb.ops.overview import overview, problems, sentences
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.kernel.event import Event
-    from bb.ops.desk.desk import Desk
 
 LATELY = 300  # most events; `bb timeline` shows more
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from bb.coordination.holdings import reservations
 from bb.coordination.wiring import editors
 from bb.coordination.wiring.editor_hooks import Wiring, command
@@ -9,15 +11,10 @@ from bb.kernel import ids
 from bb.kernel.show import harmless
 from bb.ledger.git.place import NoWorkTree
 from bb.ledger.wiring import editor_settings as files
+from bb.ops.desk.desk import Desk
 from bb.ops.guards.editor_hook import AutoBead
 from bb.ops.guards.editor_requests import Host
 from bb.ops.params import AgentId, Name, invalid
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.ops.desk.desk import Desk
 
 NOTES = {
     editors.CLAUDE: "Claude Code uses the hooks at once; /hooks lists them",

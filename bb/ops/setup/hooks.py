@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from bb.kernel.errors import Usage
 from bb.ledger.files import work_tree_files
 from bb.ledger.wiring import git_hooks
+from bb.ledger.wiring.git_hooks import Folder
 from bb.ops.catalogue import op
+from bb.ops.desk.desk import Desk
 from bb.ops.guards.editor_hook import AutoBead
 from bb.ops.params import AgentId
 from bb.ops.setup import editor_hooks
 from bb.ops.setup.editor_hooks import Editor, Program
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.ledger.wiring.git_hooks import Folder
-    from bb.ops.desk.desk import Desk
 
 DRY_RUN = "Show what would be done, without doing it."
 ANYWHERE = "Also allow a hooks folder in the work tree or one that other repositories share."

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from bb.coordination.wiring import mcp_hosts
 from bb.coordination.wiring.mcp_hosts import HOSTS, Wanted
 from bb.kernel import ids
 from bb.ledger.git.place import NoWorkTree
 from bb.ledger.wiring import editor_settings as files
 from bb.ops.catalogue import op
+from bb.ops.desk.desk import Desk
 from bb.ops.params import AgentId, Text, invalid
 from bb.ops.setup.editor_hooks import Program
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bb.ops.desk.desk import Desk
 
 
 class HostName(Text):

@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from bb.coordination.agents import adoption, callers, identity, liveness, names, roster
 from bb.coordination.agents import beads as rules
 from bb.coordination.agents.adoption import Evidence
+from bb.coordination.agents.roster import Agent
 from bb.coordination.facts import Registered, Resumed, Updated
 from bb.coordination.guards import changes
 from bb.coordination.holdings import reservations, scopes
+from bb.coordination.holdings.scopes import Scope
 from bb.coordination.protocol import events
 from bb.kernel import clock, ids
 from bb.kernel.errors import BbError
 from bb.kernel.show import quoted
 from bb.ledger.git import git
+from bb.ledger.index.index import Index
 from bb.ledger.local import beads, presence
+from bb.ledger.views.holdings import Holdings
 from bb.ops.agents import agent as agents
 from bb.ops.desk import signs_of_life
+from bb.ops.desk.desk import Desk
 from bb.ops.overview.sessions import provenance
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
-
-    from bb.coordination.agents.roster import Agent
-    from bb.coordination.holdings.scopes import Scope
-    from bb.ledger.index.index import Index
-    from bb.ledger.views.holdings import Holdings
-    from bb.ops.desk.desk import Desk
 
 ROLE = "agent"  # the default role
 
