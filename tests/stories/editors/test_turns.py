@@ -94,7 +94,7 @@ def test_later_hooks_of_a_session_know_who_started_it(repo: Scratch):
 
 def test_a_session_that_nobody_knows_is_told_what_to_do_and_that_works(repo: Scratch):
     said = context(hook(repo, "session-start", "codex/session-start"))
-    assert "your edits are not guarded" in said
+    assert "it does not check your edits" in said
 
     payload = said.rpartition("--payload ")[2].strip("'")
     repo.bb("hook", "session-start", "--agent", OTTER, "--payload", payload)
@@ -110,7 +110,7 @@ def test_a_session_is_registered_where_that_is_wanted_and_stays_who_it_is(repo: 
 
     assert first.splitlines()[0] == again.splitlines()[0] != other.splitlines()[0]
     assert len(repo.json("agent", "list").data) == 4
-    assert "not guarded" in context(hook(repo, *start, session_id="three", BB_AGENT="user"))
+    assert "does not check your edits" in context(hook(repo, *start, session_id="three", BB_AGENT="user"))
 
 
 def test_the_shell_of_a_session_learns_who_it_is_where_it_can(repo: Scratch, tmp_path: Path):
