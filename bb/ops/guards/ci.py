@@ -44,7 +44,7 @@ class Revision(Plain):
 
 
 class Head(Plain):
-    """The last commit of the change. Default: HEAD."""
+    """The last commit of the change."""
 
     metavar = "REV"
 

@@ -230,9 +230,10 @@ def export(
     since: Since | None = None,
     until: Until | None = None,
 ) -> Iterator[dict[str, Any] | bytes] | dict[str, Any]:
-    """Export every event as one JSON object per line, in the ledger's total order. Control characters are not escaped.
+    """Export every event as one JSON object per line, in the ledger's total order.
 
-    An event that neither bb nor a client of it could have written has a member `unreadable` with the reason.
+    The data is exact and not made safe for a terminal. An event that neither bb nor a client of it could have written
+    has a member `unreadable` with the reason.
 
     --raw exports the stored lines instead, byte for byte, writer by writer, so that other programs can check their
     chains. It cannot be used with filters.
