@@ -183,7 +183,7 @@ def test_attention_says_what_waits_for_whom_and_why(desk: Desk):
 
 def test_problems_are_on_every_page_and_first(desk: Desk):
     assert "Problems 5 open" in shown(desk, "ledger").text
-    assert shown(desk, "sessions").text.index("russet-pine is gone") < shown(desk, "sessions").text.index("bb-1.1")
+    assert shown(desk, "sessions").text.index("russet-pine is evicted") < shown(desk, "sessions").text.index("bb-1.1")
     assert len([each for each in shown(desk, "problems").every("li") if "problem" in str(each.get("class"))]) == 5
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     examples=("bb agent heartbeat --agent amber-otter --json", "BB_AGENT=amber-otter bb agent heartbeat"),
 )
 def heartbeat(desk: Desk, *, agent: AgentId | None = None) -> dict[str, Any]:
-    """Send a heartbeat: report that you are alive. Once a minute is enough; more often does no harm.
+    """Report that you are alive. Once a minute is enough; more often does no harm.
 
     An agent is stale after 15 minutes without a sign of life (BB_AGENT_STALE_MINUTES changes this) and evicted after
     30. A heartbeat makes it active again, but does not return reservations that were taken over in the meantime.

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 SETTLED = (ACCEPTED, REVERTED, TRANSFERRED)
 STATES = (notices.OPEN, *SETTLED, notices.CLOSED)
 # A path that looks like a secret is already in the work tree, and an incursion must be able to name it.
-AS_IT_IS_CALLED = "a path, as it is called in the work tree"
+AS_IT_IS_CALLED = "the path of a file in the work tree"
 
 
 class State(Text):

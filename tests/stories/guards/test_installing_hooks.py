@@ -82,7 +82,7 @@ def test_an_agent_goes_ahead_by_an_explicit_word(repo: Scratch):
     well(try_to_commit(repo, BB_OVERRIDE="agreed by mail", **AS_HARBOR))
 
     told = [each["text"] for each in repo.json("timeline").data]
-    assert any(text.endswith("although held: agreed by mail") for text in told)
+    assert any(text.endswith("although held by others: agreed by mail") for text in told)
 
 
 def test_installing_again_changes_nothing_and_uninstalling_leaves_no_trace(repo: Scratch):
